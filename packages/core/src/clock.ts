@@ -1,0 +1,15 @@
+import type { EpochMs, Milliseconds } from './units.ts'
+
+/**
+ * The only source of time in the project. Passed as an argument, so that tests turn the day at will.
+ * The real one is `systemClock` in `@kimchi/runtime`.
+ */
+export interface Clock {
+  /** Wall-clock time, UTC. May step in either direction. */
+  now(): EpochMs
+  /**
+   * Resolves after `ms` of elapsed time; elapsed time is steady even when `now()` steps.
+   * Resolves early, without an error, when `signal` aborts.
+   */
+  wait(ms: Milliseconds, signal?: AbortSignal): Promise<void>
+}

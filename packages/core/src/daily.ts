@@ -1,0 +1,67 @@
+import type { Sample } from './sample.ts'
+import { dateOf } from './time.ts'
+import type { EpochMinute, PremiumE4, UtcDate } from './units.ts'
+
+/** One coin's day as it is kept: integers only, so that folding is exact in any order. @see design §3, §4 */
+export interface Day {
+  readonly date: UtcDate
+  readonly open: PremiumE4
+  readonly high: PremiumE4
+  readonly low: PremiumE4
+  readonly close: PremiumE4
+  /** Sum of the premiums of all samples, in 1/10,000 percent. */
+  readonly sum: number
+  readonly samples: number
+  readonly firstMinute: EpochMinute
+  readonly lastMinute: EpochMinute
+}
+
+/**
+ * Folds the samples of one coin into its days, ascending by date. The order of the samples does not matter;
+ * each minute is expected once.
+ */
+export function foldDays(samples: Iterable<Pick<Sample, 'minute' | 'premiumE4'>>): Day[] {
+  const days = new Map<UtcDate, Day>()
+  for (const sample of samples) {
+    const date = dateOf(sample.minute)
+    days.set(date, foldSample(days.get(date), date, sample))
+  }
+  return [...days.values()].sort((a, b) => (a.date < b.date ? -1 : 1))
+}
+
+/** Mean premium of a day in 1/10,000 percent, rounded half away from zero. Exact: integers in, integer out. */
+export function averageE4(day: Pick<Day, 'sum' | 'samples'>): PremiumE4 {
+  const magnitude = Math.floor((2 * Math.abs(day.sum) + day.samples) / (2 * day.samples))
+  return day.sum < 0 && magnitude !== 0 ? -magnitude : magnitude
+}
+
+function foldSample(
+  day: Day | undefined,
+  date: UtcDate,
+  { minute, premiumE4 }: Pick<Sample, 'minute' | 'premiumE4'>,
+): Day {
+  if (day === undefined) {
+    return {
+      date,
+      open: premiumE4,
+      high: premiumE4,
+      low: premiumE4,
+      close: premiumE4,
+      sum: premiumE4,
+      samples: 1,
+      firstMinute: minute,
+      lastMinute: minute,
+    }
+  }
+  return {
+    date,
+    open: minute < day.firstMinute ? premiumE4 : day.open,
+    high: Math.max(day.high, premiumE4),
+    low: Math.min(day.low, premiumE4),
+    close: minute > day.lastMinute ? premiumE4 : day.close,
+    sum: day.sum + premiumE4,
+    samples: day.samples + 1,
+    firstMinute: Math.min(day.firstMinute, minute),
+    lastMinute: Math.max(day.lastMinute, minute),
+  }
+}

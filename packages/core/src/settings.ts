@@ -1,0 +1,106 @@
+import { KimchiError } from './errors.ts'
+
+/** One configuration value: what it is, what it defaults to, and how its text is read. */
+export interface Setting<T> {
+  readonly description: string
+  /** The text used when the variable is unset or empty; undefined when the setting may stay unset. */
+  readonly default: string | undefined
+  /** What is allowed, for complaints and for the README table: `an integer from 0 to 65535`. */
+  readonly allowed: string
+  /** True when the value may hold a password and must not be printed. */
+  readonly sensitive?: boolean
+  /** Reads the text; undefined when it is not allowed. Never throws. */
+  readonly parse: (text: string) => T | undefined
+}
+
+/** Settings by the name of their environment variable. */
+export type Settings = Readonly<Record<string, Setting<unknown>>>
+
+/** The values of a set of settings. */
+export type SettingValues<S extends Settings> = {
+  readonly [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never
+}
+
+/**
+ * Reads all settings from an environment.
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every bad variable, its value and what is allowed, one per line
+ */
+export function readSettings<S extends Settings>(
+  settings: S,
+  env: Readonly<Record<string, string | undefined>>,
+): SettingValues<S> {
+  const values: Record<string, unknown> = {}
+  const problems: string[] = []
+  for (const [name, setting] of Object.entries(settings)) {
+    const text = env[name]?.trim() || setting.default
+    if (text === undefined) continue
+    const value = setting.parse(text)
+    if (value === undefined) {
+      problems.push(
+        `${name} must be ${setting.allowed}, got: ${setting.sensitive ? '(hidden)' : JSON.stringify(text)}`,
+      )
+    }
+    values[name] = value
+  }
+  if (problems.length > 0) {
+    throw new KimchiError(
+      'KIMCHI_ERR_CONFIG',
+      `bad configuration:\n${problems.map(line => `  ${line}`).join('\n')}`,
+    )
+  }
+  return values as SettingValues<S>
+}
+
+/** A setting holding an integer within bounds. */
+export function integerSetting(
+  description: string,
+  fallback: number,
+  { min, max }: { min: number; max: number },
+): Setting<number> {
+  return {
+    description,
+    default: String(fallback),
+    allowed: `an integer from ${min} to ${max}`,
+    parse: text =>
+      /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
+  }
+}
+
+/** A setting holding one of a few words. */
+export function choiceSetting<const C extends string>(
+  description: string,
+  fallback: NoInfer<C>,
+  choices: readonly C[],
+): Setting<C> {
+  return {
+    description,
+    default: fallback,
+    allowed: `one of ${choices.join(', ')}`,
+    parse: text => choices.find(choice => choice === text),
+  }
+}
+
+/** A setting holding an absolute URL of the given protocols, without a trailing slash. */
+export function urlSetting(
+  description: string,
+  fallback: string,
+  protocols: readonly string[],
+): Setting<string> {
+  return {
+    description,
+    default: fallback,
+    allowed: `a URL starting with ${protocols.map(protocol => `${protocol}//`).join(' or ')}`,
+    parse: text =>
+      URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text.replace(/\/+$/, '') : undefined,
+  }
+}
+
+/** A setting holding any text without spaces, such as a host name or an id. */
+export function wordSetting(description: string, fallback: string): Setting<string> {
+  return {
+    description,
+    default: fallback,
+    allowed: 'a text without spaces',
+    parse: text => (/^\S+$/.test(text) ? text : undefined),
+  }
+}

@@ -23,11 +23,13 @@ export type SettingValues<S extends Settings> = {
 
 /**
  * Reads all settings from an environment.
+ * @param rules complaints about values that are fine alone but not together; unreadable values are absent there
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every bad variable, its value and what is allowed, one per line
  */
 export function readSettings<S extends Settings>(
   settings: S,
   env: Readonly<Record<string, string | undefined>>,
+  rules: (values: Partial<SettingValues<S>>) => readonly string[] = () => [],
 ): SettingValues<S> {
   const values: Record<string, unknown> = {}
   const problems: string[] = []
@@ -42,6 +44,7 @@ export function readSettings<S extends Settings>(
     }
     values[name] = value
   }
+  problems.push(...rules(values as Partial<SettingValues<S>>))
   if (problems.length > 0) {
     throw new KimchiError(
       'KIMCHI_ERR_CONFIG',

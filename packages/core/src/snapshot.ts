@@ -23,6 +23,7 @@ const MAX_PREMIUM_E4: PremiumE4 = 1e10
 /** Why a coin has no sample for a minute. */
 export type GapReason =
   | 'clock-skew'
+  | 'late'
   | 'upbit-down'
   | 'binance-down'
   | 'no-rate'

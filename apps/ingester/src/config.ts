@@ -1,0 +1,58 @@
+import {
+  choiceSetting,
+  integerSetting,
+  readSettings,
+  type Setting,
+  type SettingValues,
+  urlSetting,
+} from '@kimchi/core'
+import { opsSettings } from '@kimchi/runtime'
+import { redisUrlSetting } from '@kimchi/store'
+
+/** Ten large coins that are the same on both exchanges. */
+const DEFAULT_COINS = 'BTC,ETH,XRP,SOL,DOGE,ADA,TRX,LINK,AVAX,DOT'
+
+/** Which coins to track: the listed ones in this order, or every coin that is really the same on both exchanges. */
+export type WantedCoins = 'all' | readonly string[]
+
+/** Every variable the ingester reads; the README table is made from it. @see design §7 */
+export const settings = {
+  REDIS_URL: redisUrlSetting,
+  COINS: {
+    description: 'tracked coins in the order of the live list, or `all`',
+    default: DEFAULT_COINS,
+    allowed: '`all` or symbols of letters and digits separated by commas',
+    parse: parseCoins,
+  } satisfies Setting<WantedCoins>,
+  PRICES: choiceSetting('`simulated` when the exchanges are a simulator', 'live', ['live', 'simulated']),
+  UPBIT_WS_URL: urlSetting('Upbit WebSocket, the whole URL', 'wss://api.upbit.com/websocket/v1', ['wss:', 'ws:']),
+  UPBIT_REST_URL: urlSetting('Upbit REST, the part before `/v1`', 'https://api.upbit.com', ['https:', 'http:']),
+  BINANCE_WS_URL: urlSetting(
+    'Binance WebSocket, the part before `/stream`',
+    'wss://stream.binance.com:9443',
+    ['wss:', 'ws:'],
+  ),
+  BINANCE_REST_URL: urlSetting('Binance REST, the part before `/api/v3`', 'https://api.binance.com', [
+    'https:',
+    'http:',
+  ]),
+  SAMPLE_RETENTION_DAYS: integerSetting('whole UTC days that one-minute samples are kept', 8, { min: 1, max: 400 }),
+  ...opsSettings(9465),
+}
+
+/** The ingester's configuration. */
+export type Config = SettingValues<typeof settings>
+
+/**
+ * Reads the ingester's configuration.
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  return readSettings(settings, env)
+}
+
+function parseCoins(text: string): WantedCoins | undefined {
+  if (text.toLowerCase() === 'all') return 'all'
+  const symbols = text.split(',').map(symbol => symbol.trim().toUpperCase())
+  return symbols.every(symbol => /^[\p{L}\p{N}]{1,20}$/u.test(symbol)) ? [...new Set(symbols)] : undefined
+}

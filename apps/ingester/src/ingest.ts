@@ -1,0 +1,56 @@
+import {
+  type Clock,
+  type Coin,
+  type Gap,
+  type LatestTicks,
+  type Milliseconds,
+  type Sample,
+  type Snapshot,
+  takeSnapshot,
+  type Witness,
+} from '@kimchi/core'
+import { type MinuteTurn, minuteTurns } from './minutes.ts'
+
+/** A snapshot taken later than this after its due time can't be trusted to have seen every frame. */
+const MAX_LATE_MS: Milliseconds = 5_000
+
+/** What became of one minute. */
+export interface MinuteReport {
+  readonly turn: MinuteTurn
+  readonly gaps: readonly Gap[]
+  /** Handed to the store: this minute's samples and confirmed ones of the minute before. */
+  readonly admitted: readonly Sample[]
+  /** Turned away by the witness rule; left to backfill. */
+  readonly dropped: readonly Sample[]
+  readonly waiting: readonly Sample[]
+}
+
+/** What the loop needs; the arrows of design §1 from ticks to the write. */
+export interface IngestOptions {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly latest: LatestTicks
+  readonly witness: Witness
+  /** The tracked coins at this moment. */
+  readonly coins: () => readonly Coin[]
+  /** Takes one minute's outcome: admitted samples to store, and symbols that leave the live list. */
+  readonly store: (minute: number, samples: readonly Sample[], removed: readonly string[]) => void
+  readonly onMinute: (report: MinuteReport) => void
+}
+
+/** The one loop: at each minute turn a snapshot, the witness rule, and a hand-over to the store. Ends when `signal` aborts. */
+export async function ingest({ clock, signal, latest, witness, coins, store, onMinute }: IngestOptions): Promise<void> {
+  for await (const turn of minuteTurns(clock, signal)) {
+    const tracked = coins()
+    const { samples, gaps } =
+      turn.lateMs > MAX_LATE_MS ? lateSnapshot(turn, tracked) : takeSnapshot(latest, turn.minute, tracked)
+    const { admitted, dropped, waiting } = witness.admit(turn.minute, samples)
+    const halted = gaps.filter(gap => gap.reason === 'halted').map(gap => gap.symbol)
+    if (admitted.length > 0 || halted.length > 0) store(turn.minute, admitted, halted)
+    onMinute({ turn, gaps, admitted, dropped, waiting })
+  }
+}
+
+function lateSnapshot({ minute }: MinuteTurn, coins: readonly Coin[]): Snapshot {
+  return { minute, samples: [], gaps: coins.map(({ symbol }) => ({ symbol, minute, reason: 'late' })) }
+}

@@ -1,0 +1,5 @@
+export { createLogger, LOG_LEVELS, type Logger } from './logger.ts'
+export { type OpsOptions, type OpsServer, openOpsServer } from './ops-server.ts'
+export { opsSettings } from './ops-settings.ts'
+export { type RunningApp, runApp } from './run-app.ts'
+export { systemClock } from './system-clock.ts'

@@ -1,0 +1,59 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+
+/** What an app tells its operators. */
+export interface OpsOptions {
+  readonly host: string
+  /** 0 picks a free port. */
+  readonly port: number
+  /** Why the app is not ready, one plain sentence each; empty when it is. */
+  readonly reasons: () => readonly string[]
+  readonly registry: Registry
+}
+
+/** A running ops server. */
+export interface OpsServer {
+  /** The port it really listens on. */
+  readonly port: number
+  /** Stops listening and drops idle connections. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons) and `/metrics`
+ * (Prometheus text). Meant for a private address, never the public one.
+ * @throws the listen error (`EADDRINUSE`, …) when the port cannot be had
+ */
+export async function openOpsServer({ host, port, reasons, registry }: OpsOptions): Promise<OpsServer> {
+  const answer: RequestListener = async (request, response) => {
+    const path = request.url?.split('?')[0]
+    if (path === '/live') return sendJson(response, 200, { live: true })
+    if (path === '/ready') {
+      const found = reasons()
+      return sendJson(response, found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found })
+    }
+    if (path === '/metrics') {
+      const text = await registry.metrics()
+      return response.writeHead(200, { 'content-type': registry.contentType }).end(text)
+    }
+    return sendJson(response, 404, { paths: ['/live', '/ready', '/metrics'] })
+  }
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, answer)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function sendJson(response: Parameters<RequestListener>[1], status: number, body: unknown) {
+  return response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
+}

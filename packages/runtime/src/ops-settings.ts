@@ -1,0 +1,11 @@
+import { choiceSetting, integerSetting, type Setting, wordSetting } from '@kimchi/core'
+import { LOG_LEVELS } from './logger.ts'
+
+/** The settings every app has for its ops endpoints and its log. @param port default of `OPS_PORT` */
+export function opsSettings(port: number) {
+  return {
+    OPS_HOST: wordSetting('address the ops endpoints listen on', '127.0.0.1'),
+    OPS_PORT: integerSetting('port of `/live`, `/ready` and `/metrics`', port, { min: 0, max: 65_535 }),
+    LOG_LEVEL: choiceSetting('how much is logged', 'info', LOG_LEVELS),
+  } satisfies Record<string, Setting<unknown>>
+}

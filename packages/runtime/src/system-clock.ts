@@ -1,0 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '@kimchi/core'
+
+/** The machine's own clock: wall time from `Date.now`, elapsed time from Node's timers. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  wait: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(ignoreAbort),
+}
+
+function ignoreAbort(thrown: unknown): void {
+  if (!(thrown instanceof Error && thrown.name === 'AbortError')) throw thrown
+}

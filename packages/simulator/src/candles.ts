@@ -1,0 +1,27 @@
+import type { Candle, EpochMs, Trade } from './types.ts'
+
+/** The candle of `trades`, which are in time order; undefined when there is none. */
+export function foldCandle(openTime: EpochMs, trades: readonly Trade[]): Candle | undefined {
+  const first = trades[0]
+  if (!first) return undefined
+  let { price: high, price: low } = first
+  let last = first
+  let volume = 0
+  let quoteVolume = 0
+  let takerVolume = 0
+  let takerQuoteVolume = 0
+  for (const trade of trades) {
+    if (trade.price > high) high = trade.price
+    if (trade.price < low) low = trade.price
+    volume += trade.volume
+    quoteVolume += trade.volume * trade.price
+    if (trade.side === 'BID') {
+      takerVolume += trade.volume
+      takerQuoteVolume += trade.volume * trade.price
+    }
+    last = trade
+  }
+  const prices = { openTime, open: first.price, high, low, close: last.price }
+  const volumes = { volume, quoteVolume, takerVolume, takerQuoteVolume }
+  return { ...prices, ...volumes, trades: trades.length, lastTradeAt: last.at }
+}

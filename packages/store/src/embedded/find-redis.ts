@@ -1,0 +1,39 @@
+import { delimiter, dirname } from 'node:path'
+import { KimchiError } from '@kimchi/core'
+import { fetchDebianRedis, isDebianFamily } from './debian-packages.ts'
+import {
+  type FindRedisOptions,
+  findProgram,
+  INSTALL_ADVICE,
+  isUsableServer,
+  type RedisBinary,
+} from './programs.ts'
+
+/**
+ * A `redis-server` (7.0+) or `valkey-server` (7.2+): from PATH, else from packages fetched earlier, else, on a
+ * Debian-family system, from the distribution's packages, unpacked under `cacheDir`. Safe to call from many
+ * programs at once.
+ *
+ * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` naming the command to run on each system
+ * @see design §8
+ */
+export async function findRedis({ cacheDir, path, log }: FindRedisOptions): Promise<RedisBinary> {
+  const rejected: string[] = []
+  for (const name of ['redis-server', 'valkey-server']) {
+    const server = await findProgram(name, path)
+    if (server === undefined) continue
+    if (await isUsableServer(server)) return { server, cli: await findCli(server, path), env: {} }
+    rejected.push(server)
+  }
+  if (rejected.length > 0) log(`${rejected.join(' and ')}: older than 7.0 or broken, not used`)
+  if (await isDebianFamily(path)) return fetchDebianRedis({ cacheDir, path, log })
+  throw new KimchiError('KIMCHI_ERR_REDIS_BINARY', INSTALL_ADVICE)
+}
+
+async function findCli(server: string, path: string): Promise<string | undefined> {
+  const beside = dirname(server)
+  return (
+    (await findProgram('redis-cli', `${beside}${delimiter}${path}`)) ??
+    (await findProgram('valkey-cli', `${beside}${delimiter}${path}`))
+  )
+}

@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Redis Functions came with Redis 7.0; the first Valkey is 7.2, so one bound serves both. */
+const MIN_MAJOR_VERSION = 7
+
+/** The programs of one usable Redis or Valkey. */
+export interface RedisBinary {
+  /** Absolute path of `redis-server` or `valkey-server`. */
+  readonly server: string
+  /** Absolute path of `redis-cli` or `valkey-cli`, runnable as it stands; undefined when there is none. */
+  readonly cli: string | undefined
+  /** Environment the server needs, e.g. `LD_LIBRARY_PATH` of unpacked packages. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Where a Redis is looked for. */
+export interface FindRedisOptions {
+  /** Folder that fetched packages are unpacked in, e.g. `.cache/redis` in the project's root. */
+  readonly cacheDir: string
+  /** Text of the `PATH` variable. */
+  readonly path: string
+  /** Takes one calm line for each thing that takes time. */
+  readonly log: (line: string) => void
+}
+
+/** Absolute path of a program in a `PATH` text, or undefined. */
+export async function findProgram(name: string, path: string): Promise<string | undefined> {
+  for (const folder of path.split(delimiter)) {
+    if (folder !== '' && (await isExecutable(join(folder, name)))) return join(folder, name)
+  }
+  return undefined
+}
+
+/** Whether a server binary runs on this machine and knows Redis Functions. */
+export async function isUsableServer(server: string, env: Record<string, string> = {}): Promise<boolean> {
+  try {
+    const { stdout } = await run(server, ['--version'], { env, timeout: 10_000 })
+    return Number(/v=(\d+)\./.exec(stdout)?.[1]) >= MIN_MAJOR_VERSION
+  } catch {
+    return false
+  }
+}
+
+/** What a person can do on each system when no Redis is found. */
+export const INSTALL_ADVICE = [
+  'No redis-server 7.0+ or valkey-server 7.2+ was found on PATH. Install one and start again, or set REDIS_URL:',
+  '  Debian, Ubuntu  sudo apt-get install redis-server',
+  '  macOS           brew install redis',
+  '  Fedora, RHEL    sudo dnf install valkey',
+  '  Docker          docker run -d -p 127.0.0.1:6379:6379 redis:7   then REDIS_URL=redis://127.0.0.1:6379',
+].join('\n')
+
+async function isExecutable(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

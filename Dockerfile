@@ -1,0 +1,21 @@
+# One image per app: docker build --target ingester . / docker build --target api .
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc tsconfig.json turbo.json ./
+COPY packages packages
+COPY apps apps
+RUN npm ci && npx turbo run build && npm prune --omit=dev
+
+FROM node:24-bookworm-slim AS runtime
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build --chown=node:node /app ./
+USER node
+
+FROM runtime AS ingester
+EXPOSE 9465
+CMD ["node", "--enable-source-maps", "apps/ingester/dist/main.js"]
+
+FROM runtime AS api
+EXPOSE 3000 9464
+CMD ["node", "--enable-source-maps", "apps/api/dist/main.js"]

@@ -1,0 +1,90 @@
+import { type Coin, type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
+import type { FeedStatus } from '@kimchi/feeds'
+import type { QueueStatus } from '@kimchi/store'
+import type { MinuteReport } from './ingest.ts'
+
+/** Everything an ingester knows about itself. Read by `/ready`, `/metrics` and the status hash. */
+export interface IngesterState {
+  readonly startedAt: EpochMs
+  coins: readonly Coin[] | undefined
+  catalogueProblem: string | undefined
+  lastReport: MinuteReport | undefined
+  readonly counts: { admitted: number; dropped: number; skippedMinutes: number; refusedTicks: number; gaps: Map<string, number> }
+  feeds: () => readonly FeedStatus[]
+  queue: () => QueueStatus
+}
+
+/** A state with nothing done yet. */
+export function newState(startedAt: EpochMs, queue: () => QueueStatus): IngesterState {
+  return {
+    startedAt,
+    coins: undefined,
+    catalogueProblem: undefined,
+    lastReport: undefined,
+    counts: { admitted: 0, dropped: 0, skippedMinutes: 0, refusedTicks: 0, gaps: new Map() },
+    feeds: () => [],
+    queue,
+  }
+}
+
+/** Adds one minute's outcome to the counts. */
+export function countMinute(state: IngesterState, report: MinuteReport): void {
+  state.lastReport = report
+  state.counts.admitted += report.admitted.length
+  state.counts.dropped += report.dropped.length
+  state.counts.skippedMinutes += report.turn.skipped
+  for (const { reason } of report.gaps) state.counts.gaps.set(reason, (state.counts.gaps.get(reason) ?? 0) + 1)
+}
+
+/** Why this ingester does not contribute fully right now, a plain sentence each; empty when it does. */
+export function notReadyReasons(state: IngesterState): string[] {
+  const { depth, lastError } = state.queue()
+  const reasons: string[] = []
+  if (state.coins === undefined) {
+    reasons.push(`market lists not loaded yet${state.catalogueProblem ? `: ${state.catalogueProblem}` : ''}`)
+  }
+  for (const { exchange, state: feedState, lastError: problem } of state.feeds()) {
+    if (feedState !== 'up') reasons.push(`${exchange}: no data (${feedState})${problem ? `: ${problem.message}` : ''}`)
+  }
+  if (lastError !== undefined) reasons.push(`redis: ${depth} minutes wait to be written: ${lastError}`)
+  if (state.lastReport === undefined) reasons.push('no minute has turned yet')
+  else if (state.lastReport.admitted.length === 0 && state.coins?.length !== 0) {
+    reasons.push(`no sample at ${formatTimestamp(state.lastReport.turn.minute)}: ${summarise(state.lastReport.gaps)}`)
+  }
+  return reasons
+}
+
+/** The status hash of one ingester as readable texts. @see design §4 */
+export function statusFields(state: IngesterState, now: EpochMs, version: string): Record<string, string> {
+  const { depth, written, overflowed, lastError } = state.queue()
+  const fields: Record<string, string | number | undefined> = {
+    version,
+    started_at: new Date(state.startedAt).toISOString(),
+    last_minute: state.lastReport && formatTimestamp(state.lastReport.turn.minute),
+    coins: state.coins?.length ?? 0,
+    samples: state.counts.admitted,
+    dropped_by_witness: state.counts.dropped,
+    skipped_minutes: state.counts.skippedMinutes,
+    refused_ticks: state.counts.refusedTicks,
+    gaps_last_minute: state.lastReport ? summarise(state.lastReport.gaps) : undefined,
+    queue_depth: depth,
+    queue_written: written,
+    queue_overflowed: overflowed,
+    redis_problem: lastError,
+    catalogue_problem: state.catalogueProblem,
+  }
+  for (const feed of state.feeds()) {
+    fields[`${feed.exchange}_state`] = feed.state
+    fields[`${feed.exchange}_data_age_ms`] = feed.lastDataAt && now - feed.lastDataAt
+    fields[`${feed.exchange}_reconnects`] = feed.reconnects
+    fields[`${feed.exchange}_malformed`] = feed.malformed
+  }
+  for (const [reason, count] of state.counts.gaps) fields[`gaps_${reason}`] = count
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? '')]))
+}
+
+function summarise(gaps: readonly Gap[]): string {
+  const counts = new Map<string, number>()
+  for (const { reason } of gaps) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  return [...counts].map(([reason, count]) => `${count} ${reason}`).join(', ') || 'none'
+}

@@ -1,0 +1,98 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { IngesterState } from './health.ts'
+
+/** The ingester's Prometheus metrics, read from its state whenever they are asked for. */
+export function createMetrics(state: IngesterState): Registry {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  new Counter({
+    name: 'kimchi_samples_total',
+    help: 'Live samples by what became of them',
+    labelNames: ['outcome'],
+    registers,
+    collect() {
+      this.reset()
+      this.inc({ outcome: 'admitted' }, state.counts.admitted)
+      this.inc({ outcome: 'dropped' }, state.counts.dropped)
+    },
+  })
+  new Counter({
+    name: 'kimchi_gaps_total',
+    help: 'Coin minutes without a live sample, by reason',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [reason, count] of state.counts.gaps) this.inc({ reason }, count)
+    },
+  })
+  new Gauge({
+    name: 'kimchi_last_minute_seconds',
+    help: 'Unix time of the last minute taken',
+    registers,
+    collect() {
+      this.set((state.lastReport?.turn.minute ?? 0) * 60)
+    },
+  })
+  new Counter({
+    name: 'kimchi_skipped_minutes_total',
+    help: 'Minutes passed over because the machine slept, stalled or its clock stepped',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(state.counts.skippedMinutes)
+    },
+  })
+  registerFeeds(state, registry)
+  registerQueue(state, registry)
+  return registry
+}
+
+function registerFeeds(state: IngesterState, registry: Registry): void {
+  new Gauge({
+    name: 'kimchi_feed_up',
+    help: '1 while the exchange sends data',
+    labelNames: ['exchange'],
+    registers: [registry],
+    collect() {
+      for (const { exchange, state: feedState } of state.feeds()) this.set({ exchange }, feedState === 'up' ? 1 : 0)
+    },
+  })
+  new Counter({
+    name: 'kimchi_feed_events_total',
+    help: 'Frames, ticks and mishaps of each feed since start',
+    labelNames: ['exchange', 'event'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const feed of state.feeds()) {
+        for (const event of ['frames', 'ticks', 'ignored', 'malformed', 'reconnects', 'replacements', 'stalls'] as const) {
+          this.inc({ exchange: feed.exchange, event }, feed[event])
+        }
+      }
+    },
+  })
+}
+
+function registerQueue(state: IngesterState, registry: Registry): void {
+  new Gauge({
+    name: 'kimchi_redis_queue_minutes',
+    help: 'Minutes that wait to be written to Redis',
+    registers: [registry],
+    collect() {
+      this.set(state.queue().depth)
+    },
+  })
+  new Counter({
+    name: 'kimchi_redis_minutes_total',
+    help: 'Minutes written to Redis, and minutes lost to a full buffer',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc({ outcome: 'written' }, state.queue().written)
+      this.inc({ outcome: 'overflowed' }, state.queue().overflowed)
+    },
+  })
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env node
+/**
+ * Runs the whole service on this machine: `stack.mjs live` on the real exchanges, `stack.mjs demo` on the simulator.
+ * Builds what is stale, starts Redis (its own unless REDIS_URL says otherwise), the ingester and the API, says where
+ * they are, restarts what crashes, and ends all of it within 5 s. @see design §8
+ */
+import { mkdirSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from './stack/build.mjs'
+import { Children } from './stack/children.mjs'
+import { narrate } from './stack/narrate.mjs'
+import { pickPort } from './stack/ports.mjs'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`)
+
+const mode = process.argv[2]
+if (mode !== 'demo' && mode !== 'live') {
+  say(`the mode must be demo or live, got: ${mode}`)
+  process.exit(1)
+}
+
+const dataDir = join(ROOT, '.data', mode)
+const children = new Children({ logDir: join(dataDir, 'logs'), say })
+const stopping = new AbortController()
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0))
+children.onBootFailure = () => void stop(1)
+
+run(mode, process.env).catch(async error => {
+  if (!stopping.signal.aborted) say(`Could not start: ${error.message}`)
+  await stop(1)
+})
+
+/** @param {'demo' | 'live'} mode @param {NodeJS.ProcessEnv} env */
+async function run(mode, env) {
+  mkdirSync(dataDir, { recursive: true })
+  await build(ROOT, { say, signal: stopping.signal })
+  const redis = mode === 'live' && env.REDIS_URL ? { url: env.REDIS_URL, cli: undefined } : await startRedis()
+  const exchanges = mode === 'demo' ? await startSimulator(env) : {}
+  const ports = {
+    api: await pickPort('PORT', env.PORT, 3000, say),
+    apiOps: await pickPort('OPS_PORT', undefined, 9464, say),
+    ingesterOps: await pickPort('OPS_PORT', undefined, 9465, say),
+  }
+  const shared = { ...env, REDIS_URL: redis.url, ...exchanges }
+  children.start('ingester', join(ROOT, 'apps/ingester/dist/main.js'), { ...shared, OPS_PORT: String(ports.ingesterOps) })
+  children.start('api', join(ROOT, 'apps/api/dist/main.js'), {
+    ...shared,
+    HOST: env.HOST || '127.0.0.1',
+    PORT: String(ports.api),
+    OPS_PORT: String(ports.apiOps),
+  })
+  await narrate({ mode, ports, redisCli: redis.cli, dataDir: relative(process.cwd(), dataDir), say, signal: stopping.signal })
+}
+
+async function startRedis() {
+  const { findRedis, startEmbeddedRedis } = await import('@kimchi/store/embedded')
+  const log = say
+  const binary = await findRedis({
+    cacheDir: join(ROOT, '.cache', 'redis'),
+    path: process.env.PATH ?? '',
+    log,
+    signal: stopping.signal,
+  })
+  const redis = await startEmbeddedRedis({
+    binary,
+    dir: join(dataDir, 'redis'),
+    port: await pickPort('Redis', undefined, 6379, say),
+    appendonly: true,
+  })
+  children.adopt('redis', redis)
+  return { url: redis.url, cli: redis.cliCommand }
+}
+
+/** @param {NodeJS.ProcessEnv} env */
+async function startSimulator(env) {
+  const port = await pickPort('simulator', undefined, 4900, say)
+  children.start('simulator', join(ROOT, 'packages/simulator/dist/main.js'), { ...env, HOST: '127.0.0.1', PORT: String(port) })
+  return {
+    PRICES: 'simulated',
+    UPBIT_WS_URL: `ws://127.0.0.1:${port}/websocket/v1`,
+    UPBIT_REST_URL: `http://127.0.0.1:${port}`,
+    BINANCE_WS_URL: `ws://127.0.0.1:${port}`,
+    BINANCE_REST_URL: `http://127.0.0.1:${port}`,
+  }
+}
+
+/** @param {number} code */
+async function stop(code) {
+  if (stopping.signal.aborted) return
+  stopping.abort()
+  say('Ending …')
+  await children.stopAll()
+  process.exit(code)
+}

@@ -1,0 +1,73 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import type { EpochMs, Tick } from '@kimchi/core'
+import { type Decoded, IGNORED } from './protocol.ts'
+
+/** A parsed frame or list entry whose fields nobody has looked at yet. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** 2009-02-13 and 2128-06-11: outside is not a time in milliseconds (seconds and microseconds are far outside). */
+const EARLIEST_MS = 1_234_567_890_000
+const LATEST_MS = 5_000_000_000_000
+
+/** Characters of a refused value that go into a complaint. */
+const SHOWN = 80
+
+/**
+ * The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON (JSON itself has no
+ * undefined). Plain ASCII, which is nearly every frame, takes the short way.
+ */
+export function parseFrame(frame: Buffer | string): unknown {
+  try {
+    if (typeof frame === 'string') return JSON.parse(frame)
+    if (isAscii(frame)) return JSON.parse(frame.toString('latin1'))
+    return isUtf8(frame) ? JSON.parse(frame.toString('utf8')) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a parsed value is a JSON object, so that its fields can be asked for. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a value is an exchange time: a whole number of milliseconds in a plausible century. */
+export function isExchangeTime(value: unknown): value is EpochMs {
+  return Number.isInteger(value) && (value as number) > EARLIEST_MS && (value as number) < LATEST_MS
+}
+
+/** The outcome of a frame that breaks its documents: names the field and shows the value, shortened. */
+export function malformed(field: string, value: unknown): Decoded {
+  return { kind: 'malformed', reason: `${field} is not plausible, got: ${shown(value)}` }
+}
+
+/** A value from a frame as a short text. Objects are only named: they may be nested deeper than the stack. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, SHOWN))
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}
+
+/** The outcome of a frame that is no JSON object or list in UTF-8. */
+export function unreadable(frame: Buffer | string): Decoded {
+  const start = typeof frame === 'string' ? frame.slice(0, SHOWN) : frame.toString('latin1', 0, SHOWN)
+  return {
+    kind: 'malformed',
+    reason: `frame of ${frame.length} is no JSON object in UTF-8: ${JSON.stringify(start)}`,
+  }
+}
+
+/** The outcome of a list of entries: its ticks, if there are any, with the first complaint about the others. */
+export function decodeList(entries: readonly unknown[], decodeEntry: (entry: unknown) => Decoded): Decoded {
+  const ticks: Tick[] = []
+  let complaint: Decoded | undefined
+  let other: Decoded = IGNORED
+  for (const entry of entries) {
+    const decoded = decodeEntry(entry)
+    if (decoded.kind === 'ticks') ticks.push(...decoded.ticks)
+    else if (decoded.kind === 'malformed') complaint ??= decoded
+    else if (decoded.kind !== 'ignored') other = decoded
+  }
+  if (ticks.length === 0) return complaint ?? other
+  return { kind: 'ticks', ticks, malformed: complaint?.kind === 'malformed' ? complaint.reason : undefined }
+}

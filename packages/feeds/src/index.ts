@@ -1,0 +1,5 @@
+export { BINANCE_WS_URL, binanceProtocol, openBinanceDecoder } from './binance.ts'
+export type { Log } from './log.ts'
+export { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS, perCoinPrice } from './pairs.ts'
+export type { Decoded, Decoder, Keepalive, Protocol } from './protocol.ts'
+export { openUpbitDecoder, UPBIT_WS_URL, upbitProtocol } from './upbit.ts'

@@ -1,0 +1,81 @@
+import type { Market } from '@kimchi/core'
+
+/**
+ * The one table of what a shared ticker does not tell. Default: the same ticker on both exchanges is the same coin.
+ * Every line below is an exception with its reason; to add one, add one line. Keys are Upbit tickers unless said
+ * otherwise. @see exchange-protocols §6
+ */
+
+/** The same coin under another ticker: Upbit ticker → Binance ticker. The Binance ticker then belongs to it alone. */
+export const ALIASES: Readonly<Record<string, Pairing>> = {
+  BTT: { binance: 'BTTC', reason: 'BitTorrent: redenominated 1:1000 in 2022, Upbit kept the ticker BTT' },
+  BEAM: { binance: 'BEAMX', reason: 'Beam: Binance adds an X' },
+  MET2: { binance: 'MET', reason: 'Meteora: MET was taken on Upbit' },
+  AI: {
+    binance: 'AIGENSYN',
+    reason: 'Gensyn: AI on Binance is Sleepless AI, a false premium of about +20 %',
+  },
+}
+
+/** Not the same coin although the tickers are alike: refused even when asked for by name. */
+export const DENIALS: Readonly<Record<string, string>> = {
+  USDT: 'it is the rate itself, not a coin with a premium',
+  PROS: 'Pharos on Upbit, Prosper on Binance (halted, price ten times off)',
+  DATA: 'Data Network on Upbit, Streamr on Binance',
+  LIT: 'Lighter on Upbit, Litentry (now HEI) on Binance',
+  META: 'Metadium on Upbit, other projects elsewhere (METAB is a tokenised share)',
+  SONIC: 'Sonic SVM on Upbit; S on Binance is Sonic, the former FTM',
+  EDGE: 'Definitive on Upbit, other projects use EDGE elsewhere; not checked yet',
+  TON: 'Tokamak Network on Upbit, Toncoin (now GRAM) on Binance',
+}
+
+/** True pairs that say nothing as a coin: kept out of `all`, tracked when asked for by name. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  USDC: 'stablecoin',
+  USD1: 'stablecoin',
+  USDE: 'stablecoin',
+  USDS: 'stablecoin',
+  USDG: 'stablecoin',
+  PYUSD: 'stablecoin',
+  RLUSD: 'stablecoin',
+  EURC: 'stablecoin (euro)',
+  JPYC: 'stablecoin (yen)',
+  XAUT: 'gold',
+}
+
+/**
+ * Binance tickers whose price is for many coins at once: Upbit ticker → Binance ticker and the power of ten.
+ * The price is divided where it enters (frame, seed, candle), so that everything behind sees the price of one coin.
+ */
+export const MULTIPLIERS: Readonly<Record<string, Multiplied>> = {
+  SATS: { binance: '1000SATS', power: 3, reason: 'price for 1,000' },
+  CAT: { binance: '1000CAT', power: 3, reason: 'price for 1,000' },
+  CHEEMS: { binance: '1000CHEEMS', power: 3, reason: 'price for 1,000' },
+  BABYDOGE: { binance: '1MBABYDOGE', power: 6, reason: 'price for 1,000,000' },
+}
+
+/** Another ticker for the same coin, and how we know. */
+export interface Pairing {
+  readonly binance: string
+  readonly reason: string
+}
+
+/** A ticker whose price is for 10^power coins. */
+export interface Multiplied extends Pairing {
+  readonly power: number
+}
+
+const POWERS: ReadonlyMap<Market, number> = new Map(
+  Object.values(MULTIPLIERS).map(({ binance, power }) => [`${binance}USDT`, power]),
+)
+
+/**
+ * The price of one coin, from the price as Binance prints it for a market. The point is moved in the decimal digits,
+ * so that no rounding enters.
+ */
+export function perCoinPrice(market: Market, price: number): number {
+  const power = POWERS.get(market)
+  if (power === undefined) return price
+  const [digits, exponent = '0'] = String(price).split('e')
+  return Number(`${digits}e${Number(exponent) - power}`)
+}

@@ -2,7 +2,7 @@ import { klines } from './binance-klines.ts'
 import { binanceStatus, RATE_LIMITS, symbolEntry } from './binance-symbols.ts'
 import { decimal, fullTicker } from './binance-ticker.ts'
 import { createWindowCounter } from './limits.ts'
-import { isListed, listedMarkets, withFaultyPrice } from './market-state.ts'
+import { isListed, listedMarkets } from './market-state.ts'
 import type { RestAnswer, RestHandler } from './rest-answer.ts'
 import type { EpochMs, Market } from './types.ts'
 import type { World } from './world.ts'
@@ -101,8 +101,7 @@ function tickerPrice(world: World, url: URL): RestAnswer {
     .filter(market => status === null || binanceStatus(world, market) === status)
     .flatMap(market => {
       const last = world.prices.lastTrade('binance', market.code, world.clock.now())
-      const entry = last && { symbol: market.code, price: decimal(last.price) }
-      return entry ? [withFaultyPrice(world, market, entry, 'price')] : []
+      return last ? [{ symbol: market.code, price: decimal(last.price) }] : []
     })
   return { status: 200, body: url.searchParams.has('symbol') ? (prices[0] ?? {}) : prices }
 }

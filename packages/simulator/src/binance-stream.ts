@@ -1,16 +1,8 @@
+import { dueFrames } from './binance-frames.ts'
 import { readBinanceRequest } from './binance-requests.ts'
-import {
-  type BinanceEvent,
-  fullTicker,
-  miniTicker,
-  statsChanged,
-  tickerPhase,
-  tradeEvent,
-} from './binance-ticker.ts'
 import type { Connection } from './connection.ts'
 import { createWindowCounter } from './limits.ts'
-import { isTrading } from './market-state.ts'
-import type { EpochMs, Market } from './types.ts'
+import type { EpochMs, Milliseconds } from './types.ts'
 import type { StreamSide, World } from './world.ts'
 
 /** Binance's spot streams. @see exchange-protocols §3 */
@@ -22,26 +14,19 @@ export interface BinanceStream extends StreamSide {
   /** A ping or pong frame of the client; it counts towards the message limit. */
   controlFrame(connection: Connection, isPong: boolean): void
   closed(connection: Connection): void
-  /** Announces the server's end to the connection. */
-  announceShutdown(connection: Connection): void
+  /** Announces the server's end to the connection, and closes it `closeAfterMs` later when that is given. */
+  announceShutdown(connection: Connection, closeAfterMs?: Milliseconds): void
 }
 
 interface Client {
   readonly streams: Set<string>
   combined: boolean
   pingAt: EpochMs
+  closeAt: EpochMs
   /** When the oldest ping without an answer was sent. */
   unansweredSince: EpochMs | undefined
 }
 
-interface Due {
-  readonly at: EpochMs
-  readonly stream: string
-  readonly market: Market | undefined
-  readonly payload: () => BinanceEvent | readonly BinanceEvent[] | undefined
-}
-
-const ALL_MINI = '!miniTicker@arr'
 const MAX_STREAMS = 1_024
 const MAX_MESSAGES_PER_SECOND = 5
 
@@ -92,8 +77,16 @@ export function createBinanceStream(world: World, settle: () => EpochMs): Binanc
   return {
     open(connection, url) {
       const { streams, combined } = streamsOf(url)
-      const pingAt = world.clock.now() + world.keepalive.binancePingMs
-      clients.set(connection, { streams: new Set(streams), combined, pingAt, unansweredSince: undefined })
+      const { binancePingMs, maxConnectionMs } = world.keepalive
+      const pingAt = connection.openedAt + binancePingMs
+      const closeAt = connection.openedAt + maxConnectionMs
+      clients.set(connection, {
+        streams: new Set(streams),
+        combined,
+        pingAt,
+        closeAt,
+        unansweredSince: undefined,
+      })
     },
     closed: connection => void clients.delete(connection),
     message(connection, text) {
@@ -105,15 +98,19 @@ export function createBinanceStream(world: World, settle: () => EpochMs): Binanc
       if (client && isPong) client.unansweredSince = undefined
       isTooFast(connection)
     },
-    announceShutdown(connection) {
+    announceShutdown(connection, closeAfterMs = Number.POSITIVE_INFINITY) {
+      const client = clients.get(connection)
+      if (!client) return
       const payload = { e: 'serverShutdown', E: world.clock.now() }
-      const { combined = false } = clients.get(connection) ?? {}
-      connection.reply(JSON.stringify(combined ? { stream: '!serverShutdown', data: payload } : payload))
+      client.closeAt = Math.min(client.closeAt, payload.E + closeAfterMs)
+      connection.reply(
+        JSON.stringify(client.combined ? { stream: '!serverShutdown', data: payload } : payload),
+      )
     },
     pump(from, to) {
       for (const [connection, client] of clients) keepAlive(world, connection, client)
       const byStream = subscribers(clients)
-      const due = [...byStream.keys()].flatMap(stream => dueOf(world, stream, from, to))
+      const due = [...byStream.keys()].flatMap(stream => dueFrames(world, stream, from, to))
       due.sort((a, b) => a.at - b.at)
       for (const { stream, market, payload } of due) {
         const event = payload()
@@ -128,63 +125,10 @@ export function createBinanceStream(world: World, settle: () => EpochMs): Binanc
   }
 }
 
-/** The streams that `from`..`to` owes to subscribers of `stream`. */
-function dueOf(world: World, stream: string, from: EpochMs, to: EpochMs): Due[] {
-  if (stream === ALL_MINI) {
-    return secondsBetween(from, to, 0).map(at => ({
-      at,
-      stream,
-      market: undefined,
-      payload: () => allMini(world, at),
-    }))
-  }
-  const [name = '', channel] = stream.split('@')
-  const market = world.markets.get('binance', name.toUpperCase())
-  if (!market || name !== name.toLowerCase() || !isTrading(world, market)) return []
-  if (channel === 'trade') {
-    const trades = world.prices.trades('binance', market.code, from, to)
-    return trades.map(trade => ({
-      at: trade.at,
-      stream,
-      market,
-      payload: () => audible(world, market, () => tradeEvent(world, market, trade)),
-    }))
-  }
-  const make = channel === 'miniTicker' ? miniTicker : channel === 'ticker' ? fullTicker : undefined
-  if (!make) return []
-  return secondsBetween(from, to, tickerPhase(market.code))
-    .filter(at => statsChanged(world, market.code, at))
-    .map(at => ({ at, stream, market, payload: () => audible(world, market, () => make(world, market, at)) }))
-}
-
-function allMini(world: World, at: EpochMs): BinanceEvent[] | undefined {
-  const events: BinanceEvent[] = []
-  for (const market of world.markets.all('binance')) {
-    if (!isTrading(world, market) || !statsChanged(world, market.code, at)) continue
-    const event = audible(world, market, () => miniTicker(world, market, at))
-    if (event) events.push(event)
-  }
-  return events.length > 0 ? events : undefined
-}
-
-function audible<T>(world: World, market: Market, make: () => T): T | undefined {
-  const silenced = world.faults.find('silence', { exchange: 'binance', market: market.code })
-  if (!silenced) return make()
-  world.faults.spend(silenced)
-  return undefined
-}
-
-/** Instants in [from, to) that lie `phase` milliseconds after a full second. */
-function secondsBetween(from: EpochMs, to: EpochMs, phase: number): EpochMs[] {
-  const instants: EpochMs[] = []
-  for (let at = Math.ceil((from - phase) / 1_000) * 1_000 + phase; at < to; at += 1_000) instants.push(at)
-  return instants
-}
-
 function keepAlive(world: World, connection: Connection, client: Client): void {
   const now = world.clock.now()
-  const { binancePingMs, binancePongMs, maxConnectionMs } = world.keepalive
-  if (now - connection.openedAt >= maxConnectionMs) {
+  const { binancePingMs, binancePongMs } = world.keepalive
+  if (now >= client.closeAt) {
     connection.close(1001, 'Connection lifetime reached')
     return
   }

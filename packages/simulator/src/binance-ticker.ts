@@ -1,5 +1,5 @@
 import { hash, keyOf } from './hash.ts'
-import { reportedAt, withFaultyPrice } from './market-state.ts'
+import { reportedAt } from './market-state.ts'
 import type { EpochMs, Market, Trade } from './types.ts'
 import type { World } from './world.ts'
 
@@ -27,7 +27,7 @@ export function miniTicker(world: World, market: Market, at: EpochMs): BinanceEv
   const last = world.prices.lastTrade('binance', market.code, at)
   if (!last) return undefined
   const stats = world.dayStats(market, at, last)
-  const payload = {
+  return {
     e: '24hrMiniTicker',
     E: at,
     s: market.code,
@@ -38,7 +38,6 @@ export function miniTicker(world: World, market: Market, at: EpochMs): BinanceEv
     v: decimal(stats.volume),
     q: decimal(stats.quoteVolume),
   }
-  return withFaultyPrice(world, market, payload, 'c')
 }
 
 /** The 24hrTicker of a market at `at`. */
@@ -47,7 +46,7 @@ export function fullTicker(world: World, market: Market, at: EpochMs): BinanceEv
   if (!last) return undefined
   const stats = world.dayStats(market, at, last)
   const step = last.price - stats.open
-  const payload = {
+  return {
     e: '24hrTicker',
     E: at,
     s: market.code,
@@ -72,12 +71,11 @@ export function fullTicker(world: World, market: Market, at: EpochMs): BinanceEv
     L: last.sequence,
     n: stats.trades,
   }
-  return withFaultyPrice(world, market, payload, 'c')
 }
 
 /** The trade event. */
-export function tradeEvent(world: World, market: Market, trade: Trade): BinanceEvent {
-  const payload = {
+export function tradeEvent(market: Market, trade: Trade): BinanceEvent {
+  return {
     e: 'trade',
     E: reportedAt(trade.at),
     s: market.code,
@@ -88,7 +86,6 @@ export function tradeEvent(world: World, market: Market, trade: Trade): BinanceE
     m: trade.side === 'ASK',
     M: true,
   }
-  return withFaultyPrice(world, market, payload, 'p')
 }
 
 /** A price or volume as Binance writes it: a decimal string with eight digits behind the point. */

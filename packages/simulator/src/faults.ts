@@ -25,7 +25,7 @@ export type FaultEffect =
   | { readonly kind: 'garbage'; readonly shape: GarbageShape }
   /** The price is replaced by `value`, or taken away when that is 'missing', or multiplied by `factor`. */
   | { readonly kind: 'price'; readonly value?: number | string | null; readonly factor?: number }
-  /** Connections are closed with `code`; without a code they are cut without a close frame. */
+  /** Connections are closed with `code`, or cut without a close frame; with `forMs` new ones too, else it is over at once. */
   | { readonly kind: 'drop'; readonly code?: number }
   /** WebSocket handshakes, REST requests or both are answered with a status, or never answered. */
   | { readonly kind: 'refuse'; readonly status: number | 'hang'; readonly on?: 'ws' | 'rest' | 'both' }
@@ -41,10 +41,13 @@ export type FaultEffect =
   | { readonly kind: 'delist' }
   /** Binance announces its end, and closes `closeAfterMs` later when that is given. */
   | { readonly kind: 'shutdown'; readonly closeAfterMs?: Milliseconds }
-  /** REST answers come late, empty or cut; `path` limits it to paths that begin so. */
+  /**
+   * REST answers come `ms` late, with an empty list, half a list, or cut off; `path` limits it to paths that begin so.
+   * Candles are never shortened.
+   */
   | {
       readonly kind: 'rest'
-      readonly mode: 'slow' | 'empty' | 'truncated'
+      readonly mode: 'slow' | 'empty' | 'half' | 'truncated'
       readonly ms?: Milliseconds
       readonly path?: string
     }

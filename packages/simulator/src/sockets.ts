@@ -66,6 +66,8 @@ export function createSockets(world: World, onFrame: (frame: SentFrame) => void)
     })
     // A client that breaks the protocol is closed by the library; its 'close' follows.
     socket.on('error', () => {})
+    const drop = faults.find('drop', { exchange, connection: connection.number })
+    if (drop) connection.close(drop.fault.code)
     if (exchange === 'upbit') attachUpbit(socket, connection, upbit)
     else attachBinance(socket, connection, binance, url)
   }
@@ -139,8 +141,8 @@ function watchFaults(
       for (const { connection, exchange } of hit)
         if (exchange === 'binance') binance.announceShutdown(connection)
     }
-    // These two are single events: nothing of them is left to take back.
-    if (fault.kind === 'drop' || (fault.kind === 'shutdown' && !fault.closeAfterMs)) world.faults.clear(id)
+    const isOver = fault.kind === 'shutdown' || (fault.kind === 'drop' && fault.forMs === undefined)
+    if (isOver) world.faults.clear(id)
   })
 }
 

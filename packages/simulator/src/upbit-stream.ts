@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 import { createWindowCounter } from './limits.ts'
-import { isListed, isTrading } from './market-state.ts'
+import { isListed, isTrading, withFaultyPrice } from './market-state.ts'
 import type { EpochMs, Market, Trade } from './types.ts'
 import {
   readUpbitRequest,
@@ -45,8 +45,9 @@ export function createUpbitStream(world: World, settle: () => EpochMs): UpbitStr
       world.faults.spend(silenced)
       return undefined
     }
-    if (type === 'ticker') return ticker(market, trade)
-    return type === 'trade' ? upbitTrade(world, market, trade) : undefined
+    if (type !== 'ticker' && type !== 'trade') return undefined
+    const payload = type === 'ticker' ? ticker(market, trade) : upbitTrade(world, market, trade)
+    return withFaultyPrice(world, market, payload, 'trade_price')
   }
   const broadcast = (type: string, market: Market, trade: Trade, to: readonly Connection[]): void => {
     const payload = payloadOf(type, market, trade)

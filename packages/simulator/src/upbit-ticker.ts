@@ -1,5 +1,5 @@
 import { keyOf } from './hash.ts'
-import { marketState, reportedAt, withFaultyPrice } from './market-state.ts'
+import { marketState, reportedAt } from './market-state.ts'
 import type { EpochMs, Market, Trade } from './types.ts'
 import { compactDate, compactTime, dayStart, isoDate } from './utc.ts'
 import type { World } from './world.ts'
@@ -30,7 +30,7 @@ export function createUpbitTicker(world: World): (market: Market, trade: Trade) 
     const stats = world.dayStats(market, at, trade)
     const state = marketState(world, market)
     const part = (at - day) / DAY
-    const ticker: UpbitObject = {
+    return {
       type: 'ticker',
       code: market.code,
       opening_price: close,
@@ -57,7 +57,6 @@ export function createUpbitTicker(world: World): (market: Market, trade: Trade) 
       acc_trade_price_24h: stats.quoteVolume,
       acc_trade_volume_24h: round8(stats.volume),
     }
-    return withFaultyPrice(world, market, ticker, 'trade_price')
   }
 }
 
@@ -73,7 +72,7 @@ export function upbitTrade(world: World, market: Market, trade: Trade): UpbitObj
     best_bid_price: price,
     best_bid_size: trade.volume,
   }
-  const payload: UpbitObject = {
+  return {
     type: 'trade',
     code: market.code,
     timestamp: reportedAt(at),
@@ -89,7 +88,6 @@ export function upbitTrade(world: World, market: Market, trade: Trade): UpbitObj
     sequential_id: at * 10_000,
     ...best,
   }
-  return withFaultyPrice(world, market, payload, 'trade_price')
 }
 
 function changeFrom(close: number, price: number): UpbitObject {

@@ -1,0 +1,140 @@
+import { SimulatorError } from './errors.ts'
+import type { Fault, FaultKind } from './faults.ts'
+
+type JsonObject = Readonly<Record<string, unknown>>
+/** Says what is allowed, or nothing when the value is. */
+type Check = (value: unknown) => string | undefined
+
+interface Shape {
+  /** Whether the fault may be limited to one market. */
+  readonly market: 'optional' | 'required' | 'none'
+  readonly fields: Readonly<Record<string, Check>>
+  readonly required?: readonly string[]
+}
+
+/**
+ * A fault from JSON that a person has written.
+ * @param isMarket whether any exchange has a market of that code
+ * @throws SimulatorError SIM_ERR_FAULT naming the field, its value and what is allowed
+ */
+export function readFault(json: unknown, isMarket: (code: string) => boolean): Fault {
+  if (!isObject(json)) throw refused('fault', json, 'a JSON object')
+  const shape = SHAPES[json.kind as FaultKind] as Shape | undefined
+  if (!shape || !Object.hasOwn(SHAPES, String(json.kind))) throw refused('kind', json.kind, oneOf(KINDS))
+  const { exchange } = json
+  ensure('exchange', exchange, among('upbit', 'binance', 'both'))
+  checkMarket(json, shape, isMarket)
+  const fields: Shape['fields'] = { ...SCOPE, ...shape.fields }
+  for (const [name, value] of Object.entries(json)) {
+    if (name === 'kind' || name === 'exchange' || name === 'market') continue
+    const check = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (!check)
+      throw refused(name, value, `left out; ${String(json.kind)} knows ${Object.keys(fields).join(', ')}`)
+    ensure(name, value, check)
+  }
+  for (const name of shape.required ?? []) if (!(name in json)) throw refused(name, undefined, 'given')
+  if (json.kind === 'price' && 'value' in json === 'factor' in json) {
+    throw refused('value', json.value, 'given, or else factor, but not both')
+  }
+  return json as unknown as Fault
+}
+
+function checkMarket(json: JsonObject, shape: Shape, isMarket: (code: string) => boolean): void {
+  const { market } = json
+  if (market === undefined) {
+    if (shape.market === 'required') throw refused('market', market, 'a market code, for example KRW-BTC')
+    return
+  }
+  if (shape.market === 'none')
+    throw refused('market', market, `left out: ${String(json.kind)} acts on whole connections`)
+  if (typeof market !== 'string' || !isMarket(market)) {
+    throw refused('market', market, 'the code of a simulated market, for example KRW-BTC or BTCUSDT')
+  }
+}
+
+const duration: Check = value => (isWhole(value, 0) ? undefined : 'a whole number of milliseconds, 0 or more')
+const count: Check = value => (isWhole(value, 1) ? undefined : 'a whole number, 1 or more')
+
+const SCOPE: Shape['fields'] = { forMs: duration, frames: count, connections: among('existing', 'all') }
+
+const SHAPES: Readonly<Record<FaultKind, Shape>> = {
+  stall: { market: 'optional', fields: {} },
+  'half-open': { market: 'none', fields: {} },
+  silence: { market: 'optional', fields: {} },
+  garbage: {
+    market: 'optional',
+    fields: { shape: among('truncated', 'utf8', 'nested', 'huge', 'noise') },
+    required: ['shape'],
+  },
+  price: { market: 'optional', fields: { value: isPriceValue, factor: isFactor } },
+  drop: { market: 'none', fields: { code: isCloseCode } },
+  refuse: {
+    market: 'none',
+    fields: { status: isStatus, on: among('ws', 'rest', 'both') },
+    required: ['status'],
+  },
+  delay: { market: 'optional', fields: { ms: duration }, required: ['ms'] },
+  reorder: { market: 'optional', fields: {} },
+  duplicate: { market: 'optional', fields: {} },
+  halt: { market: 'optional', fields: { state: among('PREVIEW', 'DELISTED') } },
+  delist: { market: 'required', fields: {} },
+  shutdown: { market: 'none', fields: { closeAfterMs: duration } },
+  rest: {
+    market: 'none',
+    fields: { mode: among('slow', 'empty', 'half', 'truncated'), ms: duration, path: isPath },
+    required: ['mode'],
+  },
+}
+
+const KINDS = Object.keys(SHAPES)
+
+function ensure(name: string, value: unknown, check: Check): void {
+  const allowed = check(value)
+  if (allowed) throw refused(name, value, allowed)
+}
+
+function refused(field: string, value: unknown, allowed: string): SimulatorError {
+  const got = value === undefined ? 'nothing' : JSON.stringify(value)
+  return new SimulatorError('SIM_ERR_FAULT', `${field} must be ${allowed}; got ${got}`)
+}
+
+function among(...allowed: readonly string[]): Check {
+  return value => (allowed.includes(value as string) ? undefined : oneOf(allowed))
+}
+
+function oneOf(allowed: readonly string[]): string {
+  return `one of ${allowed.join(', ')}`
+}
+
+function isPriceValue(value: unknown): string | undefined {
+  return value === null || ['number', 'string'].includes(typeof value)
+    ? undefined
+    : 'a number, a text or null'
+}
+
+function isFactor(value: unknown): string | undefined {
+  return typeof value === 'number' ? undefined : 'a number'
+}
+
+function isStatus(value: unknown): string | undefined {
+  return value === 'hang' || (isWhole(value, 300) && value <= 599)
+    ? undefined
+    : 'a status from 300 to 599, or "hang"'
+}
+
+function isCloseCode(value: unknown): string | undefined {
+  const isFree = isWhole(value, 1000) && value <= 4999 && ![1004, 1005, 1006].includes(value)
+  return isFree ? undefined : 'a WebSocket close code that may be sent'
+}
+
+function isPath(value: unknown): string | undefined {
+  return typeof value === 'string' && value.startsWith('/') ? undefined : 'a path that begins with /'
+}
+
+function isWhole(value: unknown, least: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= least
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

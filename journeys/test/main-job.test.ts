@@ -1,0 +1,121 @@
+import {
+  type DailyRow,
+  foldDays,
+  formatTimestamp,
+  type LiveRow,
+  minuteOf,
+  parseTimestamp,
+  type Sample,
+  toDailyRow,
+} from '@kimchi/core'
+import { connectRedis, openReader } from '@kimchi/store'
+import t from 'tap'
+import { eventually, getJson } from './support/eventually.ts'
+import { type Observer, observe } from './support/observer.ts'
+import { openStack, type Stack } from './support/stack.ts'
+
+const COINS = ['BTC', 'ETH', 'XRP', 'DOGE']
+const UPBIT = ['KRW-USDT', ...COINS.map(symbol => `KRW-${symbol}`)]
+const BINANCE = COINS.map(symbol => `${symbol}USDT`)
+
+interface LiveList {
+  readonly result: string
+  readonly updated_at: string
+  readonly count: number
+  readonly note: string
+  readonly data: readonly LiveRow[]
+}
+
+t.test('prices sent by the exchanges come out of both routes, and no process takes a minute with it', async t => {
+  const stack = await openStack(t, { COINS: COINS.join(',') })
+  await startExchanges(stack)
+  const observer = await observe(stack.exchanges, UPBIT, BINANCE)
+  t.teardown(() => observer.close())
+  const observedFrom = formatTimestamp(minuteOf(Date.now()))
+  stack.start('ingester')
+  stack.start('api')
+
+  const first = await nextList(stack, observedFrom)
+  checkList(t, first, observer)
+
+  await endAndRestartEverything(stack)
+  const fresh = await observe(stack.exchanges, UPBIT, BINANCE)
+  t.teardown(() => fresh.close())
+  const served = await nextList(stack, '')
+  t.ok(served.updated_at >= first.updated_at, 'what was written before the kills is served after them')
+  const second = await nextList(stack, first.updated_at)
+  t.equal(minuteOfList(second), minuteOfList(first) + 1, 'the very next minute is there')
+  checkList(t, second, fresh)
+
+  for (const symbol of COINS) {
+    const samples = await storedSamples(stack, symbol, minuteOfList(first), minuteOfList(second) + 1)
+    t.strictSame(
+      samples.map(sample => sample.minute),
+      [minuteOfList(first), minuteOfList(second)],
+      `${symbol} has every minute exactly once`,
+    )
+    const { body } = (await getJson<{ data: DailyRow[]; count: number }>(`${stack.api}/${symbol.toLowerCase()}/daily`)) ?? {}
+    const all = await storedSamples(stack, symbol, 0, minuteOfList(second) + 1)
+    t.strictSame(body?.data, foldDays(all).map(toDailyRow), `${symbol}'s days are the fold of its stored samples`)
+  }
+})
+
+async function startExchanges(stack: Stack) {
+  stack.start('simulator')
+  await eventually('the simulator answers', 10_000, () => getJson(`${stack.exchanges}/api/v3/ping`))
+}
+
+/** Kills each process once in the middle of a minute, and starts it again. */
+async function endAndRestartEverything(stack: Stack) {
+  await stack.running('api').end('SIGKILL')
+  stack.start('api')
+  await stack.running('ingester').end('SIGKILL')
+  stack.start('ingester')
+  await stack.redis.kill()
+  await stack.redis.restart()
+  await stack.running('simulator').end('SIGKILL')
+  await startExchanges(stack)
+}
+
+/** The first list that is newer than `after`. */
+function nextList(stack: Stack, after: string): Promise<LiveList> {
+  return eventually(`a list newer than ${after || 'nothing'}`, 70_000, async () => {
+    const answer = await getJson<LiveList>(stack.api)
+    return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
+  })
+}
+
+function minuteOfList(list: LiveList): number {
+  return parseTimestamp(list.updated_at) as number
+}
+
+/** Every number of the list against what the exchanges sent to somebody else. */
+function checkList(t: Tap.Test, list: LiveList, observer: Observer) {
+  const at = Date.parse(`${list.updated_at}Z`)
+  t.match(list, { result: 'ok', count: COINS.length, note: /^SIMULATED PRICES\. Premium is USDT-based/ })
+  t.strictSame(
+    list.data.map(row => row.symbol),
+    COINS,
+    'every tracked coin, in the configured order',
+  )
+  for (const row of list.data) {
+    const expected = {
+      upbit_krw: observer.lastBefore(`KRW-${row.symbol}`, at),
+      binance_usdt: observer.lastBefore(`${row.symbol}USDT`, at),
+      usdt_krw: observer.lastBefore('KRW-USDT', at),
+      snapshot_at: list.updated_at,
+    }
+    t.match(row, expected, `${row.symbol} at ${list.updated_at} is what the exchanges sent`)
+    const premium = (row.upbit_krw / (row.binance_usdt * row.usdt_krw) - 1) * 100
+    t.ok(Math.abs(row.premium_pct - premium) <= 0.00005 + 1e-9, `${row.symbol}'s premium follows from its three prices`)
+  }
+}
+
+async function storedSamples(stack: Stack, symbol: string, from: number, to: number): Promise<readonly Sample[]> {
+  const redis = connectRedis(stack.redis.url)
+  try {
+    return (await openReader({ redis }).readSamples(symbol, from, to)).samples
+  } finally {
+    await redis.close()
+  }
+}

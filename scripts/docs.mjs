@@ -26,19 +26,15 @@ if (process.argv.includes('--check')) {
   writeFileSync(README, next)
 }
 
+/** One row per variable; where the apps' defaults differ, each is named with its app. */
 function table() {
   const names = new Set([...Object.keys(ingester), ...Object.keys(api)])
   const rows = [...names].map(name => {
-    const users = Object.entries({ ingester, api }).filter(([, settings]) => name in settings)
-    const [, settings] = users[0]
-    const { description, allowed } = settings[name]
-    const defaults = [...new Set(users.map(([app, own]) => `${own[name].default ?? ''}|${app}`))]
-    const values = new Set(users.map(([, own]) => own[name].default))
-    const shown =
-      values.size === 1
-        ? `\`${[...values][0]}\``
-        : defaults.map(entry => `\`${entry.split('|')[0]}\` (${entry.split('|')[1]})`).join(', ')
-    return `| ${name} | ${users.map(([app]) => app).join(', ')} | ${shown} | ${description} | ${allowed} |`
+    const readers = Object.entries({ ingester, api }).filter(([, settings]) => name in settings)
+    const own = readers.map(([app, settings]) => ({ app, ...settings[name] }))
+    const isSame = own.every(setting => setting.default === own[0]?.default)
+    const defaults = isSame ? `\`${own[0]?.default}\`` : own.map(setting => `\`${setting.default}\` (${setting.app})`).join(', ')
+    return `| ${name} | ${own.map(({ app }) => app).join(', ')} | ${defaults} | ${own[0]?.description} | ${own[0]?.allowed} |`
   })
   return ['| name | read by | default | | allowed |', '|---|---|---|---|---|', ...rows].join('\n')
 }

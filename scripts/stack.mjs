@@ -2,7 +2,7 @@
 /**
  * Runs the whole service on this machine: `stack.mjs live` on the real exchanges, `stack.mjs demo` on the simulator.
  * Builds what is stale, starts Redis (its own unless REDIS_URL says otherwise), the ingester and the API, says where
- * they are, restarts what crashes, and ends all of it within 5 s. @see design §8
+ * they are, restarts what crashes, and ends all of it within 5 s.
  */
 import { mkdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -45,39 +45,52 @@ async function run(mode, env) {
     ingesterOps: await pickPort('OPS_PORT', undefined, 9465, say),
   }
   const shared = { ...env, REDIS_URL: redis.url, ...exchanges }
-  children.start('ingester', join(ROOT, 'apps/ingester/dist/main.js'), { ...shared, OPS_PORT: String(ports.ingesterOps) })
+  children.start('ingester', join(ROOT, 'apps/ingester/dist/main.js'), {
+    ...shared,
+    OPS_PORT: String(ports.ingesterOps),
+  })
   children.start('api', join(ROOT, 'apps/api/dist/main.js'), {
     ...shared,
     HOST: env.HOST || '127.0.0.1',
     PORT: String(ports.api),
     OPS_PORT: String(ports.apiOps),
   })
-  await narrate({ mode, ports, redisCli: redis.cli, dataDir: relative(process.cwd(), dataDir), say, signal: stopping.signal })
+  await narrate({
+    mode,
+    ports,
+    redisCli: redis.cli,
+    dataDir: relative(process.cwd(), dataDir),
+    say,
+    signal: stopping.signal,
+  })
 }
 
 async function startRedis() {
   const { findRedis, startEmbeddedRedis } = await import('@kimchi/store/embedded')
-  const log = say
   const binary = await findRedis({
     cacheDir: join(ROOT, '.cache', 'redis'),
     path: process.env.PATH ?? '',
-    log,
-    signal: stopping.signal,
+    log: say,
   })
   const redis = await startEmbeddedRedis({
     binary,
     dir: join(dataDir, 'redis'),
     port: await pickPort('Redis', undefined, 6379, say),
-    appendonly: true,
   })
-  children.adopt('redis', redis)
+  if (stopping.signal.aborted) await redis.stop()
+  stopping.signal.throwIfAborted()
+  children.adopt(redis)
   return { url: redis.url, cli: redis.cliCommand }
 }
 
 /** @param {NodeJS.ProcessEnv} env */
 async function startSimulator(env) {
   const port = await pickPort('simulator', undefined, 4900, say)
-  children.start('simulator', join(ROOT, 'packages/simulator/dist/main.js'), { ...env, HOST: '127.0.0.1', PORT: String(port) })
+  children.start('simulator', join(ROOT, 'packages/simulator/dist/main.js'), {
+    ...env,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+  })
   return {
     PRICES: 'simulated',
     UPBIT_WS_URL: `ws://127.0.0.1:${port}/websocket/v1`,

@@ -10,7 +10,7 @@ const RESTART_AFTER_MS = 1_000
 const KILL_AFTER_MS = 4_300
 
 /**
- * @typedef {{ stop: () => Promise<void> }} Adopted something that is already running and knows how to stop
+ * @typedef {{ stop: () => Promise<unknown> }} Adopted something that is already running and knows how to stop
  * @typedef {{ name: string, child: import('node:child_process').ChildProcess }} Running
  */
 
@@ -34,8 +34,8 @@ export class Children {
     mkdirSync(logDir, { recursive: true })
   }
 
-  /** @param {string} name @param {Adopted} running stopped after all started children */
-  adopt(name, running) {
+  /** @param {Adopted} running stopped after all started children */
+  adopt(running) {
     this.#adopted.push(running)
   }
 
@@ -53,7 +53,9 @@ export class Children {
     const running = { name, child }
     this.#running.push(running)
     this.#log(name, child)
-    child.once('exit', (code, signal) => this.#ended(running, code, signal, () => this.start(name, script, env)))
+    child.once('exit', (code, signal) =>
+      this.#ended(running, code, signal, () => this.start(name, script, env)),
+    )
   }
 
   async stopAll() {
@@ -94,7 +96,9 @@ export class Children {
 function worthSaying(line, isError) {
   try {
     const { level, msg, err } = JSON.parse(line)
-    return ['warn', 'error', 'fatal'].includes(level) ? [msg, err?.message].filter(Boolean).join(': ') : undefined
+    return ['warn', 'error', 'fatal'].includes(level)
+      ? [msg, err?.message].filter(Boolean).join(': ')
+      : undefined
   } catch {
     return isError ? line : undefined
   }

@@ -11,14 +11,26 @@ const EXPLAIN_AFTER_MS = 10_000
  */
 export async function narrate({ mode, ports, redisCli, dataDir, say, signal }) {
   const api = `http://127.0.0.1:${ports.api}/api/v1/kimchi-premium`
-  say(mode === 'demo' ? 'Kimchi premium on SIMULATED prices (no network needed)' : 'Kimchi premium on the live exchanges')
+  say(
+    mode === 'demo'
+      ? 'Kimchi premium on SIMULATED prices (no network needed)'
+      : 'Kimchi premium on the live exchanges',
+  )
   say(`  API     ${api}`)
   say(`          ${api}/BTC/daily`)
   if (redisCli) say(`  Redis   ${redisCli} hgetall '{kp}:live'`)
   say(`  Data    ${dataDir} (logs in ${dataDir}/logs)`)
-  say(`  Health  http://127.0.0.1:${ports.ingesterOps}/ready (ingester), http://127.0.0.1:${ports.apiOps}/ready (API)`)
+  say(
+    `  Health  http://127.0.0.1:${ports.ingesterOps}/ready (ingester), http://127.0.0.1:${ports.apiOps}/ready (API)`,
+  )
   say('  Ctrl-C ends it.')
-  await announceFirstPrices({ api, ingester: `http://127.0.0.1:${ports.ingesterOps}/ready`, mode, say, signal })
+  await announceFirstPrices({
+    api,
+    ingester: `http://127.0.0.1:${ports.ingesterOps}/ready`,
+    mode,
+    say,
+    signal,
+  })
 }
 
 /** @param {{ api: string, ingester: string, mode: string, say: (line: string) => void, signal: AbortSignal }} options */
@@ -29,7 +41,9 @@ async function announceFirstPrices({ api, ingester, mode, say, signal }) {
     const list = await getJson(api)
     if (list?.result === 'ok') {
       const [first] = list.data
-      say(`First prices, ${list.updated_at} UTC: ${list.count} coins${first ? `, ${first.symbol} ${first.premium_pct} %` : ''}`)
+      say(
+        `First prices, ${list.updated_at} UTC: ${list.count} coins${first ? `, ${first.symbol} ${first.premium_pct} %` : ''}`,
+      )
       return
     }
     if (!explained && performance.now() > explainAt) {
@@ -49,7 +63,8 @@ async function explain({ ingester, mode, say }) {
   }
   say('No prices yet, still trying:')
   for (const reason of health.reasons) say(`  - ${reason}`)
-  if (mode === 'live') say('Without access to the exchanges, the whole service runs on a simulator: npm run demo')
+  if (mode === 'live')
+    say('Without access to the exchanges, the whole service runs on a simulator: npm run demo')
 }
 
 /** @param {string} url @returns {Promise<any>} the parsed answer, or undefined when there is none */

@@ -25,8 +25,14 @@ export const settings = {
     parse: parseCoins,
   } satisfies Setting<WantedCoins>,
   PRICES: choiceSetting('`simulated` when the exchanges are a simulator', 'live', ['live', 'simulated']),
-  UPBIT_WS_URL: urlSetting('Upbit WebSocket, the whole URL', 'wss://api.upbit.com/websocket/v1', ['wss:', 'ws:']),
-  UPBIT_REST_URL: urlSetting('Upbit REST, the part before `/v1`', 'https://api.upbit.com', ['https:', 'http:']),
+  UPBIT_WS_URL: urlSetting('Upbit WebSocket, the whole URL', 'wss://api.upbit.com/websocket/v1', [
+    'wss:',
+    'ws:',
+  ]),
+  UPBIT_REST_URL: urlSetting('Upbit REST, the part before `/v1`', 'https://api.upbit.com', [
+    'https:',
+    'http:',
+  ]),
   BINANCE_WS_URL: urlSetting(
     'Binance WebSocket, the part before `/stream`',
     'wss://stream.binance.com:9443',
@@ -36,7 +42,10 @@ export const settings = {
     'https:',
     'http:',
   ]),
-  SAMPLE_RETENTION_DAYS: integerSetting('whole UTC days that one-minute samples are kept', 8, { min: 1, max: 400 }),
+  SAMPLE_RETENTION_DAYS: integerSetting('whole UTC days that one-minute samples are kept', 8, {
+    min: 1,
+    max: 400,
+  }),
   ...opsSettings(9465),
 }
 

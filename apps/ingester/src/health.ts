@@ -9,7 +9,13 @@ export interface IngesterState {
   coins: readonly Coin[] | undefined
   catalogueProblem: string | undefined
   lastReport: MinuteReport | undefined
-  readonly counts: { admitted: number; dropped: number; skippedMinutes: number; refusedTicks: number; gaps: Map<string, number> }
+  readonly counts: {
+    admitted: number
+    dropped: number
+    skippedMinutes: number
+    refusedTicks: number
+    gaps: Map<string, number>
+  }
   feeds: () => readonly FeedStatus[]
   queue: () => QueueStatus
 }
@@ -33,7 +39,8 @@ export function countMinute(state: IngesterState, report: MinuteReport): void {
   state.counts.admitted += report.admitted.length
   state.counts.dropped += report.dropped.length
   state.counts.skippedMinutes += report.turn.skipped
-  for (const { reason } of report.gaps) state.counts.gaps.set(reason, (state.counts.gaps.get(reason) ?? 0) + 1)
+  for (const { reason } of report.gaps)
+    state.counts.gaps.set(reason, (state.counts.gaps.get(reason) ?? 0) + 1)
 }
 
 /** Why this ingester does not contribute fully right now, a plain sentence each; empty when it does. */
@@ -44,12 +51,15 @@ export function notReadyReasons(state: IngesterState): string[] {
     reasons.push(`market lists not loaded yet${state.catalogueProblem ? `: ${state.catalogueProblem}` : ''}`)
   }
   for (const { exchange, state: feedState, lastError: problem } of state.feeds()) {
-    if (feedState !== 'up') reasons.push(`${exchange}: no data (${feedState})${problem ? `: ${problem.message}` : ''}`)
+    if (feedState !== 'up')
+      reasons.push(`${exchange}: no data (${feedState})${problem ? `: ${problem.message}` : ''}`)
   }
   if (lastError !== undefined) reasons.push(`redis: ${depth} minutes wait to be written: ${lastError}`)
   if (state.lastReport === undefined) reasons.push('no minute has turned yet')
   else if (state.lastReport.admitted.length === 0 && state.coins?.length !== 0) {
-    reasons.push(`no sample at ${formatTimestamp(state.lastReport.turn.minute)}: ${summarise(state.lastReport.gaps)}`)
+    reasons.push(
+      `no sample at ${formatTimestamp(state.lastReport.turn.minute)}: ${summarise(state.lastReport.gaps)}`,
+    )
   }
   return reasons
 }

@@ -39,7 +39,15 @@ export interface IngestOptions {
 }
 
 /** The one loop: at each minute turn a snapshot, the witness rule, and a hand-over to the store. Ends when `signal` aborts. */
-export async function ingest({ clock, signal, latest, witness, coins, store, onMinute }: IngestOptions): Promise<void> {
+export async function ingest({
+  clock,
+  signal,
+  latest,
+  witness,
+  coins,
+  store,
+  onMinute,
+}: IngestOptions): Promise<void> {
   for await (const turn of minuteTurns(clock, signal)) {
     const tracked = coins()
     const { samples, gaps } =

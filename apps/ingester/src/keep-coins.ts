@@ -48,7 +48,8 @@ export async function keepCoins(options: KeepCoinsOptions): Promise<void> {
       await clock.wait(REFRESH_MS, signal)
     } catch (thrown) {
       if (signal.aborted) return
-      const isWrongAtStart = listings === undefined && thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL'
+      const isWrongAtStart =
+        listings === undefined && thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL'
       if (isWrongAtStart) throw thrown
       options.onProblem(messageOf(thrown))
       log.warn({ err: thrown }, 'market lists not loaded, keeping the coins as they are')

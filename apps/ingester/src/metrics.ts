@@ -56,7 +56,8 @@ function registerFeeds(state: IngesterState, registry: Registry): void {
     labelNames: ['exchange'],
     registers: [registry],
     collect() {
-      for (const { exchange, state: feedState } of state.feeds()) this.set({ exchange }, feedState === 'up' ? 1 : 0)
+      for (const { exchange, state: feedState } of state.feeds())
+        this.set({ exchange }, feedState === 'up' ? 1 : 0)
     },
   })
   new Counter({
@@ -67,7 +68,15 @@ function registerFeeds(state: IngesterState, registry: Registry): void {
     collect() {
       this.reset()
       for (const feed of state.feeds()) {
-        for (const event of ['frames', 'ticks', 'ignored', 'malformed', 'reconnects', 'replacements', 'stalls'] as const) {
+        for (const event of [
+          'frames',
+          'ticks',
+          'ignored',
+          'malformed',
+          'reconnects',
+          'replacements',
+          'stalls',
+        ] as const) {
           this.inc({ exchange: feed.exchange, event }, feed[event])
         }
       }

@@ -20,7 +20,10 @@ export interface MinuteTurn {
 }
 
 /** Yields each minute M once, at M + 1 s of the wall clock, until `signal` aborts. A clock that steps back starts anew from there. */
-export async function* minuteTurns(clock: Clock, signal: AbortSignal): AsyncGenerator<MinuteTurn, void, void> {
+export async function* minuteTurns(
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<MinuteTurn, void, void> {
   let last = lastDue(clock)
   while (!signal.aborted) {
     const waitMs = dueAt(last + 1) - clock.now()

@@ -1,4 +1,12 @@
-import { type Clock, type Coin, KimchiError, LatestTicks, minuteStart, parseTimestamp, Witness } from '@kimchi/core'
+import {
+  type Clock,
+  type Coin,
+  KimchiError,
+  LatestTicks,
+  minuteStart,
+  parseTimestamp,
+  Witness,
+} from '@kimchi/core'
 import { openFeeds, openRestChild } from '@kimchi/feeds'
 import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
 import { type Board, connectRedis, openMinuteQueue, openReader, openWriter } from '@kimchi/store'

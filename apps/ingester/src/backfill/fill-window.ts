@@ -1,0 +1,61 @@
+import {
+  type Coin,
+  type EpochMinute,
+  type Gap,
+  MAX_CARRY_MS,
+  MINUTE_MS,
+  RATE_MARKET,
+  type Sample,
+  WITNESS_MARKETS,
+} from '@kimchi/core'
+import type { CandleCache } from './candle-cache.ts'
+import { type CandleLegs, candleSampleOrGap } from './candle-samples.ts'
+import type { CandleSeries } from './candle-series.ts'
+import type { MinuteRange } from './ranges.ts'
+
+const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
+
+/** What candles say about a coin's missing minutes: each is a sample or stays a gap. */
+export interface Filled {
+  readonly samples: readonly Sample[]
+  readonly gaps: readonly Gap[]
+}
+
+/** Decides the given minutes of one coin, all within `window`, from candles. */
+export async function fillWindow(
+  coin: Coin,
+  minutes: readonly EpochMinute[],
+  window: MinuteRange,
+  cache: CandleCache,
+): Promise<Filled> {
+  const legs = await loadLegs(coin, window, cache)
+  const samples: Sample[] = []
+  const gaps: Gap[] = []
+  for (const minute of minutes) {
+    const outcome = candleSampleOrGap(coin.symbol, minute, legs)
+    if (typeof outcome === 'string') gaps.push({ symbol: coin.symbol, minute, reason: outcome })
+    else samples.push(outcome)
+  }
+  return { samples, gaps }
+}
+
+/** The sample of M needs the candles that open one minute earlier. */
+async function loadLegs(coin: Coin, window: MinuteRange, cache: CandleCache): Promise<CandleLegs> {
+  const opens = { from: window.from - 1, to: window.to - 1 }
+  const [upbitWitness = RATE_MARKET] = WITNESS_MARKETS.upbit
+  const [binanceWitness = 'BTCUSDT'] = WITNESS_MARKETS.binance
+  return {
+    upbit: await carriedSeries(coin.upbit, opens, cache),
+    rate: await carriedSeries(RATE_MARKET, opens, cache),
+    upbitWitness: await cache.series('upbit', upbitWitness, opens),
+    binance: await cache.series('binance', coin.binance, opens),
+    binanceWitness: await cache.series('binance', binanceWitness, opens),
+  }
+}
+
+/** The hour before is only fetched when the first minute has no trade of its own to carry. */
+async function carriedSeries(market: string, opens: MinuteRange, cache: CandleCache): Promise<CandleSeries> {
+  const series = await cache.series('upbit', market, opens)
+  if (series.at(opens.from) !== undefined) return series
+  return cache.series('upbit', market, { from: opens.from - CARRY_MINUTES, to: opens.to })
+}

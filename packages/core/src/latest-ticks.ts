@@ -23,16 +23,16 @@ export class LatestTicks {
 
   /**
    * Takes in a tick.
-   * @returns false when the tick was refused because its event time lies more than a minute in the future
+   * @returns false when the tick was refused because a time in it lies more than a minute in the future
    */
   record(tick: Tick): boolean {
     const venue = this.#venues[tick.exchange]
     if (tick.origin === 'stream') countLag(venue, tick)
-    if (tick.eventAt > tick.receivedAt + MAX_FUTURE_MS) return false
+    if (!(Math.max(tick.eventAt, tick.tradedAt ?? tick.eventAt) <= tick.receivedAt + MAX_FUTURE_MS))
+      return false
     if (tick.tradedAt !== undefined) markTraded(venue, minuteOf(tick.tradedAt))
-    const ticks = venue.markets.get(tick.market)
-    if (ticks === undefined) venue.markets.set(tick.market, [tick])
-    else if (tick.origin !== 'seed' || !hasFrame(ticks, venue.lostAt)) insert(ticks, tick, venue.lostAt)
+    const { frames, seeds } = ticksOf(venue, tick.market)
+    keepLastOfMinute(tick.origin === 'seed' ? seeds : frames, tick, ({ eventAt }) => eventAt, isNewer)
     return true
   }
 
@@ -41,8 +41,12 @@ export class LatestTicks {
    * the last ones, and count again only when received anew.
    */
   lost(exchange: Exchange, at: EpochMs): void {
-    const venue = this.#venues[exchange]
-    venue.lostAt = Math.max(venue.lostAt, at)
+    keepLastOfMinute(
+      this.#venues[exchange].losses,
+      at,
+      loss => loss,
+      (loss, kept) => loss > kept,
+    )
   }
 
   /** Drops what is known of a market that is no longer subscribed. */
@@ -50,12 +54,20 @@ export class LatestTicks {
     this.#venues[exchange].markets.delete(market)
   }
 
-  /** The market's last tick with an event time before minute M, or undefined when it is not known for sure. */
+  /**
+   * The market's last tick with an event time before minute M, or undefined when it is not known for sure.
+   * A seed answers only where no frame does.
+   */
   before(exchange: Exchange, market: Market, minute: EpochMinute): Tick | undefined {
-    const { markets, lostAt } = this.#venues[exchange]
-    const tick = markets.get(market)?.findLast(candidate => minuteOf(candidate.eventAt) < minute)
-    if (tick === undefined) return undefined
-    return tick.receivedAt > lostAt || minuteStart(minute) <= lostAt ? tick : undefined
+    const { markets, losses } = this.#venues[exchange]
+    const known = markets.get(market)
+    if (known === undefined) return undefined
+    const lostAt = losses.findLast(at => at < minuteStart(minute)) ?? Number.POSITIVE_INFINITY
+    const frame = lastBefore(known.frames, minute)
+    if (frame === undefined && known.frames.length === MINUTES_KEPT) return undefined // may have been forgotten
+    if (frame !== undefined && frame.receivedAt > lostAt) return frame
+    const seed = lastBefore(known.seeds, minute)
+    return seed !== undefined && seed.receivedAt > lostAt ? seed : undefined
   }
 
   /** Whether any market of the exchange is known to have traded in the minute that ends at M. */
@@ -73,10 +85,17 @@ export class LatestTicks {
 }
 
 interface Venue {
-  readonly markets: Map<Market, Tick[]>
-  lostAt: EpochMs
+  readonly markets: Map<Market, MarketTicks>
+  /** Ascending; the oldest is -Infinity until so many were recorded that earlier ones are forgotten. */
+  readonly losses: EpochMs[]
   tradedMinutes: EpochMinute[]
   lags: LagCounts[]
+}
+
+/** Both ascending, one tick per minute. */
+interface MarketTicks {
+  readonly frames: Tick[]
+  readonly seeds: Tick[]
 }
 
 /** Counts suffice for "is the median beyond ±2 s", and cost nothing at thousands of ticks a second. */
@@ -88,7 +107,7 @@ interface LagCounts {
 }
 
 function newVenue(): Venue {
-  return { markets: new Map(), lostAt: Number.NEGATIVE_INFINITY, tradedMinutes: [], lags: [] }
+  return { markets: new Map(), losses: [Number.NEGATIVE_INFINITY], tradedMinutes: [], lags: [] }
 }
 
 function countLag(venue: Venue, { receivedAt, eventAt }: Tick): void {
@@ -109,25 +128,35 @@ function markTraded(venue: Venue, minute: EpochMinute): void {
   venue.tradedMinutes = [...venue.tradedMinutes, minute].sort((a, b) => a - b).slice(-MINUTES_KEPT)
 }
 
-function hasFrame(ticks: readonly Tick[], lostAt: EpochMs): boolean {
-  return ticks.some(tick => tick.origin !== 'seed' && tick.receivedAt > lostAt)
+function ticksOf(venue: Venue, market: Market): MarketTicks {
+  const known = venue.markets.get(market) ?? { frames: [], seeds: [] }
+  venue.markets.set(market, known)
+  return known
 }
 
-/** Keeps `ticks` ascending, one per minute: the last by event time, the later received when equal. */
-function insert(ticks: Tick[], tick: Tick, lostAt: EpochMs): void {
-  const minute = minuteOf(tick.eventAt)
-  const at = ticks.findLastIndex(kept => minuteOf(kept.eventAt) <= minute)
-  const kept = ticks[at]
-  if (kept !== undefined && minuteOf(kept.eventAt) === minute) {
-    if (supersedes(tick, kept, lostAt)) ticks[at] = tick
+function lastBefore(ticks: readonly Tick[], minute: EpochMinute): Tick | undefined {
+  return ticks.findLast(tick => minuteOf(tick.eventAt) < minute)
+}
+
+/** Later by the exchange's clock; by ours when the exchange's is equal, as when a frame is sent again. */
+function isNewer(tick: Tick, kept: Tick): boolean {
+  return tick.eventAt === kept.eventAt ? tick.receivedAt >= kept.receivedAt : tick.eventAt > kept.eventAt
+}
+
+/** Keeps `list` ascending, one item per minute, the newest {@link MINUTES_KEPT} of them. */
+function keepLastOfMinute<T>(
+  list: T[],
+  item: T,
+  timeOf: (item: T) => EpochMs,
+  wins: (item: T, kept: T) => boolean,
+): void {
+  const minute = minuteOf(timeOf(item))
+  const index = list.findLastIndex(kept => minuteOf(timeOf(kept)) <= minute)
+  const kept = list[index]
+  if (kept !== undefined && minuteOf(timeOf(kept)) === minute) {
+    if (wins(item, kept)) list[index] = item
     return
   }
-  ticks.splice(at + 1, 0, tick)
-  if (ticks.length > MINUTES_KEPT) ticks.shift()
-}
-
-function supersedes(tick: Tick, kept: Tick, lostAt: EpochMs): boolean {
-  const keptIsSeed = kept.origin === 'seed' && tick.origin !== 'seed'
-  const keptIsFromBeforeALoss = tick.origin === 'seed' && kept.receivedAt <= lostAt
-  return keptIsSeed || keptIsFromBeforeALoss || tick.eventAt >= kept.eventAt
+  list.splice(index + 1, 0, item)
+  if (list.length > MINUTES_KEPT) list.shift()
 }

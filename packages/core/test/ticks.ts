@@ -1,0 +1,44 @@
+import { type Coin, MINUTE_MS, type Tick } from '../src/index.ts'
+
+/** Minute 29,000,000 is 2025-02-20T21:20Z; every test counts its minutes from here. */
+export const M = 29_000_000
+
+/** The instant of minute M plus seconds. */
+export function at(seconds: number, minute = M): number {
+  return minute * MINUTE_MS + Math.round(seconds * 1_000)
+}
+
+export const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
+export const ETH: Coin = { symbol: 'ETH', name: 'Ethereum', upbit: 'KRW-ETH', binance: 'ETHUSDT' }
+
+/** A stream frame of something that just happened, received 100 ms after the event. */
+export function upbitTick(market: string, price: number, eventAt: number, changes: Partial<Tick> = {}): Tick {
+  const receivedAt = changes.receivedAt ?? eventAt + 100
+  const tradedAt = changes.origin === 'snapshot' ? undefined : eventAt
+  return {
+    exchange: 'upbit',
+    market,
+    price,
+    eventAt,
+    receivedAt,
+    origin: 'stream',
+    tradedAt,
+    tradable: true,
+    ...changes,
+  }
+}
+
+/** A miniTicker frame whose price differs from the one before. */
+export function binanceTick(
+  market: string,
+  price: number,
+  eventAt: number,
+  changes: Partial<Tick> = {},
+): Tick {
+  return { ...upbitTick(market, price, eventAt, changes), exchange: 'binance', ...changes }
+}
+
+/** A REST answer received at `receivedAt`. */
+export function seed(market: string, price: number, receivedAt: number): Tick {
+  return binanceTick(market, price, receivedAt, { receivedAt, origin: 'seed', tradedAt: undefined })
+}

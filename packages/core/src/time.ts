@@ -32,7 +32,6 @@ export function formatTimestamp(minute: EpochMinute): string {
 
 /** The minute of a wire timestamp, or undefined when the text is not one. Inverse of {@link formatTimestamp}. */
 export function parseTimestamp(text: string): EpochMinute | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:00$/.test(text)) return undefined
-  const at = Date.parse(`${text}Z`)
-  return Number.isNaN(at) ? undefined : minuteOf(at)
+  const minute = minuteOf(Date.parse(`${text}Z`))
+  return !Number.isNaN(minute) && formatTimestamp(minute) === text ? minute : undefined
 }

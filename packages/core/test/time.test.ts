@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  DAY_MINUTES,
+  DAY_MS,
+  dateOf,
+  dayStart,
+  formatTimestamp,
+  HOUR_MS,
+  MINUTE_MS,
+  minuteOf,
+  minuteStart,
+  parseTimestamp,
+} from '../src/time.ts'
+
+const minute = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) / MINUTE_MS })
+
+t.test('units of time fit together', async t => {
+  t.equal(60 * MINUTE_MS, HOUR_MS)
+  t.equal(24 * HOUR_MS, DAY_MS)
+  t.equal(DAY_MINUTES * MINUTE_MS, DAY_MS)
+})
+
+t.test('an instant belongs to the minute that began at or before it', async t => {
+  const start = Date.UTC(2026, 10, 20, 13, 5)
+  t.equal(minuteStart(minuteOf(start)), start)
+  t.equal(minuteStart(minuteOf(start + 59_999)), start)
+  t.equal(minuteStart(minuteOf(start - 1)), start - MINUTE_MS)
+  t.equal(minuteOf(-1), -1, 'before 1970 too')
+})
+
+t.test('a date begins with its 00:00 and knows leap days', async t => {
+  const midnight = minuteOf(Date.UTC(2028, 1, 29))
+  t.equal(dateOf(midnight), '2028-02-29')
+  t.equal(dateOf(midnight - 1), '2028-02-28')
+  t.equal(dateOf(midnight + DAY_MINUTES), '2028-03-01')
+  t.equal(dateOf(minuteOf(Date.UTC(2027, 1, 28)) + DAY_MINUTES), '2027-03-01')
+  t.equal(dayStart(midnight), midnight)
+  t.equal(dayStart(midnight + 1_439), midnight)
+  t.equal(dayStart(midnight - 1), midnight - DAY_MINUTES)
+})
+
+t.test('a timestamp has no zone designator and reads back as the same minute', async t => {
+  t.equal(formatTimestamp(minuteOf(Date.UTC(2026, 10, 20, 13, 5))), '2026-11-20T13:05:00')
+  fc.assert(fc.property(minute, at => parseTimestamp(formatTimestamp(at)) === at))
+  fc.assert(fc.property(minute, at => formatTimestamp(at).slice(0, 10) === dateOf(at)))
+})
+
+t.test('text that is not a wire timestamp is not read', async t => {
+  const texts = [
+    '',
+    'yesterday',
+    '2026-11-20',
+    '2026-11-20T13:05',
+    '2026-11-20T13:05:30',
+    '2026-11-20T13:05:00Z',
+    '2026-11-20T13:05:00+09:00',
+    ' 2026-11-20T13:05:00',
+    '2026-13-20T13:05:00',
+    '2026-11-20T25:05:00',
+    '2026-11-20T24:00:00',
+    '2026-02-30T00:00:00',
+    '2027-02-29T00:00:00',
+    '+002026-11-20T13:05:00',
+  ]
+  for (const text of texts) t.equal(parseTimestamp(text), undefined, JSON.stringify(text))
+})
+
+t.test('dates and timestamps are the same whatever zone the machine is in', async t => {
+  const script = `
+    import { dateOf, dayStart, formatTimestamp, parseTimestamp } from '@kimchi/core'
+    const minutes = [0, 29000000, ${Date.UTC(2026, 2, 29, 1) / MINUTE_MS}, ${Date.UTC(2028, 1, 29) / MINUTE_MS - 1}]
+    const texts = minutes.map(at => [dateOf(at), dayStart(at), formatTimestamp(at), parseTimestamp(formatTimestamp(at))])
+    process.stdout.write(JSON.stringify([new Date(0).getTimezoneOffset(), texts]))`
+  const run = promisify(execFile)
+  const zones = ['UTC', 'Asia/Seoul', 'America/St_Johns', 'Pacific/Kiritimati', 'Europe/Berlin']
+  const answers = await Promise.all(
+    zones.map(async zone => {
+      const args = ['--input-type=module', '--eval', script]
+      const { stdout } = await run(process.execPath, args, {
+        cwd: new URL('..', import.meta.url),
+        env: { TZ: zone },
+      })
+      return JSON.parse(stdout) as [offset: number, texts: unknown]
+    }),
+  )
+  t.equal(new Set(answers.map(([offset]) => offset)).size, zones.length, 'the zones took effect')
+  for (const [, texts] of answers) t.strictSame(texts, answers[0]?.[1])
+})

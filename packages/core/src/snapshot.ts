@@ -104,7 +104,7 @@ export function sampleOrGap(
 ): Sample | GapReason {
   if (!upbitUp) return 'upbit-down'
   if (!binanceUp) return 'binance-down'
-  if (!isFresh(rate, minute)) return 'no-rate'
+  if (!isFresh(rate, minute) || !rate.tradable) return 'no-rate'
   if (upbit?.tradable === false || binance?.tradable === false) return 'halted'
   if (!isFresh(upbit, minute)) return 'no-upbit-price'
   if (binance === undefined) return 'no-binance-price'

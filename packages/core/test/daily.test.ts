@@ -1,0 +1,120 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { averageE4, foldDays } from '../src/daily.ts'
+import { DAY_MINUTES, dateOf } from '../src/time.ts'
+
+const LEAP_DAY = Date.UTC(2028, 1, 29) / 60_000
+
+const samples = fc.uniqueArray(
+  fc.record({
+    minute: fc.integer({ min: LEAP_DAY - 40, max: LEAP_DAY + DAY_MINUTES + 40 }),
+    premiumE4: fc.integer({ min: -1e10, max: 1e10 }),
+  }),
+  { selector: sample => sample.minute, maxLength: 60 },
+)
+
+t.test('folds nothing into nothing', async t => t.strictSame(foldDays([]), []))
+
+t.test('folds a day into open, high, low, close, sum and count', async t => {
+  const premiums = [300, -200, 900, 100]
+  t.strictSame(foldDays(premiums.map((premiumE4, index) => ({ minute: LEAP_DAY + index, premiumE4 }))), [
+    {
+      date: '2028-02-29',
+      open: 300,
+      high: 900,
+      low: -200,
+      close: 100,
+      sum: 1_100,
+      samples: 4,
+      firstMinute: LEAP_DAY,
+      lastMinute: LEAP_DAY + 3,
+    },
+  ])
+})
+
+t.test('gives the minute at 00:00 to the day that begins with it, across a leap day', async t => {
+  const days = foldDays(
+    [LEAP_DAY + DAY_MINUTES, LEAP_DAY + DAY_MINUTES - 1, LEAP_DAY, LEAP_DAY - 1].map(minute => ({
+      minute,
+      premiumE4: 1,
+    })),
+  )
+  t.strictSame(
+    days.map(({ date, samples: count, firstMinute, lastMinute }) => [date, count, firstMinute, lastMinute]),
+    [
+      ['2028-02-28', 1, LEAP_DAY - 1, LEAP_DAY - 1],
+      ['2028-02-29', 2, LEAP_DAY, LEAP_DAY + DAY_MINUTES - 1],
+      ['2028-03-01', 1, LEAP_DAY + DAY_MINUTES, LEAP_DAY + DAY_MINUTES],
+    ],
+  )
+})
+
+t.test('a whole day has 1440 samples', async t => {
+  const whole = Array.from({ length: DAY_MINUTES }, (_, index) => ({
+    minute: LEAP_DAY + index,
+    premiumE4: 7,
+  }))
+  t.match(foldDays(whole), [{ samples: 1_440, sum: 10_080, open: 7, close: 7 }])
+})
+
+t.test('is the same in any order', async () => {
+  const shuffled = samples.chain(list =>
+    fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+  )
+  fc.assert(
+    fc.property(shuffled, ([list, other]) => {
+      return isDeepStrictEqual(foldDays(other), foldDays(list))
+    }),
+  )
+})
+
+t.test('equals a recomputation that sorts first', async () => {
+  fc.assert(
+    fc.property(samples, list => {
+      const expected = [...new Set(list.map(({ minute }) => dateOf(minute)))].sort().map(date => {
+        const own = list.filter(({ minute }) => dateOf(minute) === date).sort((a, b) => a.minute - b.minute)
+        const premiums = own.map(({ premiumE4 }) => premiumE4)
+        return {
+          date,
+          open: premiums[0],
+          high: Math.max(...premiums),
+          low: Math.min(...premiums),
+          close: premiums.at(-1),
+          sum: premiums.reduce((total, premium) => total + premium, 0),
+          samples: own.length,
+          firstMinute: own[0]?.minute,
+          lastMinute: own.at(-1)?.minute,
+        }
+      })
+      return isDeepStrictEqual(foldDays(list), expected)
+    }),
+  )
+})
+
+t.test('averages half away from zero', async t => {
+  t.equal(averageE4({ sum: 3, samples: 2 }), 2)
+  t.equal(averageE4({ sum: -3, samples: 2 }), -2)
+  t.equal(averageE4({ sum: 1, samples: 3 }), 0)
+  t.equal(averageE4({ sum: 2, samples: 3 }), 1)
+  t.equal(averageE4({ sum: -2, samples: 3 }), -1)
+  t.equal(averageE4({ sum: 1_440e10, samples: 1_440 }), 1e10)
+})
+
+t.test('an average is never minus zero', async t => {
+  t.ok(Object.is(averageE4({ sum: -1, samples: 3 }), 0))
+  t.ok(Object.is(averageE4({ sum: -0, samples: 1 }), 0))
+})
+
+t.test('the average is exact for any sum a day can have', async () => {
+  const sum = fc.integer({ min: -1_440e10, max: 1_440e10 })
+  fc.assert(
+    fc.property(sum, fc.integer({ min: 1, max: 1_440 }), (total, count) => {
+      const mean = BigInt(averageE4({ sum: total, samples: count }))
+      const doubleError = 2n * (mean * BigInt(count) - BigInt(total))
+      const outward = total < 0 ? -doubleError : doubleError
+      return outward > -BigInt(count) && outward <= BigInt(count)
+    }),
+    { numRuns: 2_000 },
+  )
+})

@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  countMinutes,
+  joinRanges,
+  type MinuteRange,
+  subtractRanges,
+  windowsOf,
+} from '../../src/backfill/ranges.ts'
+
+const range = fc
+  .tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 1, max: 60 }))
+  .map(([from, length]) => ({ from, to: from + length }))
+
+function minutes(ranges: readonly MinuteRange[]): Set<number> {
+  return new Set(
+    ranges.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, offset) => from + offset)),
+  )
+}
+
+t.test('subtracting leaves exactly the minutes that the others do not hold, ascending and apart', async t => {
+  fc.assert(
+    fc.property(range, fc.array(range), (whole, others) => {
+      const left = subtractRanges(whole, others)
+      const expected = [...minutes([whole])].filter(minute => !minutes(others).has(minute))
+      t.strictSame([...minutes(left)], expected)
+      t.equal(countMinutes(left), expected.length)
+    }),
+  )
+})
+
+t.test('joining keeps the minutes and leaves no two ranges that touch', async t => {
+  fc.assert(
+    fc.property(fc.array(range), ranges => {
+      const joined = joinRanges(ranges)
+      t.strictSame(
+        [...minutes(joined)],
+        [...minutes(ranges)].sort((a, b) => a - b),
+      )
+      joined.forEach((part, index) => {
+        t.ok(index === 0 || part.from > (joined[index - 1] as MinuteRange).to)
+      })
+    }),
+  )
+})
+
+t.test('windows hold every wanted minute once, none longer than its size, newest first', async t => {
+  fc.assert(
+    fc.property(fc.array(range), fc.integer({ min: 1, max: 200 }), (ranges, size) => {
+      const windows = windowsOf(ranges, size)
+      const held = minutes(windows)
+      for (const minute of minutes(ranges)) t.ok(held.has(minute))
+      windows.forEach((window, index) => {
+        t.ok(window.to - window.from <= size && window.to > window.from)
+        t.ok(index === 0 || window.to <= (windows[index - 1] as MinuteRange).from)
+      })
+    }),
+  )
+})
+
+t.test('one long hole takes the fewest windows there can be', async t => {
+  t.equal(windowsOf([{ from: 0, to: 10_080 }], 1_000).length, 11)
+})

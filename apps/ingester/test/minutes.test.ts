@@ -1,0 +1,86 @@
+import { HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
+import { ManualClock } from '@kimchi/core/testing'
+import t from 'tap'
+import { type MinuteTurn, minuteTurns } from '../src/minutes.ts'
+
+const MIDNIGHT = Date.UTC(2026, 10, 20)
+
+function collect(t: Tap.Test, startedAt: number) {
+  const clock = new ManualClock(startedAt)
+  const ending = new AbortController()
+  const turns: (MinuteTurn & { at: number })[] = []
+  const running = (async () => {
+    for await (const turn of minuteTurns(clock, ending.signal)) turns.push({ ...turn, at: clock.now() })
+  })()
+  t.teardown(async () => {
+    ending.abort()
+    await running
+  })
+  return { clock, turns, ending, running }
+}
+
+t.test('each minute turns once, one second after its boundary', async t => {
+  const { clock, turns } = collect(t, MIDNIGHT + 30_000)
+  await clock.advance(3 * MINUTE_MS)
+  t.strictSame(
+    turns.map(turn => turn.at - MIDNIGHT),
+    [61_000, 121_000, 181_000],
+  )
+  t.strictSame(
+    turns.map(({ minute, lateMs, skipped }) => ({ minute, lateMs, skipped })),
+    [1, 2, 3].map(minute => ({ minute: minuteOf(MIDNIGHT) + minute, lateMs: 0, skipped: 0 })),
+  )
+})
+
+t.test('a start within the grace second still gets the minute that has just ended', async t => {
+  const { clock, turns } = collect(t, MIDNIGHT + 400)
+  await clock.advance(1_000)
+  t.equal(turns[0]?.minute, minuteOf(MIDNIGHT))
+})
+
+t.test(
+  'fault 23: a clock that steps forward an hour passes over the minutes in between and says how many',
+  async t => {
+    const { clock, turns } = collect(t, MIDNIGHT + 30_000)
+    await clock.advance(MINUTE_MS)
+    clock.step(HOUR_MS)
+    await clock.advance(MINUTE_MS)
+    t.equal(turns.length, 3)
+    t.match(turns[1], { minute: minuteOf(MIDNIGHT) + 61, skipped: 59 })
+    t.ok((turns[1]?.lateMs ?? 0) > 5_000, 'late, so that the loop takes no sample for it')
+    t.match(turns[2], { minute: minuteOf(MIDNIGHT) + 62, skipped: 0, lateMs: 0 })
+  },
+)
+
+t.test('fault 23: a clock that steps back 90 s goes on from where it stands', async t => {
+  const { clock, turns } = collect(t, MIDNIGHT + 30_000)
+  await clock.advance(3 * MINUTE_MS)
+  clock.step(-90_000)
+  await clock.advance(2.5 * MINUTE_MS)
+  t.match(
+    turns.map(turn => turn.minute - minuteOf(MIDNIGHT)),
+    [1, 2, 3, 3, 4],
+    'a minute that comes again is written again, which the store takes once',
+  )
+})
+
+t.test(
+  'a stalled loop lets waiting frames in before it takes the minute, and says how late it is',
+  async t => {
+    const { clock, turns } = collect(t, MIDNIGHT + 30_000)
+    await clock.advance(20_000)
+    clock.step(12_500)
+    await clock.advance(1_100)
+    t.match(turns, [{ minute: minuteOf(MIDNIGHT) + 1, skipped: 0 }])
+    t.ok((turns[0]?.lateMs ?? 0) >= 1_500 + 50, `late by ${turns[0]?.lateMs} ms`)
+  },
+)
+
+t.test('ends at once when aborted in the middle of a minute', async t => {
+  const { clock, ending, running, turns } = collect(t, MIDNIGHT + 30_000)
+  await clock.advance(5_000)
+  ending.abort()
+  await running
+  t.equal(turns.length, 0)
+  t.equal(clock.waiting, 0, 'no timer is left')
+})

@@ -29,8 +29,6 @@ export interface BinanceSeedOptions {
   readonly restUrl?: string
   /** @default 10 s */
   readonly timeoutMs?: Milliseconds
-  /** What an operator can do about HTTP 451. */
-  readonly geoBlockAdvice?: string
 }
 
 /**
@@ -40,12 +38,12 @@ export interface BinanceSeedOptions {
  * @see exchange-protocols §4
  */
 export function binanceSeed(options: BinanceSeedOptions): Seed {
-  const { clock, restUrl = BINANCE_REST_URL, timeoutMs = 10_000, geoBlockAdvice } = options
+  const { clock, restUrl = BINANCE_REST_URL, timeoutMs = 10_000 } = options
   const base = `${restUrl.replace(/\/+$/, '')}/api/v3/ticker/price`
   return async (markets, signal) => {
     const url = markets.length > MAX_NAMED ? `${base}?symbolStatus=TRADING` : `${base}?${named(markets)}`
-    let answer = await get(url, clock, timeoutMs, signal, geoBlockAdvice)
-    if (isInvalidSymbol(answer)) answer = await get(base, clock, timeoutMs, signal, geoBlockAdvice)
+    let answer = await get(url, clock, timeoutMs, signal)
+    if (isInvalidSymbol(answer)) answer = await get(base, clock, timeoutMs, signal)
     return toTicks(answer, new Set(markets), clock.now())
   }
 }
@@ -59,7 +57,6 @@ async function get(
   clock: Clock,
   timeoutMs: Milliseconds,
   signal: AbortSignal,
-  advice: string | undefined,
 ): Promise<unknown> {
   const limit = new AbortController()
   const over = AbortSignal.any([signal, limit.signal])
@@ -70,8 +67,9 @@ async function get(
     const text = await response.text()
     const body = parse(text)
     if (response.ok || isInvalidSymbol(body)) return body
-    const retryAfter = parseRetryAfter(response.headers.get('retry-after'), clock.now())
-    throw refusalOf('binance', 'GET /api/v3/ticker/price', response.status, retryAfter, advice)
+    const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock.now())
+    const what = 'GET /api/v3/ticker/price'
+    throw refusalOf({ exchange: 'binance', what, status: response.status, retryAfterMs })
   } catch (error) {
     if (error instanceof KimchiError) throw error
     const why = limit.signal.aborted ? `no answer within ${timeoutMs} ms` : causeOf(error)

@@ -39,9 +39,6 @@ export function binanceProtocol(baseUrl: string = BINANCE_WS_URL): Protocol {
     // Limits are 5 messages a second on a connection and 300 connections in 5 minutes.
     sendSpacingMs: 1_000,
     connectSpacingMs: 1_100,
-    geoBlockAdvice:
-      'Binance refuses this region: set BINANCE_WS_URL=wss://data-stream.binance.vision and ' +
-      'BINANCE_REST_URL=https://data-api.binance.vision, or run it elsewhere',
   }
 }
 

@@ -163,7 +163,7 @@ export class Connection {
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], clock.now())
     response.resume()
     const status = response.statusCode ?? 0
-    this.#end(refusalOf(protocol.exchange, 'handshake', status, retryAfterMs, protocol.geoBlockAdvice))
+    this.#end(refusalOf({ exchange: protocol.exchange, what: 'handshake', status, retryAfterMs }))
   }
 
   async #subscribe(): Promise<void> {

@@ -26,6 +26,7 @@ export const DENIALS: Readonly<Record<string, string>> = {
   META: 'Metadium on Upbit, other projects elsewhere (METAB is a tokenised share)',
   SONIC: 'Sonic SVM on Upbit; S on Binance is Sonic, the former FTM',
   EDGE: 'Definitive on Upbit, other projects use EDGE elsewhere; not checked yet',
+  CAT: "a look-alike: 1000CAT on Binance is Simon's Cat; not checked, and not on Upbit in KRW so far",
   TON: 'Tokamak Network on Upbit, Toncoin (now GRAM) on Binance',
 }
 
@@ -49,7 +50,6 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
  */
 export const MULTIPLIERS: Readonly<Record<string, Multiplied>> = {
   SATS: { binance: '1000SATS', power: 3, reason: 'price for 1,000' },
-  CAT: { binance: '1000CAT', power: 3, reason: 'price for 1,000' },
   CHEEMS: { binance: '1000CHEEMS', power: 3, reason: 'price for 1,000' },
   BABYDOGE: { binance: '1MBABYDOGE', power: 6, reason: 'price for 1,000,000' },
 }

@@ -27,8 +27,6 @@ export interface Protocol {
   readonly sendSpacingMs: Milliseconds
   /** Least time between two connection attempts, from the exchange's rate limits. */
   readonly connectSpacingMs: Milliseconds
-  /** What an operator can do when the exchange refuses the place this runs in. */
-  readonly geoBlockAdvice: string
 }
 
 /** Our own pings and how long the answer may take. */

@@ -1,4 +1,10 @@
-import { type EpochMs, type Exchange, KimchiError, type Milliseconds } from '@kimchi/core'
+import {
+  type EpochMs,
+  type Exchange,
+  KimchiError,
+  type KimchiErrorCode,
+  type Milliseconds,
+} from '@kimchi/core'
 
 /** The longest stated wait that is believed: Binance bans for up to three days. */
 const MAX_RETRY_AFTER_MS: Milliseconds = 3 * 86_400_000
@@ -10,35 +16,33 @@ export class RefusalError extends KimchiError {
   /** How long the exchange asked to stay away, or undefined when it did not say. */
   readonly retryAfterMs: Milliseconds | undefined
 
-  constructor(message: string, status: number, retryAfterMs?: Milliseconds) {
-    super(codeOf(status), message)
+  constructor(code: KimchiErrorCode, message: string, status: number, retryAfterMs?: Milliseconds) {
+    super(code, message)
     this.name = 'RefusalError'
     this.status = status
     this.retryAfterMs = retryAfterMs
   }
 }
 
+/** One refused request. */
+export interface Refusal {
+  readonly exchange: Exchange
+  /** What was refused, for the message: `handshake`, `GET /api/v3/ticker/price`. */
+  readonly what: string
+  readonly status: number
+  readonly retryAfterMs: Milliseconds | undefined
+}
+
 /**
- * The refusal that a status stands for.
- * @param what the request refused, for the message: `handshake`, `GET /api/v3/ticker/price`
- * @param advice what an operator can do when the status is 451
+ * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451, else `KIMCHI_ERR_FEED_REFUSED` for a
+ * handshake and `KIMCHI_ERR_REST` for a REST call. Its message tells an operator what the status means and what to do.
  */
-export function refusalOf(
-  exchange: Exchange,
-  what: string,
-  status: number,
-  retryAfterMs?: Milliseconds,
-  advice?: string,
-): RefusalError {
+export function refusalOf({ exchange, what, status, retryAfterMs }: Refusal): RefusalError {
   const wait = retryAfterMs === undefined ? '' : `, to be tried again in ${Math.ceil(retryAfterMs / 1_000)} s`
-  const meaning =
-    MEANINGS.get(status) ?? (status >= 300 && status < 400 ? 'a redirect, not followed' : 'refused')
-  const help = status === 451 && advice !== undefined ? `. ${advice}` : ''
-  return new RefusalError(
-    `${exchange} ${what}: HTTP ${status}, ${meaning}${wait}${help}`,
-    status,
-    retryAfterMs,
-  )
+  const advice = status === 451 ? `. ${GEO_BLOCK_ADVICE[exchange]}` : ''
+  const message = `${exchange} ${what}: HTTP ${status}, ${meaningOf(status)}${wait}${advice}`
+  const code = what === 'handshake' ? 'KIMCHI_ERR_FEED_REFUSED' : 'KIMCHI_ERR_REST'
+  return new RefusalError(status === 451 ? 'KIMCHI_ERR_GEO_BLOCKED' : code, message, status, retryAfterMs)
 }
 
 /** A `Retry-After` header as a duration; undefined when it is absent or neither seconds nor a date. */
@@ -48,6 +52,14 @@ export function parseRetryAfter(header: string | null | undefined, now: EpochMs)
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
+/** What an operator can do where an exchange does not serve the region. @see exchange-protocols §4 */
+const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
+  upbit: 'Run it where Upbit answers, or point UPBIT_WS_URL and UPBIT_REST_URL at a proxy there',
+  binance:
+    'Set BINANCE_WS_URL=wss://data-stream.binance.vision and BINANCE_REST_URL=https://data-api.binance.vision, ' +
+    'or run it in another region',
+}
+
 const MEANINGS: ReadonlyMap<number, string> = new Map([
   [403, 'blocked by a firewall'],
   [418, 'this address is banned'],
@@ -55,6 +67,7 @@ const MEANINGS: ReadonlyMap<number, string> = new Map([
   [451, 'not served in this region'],
 ])
 
-function codeOf(status: number): 'KIMCHI_ERR_GEO_BLOCKED' | 'KIMCHI_ERR_FEED_REFUSED' {
-  return status === 451 ? 'KIMCHI_ERR_GEO_BLOCKED' : 'KIMCHI_ERR_FEED_REFUSED'
+function meaningOf(status: number): string {
+  if (status >= 300 && status < 400) return 'a redirect, not followed'
+  return MEANINGS.get(status) ?? 'refused'
 }

@@ -34,7 +34,6 @@ export function upbitProtocol(url: string = UPBIT_WS_URL): Protocol {
     // Limits are 5 messages a second and 100 a minute, 5 connections a second.
     sendSpacingMs: 1_000,
     connectSpacingMs: 300,
-    geoBlockAdvice: 'run it where Upbit answers, or point UPBIT_WS_URL and UPBIT_REST_URL at a proxy there',
   }
 }
 

@@ -1,0 +1,133 @@
+import { type Coin, KimchiError } from '@kimchi/core'
+import type { BinanceMarket, Listing, UpbitMarket } from './listings.ts'
+import { nearMatches } from './near-matches.ts'
+import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from './pairs.ts'
+
+/** Which coins to track: every true pair, or these symbols in this order. */
+export type Wanted = 'all' | readonly string[]
+
+/** Why an Upbit coin has no place in the catalogue. */
+export type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-trading' | 'unpublishable'
+
+/** An Upbit coin that is not tracked. */
+export interface LeftOut {
+  readonly symbol: string
+  readonly kind: LeftOutKind
+  readonly reason: string
+}
+
+/** The coins to track, and why the others are not among them. */
+export interface Catalogue {
+  readonly coins: readonly Coin[]
+  /** Every KRW coin of Upbit that was wanted and is not tracked. */
+  readonly leftOut: readonly LeftOut[]
+  /** How many of `coins` trade under another ticker on Binance. */
+  readonly aliased: number
+  /** Symbols asked for that are on no list; only filled when `strict` is false. */
+  readonly unknown: readonly string[]
+}
+
+/** The two listings and the wish. */
+export interface MatchOptions {
+  readonly upbit: Pick<Listing<UpbitMarket>, 'markets'>
+  readonly binance: Pick<Listing<BinanceMarket>, 'markets'>
+  readonly wanted: Wanted
+  /** Refuse unknown and denied symbols, as at start; false leaves them out, as at a refresh. @default true */
+  readonly strict?: boolean
+}
+
+/**
+ * The coins that really are the same on both exchanges, by ticker and by the table in `pairs.ts`.
+ *
+ * A list keeps its order; `all` is BTC first, then by symbol, an order that no refresh and no other replica changes.
+ * A coin that is known but halted is left out and comes back by itself.
+ * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is not on both exchanges, with near matches, or that is denied
+ * @see exchange-protocols §6
+ */
+export function matchCoins({ upbit, binance, wanted, strict = true }: MatchOptions): Catalogue {
+  const binanceMarkets = new Map(binance.markets.map(market => [market.base, market]))
+  const outcomes = new Map<string, Outcome>()
+  for (const market of upbit.markets) outcomes.set(market.base, matchOne(market, binanceMarkets))
+  const symbols = wanted === 'all' ? allOf(outcomes) : namesOf(wanted)
+  const problems = wanted === 'all' ? [] : problemsOf(symbols, outcomes, upbit.markets)
+  if (strict && problems.length > 0) {
+    throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
+  }
+  const chosen = symbols.flatMap(symbol => outcomes.get(symbol) ?? [])
+  const coins = chosen.flatMap(({ coin, leftOut }) => {
+    return coin !== undefined && (wanted !== 'all' || leftOut === undefined) ? [coin] : []
+  })
+  const kept = new Set(coins.map(coin => coin.symbol))
+  return {
+    coins,
+    leftOut: chosen.flatMap(({ leftOut }) =>
+      leftOut === undefined || kept.has(leftOut.symbol) ? [] : [leftOut],
+    ),
+    aliased: coins.filter(coin => coin.binance !== `${coin.symbol}USDT`).length,
+    unknown: symbols.filter(symbol => !outcomes.has(symbol)),
+  }
+}
+
+/** A coin, a reason, or both: a stablecoin is a true pair that `all` leaves out. */
+interface Outcome {
+  readonly coin?: Coin
+  readonly leftOut?: LeftOut
+}
+
+const TABLE = {
+  aliases: new Map(Object.entries(ALIASES)),
+  denials: new Map(Object.entries(DENIALS)),
+  leftOut: new Map(Object.entries(LEFT_OUT)),
+  multipliers: new Map(Object.entries(MULTIPLIERS)),
+  /** Binance tickers that belong to a coin with another Upbit ticker. */
+  taken: new Map(Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol])),
+}
+
+function matchOne(
+  { market, base, name }: UpbitMarket,
+  binanceMarkets: ReadonlyMap<string, BinanceMarket>,
+): Outcome {
+  const not = (kind: LeftOutKind, reason: string): Outcome => ({ leftOut: { symbol: base, kind, reason } })
+  const denial = TABLE.denials.get(base)
+  if (denial !== undefined) return not('denied', denial)
+  // A symbol is a path segment of the public API.
+  if (!/^[A-Z0-9]{1,20}$/.test(base)) return not('unpublishable', 'its ticker is not A–Z and 0–9')
+  const owner = TABLE.taken.get(base)
+  if (owner !== undefined) return not('denied', `${base} on Binance is what Upbit calls ${owner}`)
+  const ticker = (TABLE.aliases.get(base) ?? TABLE.multipliers.get(base))?.binance ?? base
+  const partner = binanceMarkets.get(ticker)
+  if (partner === undefined) return not('not-on-binance', `Binance has no ${ticker}USDT`)
+  if (!partner.trading) return not('not-trading', `${ticker}USDT does not trade on Binance`)
+  const coin = { symbol: base, name, upbit: market, binance: partner.market }
+  const noCoin = TABLE.leftOut.get(base)
+  return noCoin === undefined ? { coin } : { coin, ...not('no-coin', noCoin) }
+}
+
+function allOf(outcomes: ReadonlyMap<string, Outcome>): string[] {
+  return [...outcomes.keys()].sort((a, b) => {
+    if (a === 'BTC' || b === 'BTC') return a === 'BTC' ? -1 : 1
+    return a < b ? -1 : 1
+  })
+}
+
+function namesOf(wanted: readonly string[]): string[] {
+  return [...new Set(wanted.map(symbol => symbol.trim().toUpperCase()))].filter(symbol => symbol !== '')
+}
+
+function problemsOf(
+  symbols: readonly string[],
+  outcomes: ReadonlyMap<string, Outcome>,
+  upbitMarkets: readonly UpbitMarket[],
+): string[] {
+  const known = upbitMarkets.filter(({ base }) => outcomes.get(base)?.coin !== undefined)
+  return symbols.flatMap(symbol => {
+    const outcome = outcomes.get(symbol)
+    const denial = TABLE.denials.get(symbol)
+    if (denial !== undefined) return `${symbol} cannot be tracked: ${denial}`
+    if (outcome === undefined) return `${symbol} is not on Upbit in KRW${nearMatches(symbol, known)}`
+    const { coin, leftOut } = outcome
+    if (coin !== undefined || leftOut === undefined || leftOut.kind === 'not-trading') return []
+    const near = leftOut.kind === 'not-on-binance' ? nearMatches(symbol, known) : ''
+    return `${symbol} cannot be tracked: ${leftOut.reason}${near}`
+  })
+}

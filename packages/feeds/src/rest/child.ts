@@ -1,0 +1,31 @@
+import { KimchiError, messageOf } from '@kimchi/core'
+import { RefusalError } from '../refusal.ts'
+import { openExchanges } from './exchanges.ts'
+import type { Failure, RestAnswer, RestRequest } from './messages.ts'
+
+// The entry of the child process; ccxt is loaded here and nowhere else. Arguments: the two REST addresses.
+const [, , upbitRestUrl = '', binanceRestUrl = ''] = process.argv
+const exchanges = openExchanges(upbitRestUrl, binanceRestUrl, Date.now)
+
+process.on('message', (request: RestRequest) => {
+  void answer(request).then(reply => process.send?.(reply))
+})
+// The parent is gone or has had enough; nothing here needs saving.
+process.on('disconnect', () => process.exit(0))
+// Ctrl-C reaches the whole process group; the parent decides when the child ends.
+process.on('SIGINT', () => {})
+
+async function answer(request: RestRequest): Promise<RestAnswer> {
+  try {
+    const result = request.kind === 'listings' ? await exchanges.listings() : await exchanges.candles(request)
+    return { id: request.id, ok: true, result }
+  } catch (error) {
+    return { id: request.id, ok: false, failure: toFailure(error) }
+  }
+}
+
+function toFailure(error: unknown): Failure {
+  const code = error instanceof KimchiError ? error.code : 'KIMCHI_ERR_REST'
+  const refusal = error instanceof RefusalError ? error : undefined
+  return { code, message: messageOf(error), status: refusal?.status, retryAfterMs: refusal?.retryAfterMs }
+}

@@ -1,0 +1,186 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { type EpochMinute, type Exchange, KimchiError, type Market, type Milliseconds } from '@kimchi/core'
+import type { Log } from '../log.ts'
+import { RefusalError } from '../refusal.ts'
+import type { CandleRange, Failure, Listings, MinuteCandle, RestAnswer, RestRequest } from './messages.ts'
+
+/** Where the exchanges answer, and how long the child may idle. */
+export interface RestChildOptions {
+  /** The part before `/v1`. */
+  readonly upbitRestUrl: string
+  /** The part before `/api/v3`. */
+  readonly binanceRestUrl: string
+  /** The child ends after this long without work; a new one is started when needed. @default 30 s */
+  readonly idleMs?: Milliseconds
+  readonly log: Log
+  /** The child's program. @default the built one beside this file */
+  readonly entry?: URL
+}
+
+/** Catalogue and candles from both exchanges' REST interfaces, fetched in a process of its own. */
+export interface RestChild {
+  /**
+   * What both exchanges list now.
+   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, RefusalError when an exchange refuses,
+   * `KIMCHI_ERR_REST` for anything else
+   */
+  loadListings(signal?: AbortSignal): Promise<Listings>
+  /**
+   * The 1-minute candles that open in [from, to), ascending. A minute without a trade is missing on Upbit and has volume 0 on Binance.
+   * @throws RefusalError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
+   */
+  minuteCandles(
+    exchange: Exchange,
+    market: Market,
+    from: EpochMinute,
+    to: EpochMinute,
+    signal?: AbortSignal,
+  ): Promise<readonly MinuteCandle[]>
+  /** Process id of the running child, undefined while there is none. */
+  readonly pid: number | undefined
+  /** Ends the child; requests under way are rejected. May be called more than once. */
+  close(): Promise<void>
+}
+
+/**
+ * A handle on the child process that holds ccxt (60 MB on disk, over 120 MB in memory), so that the streaming process stays small and is never
+ * stalled by a large parse. The child is started by the first request, ends when idle, and is started anew after a crash.
+ * @see design §5
+ */
+export function openRestChild(options: RestChildOptions): RestChild {
+  return new ChildHolder(options)
+}
+
+interface Pending {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+type Question = { readonly kind: 'listings' } | ({ readonly kind: 'candles' } & CandleRange)
+
+class ChildHolder implements RestChild {
+  readonly #options: RestChildOptions
+  readonly #pending = new Map<number, Pending>()
+  #child: ChildProcess | undefined
+  #idle: NodeJS.Timeout | undefined
+  #ids = 0
+  #closed = false
+
+  constructor(options: RestChildOptions) {
+    this.#options = options
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  async loadListings(signal?: AbortSignal): Promise<Listings> {
+    return (await this.#ask({ kind: 'listings' }, signal)) as Listings
+  }
+
+  async minuteCandles(
+    exchange: Exchange,
+    market: Market,
+    from: EpochMinute,
+    to: EpochMinute,
+    signal?: AbortSignal,
+  ): Promise<readonly MinuteCandle[]> {
+    const question = { kind: 'candles', exchange, market, from, to } as const
+    return (await this.#ask(question, signal)) as readonly MinuteCandle[]
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const child = this.#child
+    this.#release('closed')
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    // It has nothing to save, and it may be in the middle of a long parse.
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  async #ask(question: Question, signal?: AbortSignal): Promise<unknown> {
+    if (this.#closed) throw new KimchiError('KIMCHI_ERR_REST', 'REST child: closed')
+    signal?.throwIfAborted()
+    const child = this.#child ?? this.#start()
+    const id = ++this.#ids
+    clearTimeout(this.#idle)
+    const request: RestRequest = { id, ...question }
+    const answer = new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject })
+      child.send(request, error => {
+        if (error !== null)
+          this.#settle(id, { code: 'KIMCHI_ERR_REST', message: `REST child: ${error.message}` })
+      })
+    })
+    const onAbort = (): void =>
+      this.#settle(id, { code: 'KIMCHI_ERR_REST', message: 'REST request: aborted' })
+    signal?.addEventListener('abort', onAbort, { once: true })
+    return answer.finally(() => signal?.removeEventListener('abort', onAbort))
+  }
+
+  #start(): ChildProcess {
+    const {
+      upbitRestUrl,
+      binanceRestUrl,
+      log,
+      entry = new URL('./child.js', import.meta.url),
+    } = this.#options
+    const child = fork(fileURLToPath(entry), [upbitRestUrl, binanceRestUrl], {
+      // Loaders and inspectors of the parent are not the child's.
+      execArgv: ['--enable-source-maps'],
+      serialization: 'json',
+    })
+    this.#child = child
+    log.debug({ pid: child.pid }, 'REST child started')
+    child.on('message', message => this.#take(message as RestAnswer))
+    child.once('error', error => this.#gone(child, error.message))
+    child.once('exit', (code, signal) => this.#gone(child, `ended with ${signal ?? code}`))
+    return child
+  }
+
+  #take(answer: RestAnswer): void {
+    this.#settle(answer.id, answer.ok ? undefined : answer.failure, answer.ok ? answer.result : undefined)
+  }
+
+  #settle(id: number, failure: Failure | undefined, result?: unknown): void {
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
+    if (failure === undefined) pending?.resolve(result)
+    else pending?.reject(toError(failure))
+    if (this.#pending.size === 0 && !this.#closed) this.#rest()
+  }
+
+  /** Lets the child end when nothing comes for a while. The timer must not keep the parent alive. */
+  #rest(): void {
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => this.#release('idle'), this.#options.idleMs ?? 30_000)
+    this.#idle.unref()
+  }
+
+  #gone(child: ChildProcess, reason: string): void {
+    if (this.#child !== child) return
+    this.#options.log.warn({ pid: child.pid, reason }, 'REST child is gone, the next request starts another')
+    this.#release(reason)
+  }
+
+  #release(reason: string): void {
+    const child = this.#child
+    this.#child = undefined
+    clearTimeout(this.#idle)
+    if (child?.connected === true) child.disconnect()
+    for (const id of [...this.#pending.keys()]) {
+      this.#settle(id, { code: 'KIMCHI_ERR_REST', message: `REST child: ${reason}` })
+    }
+    clearTimeout(this.#idle)
+  }
+}
+
+function toError({ code, message, status, retryAfterMs }: Failure): KimchiError {
+  return status === undefined
+    ? new KimchiError(code, message)
+    : new RefusalError(code, message, status, retryAfterMs)
+}

@@ -1,0 +1,37 @@
+import type { EpochMinute, Exchange, KimchiErrorCode, Market, Milliseconds } from '@kimchi/core'
+import type { BinanceMarket, Listing, UpbitMarket } from '../listings.ts'
+
+/** The volume and close of one 1-minute candle, compact because many travel: `[open minute, close, volume]`. */
+export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
+
+/** What both exchanges list now. */
+export interface Listings {
+  readonly upbit: Listing<UpbitMarket>
+  readonly binance: Listing<BinanceMarket>
+}
+
+/** Candles to fetch: those that open in [from, to). */
+export interface CandleRange {
+  readonly exchange: Exchange
+  readonly market: Market
+  readonly from: EpochMinute
+  readonly to: EpochMinute
+}
+
+/** What the parent asks of the child. */
+export type RestRequest =
+  | { readonly id: number; readonly kind: 'listings' }
+  | ({ readonly id: number; readonly kind: 'candles' } & CandleRange)
+
+/** What the child answers, under the request's id. */
+export type RestAnswer =
+  | { readonly id: number; readonly ok: true; readonly result: unknown }
+  | { readonly id: number; readonly ok: false; readonly failure: Failure }
+
+/** An error that travels between processes. */
+export interface Failure {
+  readonly code: KimchiErrorCode
+  readonly message: string
+  readonly status?: number | undefined
+  readonly retryAfterMs?: Milliseconds | undefined
+}

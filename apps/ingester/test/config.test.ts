@@ -1,0 +1,49 @@
+import t from 'tap'
+import { readConfig } from '../src/config.ts'
+
+t.test('works without any variable', async t => {
+  const config = readConfig({})
+  t.match(config, {
+    PRICES: 'live',
+    SAMPLE_RETENTION_DAYS: 8,
+    UPBIT_WS_URL: 'wss://api.upbit.com/websocket/v1',
+    OPS_PORT: 9465,
+  })
+  t.equal(config.COINS.length, 10)
+  t.equal(config.COINS[0], 'BTC')
+})
+
+t.test('reads a list of coins in its order, in any letter case, each once', async t => {
+  t.strictSame(readConfig({ COINS: 'eth, BTC,eth' }).COINS, ['ETH', 'BTC'])
+  t.equal(readConfig({ COINS: 'ALL' }).COINS, 'all')
+})
+
+t.test('reports every problem at once, by name and value, without passwords', async t => {
+  const bad = {
+    COINS: 'BTC,,ETH',
+    PRICES: 'real',
+    OPS_PORT: '99999',
+    REDIS_URL: 'http://:secret@host',
+    BINANCE_WS_URL: 'x',
+  }
+  try {
+    readConfig(bad)
+    t.fail('must throw')
+  } catch (error) {
+    t.match(error, { code: 'KIMCHI_ERR_CONFIG' })
+    const { message } = error as Error
+    for (const part of [
+      'COINS',
+      '"BTC,,ETH"',
+      'PRICES',
+      '"real"',
+      'OPS_PORT',
+      '"99999"',
+      'REDIS_URL',
+      'BINANCE_WS_URL',
+    ]) {
+      t.ok(message.includes(part), part)
+    }
+    t.notOk(message.includes('secret'))
+  }
+})

@@ -1,5 +1,6 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { messageOf } from '@kimchi/core'
 import type { Registry } from 'prom-client'
 
 /** What an app tells its operators. */
@@ -16,7 +17,7 @@ export interface OpsOptions {
 export interface OpsServer {
   /** The port it really listens on. */
   readonly port: number
-  /** Stops listening and drops idle connections. Idempotent. */
+  /** Stops listening and drops all connections. Idempotent. */
   close(): Promise<void>
 }
 
@@ -25,24 +26,14 @@ export interface OpsServer {
  * (Prometheus text). Meant for a private address, never the public one.
  * @throws the listen error (`EADDRINUSE`, …) when the port cannot be had
  */
-export async function openOpsServer({ host, port, reasons, registry }: OpsOptions): Promise<OpsServer> {
-  const answer: RequestListener = async (request, response) => {
-    const path = request.url?.split('?')[0]
-    if (path === '/live') return sendJson(response, 200, { live: true })
-    if (path === '/ready') {
-      const found = reasons()
-      return sendJson(response, found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found })
-    }
-    if (path === '/metrics') {
-      const text = await registry.metrics()
-      return response.writeHead(200, { 'content-type': registry.contentType }).end(text)
-    }
-    return sendJson(response, 404, { paths: ['/live', '/ready', '/metrics'] })
-  }
-  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, answer)
+export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (request, response) => {
+    // A broken gauge or check must show up here and not end the app it watches.
+    answer(request, response, options).catch(thrown => sendJson(response, 500, { error: messageOf(thrown) }))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    server.listen(options.port, options.host, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,
@@ -54,6 +45,24 @@ export async function openOpsServer({ host, port, reasons, registry }: OpsOption
   }
 }
 
-function sendJson(response: Parameters<RequestListener>[1], status: number, body: unknown) {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { reasons, registry }: OpsOptions,
+): Promise<unknown> {
+  const path = request.url?.split('?')[0]
+  if (path === '/live') return sendJson(response, 200, { live: true })
+  if (path === '/ready') {
+    const found = reasons()
+    return sendJson(response, found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found })
+  }
+  if (path === '/metrics') {
+    const text = await registry.metrics()
+    return response.writeHead(200, { 'content-type': registry.contentType }).end(text)
+  }
+  return sendJson(response, 404, { paths: ['/live', '/ready', '/metrics'] })
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): ServerResponse {
   return response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
 }

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { Counter, Gauge, Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { type OpsOptions, openOpsServer } from '../src/ops-server.ts'
+
+async function open(t: Test, options: Partial<OpsOptions> = {}): Promise<string> {
+  const server = await openOpsServer({
+    host: '127.0.0.1',
+    port: 0,
+    reasons: () => [],
+    registry: new Registry(),
+    ...options,
+  })
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${server.port}`
+}
+
+t.test('is live as long as it answers', async t => {
+  const response = await fetch(`${await open(t, { reasons: () => ['no Redis'] })}/live?x=1`)
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('content-type'), 'application/json')
+  t.strictSame(await response.json(), { live: true })
+})
+
+t.test('is ready exactly while there is no reason not to be', async t => {
+  const reasons: string[] = []
+  const url = await open(t, { reasons: () => reasons })
+  const ready = await fetch(`${url}/ready`)
+  t.equal(ready.status, 200)
+  t.strictSame(await ready.json(), { ready: true, reasons: [] })
+  reasons.push('Redis is away since 13:05:00', 'no data from Upbit for 31 s')
+  const unready = await fetch(`${url}/ready`)
+  t.equal(unready.status, 503)
+  t.strictSame(await unready.json(), { ready: false, reasons })
+})
+
+t.test('prints the metrics in Prometheus text', async t => {
+  const registry = new Registry()
+  new Counter({ name: 'minutes_total', help: 'minutes written', registers: [registry] }).inc(3)
+  const response = await fetch(`${await open(t, { registry })}/metrics`)
+  t.equal(response.status, 200)
+  t.match(response.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
+  t.match(await response.text(), /^minutes_total 3$/m)
+})
+
+t.test('names its paths to whoever asks for another', async t => {
+  const response = await fetch(`${await open(t)}/api/v1/kimchi-premium`)
+  t.equal(response.status, 404)
+  t.strictSame(await response.json(), { paths: ['/live', '/ready', '/metrics'] })
+})
+
+t.test('a broken gauge or check is a 500 with its reason, and the server goes on', async t => {
+  const registry = new Registry()
+  const collect = () => {
+    throw new Error('gauge is broken')
+  }
+  new Gauge({ name: 'broken', help: 'throws', registers: [registry], collect })
+  const reasons = () => {
+    throw new Error('check is broken')
+  }
+  const url = await open(t, { registry, reasons })
+  for (const [path, error] of [
+    ['/metrics', 'gauge is broken'],
+    ['/ready', 'check is broken'],
+  ]) {
+    const response = await fetch(`${url}${path}`)
+    t.equal(response.status, 500)
+    t.strictSame(await response.json(), { error })
+  }
+  t.equal((await fetch(`${url}/live`)).status, 200)
+})
+
+t.test('a taken port is an error that names it', async t => {
+  const port = Number(new URL(await open(t)).port)
+  await t.rejects(openOpsServer({ host: '127.0.0.1', port, reasons: () => [], registry: new Registry() }), {
+    code: 'EADDRINUSE',
+    port,
+  })
+})
+
+t.test('closes although a client keeps its connection, as often as asked, and frees the port', async t => {
+  const options = { host: '127.0.0.1', reasons: () => [], registry: new Registry() }
+  const server = await openOpsServer({ ...options, port: 0 })
+  const idle = connect(server.port, '127.0.0.1')
+  await once(idle, 'connect')
+  idle.write('GET /live HTTP/1.1\r\nhost: x\r\n\r\n')
+  await once(idle, 'data')
+  const closed = once(idle, 'close')
+  await Promise.all([server.close(), server.close(), closed])
+  await server.close()
+  const again = await openOpsServer({ ...options, port: server.port })
+  t.equal(again.port, server.port)
+  await again.close()
+})

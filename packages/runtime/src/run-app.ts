@@ -12,28 +12,57 @@ export interface RunningApp {
 /** Longest orderly end; a whole stack has to be gone within 5 s. @see design §8 */
 const CLOSE_WITHIN_MS: Milliseconds = 4_000
 
+/** Ctrl-C reaches every process of a terminal, and its parent may pass it on: a second one must not cut the first short. */
+const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 /**
- * Starts an app and ends it in order: on SIGTERM, SIGINT, a fatal error, or when the parent that holds its IPC channel
- * is gone. A boot error is printed in plain words and exits 1.
+ * Starts an app and ends it in order: on SIGTERM, SIGINT, SIGHUP, a fatal error, or when the parent that holds its IPC
+ * channel is gone. A boot error is printed in plain words and exits 1; so do a failed app, after it was closed, and a
+ * close that fails or takes longer than 4 s.
  */
 export async function runApp(start: () => Promise<RunningApp>): Promise<void> {
+  const hadParent = process.connected
   try {
-    const app = await start()
-    const { close } = closeWithGrace({ delay: CLOSE_WITHIN_MS, logger: false }, async ({ err }) => {
-      if (err) process.stderr.write(`${describe(err)}\n`)
-      await app.close()
-    })
-    process.once('disconnect', close)
-    app.failed.catch(async thrown => {
-      process.stderr.write(`${describe(thrown)}\n`)
-      process.exitCode = 1
-      await app.close()
-      process.exit(1)
-    })
+    endInOrder(await start(), hadParent)
   } catch (thrown) {
-    process.stderr.write(`${describe(thrown)}\n`)
+    complain(thrown)
     process.exit(1)
   }
+}
+
+function endInOrder(app: RunningApp, hadParent: boolean): void {
+  let isEnding = false
+  const { close } = closeWithGrace(
+    {
+      delay: CLOSE_WITHIN_MS,
+      logger: false,
+      skip: [...END_SIGNALS],
+      onTimeout: delay => complain(`not closed within ${delay} ms, giving up`),
+      onSecondError: complain,
+    },
+    async ({ err }) => {
+      isEnding = true
+      if (err) complain(err)
+      await app.close().catch(thrown => {
+        complain(thrown)
+        throw thrown
+      })
+    },
+  )
+  const end = (): void => {
+    if (!isEnding) close()
+  }
+  for (const signal of END_SIGNALS) process.on(signal, end)
+  process.once('disconnect', end)
+  if (hadParent && !process.connected) end() // the parent went during the start
+  app.failed.catch(thrown => {
+    if (!isEnding) throw thrown // unhandled on purpose: the fatal error that ends the app
+    complain(thrown)
+  })
+}
+
+function complain(thrown: unknown): void {
+  process.stderr.write(`${describe(thrown)}\n`)
 }
 
 /** Errors made on purpose explain themselves; anything else needs its stack. */

@@ -1,0 +1,135 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+
+interface RunningProcess {
+  readonly child: ChildProcessWithoutNullStreams
+  /** Resolves once standard output has the text; rejects when the output ends without it. */
+  says(text: string): Promise<void>
+  /** Resolves when the process has ended and its output with it. */
+  readonly ended: Promise<{ code: number | null; signal: string | null; out: string; err: string }>
+}
+
+function run(t: Test, file: string, scenario: string): RunningProcess {
+  const path = fileURLToPath(new URL(`fixtures/${file}`, import.meta.url))
+  const child = spawn(process.execPath, [path, scenario], { env: { PATH: process.env.PATH } })
+  t.teardown(() => child.kill('SIGKILL'))
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    err += text
+  })
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, out, err }))
+  const says = async (text: string): Promise<void> => {
+    while (!out.includes(text)) {
+      const isOver = await Promise.race([
+        once(child.stdout, 'data').then(() => false),
+        ended.then(() => true),
+      ])
+      if (isOver && !out.includes(text)) throw new Error(`ended without saying ${text}: ${out}${err}`)
+    }
+  }
+  return { child, says, ended }
+}
+
+const CLOSED_ONCE = 'up\nclosing 1\nclosed\n'
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  t.test(`${signal} closes the app and exits 0`, async t => {
+    const { child, says, ended } = run(t, 'app.mjs', 'plain')
+    await says('up')
+    child.kill(signal)
+    t.strictSame(await ended, { code: 0, signal: null, out: CLOSED_ONCE, err: '' })
+  })
+}
+
+t.test('a second signal, as when Ctrl-C is passed on by a parent, does not cut the close short', async t => {
+  const { child, says, ended } = run(t, 'app.mjs', 'plain')
+  await says('up')
+  child.kill('SIGINT')
+  await says('closing')
+  child.kill('SIGTERM')
+  child.kill('SIGINT')
+  t.strictSame(await ended, { code: 0, signal: null, out: CLOSED_ONCE, err: '' })
+})
+
+t.test('an error made on purpose at boot is one plain line and exit 1', async t => {
+  t.strictSame(await run(t, 'app.mjs', 'boot-error').ended, {
+    code: 1,
+    signal: null,
+    out: '',
+    err: 'KIMCHI_ERR_REDIS: no answer from 127.0.0.1:1\n',
+  })
+})
+
+t.test('a bug at boot shows its stack and exits 1', async t => {
+  t.match(await run(t, 'app.mjs', 'boot-bug').ended, {
+    code: 1,
+    out: '',
+    err: /^TypeError: undefined is not a function\n {4}at .*app\.mjs/,
+  })
+})
+
+t.test('an app that fails says why, is closed, and exits 1', async t => {
+  t.strictSame(await run(t, 'app.mjs', 'failed').ended, {
+    code: 1,
+    signal: null,
+    out: CLOSED_ONCE,
+    err: 'KIMCHI_ERR_PRICES_KIND: Redis holds live prices\n',
+  })
+})
+
+t.test('an uncaught error shows its stack, closes the app and exits 1', async t => {
+  t.match(await run(t, 'app.mjs', 'uncaught').ended, {
+    code: 1,
+    out: CLOSED_ONCE,
+    err: /^TypeError: undefined is not a function\n {4}at .*app\.mjs/,
+  })
+})
+
+t.test('an app that fails while it is closed is still closed to the end', async t => {
+  const { child, says, ended } = run(t, 'app.mjs', 'fails-while-closing')
+  await says('up')
+  child.kill('SIGTERM')
+  t.strictSame(await ended, {
+    code: 0,
+    signal: null,
+    out: CLOSED_ONCE,
+    err: 'KIMCHI_ERR_REDIS: loop ended\n',
+  })
+})
+
+t.test('a close that fails says why and exits 1', async t => {
+  const { child, says, ended } = run(t, 'app.mjs', 'close-fails')
+  await says('up')
+  child.kill('SIGTERM')
+  t.match(await ended, { code: 1, err: 'KIMCHI_ERR_REDIS: last minute not written\n' })
+})
+
+for (const scenario of ['hang', 'failed-hang']) {
+  t.test(`a close that hangs is given up after 4 s (${scenario})`, async t => {
+    const { child, says, ended } = run(t, 'app.mjs', scenario)
+    await says('up')
+    if (scenario === 'hang') child.kill('SIGTERM')
+    t.match(await ended, { code: 1, out: 'up\nclosing 1\n', err: /not closed within 4000 ms, giving up\n$/ })
+  })
+}
+
+t.test('closes when the parent that holds its IPC channel is killed', async t => {
+  const { child, says, ended } = run(t, 'parent.mjs', 'plain')
+  await says('up')
+  child.kill('SIGKILL')
+  // The output is inherited: it ends when the app has ended too.
+  t.match(await ended, { signal: 'SIGKILL', out: /up\nclosing 1\nclosed\n$/, err: '' })
+})
+
+t.test('closes when that parent was killed while the app was starting', async t => {
+  const { child, says, ended } = run(t, 'parent.mjs', 'slow-start')
+  await says('starting')
+  child.kill('SIGKILL')
+  t.match(await ended, { out: /closing 1\n(up\n)?closed\n$/, err: '' })
+})

@@ -1,1 +1,29 @@
-export {}
+export { decodeSample, encodeSample, MAX_MEMBER_BYTES } from './codec.ts'
+export {
+  type ConnectionState,
+  type ConnectOptions,
+  connectRedis,
+  type RedisArgument,
+  type RedisConnection,
+  type Subscription,
+} from './connect.ts'
+export { dailyKey, ingesterKey, KEY_PREFIX, KEYS, LAYOUT_VERSION, samplesKey } from './keys.ts'
+export { LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
+export { type Board, type MinuteRange, openReader, type Readable, type SampleReader } from './reader.ts'
+export { isRetryable } from './redis-error.ts'
+export {
+  describeTarget,
+  parseRedisUrl,
+  REDIS_URL_FORMS,
+  type RedisHost,
+  type RedisTarget,
+} from './redis-url.ts'
+export { redisUrlSetting } from './redis-url-setting.ts'
+export type { KnownCoin } from './validate.ts'
+export {
+  openWriter,
+  type SampleBatch,
+  type SampleWriter,
+  type WriteResult,
+  type WriterOptions,
+} from './writer.ts'

@@ -1,0 +1,72 @@
+import { isPrice, KimchiError, messageOf, type Sample, type SampleSource } from '@kimchi/core'
+import { Packr } from 'msgpackr'
+
+/** Records would need a shared dictionary, float32 would change prices: plain MessagePack that cmsgpack reads. */
+const packr = new Packr({ useRecords: false })
+
+/** Position in this list is what is stored; only ever append. */
+const SOURCES: readonly SampleSource[] = ['live', 'candle']
+
+/** Largest member that keeps an hour of samples in Redis' compact encoding (`zset-max-listpack-value`). */
+export const MAX_MEMBER_BYTES = 64
+
+/**
+ * A sample as a sorted-set member: the MessagePack array (minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4,
+ * source), at most 64 bytes. The symbol is in the key.
+ *
+ * @throws KimchiError `KIMCHI_ERR_CODEC` naming the first field that cannot be stored
+ */
+export function encodeSample(sample: Sample): Buffer {
+  const problem = problemOf(sample)
+  if (problem !== undefined) throw codecError(problem)
+  const { minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source } = sample
+  return packr.pack([minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, SOURCES.indexOf(source)])
+}
+
+/**
+ * The sample of a member. Strict: whatever is not exactly what {@link encodeSample} writes is refused.
+ *
+ * @throws KimchiError `KIMCHI_ERR_CODEC` naming the field or the bytes
+ */
+export function decodeSample(symbol: string, member: Uint8Array): Sample {
+  const fields = unpack(member)
+  if (!Array.isArray(fields) || fields.length !== 6) {
+    throw codecError(`member must be an array of 6 fields, got: ${hex(member)}`)
+  }
+  const [minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, sourceIndex]: unknown[] = fields
+  const source = typeof sourceIndex === 'number' ? SOURCES[sourceIndex] : undefined
+  const sample = { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source }
+  const problem = problemOf(sample)
+  if (problem !== undefined) throw codecError(problem)
+  return sample as Sample
+}
+
+function unpack(member: Uint8Array): unknown {
+  try {
+    return packr.unpack(member)
+  } catch (error) {
+    throw codecError(`member must be MessagePack, got: ${hex(member)} (${messageOf(error)})`)
+  }
+}
+
+function problemOf(sample: Readonly<Record<keyof Sample, unknown>>): string | undefined {
+  const { symbol, minute, premiumE4, source } = sample
+  if (typeof symbol !== 'string' || !/^[\w.-]+$/.test(symbol)) return `symbol must be a word, got: ${symbol}`
+  if (!Number.isSafeInteger(minute) || Number(minute) < 0) {
+    return `minute must be a whole epoch minute, got: ${minute}`
+  }
+  for (const field of ['upbitKrw', 'binanceUsdt', 'usdtKrw'] as const) {
+    if (!isPrice(sample[field])) return `${field} must be a price, got: ${sample[field]}`
+  }
+  if (!Number.isSafeInteger(premiumE4)) return `premiumE4 must be an integer, got: ${premiumE4}`
+  if (!SOURCES.includes(source as SampleSource)) return `source must be live or candle, got: ${source}`
+  return undefined
+}
+
+function hex(member: Uint8Array): string {
+  return Buffer.from(member.subarray(0, MAX_MEMBER_BYTES)).toString('hex')
+}
+
+function codecError(message: string): KimchiError {
+  return new KimchiError('KIMCHI_ERR_CODEC', message)
+}

@@ -1,0 +1,36 @@
+import type { UtcDate } from '@kimchi/core'
+
+/** Version of everything below and of the sample codec; a writer of another layout is refused. */
+export const LAYOUT_VERSION = 1
+
+/** The hash tag puts every key into one slot, so that one function call may touch all of them. @see design §4 */
+export const KEY_PREFIX = '{kp}:'
+
+/** The fixed keys and the channel. Keys with a variable part are made by the functions below. */
+export const KEYS = {
+  /** hash · symbol → `{"order":0,"name":"Bitcoin","upbit":"KRW-BTC","binance":"BTCUSDT"}` · for ever */
+  coins: `${KEY_PREFIX}coins`,
+  /** hash · symbol → live row as JSON in the spec's field names · for ever, one row per tracked coin */
+  live: `${KEY_PREFIX}live`,
+  /** hash · `prices` live or simulated, `layout` version · for ever */
+  meta: `${KEY_PREFIX}meta`,
+  /** hash · symbol → counter of changes to days other than today · for ever */
+  revisions: `${KEY_PREFIX}revisions`,
+  /** channel · the epoch minute that was just written */
+  minute: `${KEY_PREFIX}minute`,
+} as const
+
+/** hash · date → `{"open":…,"high":…,"low":…,"close":…,"sum":…,"samples":…,"first":…,"last":…}` · for ever */
+export function dailyKey(symbol: string): string {
+  return `${KEY_PREFIX}daily:${symbol}`
+}
+
+/** sorted set · score epoch minute, member packed sample · until the retention of its UTC day is over. */
+export function samplesKey(symbol: string, date: UtcDate, hour: number): string {
+  return `${KEY_PREFIX}samples:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
+}
+
+/** hash · status of one ingester · expires soon after its last sign of life. */
+export function ingesterKey(id: string): string {
+  return `${KEY_PREFIX}ingester:${id}`
+}

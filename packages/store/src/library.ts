@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import type { RedisConnection } from './connect.ts'
+import { KEYS } from './keys.ts'
+
+/** Source of the function library; read from `src` whether this runs from `src` or from `dist`. */
+export const LIBRARY_SOURCE = readFileSync(new URL('../src/library.lua', import.meta.url), 'utf8')
+
+/** Version that this code needs; a loaded newer one serves as well. */
+export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
+
+/** Function names of the library, as called with FCALL and FCALL_RO. */
+export type LibraryFunction =
+  | 'kp_write'
+  | 'kp_track'
+  | 'kp_import_day'
+  | 'kp_read'
+  | 'kp_days'
+  | 'kp_members'
+  | 'kp_samples'
+  | 'kp_missing'
+  | 'kp_check'
+  | 'kp_status'
+
+/** Arguments of a call: one key, which on a Cluster names the slot of all the others. */
+export function functionCall<A>(name: LibraryFunction, args: readonly A[]): [string, number, string, ...A[]] {
+  return [name, 1, KEYS.meta, ...args]
+}
+
+/** Loads the library into every primary where it is missing or older. A newer one is left alone. */
+export async function loadLibrary(redis: RedisConnection): Promise<void> {
+  await redis.callPrimaries(async call => {
+    const libraries = await call('FUNCTION', 'LIST', 'LIBRARYNAME', 'kimchi', 'WITHCODE')
+    if (versionOf(JSON.stringify(libraries)) < LIBRARY_VERSION) {
+      await call('FUNCTION', 'LOAD', 'REPLACE', LIBRARY_SOURCE)
+    }
+  })
+}
+
+function versionOf(text: string): number {
+  return Number(/local VERSION = (\d+)/.exec(text)?.[1] ?? 0)
+}

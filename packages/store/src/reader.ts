@@ -1,0 +1,160 @@
+import {
+  type Day,
+  type EpochMinute,
+  type EpochMs,
+  KimchiError,
+  type LiveRow,
+  type PricesKind,
+  type Sample,
+  type UtcDate,
+} from '@kimchi/core'
+import { decodeSample } from './codec.ts'
+import type { ConnectionState, RedisArgument, RedisConnection, Subscription } from './connect.ts'
+import { KEYS, LAYOUT_VERSION } from './keys.ts'
+import { functionCall, type LibraryFunction } from './library.ts'
+import { type KnownCoin, parseCoin, parseDay, parseLiveRow } from './validate.ts'
+
+/** Everything a replica needs once per minute, of one instant. */
+export interface Board {
+  readonly redisTime: EpochMs
+  /** Undefined while nothing was ever written. */
+  readonly prices: PricesKind | undefined
+  /** All coins ever tracked: first the tracked ones in live order, then the others by symbol. */
+  readonly coins: readonly KnownCoin[]
+  /** Live rows of the tracked coins, in live order. */
+  readonly rows: readonly LiveRow[]
+  /** Today by Redis' clock. When it turns, yesterday is closed without its revision rising. */
+  readonly today: UtcDate
+  /** Today's row of each coin that has one. */
+  readonly todays: ReadonlyMap<string, Day>
+  /** Raised when a day other than today's changed. A coin without one is at 0. */
+  readonly revisions: ReadonlyMap<string, number>
+  /** Entries that could not be read and were left out. */
+  readonly corrupt: number
+}
+
+/** A part of Redis with its unreadable entries counted. */
+export interface Readable<T> {
+  readonly entries: readonly T[]
+  /** Entries that could not be read and were left out. */
+  readonly corrupt: number
+}
+
+/** A range of minutes, the end not included. */
+export interface MinuteRange {
+  readonly start: EpochMinute
+  readonly end: EpochMinute
+}
+
+/**
+ * The only way out of Redis; works for a user that may only read. One read-only function call per method.
+ *
+ * All methods throw KimchiError: `KIMCHI_ERR_REDIS` when Redis is away, `KIMCHI_ERR_NOT_READY` when no writer has
+ * loaded the function library yet, `KIMCHI_ERR_LAYOUT` when another layout is stored.
+ */
+export interface SampleReader {
+  readBoard(): Promise<Board>
+  /** All days of a coin, ascending, today's included. */
+  readDays(symbol: string): Promise<Readable<Day>>
+  /** Stored samples from a minute up to, not including, another; ascending. */
+  readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>>
+  /** Minutes without a sample from a minute up to, not including, another, as ranges; cheap. */
+  readMissing(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
+  /** Hears of each written minute, over reconnects; `onState` says when it listens and when it does not. */
+  subscribeMinutes(
+    onMinute: (minute: EpochMinute) => void,
+    onState: (state: ConnectionState) => void,
+  ): Subscription
+}
+
+/** A reader over an open connection. @see design §4, §6 */
+export function openReader({ redis }: { readonly redis: RedisConnection }): SampleReader {
+  const read = (name: LibraryFunction, args: readonly RedisArgument[]) =>
+    redis.call('FCALL_RO', ...functionCall(name, args))
+  return {
+    readBoard: async () => toBoard((await read('kp_read', [])) as BoardReply),
+    readDays: async symbol =>
+      readable(pairs((await read('kp_days', [symbol])) as string[]), (date, row) => parseDay(date, row)),
+    readSamples: async (symbol, from, to) => {
+      const reply = await redis.callBuffer('FCALL_RO', ...functionCall('kp_members', [symbol, from, to]))
+      return readable(pairs(reply as Buffer[]), (minute, member) => toSample(symbol, Number(minute), member))
+    },
+    readMissing: async (symbol, from, to) => {
+      const reply = (await read('kp_missing', [symbol, from, to])) as number[]
+      return pairs(reply).map(([start, end]) => ({ start, end }))
+    },
+    subscribeMinutes: (onMinute, onState) =>
+      redis.subscribe(
+        KEYS.minute,
+        message => {
+          if (/^\d+$/.test(message)) onMinute(Number(message))
+        },
+        onState,
+      ),
+  }
+}
+
+/** As `kp_read` in library.lua replies. */
+type BoardReply = [
+  time: string,
+  prices: string,
+  layout: string,
+  coins: string[],
+  rows: string[],
+  today: string,
+  todays: string[],
+  revisions: string[],
+]
+
+function toBoard([time, prices, layout, coins, rows, today, todays, revisions]: BoardReply): Board {
+  if (layout !== '' && Number(layout) !== LAYOUT_VERSION) {
+    const message = `this Redis holds layout ${layout}, the reader knows ${LAYOUT_VERSION}`
+    throw new KimchiError('KIMCHI_ERR_LAYOUT', message)
+  }
+  const known = readable(pairs(coins), parseCoin)
+  const order = new Map(known.entries.map(coin => [coin.symbol, coin.order]))
+  const live = readable(pairs(rows), parseLiveRow)
+  const days = readable(pairs(todays), (symbol, row) => {
+    const day = parseDay(today, row)
+    return day && ([symbol, day] as const)
+  })
+  const counters = readable(pairs(revisions), (symbol, counter) =>
+    /^\d+$/.test(counter) ? ([symbol, Number(counter)] as const) : undefined,
+  )
+  const place = (symbol: string) => order.get(symbol) ?? Number.POSITIVE_INFINITY
+  const byOrder = (a: { symbol: string }, b: { symbol: string }) =>
+    place(a.symbol) === place(b.symbol) ? (a.symbol < b.symbol ? -1 : 1) : place(a.symbol) - place(b.symbol)
+  return {
+    redisTime: Number(time),
+    prices: prices === 'live' || prices === 'simulated' ? prices : undefined,
+    coins: known.entries.toSorted(byOrder),
+    rows: live.entries.filter(row => order.get(row.symbol) !== undefined).toSorted(byOrder),
+    today,
+    todays: new Map(days.entries),
+    revisions: new Map(counters.entries),
+    corrupt: known.corrupt + live.corrupt + days.corrupt + counters.corrupt,
+  }
+}
+
+function toSample(symbol: string, minute: EpochMinute, member: Buffer): Sample | undefined {
+  try {
+    const sample = decodeSample(symbol, member)
+    return sample.minute === minute ? sample : undefined
+  } catch {
+    // Counted by the caller: one damaged member must not hide the others.
+    return undefined
+  }
+}
+
+function readable<V, T>(entries: readonly [V, V][], parse: (key: V, value: V) => T | undefined): Readable<T> {
+  const parsed = entries.map(([key, value]) => parse(key, value)).filter(entry => entry !== undefined)
+  return { entries: parsed, corrupt: entries.length - parsed.length }
+}
+
+/** A flat `[key, value, …]` reply as pairs. */
+function pairs<V>(flat: readonly V[]): [V, V][] {
+  const entries: [V, V][] = []
+  for (let index = 0; index + 1 < flat.length; index += 2)
+    entries.push([flat[index] as V, flat[index + 1] as V])
+  return entries
+}

@@ -1,0 +1,36 @@
+import { KimchiError, messageOf } from '@kimchi/core'
+
+/** The loaded library misses a function or is older than the caller needs; only a writer can load it. */
+export const LIBRARY_ABSENT = /Function not found|^KIMCHI_LIBRARY /
+
+/**
+ * Whether waiting and trying again may help: Redis was away, slow, loading, read-only, full or not set up yet.
+ * Anything else (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`, `KIMCHI_ERR_CODEC`) stays wrong until a person acts.
+ */
+export function isRetryable(error: unknown): boolean {
+  return (
+    error instanceof KimchiError &&
+    (error.code === 'KIMCHI_ERR_REDIS' || error.code === 'KIMCHI_ERR_NOT_READY')
+  )
+}
+
+/**
+ * What went wrong with a command, as a KimchiError without secrets. The client's own error is not kept as cause: it
+ * holds the command with its arguments, AUTH among them.
+ */
+export function toRedisError(thrown: unknown, where: string): KimchiError {
+  if (thrown instanceof KimchiError) return thrown
+  const message = messageOf(thrown) || 'connection failed'
+  if (message.startsWith('KIMCHI_PRICES_KIND '))
+    return new KimchiError('KIMCHI_ERR_PRICES_KIND', textOf(message))
+  if (message.startsWith('KIMCHI_LAYOUT ')) return new KimchiError('KIMCHI_ERR_LAYOUT', textOf(message))
+  if (message.startsWith('KIMCHI_ARGUMENT ')) return new KimchiError('KIMCHI_ERR_CODEC', textOf(message))
+  if (LIBRARY_ABSENT.test(message)) {
+    return new KimchiError('KIMCHI_ERR_NOT_READY', `${where}: function library absent or old (${message})`)
+  }
+  return new KimchiError('KIMCHI_ERR_REDIS', `${where}: ${message}`)
+}
+
+function textOf(message: string): string {
+  return message.slice(message.indexOf(' ') + 1)
+}

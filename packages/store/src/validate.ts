@@ -1,0 +1,60 @@
+import { type Coin, type Day, isPrice, type LiveRow, parseTimestamp, type UtcDate } from '@kimchi/core'
+
+/** A coin as Redis knows it: tracked coins have a place in the live list, others only a past. */
+export interface KnownCoin extends Coin {
+  /** Place in the live list, from 0; undefined when no longer tracked. */
+  readonly order: number | undefined
+}
+
+/** The coin of an entry of `{kp}:coins`, or undefined when it is not one. */
+export function parseCoin(symbol: string, text: string): KnownCoin | undefined {
+  const { order, name, upbit, binance } = parseObject(text)
+  if (typeof name !== 'string' || typeof upbit !== 'string' || typeof binance !== 'string') return undefined
+  if (order !== null && !isCount(order)) return undefined
+  return { symbol, name, upbit, binance, order: order ?? undefined }
+}
+
+/** The row of an entry of `{kp}:live`, or undefined when it is not one. */
+export function parseLiveRow(symbol: string, text: string): LiveRow | undefined {
+  const { name, premium_pct, upbit_krw, binance_usdt, usdt_krw, snapshot_at, ...rest } = parseObject(text)
+  if (rest.symbol !== symbol || typeof name !== 'string' || !Number.isFinite(premium_pct)) return undefined
+  if (!isPrice(upbit_krw) || !isPrice(binance_usdt) || !isPrice(usdt_krw)) return undefined
+  if (typeof snapshot_at !== 'string' || parseTimestamp(snapshot_at) === undefined) return undefined
+  return { symbol, name, premium_pct: Number(premium_pct), upbit_krw, binance_usdt, usdt_krw, snapshot_at }
+}
+
+/** The day of an entry of `{kp}:daily:<symbol>`, or undefined when it is not one. */
+export function parseDay(date: UtcDate, text: string): Day | undefined {
+  const { open, high, low, close, sum, samples, first, last } = parseObject(text)
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || Number.isNaN(Date.parse(date))) return undefined
+  if (![open, high, low, close, sum].every(isInteger)) return undefined
+  if (!isCount(samples) || samples < 1 || !isCount(first) || !isCount(last) || first > last) return undefined
+  return {
+    date,
+    open: Number(open),
+    high: Number(high),
+    low: Number(low),
+    close: Number(close),
+    sum: Number(sum),
+    samples,
+    firstMinute: first,
+    lastMinute: last,
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+function isCount(value: unknown): value is number {
+  return isInteger(value) && value >= 0
+}

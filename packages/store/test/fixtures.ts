@@ -1,0 +1,47 @@
+import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample } from '@kimchi/core'
+import { connectRedis, type RedisConnection } from '../src/connect.ts'
+import { openReader } from '../src/reader.ts'
+import { startRedis, type TestRedis, type TestRedisOptions } from '../src/testing.ts'
+import { openWriter } from '../src/writer.ts'
+
+type T = { teardown(close: () => unknown): void }
+
+export const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
+export const ETH: Coin = { symbol: 'ETH', name: '이더리움 "E"', upbit: 'KRW-ETH', binance: 'ETHUSDT' }
+
+/** A sample whose premium follows from its prices. */
+export function sampleOf(symbol: string, minute: number, upbitKrw = 150_000_123): Sample {
+  const binanceUsdt = 101_234.56
+  const usdtKrw = 1_463.5
+  const premium = premiumE4(upbitKrw, binanceUsdt, usdtKrw)
+  return { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4: premium, source: 'live' }
+}
+
+/** A connection that is ready, closed with the test. */
+export async function connected(t: T, redis: TestRedis, options = {}): Promise<RedisConnection> {
+  const connection = connectRedis(redis.url, { commandTimeoutMs: 1_000, ...options })
+  t.teardown(() => connection.close())
+  if (!(await connection.untilReady(10_000))) throw new Error(connection.state().reason)
+  return connection
+}
+
+/** A server with a writer and a reader on it. */
+export async function openStore(t: T, options: TestRedisOptions & { prices?: PricesKind } = {}) {
+  const redis = await startRedis(t, options)
+  const connection = await connected(t, redis)
+  const lines: string[] = []
+  const log = (line: string) => void lines.push(line)
+  const writer = openWriter({ redis: connection, prices: options.prices ?? 'live', retentionDays: 8, log })
+  const reader = openReader({ redis: connection })
+  return { redis, connection, writer, reader, lines, raw: redis.client() }
+}
+
+/**
+ * A minute of today by Redis' clock, `ago` minutes before now but not before 00:00, and the first minute of today.
+ * Waits over midnight rather than straddling it, so that "today" stays today for the length of a test.
+ */
+export async function todayMinutes(connection: RedisConnection) {
+  const [seconds] = (await connection.call('TIME')) as string[]
+  const now = minuteOf(Number(seconds) * 1000)
+  return { now, today: now - (now % 1440) }
+}

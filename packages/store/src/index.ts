@@ -9,6 +9,7 @@ export {
 } from './connect.ts'
 export { dailyKey, ingesterKey, KEY_PREFIX, KEYS, LAYOUT_VERSION, samplesKey } from './keys.ts'
 export { LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
+export { MinuteQueue, type MinuteQueueOptions, type QueueTotals } from './minute-queue.ts'
 export { type Board, type MinuteRange, openReader, type Readable, type SampleReader } from './reader.ts'
 export { isRetryable } from './redis-error.ts'
 export {

@@ -1,0 +1,180 @@
+import { type Clock, type EpochMinute, KimchiError, type Milliseconds } from '@kimchi/core'
+import { isRetryable } from './redis-error.ts'
+import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
+
+/** 24 hours of minutes. */
+const DEFAULT_CAPACITY = 1_440
+const FIRST_RETRY_MS: Milliseconds = 200
+const MAX_RETRY_MS: Milliseconds = 5_000
+
+/** How a queue is opened. */
+export interface MinuteQueueOptions {
+  readonly writer: Pick<SampleWriter, 'write'>
+  readonly clock: Clock
+  /** Spreads retries, 0 ≤ random() < 1. @default Math.random */
+  readonly random?: () => number
+  /** Batches kept while Redis is away; beyond, the oldest is dropped. @default 1440 */
+  readonly capacity?: number
+  /** Called when Redis confirmed a batch. */
+  readonly onWritten?: (batch: SampleBatch, result: WriteResult) => void
+  /** Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue stops. */
+  readonly onFatal: (error: KimchiError) => void
+  /** Takes one line when writing begins to fail, works again, or a batch is lost. */
+  readonly log: (line: string) => void
+}
+
+/** What a queue has done so far, for status and metrics. */
+export interface QueueTotals {
+  readonly stored: number
+  readonly duplicates: number
+  readonly refused: number
+  /** Batches lost because the queue was full. */
+  readonly dropped: number
+  /** Batches lost because they could not be encoded. */
+  readonly rejected: number
+  /** Failed attempts; each was made again. */
+  readonly retries: number
+}
+
+/**
+ * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that timed
+ * out is made again; writing twice is harmless. Starts by itself with the first {@link enqueue}.
+ */
+export class MinuteQueue {
+  readonly #options: MinuteQueueOptions
+  readonly #batches: SampleBatch[] = []
+  readonly #closing = new AbortController()
+  #hurry = new AbortController()
+  #draining: Promise<void> | undefined
+  #writing = false
+  #hurried = false
+  #lastWrittenMinute: EpochMinute | undefined
+  #trouble: string | undefined
+  #fatal: KimchiError | undefined
+  #totals: QueueTotals = { stored: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, retries: 0 }
+
+  constructor(options: MinuteQueueOptions) {
+    this.#options = options
+  }
+
+  /** Batches not yet confirmed. */
+  get depth(): number {
+    return this.#batches.length
+  }
+
+  /** The watermark: newest minute that Redis has confirmed. */
+  get lastWrittenMinute(): EpochMinute | undefined {
+    return this.#lastWrittenMinute
+  }
+
+  /** Why the last attempt failed; undefined while writing works. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  get totals(): QueueTotals {
+    return this.#totals
+  }
+
+  /** Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
+  enqueue(batch: SampleBatch): void {
+    if (this.#fatal !== undefined || this.#closing.signal.aborted) return this.#count('dropped')
+    if (this.#batches.length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
+    this.#batches.push(batch)
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = undefined
+    })
+  }
+
+  /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
+  async flush(limitMs: Milliseconds): Promise<boolean> {
+    const limit = new AbortController()
+    this.#hurried = true
+    this.#hurry.abort()
+    const timeUp = this.#options.clock.wait(limitMs, limit.signal)
+    await Promise.race([this.#draining, timeUp])
+    limit.abort()
+    this.#hurried = false
+    return this.depth === 0
+  }
+
+  /** Stops writing; what is left is lost. Call {@link flush} first. */
+  close(): void {
+    this.#closing.abort()
+    this.#hurry.abort()
+  }
+
+  async #drain(): Promise<void> {
+    for (let attempt = 0; !this.#closing.signal.aborted; ) {
+      const batch = this.#batches[0]
+      if (batch === undefined) return
+      try {
+        this.#writing = true
+        const result = await this.#options.writer.write(batch)
+        this.#confirm(batch, result)
+        attempt = 0
+      } catch (error) {
+        if (!isRetryable(error)) {
+          if (this.#giveUp(batch, error)) return
+          continue
+        }
+        this.#complain(error)
+        this.#writing = false
+        await this.#pause(attempt++)
+      } finally {
+        this.#writing = false
+      }
+    }
+  }
+
+  #confirm(batch: SampleBatch, result: WriteResult): void {
+    this.#batches.shift()
+    this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
+    for (const key of ['stored', 'duplicates', 'refused'] as const) this.#count(key, result[key])
+    if (this.#trouble !== undefined) {
+      this.#options.log(`Writing works again; ${this.depth} minutes are left to write`)
+      this.#trouble = undefined
+    }
+    this.#options.onWritten?.(batch, result)
+  }
+
+  /** True when no batch can ever be written; false when only this one is at fault and was taken out. */
+  #giveUp(batch: SampleBatch, thrown: unknown): boolean {
+    const error = thrown instanceof KimchiError ? thrown : undefined
+    if (error === undefined || error.code === 'KIMCHI_ERR_CODEC') {
+      this.#batches.shift()
+      this.#count('rejected')
+      this.#options.log(`Minute ${batch.minute} cannot be written: ${String(thrown)}`)
+      return false
+    }
+    this.#fatal = error
+    this.#trouble = error.message
+    this.#options.onFatal(error)
+    return true
+  }
+
+  #complain(error: unknown): void {
+    this.#count('retries')
+    const message = error instanceof Error ? error.message : String(error)
+    if (this.#trouble !== message) this.#options.log(`Writing fails, ${this.depth} minutes wait: ${message}`)
+    this.#trouble = message
+  }
+
+  async #pause(attempt: number): Promise<void> {
+    const { clock, random = Math.random } = this.#options
+    const ceiling = this.#hurried ? FIRST_RETRY_MS : Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS)
+    this.#hurry = new AbortController()
+    await clock.wait(Math.round(ceiling * (0.5 + random() / 2)), this.#hurry.signal)
+  }
+
+  /** The batch being written stays: Redis may have it already, and its confirmation will take it out. */
+  #dropOldest(): void {
+    const [lost] = this.#batches.splice(this.#writing ? 1 : 0, 1)
+    this.#count('dropped')
+    if (lost !== undefined) this.#options.log(`The queue is full: minute ${lost.minute} is left to backfill`)
+  }
+
+  #count(key: keyof QueueTotals, by = 1): void {
+    this.#totals = { ...this.#totals, [key]: this.#totals[key] + by }
+  }
+}

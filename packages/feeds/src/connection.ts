@@ -11,6 +11,7 @@ import WebSocket, { type RawData } from 'ws'
 import { Mark, untilDead } from './liveness.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
 import { parseRetryAfter, refusalOf } from './refusal.ts'
+import { openSubscription } from './subscription.ts'
 
 /** No documented frame comes near this; larger ones end the connection. */
 const MAX_FRAME_BYTES = 1_048_576
@@ -55,8 +56,7 @@ export class Connection {
   #setEnded: (ending: Ending) => void = () => {}
   #setDue: () => void = () => {}
   #wanted: readonly Market[]
-  #subscribed: readonly Market[] = []
-  #sending = false
+  #subscribe: ((markets: readonly Market[]) => void) | undefined
   readonly #heard = new Mark()
   readonly #ponged = new Mark()
   #openedAt: EpochMs | undefined
@@ -107,7 +107,7 @@ export class Connection {
   setMarkets(markets: readonly Market[]): void {
     this.#wanted = markets
     this.decoder.setMarkets(markets)
-    if (this.#openedAt !== undefined) void this.#subscribe()
+    this.#subscribe?.(markets)
   }
 
   /** Ends the connection in an orderly way, or by force when the peer does not answer. Resolves when it is closed. */
@@ -132,8 +132,11 @@ export class Connection {
 
   #opened(): void {
     if (this.signal.aborted) return
-    this.#openedAt = this.#options.clock.now()
-    void this.#subscribe()
+    const { protocol, clock, random } = this.#options
+    this.#openedAt = clock.now()
+    const send = (message: string): void => this.#socket.send(message)
+    this.#subscribe = openSubscription({ protocol, clock, random, signal: this.signal, send })
+    this.#subscribe(this.#wanted)
     void this.#watchLife()
     void this.#watchAge()
     this.#options.onOpen(this)
@@ -164,20 +167,6 @@ export class Connection {
     response.resume()
     const status = response.statusCode ?? 0
     this.#end(refusalOf({ exchange: protocol.exchange, what: 'handshake', status, retryAfterMs }))
-  }
-
-  async #subscribe(): Promise<void> {
-    if (this.#sending) return
-    this.#sending = true
-    const { protocol, clock, random } = this.#options
-    while (this.#wanted !== this.#subscribed && !this.signal.aborted) {
-      const next = this.#wanted
-      const id = Math.floor(random() * 2 ** 40)
-      for (const message of protocol.subscribe(this.#subscribed, next, id)) this.#socket.send(message)
-      this.#subscribed = next
-      await clock.wait(protocol.sendSpacingMs, this.signal)
-    }
-    this.#sending = false
   }
 
   async #limitHandshake(): Promise<void> {

@@ -1,3 +1,4 @@
+export { retryDelay } from './backoff.ts'
 export { BINANCE_WS_URL, binanceProtocol, openBinanceDecoder } from './binance.ts'
 export { BINANCE_REST_URL, type BinanceSeedOptions, binanceSeed } from './binance-seed.ts'
 export {

@@ -1,0 +1,188 @@
+import type { Tick } from '@kimchi/core'
+import t from 'tap'
+import { binanceProtocol, openBinanceDecoder } from '../src/binance.ts'
+
+const NOW = 1_795_222_584_381
+const E = 1_795_222_584_015
+
+// Made after exchange-protocols §3 (binance-spot-api-docs, web-socket-streams).
+const MINI = {
+  e: '24hrMiniTicker',
+  E,
+  s: 'BTCUSDT',
+  c: '64117.99000000',
+  o: '64330.60',
+  h: '64500.0',
+  l: '63238',
+  v: '1',
+  q: '2',
+}
+const TICK = {
+  exchange: 'binance',
+  market: 'BTCUSDT',
+  price: 64_117.99,
+  eventAt: E,
+  receivedAt: NOW,
+  origin: 'stream',
+  tradedAt: undefined,
+  tradable: true,
+}
+
+function open(markets = ['BTCUSDT', 'ETHUSDT']) {
+  const decoder = openBinanceDecoder()
+  decoder.setMarkets(markets)
+  return {
+    ...decoder,
+    take: (frame: unknown) => {
+      const text = typeof frame === 'string' ? frame : JSON.stringify(frame)
+      return decoder.decode(Buffer.from(text), false, NOW)
+    },
+  }
+}
+
+function tradedAt(decoded: ReturnType<ReturnType<typeof open>['take']>): number | undefined | string {
+  return decoded.kind === 'ticks' ? decoded.ticks[0]?.tradedAt : decoded.kind
+}
+
+t.test('the same tick comes out of raw, combined and list shapes', async t => {
+  const expected = { kind: 'ticks', ticks: [TICK], malformed: undefined }
+  t.strictSame(open().take(MINI), expected)
+  t.strictSame(open().take({ stream: 'btcusdt@miniTicker', data: MINI }), expected)
+  t.strictSame(open().take([MINI]), expected)
+  t.strictSame(open().take({ stream: '!miniTicker@arr', data: [{ ...MINI, s: 'DOGEUSDT' }, MINI] }), expected)
+})
+
+t.test('only a price that differs from the one before proves a trade', async t => {
+  const { take } = open()
+  t.equal(tradedAt(take(MINI)), undefined, 'the first price proves nothing')
+  t.equal(tradedAt(take({ ...MINI, E: E + 1_000 })), undefined, 'the same price proves nothing')
+  t.equal(tradedAt(take({ ...MINI, E: E + 2_000, c: '64118.00' })), E + 2_000)
+  t.equal(
+    tradedAt(take({ ...MINI, E: E + 3_000, c: '64118.0000' })),
+    undefined,
+    'the same number in other digits',
+  )
+})
+
+t.test('what was seen belongs to one connection', async t => {
+  const first = open()
+  first.take(MINI)
+  t.equal(tradedAt(open().take({ ...MINI, c: '64118.00' })), undefined)
+})
+
+t.test('a seed counts as the price before, but not after a frame', async t => {
+  const seedTick: Tick = { ...TICK, exchange: 'binance', origin: 'seed', price: 64_000 }
+  const seeded = open()
+  seeded.seed(seedTick)
+  t.equal(tradedAt(seeded.take(MINI)), E)
+  const late = open()
+  late.take(MINI)
+  late.seed(seedTick)
+  t.equal(tradedAt(late.take({ ...MINI, E: E + 1_000 })), undefined)
+})
+
+t.test('a market that was forgotten gives no tick, and has no past when it comes back', async t => {
+  const { take, setMarkets } = open()
+  take(MINI)
+  setMarkets(['ETHUSDT'])
+  t.equal(take(MINI).kind, 'ignored')
+  setMarkets(['BTCUSDT'])
+  t.equal(tradedAt(take({ ...MINI, c: '1' })), undefined)
+})
+
+t.test('the announced end is a shutdown in both shapes', async t => {
+  t.equal(open().take({ e: 'serverShutdown', E }).kind, 'shutdown')
+  t.equal(open().take({ stream: '!serverShutdown', data: { e: 'serverShutdown', E } }).kind, 'shutdown')
+})
+
+t.test('answers are acks, both shapes of complaint are errors', async t => {
+  t.equal(open().take({ result: null, id: 1 }).kind, 'ack')
+  t.equal(open().take({ result: ['btcusdt@miniTicker'], id: 3 }).kind, 'ack')
+  t.match(open().take({ error: { code: 2, msg: 'Invalid request' }, id: 1 }), {
+    kind: 'error',
+    message: /2.*Invalid request/,
+  })
+  t.match(open().take({ code: 3, msg: 'Invalid JSON' }), { kind: 'error', message: /3.*Invalid JSON/ })
+})
+
+t.test('other channels and markets that are not subscribed are ignored', async t => {
+  const { take } = open()
+  for (const e of ['trade', '24hrTicker', 'depthUpdate', 'kline'])
+    t.equal(take({ ...MINI, e }).kind, 'ignored')
+  t.equal(take({ ...MINI, s: 'DOGEUSDT' }).kind, 'ignored')
+  t.equal(take({ ...MINI, s: '币安人生USDT' }).kind, 'ignored')
+  t.equal(take({ ...MINI, s: '__proto__' }).kind, 'ignored')
+  t.equal(take({ u: 1, s: 'BTCUSDT', b: '1', B: '1', a: '1', A: '1' }).kind, 'ignored', 'bookTicker')
+})
+
+t.test('what breaks the documents is dropped, and named', async t => {
+  const { take } = open()
+  const prices = [
+    '0.00000000',
+    '-1',
+    '',
+    '1e5',
+    '0x10',
+    ' 1',
+    '1 ',
+    '1,5',
+    '1.2.3',
+    '.5',
+    '5.',
+    'NaN',
+    'Infinity',
+    '9'.repeat(41),
+  ]
+  for (const c of [...prices, 64_117.99, null, undefined, ['1'], `1${'0'.repeat(30)}`]) {
+    t.match(take({ ...MINI, c }), { kind: 'malformed', reason: /BTCUSDT c/ }, String(c))
+  }
+  for (const at of [String(E), E * 1_000, 0, null, E + 0.5]) {
+    t.match(take({ ...MINI, E: at }), { kind: 'malformed', reason: /BTCUSDT E/ }, String(at))
+  }
+  t.match(take({ ...MINI, s: 5 }), { kind: 'malformed' })
+  t.match(take({ stream: 'x', data: 'text' }), { kind: 'malformed' })
+  for (const text of ['', '{', '"x"', 'null', '7', '[null]']) t.equal(take(text).kind, 'malformed', text)
+})
+
+t.test('a broken price does not become the price before', async t => {
+  const { take } = open()
+  take(MINI)
+  take({ ...MINI, c: '0.00000000' })
+  t.equal(tradedAt(take({ ...MINI, E: E + 1_000 })), undefined)
+})
+
+t.test('a price for a thousand coins becomes the price of one, without rounding', async t => {
+  const { take } = open(['1000SATSUSDT', '1MBABYDOGEUSDT'])
+  t.match(take({ ...MINI, s: '1000SATSUSDT', c: '0.00001620' }), { ticks: [{ price: 1.62e-8 }] })
+  t.match(take({ ...MINI, s: '1MBABYDOGEUSDT', c: '0.00123450' }), { ticks: [{ price: 1.2345e-9 }] })
+})
+
+t.test('a new connection subscribes everything in one message', async t => {
+  const messages = binanceProtocol().subscribe([], ['BTCUSDT', 'ETHUSDT'], 7)
+  t.strictSame(
+    messages.map(message => JSON.parse(message)),
+    [{ method: 'SUBSCRIBE', params: ['btcusdt@miniTicker', 'ethusdt@miniTicker'], id: 7 }],
+  )
+})
+
+t.test('a change sends the difference only, and long lists in parts', async t => {
+  const { subscribe } = binanceProtocol()
+  t.strictSame(
+    subscribe(['BTCUSDT', 'ETHUSDT'], ['BTCUSDT', 'XRPUSDT'], 9).map(message => JSON.parse(message)),
+    [
+      { method: 'UNSUBSCRIBE', params: ['ethusdt@miniTicker'], id: 9 },
+      { method: 'SUBSCRIBE', params: ['xrpusdt@miniTicker'], id: 10 },
+    ],
+  )
+  t.strictSame(subscribe(['BTCUSDT'], ['BTCUSDT'], 9), [])
+  const many = Array.from({ length: 700 }, (_, i) => `C${i}USDT`)
+  t.strictSame(
+    subscribe([], many, 0).map(message => JSON.parse(message).params.length),
+    [300, 300, 100],
+  )
+})
+
+t.test('the address is the combined stream under the given base', async t => {
+  t.equal(binanceProtocol('ws://127.0.0.1:5/').url, 'ws://127.0.0.1:5/stream')
+  t.equal(binanceProtocol().url, 'wss://stream.binance.com:9443/stream')
+})

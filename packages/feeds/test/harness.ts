@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Exchange, Tick } from '@kimchi/core'
+import { startSimulator } from '@kimchi/simulator'
+import type { Test } from 'tap'
+import { type Feed, type FeedOptions, openFeed } from '../src/feed.ts'
+import { ManualClock } from './manual-clock.ts'
+
+/** Waits for a condition that something under way will bring about; fails loudly when it does not come. */
+export async function until(what: string, condition: () => boolean, timeoutMs = 15_000): Promise<void> {
+  const giveUpAt = Date.now() + timeoutMs
+  while (!condition()) {
+    if (Date.now() > giveUpAt) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`)
+    await delay(5)
+  }
+}
+
+/** A log that remembers its lines. */
+export function memoryLog() {
+  const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
+  const at = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, message, fields: { ...fields } })
+  }
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** A feed with everything it tells written down; closed with the test. */
+export function watchFeed(
+  t: Test,
+  options: Pick<FeedOptions, 'protocol'> & Partial<FeedOptions>,
+): {
+  feed: Feed
+  clock: ManualClock
+  ticks: Tick[]
+  lost: { exchange: Exchange; at: number }[]
+  log: ReturnType<typeof memoryLog>
+} {
+  const clock = new ManualClock()
+  const ticks: Tick[] = []
+  const lost: { exchange: Exchange; at: number }[] = []
+  const log = memoryLog()
+  const feed = openFeed({
+    markets: [],
+    clock,
+    random: () => 0.5,
+    onTick: tick => ticks.push(tick),
+    onLost: (exchange, at) => lost.push({ exchange, at }),
+    log,
+    ...options,
+  })
+  t.teardown(() => feed.close())
+  return { feed, clock, ticks, lost, log }
+}
+
+/** A simulator that is closed with the test. */
+export async function simulate(t: Test, options: Parameters<typeof startSimulator>[0] = {}) {
+  const simulator = await startSimulator({ speed: 20, ...options })
+  t.teardown(() => simulator.close())
+  return simulator
+}

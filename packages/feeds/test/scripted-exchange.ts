@@ -1,0 +1,89 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Test } from 'tap'
+import { type WebSocket, WebSocketServer } from 'ws'
+
+/** One accepted connection and what it was sent. */
+export interface Peer {
+  readonly socket: WebSocket
+  readonly request: IncomingMessage
+  readonly received: string[]
+}
+
+/** A WebSocket server that says only what a test tells it to say. */
+export async function scriptExchange(t: Test) {
+  const peers: Peer[] = []
+  const sockets = new Set<Socket>()
+  const state = {
+    attempts: 0,
+    upgrade: undefined as ((socket: Socket, attempt: number) => boolean) | undefined,
+  }
+  const http = createServer()
+  const ws = new WebSocketServer({ noServer: true })
+  http.on('connection', socket => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+  })
+  http.on('upgrade', (request, socket, head) => {
+    state.attempts += 1
+    if (state.upgrade?.(socket as Socket, state.attempts)) return
+    ws.handleUpgrade(request, socket, head, accepted => {
+      const peer: Peer = { socket: accepted, request, received: [] }
+      accepted.on('message', message => peer.received.push(String(message)))
+      accepted.on('error', () => {})
+      peers.push(peer)
+    })
+  })
+  await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise(resolve => http.close(resolve))
+  })
+  const { port } = http.address() as AddressInfo
+  return { url: `ws://127.0.0.1:${port}`, peers, sockets, state }
+}
+
+/** A raw HTTP answer in place of the handshake. */
+export function refuseWith(status: string, headers = ''): (socket: Socket) => boolean {
+  return socket => {
+    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n${headers}\r\n`)
+    return true
+  }
+}
+
+/** A miniTicker frame as Binance's combined stream sends it. */
+export function miniTicker(market: string, price: string, eventAt: number): string {
+  const payload = {
+    e: '24hrMiniTicker',
+    E: eventAt,
+    s: market,
+    c: price,
+    o: '1',
+    h: '1',
+    l: '1',
+    v: '1',
+    q: '1',
+  }
+  return JSON.stringify({ stream: `${market.toLowerCase()}@miniTicker`, data: payload })
+}
+
+/** A ticker frame as Upbit sends it. */
+export function upbitTicker(
+  market: string,
+  price: number,
+  tradedAt: number,
+  streamType = 'REALTIME',
+): Buffer {
+  return Buffer.from(
+    JSON.stringify({
+      type: 'ticker',
+      code: market,
+      trade_price: price,
+      trade_timestamp: tradedAt,
+      timestamp: tradedAt + 5,
+      market_state: 'ACTIVE',
+      stream_type: streamType,
+    }),
+  )
+}

@@ -5,7 +5,7 @@ import type { SimulatedCoin } from './types.ts'
  * the other's. @see exchange-protocols §6
  */
 export const DEFAULT_COINS: readonly SimulatedCoin[] = [
-  both('BTC', '비트코인', 'Bitcoin', 86_000, 60, 60),
+  both('BTC', '비트코인', 'Bitcoin', 86_000, 60, 100),
   both('ETH', '이더리움', 'Ethereum', 2_900, 40, 50),
   both('XRP', '엑스알피(리플)', 'XRP', 2.1, 50, 40),
   both('SOL', '솔라나', 'Solana', 132, 30, 40),
@@ -35,8 +35,8 @@ export const DEFAULT_COINS: readonly SimulatedCoin[] = [
   { id: 'beam', price: 0.0032, upbit: upbit('BEAM', '빔', 'Beam', 1), binance: on('BEAMX', 3) },
   { id: 'meteora', price: 0.29, upbit: upbit('MET2', '메테오라', 'Meteora', 2), binance: on('MET', 4) },
   { id: 'gensyn', price: 0.06, upbit: upbit('AI', '젠신', 'Gensyn', 2), binance: on('AIGENSYN', 4) },
-  // The same ticker for different coins, or look-alikes.
-  { id: 'sleepless-ai', price: 0.049, binance: on('AI', 4) },
+  // The same ticker for different coins, or look-alikes. The false AI shows a steady premium of about 20 %.
+  { id: 'sleepless-ai', price: 0.05, follows: 'gensyn', binance: on('AI', 4) },
   { id: 'pharos', price: 0.35, upbit: upbit('PROS', '파로스', 'Pharos', 2) },
   { id: 'prosper', price: 0.034, binance: { ...on('PROS', 1), status: 'BREAK' } },
   { id: 'sonic-svm', price: 0.12, upbit: upbit('SONIC', '소닉SVM', 'Sonic SVM', 1) },

@@ -65,7 +65,7 @@ export function createTape(seed: string, market: Market, walks: PriceWalks, spee
 
 function pricing(market: Market, walks: PriceWalks, key: number): (at: EpochMs, slot: number) => number {
   const { coin, multiplier, tickSize } = market
-  const movement = walks.coin(coin.id)
+  const movement = walks.coin(coin.follows ?? coin.id)
   const premium = walks.premium(coin.id)
   // Buyers and sellers meet a little above and below the middle.
   const bounce = (slot: number): number => 1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003

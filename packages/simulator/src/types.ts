@@ -52,6 +52,8 @@ export interface SimulatedCoin {
   readonly id: string
   /** The price around which it wanders, in USDT. */
   readonly price: number
+  /** Moves like the coin with this id, so that the ratio of their prices stays. @default moves by itself */
+  readonly follows?: string
   /** Keeps within 0.1 % of its price. @default false */
   readonly stable?: boolean
   readonly upbit?: UpbitListing

@@ -1,0 +1,138 @@
+import { once } from 'node:events'
+import type { Test } from 'tap'
+import { WebSocket } from 'ws'
+import { type Simulator, type SimulatorOptions, startSimulator } from '../src/index.ts'
+import type { EpochMs, Milliseconds, SimulatorClock } from '../src/types.ts'
+
+/** 2026-11-20T13:37:30Z, in the middle of a minute. */
+export const NOON: EpochMs = Date.UTC(2026, 10, 20, 13, 37, 30)
+
+/** A clock that stands still until it is moved. */
+export interface ManualClock extends SimulatorClock {
+  advance(ms: Milliseconds): void
+}
+
+export function manualClock(start: EpochMs = NOON): ManualClock {
+  let now = start
+  const timers = new Set<{ ms: number; due: number; run: () => void }>()
+  return {
+    now: () => now,
+    every(ms, run) {
+      const timer = { ms, due: now + ms, run }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    advance(ms) {
+      now += ms
+      for (const timer of timers) {
+        if (timer.due > now) continue
+        timer.due = now + timer.ms
+        timer.run()
+      }
+    },
+  }
+}
+
+/** A simulator with a clock that stands still, and frames only on `pump()`; closed with the test. */
+export async function startManual(t: Test, options: SimulatorOptions = {}) {
+  const clock = manualClock()
+  const simulator = await startSimulator({ clock, pumpMs: 0, record: true, ...options })
+  t.teardown(() => simulator.close())
+  return { simulator, clock, ...stepper(simulator, clock) }
+}
+
+function stepper(simulator: Simulator, clock: ManualClock) {
+  return {
+    /** Moves the clock on in steps and sends what is due after each. */
+    run(ms: Milliseconds, stepMs: Milliseconds = ms): void {
+      for (let passed = 0; passed < ms; passed += stepMs) {
+        clock.advance(stepMs)
+        simulator.pump()
+      }
+    },
+  }
+}
+
+/** One open WebSocket with everything it has received. */
+export interface Client {
+  readonly socket: WebSocket
+  readonly frames: { readonly text: string; readonly bytes: Buffer; readonly binary: boolean }[]
+  /** Number of pongs received. */
+  readonly pongs: () => number
+  readonly closed: Promise<{ code: number; reason: string }>
+  send(message: unknown): void
+  /** The next frame that was not taken yet and matches, parsed. */
+  next(matches?: (frame: Frame) => boolean): Promise<Frame>
+  /** Resolves after a ping has been answered, when everything sent before has arrived. */
+  settled(): Promise<void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: frames of every kind are looked into by the tests
+export type Frame = any
+
+/** Opens a WebSocket and resolves when it is open; cut with the test. */
+export async function connect(t: Test, url: string, options: { autoPong?: boolean } = {}): Promise<Client> {
+  const socket = new WebSocket(url, options)
+  t.teardown(() => socket.terminate())
+  const frames: Client['frames'] = []
+  const wakers = new Set<() => void>()
+  let taken = 0
+  let pongs = 0
+  socket.on('message', (message, binary) => {
+    const bytes = message as Buffer
+    frames.push({ text: bytes.toString(), bytes, binary })
+    for (const wake of wakers) wake()
+  })
+  socket.on('pong', () => pongs++)
+  const closed = new Promise<{ code: number; reason: string }>(resolve => {
+    socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }))
+  })
+  await once(socket, 'open')
+  socket.on('error', () => {})
+  const take = (matches: (frame: Frame) => boolean): Frame | undefined => {
+    while (taken < frames.length) {
+      const frame = JSON.parse(frames[taken++]?.text ?? '') as Frame
+      if (matches(frame)) return frame
+    }
+    return undefined
+  }
+  return {
+    socket,
+    frames,
+    closed,
+    pongs: () => pongs,
+    send: message => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    next: (matches = () => true) =>
+      new Promise(resolve => {
+        const look = (): void => {
+          const found = take(matches)
+          if (found === undefined) return
+          wakers.delete(look)
+          resolve(found)
+        }
+        wakers.add(look)
+        look()
+      }),
+    async settled() {
+      const pong = once(socket, 'pong')
+      socket.ping()
+      await pong
+    },
+  }
+}
+
+/** Body and status of a GET. */
+export async function get(url: string): Promise<{ status: number; body: Frame; headers: Headers }> {
+  const response = await fetch(url)
+  const text = await response.text()
+  return {
+    status: response.status,
+    body: text === '' ? undefined : JSON.parse(text),
+    headers: response.headers,
+  }
+}
+
+/** An Upbit subscription of tickers. */
+export function tickersOf(...codes: string[]): unknown[] {
+  return [{ ticket: 'test' }, { type: 'ticker', codes }]
+}

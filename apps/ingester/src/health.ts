@@ -1,6 +1,6 @@
 import { type Coin, type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
-import type { QueueStatus } from '@kimchi/store'
+import type { MinuteQueue } from '@kimchi/store'
 import type { MinuteReport } from './ingest.ts'
 
 /** Everything an ingester knows about itself. Read by `/ready`, `/metrics` and the status hash. */
@@ -17,11 +17,11 @@ export interface IngesterState {
     gaps: Map<string, number>
   }
   feeds: () => readonly FeedStatus[]
-  queue: () => QueueStatus
+  readonly queue: Pick<MinuteQueue, 'depth' | 'trouble' | 'totals' | 'lastWrittenMinute'>
 }
 
 /** A state with nothing done yet. */
-export function newState(startedAt: EpochMs, queue: () => QueueStatus): IngesterState {
+export function newState(startedAt: EpochMs, queue: IngesterState['queue']): IngesterState {
   return {
     startedAt,
     coins: undefined,
@@ -45,7 +45,7 @@ export function countMinute(state: IngesterState, report: MinuteReport): void {
 
 /** Why this ingester does not contribute fully right now, a plain sentence each; empty when it does. */
 export function notReadyReasons(state: IngesterState): string[] {
-  const { depth, lastError } = state.queue()
+  const { depth, trouble } = state.queue
   const reasons: string[] = []
   if (state.coins === undefined) {
     reasons.push(`market lists not loaded yet${state.catalogueProblem ? `: ${state.catalogueProblem}` : ''}`)
@@ -54,7 +54,7 @@ export function notReadyReasons(state: IngesterState): string[] {
     if (feedState !== 'up')
       reasons.push(`${exchange}: no data (${feedState})${problem ? `: ${problem.message}` : ''}`)
   }
-  if (lastError !== undefined) reasons.push(`redis: ${depth} minutes wait to be written: ${lastError}`)
+  if (trouble !== undefined) reasons.push(`${depth} minutes wait to be written: ${trouble}`)
   if (state.lastReport === undefined) reasons.push('no minute has turned yet')
   else if (state.lastReport.admitted.length === 0 && state.coins?.length !== 0) {
     reasons.push(
@@ -66,7 +66,7 @@ export function notReadyReasons(state: IngesterState): string[] {
 
 /** The status hash of one ingester as readable texts. @see design §4 */
 export function statusFields(state: IngesterState, now: EpochMs, version: string): Record<string, string> {
-  const { depth, written, overflowed, lastError } = state.queue()
+  const { depth, trouble, totals, lastWrittenMinute } = state.queue
   const fields: Record<string, string | number | undefined> = {
     version,
     started_at: new Date(state.startedAt).toISOString(),
@@ -77,10 +77,13 @@ export function statusFields(state: IngesterState, now: EpochMs, version: string
     skipped_minutes: state.counts.skippedMinutes,
     refused_ticks: state.counts.refusedTicks,
     gaps_last_minute: state.lastReport ? summarise(state.lastReport.gaps) : undefined,
+    last_written_minute: lastWrittenMinute && formatTimestamp(lastWrittenMinute),
     queue_depth: depth,
-    queue_written: written,
-    queue_overflowed: overflowed,
-    redis_problem: lastError,
+    queue_dropped: totals.dropped,
+    stored: totals.stored,
+    duplicates: totals.duplicates,
+    refused: totals.refused,
+    redis_problem: trouble,
     catalogue_problem: state.catalogueProblem,
   }
   for (const feed of state.feeds()) {

@@ -1,5 +1,5 @@
 import { type Clock, type Coin, HOUR_MS, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
-import { backoffMs, checkListings, type Listings, matchCoins } from '@kimchi/feeds'
+import { checkListing, type Listings, matchCoins, retryDelay } from '@kimchi/feeds'
 import type { Logger } from '@kimchi/runtime'
 import type { WantedCoins } from './config.ts'
 
@@ -35,8 +35,9 @@ export async function keepCoins(options: KeepCoinsOptions): Promise<void> {
   while (!signal.aborted) {
     try {
       const next = await options.loadListings(signal)
-      checkListings(listings, next)
-      const matched = matchCoins({ ...next, wanted })
+      checkListing(listings?.upbit.markets.length ?? 0, next.upbit)
+      checkListing(listings?.binance.markets.length ?? 0, next.binance)
+      const matched = matchCoins({ ...next, wanted, strict: listings === undefined })
       listings = next
       failures = 0
       options.onProblem(undefined)
@@ -53,7 +54,7 @@ export async function keepCoins(options: KeepCoinsOptions): Promise<void> {
       if (isWrongAtStart) throw thrown
       options.onProblem(messageOf(thrown))
       log.warn({ err: thrown }, 'market lists not loaded, keeping the coins as they are')
-      await clock.wait(backoffMs(failures++, random), signal)
+      await clock.wait(retryDelay(failures++, random, thrown), signal)
     }
   }
 }

@@ -90,18 +90,17 @@ function registerQueue(state: IngesterState, registry: Registry): void {
     help: 'Minutes that wait to be written to Redis',
     registers: [registry],
     collect() {
-      this.set(state.queue().depth)
+      this.set(state.queue.depth)
     },
   })
   new Counter({
-    name: 'kimchi_redis_minutes_total',
-    help: 'Minutes written to Redis, and minutes lost to a full buffer',
+    name: 'kimchi_redis_writes_total',
+    help: 'Samples stored, there already or refused; minutes dropped or rejected; attempts made again',
     labelNames: ['outcome'],
     registers: [registry],
     collect() {
       this.reset()
-      this.inc({ outcome: 'written' }, state.queue().written)
-      this.inc({ outcome: 'overflowed' }, state.queue().overflowed)
+      for (const [outcome, count] of Object.entries(state.queue.totals)) this.inc({ outcome }, count)
     },
   })
 }

@@ -1,17 +1,175 @@
 import {
   type Clock,
   type Coin,
-  KimchiError,
   LatestTicks,
-  minuteStart,
+  type Milliseconds,
+  messageOf,
   parseTimestamp,
   Witness,
 } from '@kimchi/core'
-import { openFeeds, openRestChild } from '@kimchi/feeds'
+import { openRestChild } from '@kimchi/feeds'
 import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
-import { type Board, connectRedis, openMinuteQueue, openReader, openWriter } from '@kimchi/store'
+import { type Board, connectRedis, isRetryable, MinuteQueue, openReader, openWriter } from '@kimchi/store'
 import type { Config } from './config.ts'
-import { countMinute, type IngesterState, newState, notReadyReasons, statusFields } from './health.ts'
+import { type ExchangeFeeds, openExchangeFeeds } from './exchange-feeds.ts'
+import { countMinute, newState, notReadyReasons, statusFields } from './health.ts'
 import { ingest } from './ingest.ts'
 import { keepCoins } from './keep-coins.ts'
 import { createMetrics } from './metrics.ts'
+
+/** How long a start waits for Redis before it goes on without; what it would read is only a head start. */
+const REDIS_PATIENCE_MS: Milliseconds = 1_000
+
+/** How long an end may spend on minutes that are not written yet. */
+const FLUSH_WITHIN_MS: Milliseconds = 2_000
+
+/** A status that nobody renews for this long belongs to an ingester that is gone. */
+const STATUS_TTL_SECONDS = 180
+
+/** What an ingester gets from the outside. */
+export interface IngesterOptions {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  /** As `Math.random`. */
+  readonly random: () => number
+  /** Names this ingester among others on the same Redis. */
+  readonly id: string
+  readonly version: string
+}
+
+/** A started ingester. */
+export interface Ingester extends RunningApp {
+  readonly opsPort: number
+}
+
+/**
+ * Starts an ingester: feeds → latest ticks → one snapshot per minute → Redis. Starts without Redis and without the exchanges, and says
+ * so on `/ready` until it has both.
+ */
+export async function startIngester({
+  config,
+  log,
+  clock,
+  random,
+  id,
+  version,
+}: IngesterOptions): Promise<Ingester> {
+  const ending = new AbortController()
+  const { signal } = ending
+  const failure = newFailure()
+  const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
+  const reader = openReader({ redis })
+  const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
+  const warn = (line: string) => log.warn(line)
+  const writer = openWriter({ redis, prices, retentionDays, log: warn })
+  const queue = new MinuteQueue({ writer, clock, random, onFatal: failure.fail, log: warn })
+  const state = newState(clock.now(), queue)
+  const ops = await openOpsServer({
+    host: config.OPS_HOST,
+    port: config.OPS_PORT,
+    reasons: () => notReadyReasons(state),
+    registry: createMetrics(state),
+  })
+  log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
+
+  const board = (await redis.untilReady(REDIS_PATIENCE_MS))
+    ? await boardOrNothing(() => reader.readBoard(), log)
+    : undefined
+  const latest = new LatestTicks()
+  const rest = openRestChild({
+    upbitRestUrl: config.UPBIT_REST_URL,
+    binanceRestUrl: config.BINANCE_REST_URL,
+    log,
+  })
+  let feeds: ExchangeFeeds | undefined
+
+  const followCoins = (coins: readonly Coin[]) => {
+    state.coins = coins
+    const onRefused = () => {
+      state.counts.refusedTicks += 1
+    }
+    if (feeds) feeds.setCoins(coins)
+    else feeds = openExchangeFeeds({ config, coins, latest, onRefused, clock, random, log })
+    state.feeds = () => feeds?.status() ?? []
+    writer.track(coins).catch(thrown => {
+      // Redis is away: the writer brings the coins along with the next minute.
+      if (!isRetryable(thrown)) failure.fail(thrown)
+    })
+  }
+  const catalogue = keepCoins({
+    wanted: config.COINS,
+    stored: board?.coins.filter(coin => coin.order !== undefined) ?? [],
+    loadListings: rest.loadListings.bind(rest),
+    onCoins: followCoins,
+    onProblem: problem => {
+      state.catalogueProblem = problem
+    },
+    clock,
+    random,
+    signal,
+    log,
+  })
+  const loop = ingest({
+    clock,
+    signal,
+    latest,
+    witness: witnessOf(board),
+    coins: () => state.coins ?? [],
+    store: (minute, samples, removed) => queue.enqueue({ minute, samples, removed }),
+    onMinute: report => {
+      countMinute(state, report)
+      const { minute } = report.turn
+      log.info(
+        { minute, samples: report.admitted.length, gaps: report.gaps.length, late: report.turn.lateMs },
+        'minute',
+      )
+      writer
+        .publishStatus(id, statusFields(state, clock.now(), version), STATUS_TTL_SECONDS)
+        .catch(thrown => log.debug({ err: thrown }, 'status not published'))
+    },
+  })
+
+  for (const part of [catalogue, loop]) part.catch(failure.fail)
+
+  return {
+    opsPort: ops.port,
+    failed: failure.failed,
+    close: async () => {
+      ending.abort()
+      await Promise.allSettled([feeds?.close(), rest.close(), catalogue, loop])
+      if (!(await queue.flush(FLUSH_WITHIN_MS)))
+        log.error({ minutes: queue.depth }, 'ended with minutes that were not written')
+      queue.close()
+      await Promise.all([redis.close(), ops.close()])
+    },
+  }
+}
+
+/** A promise that only ever rejects, with the first failure it is told. */
+function newFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void } {
+  let fail: (thrown: unknown) => void = () => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  return { failed, fail }
+}
+
+async function boardOrNothing(read: () => Promise<Board>, log: Logger): Promise<Board | undefined> {
+  try {
+    return await read()
+  } catch (thrown) {
+    log.info({ reason: messageOf(thrown) }, 'nothing could be read from Redis, starting from nothing')
+    return undefined
+  }
+}
+
+/** The last stored samples are the first witnesses. */
+function witnessOf(board: Board | undefined): Witness {
+  const witness = new Witness()
+  for (const { symbol, snapshot_at, premium_pct } of board?.rows ?? []) {
+    const minute = parseTimestamp(snapshot_at)
+    if (minute !== undefined) witness.remember(symbol, minute, Math.round(premium_pct * 10_000))
+  }
+  return witness
+}

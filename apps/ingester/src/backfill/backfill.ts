@@ -8,9 +8,10 @@ import {
   type Sample,
 } from '@kimchi/core'
 import type { Logger } from '@kimchi/runtime'
+import type { MinuteRange } from '@kimchi/store'
 import { CandleCache, type FetchCandles } from './candle-cache.ts'
 import { fillWindow } from './fill-window.ts'
-import { countMinutes, type MinuteRange, subtractRanges, windowsOf } from './ranges.ts'
+import { countMinutes, subtractRanges, windowsOf } from './ranges.ts'
 
 /** One page of Binance candles, five of Upbit's: both are used to the full. @see exchange-protocols §2, §4 */
 const WINDOW_MINUTES = 1_000
@@ -56,7 +57,7 @@ export async function fillNewestMinute(options: BackfillOptions): Promise<void> 
   const cache = new CandleCache(options.fetchCandles)
   for (const coin of options.coins) {
     if (options.signal.aborted) return
-    const { samples } = await fillWindow(coin, [minute], { from: minute, to: minute + 1 }, cache)
+    const { samples } = await fillWindow(coin, [minute], { start: minute, end: minute + 1 }, cache)
     if (samples.length > 0) await options.write(samples)
   }
 }
@@ -65,7 +66,7 @@ export async function fillNewestMinute(options: BackfillOptions): Promise<void> 
 export async function fillMissing(options: BackfillOptions): Promise<void> {
   const { coins, clock, days, signal, settled } = options
   const newest = minuteOf(clock.now() - CANDLE_GRACE_MS) - LIVE_MINUTES
-  const range = { from: dayStart(newest) - days * DAY_MINUTES, to: newest + 1 }
+  const range = { start: dayStart(newest) - days * DAY_MINUTES, end: newest + 1 }
   const work: { coin: Coin; window: MinuteRange; missing: readonly MinuteRange[] }[] = []
   for (const coin of coins) {
     const known = settled.get(coin.symbol) ?? []
@@ -74,7 +75,7 @@ export async function fillMissing(options: BackfillOptions): Promise<void> {
     )
     for (const window of windowsOf(missing, WINDOW_MINUTES)) work.push({ coin, window, missing })
   }
-  work.sort((a, b) => b.window.to - a.window.to)
+  work.sort((a, b) => b.window.end - a.window.end)
   const progress = { done: 0, samples: 0, gaps: 0, total: 0 }
   for (const { window, missing } of work) progress.total += countMinutes(within(missing, window))
   const cache = new CandleCache(options.fetchCandles)
@@ -96,22 +97,22 @@ export async function fillMissing(options: BackfillOptions): Promise<void> {
   }
 }
 
-function within(ranges: readonly MinuteRange[], { from, to }: MinuteRange): MinuteRange[] {
+function within(ranges: readonly MinuteRange[], { start, end }: MinuteRange): MinuteRange[] {
   return ranges
-    .map(range => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) }))
-    .filter(range => range.from < range.to)
+    .map(range => ({ start: Math.max(range.start, start), end: Math.min(range.end, end) }))
+    .filter(range => range.start < range.end)
 }
 
-function minutesOf({ from, to }: MinuteRange): EpochMinute[] {
-  return Array.from({ length: to - from }, (_, offset) => from + offset)
+function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
+  return Array.from({ length: end - start }, (_, offset) => start + offset)
 }
 
 function settle(settled: Map<string, MinuteRange[]>, symbol: string, minutes: readonly EpochMinute[]): void {
   const known = settled.get(symbol) ?? []
   for (const minute of minutes) {
     const last = known.at(-1)
-    if (last?.to === minute) known[known.length - 1] = { from: last.from, to: minute + 1 }
-    else known.push({ from: minute, to: minute + 1 })
+    if (last?.end === minute) known[known.length - 1] = { start: last.start, end: minute + 1 }
+    else known.push({ start: minute, end: minute + 1 })
   }
   settled.set(symbol, known)
 }

@@ -1,6 +1,8 @@
 import type { Exchange, Market } from '@kimchi/core'
-import { CandleSeries, type MinuteCandle } from './candle-series.ts'
-import { joinRanges, type MinuteRange, subtractRanges } from './ranges.ts'
+import type { MinuteCandle } from '@kimchi/feeds'
+import type { MinuteRange } from '@kimchi/store'
+import { CandleSeries } from './candle-series.ts'
+import { joinRanges, subtractRanges } from './ranges.ts'
 
 /** Fetches the candles of a market that open in a range. */
 export type FetchCandles = (

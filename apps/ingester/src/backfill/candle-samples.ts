@@ -26,7 +26,7 @@ export function candleSampleOrGap(symbol: string, minute: EpochMinute, legs: Can
   const open = minute - 1
   return sampleOrGap(symbol, minute, 'candle', {
     upbitUp: [legs.upbit, legs.rate, legs.upbitWitness].some(series => series.at(open) !== undefined),
-    binanceUp: [legs.binance, legs.binanceWitness].some(series => (series.at(open)?.volume ?? 0) > 0),
+    binanceUp: [legs.binance, legs.binanceWitness].some(series => (series.at(open)?.[2] ?? 0) > 0),
     upbit: carriedLeg(legs.upbit, minute),
     rate: carriedLeg(legs.rate, minute),
     binance: exactLeg(legs.binance, open),
@@ -39,11 +39,13 @@ export function candleSampleOrGap(symbol: string, minute: EpochMinute, legs: Can
  */
 function carriedLeg(series: CandleSeries, minute: EpochMinute): Leg | undefined {
   const candle = series.lastBefore(minute)
-  return candle && { price: candle.close, tradedAt: minuteStart(candle.openMinute), tradable: true }
+  if (candle === undefined) return undefined
+  const [openMinute, close] = candle
+  return { price: close, tradedAt: minuteStart(openMinute), tradable: true }
 }
 
 /** Binance writes a candle for every minute in which its engine runs; a missing one means it did not. */
 function exactLeg(series: CandleSeries, open: EpochMinute): Leg | undefined {
   const candle = series.at(open)
-  return candle && { price: candle.close, tradable: true }
+  return candle && { price: candle[1], tradable: true }
 }

@@ -1,12 +1,5 @@
 import type { EpochMinute } from '@kimchi/core'
-
-/** What backfill keeps of a one-minute candle. */
-export interface MinuteCandle {
-  /** The minute in which it opens. */
-  readonly openMinute: EpochMinute
-  readonly close: number
-  readonly volume: number
-}
+import type { MinuteCandle } from '@kimchi/feeds'
 
 /** One market's candles, ascending, each minute at most once; minutes may be missing. */
 export class CandleSeries {
@@ -15,14 +8,14 @@ export class CandleSeries {
   /** @param candles in any order; the last one given wins where a minute comes twice */
   constructor(candles: Iterable<MinuteCandle>) {
     const byMinute = new Map<EpochMinute, MinuteCandle>()
-    for (const candle of candles) byMinute.set(candle.openMinute, candle)
-    this.#candles = [...byMinute.values()].sort((a, b) => a.openMinute - b.openMinute)
+    for (const candle of candles) byMinute.set(candle[0], candle)
+    this.#candles = [...byMinute.values()].sort(([a], [b]) => a - b)
   }
 
   /** The candle that opens at exactly this minute. */
   at(openMinute: EpochMinute): MinuteCandle | undefined {
     const candle = this.lastBefore(openMinute + 1)
-    return candle?.openMinute === openMinute ? candle : undefined
+    return candle?.[0] === openMinute ? candle : undefined
   }
 
   /** The newest candle that opens before `minute`. */
@@ -31,7 +24,7 @@ export class CandleSeries {
     let high = this.#candles.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((this.#candles[middle] as MinuteCandle).openMinute < minute) low = middle + 1
+      if ((this.#candles[middle] as MinuteCandle)[0] < minute) low = middle + 1
       else high = middle
     }
     return this.#candles[low - 1]

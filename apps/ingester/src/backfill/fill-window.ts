@@ -8,10 +8,10 @@ import {
   type Sample,
   WITNESS_MARKETS,
 } from '@kimchi/core'
+import type { MinuteRange } from '@kimchi/store'
 import type { CandleCache } from './candle-cache.ts'
 import { type CandleLegs, candleSampleOrGap } from './candle-samples.ts'
 import type { CandleSeries } from './candle-series.ts'
-import type { MinuteRange } from './ranges.ts'
 
 const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
 
@@ -41,7 +41,7 @@ export async function fillWindow(
 
 /** The sample of M needs the candles that open one minute earlier. */
 async function loadLegs(coin: Coin, window: MinuteRange, cache: CandleCache): Promise<CandleLegs> {
-  const opens = { from: window.from - 1, to: window.to - 1 }
+  const opens = { start: window.start - 1, end: window.end - 1 }
   const [upbitWitness = RATE_MARKET] = WITNESS_MARKETS.upbit
   const [binanceWitness = 'BTCUSDT'] = WITNESS_MARKETS.binance
   return {
@@ -56,6 +56,6 @@ async function loadLegs(coin: Coin, window: MinuteRange, cache: CandleCache): Pr
 /** The hour before is only fetched when the first minute has no trade of its own to carry. */
 async function carriedSeries(market: string, opens: MinuteRange, cache: CandleCache): Promise<CandleSeries> {
   const series = await cache.series('upbit', market, opens)
-  if (series.at(opens.from) !== undefined) return series
-  return cache.series('upbit', market, { from: opens.from - CARRY_MINUTES, to: opens.to })
+  if (series.at(opens.start) !== undefined) return series
+  return cache.series('upbit', market, { start: opens.start - CARRY_MINUTES, end: opens.end })
 }

@@ -1,37 +1,33 @@
-import type { EpochMinute } from '@kimchi/core'
-
-/** The minutes from `from` up to, not including, `to`. */
-export interface MinuteRange {
-  readonly from: EpochMinute
-  readonly to: EpochMinute
-}
+import type { MinuteRange } from '@kimchi/store'
 
 /** The parts of `range` that none of `others` covers, ascending. */
 export function subtractRanges(range: MinuteRange, others: readonly MinuteRange[]): MinuteRange[] {
   let left: MinuteRange[] = [range]
-  for (const { from, to } of others) {
+  for (const { start, end } of others) {
     left = left.flatMap(part => [
-      ...(part.from < Math.min(from, part.to) ? [{ from: part.from, to: Math.min(from, part.to) }] : []),
-      ...(Math.max(to, part.from) < part.to ? [{ from: Math.max(to, part.from), to: part.to }] : []),
+      ...(part.start < Math.min(start, part.end)
+        ? [{ start: part.start, end: Math.min(start, part.end) }]
+        : []),
+      ...(Math.max(end, part.start) < part.end ? [{ start: Math.max(end, part.start), end: part.end }] : []),
     ])
   }
-  return left.sort((a, b) => a.from - b.from)
+  return left.sort((a, b) => a.start - b.start)
 }
 
 /** The same minutes with touching and overlapping ranges joined, ascending. */
 export function joinRanges(ranges: readonly MinuteRange[]): MinuteRange[] {
   const joined: MinuteRange[] = []
-  for (const range of [...ranges].sort((a, b) => a.from - b.from)) {
+  for (const range of [...ranges].sort((a, b) => a.start - b.start)) {
     const last = joined.at(-1)
-    if (last === undefined || range.from > last.to) joined.push(range)
-    else joined[joined.length - 1] = { from: last.from, to: Math.max(last.to, range.to) }
+    if (last === undefined || range.start > last.end) joined.push(range)
+    else joined[joined.length - 1] = { start: last.start, end: Math.max(last.end, range.end) }
   }
   return joined
 }
 
 /** How many minutes the ranges hold together; they must not overlap. */
 export function countMinutes(ranges: readonly MinuteRange[]): number {
-  return ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+  return ranges.reduce((sum, { start, end }) => sum + end - start, 0)
 }
 
 /**
@@ -42,10 +38,10 @@ export function windowsOf(ranges: readonly MinuteRange[], size: number): MinuteR
   const windows: MinuteRange[] = []
   let left = joinRanges(ranges)
   for (let newest = left.at(-1); newest !== undefined; newest = left.at(-1)) {
-    const from = Math.max(newest.to - size, (left[0] as MinuteRange).from)
-    const inside = left.filter(range => range.to > from)
-    windows.push({ from: Math.max(from, (inside[0] as MinuteRange).from), to: newest.to })
-    left = left.flatMap(range => subtractRanges(range, [{ from, to: Number.POSITIVE_INFINITY }]))
+    const start = Math.max(newest.end - size, (left[0] as MinuteRange).start)
+    const inside = left.filter(range => range.end > start)
+    windows.push({ start: Math.max(start, (inside[0] as MinuteRange).start), end: newest.end })
+    left = left.flatMap(range => subtractRanges(range, [{ start, end: Number.POSITIVE_INFINITY }]))
   }
   return windows
 }

@@ -6,9 +6,7 @@ const M = 29_000_000
 
 /** Candles at minutes relative to M: [offset, close, volume]. */
 function series(...candles: [offset: number, close: number, volume?: number][]) {
-  return new CandleSeries(
-    candles.map(([offset, close, volume = 1]) => ({ openMinute: M + offset, close, volume })),
-  )
+  return new CandleSeries(candles.map(([offset, close, volume = 1]) => [M + offset, close, volume]))
 }
 
 const legs = {

@@ -10,11 +10,11 @@ import {
 
 const range = fc
   .tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 1, max: 60 }))
-  .map(([from, length]) => ({ from, to: from + length }))
+  .map(([start, length]) => ({ start, end: start + length }))
 
 function minutes(ranges: readonly MinuteRange[]): Set<number> {
   return new Set(
-    ranges.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, offset) => from + offset)),
+    ranges.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, offset) => start + offset)),
   )
 }
 
@@ -38,7 +38,7 @@ t.test('joining keeps the minutes and leaves no two ranges that touch', async t 
         [...minutes(ranges)].sort((a, b) => a - b),
       )
       joined.forEach((part, index) => {
-        t.ok(index === 0 || part.from > (joined[index - 1] as MinuteRange).to)
+        t.ok(index === 0 || part.start > (joined[index - 1] as MinuteRange).end)
       })
     }),
   )
@@ -51,13 +51,13 @@ t.test('windows hold every wanted minute once, none longer than its size, newest
       const held = minutes(windows)
       for (const minute of minutes(ranges)) t.ok(held.has(minute))
       windows.forEach((window, index) => {
-        t.ok(window.to - window.from <= size && window.to > window.from)
-        t.ok(index === 0 || window.to <= (windows[index - 1] as MinuteRange).from)
+        t.ok(window.end - window.start <= size && window.end > window.start)
+        t.ok(index === 0 || window.end <= (windows[index - 1] as MinuteRange).start)
       })
     }),
   )
 })
 
 t.test('one long hole takes the fewest windows there can be', async t => {
-  t.equal(windowsOf([{ from: 0, to: 10_080 }], 1_000).length, 11)
+  t.equal(windowsOf([{ start: 0, end: 10_080 }], 1_000).length, 11)
 })

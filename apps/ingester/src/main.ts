@@ -1,0 +1,17 @@
+import { hostname } from 'node:os'
+import { createLogger, runApp, systemClock } from '@kimchi/runtime'
+import packageJson from '../package.json' with { type: 'json' }
+import { readConfig } from './config.ts'
+import { startIngester } from './start.ts'
+
+await runApp(async () => {
+  const config = readConfig(process.env)
+  return startIngester({
+    config,
+    log: createLogger('ingester', config.LOG_LEVEL),
+    clock: systemClock,
+    random: Math.random,
+    id: `${hostname()}:${process.pid}`,
+    version: packageJson.version,
+  })
+})

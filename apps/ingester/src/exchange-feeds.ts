@@ -43,11 +43,7 @@ export function openExchangeFeeds(options: ExchangeFeedsOptions): ExchangeFeeds 
     },
     onLost: latest.lost.bind(latest),
   }
-  const seed = binanceSeed({
-    clock,
-    restUrl: config.BINANCE_REST_URL,
-    geoBlockAdvice: binance.geoBlockAdvice,
-  })
+  const seed = binanceSeed({ clock, restUrl: config.BINANCE_REST_URL })
   const feeds: Record<'upbit' | 'binance', Feed> = {
     upbit: openFeed({
       ...shared,

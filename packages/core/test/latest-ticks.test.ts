@@ -72,37 +72,42 @@ t.test('any order and repetition of ticks gives the same answers as sorting all 
   )
 })
 
-t.test('any order of frames, seeds and losses gives the same answers', async () => {
-  const seconds = fc.integer({ min: -175, max: -1 })
-  const event = fc.oneof(
-    seconds.map(
-      eventAt => (latest: LatestTicks) => void latest.record(binanceTick(USDT, -eventAt, at(eventAt))),
-    ),
-    seconds.map(
-      eventAt => (latest: LatestTicks) => void latest.record(seed(USDT, 1_000 - eventAt, at(eventAt))),
-    ),
-    seconds.map(lostAt => (latest: LatestTicks) => latest.lost('binance', at(lostAt + 0.5))),
-  )
-  const shuffled = fc
-    .array(event, { maxLength: 12 })
-    .chain(events =>
-      fc.tuple(
-        fc.constant(events),
-        fc.shuffledSubarray([...events, ...events], { minLength: events.length * 2 }),
-      ),
-    )
-  fc.assert(
-    fc.property(shuffled, ([events, repeated]) => {
-      const [one, other] = [events, repeated].map(list => {
+t.test(
+  'any order and repetition of frames, seeds and losses gives the answers of the definition',
+  async () => {
+    const seconds = fc.integer({ min: -175, max: -1 })
+    const event = fc.record({ kind: fc.constantFrom('frame', 'seed', 'loss'), seconds })
+    const shuffled = fc.array(event, { maxLength: 12 }).chain(events => {
+      const twice = [...events, ...events]
+      return fc.tuple(fc.constant(events), fc.shuffledSubarray(twice, { minLength: twice.length }))
+    })
+    fc.assert(
+      fc.property(shuffled, ([events, repeated]) => {
         const latest = new LatestTicks()
-        for (const happen of list) happen(latest)
-        return [M, M - 1, M - 2].map(minute => priceBefore(latest, minute, USDT))
-      })
-      return String(one) === String(other)
-    }),
-    { numRuns: 1_000 },
-  )
-})
+        for (const { kind, seconds: second } of repeated) {
+          if (kind === 'frame')
+            latest.record(binanceTick(USDT, -second, at(second), { receivedAt: at(second) }))
+          else if (kind === 'seed') latest.record(seed(USDT, 1_000 - second, at(second)))
+          else latest.lost('binance', at(second))
+        }
+        const newest = (kind: string, minute: number) =>
+          Math.max(
+            ...events
+              .filter(found => found.kind === kind && at(found.seconds) < at(0, minute))
+              .map(found => found.seconds),
+          )
+        return [M, M - 1, M - 2].every(minute => {
+          const lost = newest('loss', minute)
+          const frame = newest('frame', minute)
+          const seeded = newest('seed', minute)
+          const expected = frame > lost ? -frame : seeded > lost ? 1_000 - seeded : undefined
+          return priceBefore(latest, minute, USDT) === expected
+        })
+      }),
+      { numRuns: 2_000 },
+    )
+  },
+)
 
 t.test('a market that never ticked, or only after M, is unknown', async t => {
   const latest = record(upbitTick(BTC, 1, at(1)))

@@ -194,23 +194,24 @@ t.test('an impossible price or premium is a gap', async t => {
 })
 
 t.test('never a sample without both exchanges up and three fresh, tradable, real prices', async () => {
+  const mostly = fc.integer({ min: 0, max: 9 }).map(drawn => drawn > 0)
   const leg: fc.Arbitrary<Leg | undefined> = fc.option(
     fc.record({
-      price: fc.oneof(fc.double(), fc.double({ min: 1e-3, max: 1e9, noNaN: true })),
+      price: fc.oneof(fc.double(), { arbitrary: fc.double({ min: 1e-2, max: 1e4, noNaN: true }), weight: 8 }),
       tradedAt: fc.integer({ min: at(-7_200), max: at(0) - 1 }),
-      tradable: fc.boolean(),
+      tradable: mostly,
     }),
-    { nil: undefined, freq: 5 },
+    { nil: undefined, freq: 10 },
   )
   const legs = fc.record({
-    upbitUp: fc.boolean(),
-    binanceUp: fc.boolean(),
+    upbitUp: mostly,
+    binanceUp: mostly,
     upbit: leg,
     binance: leg,
     rate: leg,
   })
   const isGood = (found: Leg | undefined, maxAge: number) =>
-    found !== undefined && found.tradable && found.price > 0 && at(0) - (found.tradedAt ?? 0) <= maxAge
+    found?.tradable === true && found.price > 0 && at(0) - (found.tradedAt ?? 0) <= maxAge
   fc.assert(
     fc.property(legs, given => {
       const { upbitUp, binanceUp, upbit, binance, rate } = given

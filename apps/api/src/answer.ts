@@ -1,0 +1,122 @@
+import { type EpochMinute, type EpochMs, minuteStart } from '@kimchi/core'
+import { acceptedCodings, type Coding } from './coding.ts'
+import { compress, type Document, etagOf } from './document.ts'
+
+/** A whole HTTP answer. Shared between requests, so nothing of it may be changed. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer | undefined
+}
+
+/** The parts of a request that decide which answer a document gives. */
+export interface Conditions {
+  readonly method: string
+  readonly ifNoneMatch: string | undefined
+  readonly acceptEncoding: string | undefined
+}
+
+/** On every answer: any page may read it, and nothing but JSON is in it. @see design §6 */
+export const COMMON_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'ETag, Retry-After, Age, Date',
+  'x-content-type-options': 'nosniff',
+} as const
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A row of minute M is there about two seconds after M + 1 min; before that nothing new can be had. @see design §6 */
+const NEXT_AFTER_MS = 62_000
+const OVERDUE_MS = 10_000
+const OVERDUE_MAX_AGE = 5
+
+/** Seconds for which the newest answer stays the newest: until the next minute's is due, 5 when that is overdue. */
+export function maxAgeAt(now: EpochMs, newestMinute: EpochMinute): number {
+  const left = minuteStart(newestMinute) + NEXT_AFTER_MS - now
+  // A clock that is behind must not make anyone keep an answer for long.
+  if (left > NEXT_AFTER_MS) return NEXT_AFTER_MS / 1_000
+  return left < -OVERDUE_MS ? OVERDUE_MAX_AGE : Math.max(1, Math.ceil(left / 1_000))
+}
+
+/**
+ * What a document answers to a GET or HEAD: 200 in the best coding at hand, or 304 when the client has it already.
+ * The only place that decides this; routes and the fast path both come here.
+ * @param maxAge seconds, of {@link maxAgeAt}
+ */
+export function answerDocument(
+  document: Document,
+  { method, ifNoneMatch, acceptEncoding }: Conditions,
+  maxAge: number,
+): Answer {
+  const accepted = acceptedCodings(acceptEncoding)
+  if (ifNoneMatch !== undefined) {
+    const known = matchingCoding(document, accepted, ifNoneMatch)
+    if (known !== undefined) return answersOf(document, known, maxAge).notModified
+  }
+  if (accepted.length > 1 && document.compression === 'none') void compress(document)
+  const coding = accepted.find(accept => accept === 'identity' || document.coded.has(accept)) ?? 'identity'
+  const answers = answersOf(document, coding, maxAge)
+  return method === 'HEAD' ? answers.head : answers.full
+}
+
+/**
+ * The coding whose tag the client sent, among those it still accepts: a tag of another coding would make it keep bytes it
+ * can't read. Weak comparison; `*` matches anything. @see RFC 9110 §13.1.2
+ */
+function matchingCoding(
+  document: Document,
+  accepted: readonly Coding[],
+  ifNoneMatch: string,
+): Coding | undefined {
+  if (ifNoneMatch.trim() === '*') return accepted[0]
+  if (!ifNoneMatch.includes(document.hash)) return undefined
+  const tags: readonly string[] = ifNoneMatch.match(/"[^"]*"/g) ?? []
+  return accepted.find(coding => tags.includes(etagOf(document, coding)))
+}
+
+interface Answers {
+  readonly maxAge: number
+  readonly full: Answer
+  readonly head: Answer
+  readonly notModified: Answer
+}
+
+/** Headers change once a second at most, so they are made once a second at most. */
+const remembered = new WeakMap<Document, Map<Coding, Answers>>()
+
+function answersOf(document: Document, coding: Coding, maxAge: number): Answers {
+  let byCoding = remembered.get(document)
+  if (byCoding === undefined) {
+    byCoding = new Map()
+    remembered.set(document, byCoding)
+  }
+  // A 304 may be asked for in a coding whose bytes are not made yet; its 200 is made anew when they are.
+  const body = coding === 'identity' ? document.identity : document.coded.get(coding)
+  let answers = byCoding.get(coding)
+  if (answers?.maxAge !== maxAge || answers.full.body !== body) {
+    answers = makeAnswers(document, coding, body, maxAge)
+    byCoding.set(coding, answers)
+  }
+  return answers
+}
+
+function makeAnswers(document: Document, coding: Coding, body: Buffer | undefined, maxAge: number): Answers {
+  const shared = {
+    etag: etagOf(document, coding),
+    vary: 'Accept-Encoding',
+    'cache-control': `public, max-age=${maxAge}, stale-while-revalidate=2, stale-if-error=600`,
+    ...COMMON_HEADERS,
+  }
+  const headers = {
+    'content-type': JSON_TYPE,
+    'content-length': String(body?.length),
+    ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
+    ...shared,
+  }
+  return {
+    maxAge,
+    full: { status: 200, headers, body },
+    head: { status: 200, headers, body: undefined },
+    notModified: { status: 304, headers: shared, body: undefined },
+  }
+}

@@ -1,0 +1,22 @@
+import { integerSetting, readSettings, type SettingValues, wordSetting } from '@kimchi/core'
+import { opsSettings } from '@kimchi/runtime'
+import { redisUrlSetting } from '@kimchi/store'
+
+/** Every setting of the API, as the README table and {@link readConfig} read them. @see design §7 */
+export const settings = {
+  REDIS_URL: redisUrlSetting,
+  HOST: wordSetting('address the public API listens on', '0.0.0.0'),
+  PORT: integerSetting('port of the public API, 0 picks a free one', 3_000, { min: 0, max: 65_535 }),
+  ...opsSettings(9_464),
+}
+
+/** The API's configuration. */
+export type ApiConfig = SettingValues<typeof settings>
+
+/**
+ * Reads the API's configuration from an environment.
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem at once
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): ApiConfig {
+  return readSettings(settings, env)
+}

@@ -1,0 +1,195 @@
+import {
+  type Clock,
+  type EpochMinute,
+  type EpochMs,
+  type Milliseconds,
+  messageOf,
+  parseTimestamp,
+} from '@kimchi/core'
+import type { Logger } from '@kimchi/runtime'
+import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
+import { compress, createDocument, type Document } from './document.ts'
+import { Histories, type HistoryReader } from './histories.ts'
+import { renderLiveList } from './live-list.ts'
+import { Refresher } from './refresher.ts'
+
+/** The part of the store's reader that documents are built from. */
+export type DocumentReader = HistoryReader & Pick<SampleReader, 'readBoard'>
+
+/** What the documents are built from, and with. */
+export interface DocumentsOptions {
+  readonly reader: DocumentReader
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** How the documents are doing, for readiness and metrics. */
+export interface DocumentsState {
+  /** Newest snapshot served; undefined before the first. */
+  readonly newestMinute: EpochMinute | undefined
+  readonly coins: number
+  readonly histories: number
+  readonly refreshed: number
+  readonly refreshesFailed: number
+  /** Entries skipped in the last read because they could not be understood. */
+  readonly corrupt: number
+  /** Why the last read brought nothing, undefined when it did. */
+  readonly problem: string | undefined
+}
+
+/** Older minutes come in swarms from backfill and are read together. */
+const BACKFILL_PAUSE_MS: Milliseconds = 1_000
+
+/** How often the safety net looks, and the age of the last good read at which it reads itself. */
+const POLL_MS: Milliseconds = 2_000
+const POLL_AFTER_MS: Milliseconds = 65_000
+
+/** The longest that a request waits for Redis, and only when nothing is at hand. */
+const PATIENCE_MS: Milliseconds = 500
+
+/**
+ * The answer bodies of both routes, held in memory and built from one read per minute. A request takes what is at hand;
+ * when Redis is away that is the last good state. @see design §6
+ */
+export class Documents {
+  readonly #reader: DocumentReader
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #refresher: Refresher
+  readonly #histories: Histories
+  readonly #closed = new AbortController()
+  #coins: ReadonlyMap<string, KnownCoin> | undefined
+  #live: Document | undefined
+  #newestMinute: EpochMinute | undefined
+  #readAt: EpochMs | undefined
+  #refreshed = 0
+  #refreshesFailed = 0
+  #corrupt = 0
+  #problem: string | undefined
+
+  constructor({ reader, clock, log }: DocumentsOptions) {
+    this.#reader = reader
+    this.#clock = clock
+    this.#log = log
+    this.#refresher = new Refresher(() => this.#refresh(), clock)
+    this.#histories = new Histories({ reader, log })
+    void this.#poll()
+  }
+
+  /** The live list at hand; undefined when nothing was ever published. */
+  live(): Document | undefined {
+    return this.#live
+  }
+
+  /** Newest snapshot served; undefined before the first. */
+  newestMinute(): EpochMinute | undefined {
+    return this.#newestMinute
+  }
+
+  /** The coin of an upper case symbol; null when it is not tracked, undefined when that is not known yet. */
+  coin(symbol: string): KnownCoin | null | undefined {
+    return this.#coins === undefined ? undefined : (this.#coins.get(symbol) ?? null)
+  }
+
+  /** Whether Redis was read and no coin was ever tracked. */
+  isEmpty(): boolean {
+    return this.#coins?.size === 0
+  }
+
+  /** The newest `days` rows of a coin's history at hand; undefined when its closed days were not read yet. */
+  history(coin: KnownCoin, days: number): Document | undefined {
+    return this.#histories.document(coin, days)
+  }
+
+  /** Waits, half a second at most, for the first read. */
+  async firstBoard(): Promise<void> {
+    if (this.#coins === undefined && this.#problem === undefined)
+      await this.#patiently(this.#refresher.running ?? this.#refresher.now())
+  }
+
+  /** Waits, half a second at most, for a coin's closed days, read once however many ask. */
+  async loadHistory(coin: KnownCoin): Promise<void> {
+    if (this.#problem === undefined) await this.#patiently(this.#histories.load(coin.symbol))
+  }
+
+  /** A minute was written: the newest is read at once, an older one (backfill) within a second. */
+  heard(minute: EpochMinute): void {
+    if (this.#newestMinute === undefined || minute >= this.#newestMinute) void this.#refresher.now()
+    else void this.#refresher.soon(BACKFILL_PAUSE_MS)
+  }
+
+  /** Redis is there (again): everything is read anew, because messages were missed. */
+  async reconnected(): Promise<void> {
+    this.#histories.distrust()
+    await this.#refresher.now()
+  }
+
+  state(): DocumentsState {
+    return {
+      newestMinute: this.#newestMinute,
+      coins: this.#coins?.size ?? 0,
+      histories: this.#histories.size,
+      refreshed: this.#refreshed,
+      refreshesFailed: this.#refreshesFailed,
+      corrupt: this.#corrupt + this.#histories.corrupt,
+      problem: this.#problem,
+    }
+  }
+
+  /** Reads nothing any more. What is at hand can still be asked for. Idempotent. */
+  close(): void {
+    this.#closed.abort()
+    this.#refresher.close()
+  }
+
+  async #poll(): Promise<void> {
+    while (!this.#closed.signal.aborted) {
+      await this.#clock.wait(POLL_MS, this.#closed.signal)
+      if (this.#isDue()) await this.#refresher.now()
+    }
+  }
+
+  #isDue(): boolean {
+    if (this.#readAt === undefined || this.#problem !== undefined) return true
+    return this.#clock.now() - this.#readAt > POLL_AFTER_MS
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      this.#take(await this.#reader.readBoard())
+    } catch (thrown) {
+      this.#refreshesFailed += 1
+      if (this.#problem === undefined) this.#log.warn({ err: thrown }, 'documents not refreshed')
+      this.#problem = `Redis could not be read: ${messageOf(thrown)}`
+    }
+  }
+
+  #take(board: Board): void {
+    this.#readAt = this.#clock.now()
+    this.#refreshed += 1
+    this.#corrupt = board.corrupt
+    if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
+      // Someone emptied Redis. What was true a moment ago is a better answer than none until it is filled again.
+      this.#histories.distrust()
+      this.#problem = 'Redis is empty, the last good documents are served'
+      return
+    }
+    if (this.#problem !== undefined) this.#log.info('documents are refreshed again')
+    this.#problem = undefined
+    this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
+    this.#histories.update(board)
+    const { rows, prices = 'live' } = board
+    if (rows.length === 0) return
+    this.#newestMinute = Math.max(...rows.map(row => parseTimestamp(row.snapshot_at) ?? 0))
+    const document = createDocument(renderLiveList(rows, prices, this.#newestMinute))
+    if (document.hash === this.#live?.hash) return
+    this.#live = document
+    void compress(document, true)
+  }
+
+  async #patiently(work: Promise<unknown>): Promise<void> {
+    const done = new AbortController()
+    await Promise.race([work, this.#clock.wait(PATIENCE_MS, done.signal)])
+    done.abort()
+  }
+}

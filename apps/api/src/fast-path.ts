@@ -1,0 +1,39 @@
+import type { RequestListener } from 'node:http'
+import type { Document } from './document.ts'
+import type { Documents } from './documents.ts'
+import { LIVE_PATH } from './routes/live.ts'
+import { documentAnswer, type RouteOptions } from './routes/send.ts'
+import { daysSchema } from './schemas.ts'
+import { countAnswer } from './traffic.ts'
+
+const HISTORY_START = `${LIVE_PATH}/`
+const HISTORY_END = '/daily'
+
+/**
+ * Answers the plain URLs of documents that are at hand before the router sees them, with the very answers that the routes
+ * give; everything else goes on to `next`. Routing, hooks and reply objects cost a quarter more than the rest together.
+ */
+export function fastPath(next: RequestListener, options: RouteOptions): RequestListener {
+  const { documents, traffic } = options
+  return (request, response) => {
+    const { method, url = '' } = request
+    const isLive = url === LIVE_PATH
+    const document =
+      method !== 'GET' && method !== 'HEAD'
+        ? undefined
+        : isLive
+          ? documents.live()
+          : historyAt(documents, url)
+    if (document === undefined) return next(request, response)
+    const answer = documentAnswer(document, request, options)
+    countAnswer(traffic, isLive ? 'live' : 'daily', answer.status)
+    response.writeHead(answer.status, answer.headers).end(answer.body)
+  }
+}
+
+/** Only the symbol as it is listed and no query: anything else is for the router to judge. */
+function historyAt(documents: Documents, url: string): Document | undefined {
+  if (!url.startsWith(HISTORY_START) || !url.endsWith(HISTORY_END)) return undefined
+  const coin = documents.coin(url.slice(HISTORY_START.length, -HISTORY_END.length))
+  return coin ? documents.history(coin, daysSchema.default) : undefined
+}

@@ -1,0 +1,120 @@
+/**
+ * The contract, in one place: these schemas validate requests, describe answers in `docs/openapi.json`, and give the
+ * TypeScript types by {@link FromSchema}. Field names, order and types are those of service-spec §2.
+ */
+
+const timestamp = {
+  type: 'string',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}$',
+  description: 'UTC, without zone designator: `YYYY-MM-DDTHH:MM:SS`.',
+} as const
+
+const percent = {
+  type: 'number',
+  description: 'Percent, rounded to 4 decimals; negative is a discount.',
+} as const
+
+/** A coin ticker as the path may have it, in any letter case. */
+export const symbolSchema = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9]{1,20}$',
+  description: 'Coin ticker symbol, any letter case; answered in upper case.',
+} as const
+
+/** How many of the newest rows of a history are wanted. */
+export const daysSchema = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 3650,
+  default: 365,
+  description: 'The newest N rows.',
+} as const
+
+/** One coin of the live list. @see service-spec §2.2 */
+export const liveRowSchema = {
+  type: 'object',
+  properties: {
+    symbol: { type: 'string', description: 'Coin ticker symbol, upper case.' },
+    name: { type: 'string', description: 'Coin display name.' },
+    premium_pct: percent,
+    upbit_krw: { type: 'number', description: 'Price on Upbit in KRW, last trade.' },
+    binance_usdt: { type: 'number', description: 'Price on Binance in USDT, last trade.' },
+    usdt_krw: { type: 'number', description: 'USDT price in KRW used for the conversion (Upbit KRW-USDT).' },
+    snapshot_at: timestamp,
+  },
+  required: ['symbol', 'name', 'premium_pct', 'upbit_krw', 'binance_usdt', 'usdt_krw', 'snapshot_at'],
+  additionalProperties: false,
+} as const
+
+/** The answer of the live route. @see service-spec §2.1 */
+export const liveListSchema = {
+  type: 'object',
+  properties: {
+    result: { type: 'string', const: 'ok' },
+    updated_at: timestamp,
+    count: { type: 'integer', description: 'Number of elements in `data`.' },
+    note: { type: 'string' },
+    data: { type: 'array', items: liveRowSchema },
+  },
+  required: ['result', 'updated_at', 'count', 'note', 'data'],
+  additionalProperties: false,
+} as const
+
+/** One day of a coin's history. @see service-spec §2.4 */
+export const dailyRowSchema = {
+  type: 'object',
+  properties: {
+    date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'Calendar date in UTC.' },
+    open_pct: percent,
+    high_pct: percent,
+    low_pct: percent,
+    close_pct: percent,
+    avg_pct: percent,
+    samples: { type: 'integer', description: 'Samples that make up the day; 1440 is a whole day.' },
+  },
+  required: ['date', 'open_pct', 'high_pct', 'low_pct', 'close_pct', 'avg_pct', 'samples'],
+  additionalProperties: false,
+} as const
+
+/** The answer of the daily route. @see service-spec §2.3 */
+export const historySchema = {
+  type: 'object',
+  properties: {
+    result: { type: 'string', const: 'ok' },
+    symbol: { type: 'string' },
+    name: { type: 'string' },
+    count: { type: 'integer', description: 'Number of elements in `data`.' },
+    data: { type: 'array', items: dailyRowSchema, description: 'Ascending by date; the last may be today.' },
+  },
+  required: ['result', 'symbol', 'name', 'count', 'data'],
+  additionalProperties: false,
+} as const
+
+/** Every answer that is not 200, 204 or 304. @see design §3 */
+export const errorSchema = {
+  type: 'object',
+  properties: {
+    result: { type: 'string', const: 'error' },
+    code: { type: 'string', description: 'Stable, for programs.' },
+    message: { type: 'string', description: 'For people; may change.' },
+  },
+  required: ['result', 'code', 'message'],
+  additionalProperties: false,
+} as const
+
+/** The TypeScript type of the values that a schema of this file allows. */
+export type FromSchema<S> = S extends { readonly const: infer C }
+  ? C
+  : S extends { readonly type: 'string' }
+    ? string
+    : S extends { readonly type: 'number' | 'integer' }
+      ? number
+      : S extends { readonly type: 'array'; readonly items: infer I }
+        ? readonly FromSchema<I>[]
+        : S extends { readonly type: 'object'; readonly properties: infer P }
+          ? { readonly [K in keyof P]: FromSchema<P[K]> }
+          : never
+
+export type LiveList = FromSchema<typeof liveListSchema>
+export type History = FromSchema<typeof historySchema>
+export type ErrorBody = FromSchema<typeof errorSchema>

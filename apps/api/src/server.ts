@@ -1,0 +1,79 @@
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Milliseconds } from '@kimchi/core'
+import type { Answer } from './answer.ts'
+import { type ErrorCode, errorAnswer } from './errors.ts'
+import { countAnswer, type Traffic } from './traffic.ts'
+
+/** What one client may take from the others. */
+export const LIMITS = {
+  /** Request line and headers together, bytes. */
+  maxHeaderSize: 8_192,
+  maxHeadersCount: 64,
+  /** From the first byte of a request to the last of its headers, then to the end of its body. */
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1_000,
+  /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
+  keepAliveTimeout: 65_000,
+  /** A connection on which nothing moves in either direction. */
+  socketTimeout: 70_000,
+  /** Bytes that a reader has not taken for this long are not going to be. */
+  slowReaderMs: 10_000,
+  maxConnections: 10_000,
+} as const
+
+/** Time for a refused client to read why, before the connection is cut. */
+const LINGER_MS: Milliseconds = 500
+
+/** A bare HTTP server with all limits set, whose own refusals are JSON with CORS headers like any other answer. */
+export function createApiServer(listener: RequestListener, traffic: Traffic): Server {
+  const { maxHeaderSize, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout } =
+    LIMITS
+  const server = createServer(
+    { maxHeaderSize, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout },
+    listener,
+  )
+  server.maxHeadersCount = LIMITS.maxHeadersCount
+  server.maxConnections = LIMITS.maxConnections
+  server.timeout = LIMITS.socketTimeout
+  server.on('drop', () => {
+    traffic.cut.limit += 1
+  })
+  server.on('connect', (_request, socket) => refuse(socket, 'method_not_allowed', traffic))
+  server.on('checkExpectation', (_request, response) => {
+    const { status, headers, body } = errorAnswer('unmet_expectation')
+    countAnswer(traffic, 'other', status)
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body)
+  })
+  return server
+}
+
+/** Answers what was not even a request: too large, too slow, malformed. */
+export function refuseClient(error: NodeJS.ErrnoException, socket: Duplex, traffic: Traffic): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  traffic.cut.malformed += 1
+  refuse(socket, codeOf(error), traffic)
+}
+
+function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  return 'bad_request'
+}
+
+function refuse(socket: Duplex, code: ErrorCode, traffic: Traffic): void {
+  const answer = errorAnswer(code)
+  countAnswer(traffic, 'other', answer.status)
+  socket.end(bytesOf(answer))
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}
+
+function bytesOf({ status, headers, body }: Answer): Buffer {
+  const lines = Object.entries({ ...headers, date: new Date().toUTCString(), connection: 'close' })
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+  return Buffer.concat([Buffer.from(head), body ?? Buffer.alloc(0)])
+}

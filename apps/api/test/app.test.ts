@@ -1,0 +1,213 @@
+import t from 'tap'
+import { boardOf, daysBefore, MINUTE, openTestApp } from './board.ts'
+
+const LIVE = '/api/v1/kimchi-premium'
+const DAILY = `${LIVE}/BTC/daily`
+const CORS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'ETag, Retry-After, Age, Date',
+}
+
+t.test('the live route answers the list', async t => {
+  const { app } = await openTestApp(t)
+  const { statusCode, headers, payload } = await app.inject(LIVE)
+  t.equal(statusCode, 200)
+  t.match(headers, { ...CORS, 'content-type': 'application/json; charset=utf-8', vary: 'Accept-Encoding' })
+  t.equal(headers['content-length'], String(payload.length))
+  t.equal(headers['cache-control'], 'public, max-age=60, stale-while-revalidate=2, stale-if-error=600')
+  t.strictSame(JSON.parse(payload), {
+    result: 'ok',
+    updated_at: '2026-11-20T13:05:00',
+    count: 1,
+    note: 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.',
+    data: [
+      {
+        symbol: 'BTC',
+        name: 'Bitcoin',
+        premium_pct: 1.2345,
+        upbit_krw: 143500000,
+        binance_usdt: 101250.5,
+        usdt_krw: 1400,
+        snapshot_at: '2026-11-20T13:05:00',
+      },
+    ],
+  })
+})
+
+t.test('the daily route answers one coin’s days', async t => {
+  const { app, reader } = await openTestApp(t)
+  reader.days.set('BTC', daysBefore('2026-11-20', 400))
+  const all = await app.inject(DAILY)
+  t.equal(all.statusCode, 200)
+  t.match(all.json(), { result: 'ok', symbol: 'BTC', name: 'Bitcoin', count: 365 })
+  t.equal(all.json().data.at(-1).date, '2026-11-20', 'today last')
+  t.equal(all.json().data.length, 365)
+  t.equal((await app.inject(`${DAILY}?days=3650`)).json().count, 401)
+  t.equal((await app.inject(`${DAILY}?days=1`)).json().count, 1)
+  t.equal((await app.inject(`${DAILY}?other=x&days=7&days2=9`)).json().count, 7, 'other keys are ignored')
+  t.equal((await app.inject(`${LIVE}?days=x`)).statusCode, 200, 'days means nothing to the live route')
+})
+
+t.test('the symbol may come in any letter case and is answered in upper case', async t => {
+  const { app } = await openTestApp(t)
+  for (const symbol of ['btc', 'Btc', 'BTC', '%42tc']) {
+    const answer = await app.inject(`${LIVE}/${symbol}/daily`)
+    t.equal(answer.json().symbol, 'BTC', symbol)
+  }
+})
+
+t.test('a tracked coin without history has 200 and no rows', async t => {
+  const { app } = await openTestApp(t, boardOf(MINUTE, ['BTC'], { todays: new Map() }))
+  const answer = await app.inject(DAILY)
+  t.equal(answer.statusCode, 200)
+  t.strictSame(answer.json(), { result: 'ok', symbol: 'BTC', name: 'Bitcoin', count: 0, data: [] })
+})
+
+t.test('a coin that is no longer tracked keeps its readable history', async t => {
+  const board = boardOf(MINUTE)
+  const [coin] = board.coins
+  const gone = { ...coin, symbol: 'OLD', name: 'Old', upbit: '', binance: '', order: undefined }
+  const { app, reader } = await openTestApp(t, { ...board, coins: [...board.coins, gone] })
+  reader.days.set('OLD', daysBefore('2026-10-01', 3))
+  t.match((await app.inject(`${LIVE}/OLD/daily`)).json(), { name: 'Old', count: 3 })
+})
+
+const wrong: readonly [title: string, url: string, status: number, code: string, message: RegExp][] = [
+  ['days of 0', `${DAILY}?days=0`, 400, 'invalid_days', /days must be an integer from 1 to 3650.*got: 0$/],
+  ['days of 3651', `${DAILY}?days=3651`, 400, 'invalid_days', /got: 3651$/],
+  ['days that are no number', `${DAILY}?days=abc`, 400, 'invalid_days', /got: "abc"$/],
+  ['days in another notation', `${DAILY}?days=1e2`, 400, 'invalid_days', /got: "1e2"$/],
+  ['days with a leading zero', `${DAILY}?days=07`, 400, 'invalid_days', /got: "07"$/],
+  ['days with a sign', `${DAILY}?days=%2B7`, 400, 'invalid_days', /got: "\+7"$/],
+  ['days with a fraction', `${DAILY}?days=7.0`, 400, 'invalid_days', /got: "7\.0"$/],
+  ['days without a value', `${DAILY}?days=`, 400, 'invalid_days', /got: ""$/],
+  ['days given twice', `${DAILY}?days=7&days=7`, 400, 'invalid_days', /given once, got: \["7","7"\]$/],
+  ['a symbol with other characters', `${LIVE}/BTC-USD/daily`, 400, 'invalid_symbol', /got: "BTC-USD"$/],
+  ['a symbol that is too long', `${LIVE}/${'A'.repeat(21)}/daily`, 400, 'invalid_symbol', /got: "A{21}"$/],
+  ['a very long symbol', `${LIVE}/${'A'.repeat(5_000)}/daily`, 400, 'invalid_symbol', /got: "A{63}…$/],
+  ['a symbol in full-width letters', `${LIVE}/%EF%BC%A2TC/daily`, 400, 'invalid_symbol', /got: "Ｂ/],
+  ['a symbol with a NUL', `${LIVE}/BTC%00/daily`, 400, 'invalid_symbol', /got: "BTC\\u0000"$/],
+  ['a symbol with a line break', `${LIVE}/B%0d%0aX:1/daily`, 400, 'invalid_symbol', /got: "B\\r\\nX:1"$/],
+  ['a path out of the path', `${LIVE}/..%2f..%2fetc/daily`, 400, 'invalid_symbol', /got/],
+  ['__proto__', `${LIVE}/__proto__/daily`, 400, 'invalid_symbol', /got: "__proto__"$/],
+  ['no symbol', `${LIVE}//daily`, 400, 'invalid_symbol', /got: ""$/],
+  ['constructor', `${LIVE}/constructor/daily`, 404, 'unknown_symbol', /got: "CONSTRUCTOR"$/],
+  ['a coin that is not tracked', `${LIVE}/DOGE/daily`, 404, 'unknown_symbol', /not tracked, got: "DOGE"$/],
+  ['a broken escape', `${LIVE}/%zz/daily`, 400, 'bad_url', /got/],
+  ['the root', '/', 404, 'no_such_route', /kimchi-premium and .*daily, got: "\/"$/],
+  ['another version', '/api/v2/kimchi-premium', 404, 'no_such_route', /got/],
+  ['a trailing slash', `${LIVE}/`, 404, 'no_such_route', /got/],
+  ['a path below the routes', `${DAILY}/x`, 404, 'no_such_route', /got/],
+]
+
+for (const [title, url, status, code, message] of wrong) {
+  t.test(`${title}: ${status} ${code}`, async t => {
+    const { app } = await openTestApp(t)
+    const answer = await app.inject(url)
+    t.equal(answer.statusCode, status)
+    t.match(answer.headers, { ...CORS, 'content-type': 'application/json; charset=utf-8' })
+    t.equal(answer.headers['cache-control'], 'public, max-age=60')
+    t.equal(answer.headers['content-length'], String(Buffer.byteLength(answer.payload)))
+    t.match(answer.json(), { result: 'error', code, message })
+    t.strictSame(Object.keys(answer.json()), ['result', 'code', 'message'])
+  })
+}
+
+t.test('the method matrix', async t => {
+  const { app, reader } = await openTestApp(t)
+  reader.days.set('BTC', daysBefore('2026-11-20', 2))
+  for (const url of [LIVE, DAILY]) {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'] as const) {
+      const answer = await app.inject({ method: method as 'POST', url, payload: 'x' })
+      t.equal(answer.statusCode, 405, `${method} ${url}`)
+      t.match(answer.headers, { ...CORS, allow: 'GET, HEAD, OPTIONS' })
+      t.match(answer.json(), { result: 'error', code: 'method_not_allowed' })
+    }
+    const got = await app.inject(url)
+    const head = await app.inject({ method: 'HEAD', url })
+    t.equal(head.payload, '')
+    for (const name of ['etag', 'content-length', 'content-type', 'vary']) {
+      t.equal(head.headers[name], got.headers[name], `HEAD ${name}`)
+    }
+    const options = await app.inject({ method: 'OPTIONS', url })
+    t.equal(options.statusCode, 204)
+    t.match(options.headers, { allow: 'GET, HEAD, OPTIONS', 'access-control-allow-origin': '*' })
+  }
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/' })).statusCode,
+    404,
+    'no such route, whatever the method',
+  )
+})
+
+t.test('a preflight allows If-None-Match for a day', async t => {
+  const { app } = await openTestApp(t)
+  const { statusCode, headers } = await app.inject({
+    method: 'OPTIONS',
+    url: DAILY,
+    headers: {
+      origin: 'https://page.example',
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'if-none-match',
+    },
+  })
+  t.equal(statusCode, 204)
+  t.match(headers, {
+    ...CORS,
+    'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+    'access-control-allow-headers': /^If-None-Match\b/,
+    'access-control-max-age': '86400',
+  })
+})
+
+t.test('304 for what the caller has already', async t => {
+  const { app, reader } = await openTestApp(t)
+  reader.days.set('BTC', daysBefore('2026-11-20', 2))
+  for (const url of [LIVE, DAILY, `${DAILY}?days=1`]) {
+    const { headers } = await app.inject(url)
+    const again = await app.inject({ url, headers: { 'if-none-match': String(headers.etag) } })
+    t.equal(again.statusCode, 304, url)
+    t.equal(again.payload, '')
+    t.equal(again.headers.etag, headers.etag)
+    t.match(again.headers, CORS)
+    t.equal(again.headers['content-type'], undefined)
+  }
+})
+
+t.test('before anything was published: 503, and when to come back', async t => {
+  const { app, reader, clock } = await openTestApp(t, new Error('connect ECONNREFUSED'))
+  for (const url of [LIVE, DAILY]) {
+    const answer = await app.inject(url)
+    t.equal(answer.statusCode, 503)
+    t.match(answer.headers, { ...CORS, 'retry-after': '5', 'cache-control': 'no-store' })
+    t.match(answer.json(), { result: 'error', code: 'not_ready' })
+    t.notMatch(answer.payload, /ECONN|edis/, 'nothing of the inside')
+  }
+  t.equal((await app.inject(`${LIVE}/__/daily`)).statusCode, 400, 'what is wrong anyway is said at once')
+  reader.board = boardOf(MINUTE)
+  await clock.advance(2_000)
+  t.equal((await app.inject(LIVE)).statusCode, 200)
+})
+
+t.test('Redis that holds nothing yet is 503 for both routes', async t => {
+  const { app } = await openTestApp(t, boardOf(MINUTE, []))
+  t.equal((await app.inject(LIVE)).statusCode, 503)
+  t.equal((await app.inject(DAILY)).statusCode, 503)
+})
+
+t.test('a request does not wait for a Redis that stopped answering', async t => {
+  const { app, reader, documents } = await openTestApp(t)
+  await app.inject(DAILY)
+  reader.gate = new Promise(() => {})
+  documents.heard(MINUTE + 1)
+  for (const url of [LIVE, DAILY]) t.equal((await app.inject(url)).statusCode, 200)
+})
+
+t.test('answers are counted by route and status', async t => {
+  const { app, traffic } = await openTestApp(t)
+  for (const url of [LIVE, LIVE, DAILY, `${LIVE}/DOGE/daily`, '/']) await app.inject(url)
+  t.equal(traffic.counts.live[200], 2)
+  t.equal(traffic.counts.daily[200], 1)
+  t.equal(traffic.counts.daily[404], 1)
+  t.equal(traffic.counts.other[404], 1)
+})

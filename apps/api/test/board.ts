@@ -1,0 +1,124 @@
+import type { Day, EpochMinute, LiveRow } from '@kimchi/core'
+import { dateOf, formatTimestamp, minuteOf, minuteStart } from '@kimchi/core'
+import { ManualClock } from '@kimchi/core/testing'
+import { createLogger } from '@kimchi/runtime'
+import type { Board, KnownCoin, Readable } from '@kimchi/store'
+import { buildApp } from '../src/app.ts'
+import { type DocumentReader, Documents } from '../src/documents.ts'
+import { newTraffic } from '../src/traffic.ts'
+
+/** The minute at which these tests begin: 2026-11-20T13:05. */
+export const MINUTE: EpochMinute = minuteOf(Date.UTC(2026, 10, 20, 13, 5))
+
+export const BITCOIN = coinOf('BTC', 0)
+
+/** A coin as it is known in Redis. */
+export function coinOf(symbol: string, order: number | undefined): KnownCoin {
+  const name = symbol === 'BTC' ? 'Bitcoin' : `Coin ${symbol}`
+  return { symbol, name, upbit: `KRW-${symbol}`, binance: `${symbol}USDT`, order }
+}
+
+/** A row of the live list as a writer would store it. */
+export function rowOf(symbol: string, minute: EpochMinute, over: Partial<LiveRow> = {}): LiveRow {
+  return {
+    symbol,
+    name: coinOf(symbol, 0).name,
+    premium_pct: 1.2345,
+    upbit_krw: 143_500_000,
+    binance_usdt: 101_250.5,
+    usdt_krw: 1_400,
+    snapshot_at: formatTimestamp(minute),
+    ...over,
+  }
+}
+
+/** A day with `samples` samples of a premium of 1.2345 %. */
+export function dayOf(date: string, samples = 1_440): Day {
+  const first = minuteOf(Date.parse(`${date}T00:00:00Z`))
+  const premium = 12_345
+  return {
+    date,
+    open: premium,
+    high: premium,
+    low: premium,
+    close: premium,
+    sum: premium * samples,
+    samples,
+    firstMinute: first,
+    lastMinute: first + samples - 1,
+  }
+}
+
+/** `count` whole days up to the day before `date`, ascending. */
+export function daysBefore(date: string, count: number): Day[] {
+  const end = Date.parse(`${date}T00:00:00Z`)
+  return Array.from({ length: count }, (_, index) =>
+    dayOf(new Date(end - (count - index) * 86_400_000).toISOString().slice(0, 10)),
+  )
+}
+
+/** What one read brings when these coins all have a row of this minute. */
+export function boardOf(
+  minute: EpochMinute,
+  symbols: readonly string[] = ['BTC'],
+  over: Partial<Board> = {},
+): Board {
+  const today = dateOf(minute)
+  const samples = minute - minuteOf(Date.parse(`${today}T00:00:00Z`)) + 1
+  return {
+    redisTime: minuteStart(minute) + 1_000,
+    prices: 'live',
+    coins: symbols.map(coinOf),
+    rows: symbols.map(symbol => rowOf(symbol, minute)),
+    today,
+    todays: new Map(symbols.map(symbol => [symbol, dayOf(today, samples)])),
+    revisions: new Map(symbols.map(symbol => [symbol, 1])),
+    corrupt: 0,
+    ...over,
+  }
+}
+
+/** A reader whose answers a test sets, and which counts what it was asked. */
+export function fakeReader(board: Board | Error) {
+  const reader = {
+    board,
+    days: new Map<string, readonly Day[]>(),
+    boardsRead: 0,
+    daysRead: [] as string[],
+    /** When set, every read waits for it. */
+    gate: Promise.resolve() as Promise<void>,
+    async readBoard(): Promise<Board> {
+      reader.boardsRead += 1
+      await reader.gate
+      if (reader.board instanceof Error) throw reader.board
+      return reader.board
+    },
+    async readDays(symbol: string): Promise<Readable<Day>> {
+      reader.daysRead.push(symbol)
+      await reader.gate
+      if (reader.board instanceof Error) throw reader.board
+      return { entries: reader.days.get(symbol) ?? [], corrupt: 0 }
+    },
+  } satisfies DocumentReader & Record<string, unknown>
+  return reader
+}
+
+interface Teardown {
+  teardown(close: () => unknown): void
+}
+
+/** An app over a fake reader and a clock at {@link MINUTE} + 2 s, closed with the test. */
+export async function openTestApp(t: Teardown, board: Board | Error = boardOf(MINUTE)) {
+  const clock = new ManualClock(minuteStart(MINUTE) + 2_000)
+  const reader = fakeReader(board)
+  const log = createLogger('api', 'silent')
+  const documents = new Documents({ reader, clock, log })
+  const traffic = newTraffic()
+  const app = buildApp({ documents, log, clock, traffic })
+  t.teardown(async () => {
+    await app.close()
+    documents.close()
+  })
+  await documents.firstBoard()
+  return { app, clock, reader, documents, traffic }
+}

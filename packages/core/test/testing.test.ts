@@ -1,0 +1,76 @@
+import { getEventListeners } from 'node:events'
+import t from 'tap'
+import { ManualClock } from '../src/testing.ts'
+
+t.test('time stands still until it is advanced', async t => {
+  const clock = new ManualClock(1_000)
+  t.equal(clock.now(), 1_000)
+  await clock.advance(250)
+  t.equal(clock.now(), 1_250)
+})
+
+t.test('waits end in the order they come due, each at its own time', async t => {
+  const clock = new ManualClock(0)
+  const ended: [string, number][] = []
+  const wait = (name: string, ms: number) => clock.wait(ms).then(() => void ended.push([name, clock.now()]))
+  wait('late', 300)
+  wait('soon', 100)
+  wait('at once', -5)
+  wait('never', 301)
+  t.equal(clock.waiting, 4)
+  await clock.advance(300)
+  t.strictSame(ended, [
+    ['at once', 0],
+    ['soon', 100],
+    ['late', 300],
+  ])
+  t.equal(clock.waiting, 1)
+})
+
+t.test('a loop that waits again within the time advanced turns again', async t => {
+  const clock = new ManualClock(0)
+  const turns: number[] = []
+  const loop = async () => {
+    while (turns.length < 3) {
+      await clock.wait(100)
+      turns.push(clock.now())
+    }
+  }
+  loop()
+  await clock.advance(250)
+  t.strictSame(turns, [100, 200])
+  await clock.advance(50)
+  t.strictSame(turns, [100, 200, 300])
+})
+
+t.test('a step of the wall clock lets no time pass', async t => {
+  const clock = new ManualClock(0)
+  let isOver = false
+  const waiting = clock.wait(1_000).then(() => {
+    isOver = true
+  })
+  clock.step(3_600_000)
+  await clock.advance(999)
+  t.equal(isOver, false)
+  clock.step(-7_200_000)
+  await clock.advance(1)
+  await waiting
+  t.equal(clock.now(), 1_000 - 3_600_000)
+})
+
+t.test('a wait ends early when its signal aborts, and leaves no listener behind', async t => {
+  const clock = new ManualClock(0)
+  const controller = new AbortController()
+  const { signal } = controller
+  const short = clock.wait(1, signal)
+  await clock.advance(1)
+  await short
+  t.equal(getEventListeners(signal, 'abort').length, 0)
+  const long = clock.wait(1_000, signal)
+  controller.abort()
+  await long
+  await clock.wait(1_000, signal)
+  t.equal(clock.waiting, 0)
+  t.equal(getEventListeners(signal, 'abort').length, 0)
+  t.equal(clock.now(), 1)
+})

@@ -17,13 +17,21 @@ function run(t: Test, file: string, scenario: string): RunningProcess {
   t.teardown(() => child.kill('SIGKILL'))
   let out = ''
   let err = ''
+  let isOver = false
   child.stdout.setEncoding('utf8').on('data', text => {
     out += text
   })
   child.stderr.setEncoding('utf8').on('data', text => {
     err += text
   })
-  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, out, err }))
+  t.teardown(() => {
+    const grandchild = /^pid (\d+)$/m.exec(out)?.[1]
+    if (grandchild !== undefined && !isOver) process.kill(Number(grandchild), 'SIGKILL')
+  })
+  const ended = once(child, 'close').then(([code, signal]) => {
+    isOver = true
+    return { code, signal, out, err }
+  })
   const says = async (text: string): Promise<void> => {
     while (!out.includes(text)) {
       const isOver = await Promise.race([
@@ -119,17 +127,15 @@ for (const scenario of ['hang', 'failed-hang']) {
   })
 }
 
-t.test('closes when the parent that holds its IPC channel is killed', async t => {
-  const { child, says, ended } = run(t, 'parent.mjs', 'plain')
-  await says('up')
-  child.kill('SIGKILL')
-  // The output is inherited: it ends when the app has ended too.
-  t.match(await ended, { signal: 'SIGKILL', out: /up\nclosing 1\nclosed\n$/, err: '' })
-})
-
-t.test('closes when that parent was killed while the app was starting', async t => {
-  const { child, says, ended } = run(t, 'parent.mjs', 'slow-start')
-  await says('starting')
-  child.kill('SIGKILL')
-  t.match(await ended, { out: /closing 1\n(up\n)?closed\n$/, err: '' })
-})
+for (const [scenario, when, text] of [
+  ['plain', 'is killed', 'up'],
+  ['slow-start', 'was killed while the app was starting', 'starting'],
+] as const) {
+  t.test(`closes when the parent that holds its IPC channel ${when}`, async t => {
+    const { child, says, ended } = run(t, 'parent.mjs', scenario)
+    await says(text)
+    child.kill('SIGKILL')
+    // The output is inherited: it ends when the app has ended too.
+    t.match(await ended, { signal: 'SIGKILL', out: /closing 1\n(up\n)?closed\n$/, err: '' })
+  })
+}

@@ -45,9 +45,10 @@ export class MinuteQueue {
   readonly #batches: SampleBatch[] = []
   readonly #closing = new AbortController()
   #hurry = new AbortController()
-  #draining: Promise<void> | undefined
-  #writing = false
-  #hurried = false
+  #draining: Promise<void> = Promise.resolve()
+  #isDraining = false
+  #isWriting = false
+  #isHurried = false
   #lastWrittenMinute: EpochMinute | undefined
   #trouble: string | undefined
   #fatal: KimchiError | undefined
@@ -78,23 +79,26 @@ export class MinuteQueue {
 
   /** Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
   enqueue(batch: SampleBatch): void {
-    if (this.#fatal !== undefined || this.#closing.signal.aborted) return this.#count('dropped')
+    if (this.#isOver()) {
+      this.#count('dropped')
+      return
+    }
     if (this.#batches.length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
     this.#batches.push(batch)
-    this.#draining ??= this.#drain().finally(() => {
-      this.#draining = undefined
-    })
+    if (this.#isDraining) return
+    this.#isDraining = true
+    this.#draining = this.#drain()
   }
 
   /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
   async flush(limitMs: Milliseconds): Promise<boolean> {
     const limit = new AbortController()
-    this.#hurried = true
+    this.#isHurried = true
     this.#hurry.abort()
     const timeUp = this.#options.clock.wait(limitMs, limit.signal)
     await Promise.race([this.#draining, timeUp])
     limit.abort()
-    this.#hurried = false
+    this.#isHurried = false
     return this.depth === 0
   }
 
@@ -105,25 +109,30 @@ export class MinuteQueue {
   }
 
   async #drain(): Promise<void> {
-    for (let attempt = 0; !this.#closing.signal.aborted; ) {
-      const batch = this.#batches[0]
-      if (batch === undefined) return
-      try {
-        this.#writing = true
-        const result = await this.#options.writer.write(batch)
-        this.#confirm(batch, result)
-        attempt = 0
-      } catch (error) {
-        if (!isRetryable(error)) {
-          if (this.#giveUp(batch, error)) return
-          continue
-        }
-        this.#complain(error)
-        this.#writing = false
-        await this.#pause(attempt++)
-      } finally {
-        this.#writing = false
+    let failures = 0
+    for (let batch = this.#batches[0]; batch !== undefined && !this.#isOver(); batch = this.#batches[0]) {
+      const outcome = await this.#attempt(batch)
+      if (!(outcome instanceof Error)) {
+        this.#confirm(batch, outcome)
+        failures = 0
+      } else if (isRetryable(outcome)) {
+        this.#complain(outcome)
+        await this.#pause(failures++)
+      } else {
+        this.#giveUp(batch, outcome)
       }
+    }
+    this.#isDraining = false
+  }
+
+  async #attempt(batch: SampleBatch): Promise<WriteResult | Error> {
+    this.#isWriting = true
+    try {
+      return await this.#options.writer.write(batch)
+    } catch (thrown) {
+      return thrown instanceof Error ? thrown : new Error(String(thrown))
+    } finally {
+      this.#isWriting = false
     }
   }
 
@@ -138,40 +147,41 @@ export class MinuteQueue {
     this.#options.onWritten?.(batch, result)
   }
 
-  /** True when no batch can ever be written; false when only this one is at fault and was taken out. */
-  #giveUp(batch: SampleBatch, thrown: unknown): boolean {
-    const error = thrown instanceof KimchiError ? thrown : undefined
-    if (error === undefined || error.code === 'KIMCHI_ERR_CODEC') {
-      this.#batches.shift()
-      this.#count('rejected')
-      this.#options.log(`Minute ${batch.minute} cannot be written: ${String(thrown)}`)
-      return false
+  /** Stops for good, or takes out the one batch that is at fault. */
+  #giveUp(batch: SampleBatch, error: Error): void {
+    if (error instanceof KimchiError && error.code !== 'KIMCHI_ERR_CODEC') {
+      this.#fatal = error
+      this.#trouble = error.message
+      this.#options.onFatal(error)
+      return
     }
-    this.#fatal = error
-    this.#trouble = error.message
-    this.#options.onFatal(error)
-    return true
+    this.#batches.shift()
+    this.#count('rejected')
+    this.#options.log(`Minute ${batch.minute} cannot be written: ${error.message}`)
   }
 
-  #complain(error: unknown): void {
+  #complain({ message }: Error): void {
     this.#count('retries')
-    const message = error instanceof Error ? error.message : String(error)
     if (this.#trouble !== message) this.#options.log(`Writing fails, ${this.depth} minutes wait: ${message}`)
     this.#trouble = message
   }
 
   async #pause(attempt: number): Promise<void> {
     const { clock, random = Math.random } = this.#options
-    const ceiling = this.#hurried ? FIRST_RETRY_MS : Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS)
+    const ceiling = this.#isHurried ? FIRST_RETRY_MS : Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS)
     this.#hurry = new AbortController()
     await clock.wait(Math.round(ceiling * (0.5 + random() / 2)), this.#hurry.signal)
   }
 
   /** The batch being written stays: Redis may have it already, and its confirmation will take it out. */
   #dropOldest(): void {
-    const [lost] = this.#batches.splice(this.#writing ? 1 : 0, 1)
+    const [lost] = this.#batches.splice(this.#isWriting ? 1 : 0, 1)
     this.#count('dropped')
     if (lost !== undefined) this.#options.log(`The queue is full: minute ${lost.minute} is left to backfill`)
+  }
+
+  #isOver(): boolean {
+    return this.#fatal !== undefined || this.#closing.signal.aborted
   }
 
   #count(key: keyof QueueTotals, by = 1): void {

@@ -1,5 +1,7 @@
-import { foldDays, toLiveRow } from '@kimchi/core'
+import { type Day, dateOf, foldDays, type Sample, toLiveRow } from '@kimchi/core'
 import t from 'tap'
+import { dailyKey, samplesKey } from '../src/keys.ts'
+import { openWriter } from '../src/writer.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('what is written is what is read', async t => {
@@ -26,3 +28,239 @@ t.test('what is written is what is read', async t => {
   t.strictSame(await reader.readDays('ETH'), { entries: foldDays([eth]), corrupt: 0 })
   t.strictSame(await reader.readSamples('BTC', now - 1, now + 1), { entries: [btc], corrupt: 0 })
 })
+
+t.test('the live row moves forward only, and comes only from the stored sample', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const rowAfter = async (sample: Sample) => {
+    await writer.write({ minute: sample.minute, samples: [sample] })
+    return (await reader.readBoard()).rows
+  }
+  const first = toLiveRow(sampleOf('BTC', now), 'Bitcoin')
+  t.strictSame(await rowAfter(sampleOf('BTC', now)), [first])
+  t.strictSame(await rowAfter(sampleOf('BTC', now, 1)), [first], 'a rival of the same minute')
+  t.strictSame(await rowAfter(sampleOf('BTC', now - 1, 2)), [first], 'a late minute')
+  t.strictSame(await rowAfter(sampleOf('BTC', now + 1, 3)), [
+    toLiveRow(sampleOf('BTC', now + 1, 3), 'Bitcoin'),
+  ])
+})
+
+t.test('a coin that is removed or no longer tracked leaves the live list, its history stays', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
+  const symbols = async () => (await reader.readBoard()).rows.map(row => row.symbol)
+
+  t.match(await writer.write({ minute: now, samples: [], removed: ['BTC'] }), { removed: 0 }, 'not older')
+  t.match(await writer.write({ minute: now + 1, samples: [], removed: ['BTC'] }), { removed: 1 })
+  t.strictSame(await symbols(), ['ETH'])
+
+  await writer.track([BTC])
+  t.strictSame(await symbols(), [])
+  t.strictSame((await reader.readBoard()).coins, [
+    { ...BTC, order: 0 },
+    { ...ETH, order: undefined },
+  ])
+  t.equal(
+    await raw.hget('{kp}:coins', 'ETH'),
+    '{"order":null,"name":"이더리움 \\"E\\"","upbit":"KRW-ETH","binance":"ETHUSDT"}',
+  )
+  await writer.write({ minute: now + 2, samples: [sampleOf('ETH', now + 2)] })
+  t.strictSame(await symbols(), [], 'a buffered sample does not bring it back')
+  t.equal((await reader.readDays('ETH')).entries[0]?.samples, 2)
+})
+
+t.test('the minute is published only when something was stored or removed', async t => {
+  const { redis, connection, writer } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  const heard: string[] = []
+  const listener = redis.client()
+  await listener.subscribe('{kp}:minute')
+  listener.on('message', (_, minute) => heard.push(minute))
+  const write = (samples: Sample[], removed: string[] = []) => writer.write({ minute: now, samples, removed })
+  await write([])
+  await write([sampleOf('BTC', now - 1)])
+  await write([sampleOf('BTC', now - 1)])
+  await write([sampleOf('BTC', now - 5), sampleOf('BTC', now - 4)])
+  await write([], ['BTC'])
+  await write([], ['BTC'])
+  await listener.ping()
+  t.strictSame(heard.slice(0, 2), [String(now - 1), String(now - 4)])
+  t.equal(heard.length, 3)
+})
+
+t.test(
+  'all hours of a UTC day expire at one instant, and a day whose time is over takes nothing',
+  async t => {
+    const { connection, writer, reader, raw, lines } = await openStore(t)
+    const { today } = await todayMinutes(connection)
+    const oldest = today - 8 * 1440
+    const samples = [0, 61, 1439].map(at => sampleOf('BTC', oldest + at))
+    t.match(await writer.write({ minute: today, samples }), { stored: 3 })
+    const keys = await raw.keys('{kp}:samples:*')
+    const instants = await Promise.all(keys.map(key => raw.call('EXPIRETIME', key)))
+    t.strictSame(
+      instants,
+      [1, 2, 3].map(() => (today + 1440) * 60),
+    )
+
+    const expired = [sampleOf('BTC', oldest - 1), sampleOf('BTC', oldest)]
+    t.match(await writer.write({ minute: today, samples: expired }), { stored: 0, duplicates: 1, refused: 1 })
+    t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
+    t.match(lines.at(-1), /^Refused 1 samples of days whose samples have expired/)
+
+    // A longer retention from now on: the hours of one day still expire together.
+    const longer = openWriter({ redis: connection, prices: 'live', retentionDays: 10, log: () => {} })
+    await longer.write({ minute: today, samples: [sampleOf('BTC', oldest + 120)] })
+    const later = await Promise.all(
+      (await raw.keys('{kp}:samples:*')).map(key => raw.call('EXPIRETIME', key)),
+    )
+    t.strictSame(
+      later,
+      [1, 2, 3, 4].map(() => (today + 3 * 1440) * 60),
+    )
+  },
+)
+
+t.test('a closed day whose hours are partly gone is left as it is, so that nothing counts twice', async t => {
+  const { connection, writer, reader, raw, lines } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const yesterday = today - 1440
+  const samples = [sampleOf('BTC', yesterday), sampleOf('BTC', yesterday + 60)]
+  await writer.write({ minute: today, samples })
+  const days = await reader.readDays('BTC')
+  await raw.del(samplesKey('BTC', dateOf(yesterday), 0))
+  t.match(await writer.write({ minute: today, samples: [...samples, sampleOf('BTC', yesterday + 5)] }), {
+    stored: 0,
+    refused: 3,
+  })
+  t.strictSame(await reader.readDays('BTC'), days)
+  t.match(lines.at(-1), /^Refused 3 samples of days whose stored samples are not all there/)
+})
+
+t.test('a missing or damaged day row is rebuilt from the stored samples', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const samples = [today - 3, today - 2, today].map((minute, i) => sampleOf('BTC', minute, 1000 + i))
+  await writer.write({ minute: today, samples: samples.slice(0, 2) })
+  await raw.hset(dailyKey('BTC'), dateOf(today - 1), '{"open":1,"high":1.5}')
+  t.strictSame(await reader.readDays('BTC'), { entries: [], corrupt: 1 })
+  const more = sampleOf('BTC', today - 1, 5)
+  await writer.write({ minute: today, samples: [more, ...samples] })
+  t.strictSame(await reader.readDays('BTC'), { entries: foldDays([...samples, more]), corrupt: 0 })
+})
+
+t.test('revisions rise once per write that changed a closed day, and not for today', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const revision = async () => (await reader.readBoard()).revisions.get('BTC') ?? 0
+  await writer.write({ minute: today, samples: [sampleOf('BTC', today)] })
+  t.equal(await revision(), 0)
+  const late = [sampleOf('BTC', today - 1), sampleOf('BTC', today - 2000)]
+  await writer.write({ minute: today, samples: late })
+  t.equal(await revision(), 1)
+  await writer.write({ minute: today, samples: late })
+  t.equal(await revision(), 1)
+})
+
+t.test('simulated prices never mix into real history, nor one layout into another', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const simulated = openWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
+  const refusal = {
+    code: 'KIMCHI_ERR_PRICES_KIND',
+    message: /holds live prices, the writer brings simulated/,
+  }
+  await t.rejects(simulated.write({ minute: now, samples: [sampleOf('BTC', now)] }), refusal)
+  await t.rejects(simulated.track([ETH]), refusal)
+  await t.rejects(simulated.importDay('BTC', dayOf('2020-02-29', 1)), refusal)
+  t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:meta'])
+  await raw.hset('{kp}:meta', 'layout', 2)
+  await t.rejects(writer.write({ minute: now, samples: [] }), { code: 'KIMCHI_ERR_LAYOUT' })
+})
+
+t.test('an old day is imported whole, only for more samples, and never inside the retention', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 5)), 'stored')
+  t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 5)), 'duplicate')
+  t.equal(await writer.importDay('BTC', dayOf('2020-02-29', 6)), 'stored')
+  t.equal(await writer.importDay('BTC', dayOf(dateOf(today - 9 * 1440), 1)), 'stored')
+  t.equal(await writer.importDay('BTC', dayOf(dateOf(today - 8 * 1440), 1)), 'refused')
+  t.strictSame(
+    (await reader.readDays('BTC')).entries.map(day => [day.date, day.samples]),
+    [
+      ['2020-02-29', 6],
+      [dateOf(today - 9 * 1440), 1],
+    ],
+  )
+  t.equal(await raw.hget('{kp}:revisions', 'BTC'), '3')
+  await t.rejects(writer.importDay('BTC', dayOf('2021-02-29', 1)), { code: 'KIMCHI_ERR_CODEC' })
+})
+
+t.test('the library and the coins come back after FUNCTION FLUSH and FLUSHALL', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_NOT_READY' })
+  await writer.track([BTC])
+  await raw.call('FUNCTION', 'FLUSH')
+  await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_NOT_READY' })
+  t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
+  await raw.flushall()
+  t.strictSame((await reader.readBoard()).rows, [])
+  t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
+  t.strictSame(
+    (await reader.readBoard()).rows.map(row => row.name),
+    ['Bitcoin'],
+  )
+})
+
+t.test('an hour stays in the compact encoding, and a large batch goes in pieces', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const start = today - 2 * 1440
+  const samples = Array.from({ length: 2_400 }, (_, at) => sampleOf('BTC', start + at, 150_000_000.25 + at))
+  t.match(await writer.write({ minute: today, samples }), { stored: 2_400 })
+  t.equal(await raw.object('ENCODING', samplesKey('BTC', dateOf(start), 13)), 'listpack')
+  t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
+  t.strictSame(await reader.readMissing('BTC', start - 5, start + 2_405), [
+    { start: start - 5, end: start },
+    { start: start + 2_400, end: start + 2_405 },
+  ])
+})
+
+t.test('a sample that cannot be stored is refused before anything is sent', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  const samples = [sampleOf('BTC', now), { ...sampleOf('ETH', now), upbitKrw: Number.NaN }]
+  await t.rejects(writer.write({ minute: now, samples }), {
+    code: 'KIMCHI_ERR_CODEC',
+    message: 'upbitKrw must be a price, got: NaN',
+  })
+  t.strictSame(await raw.keys('*'), [])
+})
+
+t.test('a key of the wrong type stops a write before it has changed anything', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  await raw.set(dailyKey('ETH'), 'not a hash')
+  const samples = [sampleOf('BTC', now), sampleOf('ETH', now)]
+  await t.rejects(writer.write({ minute: now, samples }), { code: 'KIMCHI_ERR_REDIS', message: /WRONGTYPE/ })
+  t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:daily:ETH', '{kp}:meta'])
+})
+
+t.test('an ingester tells about itself until it falls silent', async t => {
+  const { writer, raw } = await openStore(t)
+  await writer.publishStatus('a1', { version: '1.0.0', last_minute: 29_000_000 }, 90)
+  t.strictSame(await raw.hgetall('{kp}:ingester:a1'), { version: '1.0.0', last_minute: '29000000' })
+  t.ok((await raw.ttl('{kp}:ingester:a1')) > 80)
+})
+
+function dayOf(date: string, samples: number): Day {
+  const [firstMinute, lastMinute] = [26_382_240, 26_383_679]
+  return { date, open: -1, high: 5, low: -7, close: 2, sum: 3, samples, firstMinute, lastMinute }
+}

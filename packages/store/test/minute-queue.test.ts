@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Clock, foldDays, KimchiError } from '@kimchi/core'
+import t from 'tap'
+import { MinuteQueue, type MinuteQueueOptions } from '../src/minute-queue.ts'
+import type { WriteResult } from '../src/writer.ts'
+import { BTC, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+
+/** Real time, ten times as fast. */
+const clock: Clock = {
+  now: () => Date.now(),
+  wait: (ms, signal) => sleep(ms / 10, undefined, signal ? { signal } : {}).catch(() => {}),
+}
+const ONE_STORED: WriteResult = { stored: 1, duplicates: 0, refused: 0, removed: 0 }
+
+function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<MinuteQueueOptions> = {}) {
+  const lines: string[] = []
+  const fatal: KimchiError[] = []
+  const queue = new MinuteQueue({
+    writer,
+    clock,
+    onFatal: error => fatal.push(error),
+    log: line => lines.push(line),
+    ...options,
+  })
+  return { queue, lines, fatal }
+}
+
+t.test('fault 7: minutes wait while Redis is down and are written oldest first, none lost', async t => {
+  const { redis, connection, writer, reader } = await openStore(t, { appendonly: true })
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const written: number[] = []
+  const { queue, lines } = openQueue(writer, { onWritten: batch => written.push(batch.minute) })
+  const minutes = Array.from({ length: 30 }, (_, at) => today + at)
+  await redis.stop()
+  for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
+  while (queue.totals.retries === 0) await sleep(5)
+  t.equal(queue.depth, 30)
+  t.match(queue.trouble, /^redis:\/\/127\.0\.0\.1:\d+: /)
+  t.equal(queue.lastWrittenMinute, undefined)
+  await redis.restart()
+  t.ok(await queue.flush(100_000))
+  t.strictSame(written, minutes)
+  t.equal(queue.lastWrittenMinute, minutes.at(-1))
+  t.equal(queue.trouble, undefined)
+  t.match(lines[0], /^Writing fails, \d+ minutes wait: /)
+  t.match(lines.at(-1), /^Writing works again; 29 minutes are left to write$/)
+  t.strictSame(
+    (await reader.readDays('BTC')).entries,
+    foldDays(minutes.map(minute => sampleOf('BTC', minute))),
+  )
+})
+
+t.test('faults 3 and 8: a write to a frozen Redis times out, is made again, and counts once', async t => {
+  const { redis, connection, writer, reader } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const { queue } = openQueue(writer)
+  redis.pause()
+  queue.enqueue({ minute: today, samples: [sampleOf('BTC', today)] })
+  while (queue.totals.retries === 0) await sleep(5)
+  t.match(queue.trouble, /timed out/)
+  redis.resume()
+  t.ok(await queue.flush(100_000))
+  const { stored, duplicates } = queue.totals
+  t.equal(stored + duplicates, 1, 'the last attempt found it stored or stored it')
+  t.strictSame((await reader.readDays('BTC')).entries, foldDays([sampleOf('BTC', today)]))
+})
+
+t.test('fault 6: what Redis had not synced before SIGKILL may go, what is queued arrives', async t => {
+  const { redis, connection, writer, reader } = await openStore(t, {
+    appendonly: true,
+    args: ['--appendfsync', 'always'],
+  })
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const { queue } = openQueue(writer)
+  const minutes = Array.from({ length: 200 }, (_, at) => today + at)
+  for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
+  while (queue.depth > 150) await sleep(1)
+  await redis.kill()
+  await redis.restart()
+  t.ok(await queue.flush(100_000))
+  t.strictSame(
+    (await reader.readDays('BTC')).entries,
+    foldDays(minutes.map(minute => sampleOf('BTC', minute))),
+  )
+})
+
+t.test('fault 9: a full Redis, a demoted master and missing replicas are waited out', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const { queue } = openQueue(writer)
+  const troubles: [enter: string[], leave: string[], reason: RegExp][] = [
+    [['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], /OOM/],
+    [['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], /READONLY|MASTERDOWN/],
+    [
+      ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+      ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+      /NOREPLICAS/,
+    ],
+  ]
+  for (const [index, [enter, leave, reason]] of troubles.entries()) {
+    const [command = '', ...args] = enter
+    await raw.call(command, args)
+    const seen = queue.totals.retries
+    queue.enqueue({ minute: today + index, samples: [sampleOf('BTC', today + index)] })
+    while (queue.totals.retries === seen) await sleep(5)
+    t.match(queue.trouble, reason)
+    const [undo = '', ...undoArgs] = leave
+    await raw.call(undo, undoArgs)
+    t.ok(await queue.flush(100_000))
+  }
+  t.equal((await reader.readDays('BTC')).entries[0]?.samples, 3)
+})
+
+t.test('a full queue drops its oldest minute, but never the one being written', async t => {
+  let release = () => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const written: number[] = []
+  const { queue, lines } = openQueue(
+    {
+      write: async batch => {
+        await held
+        written.push(batch.minute)
+        return ONE_STORED
+      },
+    },
+    { capacity: 3 },
+  )
+  for (const minute of [1, 2, 3, 4, 5]) queue.enqueue({ minute, samples: [] })
+  t.equal(queue.depth, 3)
+  t.equal(queue.totals.dropped, 2)
+  release()
+  t.ok(await queue.flush(1_000))
+  t.strictSame(written, [1, 4, 5])
+  t.strictSame(lines, [
+    'The queue is full: minute 2 is left to backfill',
+    'The queue is full: minute 3 is left to backfill',
+  ])
+})
+
+t.test('prices of the wrong kind stop the queue and say so once', async t => {
+  const { connection, writer } = await openStore(t, { prices: 'simulated' })
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  await connection.call('HSET', '{kp}:meta', 'prices', 'live')
+  const { queue, fatal } = openQueue(writer)
+  queue.enqueue({ minute: now, samples: [sampleOf('BTC', now)] })
+  t.notOk(await queue.flush(100_000))
+  t.strictSame(
+    fatal.map(error => error.code),
+    ['KIMCHI_ERR_PRICES_KIND'],
+  )
+  queue.enqueue({ minute: now + 1, samples: [] })
+  t.equal(queue.totals.dropped, 1)
+})
+
+t.test('a batch that cannot be encoded is taken out and counted; the next ones are written', async t => {
+  const { connection, writer } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  const { queue, lines } = openQueue(writer)
+  queue.enqueue({ minute: now, samples: [{ ...sampleOf('BTC', now), usdtKrw: 0 }] })
+  queue.enqueue({ minute: now + 1, samples: [sampleOf('BTC', now + 1)] })
+  t.ok(await queue.flush(100_000))
+  t.match(queue.totals, { rejected: 1, stored: 1 })
+  t.strictSame(lines, [`Minute ${now} cannot be written: usdtKrw must be a price, got: 0`])
+})
+
+t.test('retries are spread by the given randomness and grow to five seconds', async t => {
+  const waits: number[] = []
+  let failures = 8
+  const { queue } = openQueue(
+    {
+      write: async () => {
+        if (failures-- > 0) throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
+        return ONE_STORED
+      },
+    },
+    {
+      random: () => 0.5,
+      clock: {
+        now: () => 0,
+        wait: async ms => {
+          waits.push(ms)
+        },
+      },
+    },
+  )
+  queue.enqueue({ minute: 1, samples: [] })
+  while (queue.depth > 0) await sleep(1)
+  t.strictSame(waits, [150, 300, 600, 1_200, 2_400, 3_750, 3_750, 3_750])
+})
+
+t.test('a flush gives up at its limit, and a closed queue writes nothing more', async t => {
+  const { queue } = openQueue({
+    write: async () => {
+      throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
+    },
+  })
+  queue.enqueue({ minute: 1, samples: [] })
+  t.notOk(await queue.flush(500))
+  queue.close()
+  queue.enqueue({ minute: 2, samples: [] })
+  t.equal(queue.depth, 1)
+  t.equal(queue.totals.dropped, 1)
+})

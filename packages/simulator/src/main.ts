@@ -19,7 +19,9 @@ async function main(): Promise<void> {
   const simulator = await startSimulator(readConfig(process.env))
   announce(simulator)
   const end = (): void => {
-    simulator.close().then(() => process.disconnect?.())
+    simulator.close().then(() => {
+      if (process.connected) process.disconnect()
+    })
   }
   process.once('SIGTERM', end)
   process.once('SIGINT', end)

@@ -138,8 +138,9 @@ function watchFaults(
     if (change === 'ended') return
     if (fault.kind === 'drop') for (const { connection } of hit) connection.close(fault.code)
     if (fault.kind === 'shutdown') {
-      for (const { connection, exchange } of hit)
-        if (exchange === 'binance') binance.announceShutdown(connection)
+      for (const { connection, exchange } of hit) {
+        if (exchange === 'binance') binance.announceShutdown(connection, fault.closeAfterMs)
+      }
     }
     const isOver = fault.kind === 'shutdown' || (fault.kind === 'drop' && fault.forMs === undefined)
     if (isOver) world.faults.clear(id)

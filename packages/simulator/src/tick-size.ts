@@ -3,12 +3,12 @@ export function krwTickSize(price: number): number {
   if (price >= 100) return largeKrwTickSize(price)
   if (price >= 10) return 0.1
   if (price >= 1) return 0.01
-  return Math.max(1e-8, 10 ** (Math.floor(Math.log10(price)) - 2))
+  return negativePowerOfTen(Math.min(8, 2 - Math.floor(Math.log10(price))))
 }
 
 /** A USDT price step that leaves a price about five digits, never coarser than 0.01. */
 export function usdtTickSize(price: number): number {
-  return Math.min(0.01, Math.max(1e-8, 10 ** (Math.floor(Math.log10(price)) - 4)))
+  return negativePowerOfTen(Math.min(8, Math.max(2, 4 - Math.floor(Math.log10(price)))))
 }
 
 /** `price` moved to the nearest multiple of `step`, never below one step; the double nearest to the decimal. */
@@ -18,9 +18,9 @@ export function roundToStep(price: number, step: number): number {
   return Math.max(1, Math.round(price * perUnit)) / perUnit
 }
 
-/** Digits behind the point that a multiple of `step` needs. */
-export function decimalsOf(step: number): number {
-  return step >= 1 ? 0 : Math.round(-Math.log10(step))
+/** The double nearest to 10^-digits; `10 ** -digits` is not always that. */
+function negativePowerOfTen(digits: number): number {
+  return 1 / 10 ** digits
 }
 
 function largeKrwTickSize(price: number): number {

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { get } from './clients.ts'
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+
+interface Urls {
+  readonly url: string
+}
+
+function started(t: Test, env: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, [MAIN], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+const urlsOf = async (child: ChildProcess): Promise<Urls> => (await once(child, 'message'))[0]
+
+t.test('runs alone, says where it is, and ends on SIGTERM', async t => {
+  const child = spawn(process.execPath, [MAIN], { env: { ...process.env, PORT: '0' } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const [lines] = await once(child.stdout, 'data')
+  t.match(String(lines), /^SIMULATED PRICES of Upbit and Binance at http:\/\/127\.0\.0\.1:\d+\n/)
+  child.kill('SIGTERM')
+  t.strictSame(await once(child, 'exit'), [0, null])
+})
+
+t.test('the same seed gives the same past after a restart', async t => {
+  const query = '/v1/candles/minutes/1?market=KRW-XRP&count=50&to=2026-01-01T00:00:00'
+  const answers: unknown[] = []
+  for (const SEED of ['a', 'a', 'b']) {
+    const child = started(t, { PORT: '0', SEED })
+    const { url } = await urlsOf(child)
+    answers.push((await get(url + query)).body)
+    child.kill('SIGINT')
+    await once(child, 'exit')
+  }
+  t.strictSame(answers[0], answers[1])
+  t.notSame(answers[0], answers[2])
+})
+
+t.test('ends when its parent is gone', async t => {
+  const child = started(t, { PORT: '0' })
+  await urlsOf(child)
+  child.disconnect()
+  t.strictSame(await once(child, 'exit'), [0, null])
+})
+
+t.test('a port that is taken or wrong is said in one line', async t => {
+  const first = started(t, { PORT: '0' })
+  const { port } = new URL((await urlsOf(first)).url)
+  for (const [PORT, message] of [
+    [port, /^simulator: .*EADDRINUSE/],
+    ['http', /^simulator: PORT must be a whole number from 0 to 65535; got "http"\n$/],
+  ] as const) {
+    const second = started(t, { PORT })
+    const exit = once(second, 'exit')
+    const [line] = await once(second.stderr as NodeJS.ReadableStream, 'data')
+    t.match(String(line), message)
+    t.strictSame(await exit, [1, null])
+  }
+})

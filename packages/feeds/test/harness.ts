@@ -14,6 +14,15 @@ export async function until(what: string, condition: () => boolean, timeoutMs = 
   }
 }
 
+/** Lets the clock run, a twentieth of a second at a time and with room for the network, until something happens. */
+export async function passUntil(clock: ManualClock, what: string, condition: () => boolean): Promise<void> {
+  for (let steps = 0; !condition(); steps++) {
+    if (steps > 5_000) throw new Error(`waited 250 s by the clock in vain: ${what}`)
+    await clock.advance(50)
+    await delay(1)
+  }
+}
+
 /** A log that remembers its lines. */
 export function memoryLog() {
   const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
@@ -47,7 +56,12 @@ export function watchFeed(
     log,
     ...options,
   })
-  t.teardown(() => feed.close())
+  t.teardown(async () => {
+    const closing = feed.close()
+    // A peer that never answers the close frame is cut off by the clock.
+    await clock.advance(1_000)
+    await closing
+  })
   return { feed, clock, ticks, lost, log }
 }
 

@@ -27,7 +27,11 @@ export async function scriptExchange(t: Test) {
   })
   http.on('upgrade', (request, socket, head) => {
     state.attempts += 1
-    if (state.upgrade?.(socket as Socket, state.attempts)) return
+    if (state.upgrade?.(socket as Socket, state.attempts)) {
+      // Reading on is what notices that the client has gone.
+      socket.on('end', () => socket.end()).resume()
+      return
+    }
     ws.handleUpgrade(request, socket, head, accepted => {
       const peer: Peer = { socket: accepted, request, received: [] }
       accepted.on('message', message => peer.received.push(String(message)))

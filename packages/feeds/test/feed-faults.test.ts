@@ -1,0 +1,365 @@
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { WebSocketServer } from 'ws'
+import { binanceProtocol } from '../src/binance.ts'
+import type { Protocol } from '../src/protocol.ts'
+import { upbitProtocol } from '../src/upbit.ts'
+import { passUntil, simulate, until, watchFeed } from './harness.ts'
+import { miniTicker, refuseWith, scriptExchange, upbitTicker } from './scripted-exchange.ts'
+
+const AT = Date.UTC(2026, 10, 20, 12)
+
+/** One data frame that the protocol understands. */
+function frameOf({ exchange }: Protocol, price = 5): string | Buffer {
+  return exchange === 'upbit' ? upbitTicker('KRW-BTC', price, AT) : miniTicker('BTCUSDT', String(price), AT)
+}
+
+async function openScripted(t: Test, protocolOf: (url: string) => Protocol, changes: Partial<Protocol> = {}) {
+  const exchange = await scriptExchange(t)
+  const watched = watchFeed(t, { protocol: { ...protocolOf(exchange.url), ...changes } })
+  const protocol = protocolOf(exchange.url)
+  const bringUp = async (count = 1): Promise<void> => {
+    await until(`connection ${count}`, () => exchange.peers.length === count)
+    const before = watched.ticks.length
+    exchange.peers[count - 1]?.socket.send(frameOf(protocol))
+    await until('a tick', () => watched.ticks.length > before)
+  }
+  return { exchange, protocol, bringUp, ...watched }
+}
+
+for (const [protocolOf, limitMs] of [
+  [upbitProtocol, 30_000],
+  [binanceProtocol, 15_000],
+] as const) {
+  const name = protocolOf('ws://127.0.0.1').exchange
+
+  t.test(
+    `14. ${name}: an open connection that answers pings but brings no data is replaced within ${limitMs / 1_000} s`,
+    async t => {
+      const { exchange, bringUp, clock, lost, feed, ticks } = await openScripted(t, protocolOf)
+      await bringUp()
+      const lastDataAt = clock.now()
+      const peer = exchange.peers[0]
+      peer?.socket.send(name === 'upbit' ? '{"status":"UP"}' : '{"result":null,"id":1}')
+      await until('the ack', () => feed.status().ignored === 1)
+      await clock.advance(limitMs * 0.9)
+      t.strictSame(lost, [], 'not yet')
+      await clock.advance(limitMs * 0.1)
+      await until('the next connection', () => exchange.state.attempts === 2)
+      t.strictSame(lost, [{ exchange: name, at: lastDataAt }])
+      t.match(feed.status(), { stalls: 1, lastError: { code: 'KIMCHI_ERR_FEED_STALLED' } })
+      await bringUp(2)
+      t.match(feed.status(), { state: 'up', reconnects: 1, connections: 2 })
+      t.equal(ticks.length, 2)
+      await until('the dead socket is gone', () => exchange.sockets.size === 1)
+    },
+  )
+
+  t.test(`${name}: data keeps a connection for as long as it comes`, async t => {
+    const { exchange, protocol, bringUp, clock, ticks, lost } = await openScripted(t, protocolOf, {
+      keepalive: undefined,
+    })
+    await bringUp()
+    for (let i = 2; i <= 12; i++) {
+      await clock.advance(limitMs * 0.8)
+      exchange.peers[0]?.socket.send(frameOf(protocol, i))
+      await until('the tick', () => ticks.length === i)
+    }
+    t.equal(exchange.state.attempts, 1)
+    t.strictSame(lost, [])
+  })
+
+  t.test(`${name}: a connection that never brings a first frame is given up as well`, async t => {
+    const { exchange, clock, lost } = await openScripted(t, protocolOf)
+    await until('connection', () => exchange.peers[0]?.received.length === 1)
+    await clock.advance(limitMs)
+    await until('the next connection', () => exchange.state.attempts === 2)
+    t.strictSame(lost, [], 'nothing was there to lose')
+  })
+
+  t.test(`14. ${name}: half-open in the simulator is noticed`, async t => {
+    const simulator = await simulate(t)
+    const protocol = protocolOf(name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl)
+    const { clock, feed, lost } = watchFeed(t, { protocol })
+    await until('up', () => feed.status().state === 'up')
+    simulator.faults.set({ kind: 'half-open', exchange: name })
+    await clock.advance(limitMs)
+    t.equal(lost.length, 1)
+    await until('up again', () => feed.status().reconnects === 1)
+  })
+
+  t.test(`${name}: an orderly close loses from its moment, a cut from the last data`, async t => {
+    const { exchange, bringUp, clock, lost } = await openScripted(t, protocolOf)
+    await bringUp()
+    const first = clock.now()
+    await clock.advance(2_000)
+    exchange.peers[0]?.socket.close(1000)
+    await until('the loss', () => lost.length === 1)
+    t.equal(lost[0]?.at, first + 2_000)
+    await clock.advance(2_000)
+    await bringUp(2)
+    const second = clock.now()
+    await clock.advance(2_000)
+    exchange.peers[1]?.socket.terminate()
+    await until('the second loss', () => lost.length === 2)
+    t.equal(lost[1]?.at, second)
+  })
+}
+
+t.test('Upbit: a ping goes out within 30 s, and a missing pong ends the connection', async t => {
+  const { exchange, bringUp, clock, feed, ticks } = await openScripted(t, upbitProtocol, {
+    maxSilenceMs: 3_600_000,
+  })
+  await bringUp()
+  let pings = 0
+  exchange.peers[0]?.socket.on('ping', () => {
+    pings += 1
+  })
+  await clock.advance(20_000)
+  await until('the ping', () => pings === 1)
+  exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 6, AT))
+  await until('a tick sent after the pong', () => ticks.length === 2)
+  exchange.peers[0]?.request.socket.pause()
+  await clock.advance(39_000)
+  t.equal(feed.status().state, 'up')
+  await clock.advance(1_000)
+  await passUntil(clock, 'the next connection', () => exchange.state.attempts === 2)
+  t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FEED_STALLED', message: /no pong/ })
+})
+
+t.test('17. a handshake that hangs is given up after 10 s', async t => {
+  const exchange = await scriptExchange(t)
+  exchange.state.upgrade = (_socket, attempt) => attempt === 1
+  const { clock, feed } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+  await until('the handshake', () => exchange.state.attempts === 1)
+  await clock.advance(10_000)
+  await until('the retry', () => feed.status().state === 'waiting')
+  t.match(feed.status().lastError, { message: /handshake: no answer within 10000 ms/ })
+  await clock.advance(500)
+  await until('the next one', () => exchange.peers.length === 1)
+})
+
+for (const [status, headers, state, delayMs] of [
+  ['429 Too Many Requests', 'Retry-After: 7\r\n', 'waiting', 7_000],
+  ['429 Too Many Requests', '', 'waiting', 30_000],
+  ['418 Banned', 'Retry-After: 120\r\n', 'blocked', 120_000],
+  ['418 Banned', '', 'blocked', 300_000],
+  ['403 Forbidden', '', 'blocked', 120_000],
+  ['451 Unavailable', '', 'blocked', 600_000],
+  ['503 Service Unavailable', '', 'waiting', 375],
+  ['302 Found', 'Location: ws://127.0.0.1:9/elsewhere\r\n', 'waiting', 375],
+] as const) {
+  t.test(`17. ${status} ${headers.trim()} waits ${delayMs} ms and then tries again`, async t => {
+    const exchange = await scriptExchange(t)
+    exchange.state.upgrade = refuseWith(status, headers)
+    const { clock, feed, log } = watchFeed(t, {
+      protocol: { ...binanceProtocol(exchange.url), connectSpacingMs: 10 },
+    })
+    await until('the refusal', () => feed.status().state === state)
+    t.match(feed.status().lastError, { message: new RegExp(`HTTP ${status.slice(0, 3)}`) })
+    await clock.advance(delayMs * 0.99)
+    t.equal(exchange.state.attempts, 1, 'not before its time')
+    await clock.advance(delayMs * 0.07)
+    await until('the next attempt', () => exchange.state.attempts === 2)
+    if (!status.startsWith('451')) return
+    t.match(feed.status().lastError, {
+      code: 'KIMCHI_ERR_GEO_BLOCKED',
+      message: /data-stream\.binance\.vision/,
+    })
+    t.match(log.lines, [{ level: 'error', fields: { error: /BINANCE_WS_URL=wss:\/\/data-stream/ } }])
+  })
+}
+
+t.test('17. refused connections back off, doubling, without a storm', async t => {
+  const { clock, feed, log } = watchFeed(t, { protocol: upbitProtocol('ws://127.0.0.1:9') })
+  const delays: number[] = []
+  for (let failures = 0; failures < 9; failures++) {
+    await until('a failure', () => log.lines.length > failures)
+    delays.push(Number(log.lines[failures]?.fields.delayMs))
+    await clock.advance(30_000)
+  }
+  t.strictSame(delays, [375, 750, 1_500, 3_000, 6_000, 12_000, 22_500, 22_500, 22_500])
+  t.match(feed.status(), { connections: 0, lastError: { code: 'KIMCHI_ERR_FEED_REFUSED' } })
+})
+
+t.test('the backoff starts anew with the first good data frame, not with an open connection', async t => {
+  const { exchange, bringUp, clock, log } = await openScripted(t, binanceProtocol)
+  const delays = () => log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields.delayMs)
+  for (let i = 0; i < 3; i++) {
+    await until('a connection', () => exchange.peers.length === i + 1)
+    exchange.peers[i]?.socket.send('{"result":null,"id":1}')
+    exchange.peers[i]?.socket.close()
+    await until('its end', () => delays().length === i + 1)
+    await clock.advance(10_000)
+  }
+  t.strictSame(delays(), [375, 750, 1_500])
+  await bringUp(4)
+  exchange.peers[3]?.socket.close()
+  await until('its end', () => delays().length === 4)
+  t.equal(delays()[3], 375)
+})
+
+t.test('connections that break at once keep their distance, data or not', async t => {
+  const { exchange, bringUp, clock } = await openScripted(t, binanceProtocol)
+  await bringUp()
+  exchange.peers[0]?.socket.close()
+  await until('the end', () => exchange.peers[0]?.socket.readyState === 3)
+  await clock.advance(1_000)
+  t.equal(exchange.state.attempts, 1, '300 connections in 5 minutes are the limit')
+  await clock.advance(200)
+  await until('the next', () => exchange.state.attempts === 2)
+})
+
+t.test('18. an announced end opens the next connection first', async t => {
+  const { exchange, bringUp, clock, feed, ticks, lost } = await openScripted(t, binanceProtocol)
+  await bringUp()
+  await clock.advance(5_000)
+  exchange.peers[0]?.socket.send(
+    '{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1795222584015}}',
+  )
+  await until('the successor', () => exchange.peers.length === 2)
+  exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '6', AT))
+  await until('a tick of the old one', () => ticks.at(-1)?.price === 6)
+  await bringUp(2)
+  t.equal(exchange.peers[0]?.socket.readyState, 1, 'the old one goes on for a moment')
+  await clock.advance(1_000)
+  await until('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
+  t.strictSame(lost, [])
+  t.match(feed.status(), { state: 'up', replacements: 1, reconnects: 0, stalls: 0 })
+})
+
+t.test('18. a connection is replaced when it grows old, again and again', async t => {
+  const { exchange, protocol, bringUp, clock, feed, lost } = await openScripted(t, binanceProtocol, {
+    maxAgeMs: 8_000,
+  })
+  await bringUp()
+  for (let turn = 1; turn <= 3; turn++) {
+    await clock.advance(4_000)
+    exchange.peers[turn - 1]?.socket.send(frameOf(protocol))
+    await clock.advance(4_000)
+    await bringUp(turn + 1)
+    await clock.advance(1_000)
+    await until('the old one is gone', () => exchange.sockets.size === 1)
+  }
+  t.strictSame(lost, [])
+  t.match(feed.status(), { replacements: 3, connections: 4, reconnects: 0 })
+})
+
+t.test(
+  '18. while no successor can be had the old connection goes on; when it dies too, that is a loss',
+  async t => {
+    const { exchange, protocol, bringUp, clock, feed, ticks, lost } = await openScripted(t, binanceProtocol, {
+      maxAgeMs: 8_000,
+    })
+    await bringUp()
+    exchange.state.upgrade = refuseWith('503 Service Unavailable')
+    await clock.advance(8_000)
+    await until('a refused successor', () => feed.status().lastError !== undefined)
+    exchange.peers[0]?.socket.send(frameOf(protocol, 7))
+    await until('the old one goes on', () => ticks.at(-1)?.price === 7)
+    t.equal(feed.status().state, 'up')
+    t.strictSame(lost, [])
+    exchange.peers[0]?.socket.close(1001)
+    await until('the loss', () => lost.length === 1)
+    exchange.state.upgrade = undefined
+    await passUntil(clock, 'the next connection', () => exchange.peers.length === 2)
+    await bringUp(2)
+    t.match(feed.status(), { state: 'up', reconnects: 1, replacements: 0 })
+  },
+)
+
+t.test('18. the shutdown of the simulator costs nothing', async t => {
+  const simulator = await simulate(t)
+  const { clock, feed, lost } = watchFeed(t, { protocol: binanceProtocol(simulator.binanceWsUrl) })
+  await until('up', () => feed.status().state === 'up')
+  await clock.advance(2_000)
+  simulator.faults.set({ kind: 'shutdown', exchange: 'binance', frames: 1 })
+  await until('replaced', () => feed.status().replacements === 1)
+  await clock.advance(1_000)
+  await until('one connection', () => simulator.connections('binance') === 1)
+  t.strictSame(lost, [])
+})
+
+t.test('an error frame ends the connection, and its text is kept', async t => {
+  const { exchange, bringUp, clock, feed } = await openScripted(t, upbitProtocol)
+  await bringUp()
+  exchange.peers[0]?.socket.send(Buffer.from('{"error":{"name":"TOO_MANY_REQUEST","message":"slow down"}}'))
+  await until('the end', () => feed.status().state === 'waiting')
+  t.match(feed.status().lastError, {
+    code: 'KIMCHI_ERR_FEED_REFUSED',
+    message: /TOO_MANY_REQUEST.*slow down/,
+  })
+  await passUntil(clock, 'the next', () => exchange.state.attempts === 2)
+})
+
+t.test('16. garbage is dropped and counted, the log stays short, and good frames go on', async t => {
+  const { exchange, protocol, bringUp, feed, ticks, log } = await openScripted(t, binanceProtocol)
+  await bringUp()
+  const socket = exchange.peers[0]?.socket
+  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
+  const garbage = [
+    '',
+    '{',
+    '\u0000\u0001',
+    deep,
+    `{"stream":"x","data":${deep}}`,
+    Buffer.from([0xff, 0xfe, 0xfd]),
+  ]
+  const expected = garbage.length + 200
+  for (const frame of garbage) socket?.send(frame, { binary: false })
+  for (let i = 0; i < 200; i++) socket?.send(miniTicker('BTCUSDT', '0.00000000', AT))
+  await until('all of it', () => feed.status().malformed === expected)
+  socket?.send(frameOf(protocol, 9))
+  await until('the good one', () => ticks.at(-1)?.price === 9)
+  t.equal(exchange.state.attempts, 1)
+  t.equal(
+    log.lines.filter(({ message }) => message === 'dropped a malformed frame').length,
+    3,
+    '1st, 10th, 100th',
+  )
+  t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FRAME' })
+})
+
+t.test('16. garbage of the simulator, shape by shape', async t => {
+  const simulator = await simulate(t)
+  for (const shape of ['truncated', 'utf8', 'nested', 'noise'] as const) {
+    const { feed } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
+    await until('up', () => feed.status().state === 'up')
+    const undo = simulator.faults.set({ kind: 'garbage', exchange: 'upbit', shape, frames: 3 })
+    await until(`${shape} is counted`, () => feed.status().malformed + feed.status().ignored >= 3)
+    undo()
+    const { ticks } = feed.status()
+    await until('ticks go on', () => feed.status().ticks > ticks)
+    t.match(feed.status(), { state: 'up', connections: 1 }, shape)
+    await feed.close()
+  }
+})
+
+t.test('16. a frame beyond the limit ends the connection, not the feed', async t => {
+  const { exchange, bringUp, clock, feed } = await openScripted(t, upbitProtocol)
+  await bringUp()
+  exchange.peers[0]?.socket.send(Buffer.alloc(2_000_000, 0x20))
+  await until('the end', () => feed.status().malformed === 1)
+  await clock.advance(1_000)
+  await bringUp(2)
+  t.match(feed.status(), { state: 'up', reconnects: 1, lastError: { code: 'KIMCHI_ERR_FRAME' } })
+})
+
+t.test('16. a deflate bomb is not unpacked: compression is never agreed on', async t => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
+  t.teardown(() => new Promise<void>(resolve => server.close(() => resolve())))
+  const extensions: string[] = []
+  server.on('connection', (socket, request) => {
+    extensions.push(String(request.headers['sec-websocket-extensions']))
+    socket.on('error', () => {})
+    // A compressed frame all the same: final, RSV1, text, two bytes.
+    request.socket.write(Buffer.from([0xc1, 0x02, 0x4b, 0x00]))
+  })
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  const { feed } = watchFeed(t, { protocol: binanceProtocol(`ws://127.0.0.1:${port}`) })
+  await until('the end', () => feed.status().malformed === 1)
+  t.equal(extensions[0], 'undefined')
+  t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FRAME', message: /RSV1/ })
+})

@@ -1,0 +1,122 @@
+import { minuteOf } from '@kimchi/core'
+import { dailyKey, KEYS } from '@kimchi/store'
+import { startRedis } from '@kimchi/store/testing'
+import t from 'tap'
+import { eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
+
+const now = () => minuteOf(Date.now())
+
+t.test('what a writer wrote is what both routes answer', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  const minute = now()
+  await writer.writeMinute(minute - 1)
+  await writer.writeMinute(minute)
+  const api = await startTestApi(t, redis.url)
+  const list = await getJson(api.base)
+  t.equal(list.count, 3)
+  t.strictSame(
+    list.data.map((row: { symbol: string }) => row.symbol),
+    ['BTC', 'ETH', 'XRP'],
+  )
+  const { upbitKrw, binanceUsdt, usdtKrw, premiumE4 } = sampleOf('ETH', minute)
+  t.match(list.data[1], {
+    name: 'Coin ETH',
+    premium_pct: premiumE4 / 10_000,
+    upbit_krw: upbitKrw,
+    binance_usdt: binanceUsdt,
+    usdt_krw: usdtKrw,
+    snapshot_at: list.updated_at,
+  })
+  const history = await getJson(`${api.base}/eth/daily`)
+  t.match(history, { result: 'ok', symbol: 'ETH', name: 'Coin ETH', count: history.data.length })
+  t.equal(
+    history.data.reduce((sum: number, day: { samples: number }) => sum + day.samples, 0),
+    2,
+  )
+})
+
+t.test('a minute written while it runs is answered by itself, list and history', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now() - 3)
+  const api = await startTestApi(t, redis.url)
+  const before = await getJson(api.base)
+  await getJson(`${api.base}/BTC/daily`)
+  await eventually('the subscription', async () => {
+    await writer.writeMinute(now())
+    return (await getJson(api.base)).updated_at === before.updated_at ? undefined : true
+  })
+  const samples = (await getJson(`${api.base}/BTC/daily`)).data.map((day: { samples: number }) => day.samples)
+  t.ok(samples.reduce((a: number, b: number) => a + b) >= 2)
+})
+
+t.test('backfilled days appear in a history that is held already', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const api = await startTestApi(t, redis.url)
+  const before = (await getJson(`${api.base}/BTC/daily`)).count
+  await writer.writeMinute(now() - 3 * 1_440)
+  await eventually('the older day', async () =>
+    (await getJson(`${api.base}/BTC/daily`)).count === before + 1 ? true : undefined,
+  )
+})
+
+t.test('ready says why not, and metrics count', async t => {
+  const redis = await startRedis(t)
+  const api = await startTestApi(t, redis.url)
+  const empty = await fetch(`${api.ops}/ready`)
+  t.equal(empty.status, 503)
+  t.match(await empty.json(), { ready: false, reasons: [/no snapshot/, /./] })
+  t.equal((await fetch(`${api.ops}/live`)).status, 200)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  await eventually('readiness', async () =>
+    (await fetch(`${api.ops}/ready`)).status === 200 ? true : undefined,
+  )
+  await fetch(api.base)
+  const metrics = await (await fetch(`${api.ops}/metrics`)).text()
+  t.match(metrics, /kimchi_api_answers_total\{route="live",status="200"\} [1-9]/)
+  t.match(metrics, /kimchi_api_redis_up 1/)
+  t.match(metrics, /kimchi_api_document_age_seconds \d/)
+})
+
+t.test('an old snapshot is a reason not to be ready', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now() - 5)
+  const api = await startTestApi(t, redis.url)
+  t.equal((await fetch(api.base)).status, 200)
+  t.match(await getJson(`${api.ops}/ready`), { reasons: [/the newest snapshot is 3\d\d s old/] })
+})
+
+t.test('fault 12: corrupt rows are skipped and counted, never a 500', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const raw = redis.client()
+  await raw.hset(KEYS.live, 'ETH', '{"symbol":"ETH","premium_pct":NaN')
+  await raw.hset(dailyKey('BTC'), '2026-01-01', 'garbage', 'no-date', '{}')
+  const api = await startTestApi(t, redis.url)
+  const list = await getJson(api.base)
+  t.strictSame(
+    list.data.map((row: { symbol: string }) => row.symbol),
+    ['BTC', 'XRP'],
+  )
+  t.equal((await fetch(`${api.base}/BTC/daily`)).status, 200)
+  t.match(await (await fetch(`${api.ops}/metrics`)).text(), /kimchi_api_corrupt_entries 3/)
+})
+
+t.test('a taken port ends the program with a reason and exit code 1', async t => {
+  const redis = await startRedis(t)
+  const api = await startTestApi(t, redis.url)
+  await t.rejects(startReplica(t, redis.url, api.port), /ended with 1/)
+})
+
+t.test('SIGTERM ends the program in order', async t => {
+  const redis = await startRedis(t)
+  const replica = await startReplica(t, redis.url)
+  t.equal((await fetch(replica.base)).status, 503)
+  t.equal(await replica.end('SIGTERM'), 0)
+})

@@ -1,0 +1,121 @@
+import { createServer } from 'node:net'
+import { KimchiError } from '@kimchi/core'
+import t from 'tap'
+import { connectRedis } from '../src/connect.ts'
+import { freePort } from '../src/embedded/port.ts'
+import { openReader } from '../src/reader.ts'
+import { isRetryable } from '../src/redis-error.ts'
+import { startRedis } from '../src/testing.ts'
+import { openWriter } from '../src/writer.ts'
+import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+
+t.test('while Redis is away a command fails at once, may be tried again, and the state says why', async t => {
+  const port = await freePort()
+  const connection = connectRedis(`redis://127.0.0.1:${port}`)
+  t.teardown(() => connection.close())
+  await t.rejects(connection.call('PING'), { code: 'KIMCHI_ERR_REDIS' })
+  t.ok(isRetryable(await connection.call('PING').catch(error => error)))
+  while (!connection.state().reason?.includes('ECONNREFUSED')) await new Promise(setImmediate)
+  t.notOk(connection.state().ready)
+  t.notOk(await connection.untilReady(1))
+  t.notOk(await connection.untilReady(10_000, AbortSignal.abort()))
+})
+
+t.test('a connection comes back by itself', async t => {
+  const redis = await startRedis(t)
+  const connection = await connected(t, redis)
+  const changes: boolean[] = []
+  connection.onState(state => changes.push(state.ready))
+  await redis.kill()
+  while (connection.state().ready) await new Promise(setImmediate)
+  await redis.restart()
+  t.ok(await connection.untilReady(10_000))
+  t.equal(await connection.call('PING'), 'PONG')
+  t.strictSame(changes, [false, true])
+})
+
+t.test('a server that accepts and never answers does not hold a command', async t => {
+  const server = createServer(socket => t.teardown(() => socket.destroy())).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await new Promise(resolve => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  const connection = connectRedis(`redis://127.0.0.1:${port}`, { commandTimeoutMs: 100 })
+  t.teardown(() => connection.close())
+  await t.rejects(connection.call('PING'), { code: 'KIMCHI_ERR_REDIS' })
+  t.notOk(await connection.untilReady(300))
+})
+
+t.test('fault 36: passwords appear in no error and no state', async t => {
+  const redis = await startRedis(t)
+  await redis.client().call('ACL', ['SETUSER', 'default', 'on', 'resetpass', '>right'])
+  const connection = connectRedis(redis.url.replace('//', '//default:s3cret@'))
+  t.teardown(() => connection.close())
+  t.notOk(await connection.untilReady(500))
+  const error: unknown = await connection.call('PING').catch(thrown => thrown)
+  if (!(error instanceof KimchiError)) throw new Error('a KimchiError is expected')
+  const texts = [
+    connection.target,
+    connection.state().reason,
+    error.stack,
+    JSON.stringify(error),
+    error.cause,
+  ]
+  t.notMatch(texts.join('\n'), /s3cret/)
+  t.throws(() => connectRedis('http://u:s3cret@x'), {
+    code: 'KIMCHI_ERR_CONFIG',
+    message: /^REDIS_URL must be redis:\/\//,
+  })
+})
+
+t.test('the whole store works on a Cluster', async t => {
+  const redis = await startRedis(t, {
+    args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'],
+  })
+  const raw = redis.client()
+  await raw.call('CLUSTER', ['ADDSLOTSRANGE', '0', '16383'])
+  while (!String(await raw.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await raw.ping()
+  const url = redis.url.replace('redis:', 'redis+cluster:')
+  const connection = await connected(t, { ...redis, url })
+  const writer = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const reader = openReader({ redis: connection })
+  const { now } = await todayMinutes(connection)
+  let heard: number | undefined
+  await new Promise<void>(resolve => {
+    const subscription = reader.subscribeMinutes(
+      minute => {
+        heard = minute
+      },
+      state => state.ready && resolve(),
+    )
+    t.teardown(() => subscription.close())
+  })
+  await writer.track([BTC])
+  t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
+  t.equal((await reader.readBoard()).rows.length, 1)
+  t.strictSame((await reader.readSamples('BTC', now, now + 1)).entries, [sampleOf('BTC', now)])
+  while (heard === undefined) await connection.call('GET', '{kp}:none')
+  t.equal(heard, now)
+})
+
+t.test('an older library is replaced, a newer one is left alone', async t => {
+  const { connection, writer, reader, raw, lines } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  const loaded = (version: number) =>
+    raw.call('FUNCTION', [
+      'LOAD',
+      'REPLACE',
+      `#!lua name=kimchi
+      local VERSION = ${version}
+      redis.register_function('kp_write', function()
+        return ${version === 0 ? "redis.error_reply('KIMCHI_LIBRARY version 0 is loaded')" : '{ 42 }'}
+      end)`,
+    ])
+  await loaded(0)
+  t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
+  t.match(lines, [/^Loaded function library version 1 into redis:/])
+  t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
+  await loaded(99)
+  t.match(await writer.write({ minute: now, samples: [] }), { stored: 42 })
+  await t.rejects(writer.track([BTC]), { code: 'KIMCHI_ERR_NOT_READY' })
+  t.match(await raw.call('FUNCTION', ['LIST', 'WITHCODE']).then(JSON.stringify), /VERSION = 99/)
+})

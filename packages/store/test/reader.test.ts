@@ -1,0 +1,177 @@
+import { once } from 'node:events'
+import { dateOf, foldDays, formatTimestamp } from '@kimchi/core'
+import t from 'tap'
+import type { ConnectionState } from '../src/connect.ts'
+import { dailyKey, samplesKey } from '../src/keys.ts'
+import { openReader } from '../src/reader.ts'
+import { BTC, connected, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+
+t.test('fault 12: what cannot be read is skipped and counted, the rest is served', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  const samples = [sampleOf('BTC', today), sampleOf('BTC', today + 1)]
+  await writer.write({ minute: today, samples: [...samples, sampleOf('ETH', today, 5)] })
+  await raw.zadd(samplesKey('BTC', dateOf(today), 0), today + 2, Buffer.from([0xc1, 0xff]))
+  // A member under the score of another minute would be served as that minute.
+  const [member = ''] = await raw.zrangeBuffer(samplesKey('BTC', dateOf(today), 0), 0, '0')
+  await raw.zadd(samplesKey('ETH', dateOf(today), 0), today + 7, member)
+  await raw.hset(dailyKey('BTC'), '2026-13-01', '{}', '2020-01-01', '{"open":1}', 'x', 'null')
+  await raw.hset('{kp}:live', 'ETH', '{"symbol":"ETH","name":"x","premium_pct":null}')
+  await raw.hset('{kp}:coins', 'XRP', 'garbage', 'DOGE', '{"order":-1,"name":"","upbit":"","binance":""}')
+  await raw.hset('{kp}:revisions', 'ETH', 'many')
+
+  t.strictSame(await reader.readSamples('BTC', today, today + 5), { entries: samples, corrupt: 1 })
+  t.match(await reader.readSamples('ETH', today, today + 9), { entries: { length: 1 }, corrupt: 1 })
+  t.strictSame(await reader.readDays('BTC'), { entries: foldDays(samples), corrupt: 3 })
+  const board = await reader.readBoard()
+  t.strictSame(
+    board.rows.map(row => row.symbol),
+    ['BTC'],
+  )
+  t.equal(board.corrupt, 4)
+  t.strictSame([...board.todays.keys()], ['BTC', 'ETH'])
+})
+
+t.test('an empty Redis has an empty board once the library is there', async t => {
+  const { reader, writer, raw } = await openStore(t)
+  await writer.track([])
+  await raw.flushall()
+  const board = await reader.readBoard()
+  t.match(board, { prices: undefined, coins: [], rows: [], corrupt: 0 })
+  t.equal(board.today, new Date(board.redisTime).toISOString().slice(0, 10))
+  t.strictSame(await reader.readDays('BTC'), { entries: [], corrupt: 0 })
+})
+
+t.test('missing minutes come as ranges, across hours and days', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([])
+  const whole = Array.from({ length: 60 }, (_, at) => today - 60 + at)
+  const minutes = [...whole, today + 1, today + 2, today + 125].map(minute => sampleOf('BTC', minute))
+  await writer.write({ minute: today, samples: minutes })
+  t.strictSame(await reader.readMissing('BTC', today - 65, today + 130), [
+    { start: today - 65, end: today - 60 },
+    { start: today, end: today + 1 },
+    { start: today + 3, end: today + 125 },
+    { start: today + 126, end: today + 130 },
+  ])
+  t.strictSame(await reader.readMissing('BTC', today - 30, today), [])
+  t.strictSame(await reader.readMissing('BTC', today, today), [])
+  t.strictSame(await reader.readMissing('NONE', 7, 9), [{ start: 7, end: 9 }])
+})
+
+t.test('a user that may only read can read and hear everything, and nothing else', async t => {
+  const { redis, connection, writer, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  await raw.set('other', 'secret')
+  const rules = '-@all +@read +fcall_ro +subscribe +time +ping +info +client|setname %R~{kp}:* &{kp}:minute'
+  await raw.call('ACL', ['SETUSER', 'api', 'on', '>pass', ...rules.split(' ')])
+  const url = redis.url.replace('//', '//api:pass@')
+  const reading = await connected(t, { ...redis, url })
+  const reader = openReader({ redis: reading })
+  const heard: number[] = []
+  const listening = new Promise<void>(resolve => {
+    const subscription = reader.subscribeMinutes(
+      minute => heard.push(minute),
+      state => state.ready && resolve(),
+    )
+    t.teardown(() => subscription.close())
+  })
+  await listening
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+  t.equal((await reader.readBoard()).rows[0]?.snapshot_at, formatTimestamp(now))
+  t.equal((await reader.readDays('BTC')).entries.length, 1)
+  t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
+  t.strictSame(await reader.readMissing('BTC', now, now + 1), [])
+  const forbidden = [
+    ['FCALL', 'kp_write', '1', '{kp}:meta'],
+    ['HSET', '{kp}:live', 'BTC', '{}'],
+    ['DEL', '{kp}:live'],
+    ['GET', 'other'],
+    ['FUNCTION', 'FLUSH'],
+    ['PUBLISH', '{kp}:minute', '1'],
+    ['CONFIG', 'GET', '*'],
+  ]
+  for (const [command = '', ...args] of forbidden) {
+    await t.rejects(reading.call(command, ...args), { code: 'KIMCHI_ERR_REDIS', message: /NOPERM/ }, command)
+  }
+  while (heard.length === 0) await connection.call('PING')
+  t.strictSame(heard, [now])
+})
+
+t.test('the subscription says when it is deaf, and hears again after Redis came back', async t => {
+  const { redis, connection, writer, reader } = await openStore(t, { appendonly: true })
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const events = new EventTarget()
+  const states: ConnectionState[] = []
+  const heard: number[] = []
+  const subscription = reader.subscribeMinutes(
+    minute => {
+      heard.push(minute)
+      events.dispatchEvent(new Event('minute'))
+    },
+    state => {
+      states.push(state)
+      events.dispatchEvent(new Event(state.ready ? 'ready' : 'lost'))
+    },
+  )
+  t.teardown(() => subscription.close())
+  await once(events, 'ready')
+  const lost = once(events, 'lost')
+  await redis.stop()
+  await lost
+  t.match(states.at(-1), { ready: false, reason: /connection lost/ })
+  const ready = once(events, 'ready')
+  await redis.restart()
+  await ready
+  t.ok(await connection.untilReady(10_000))
+  const minute = once(events, 'minute')
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+  await minute
+  t.strictSame(heard, [now])
+})
+
+t.test('people at redis-cli get readable answers', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  await writer.track([ETH])
+  await writer.publishStatus('a1', { version: '1.0.0' }, 60)
+  const samples = [sampleOf('BTC', today - 1, 150_000_123), sampleOf('ETH', today, 140_000_000.5)]
+  await writer.write({ minute: today, samples })
+  const ask = (name: string, ...args: (string | number)[]) =>
+    raw.call('FCALL_RO', [name, '1', '{kp}:meta', ...args]) as Promise<string[]>
+  const [yesterday, date] = [dateOf(today - 1), dateOf(today)]
+
+  t.strictSame(await ask('kp_samples', 'BTC', today - 1), [
+    `${yesterday}T23:59:00 1.2442% upbit_krw=150000123 binance_usdt=101234.56 usdt_krw=1463.5 live`,
+  ])
+  t.strictSame(await ask('kp_days', 'ETH'), [
+    date,
+    `{"open":-55055,"high":-55055,"low":-55055,"close":-55055,"sum":-55055,"samples":1,"first":${today},"last":${today}}`,
+  ])
+  t.strictSame(await ask('kp_check', 'BTC'), [`${yesterday} ok 1 samples`])
+  t.strictSame((await ask('kp_status', 'a1', 'b2')).toSpliced(2, 1), [
+    'library version 1',
+    'prices live, layout 1',
+    `ETH tracked, snapshot ${date}T00:00:00, samples today 1, revision 0`,
+    'BTC not tracked, snapshot none, samples today 0, revision 1',
+    'ingester a1 version 1.0.0',
+    'ingester b2 not seen',
+  ])
+  await raw.hset(dailyKey('BTC'), yesterday, '{}')
+  t.match(
+    (await ask('kp_check', 'BTC'))[0],
+    /WRONG row {}, samples fold to {"open":12442.*corrupt members 0$/,
+  )
+})
+
+t.test('another layout is refused instead of misread', async t => {
+  const { reader, writer, raw } = await openStore(t)
+  await writer.track([])
+  await raw.hset('{kp}:meta', 'layout', 9)
+  await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_LAYOUT', message: /holds layout 9/ })
+})

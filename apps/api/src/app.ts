@@ -14,7 +14,7 @@ import { fastPath } from './fast-path.ts'
 import { addDailyRoute } from './routes/daily.ts'
 import { addLiveRoute } from './routes/live.ts'
 import { sendAnswer } from './routes/send.ts'
-import { createApiServer, refuseClient } from './server.ts'
+import { createApiServer, LIMITS, type Limits, refuseClient } from './server.ts'
 import { newTraffic, type Traffic } from './traffic.ts'
 
 /** What the app answers from. */
@@ -24,6 +24,8 @@ export interface AppOptions {
   readonly clock: Clock
   /** Where answers are counted. @default counters of its own */
   readonly traffic?: Traffic
+  /** @default LIMITS */
+  readonly limits?: Limits
 }
 
 /** A browser asks this before it sends `If-None-Match`; the answer is good for a day. @see design §6 */
@@ -40,12 +42,18 @@ const OPTIONS_HEADERS = {
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
 /** The public API: two routes, and JSON with CORS headers for everything else. Reads no environment, does not listen. */
-export function buildApp({ documents, log, clock, traffic = newTraffic() }: AppOptions): FastifyInstance {
+export function buildApp({
+  documents,
+  log,
+  clock,
+  traffic = newTraffic(),
+  limits = LIMITS,
+}: AppOptions): FastifyInstance {
   const options = { documents, clock, traffic }
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    serverFactory: listener => createApiServer(fastPath(listener, options), traffic),
+    serverFactory: listener => createApiServer(fastPath(listener, options), traffic, limits),
     clientErrorHandler: (error, socket) => refuseClient(error, socket, traffic),
     frameworkErrors: (error, request, reply) => {
       sendError(reply, error.code === 'FST_ERR_BAD_URL' ? 'bad_url' : 'internal', request.url)
@@ -53,6 +61,7 @@ export function buildApp({ documents, log, clock, traffic = newTraffic() }: AppO
     // A draining replica still answers: whoever is connected has nowhere else to go.
     return503OnClosing: false,
     exposeHeadRoutes: false,
+    rewriteUrl: ({ url = '/' }) => pathOf(url),
     // A long symbol is a malformed symbol; the header limit bounds it.
     routerOptions: { maxParamLength: 8_192, querystringParser: onlyDays },
     ajv: { customOptions: { coerceTypes: false, allErrors: false } },
@@ -87,6 +96,13 @@ export function buildApp({ documents, log, clock, traffic = newTraffic() }: AppO
   addLiveRoute(app, options)
   addDailyRoute(app, options)
   return app
+}
+
+/** Proxies may send the whole URL, and `OPTIONS *` names no path at all. @see RFC 9112 §3.2 */
+function pathOf(target: string): string {
+  if (target.startsWith('/')) return target
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '')
+  return path.startsWith('/') ? path : `/${path}`
 }
 
 /** The only key that means anything, as a number where it looks like one; repeated keys stay apart. @see design §3 */

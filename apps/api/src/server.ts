@@ -2,41 +2,61 @@ import { createServer, type RequestListener, type Server, STATUS_CODES } from 'n
 import type { Duplex } from 'node:stream'
 import type { Milliseconds } from '@kimchi/core'
 import type { Answer } from './answer.ts'
+import { cutSlowReaders } from './connections.ts'
 import { type ErrorCode, errorAnswer } from './errors.ts'
 import { countAnswer, type Traffic } from './traffic.ts'
 
-/** What one client may take from the others. */
-export const LIMITS = {
-  /** Request line and headers together, bytes. */
+/** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
+export interface Limits {
+  /** Request line and headers together. */
+  readonly maxHeaderSize: number
+  /** From the first byte of a request, or from connecting, to the last of its headers. */
+  readonly headersTimeout: Milliseconds
+  /** To the end of its body, which nobody needs. */
+  readonly requestTimeout: Milliseconds
+  /** A connection without a request. Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
+  readonly keepAliveTimeout: Milliseconds
+  /** An answer of which the reader takes nothing more. */
+  readonly slowReaderTimeout: Milliseconds
+  /** How often the three above are looked at. */
+  readonly checkEvery: Milliseconds
+  readonly maxConnections: number
+}
+
+/** @see Limits */
+export const LIMITS: Limits = {
   maxHeaderSize: 8_192,
-  maxHeadersCount: 64,
-  /** From the first byte of a request to the last of its headers, then to the end of its body. */
   headersTimeout: 5_000,
   requestTimeout: 10_000,
-  connectionsCheckingInterval: 1_000,
-  /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
   keepAliveTimeout: 65_000,
-  /** A connection on which nothing moves in either direction. */
-  socketTimeout: 70_000,
-  /** Bytes that a reader has not taken for this long are not going to be. */
-  slowReaderMs: 10_000,
-  maxConnections: 10_000,
-} as const
+  slowReaderTimeout: 20_000,
+  checkEvery: 1_000,
+  maxConnections: 5_000,
+}
 
 /** Time for a refused client to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
 
 /** A bare HTTP server with all limits set, whose own refusals are JSON with CORS headers like any other answer. */
-export function createApiServer(listener: RequestListener, traffic: Traffic): Server {
-  const { maxHeaderSize, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout } =
-    LIMITS
+export function createApiServer(
+  listener: RequestListener,
+  traffic: Traffic,
+  limits: Limits = LIMITS,
+): Server {
+  const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout, checkEvery } = limits
   const server = createServer(
-    { maxHeaderSize, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout },
+    {
+      maxHeaderSize,
+      headersTimeout,
+      requestTimeout,
+      keepAliveTimeout,
+      connectionsCheckingInterval: checkEvery,
+    },
     listener,
   )
-  server.maxHeadersCount = LIMITS.maxHeadersCount
-  server.maxConnections = LIMITS.maxConnections
-  server.timeout = LIMITS.socketTimeout
+  server.maxConnections = limits.maxConnections
+  // The last resort for connections on which nothing moves in either direction.
+  server.timeout = keepAliveTimeout + limits.slowReaderTimeout
   server.on('drop', () => {
     traffic.cut.limit += 1
   })
@@ -46,6 +66,7 @@ export function createApiServer(listener: RequestListener, traffic: Traffic): Se
     countAnswer(traffic, 'other', status)
     response.writeHead(status, { ...headers, connection: 'close' }).end(body)
   })
+  cutSlowReaders(server, traffic, limits)
   return server
 }
 

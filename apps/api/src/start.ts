@@ -1,9 +1,24 @@
 import type { AddressInfo } from 'node:net'
-import { type Clock, type EpochMs, MINUTE_MS, type Milliseconds, minuteStart } from '@kimchi/core'
+import {
+  type Clock,
+  type EpochMs,
+  KimchiError,
+  MINUTE_MS,
+  type Milliseconds,
+  messageOf,
+  minuteStart,
+} from '@kimchi/core'
 import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
-import { connectRedis, openReader, type RedisConnection } from '@kimchi/store'
+import {
+  type ConnectionState,
+  connectRedis,
+  openReader,
+  type RedisConnection,
+  type SampleReader,
+} from '@kimchi/store'
 import { buildApp } from './app.ts'
 import type { ApiConfig } from './config.ts'
+import { connectionsOf, drain } from './connections.ts'
 import { Documents, type DocumentsState } from './documents.ts'
 import { createRegistry } from './metrics.ts'
 import { newTraffic } from './traffic.ts'
@@ -23,7 +38,7 @@ const BOOT_PATIENCE_MS: Milliseconds = 300
 
 /**
  * Starts the API: it listens at once, also without Redis and without a single sample, and says on `/ready` what it lacks.
- * @throws the listen error (`EADDRINUSE`, …) when a port cannot be had
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port or an address cannot be had
  */
 export async function startApi(
   config: ApiConfig,
@@ -32,62 +47,85 @@ export async function startApi(
   const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-api' })
   const reader = openReader({ redis })
   const documents = new Documents({ reader, clock, log })
-  const subscription = reader.subscribeMinutes(
-    minute => documents.heard(minute),
-    ({ ready }) => {
-      if (ready) void documents.reconnected()
-    },
-  )
-  const stopListening = redis.onState(({ ready, reason }) => {
-    if (ready) void documents.reconnected()
-    else log.warn({ reason }, 'Redis is away, the last good documents are served')
-  })
+  const stopFollowing = followRedis(redis, reader, documents, log)
   const traffic = newTraffic()
   const app = buildApp({ documents, log, clock, traffic })
+  let isDraining = false
   const registry = createRegistry({
     state: () => documents.state(),
     traffic,
     redisUp: () => redis.state().ready,
-    connections: () => new Promise(resolve => app.server.getConnections((_, count) => resolve(count ?? 0))),
+    connections: () => connectionsOf(app.server),
     clock,
   })
-  // With Redis there, the very first request finds a document; without it nobody waits for long.
-  if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.firstBoard()
-  await app.listen({ host: config.HOST, port: config.PORT })
-  const { port } = app.server.address() as AddressInfo
-  const ops = await openOpsServer({
-    host: config.OPS_HOST,
-    port: config.OPS_PORT,
-    reasons: () => reasonsAgainst(documents.state(), redis, clock.now()),
-    registry,
-  })
-  log.info({ host: config.HOST, port, opsPort: ops.port, redis: redis.target }, 'API listens')
-  let closing: Promise<void> | undefined
-  const close = async () => {
-    await app.close()
-    await ops.close()
-    stopListening()
-    subscription.close()
+  const reasons = () => [
+    ...(isDraining ? ['shutting down'] : []),
+    ...reasonsAgainst(documents.state(), redis.state(), clock.now()),
+  ]
+  const free = async () => {
+    stopFollowing()
     documents.close()
     await redis.close()
   }
-  return {
-    port,
-    opsPort: ops.port,
-    close: () => {
-      closing ??= close()
-      return closing
-    },
-    failed: new Promise(() => {}),
+  try {
+    // With Redis there, the very first request finds a document; without it nobody waits for long.
+    if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.firstBoard()
+    const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
+    await app.listen({ host, port: PORT }).catch(explain('PORT', host, PORT))
+    const opsServer = openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, registry })
+    const ops = await opsServer.catch(explain('OPS_PORT', OPS_HOST, OPS_PORT))
+    const { port } = app.server.address() as AddressInfo
+    log.info({ host, port, opsPort: ops.port, redis: redis.target }, 'API listens')
+    let closing: Promise<void> | undefined
+    const close = async () => {
+      isDraining = true
+      await drain(app.server, clock, () => app.close())
+      await ops.close()
+      await free()
+    }
+    return {
+      port,
+      opsPort: ops.port,
+      close: () => {
+        closing ??= close()
+        return closing
+      },
+      // Nothing that happens later can end the API: it always has its last good documents.
+      failed: new Promise(() => {}),
+    }
+  } catch (error) {
+    await app.close()
+    await free()
+    throw error
+  }
+}
+
+/** Keeps the documents up with Redis: each written minute, and everything after a connection came back. */
+function followRedis(
+  redis: RedisConnection,
+  reader: SampleReader,
+  documents: Documents,
+  log: Logger,
+): () => void {
+  const onReady = ({ ready }: ConnectionState) => {
+    if (ready) void documents.reconnected()
+  }
+  const subscription = reader.subscribeMinutes(minute => documents.heard(minute), onReady)
+  const stopListening = redis.onState(state => {
+    onReady(state)
+    if (!state.ready) log.warn({ reason: state.reason }, 'Redis is away, the last good documents are served')
+  })
+  return () => {
+    stopListening()
+    subscription.close()
   }
 }
 
 function reasonsAgainst(
   { newestMinute, problem }: DocumentsState,
-  redis: RedisConnection,
+  { ready, reason }: ConnectionState,
   now: EpochMs,
 ): readonly string[] {
-  const { ready, reason } = redis.state()
   const reasons: string[] = []
   if (newestMinute === undefined) reasons.push('no snapshot has been published yet')
   else if (now - minuteStart(newestMinute) > STALE_MS) {
@@ -96,4 +134,11 @@ function reasonsAgainst(
   if (!ready) reasons.push(`Redis is away: ${reason ?? 'connecting'}`)
   else if (problem !== undefined) reasons.push(problem)
   return reasons
+}
+
+function explain(name: string, host: string, port: number) {
+  return (error: unknown): never => {
+    const message = `${name} must be a port that can be listened on, got: ${port} on ${host} (${messageOf(error)})`
+    throw new KimchiError('KIMCHI_ERR_CONFIG', message, { cause: error })
+  }
 }

@@ -34,7 +34,7 @@ export function createTape(seed: string, market: Market, walks: PriceWalks, spee
   }
   const tradeAt = (slot: number, at: EpochMs): Trade => {
     const roll = hash(key ^ 0x1b873593, slot)
-    const volume = Math.max(1, Math.round(meanVolume * 1e8 * (0.05 + 2 * (roll / 4_294_967_296) ** 3))) / 1e8
+    const volume = Math.max(1, Math.round(meanVolume * 1e8 * (0.05 + 2 * cube(roll / 4_294_967_296)))) / 1e8
     return { at, price: price(at, slot), volume, side: roll & 1 ? 'ASK' : 'BID', sequence: slot }
   }
   return {
@@ -78,4 +78,8 @@ function pricing(market: Market, walks: PriceWalks, key: number): (at: EpochMs, 
     const krw = market.base === 'USDT' ? inKrw : inKrw * inUsdt(at) * (1 + premium(at))
     return roundToStep(krw, krwTickSize(krw))
   }
+}
+
+function cube(x: number): number {
+  return x * x * x
 }

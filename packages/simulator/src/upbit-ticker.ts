@@ -1,4 +1,3 @@
-import { keyOf } from './hash.ts'
 import { marketState, reportedAt } from './market-state.ts'
 import type { EpochMs, Market, Trade } from './types.ts'
 import { compactDate, compactTime, dayStart, isoDate } from './utc.ts'
@@ -102,15 +101,24 @@ function changeFrom(close: number, price: number): UpbitObject {
   }
 }
 
+interface YearRange {
+  readonly day: EpochMs
+  readonly highest: Point
+  readonly lowest: Point
+}
+
+type Point = Pick<Trade, 'at' | 'price'>
+
 function createYearRange(world: World): (market: Market, day: EpochMs, price: number) => UpbitObject {
-  const known = new Map<number, readonly { at: EpochMs; price: number }[]>()
+  const ranges = new Map<Market, YearRange>()
   return (market, day, price) => {
-    const key = keyOf(`${market.code}/${day}`)
-    const points = known.get(key) ?? weeklyPrices(world, market, day)
-    known.set(key, points)
-    const all = [...points, { at: day, price }]
-    const highest = all.reduce((best, point) => (point.price > best.price ? point : best))
-    const lowest = all.reduce((best, point) => (point.price < best.price ? point : best))
+    let range = ranges.get(market)
+    if (range?.day !== day) {
+      range = yearRange(world, market, day, price)
+      ranges.set(market, range)
+    }
+    const highest = price > range.highest.price ? { at: day, price } : range.highest
+    const lowest = price < range.lowest.price ? { at: day, price } : range.lowest
     return {
       highest_52_week_price: highest.price,
       highest_52_week_date: isoDate(highest.at),
@@ -120,13 +128,16 @@ function createYearRange(world: World): (market: Market, day: EpochMs, price: nu
   }
 }
 
-function weeklyPrices(world: World, market: Market, day: EpochMs): { at: EpochMs; price: number }[] {
-  const points: { at: EpochMs; price: number }[] = []
+/** Highest and lowest of one price a week. */
+function yearRange(world: World, market: Market, day: EpochMs, price: number): YearRange {
+  let highest: Point = { at: day, price }
+  let lowest = highest
   for (let at = day - YEAR_DAYS * DAY; at < day; at += 7 * DAY) {
     const trade = world.prices.lastTrade('upbit', market.code, at)
-    if (trade) points.push(trade)
+    if (trade && trade.price > highest.price) highest = trade
+    if (trade && trade.price < lowest.price) lowest = trade
   }
-  return points
+  return { day, highest, lowest }
 }
 
 function round8(value: number): number {

@@ -33,7 +33,9 @@ function table() {
     const readers = Object.entries({ ingester, api }).filter(([, settings]) => name in settings)
     const own = readers.map(([app, settings]) => ({ app, ...settings[name] }))
     const isSame = own.every(setting => setting.default === own[0]?.default)
-    const defaults = isSame ? `\`${own[0]?.default}\`` : own.map(setting => `\`${setting.default}\` (${setting.app})`).join(', ')
+    const defaults = isSame
+      ? `\`${own[0]?.default}\``
+      : own.map(setting => `\`${setting.default}\` (${setting.app})`).join(', ')
     return `| ${name} | ${own.map(({ app }) => app).join(', ')} | ${defaults} | ${own[0]?.description} | ${own[0]?.allowed} |`
   })
   return ['| name | read by | default | | allowed |', '|---|---|---|---|---|', ...rows].join('\n')

@@ -1,5 +1,6 @@
 import {
   type DailyRow,
+  dayStart,
   foldDays,
   formatTimestamp,
   type LiveRow,
@@ -9,7 +10,7 @@ import {
   toDailyRow,
 } from '@kimchi/core'
 import { connectRedis, openReader } from '@kimchi/store'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { eventually, getJson } from './support/eventually.ts'
 import { type Observer, observe } from './support/observer.ts'
 import { openStack, type Stack } from './support/stack.ts'
@@ -26,39 +27,48 @@ interface LiveList {
   readonly data: readonly LiveRow[]
 }
 
-t.test('prices sent by the exchanges come out of both routes, and no process takes a minute with it', async t => {
-  const stack = await openStack(t, { COINS: COINS.join(',') })
-  await startExchanges(stack)
-  const observer = await observe(stack.exchanges, UPBIT, BINANCE)
-  t.teardown(() => observer.close())
-  const observedFrom = formatTimestamp(minuteOf(Date.now()))
-  stack.start('ingester')
-  stack.start('api')
+t.test(
+  'prices sent by the exchanges come out of both routes, and no process takes a minute with it',
+  async t => {
+    const stack = await openStack(t, { COINS: COINS.join(',') })
+    await startExchanges(stack)
+    const observer = await observe(stack.exchanges, UPBIT, BINANCE)
+    t.teardown(() => observer.close())
+    const observedFrom = formatTimestamp(minuteOf(Date.now()))
+    stack.start('ingester')
+    stack.start('api')
 
-  const first = await nextList(stack, observedFrom)
-  checkList(t, first, observer)
+    const first = await nextList(stack, observedFrom)
+    checkList(t, first, observer)
 
-  await endAndRestartEverything(stack)
-  const fresh = await observe(stack.exchanges, UPBIT, BINANCE)
-  t.teardown(() => fresh.close())
-  const served = await nextList(stack, '')
-  t.ok(served.updated_at >= first.updated_at, 'what was written before the kills is served after them')
-  const second = await nextList(stack, first.updated_at)
-  t.equal(minuteOfList(second), minuteOfList(first) + 1, 'the very next minute is there')
-  checkList(t, second, fresh)
+    await endAndRestartEverything(stack)
+    const fresh = await observe(stack.exchanges, UPBIT, BINANCE)
+    t.teardown(() => fresh.close())
+    const served = await nextList(stack, '')
+    t.ok(served.updated_at >= first.updated_at, 'what was written before the kills is served after them')
+    const second = await nextList(stack, first.updated_at)
+    t.equal(minuteOfList(second), minuteOfList(first) + 1, 'the very next minute is there')
+    checkList(t, second, fresh)
 
-  for (const symbol of COINS) {
-    const samples = await storedSamples(stack, symbol, minuteOfList(first), minuteOfList(second) + 1)
-    t.strictSame(
-      samples.map(sample => sample.minute),
-      [minuteOfList(first), minuteOfList(second)],
-      `${symbol} has every minute exactly once`,
-    )
-    const { body } = (await getJson<{ data: DailyRow[]; count: number }>(`${stack.api}/${symbol.toLowerCase()}/daily`)) ?? {}
-    const all = await storedSamples(stack, symbol, 0, minuteOfList(second) + 1)
-    t.strictSame(body?.data, foldDays(all).map(toDailyRow), `${symbol}'s days are the fold of its stored samples`)
-  }
-})
+    for (const symbol of COINS) {
+      const samples = await storedSamples(stack, symbol, minuteOfList(first), minuteOfList(second) + 1)
+      t.strictSame(
+        samples.map(sample => sample.minute),
+        [minuteOfList(first), minuteOfList(second)],
+        `${symbol} has every minute exactly once`,
+      )
+      const { body } =
+        (await getJson<{ data: DailyRow[]; count: number }>(`${stack.api}/${symbol.toLowerCase()}/daily`)) ??
+        {}
+      const all = await storedSamples(stack, symbol, dayStart(minuteOfList(first)), minuteOfList(second) + 1)
+      t.strictSame(
+        body?.data,
+        foldDays(all).map(toDailyRow),
+        `${symbol}'s days are the fold of its stored samples`,
+      )
+    }
+  },
+)
 
 async function startExchanges(stack: Stack) {
   stack.start('simulator')
@@ -90,7 +100,7 @@ function minuteOfList(list: LiveList): number {
 }
 
 /** Every number of the list against what the exchanges sent to somebody else. */
-function checkList(t: Tap.Test, list: LiveList, observer: Observer) {
+function checkList(t: Test, list: LiveList, observer: Observer) {
   const at = Date.parse(`${list.updated_at}Z`)
   t.match(list, { result: 'ok', count: COINS.length, note: /^SIMULATED PRICES\. Premium is USDT-based/ })
   t.strictSame(
@@ -107,14 +117,22 @@ function checkList(t: Tap.Test, list: LiveList, observer: Observer) {
     }
     t.match(row, expected, `${row.symbol} at ${list.updated_at} is what the exchanges sent`)
     const premium = (row.upbit_krw / (row.binance_usdt * row.usdt_krw) - 1) * 100
-    t.ok(Math.abs(row.premium_pct - premium) <= 0.00005 + 1e-9, `${row.symbol}'s premium follows from its three prices`)
+    t.ok(
+      Math.abs(row.premium_pct - premium) <= 0.00005 + 1e-9,
+      `${row.symbol}'s premium follows from its three prices`,
+    )
   }
 }
 
-async function storedSamples(stack: Stack, symbol: string, from: number, to: number): Promise<readonly Sample[]> {
+async function storedSamples(
+  stack: Stack,
+  symbol: string,
+  from: number,
+  to: number,
+): Promise<readonly Sample[]> {
   const redis = connectRedis(stack.redis.url)
   try {
-    return (await openReader({ redis }).readSamples(symbol, from, to)).samples
+    return (await openReader({ redis }).readSamples(symbol, from, to)).entries
   } finally {
     await redis.close()
   }

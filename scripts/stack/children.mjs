@@ -85,7 +85,7 @@ export class Children {
       createInterface({ input: stream }).on('line', line => {
         file.write(`${line}\n`)
         const text = worthSaying(line, stream === child.stderr)
-        if (text) this.#say(`${name}: ${text}`)
+        if (text && !this.#stopping) this.#say(`${name}: ${text}`)
       })
     }
     child.once('close', () => file.end())

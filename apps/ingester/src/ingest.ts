@@ -14,6 +14,9 @@ import { type MinuteTurn, minuteTurns } from './minutes.ts'
 /** A snapshot taken later than this after its due time can't be trusted to have seen every frame. */
 const MAX_LATE_MS: Milliseconds = 5_000
 
+/** A wall clock that moved this far within a minute has put ticks or the snapshot into the wrong one; a stalled loop looks the same. */
+const MAX_JUMP_MS: Milliseconds = 2_000
+
 /** What became of one minute. */
 export interface MinuteReport {
   readonly turn: MinuteTurn
@@ -50,8 +53,10 @@ export async function ingest({
 }: IngestOptions): Promise<void> {
   for await (const turn of minuteTurns(clock, signal)) {
     const tracked = coins()
-    const { samples, gaps } =
-      turn.lateMs > MAX_LATE_MS ? lateSnapshot(turn, tracked) : takeSnapshot(latest, turn.minute, tracked)
+    const isLate = turn.lateMs > MAX_LATE_MS || turn.jumpedMs > MAX_JUMP_MS
+    const { samples, gaps } = isLate
+      ? lateSnapshot(turn, tracked)
+      : takeSnapshot(latest, turn.minute, tracked)
     const { admitted, dropped, waiting } = witness.admit(turn.minute, samples)
     const halted = gaps.filter(gap => gap.reason === 'halted').map(gap => gap.symbol)
     if (admitted.length > 0 || halted.length > 0) store(turn.minute, admitted, halted)

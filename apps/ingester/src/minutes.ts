@@ -15,6 +15,8 @@ export interface MinuteTurn {
   readonly minute: EpochMinute
   /** How much later than M + 1 s it is. */
   readonly lateMs: Milliseconds
+  /** How far the wall clock moved away from elapsed time during this minute, in either direction. */
+  readonly jumpedMs: Milliseconds
   /** Minutes passed over since the turn before, because the machine slept or its clock stepped forward. */
   readonly skipped: number
 }
@@ -25,18 +27,25 @@ export async function* minuteTurns(
   signal: AbortSignal,
 ): AsyncGenerator<MinuteTurn, void, void> {
   let last = lastDue(clock)
+  let jumpedMs = 0
+  const wait = async (ms: Milliseconds) => {
+    const expected = clock.now() + ms
+    await clock.wait(ms, signal)
+    jumpedMs = Math.max(jumpedMs, Math.abs(clock.now() - expected))
+  }
   while (!signal.aborted) {
     const waitMs = dueAt(last + 1) - clock.now()
     if (waitMs > dueAt(1) - dueAt(0)) last = lastDue(clock)
     if (waitMs > 0) {
-      await clock.wait(Math.min(waitMs, LONGEST_WAIT_MS), signal)
+      await wait(Math.min(waitMs, LONGEST_WAIT_MS))
       continue
     }
-    if (-waitMs > STALLED_BY_MS) await clock.wait(DRAIN_MS, signal)
+    if (-waitMs > STALLED_BY_MS) await wait(DRAIN_MS)
     const minute = lastDue(clock)
     const skipped = minute - last - 1
     last = minute
-    yield { minute, lateMs: clock.now() - dueAt(minute), skipped }
+    yield { minute, lateMs: clock.now() - dueAt(minute), jumpedMs, skipped }
+    jumpedMs = 0
   }
 }
 

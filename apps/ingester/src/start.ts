@@ -61,9 +61,8 @@ export async function startIngester({
   const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
   const reader = openReader({ redis })
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
-  const warn = (line: string) => log.warn(line)
-  const writer = openWriter({ redis, prices, retentionDays, log: warn })
-  const queue = new MinuteQueue({ writer, clock, random, onFatal: failure.fail, log: warn })
+  const writer = openWriter({ redis, prices, retentionDays, log: line => log.info(line) })
+  const queue = new MinuteQueue({ writer, clock, random, onFatal: failure.fail, log: line => log.warn(line) })
   const state = newState(clock.now(), queue)
   const ops = await openOpsServer({
     host: config.OPS_HOST,

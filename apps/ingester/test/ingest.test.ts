@@ -1,6 +1,6 @@
 import { type Coin, LatestTicks, MINUTE_MS, minuteOf, type Sample, type Tick, Witness } from '@kimchi/core'
 import { ManualClock } from '@kimchi/core/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ingest, type MinuteReport } from '../src/ingest.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
@@ -8,7 +8,7 @@ const M = minuteOf(START)
 const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 
 /** A running loop, and exchanges that say what the test wants. */
-function start(t: Tap.Test) {
+function start(t: Test) {
   const clock = new ManualClock(START)
   const latest = new LatestTicks()
   const ending = new AbortController()
@@ -120,3 +120,19 @@ t.test('fault 25: a halted coin leaves the live list at the next minute', async 
   await clock.advance(MINUTE_MS)
   t.match(stored[1], { minute: M + 2, samples: [], removed: ['BTC'] })
 })
+
+t.test(
+  'fault 23: a clock stepped forward just before a minute turn makes that minute a gap, and the next one a sample',
+  async t => {
+    const { clock, stored, reports, trade } = start(t)
+    await clock.advance(50_000)
+    trade(141_400_000)
+    clock.step(10_000)
+    await clock.advance(2_000)
+    t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
+    await clock.advance(30_000)
+    trade(141_400_000)
+    await clock.advance(30_000)
+    t.match(stored, [{ minute: M + 2 }])
+  },
+)

@@ -1,11 +1,11 @@
 import { HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { ManualClock } from '@kimchi/core/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { type MinuteTurn, minuteTurns } from '../src/minutes.ts'
 
 const MIDNIGHT = Date.UTC(2026, 10, 20)
 
-function collect(t: Tap.Test, startedAt: number) {
+function collect(t: Test, startedAt: number) {
   const clock = new ManualClock(startedAt)
   const ending = new AbortController()
   const turns: (MinuteTurn & { at: number })[] = []
@@ -27,8 +27,8 @@ t.test('each minute turns once, one second after its boundary', async t => {
     [61_000, 121_000, 181_000],
   )
   t.strictSame(
-    turns.map(({ minute, lateMs, skipped }) => ({ minute, lateMs, skipped })),
-    [1, 2, 3].map(minute => ({ minute: minuteOf(MIDNIGHT) + minute, lateMs: 0, skipped: 0 })),
+    turns.map(({ minute, lateMs, jumpedMs, skipped }) => ({ minute, lateMs, jumpedMs, skipped })),
+    [1, 2, 3].map(minute => ({ minute: minuteOf(MIDNIGHT) + minute, lateMs: 0, jumpedMs: 0, skipped: 0 })),
   )
 })
 

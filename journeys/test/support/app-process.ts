@@ -61,7 +61,9 @@ function firstLine(
     }
     waiting.add(look)
     look()
-    child.once('exit', code => reject(new Error(`${app} ended (${code}) before that line:\n${lines.join('\n')}`)))
+    child.once('exit', code =>
+      reject(new Error(`${app} ended (${code}) before that line:\n${lines.join('\n')}`)),
+    )
   })
 }
 

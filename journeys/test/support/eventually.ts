@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Asks again and again until the answer is not undefined. @throws when that takes longer than `withinMs` */
-export async function eventually<T>(what: string, withinMs: number, ask: () => Promise<T | undefined>): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  withinMs: number,
+  ask: () => Promise<T | undefined>,
+): Promise<T> {
   const until = performance.now() + withinMs
   while (performance.now() < until) {
     const answer = await ask()

@@ -18,7 +18,11 @@ interface SeenPrice {
  * Subscribes to the given markets of both exchanges and remembers every price with its event time.
  * @param url the simulator's `http://host:port`
  */
-export async function observe(url: string, upbit: readonly string[], binance: readonly string[]): Promise<Observer> {
+export async function observe(
+  url: string,
+  upbit: readonly string[],
+  binance: readonly string[],
+): Promise<Observer> {
   const seen: SeenPrice[] = []
   const base = url.replace('http', 'ws')
   const upbitSocket = new WebSocket(`${base}/websocket/v1`)
@@ -36,7 +40,9 @@ export async function observe(url: string, upbit: readonly string[], binance: re
     const { s, c, E } = JSON.parse(String(frame)).data ?? {}
     if (s) seen.push({ market: s, price: Number(c), eventAt: E })
   })
-  const seed = await fetch(`${url}/api/v3/ticker/price?symbols=${encodeURIComponent(JSON.stringify(binance))}`)
+  const seed = await fetch(
+    `${url}/api/v3/ticker/price?symbols=${encodeURIComponent(JSON.stringify(binance))}`,
+  )
   for (const { symbol, price } of (await seed.json()) as { symbol: string; price: string }[]) {
     seen.push({ market: symbol, price: Number(price), eventAt: 0 })
   }

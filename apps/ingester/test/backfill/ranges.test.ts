@@ -1,12 +1,7 @@
+import type { MinuteRange } from '@kimchi/store'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  countMinutes,
-  joinRanges,
-  type MinuteRange,
-  subtractRanges,
-  windowsOf,
-} from '../../src/backfill/ranges.ts'
+import { countMinutes, joinRanges, subtractRanges, windowsOf } from '../../src/backfill/ranges.ts'
 
 const range = fc
   .tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 1, max: 60 }))

@@ -1,13 +1,14 @@
+export type { ConnectOptions } from './client.ts'
 export { decodeSample, encodeSample, MAX_MEMBER_BYTES } from './codec.ts'
 export {
   type ConnectionState,
-  type ConnectOptions,
   connectRedis,
   type RedisArgument,
   type RedisConnection,
   type Subscription,
 } from './connect.ts'
-export { dailyKey, ingesterKey, KEY_PREFIX, KEYS, LAYOUT_VERSION, samplesKey } from './keys.ts'
+export { dailyKey, ingesterKey, KEY_PREFIX, KEYS, LAYOUT_VERSION, leaseKey, samplesKey } from './keys.ts'
+export { type Lease, openLease } from './lease.ts'
 export { LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
 export { MinuteQueue, type MinuteQueueOptions, type QueueTotals } from './minute-queue.ts'
 export { type Board, type MinuteRange, openReader, type Readable, type SampleReader } from './reader.ts'

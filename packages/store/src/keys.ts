@@ -34,3 +34,8 @@ export function samplesKey(symbol: string, date: UtcDate, hour: number): string 
 export function ingesterKey(id: string): string {
   return `${KEY_PREFIX}ingester:${id}`
 }
+
+/** string · id of the process that does a piece of work at the moment · expires unless it is claimed again. */
+export function leaseKey(name: string): string {
+  return `${KEY_PREFIX}lease:${name}`
+}

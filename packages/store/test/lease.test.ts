@@ -1,0 +1,25 @@
+import t from 'tap'
+import { connectRedis } from '../src/connect.ts'
+import { openLease } from '../src/lease.ts'
+import { startRedis } from '../src/testing.ts'
+
+t.test('one holder at a time, prolonged by its own claims, free after release or expiry', async t => {
+  const server = await startRedis(t)
+  const redis = connectRedis(server.url)
+  t.teardown(() => redis.close())
+  await redis.untilReady(5_000)
+  const ours = openLease(redis, 'backfill', 'a', 60_000)
+  const theirs = openLease(redis, 'backfill', 'b', 60_000)
+
+  t.equal(await ours.claim(), true)
+  t.equal(await theirs.claim(), false)
+  t.equal(await ours.claim(), true, 'claiming again prolongs it')
+  await theirs.release()
+  t.equal(await theirs.claim(), false, 'somebody else cannot release it')
+  await ours.release()
+  t.equal(await theirs.claim(), true)
+
+  await redis.call('PEXPIRE', '{kp}:lease:backfill', 0)
+  t.equal(await ours.claim(), true, 'an expired lease is free')
+  t.ok(Number(await redis.call('PTTL', '{kp}:lease:backfill')) > 50_000)
+})

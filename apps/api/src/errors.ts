@@ -1,11 +1,14 @@
 import { type Answer, COMMON_HEADERS, JSON_TYPE } from './answer.ts'
-import { daysSchema } from './schemas.ts'
+import { daysSchema, type ErrorBody } from './schemas.ts'
 
 /** Methods that both routes answer. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 
 /** Seconds after which a caller may try again when there is nothing to answer yet. */
 const RETRY_AFTER_S = '5'
+
+/** Stable codes of error answers. */
+export type ErrorCode = ErrorBody['code']
 
 /**
  * Everything that can be wrong with a request or with us. `message` is for people; 5xx messages are fixed, so that
@@ -33,10 +36,7 @@ export const ERRORS = {
   headers_too_large: { status: 431, message: 'request line and headers are too large' },
   internal: { status: 500, message: 'something went wrong on our side' },
   not_ready: { status: 503, message: 'nothing has been published yet, try again soon' },
-} as const satisfies Readonly<Record<string, { status: number; message: string }>>
-
-/** Stable codes of error answers. */
-export type ErrorCode = keyof typeof ERRORS
+} as const satisfies Readonly<Record<ErrorCode, { status: number; message: string }>>
 
 /** How much of a wrong value is repeated in a message. */
 const SHOWN_LENGTH = 64
@@ -54,7 +54,8 @@ export function errorAnswer(code: ErrorCode, got?: unknown): Answer {
 
 function makeAnswer(code: ErrorCode, message: string): Answer {
   const { status } = ERRORS[code]
-  const body = Buffer.from(JSON.stringify({ result: 'error', code, message }))
+  const error: ErrorBody = { result: 'error', code, message }
+  const body = Buffer.from(JSON.stringify(error))
   return {
     status,
     headers: {

@@ -3,9 +3,11 @@ import { dateOf, formatTimestamp, minuteOf, minuteStart } from '@kimchi/core'
 import { ManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
 import type { Board, KnownCoin, Readable } from '@kimchi/store'
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { buildApp } from '../src/app.ts'
 import { type DocumentReader, Documents } from '../src/documents.ts'
 import { newTraffic } from '../src/traffic.ts'
+import { breachesOf } from './contract.ts'
 
 /** The minute at which these tests begin: 2026-11-20T13:05. */
 export const MINUTE: EpochMinute = minuteOf(Date.UTC(2026, 10, 20, 13, 5))
@@ -103,12 +105,24 @@ export function fakeReader(board: Board | Error) {
   return reader
 }
 
-interface Teardown {
+interface Assertions {
   teardown(close: () => unknown): void
+  strictSame(found: unknown, wanted: unknown, message: string): unknown
+}
+
+/** `app.inject` that fails the test when an answer breaks the documented contract. */
+function checkedInject(t: Assertions, app: FastifyInstance) {
+  return async (request: string | InjectOptions): Promise<LightMyRequestResponse> => {
+    const answer = await app.inject(request)
+    const { method = 'GET', url } = typeof request === 'string' ? { url: request } : request
+    const seen = { status: answer.statusCode, headers: answer.headers, body: answer.payload }
+    t.strictSame(await breachesOf(method, String(url), seen), [], `${method} ${url} keeps the contract`)
+    return answer
+  }
 }
 
 /** An app over a fake reader and a clock at {@link MINUTE} + 2 s, closed with the test. */
-export async function openTestApp(t: Teardown, board: Board | Error = boardOf(MINUTE)) {
+export async function openTestApp(t: Assertions, board: Board | Error = boardOf(MINUTE)) {
   const clock = new ManualClock(minuteStart(MINUTE) + 2_000)
   const reader = fakeReader(board)
   const log = createLogger('api', 'silent')
@@ -120,5 +134,5 @@ export async function openTestApp(t: Teardown, board: Board | Error = boardOf(MI
     documents.close()
   })
   await documents.firstBoard()
-  return { app, clock, reader, documents, traffic }
+  return { app: { inject: checkedInject(t, app) }, clock, reader, documents, traffic }
 }

@@ -1,0 +1,81 @@
+import { fastify } from 'fastify'
+import { openApiDocument } from '../src/openapi.ts'
+
+/** An answer as a client sees it. */
+export interface SeenAnswer {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+interface DocumentedResponse {
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>
+  readonly content?: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>
+}
+
+const document = JSON.parse(JSON.stringify(openApiDocument()))
+
+/** Validates bodies with the validator that Fastify brings: one route per documented schema. */
+const validator = fastify({
+  bodyLimit: 10_000_000,
+  ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+})
+for (const [name, schema] of Object.entries(document.components.schemas)) {
+  validator.post(`/${name}`, { schema: { body: schema } }, async () => 'fits')
+}
+
+/** Everything in which an answer differs from the documented contract; empty when nothing does. */
+export async function breachesOf(
+  method: string,
+  url: string,
+  answer: SeenAnswer,
+): Promise<readonly string[]> {
+  const { status, headers, body } = answer
+  if (method === 'OPTIONS' && status === 204) return headers.allow === undefined ? ['204 without Allow'] : []
+  const response = documented(method, url, status)
+  if (response === undefined) return [`${method} ${url} is not documented to answer ${status}`]
+  const breaches: string[] = []
+  for (const [name, { $ref }] of Object.entries(response.headers ?? {})) {
+    const { schema } = document.components.headers[$ref.split('/').at(-1) ?? '']
+    const value = headers[name.toLowerCase()]
+    if (value === undefined) breaches.push(`no ${name}`)
+    else if (schema.const !== undefined && schema.const !== value) breaches.push(`${name}: ${value}`)
+  }
+  const schema = response.content?.['application/json']?.schema.$ref.split('/').at(-1)
+  if (status === 304 || method === 'HEAD') {
+    if (body !== '') breaches.push('a body where there must be none')
+  } else if (schema === undefined) {
+    breaches.push('no schema is documented')
+  } else {
+    breaches.push(...(await bodyBreaches(schema, answer)))
+  }
+  return breaches
+}
+
+async function bodyBreaches(schema: string, { headers, body }: SeenAnswer): Promise<readonly string[]> {
+  const breaches: string[] = []
+  if (headers['content-length'] !== String(Buffer.byteLength(body))) {
+    breaches.push(`content-length ${headers['content-length']} for ${Buffer.byteLength(body)} bytes`)
+  }
+  if (headers['content-type'] !== 'application/json; charset=utf-8') {
+    breaches.push(`content-type ${headers['content-type']}`)
+  }
+  const checked = await validator.inject({
+    method: 'POST',
+    url: `/${schema}`,
+    headers: { 'content-type': 'application/json' },
+    payload: body,
+  })
+  if (checked.statusCode !== 200) breaches.push(`${schema}: ${checked.json().message}`)
+  return breaches
+}
+
+function documented(method: string, url: string, status: number): DocumentedResponse | undefined {
+  const path = url.split('?', 1)[0] ?? ''
+  const template = Object.keys(document.paths).find(candidate =>
+    new RegExp(`^/api/v1${candidate.replace('{symbol}', '[^/]*')}$`).test(path),
+  )
+  const operation = template === undefined ? undefined : document.paths[template][method.toLowerCase()]
+  return operation?.responses[status] ?? document.components.responses[`Error${status}`]
+}

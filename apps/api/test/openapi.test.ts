@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { ERRORS } from '../src/errors.ts'
+import { openApiDocument } from '../src/openapi.ts'
+import { errorSchema } from '../src/schemas.ts'
+import { breachesOf } from './contract.ts'
+
+t.test('docs/openapi.json is what the code says', async t => {
+  const file = fileURLToPath(new URL('../../../docs/openapi.json', import.meta.url))
+  t.strictSame(
+    JSON.parse(readFileSync(file, 'utf8')),
+    JSON.parse(JSON.stringify(openApiDocument())),
+    'run: node apps/api/scripts/openapi.mjs',
+  )
+})
+
+t.test('every error code is documented with its status, and no other', async t => {
+  t.strictSame(Object.keys(ERRORS).sort(), [...errorSchema.properties.code.enum].sort())
+  const text = JSON.stringify(openApiDocument())
+  for (const code of Object.keys(ERRORS)) t.ok(text.includes(`\`${code}\`:`), code)
+})
+
+t.test('the contract check notices breaches', async t => {
+  const good = {
+    status: 404,
+    headers: {
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'ETag',
+      'cache-control': 'x',
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': '58',
+    },
+    body: '{"result":"error","code":"no_such_route","message":"nope"}',
+  }
+  t.strictSame(await breachesOf('GET', '/x', good), [])
+  const { 'cache-control': _, ...headers } = good.headers
+  t.strictSame(await breachesOf('GET', '/x', { ...good, headers }), ['no Cache-Control'])
+  t.match(await breachesOf('GET', '/x', { ...good, body: good.body.replace('nope', 'nop') }), [
+    /content-length/,
+  ])
+  t.match(await breachesOf('GET', '/x', { ...good, body: good.body.replace('no_such', 'xx_such') }), [
+    /enum|allowed/,
+  ])
+  t.match(await breachesOf('GET', '/x', { ...good, status: 418 }), [/not documented/])
+})

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
+import { packageRecord, uninstalledLibraries, unpackPackages, updateLists } from './apt.ts'
 import {
   type FindRedisOptions,
   findProgram,
@@ -89,7 +89,7 @@ async function unpackServer(temporary: string, path: string, log: (line: string)
   )
   let level: readonly string[] = names
   for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
-    await fetchAndUnpack(level, temporary, path, log)
+    await unpackPackages(level, temporary, path, log)
     if ((await missingLibraries(join(temporary, 'root'), path)).length === 0) return
     level = await uninstalledLibraries(level, path)
   }
@@ -117,60 +117,6 @@ async function firstOffered(path: string): Promise<readonly string[] | undefined
   return undefined
 }
 
-/** A package's record as the archive has it (never translated), or '' when it is not offered. */
-async function packageRecord(name: string, path: string): Promise<string> {
-  const aptCache = (await findProgram('apt-cache', path)) ?? 'apt-cache'
-  try {
-    return (await run(aptCache, ['show', '--no-all-versions', name])).stdout
-  } catch {
-    return ''
-  }
-}
-
-async function updateLists(path: string, log: (line: string) => void): Promise<void> {
-  if (process.getuid?.() !== 0) {
-    throw new KimchiError(
-      'KIMCHI_ERR_REDIS_BINARY',
-      `The package lists of this system lack redis-server or are outdated. Run: sudo apt-get update\n${INSTALL_ADVICE}`,
-    )
-  }
-  log('Refreshing the package lists (apt-get update)')
-  const aptGet = (await findProgram('apt-get', path)) ?? 'apt-get'
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await run(aptGet, ['update', '-qq'], { timeout: 120_000 })
-      return
-    } catch (error) {
-      // Another program may be refreshing the lists at this very moment; its result serves us as well.
-      if (attempt === 10 || !/lock/i.test(messageOf(error))) throw error
-      await wait(2_000)
-    }
-  }
-}
-
-async function fetchAndUnpack(
-  names: readonly string[],
-  temporary: string,
-  path: string,
-  log: (line: string) => void,
-): Promise<void> {
-  const aptGet = (await findProgram('apt-get', path)) ?? 'apt-get'
-  const dpkgDeb = (await findProgram('dpkg-deb', path)) ?? 'dpkg-deb'
-  const download = () => run(aptGet, ['download', '-qq', ...names], { cwd: temporary, timeout: 120_000 })
-  try {
-    await download()
-  } catch {
-    // Lists older than the archive name files that are gone.
-    await updateLists(path, log)
-    await download()
-  }
-  for (const file of await readdir(temporary)) {
-    if (!file.endsWith('.deb')) continue
-    await run(dpkgDeb, ['-x', join(temporary, file), join(temporary, 'root')])
-    await rm(join(temporary, file))
-  }
-}
-
 async function missingLibraries(root: string, path: string): Promise<string[]> {
   const ldd = (await findProgram('ldd', path)) ?? 'ldd'
   const env = { PATH: path, LD_LIBRARY_PATH: (await libraryFolders(root)).join(':') }
@@ -185,30 +131,6 @@ async function missingLibraries(root: string, path: string): Promise<string[]> {
 async function serverPrograms(root: string): Promise<string[]> {
   const folder = join(root, 'usr/bin')
   return (await readdir(folder)).filter(name => /-(server|cli)$/.test(name)).map(name => join(folder, name))
-}
-
-/** Library packages that the given packages depend on and that are not on this machine. */
-async function uninstalledLibraries(names: readonly string[], path: string): Promise<string[]> {
-  const wanted = new Set<string>()
-  for (const name of names) {
-    const depends = /^Depends: (.*)$/m.exec(await packageRecord(name, path))?.[1] ?? ''
-    for (const alternatives of depends.split(',')) {
-      const library = /^\s*(lib[a-z0-9+.-]+)/.exec(alternatives)?.[1]
-      if (library !== undefined && !(await isInstalled(library, path))) wanted.add(library)
-    }
-  }
-  return [...wanted]
-}
-
-async function isInstalled(name: string, path: string): Promise<boolean> {
-  const dpkgQuery = (await findProgram('dpkg-query', path)) ?? 'dpkg-query'
-  try {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format language
-    const { stdout } = await run(dpkgQuery, ['-W', '-f=${db:Status-Status} ', name])
-    return stdout.includes('installed ') && !stdout.includes('not-installed')
-  } catch {
-    return false
-  }
 }
 
 async function libraryFolders(root: string): Promise<string[]> {

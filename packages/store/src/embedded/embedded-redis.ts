@@ -4,7 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { KimchiError } from '@kimchi/core'
+import { KimchiError, messageOf } from '@kimchi/core'
 import { lockDataDir } from './data-dir-lock.ts'
 import { freePort, isPortFree } from './port.ts'
 import type { RedisBinary } from './programs.ts'
@@ -63,15 +63,15 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   try {
     const port = options.port || (await freePort())
     if (!(await isPortFree(port))) throw portTaken(port)
-    const { pid, child, exited } = await launch(options, dir, port)
+    const { pid, child, exited, complaints } = await launch(options, dir, port)
     void exited.then(() => lock.release())
     await lock.hand(pid, port)
     const stop = memoized(() => stopServer(child, exited, options.stopTimeoutMs ?? 3_000))
     try {
-      await untilReady(pid, port, exited, dir, options.startTimeoutMs ?? 60_000)
+      await untilReady(pid, port, exited, options.startTimeoutMs ?? 60_000)
     } catch (error) {
-      await stop()
-      throw error
+      const exit = await stop()
+      throw error instanceof KimchiError ? error : await gaveUp(port, dir, exit, complaints())
     }
     const { cli } = options.binary
     const cliCommand = cli === undefined ? undefined : `${cli} -p ${port}`
@@ -101,15 +101,25 @@ async function launch(
     ...args,
   ]
   // Detached = its own session: Ctrl-C in the terminal must not end it before the apps have flushed.
-  const child = spawn(binary.server, settings, { detached: true, stdio: 'ignore', env: binary.env })
+  const child = spawn(binary.server, settings, {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: binary.env,
+  })
+  let complaints = ''
+  child.stderr?.on('data', text => {
+    complaints = (complaints + String(text)).slice(-2_000)
+  })
   const exited = new Promise<RedisExit>(settle => {
     child.once('exit', (code, signal) => settle({ code, signal }))
   })
-  await once(child, 'spawn')
+  await once(child, 'spawn').catch(error => {
+    throw new KimchiError('KIMCHI_ERR_REDIS', `${binary.server} did not start: ${messageOf(error)}`)
+  })
   if (child.pid === undefined) throw new KimchiError('KIMCHI_ERR_REDIS', `${binary.server} did not start`)
   const watcher = spawnWatcher(child.pid)
   void exited.then(() => watcher.kill('SIGKILL'))
-  return { pid: child.pid, child, exited }
+  return { pid: child.pid, child, exited, complaints: () => complaints }
 }
 
 /**
@@ -139,16 +149,15 @@ async function untilReady(
   pid: number,
   port: number,
   exited: Promise<RedisExit>,
-  dir: string,
   limitMs: number,
 ): Promise<void> {
-  let gone: RedisExit | undefined
-  void exited.then(exit => {
-    gone = exit
+  let isGone = false
+  void exited.then(() => {
+    isGone = true
   })
   const deadline = performance.now() + limitMs
   while (performance.now() < deadline) {
-    if (gone !== undefined) throw await gaveUp(port, dir, gone)
+    if (isGone) throw new Error('gone')
     const answer = await ask(port, 'PING\r\nINFO server\r\n')
     // The process id tells our server from a stranger that took the port in between; LOADING is not +PONG.
     if (answer.startsWith('+PONG') && answer.includes(`process_id:${pid}\r\n`)) return
@@ -172,8 +181,14 @@ function ask(port: number, commands: string): Promise<string> {
   })
 }
 
-async function gaveUp(port: number, dir: string, { code, signal }: RedisExit): Promise<KimchiError> {
+async function gaveUp(
+  port: number,
+  dir: string,
+  { code, signal }: RedisExit,
+  complaints: string,
+): Promise<KimchiError> {
   const lines = (await readFile(join(dir, 'redis.log'), 'utf8').catch(() => '')).trim().split('\n').slice(-5)
+  lines.push(complaints.trim())
   if (lines.some(line => line.includes('Address already in use'))) return portTaken(port)
   return new KimchiError(
     'KIMCHI_ERR_REDIS',

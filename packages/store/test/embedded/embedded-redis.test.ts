@@ -43,6 +43,10 @@ t.test('a server that cannot run says why, with the end of its log', async t => 
   const binary = await testRedisBinary()
   const starting = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--loadmodule', '/nowhere.so'] })
   await t.rejects(starting, { code: 'KIMCHI_ERR_REDIS', message: /ended at start[\s\S]*nowhere\.so/ })
+  const unknown = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--no-such-setting', '1'] })
+  await t.rejects(unknown, { code: 'KIMCHI_ERR_REDIS', message: /no-such-setting/ })
+  const nothing = { server: '/nowhere', cli: undefined, env: {} }
+  await t.rejects(startEmbeddedRedis({ binary: nothing, dir: t.testdir({}) }), { message: /did not start/ })
 })
 
 t.test('a server ends when its starter is SIGKILLed, even a frozen one', async t => {

@@ -1,0 +1,64 @@
+import type { Milliseconds } from '@kimchi/core'
+import { Cluster, Redis } from 'ioredis'
+import type { RedisTarget } from './redis-url.ts'
+
+/** How a connection is made. */
+export interface ConnectOptions {
+  /** Shown in CLIENT LIST, e.g. `kimchi-api`. @default 'kimchi' */
+  readonly name?: string
+  /** Longest wait for an answer. @default 2000 */
+  readonly commandTimeoutMs?: Milliseconds
+  /** Longest wait for a connection. @default 5000 */
+  readonly connectTimeoutMs?: Milliseconds
+  /** Spreads reconnects, 0 ≤ random() < 1. @default Math.random */
+  readonly random?: () => number
+}
+
+/** The client for a target: fails fast while Redis is away, reconnects for ever with jittered backoff. */
+export function openClient(target: RedisTarget, options: ConnectOptions): Redis | Cluster {
+  const { random = Math.random } = options
+  const delay = (attempt: number) =>
+    Math.round(Math.min(100 * 2 ** Math.min(attempt, 6), 3_000) * (0.5 + random() / 2))
+  const common = commonOptions(target, options)
+  if (target.kind === 'cluster') {
+    return new Cluster([...target.hosts], {
+      redisOptions: common,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: delay,
+      slotsRefreshTimeout: options.commandTimeoutMs ?? 2_000,
+    })
+  }
+  const single = { ...common, enableOfflineQueue: false, retryStrategy: delay }
+  if (target.kind === 'single') return new Redis({ ...single, ...target.hosts[0] })
+  return new Redis({
+    ...single,
+    sentinels: [...target.hosts],
+    name: target.sentinelName ?? '',
+    sentinelUsername: target.sentinelUsername,
+    sentinelPassword: target.sentinelPassword,
+    sentinelRetryStrategy: delay,
+    failoverDetector: true,
+    enableTLSForSentinelMode: target.tls,
+  })
+}
+
+function commonOptions(target: RedisTarget, options: ConnectOptions) {
+  return {
+    username: target.username,
+    password: target.password,
+    db: target.db,
+    ...(target.tls ? { tls: {} } : {}),
+    protocol: 2 as const,
+    connectionName: options.name ?? 'kimchi',
+    disableClientInfo: true,
+    commandTimeout: options.commandTimeoutMs ?? 2_000,
+    connectTimeout: options.connectTimeoutMs ?? 5_000,
+    // A peer that vanished without a word: five unanswered seconds and the socket is replaced.
+    socketTimeout: (options.commandTimeoutMs ?? 2_000) * 2.5,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    maxRetriesPerRequest: null,
+    // A demoted master answers READONLY for ever on this connection; the next one finds the new master.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  }
+}

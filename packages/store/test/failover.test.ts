@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { foldDays } from '@kimchi/core'
+import t from 'tap'
+import { connectRedis } from '../src/connect.ts'
+import { freePort, isPortFree } from '../src/embedded/port.ts'
+import { MinuteQueue } from '../src/minute-queue.ts'
+import { openReader } from '../src/reader.ts'
+import { startRedis, testRedisBinary } from '../src/testing.ts'
+import { openWriter } from '../src/writer.ts'
+import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
+
+t.test('fault 10: behind Sentinel, writing goes on after a failover and no minute is lost', async t => {
+  const master = await startRedis(t, { args: ['--repl-diskless-sync-delay', '0'] })
+  const replica = await startRedis(t, { args: ['--replicaof', '127.0.0.1', String(master.port)] })
+  const sentinel = await startSentinel(t, master.port)
+  const connection = connectRedis(`redis+sentinel://127.0.0.1:${sentinel}/kp`, { commandTimeoutMs: 1_000 })
+  t.teardown(() => connection.close())
+  t.ok(await connection.untilReady(10_000))
+  const { today } = await todayMinutes(connection)
+  const writer = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  await writer.track([BTC])
+  const queue = new MinuteQueue({
+    writer,
+    clock: {
+      now: () => Date.now(),
+      wait: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}).catch(() => {}),
+    },
+    onFatal: error => t.fail(error.message),
+    log: () => {},
+  })
+  const minutes = Array.from({ length: 10 }, (_, at) => today + at)
+  for (const minute of minutes.slice(0, 5)) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
+  t.ok(await queue.flush(10_000))
+  // Replication is asynchronous: what the replica has not got goes with the master and is left to backfill.
+  while ((await connection.call('WAIT', 1, 500)) !== 1) t.pass('the replica is not up to date yet')
+  await master.kill()
+  for (const minute of minutes.slice(5)) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
+  while (queue.depth > 0) await sleep(20)
+  t.equal((await replica.client().info('replication')).includes('role:master'), true)
+  const reader = openReader({ redis: connection })
+  t.strictSame(
+    (await reader.readDays('BTC')).entries,
+    foldDays(minutes.map(minute => sampleOf('BTC', minute))),
+  )
+})
+
+/** One Sentinel that declares the master down after a second and is its own majority. */
+async function startSentinel(t: Tap, masterPort: number): Promise<number> {
+  const binary = await testRedisBinary()
+  const dir = t.testdir({})
+  const file = join(dir, 'sentinel.conf')
+  const port = await freePort()
+  await writeFile(
+    file,
+    [
+      `port ${port}`,
+      `sentinel monitor kp 127.0.0.1 ${masterPort} 1`,
+      'sentinel down-after-milliseconds kp 1000',
+      'sentinel failover-timeout kp 5000',
+    ].join('\n'),
+  )
+  const child = spawn(binary.server, [file, '--sentinel'], { env: binary.env, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  while (await isPortFree(port)) await sleep(20)
+  return port
+}
+
+type Tap = { teardown(close: () => unknown): void; testdir(content: Record<string, string>): string }

@@ -4,10 +4,8 @@ import { WebSocketServer } from 'ws'
 import { binanceProtocol } from '../src/binance.ts'
 import type { Protocol } from '../src/protocol.ts'
 import { upbitProtocol } from '../src/upbit.ts'
-import { passUntil, simulate, until, watchFeed } from './harness.ts'
+import { AT, passUntil, simulate, until, watchFeed } from './harness.ts'
 import { miniTicker, refuseWith, scriptExchange, upbitTicker } from './scripted-exchange.ts'
-
-const AT = Date.UTC(2026, 10, 20, 12)
 
 /** One data frame that the protocol understands. */
 function frameOf({ exchange }: Protocol, price = 5): string | Buffer {
@@ -138,6 +136,22 @@ t.test('17. a handshake that hangs is given up after 10 s', async t => {
   await clock.advance(500)
   await until('the next one', () => exchange.peers.length === 1)
 })
+
+t.test(
+  '23. a wall clock that steps by an hour neither ends a live connection nor hides a dead one',
+  async t => {
+    const { exchange, protocol, bringUp, clock, ticks, lost } = await openScripted(t, binanceProtocol)
+    await bringUp()
+    clock.step(3_600_000)
+    await clock.advance(10_000)
+    exchange.peers[0]?.socket.send(frameOf(protocol, 6))
+    await until('the tick', () => ticks.length === 2)
+    t.strictSame(lost, [])
+    clock.step(-3_600_000)
+    await clock.advance(15_000)
+    t.equal(lost.length, 1)
+  },
+)
 
 for (const [status, headers, state, delayMs] of [
   ['429 Too Many Requests', 'Retry-After: 7\r\n', 'waiting', 7_000],

@@ -1,12 +1,10 @@
+import { ManualClock } from '@kimchi/core/testing'
 import t from 'tap'
 import { binanceProtocol } from '../src/binance.ts'
 import { binanceSeed } from '../src/binance-seed.ts'
 import { upbitProtocol } from '../src/upbit.ts'
-import { simulate, until, watchFeed } from './harness.ts'
-import { ManualClock } from './manual-clock.ts'
+import { AT, simulate, until, watchFeed } from './harness.ts'
 import { miniTicker, scriptExchange, upbitTicker } from './scripted-exchange.ts'
-
-const AT = Date.UTC(2026, 10, 20, 12)
 
 t.test('Upbit: every market gives a snapshot, then what trades, on one connection', async t => {
   const simulator = await simulate(t)
@@ -25,7 +23,7 @@ t.test('Upbit: every market gives a snapshot, then what trades, on one connectio
 
 t.test('Binance: seeds come first for every market, then frames', async t => {
   const simulator = await simulate(t)
-  const clock = new ManualClock()
+  const clock = new ManualClock(AT)
   const { feed, ticks } = watchFeed(t, {
     clock,
     protocol: binanceProtocol(simulator.binanceWsUrl),

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Exchange, Tick } from '@kimchi/core'
+import { ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
 import { type Feed, type FeedOptions, openFeed } from '../src/feed.ts'
-import { ManualClock } from './manual-clock.ts'
+
+/** When the tests' clock begins. */
+export const AT = Date.UTC(2026, 10, 20, 12)
 
 /** Waits for a condition that something under way will bring about; fails loudly when it does not come. */
 export async function until(what: string, condition: () => boolean, timeoutMs = 15_000): Promise<void> {
@@ -43,7 +46,7 @@ export function watchFeed(
   lost: { exchange: Exchange; at: number }[]
   log: ReturnType<typeof memoryLog>
 } {
-  const clock = new ManualClock()
+  const clock = new ManualClock(AT)
   const ticks: Tick[] = []
   const lost: { exchange: Exchange; at: number }[] = []
   const log = memoryLog()

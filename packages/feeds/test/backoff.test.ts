@@ -1,0 +1,39 @@
+import t from 'tap'
+import { isBlocked, retryDelay } from '../src/backoff.ts'
+import { refusalOf } from '../src/refusal.ts'
+
+function refused(status: number, retryAfterMs?: number) {
+  return refusalOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs })
+}
+
+t.test('doubles from half a second to half a minute, of which a random half is taken off', async t => {
+  const delays = (random: number) => [0, 1, 2, 5, 6, 100].map(attempt => retryDelay(attempt, () => random))
+  t.strictSame(delays(0), [250, 500, 1_000, 8_000, 15_000, 15_000])
+  t.strictSame(delays(0.999_999).map(Math.round), [500, 1_000, 2_000, 16_000, 30_000, 30_000])
+})
+
+t.test('an exchange that names a time is taken at its word, never early', async t => {
+  t.equal(
+    retryDelay(0, () => 0, refused(429, 7_000)),
+    7_000,
+  )
+  t.equal(Math.round(retryDelay(0, () => 1, refused(418, 120_000))), 132_000)
+  t.equal(
+    retryDelay(9, () => 0, refused(429, 0)),
+    15_000,
+    'no time at all does not undo the backoff',
+  )
+})
+
+t.test('a refusal without a time waits as its status deserves', async t => {
+  const delayOf = (status: number) => retryDelay(0, () => 0, refused(status))
+  t.strictSame([429, 418, 403, 451, 503].map(delayOf), [30_000, 300_000, 120_000, 600_000, 250])
+})
+
+t.test('only what shuts us out counts as blocked', async t => {
+  t.strictSame(
+    [403, 418, 451, 429, 503, 302].map(status => isBlocked(refused(status))),
+    [true, true, true, false, false, false],
+  )
+  t.equal(isBlocked(new Error('451')), false)
+})

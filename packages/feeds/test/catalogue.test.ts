@@ -1,0 +1,158 @@
+import t from 'tap'
+import { matchCoins, type Wanted } from '../src/catalogue.ts'
+import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from '../src/pairs.ts'
+
+function upbit(...bases: string[]) {
+  return {
+    markets: bases.map(base => ({ market: `KRW-${base}`, base, name: `${base} coin`, warning: false })),
+  }
+}
+
+function binance(...bases: string[]) {
+  return { markets: bases.map(base => ({ market: `${base}USDT`, base, trading: true })) }
+}
+
+function symbolsOf(wanted: Wanted, upbitBases: string[], binanceBases: string[]): string[] {
+  const options = { upbit: upbit(...upbitBases), binance: binance(...binanceBases), wanted }
+  return matchCoins(options).coins.map(({ symbol, binance: market }) => `${symbol}=${market}`)
+}
+
+t.test('the same ticker on both is a coin; everything else is left out with a reason', async t => {
+  t.strictSame(
+    matchCoins({ upbit: upbit('ETH', 'BTC', 'BORA'), binance: binance('BTC', 'ETH', 'BNB'), wanted: 'all' }),
+    {
+      coins: [
+        { symbol: 'BTC', name: 'BTC coin', upbit: 'KRW-BTC', binance: 'BTCUSDT' },
+        { symbol: 'ETH', name: 'ETH coin', upbit: 'KRW-ETH', binance: 'ETHUSDT' },
+      ],
+      leftOut: [{ symbol: 'BORA', kind: 'not-on-binance', reason: 'Binance has no BORAUSDT' }],
+      aliased: 0,
+      unknown: [],
+    },
+  )
+})
+
+t.test('`all` is BTC first, then by symbol, whatever the order of the lists', async t => {
+  const expected = ['BTC=BTCUSDT', '0G=0GUSDT', 'ADA=ADAUSDT', 'XRP=XRPUSDT']
+  t.strictSame(symbolsOf('all', ['XRP', 'BTC', '0G', 'ADA'], ['ADA', 'XRP', '0G', 'BTC']), expected)
+  t.strictSame(symbolsOf('all', ['ADA', '0G', 'XRP', 'BTC'], ['BTC', 'XRP', 'ADA', '0G']), expected)
+})
+
+t.test('every alias leads to its partner and never to the same ticker', async t => {
+  for (const [symbol, { binance: ticker }] of Object.entries(ALIASES)) {
+    t.strictSame(symbolsOf('all', [symbol], [symbol, ticker]), [`${symbol}=${ticker}USDT`])
+    t.strictSame(symbolsOf('all', [symbol], [symbol]), [], `${symbol} is nothing without ${ticker}`)
+    t.strictSame(symbolsOf('all', [ticker], [symbol, ticker]), [], `${ticker} belongs to ${symbol}`)
+  }
+})
+
+t.test('every denied coin stays out of `all` and is refused by name, with the reason', async t => {
+  for (const [symbol, reason] of Object.entries(DENIALS)) {
+    const options = { upbit: upbit('BTC', symbol), binance: binance('BTC', symbol) }
+    t.match(matchCoins({ ...options, wanted: 'all' }), {
+      coins: { length: 1 },
+      leftOut: [{ symbol, kind: 'denied', reason }],
+    })
+    t.throws(() => matchCoins({ ...options, wanted: ['BTC', symbol] }), {
+      code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
+      message: `COINS: ${symbol} cannot be tracked: ${reason}`,
+    })
+  }
+  const listedNowhere = { upbit: upbit('BTC'), binance: binance('BTC'), wanted: ['TON'] }
+  t.throws(() => matchCoins(listedNowhere), { message: /TON cannot be tracked: Tokamak/ })
+})
+
+t.test('stablecoins and metals stay out of `all` but can be asked for by name', async t => {
+  for (const [symbol, reason] of Object.entries(LEFT_OUT)) {
+    const options = { upbit: upbit('BTC', symbol), binance: binance('BTC', symbol) }
+    t.match(matchCoins({ ...options, wanted: 'all' }).leftOut, [{ symbol, kind: 'no-coin', reason }])
+    t.match(matchCoins({ ...options, wanted: [symbol] }), { coins: [{ symbol }], leftOut: { length: 0 } })
+  }
+})
+
+t.test('a ticker for a thousand coins is found under the name of one', async t => {
+  for (const [symbol, { binance: ticker }] of Object.entries(MULTIPLIERS)) {
+    t.strictSame(symbolsOf('all', [symbol], [ticker]), [`${symbol}=${ticker}USDT`])
+  }
+})
+
+t.test('look-alikes are no matches', async t => {
+  const pairs = [
+    ['HOLO', 'HOT'],
+    ['STRIKE', 'STRK'],
+    ['CAT', '1000CAT'],
+    ['GRVT', 'G'],
+    ['SONIC', 'S'],
+    ['FCT2', 'FCT'],
+  ]
+  for (const [one = '', other = ''] of [
+    ...pairs,
+    ['GAME2', 'GAME'],
+    ['META2', 'META'],
+    ['UP2', 'UP'],
+    ['META', 'METAB'],
+  ]) {
+    t.strictSame(symbolsOf('all', [one], [other]), [], `${one} is not ${other}`)
+  }
+  t.strictSame(
+    symbolsOf('all', ['A', 'F', 'G', 'IN', 'ME', 'O', 'T', 'W'], ['W', 'T', 'O', 'ME', 'IN', 'G', 'F', 'A'])
+      .length,
+    8,
+  )
+})
+
+t.test('a list keeps its order; doubles, blanks and letter case do not matter', async t => {
+  const found = symbolsOf(['eth', ' BTC ', 'ETH', ''], ['BTC', 'ETH', 'XRP'], ['BTC', 'ETH', 'XRP'])
+  t.strictSame(found, ['ETH=ETHUSDT', 'BTC=BTCUSDT'])
+})
+
+t.test('every unknown symbol is named at once, with near matches by ticker and by name', async t => {
+  const listing = {
+    markets: [
+      { market: 'KRW-BTC', base: 'BTC', name: 'Bitcoin', warning: false },
+      ...upbit('ETH', 'BORA').markets,
+    ],
+  }
+  const options = { upbit: listing, binance: binance('BTC', 'ETH') }
+  t.throws(() => matchCoins({ ...options, wanted: ['BITCOIN', 'BTC', 'ETHH', 'BORA', 'QQQQ'] }), {
+    code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
+    message:
+      'COINS: BITCOIN is not on Upbit in KRW (did you mean BTC?); ETHH is not on Upbit in KRW (did you mean ETH?); ' +
+      'BORA cannot be tracked: Binance has no BORAUSDT; QQQQ is not on Upbit in KRW',
+  })
+  t.throws(() => matchCoins({ ...options, wanted: ['__proto__', 'constructor'] }), {
+    code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
+  })
+})
+
+t.test('while running, what is gone is left out instead of refused', async t => {
+  const options = {
+    upbit: upbit('BTC', 'BORA'),
+    binance: binance('BTC'),
+    wanted: ['BTC', 'ETH', 'BORA'],
+    strict: false,
+  }
+  t.match(matchCoins(options), {
+    coins: [{ symbol: 'BTC' }],
+    leftOut: [{ symbol: 'BORA' }],
+    unknown: ['ETH'],
+  })
+})
+
+t.test('a halted coin is left out without complaint, and comes back by itself', async t => {
+  const halted = { markets: [{ market: 'BTCUSDT', base: 'BTC', trading: false }] }
+  for (const wanted of ['all', ['BTC']] as const) {
+    const { coins, leftOut } = matchCoins({ upbit: upbit('BTC'), binance: halted, wanted })
+    t.strictSame(coins, [])
+    t.match(leftOut, [{ symbol: 'BTC', kind: 'not-trading' }])
+    t.equal(matchCoins({ upbit: upbit('BTC'), binance: binance('BTC'), wanted }).coins.length, 1)
+  }
+})
+
+t.test('a ticker that cannot stand in a path is left out', async t => {
+  const listing = { upbit: upbit('币安人生', '__proto__'), binance: binance('币安人生', '__proto__') }
+  t.match(matchCoins({ ...listing, wanted: 'all' }), {
+    coins: { length: 0 },
+    leftOut: [{ kind: 'unpublishable' }, { kind: 'unpublishable' }],
+  })
+})

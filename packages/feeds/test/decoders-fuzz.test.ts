@@ -1,0 +1,139 @@
+import { isPrice } from '@kimchi/core'
+import fc from 'fast-check'
+import t from 'tap'
+import { openBinanceDecoder } from '../src/binance.ts'
+import type { Decoded, Decoder } from '../src/protocol.ts'
+import { openUpbitDecoder } from '../src/upbit.ts'
+
+const NOW = 1_795_222_584_381
+const UPBIT = {
+  type: 'ticker',
+  code: 'KRW-BTC',
+  trade_price: 5,
+  trade_timestamp: NOW,
+  stream_type: 'REALTIME',
+}
+const BINANCE = { e: '24hrMiniTicker', E: NOW, s: 'BTCUSDT', c: '5.00' }
+
+const OPENERS: readonly (readonly [string, () => Decoder, object])[] = [
+  ['upbit', () => opened(openUpbitDecoder(), 'KRW-BTC'), UPBIT],
+  ['binance', () => opened(openBinanceDecoder(), 'BTCUSDT'), BINANCE],
+]
+
+function opened(decoder: Decoder, market: string): Decoder {
+  decoder.setMarkets([market])
+  return decoder
+}
+
+/** Whatever came in, what goes out is one of the documented outcomes, and every tick is sound. */
+function isSound(decoded: Decoded): boolean {
+  if (decoded.kind !== 'ticks')
+    return ['ack', 'ignored', 'shutdown', 'error', 'malformed'].includes(decoded.kind)
+  return (
+    decoded.ticks.length > 0 &&
+    decoded.ticks.every(({ price, eventAt, market }) => {
+      return isPrice(price) && Number.isInteger(eventAt) && (market === 'KRW-BTC' || market === 'BTCUSDT')
+    })
+  )
+}
+
+const jsonish = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom(
+    0,
+    -1,
+    1e308,
+    5e-324,
+    null,
+    '',
+    '5.00',
+    '0',
+    'NaN',
+    '1e5',
+    true,
+    [],
+    {},
+    'KRW-BTC',
+    'BTCUSDT',
+  ),
+)
+
+for (const [name, open, frame] of OPENERS) {
+  t.test(`${name}: any bytes give a sound outcome`, async t => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), bytes =>
+        isSound(open().decode(Buffer.from(bytes), true, NOW)),
+      ),
+    )
+    t.pass()
+  })
+
+  t.test(`${name}: any JSON gives a sound outcome`, async t => {
+    fc.assert(fc.property(fc.json(), text => isSound(open().decode(text, false, NOW))))
+    t.pass()
+  })
+
+  t.test(
+    `${name}: a frame with any of its fields replaced, removed or added gives a sound outcome`,
+    async t => {
+      const keys = [
+        ...Object.keys(frame),
+        'ty',
+        'cd',
+        'tp',
+        'ttms',
+        'data',
+        'stream',
+        'error',
+        'result',
+        'id',
+        '__proto__',
+      ]
+      const changes = fc.dictionary(fc.constantFrom(...keys), fc.option(jsonish, { nil: undefined }))
+      fc.assert(
+        fc.property(changes, fc.boolean(), (changed, inList) => {
+          const entry = { ...frame, ...changed }
+          return isSound(open().decode(JSON.stringify(inList ? [entry, frame] : entry), false, NOW))
+        }),
+        { numRuns: 2_000 },
+      )
+      t.pass()
+    },
+  )
+
+  t.test(`${name}: a frame with characters cut, doubled or swapped gives a sound outcome`, async t => {
+    const text = JSON.stringify(frame)
+    const place = fc.nat({ max: text.length })
+    fc.assert(
+      fc.property(place, place, place, (a, b, c) => {
+        const mangled = text.slice(0, a) + text.slice(b, c) + text.slice(a)
+        return isSound(open().decode(Buffer.from(mangled), true, NOW))
+      }),
+      { numRuns: 2_000 },
+    )
+    t.pass()
+  })
+}
+
+t.test('a price becomes a tick exactly when it is one', async t => {
+  const numbers = fc.oneof(
+    fc.double(),
+    fc.constantFrom(0, -0, -1, 1e12, 1.000001e12, 1e308, 5e-324, 1e-8, 1e21),
+  )
+  fc.assert(
+    fc.property(numbers, price => {
+      const decoded = OPENERS[0]?.[1]().decode(JSON.stringify({ ...UPBIT, trade_price: price }), false, NOW)
+      const tick = decoded?.kind === 'ticks' ? decoded.ticks[0] : undefined
+      return isPrice(price) ? tick?.price === price : decoded?.kind === 'malformed'
+    }),
+  )
+  fc.assert(
+    fc.property(fc.nat(), fc.nat({ max: 99_999_999 }), (whole, fraction) => {
+      const text = `${whole}.${String(fraction).padStart(8, '0')}`
+      const decoded = OPENERS[1]?.[1]().decode(JSON.stringify({ ...BINANCE, c: text }), false, NOW)
+      const tick = decoded?.kind === 'ticks' ? decoded.ticks[0] : undefined
+      return Number(text) > 0 ? tick?.price === Number(text) : decoded?.kind === 'malformed'
+    }),
+  )
+  t.pass()
+})

@@ -1,0 +1,139 @@
+import t from 'tap'
+import { checkListing, parseBinanceSymbols, parseUpbitMarkets } from '../src/listings.ts'
+
+// Made after exchange-protocols §2 (market/all with details) and §4 (exchangeInfo).
+const UPBIT = [
+  {
+    market: 'KRW-BTC',
+    korean_name: '비트코인',
+    english_name: 'Bitcoin',
+    market_event: { warning: false, caution: {} },
+  },
+  { market: 'KRW-AERGO', korean_name: '아르고', english_name: 'Aergo', market_event: { warning: true } },
+  { market: 'KRW-NEW', korean_name: '새것' },
+  { market: 'BTC-ETH', korean_name: '이더리움', english_name: 'Ethereum' },
+]
+const BINANCE = {
+  timezone: 'UTC',
+  symbols: [
+    {
+      symbol: 'BTCUSDT',
+      status: 'TRADING',
+      baseAsset: 'BTC',
+      quoteAsset: 'USDT',
+      isSpotTradingAllowed: true,
+    },
+    { symbol: 'ETHUSDT', status: 'BREAK', baseAsset: 'ETH', quoteAsset: 'USDT', isSpotTradingAllowed: true },
+    {
+      symbol: 'XRPUSDT',
+      status: 'TRADING',
+      baseAsset: 'XRP',
+      quoteAsset: 'USDT',
+      isSpotTradingAllowed: false,
+    },
+    { symbol: '币安人生USDT', status: 'TRADING', baseAsset: '币安人生', quoteAsset: 'USDT' },
+    { symbol: 'ETHBTC', status: 'TRADING', baseAsset: 'ETH', quoteAsset: 'BTC' },
+  ],
+}
+
+t.test('reads KRW markets with their names and warnings', async t => {
+  t.strictSame(parseUpbitMarkets(UPBIT), {
+    exchange: 'upbit',
+    markets: [
+      { market: 'KRW-BTC', base: 'BTC', name: 'Bitcoin', warning: false },
+      { market: 'KRW-AERGO', base: 'AERGO', name: 'Aergo', warning: true },
+      { market: 'KRW-NEW', base: 'NEW', name: 'NEW', warning: false },
+    ],
+    others: 1,
+    unreadable: 0,
+  })
+})
+
+t.test('reads USDT markets and whether they trade', async t => {
+  t.strictSame(parseBinanceSymbols(BINANCE), {
+    exchange: 'binance',
+    markets: [
+      { market: 'BTCUSDT', base: 'BTC', trading: true },
+      { market: 'ETHUSDT', base: 'ETH', trading: false },
+      { market: 'XRPUSDT', base: 'XRP', trading: false },
+      { market: '币安人生USDT', base: '币安人生', trading: true },
+    ],
+    others: 1,
+    unreadable: 0,
+  })
+})
+
+t.test('one bad entry is counted, not fatal', async t => {
+  const bad = [
+    null,
+    5,
+    'KRW-BTC',
+    [],
+    {},
+    { market: 5 },
+    { market: 'BTC' },
+    { market: 'KRW-' },
+    { market: 'KRW-A-B' },
+  ]
+  t.match(parseUpbitMarkets([...bad, ...UPBIT]), {
+    markets: { length: 3 },
+    others: 1,
+    unreadable: bad.length,
+  })
+  const symbols = [
+    null,
+    {},
+    { symbol: 'AUSDT' },
+    { ...BINANCE.symbols[0], symbol: 'OTHER' },
+    ...BINANCE.symbols,
+  ]
+  t.match(parseBinanceSymbols({ symbols }), { markets: { length: 4 }, others: 1, unreadable: 4 })
+})
+
+t.test('a wholly wrong shape is refused with what came', async t => {
+  for (const answer of [
+    undefined,
+    null,
+    5,
+    'text',
+    {},
+    { symbols: {} },
+    [],
+    [1, 2],
+    { error: { name: 404 } },
+  ]) {
+    t.throws(() => parseUpbitMarkets(answer), { code: 'KIMCHI_ERR_CATALOGUE', message: /upbit market\/all/ })
+    t.throws(() => parseBinanceSymbols(answer), {
+      code: 'KIMCHI_ERR_CATALOGUE',
+      message: /binance exchangeInfo/,
+    })
+  }
+})
+
+t.test('names are made fit for a line of text, whatever their script', async t => {
+  const nameOf = (englishName: unknown) =>
+    parseUpbitMarkets([{ market: 'KRW-X', english_name: englishName }]).markets[0]?.name
+  t.equal(nameOf('  Æther\u0000\n Coin '), 'Æther Coin')
+  t.equal(nameOf('币安人生'), '币安人生')
+  t.equal(nameOf('Cafe\u0301'), 'Café')
+  t.equal(nameOf(''), 'X')
+  t.equal(nameOf(5), 'X')
+  t.equal(nameOf('n'.repeat(500))?.length, 80)
+})
+
+t.test('a listing that is empty or suddenly less than half as long is refused', async t => {
+  const listing = (count: number) => ({ exchange: 'upbit', markets: Array.from({ length: count }) }) as const
+  checkListing(0, listing(1))
+  checkListing(200, listing(100))
+  checkListing(200, listing(300))
+  for (const [before, count] of [
+    [200, 99],
+    [200, 0],
+    [0, 0],
+  ] as const) {
+    t.throws(() => checkListing(before, listing(count)), {
+      code: 'KIMCHI_ERR_CATALOGUE',
+      message: `upbit listing must have at least half of the ${before} markets before, got: ${count}`,
+    })
+  }
+})

@@ -1,0 +1,135 @@
+import t from 'tap'
+import { openBinanceDecoder } from '../src/binance.ts'
+import type { Decoded } from '../src/protocol.ts'
+import { openUpbitDecoder } from '../src/upbit.ts'
+import { noRecordings, pythonBytes, recordedLines, recordedText } from './recorded.ts'
+
+const NOW = 1_795_222_584_381
+const skip = noRecordings
+
+/** Everything a recording names is subscribed, so that nothing is ignored for that reason. */
+function upbit() {
+  const decoder = openUpbitDecoder()
+  decoder.setMarkets(['KRW-BTC', 'KRW-ETH', 'KRW-LAMB', 'KRW-WAVES', 'BTC-ARK', 'BTC-AQT', 'BTC-XTZ'])
+  return decoder
+}
+
+function binance(markets = ['BTCUSDT', 'ATOMUSDT', 'NKNUSDT', 'BLZETH', 'LRCBTC', 'RUNEEUR']) {
+  const decoder = openBinanceDecoder()
+  decoder.setMarkets(markets)
+  return decoder
+}
+
+function upbitTick(market: string, price: number, eventAt: number, origin: 'stream' | 'snapshot') {
+  const tradedAt = origin === 'stream' ? eventAt : undefined
+  return { exchange: 'upbit', market, price, eventAt, receivedAt: NOW, origin, tradedAt, tradable: true }
+}
+
+function binanceTick(market: string, price: number, eventAt: number) {
+  const common = { exchange: 'binance', origin: 'stream', tradedAt: undefined, tradable: true }
+  return { ...common, market, price, eventAt, receivedAt: NOW }
+}
+
+function ticksOf(decoded: Decoded): readonly unknown[] {
+  return decoded.kind === 'ticks' ? decoded.ticks : []
+}
+
+t.test('every recorded Upbit ticker decodes to its exact tick, byte for byte', { skip }, async t => {
+  const files = [
+    'ccxt/upbit-ws.2026-08-13.jsonl',
+    'single-frames/upbit-ws.2021-2025.jsonl',
+    'upbit-docs/ws-ticker-and-candle.2026-08-26.jsonl',
+  ]
+  const frames = files.flatMap(file =>
+    recordedText(file)
+      .split('\n')
+      .filter(line => line.startsWith('{'))
+      // The ccxt file wraps each frame; the others are the frames themselves, kept as the text they came in.
+      .flatMap(line => {
+        const { dir, payload } = JSON.parse(line)
+        if (dir === undefined) return [line]
+        return dir === 'recv' ? [JSON.stringify(payload)] : []
+      }),
+  )
+  const decoder = upbit()
+  const decoded = frames.map(frame => decoder.decode(Buffer.from(frame), true, NOW))
+  t.strictSame(decoded.flatMap(ticksOf), [
+    upbitTick('KRW-BTC', 89_886_000, 1_786_613_070_200, 'snapshot'),
+    upbitTick('KRW-BTC', 89_887_000, 1_786_613_071_880, 'stream'),
+    upbitTick('KRW-BTC', 46_810_000, 1_621_697_466_000, 'stream'),
+    upbitTick('KRW-BTC', 122_902_000, 1_745_130_655_618, 'snapshot'),
+    upbitTick('KRW-BTC', 109_868_000, 1_787_729_040_682, 'snapshot'),
+    upbitTick('KRW-ETH', 3_428_000, 1_787_729_042_970, 'snapshot'),
+  ])
+  t.strictSame(
+    new Set(decoded.map(({ kind }) => kind)),
+    new Set(['ticks', 'ignored']),
+    'trades, books and candles pass',
+  )
+})
+
+t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, async t => {
+  const ccxt = recordedLines('ccxt/binance-spot-ws.2026-08-12.jsonl')
+  const received = ccxt.filter(({ dir }) => dir === 'recv').map(({ payload }) => JSON.stringify(payload))
+  const single = recordedText('single-frames/binance-miniticker.2025-2026.jsonl').split('\n')
+  const decoder = binance()
+  const decoded = received.map(frame => decoder.decode(frame, false, NOW))
+  t.strictSame(decoded.flatMap(ticksOf), [
+    binanceTick('BTCUSDT', 64_117.99, 1_786_539_510_015),
+    // The same price and a smaller volume: pushed because a trade left the 24-hour window, not because one came.
+    binanceTick('BTCUSDT', 64_117.99, 1_786_539_511_015),
+  ])
+  t.strictSame(
+    decoded.map(({ kind }) => kind),
+    ['ack', 'ticks', 'ticks', 'ack', 'ignored', 'ignored'],
+  )
+  const others = single
+    .filter(line => line !== '')
+    .map(line => binance().decode(Buffer.from(line), false, NOW))
+  t.strictSame(others.flatMap(ticksOf), [
+    binanceTick('BTCUSDT', 102_492.27, 1_749_183_266_025),
+    binanceTick('ATOMUSDT', 4.159, 1_749_183_267_518),
+    binanceTick('BTCUSDT', 86_128.01, 1_791_296_828_016),
+  ])
+})
+
+t.test(
+  'a real stream of Upbit trades and books passes without harm and without a tick',
+  { skip },
+  async t => {
+    const decoder = upbit()
+    const frames = recordedLines('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.frames.jsonl')
+    const fromText = frames.map(({ payload }) => decoder.decode(String(payload), false, NOW).kind)
+    t.equal(fromText.length, 449)
+    t.ok(fromText.every(kind => kind === 'ignored'))
+    const raw = recordedText('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.raw.txt').split('\n')
+    const literals = raw
+      .map(line => /^[\d.]+: (b['"].*)$/.exec(line)?.[1])
+      .filter(literal => literal !== undefined)
+    const fromBytes = literals.map(literal => decoder.decode(pythonBytes(literal), true, NOW).kind)
+    t.equal(fromBytes.length, 449)
+    t.ok(fromBytes.every(kind => kind === 'ignored'))
+  },
+)
+
+t.test('a real stream of Binance depth, books, trades and candles passes likewise', { skip }, async t => {
+  const decoder = binance()
+  const frames = recordedLines('cryptofeed/binance-ws-combined.2021-10-12.frames.jsonl')
+  const kinds = frames.map(({ payload }) => decoder.decode(Buffer.from(String(payload)), false, NOW).kind)
+  t.equal(kinds.length, 265)
+  t.ok(kinds.every(kind => kind === 'ignored'))
+  const raw = recordedText('cryptofeed/binance-ws-combined.2021-10-12.raw.txt').split('\n')
+  const lines = raw.map(line => /^[\d.]+: (\{.*)$/.exec(line)?.[1]).filter(line => line !== undefined)
+  t.equal(lines.length, 265)
+  t.ok(lines.every(line => decoder.decode(Buffer.from(line), false, NOW).kind === 'ignored'))
+})
+
+t.test('real frames cut at any byte are malformed and nothing else', { skip }, async t => {
+  const line = recordedText('single-frames/upbit-ws.2021-2025.jsonl').split('\n')[0] ?? ''
+  const frame = Buffer.from(line)
+  const decoder = upbit()
+  for (let length = 0; length < frame.length; length++) {
+    if (decoder.decode(frame.subarray(0, length), true, NOW).kind !== 'malformed') t.fail(`cut at ${length}`)
+  }
+  t.equal(decoder.decode(frame, true, NOW).kind, 'ticks')
+})

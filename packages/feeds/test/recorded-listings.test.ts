@@ -1,0 +1,112 @@
+import t from 'tap'
+import { type Catalogue, matchCoins } from '../src/catalogue.ts'
+import { parseBinanceSymbols, parseUpbitMarkets } from '../src/listings.ts'
+import { ALIASES, DENIALS, LEFT_OUT } from '../src/pairs.ts'
+import { noRecordings, recordedJson } from './recorded.ts'
+
+const skip = noRecordings
+
+/** What the table makes of 291 Upbit and 484 Binance codes. */
+const EXPECTED_2026 = { matched: 195, aliased: 4, denied: 7, leftOut: 6, notOnBinance: 83, notTrading: 0 }
+
+/** Binance's USDT markets of 2026-08-21, rebuilt from a public catalogue that holds those that traded. */
+function binance2026() {
+  const { r: records } = recordedJson('market-lists/asset-catalog-crypto.2026-08-21.json') as {
+    r: { i: string }[]
+  }
+  const symbols = records.flatMap(({ i }) => {
+    const base = /^BN:(.+)-USDT$/.exec(i)?.[1]
+    return base === undefined
+      ? []
+      : [
+          {
+            symbol: `${base}USDT`,
+            baseAsset: base,
+            quoteAsset: 'USDT',
+            status: 'TRADING',
+            isSpotTradingAllowed: true,
+          },
+        ]
+  })
+  return parseBinanceSymbols({ symbols })
+}
+
+/** Upbit's KRW codes of 2026-10-05; the recording holds no names. */
+function upbit2026() {
+  const { markets } = recordedJson('market-lists/upbit-krw-markets.2026-10-05.json') as { markets: string[] }
+  return parseUpbitMarkets(markets.map(market => ({ market })))
+}
+
+function countsOf({ coins, leftOut, aliased }: Catalogue) {
+  const of = (kind: string) => leftOut.filter(left => left.kind === kind).length
+  return {
+    matched: coins.length,
+    aliased,
+    denied: of('denied'),
+    leftOut: of('no-coin'),
+    notOnBinance: of('not-on-binance'),
+    notTrading: of('not-trading'),
+  }
+}
+
+t.test('the lists of 2026: every trap that occurs in them is stepped around', { skip }, async t => {
+  const upbit = upbit2026()
+  const binance = binance2026()
+  t.match({ upbit: upbit.markets.length, binance: binance.markets.length }, { upbit: 291, binance: 484 })
+  const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
+  const counts = countsOf(catalogue)
+  t.comment(JSON.stringify(counts))
+  t.strictSame(counts, EXPECTED_2026)
+  const bySymbol = new Map(catalogue.coins.map(coin => [coin.symbol, coin]))
+  t.equal(catalogue.coins[0]?.symbol, 'BTC')
+  const onUpbit = new Set(upbit.markets.map(({ base }) => base))
+  const onBinance = new Set(binance.markets.map(({ base }) => base))
+  for (const [symbol, { binance: ticker }] of Object.entries(ALIASES)) {
+    if (!onUpbit.has(symbol)) continue
+    t.equal(
+      bySymbol.get(symbol)?.binance,
+      onBinance.has(ticker) ? `${ticker}USDT` : undefined,
+      `${symbol} is ${ticker}`,
+    )
+  }
+  for (const symbol of [...Object.keys(DENIALS), ...Object.keys(LEFT_OUT)])
+    t.notOk(bySymbol.has(symbol), symbol)
+  for (const symbol of ['FCT2', 'GAME2', 'META2', 'UP2'])
+    t.notOk(bySymbol.has(symbol), `${symbol} keeps its digit`)
+  for (const { binance: market } of catalogue.coins)
+    t.notMatch(market, /^(10+|1M)[A-Z]/, 'no price for many coins')
+  const partners = catalogue.coins.map(({ binance: market }) => market)
+  t.equal(new Set(partners).size, partners.length, 'no Binance market is used twice')
+})
+
+t.test('the raw answers of 2021 pass, and TON is not joined', { skip }, async t => {
+  const upbit = parseUpbitMarkets(recordedJson('cryptofeed/upbit-market-all.2021-04-17.json'))
+  const binance = parseBinanceSymbols(
+    recordedJson('cryptofeed/binance-exchangeInfo.usdt-symbols.2021-10-12.json'),
+  )
+  t.match(upbit, { markets: { length: 117 }, others: 177, unreadable: 0 })
+  t.match(binance, { markets: { length: 342 }, others: 0, unreadable: 0 })
+  // 315 say TRADING; 40 of them are leveraged tokens (BTCUP, BTCDOWN, …) without spot trading.
+  t.equal(binance.markets.filter(({ trading }) => trading).length, 275)
+  t.match(
+    binance.markets.filter(({ base }) => base === 'BTCUP' || base === 'BTCDOWN'),
+    [{ trading: false }, { trading: false }],
+  )
+  const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
+  t.comment(JSON.stringify(countsOf(catalogue)))
+  t.match(catalogue.coins, [{ symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }])
+  t.notOk(catalogue.coins.some(({ symbol }) => symbol === 'TON'))
+  t.notOk(catalogue.leftOut.some(({ reason }) => reason === ''))
+  const older = parseUpbitMarkets(recordedJson('market-lists/upbit-market-all.2021-03-06.json'))
+  t.match(older, { markets: { length: 114 }, others: 180, unreadable: 0 })
+})
+
+t.test('market/all with details of 2026 gives the warnings', { skip }, async t => {
+  const captures = recordedJson('maxt/upbit-captures.2026-07-30.json') as Record<string, unknown>
+  const { markets } = parseUpbitMarkets(captures.market_all_is_details_4_of_800)
+  t.match(markets, [
+    { market: 'KRW-BTC', name: 'Bitcoin', warning: false },
+    { market: 'KRW-AERGO', name: 'Aergo', warning: true },
+    { market: 'KRW-ZIL', warning: true },
+  ])
+})

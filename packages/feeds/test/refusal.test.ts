@@ -1,0 +1,38 @@
+import t from 'tap'
+import { parseRetryAfter, refusalOf } from '../src/refusal.ts'
+
+const NOW = Date.UTC(2026, 10, 20, 12)
+
+t.test('Retry-After is read as seconds or as a date', async t => {
+  t.equal(parseRetryAfter('7', NOW), 7_000)
+  t.equal(parseRetryAfter('0', NOW), 0)
+  t.equal(parseRetryAfter('Fri, 20 Nov 2026 12:01:30 GMT', NOW), 90_000)
+  t.equal(parseRetryAfter('Fri, 20 Nov 2026 11:00:00 GMT', NOW), 0, 'a date gone by')
+  t.equal(parseRetryAfter('99999999999', NOW), 3 * 86_400_000, 'no longer than the longest known ban')
+  for (const nothing of [undefined, null, '', 'soon']) t.equal(parseRetryAfter(nothing, NOW), undefined)
+})
+
+t.test('the code tells a region, a handshake and a REST call apart', async t => {
+  const codeOf = (what: string, status: number) =>
+    refusalOf({ exchange: 'upbit', what, status, retryAfterMs: undefined }).code
+  t.equal(codeOf('handshake', 429), 'KIMCHI_ERR_FEED_REFUSED')
+  t.equal(codeOf('GET /v1/market/all', 429), 'KIMCHI_ERR_REST')
+  t.equal(codeOf('handshake', 451), 'KIMCHI_ERR_GEO_BLOCKED')
+  t.equal(codeOf('GET /v1/market/all', 451), 'KIMCHI_ERR_GEO_BLOCKED')
+})
+
+t.test('the message says what happened, what it means and what to do', async t => {
+  const messageOf = (exchange: 'upbit' | 'binance', status: number, retryAfterMs?: number) =>
+    refusalOf({ exchange, what: 'handshake', status, retryAfterMs }).message
+  t.equal(
+    messageOf('upbit', 429, 6_500),
+    'upbit handshake: HTTP 429, too many requests, to be tried again in 7 s',
+  )
+  t.equal(messageOf('upbit', 302), 'upbit handshake: HTTP 302, a redirect, not followed')
+  t.equal(messageOf('upbit', 503), 'upbit handshake: HTTP 503, refused')
+  t.match(
+    messageOf('binance', 451),
+    /not served in this region.*data-stream\.binance\.vision.*data-api\.binance\.vision/,
+  )
+  t.match(messageOf('upbit', 451), /UPBIT_WS_URL/)
+})

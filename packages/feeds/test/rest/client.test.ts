@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { matchCoins } from '../../src/catalogue.ts'
+import { openRestChild } from '../../src/rest/client.ts'
+import { memoryLog, simulate, until } from '../harness.ts'
+
+/** The built child: Node cannot run its TypeScript source. */
+const ENTRY = new URL('../../dist/rest/child.js', import.meta.url)
+/** 2026-11-20T12:00Z as an epoch minute. */
+const NOON = Date.UTC(2026, 10, 20, 12) / 60_000
+
+async function open(t: Test, idleMs = 30_000) {
+  const simulator = await simulate(t, { speed: 1 })
+  const { upbitRestUrl, binanceRestUrl } = simulator
+  const log = memoryLog()
+  const child = openRestChild({ upbitRestUrl, binanceRestUrl, idleMs, log, entry: ENTRY })
+  t.teardown(() => child.close())
+  return { simulator, child, log }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    // A zombie still has a process id; it is gone for every other purpose.
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
+  } catch {
+    return false
+  }
+}
+
+t.test('both listings come by raw codes and feed the catalogue', async t => {
+  const { child } = await open(t)
+  t.equal(child.pid, undefined, 'nothing is started before it is needed')
+  const listings = await child.loadListings()
+  t.equal(listings.upbit.unreadable + listings.binance.unreadable, 0)
+  const { coins } = matchCoins({ ...listings, wanted: 'all' })
+  t.match(coins[0], { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' })
+  t.match(
+    coins.find(({ symbol }) => symbol === 'AI'),
+    { binance: 'AIGENSYNUSDT' },
+  )
+})
+
+t.test('candles of any length are whole, ascending and exactly the exchange’s own', async t => {
+  const { simulator, child } = await open(t)
+  for (const [exchange, market, minutes] of [
+    ['upbit', 'KRW-BTC', 450],
+    ['upbit', 'KRW-USDT', 200],
+    ['binance', 'BTCUSDT', 2_300],
+    ['binance', 'ETHUSDT', 1],
+  ] as const) {
+    const candles = await child.minuteCandles(exchange, market, NOON - minutes, NOON)
+    const expected = []
+    for (let minute = NOON - minutes; minute < NOON; minute++) {
+      const candle = simulator.prices.candle(exchange, market, minute * 60_000)
+      if (candle !== undefined) expected.push([minute, candle.close])
+      else if (exchange === 'binance') expected.push([minute, 'carried'])
+    }
+    t.equal(candles.length, expected.length, `${market} ${minutes}`)
+    const wrong = candles.filter(([minute, close], at) => {
+      return expected[at]?.[0] !== minute || (expected[at]?.[1] !== close && expected[at]?.[1] !== 'carried')
+    })
+    t.strictSame(wrong, [])
+  }
+})
+
+t.test('a quiet Upbit market has only the minutes that traded, an empty range has none', async t => {
+  const { simulator, child } = await open(t)
+  const candles = await child.minuteCandles('upbit', 'KRW-IQ', NOON - 1_500, NOON)
+  let expected = 0
+  for (let minute = NOON - 1_500; minute < NOON; minute++) {
+    if (simulator.prices.candle('upbit', 'KRW-IQ', minute * 60_000) !== undefined) expected += 1
+  }
+  t.equal(candles.length, expected)
+  t.ok(candles.every(([minute]) => minute >= NOON - 1_500 && minute < NOON))
+  t.strictSame(await child.minuteCandles('upbit', 'KRW-BTC', NOON, NOON), [])
+  const [sats] = await child.minuteCandles('binance', '1000SATSUSDT', NOON - 1, NOON)
+  t.ok((sats?.[1] ?? 1) < 1e-6, 'the price of one coin')
+})
+
+t.test('refusals travel with code, status and time', async t => {
+  const { simulator, child } = await open(t)
+  for (const [status, code] of [
+    [429, 'KIMCHI_ERR_REST'],
+    [418, 'KIMCHI_ERR_REST'],
+    [451, 'KIMCHI_ERR_GEO_BLOCKED'],
+  ] as const) {
+    for (const [exchange, market] of [
+      ['upbit', 'KRW-BTC'],
+      ['binance', 'BTCUSDT'],
+    ] as const) {
+      const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest' })
+      const refused = child.minuteCandles(exchange, market, NOON - 5, NOON)
+      await t.rejects(refused, {
+        name: 'RefusalError',
+        code,
+        status,
+        ...(status === 451 ? {} : { retryAfterMs: Number }),
+      })
+      undo()
+    }
+  }
+  t.equal((await child.minuteCandles('upbit', 'KRW-BTC', NOON - 5, NOON)).length, 5, 'and then it goes on')
+})
+
+t.test('25. a listing that is empty or cut is an error, not a listing', async t => {
+  const { simulator, child } = await open(t)
+  for (const mode of ['empty', 'truncated'] as const) {
+    const undo = simulator.faults.set({ kind: 'rest', exchange: 'upbit', mode })
+    await t.rejects(child.loadListings(), { code: /KIMCHI_ERR_(CATALOGUE|REST)/ }, mode)
+    undo()
+  }
+})
+
+t.test('the child ends when idle and is started anew when needed', async t => {
+  const { child } = await open(t, 50)
+  await child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)
+  const first = child.pid ?? 0
+  await until('the child has ended', () => child.pid === undefined && !isAlive(first))
+  await child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)
+  t.not(child.pid, first)
+})
+
+t.test('a child that crashes fails its requests and is replaced by the next', async t => {
+  const { child, simulator, log } = await open(t)
+  await child.loadListings()
+  const first = child.pid ?? 0
+  simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 'hang', on: 'rest', frames: 1 })
+  const hanging = child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)
+  await delay(0)
+  process.kill(first, 'SIGKILL')
+  await t.rejects(hanging, { code: 'KIMCHI_ERR_REST', message: /SIGKILL/ })
+  t.match(log.lines.at(-1), { level: 'warn', fields: { pid: first } })
+  simulator.faults.clear()
+  t.equal((await child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)).length, 1)
+})
+
+t.test('a request can be given up, and close ends the child and all requests', async t => {
+  const { child, simulator } = await open(t)
+  simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 'hang', on: 'rest' })
+  const stop = new AbortController()
+  const aborted = child.loadListings(stop.signal)
+  const hanging = child.loadListings()
+  const pid = child.pid ?? 0
+  stop.abort()
+  await t.rejects(aborted, { code: 'KIMCHI_ERR_REST', message: /aborted/ })
+  await Promise.all([t.rejects(hanging, { code: 'KIMCHI_ERR_REST', message: /closed/ }), child.close()])
+  t.notOk(isAlive(pid))
+  await t.rejects(child.loadListings(), { code: 'KIMCHI_ERR_REST' })
+  await child.close()
+})
+
+t.test('the package itself does not load ccxt', async t => {
+  const script = `import { createRequire } from 'node:module'
+    await import(${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)})
+    const loaded = process.report.getReport().javascriptHeap.usedMemory
+    process.stdout.write(String(loaded < 30_000_000))`
+  const answer = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    env: {},
+  })
+  t.equal(answer, 'true')
+})

@@ -101,11 +101,9 @@ export class Connection {
     const frame: Waiting = { due: clock.now(), market: target.market, payload }
     const delay = faults.find('delay', target)
     if (delay) faults.spend(delay)
-    const last = this.#waiting.at(-1)
-    if (delay || last) {
-      // A frame never overtakes one that is still held, also after the delay has ended.
-      const due = Math.max(frame.due + (delay?.fault.ms ?? 0), last?.due ?? 0)
-      this.#waiting.push({ ...frame, due })
+    if (delay || this.#waiting.length > 0) {
+      // Also after the delay has ended a frame waits behind those that are still held.
+      this.#waiting.push({ ...frame, due: frame.due + (delay?.fault.ms ?? 0) })
       return
     }
     this.#swap(frame, faults.find('reorder', target))

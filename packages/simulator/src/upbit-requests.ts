@@ -1,6 +1,3 @@
-/** The stream types that send frames. */
-export type UpbitStreamType = 'ticker' | 'trade'
-
 /** How the objects of a connection are written. */
 export type UpbitFormat = 'DEFAULT' | 'SIMPLE' | 'JSON_LIST' | 'SIMPLE_LIST'
 

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws'
-import type { ActiveFault, FaultBoard, FaultTarget } from './faults.ts'
-import { garbageFrom } from './garbage.ts'
+import type { ActiveFault, FaultBoard, FaultTarget, GarbageShape } from './faults.ts'
+import { garbageFrom, maskedFrame } from './garbage.ts'
 import type { EpochMs, Exchange, SimulatorClock } from './types.ts'
 
 /** One frame as it left the simulator. */
@@ -22,12 +22,15 @@ export interface ConnectionContext {
   readonly clock: SimulatorClock
   readonly faults: FaultBoard
   readonly onFrame: (frame: SentFrame) => void
+  /** Writes bytes to the socket past the WebSocket protocol. */
+  readonly writeRaw: (bytes: Buffer) => void
 }
 
 interface Waiting {
   readonly due: EpochMs
   readonly market: string | undefined
   readonly payload: string | Buffer
+  readonly shape?: GarbageShape
 }
 
 /** One open WebSocket of a client: everything sent passes the faults of frames and is recorded. */
@@ -56,13 +59,19 @@ export class Connection {
       return
     }
     const garbage = faults.find('garbage', target)
-    if (garbage) faults.spend(garbage)
-    this.#order(garbage ? garbageFrom(garbage.fault.shape, text) : text, target)
+    const frame = { due: this.#context.clock.now(), market }
+    if (!garbage) {
+      this.#order({ ...frame, payload: text }, target)
+      return
+    }
+    const { shape } = garbage.fault
+    faults.spend(garbage)
+    this.#order({ ...frame, payload: garbageFrom(shape, text), shape }, target)
   }
 
   /** Sends an answer or an error, which only a half-open connection holds back. */
   reply(text: string): void {
-    if (!this.#halfOpen()) this.#write(text, undefined)
+    if (!this.#halfOpen()) this.#write({ due: 0, market: undefined, payload: text })
   }
 
   /** A server's ping frame. */
@@ -73,10 +82,7 @@ export class Connection {
 
   /** Sends what a delay has held until now. */
   flush(now: EpochMs): void {
-    while (this.#waiting[0] && this.#waiting[0].due <= now) {
-      const { payload, market } = this.#waiting.shift() as Waiting
-      this.#write(payload, market)
-    }
+    while (this.#waiting[0] && this.#waiting[0].due <= now) this.#write(this.#waiting.shift() as Waiting)
   }
 
   /** Stops or goes on reading, as a half-open connection has it. */
@@ -96,9 +102,8 @@ export class Connection {
     else this.#socket.close(code, reason)
   }
 
-  #order(payload: string | Buffer, target: FaultTarget): void {
-    const { faults, clock } = this.#context
-    const frame: Waiting = { due: clock.now(), market: target.market, payload }
+  #order(frame: Waiting, target: FaultTarget): void {
+    const { faults } = this.#context
     const delay = faults.find('delay', target)
     if (delay) faults.spend(delay)
     if (delay || this.#waiting.length > 0) {
@@ -110,7 +115,7 @@ export class Connection {
     const duplicate = faults.find('duplicate', target)
     if (!duplicate) return
     faults.spend(duplicate)
-    this.#write(payload, target.market)
+    this.#write(frame)
   }
 
   #swap(frame: Waiting, reorder: ActiveFault | undefined): void {
@@ -121,14 +126,15 @@ export class Connection {
       this.#held = frame
       return
     }
-    this.#write(frame.payload, frame.market)
-    if (held) this.#write(held.payload, held.market)
+    this.#write(frame)
+    if (held) this.#write(held)
   }
 
-  #write(payload: string | Buffer, market: string | undefined): void {
+  #write({ payload, market, shape }: Waiting): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    const { exchange, number, clock, binary, onFrame } = this.#context
-    this.#socket.send(payload, { binary })
+    const { exchange, number, clock, binary, onFrame, writeRaw } = this.#context
+    if (shape === 'masked') writeRaw(maskedFrame(Buffer.from(payload)))
+    else this.#socket.send(payload, { binary, compress: shape === 'bomb' })
     const text = typeof payload === 'string' ? payload : payload.toString('latin1')
     onFrame({ exchange, connection: number, sentAt: clock.now(), text, ...(market ? { market } : {}) })
   }

@@ -63,7 +63,7 @@ const SHAPES: Readonly<Record<FaultKind, Shape>> = {
   silence: { market: 'optional', fields: {} },
   garbage: {
     market: 'optional',
-    fields: { shape: among('truncated', 'utf8', 'nested', 'huge', 'noise') },
+    fields: { shape: among('truncated', 'utf8', 'nested', 'huge', 'noise', 'masked', 'bomb') },
     required: ['shape'],
   },
   price: { market: 'optional', fields: { value: isPriceValue, factor: isFactor } },

@@ -52,10 +52,12 @@ export type FaultEffect =
       readonly path?: string
     }
 
-/** The kinds of frame that are none. */
-export type GarbageShape = 'truncated' | 'utf8' | 'nested' | 'huge' | 'noise'
+/** The kinds of frame that are none; `masked` breaks the WebSocket protocol, `bomb` is 64 MiB packed into a few KiB. */
+export type GarbageShape = 'truncated' | 'utf8' | 'nested' | 'huge' | 'noise' | 'masked' | 'bomb'
 
+/** One thing that goes wrong, where and for how long. */
 export type Fault = FaultScope & FaultEffect
+/** What sorts of faults there are. */
 export type FaultKind = Fault['kind']
 
 /** A fault that is set. */

@@ -26,7 +26,7 @@ interface Open {
 
 /** Accepts and feeds WebSocket connections. @param onFrame hears of every frame sent */
 export function createSockets(world: World, onFrame: (frame: SentFrame) => void): Sockets {
-  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+  const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
   const open = new Set<Open>()
   const hanging = new Set<Duplex>()
   let pumpedTo = world.clock.now()
@@ -44,7 +44,7 @@ export function createSockets(world: World, onFrame: (frame: SentFrame) => void)
   const upbit: UpbitStream = createUpbitStream(world, pump)
   const binance: BinanceStream = createBinanceStream(world, pump)
 
-  const accept = (socket: WebSocket, exchange: Exchange, url: string): void => {
+  const accept = (socket: WebSocket, raw: Duplex, exchange: Exchange, url: string): void => {
     pump()
     world.lastConnection.number += 1
     const { clock, faults, lastConnection } = world
@@ -55,6 +55,7 @@ export function createSockets(world: World, onFrame: (frame: SentFrame) => void)
       clock,
       faults,
       onFrame,
+      writeRaw: (bytes: Buffer) => void raw.write(bytes),
     }
     const connection = new Connection(socket, context)
     const entry: Open = { exchange, connection }
@@ -99,7 +100,7 @@ export function createSockets(world: World, onFrame: (frame: SentFrame) => void)
         socket.on('close', () => hanging.delete(socket))
         return
       }
-      server.handleUpgrade(request, socket, head, accepted => accept(accepted, exchange, url))
+      server.handleUpgrade(request, socket, head, accepted => accept(accepted, socket, exchange, url))
     },
     pump,
     count: exchange => [...open].filter(entry => entry.exchange === exchange).length,

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import { WebSocket } from 'ws'
 import { type Simulator, type SimulatorOptions, startSimulator } from '../src/index.ts'
@@ -57,6 +58,8 @@ function stepper(simulator: Simulator, clock: ManualClock) {
 export interface Client {
   readonly socket: WebSocket
   readonly frames: { readonly text: string; readonly bytes: Buffer; readonly binary: boolean }[]
+  /** Bytes received on the wire. */
+  readonly bytesRead: () => number
   /** Number of pongs received. */
   readonly pongs: () => number
   readonly closed: Promise<{ code: number; reason: string }>
@@ -84,6 +87,10 @@ export async function connect(t: Test, url: string, options: { autoPong?: boolea
     for (const wake of wakers) wake()
   })
   socket.on('pong', () => pongs++)
+  let wire: Socket | undefined
+  socket.on('upgrade', response => {
+    wire = response.socket
+  })
   const closed = new Promise<{ code: number; reason: string }>(resolve => {
     socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }))
   })
@@ -101,6 +108,7 @@ export async function connect(t: Test, url: string, options: { autoPong?: boolea
     frames,
     closed,
     pongs: () => pongs,
+    bytesRead: () => wire?.bytesRead ?? 0,
     send: message => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     next: (matches = () => true) =>
       new Promise(resolve => {

@@ -73,6 +73,24 @@ t.test('garbage: each kind replaces a frame by what no decoder can read', async 
   t.match((await fresh(upbit))[0]?.text, /^\[{1000}/)
 })
 
+t.test(
+  'garbage: a masked frame breaks the protocol, a bomb is small on the wire and large behind it',
+  async t => {
+    const { simulator, upbit, binance, run } = await bothClients(t)
+    const failed = new Promise(resolve => upbit.socket.once('error', resolve))
+    simulator.faults.set({ kind: 'garbage', shape: 'masked', exchange: 'upbit', frames: 1 })
+    run(5_000)
+    t.match(await failed, { message: /MASK must be clear/ })
+    simulator.faults.set({ kind: 'garbage', shape: 'bomb', exchange: 'binance', frames: 1 })
+    const before = binance.bytesRead()
+    const count = binance.frames.length
+    run(2_000)
+    await binance.settled()
+    t.ok((binance.frames[count]?.bytes.length ?? 0) > 64 * 1_048_576)
+    t.ok(binance.bytesRead() - before < 200_000, 'packed')
+  },
+)
+
 t.test('price: any value or factor takes the place of the price, candles stay', async t => {
   const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
   const wrong = async (effect: object): Promise<unknown[]> => {

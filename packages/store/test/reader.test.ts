@@ -1,10 +1,9 @@
 import { once } from 'node:events'
-import { dateOf, foldDays, formatTimestamp } from '@kimchi/core'
+import { dateOf, foldDays } from '@kimchi/core'
 import t from 'tap'
 import type { ConnectionState } from '../src/connect.ts'
 import { dailyKey, samplesKey } from '../src/keys.ts'
-import { openReader } from '../src/reader.ts'
-import { BTC, connected, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('fault 12: what cannot be read is skipped and counted, the rest is served', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
@@ -30,7 +29,7 @@ t.test('fault 12: what cannot be read is skipped and counted, the rest is served
     ['BTC'],
   )
   t.equal(board.corrupt, 4)
-  t.strictSame([...board.todays.keys()], ['BTC', 'ETH'])
+  t.strictSame([...board.todays.keys()].sort(), ['BTC', 'ETH'])
 })
 
 t.test('an empty Redis has an empty board once the library is there', async t => {
@@ -59,46 +58,6 @@ t.test('missing minutes come as ranges, across hours and days', async t => {
   t.strictSame(await reader.readMissing('BTC', today - 30, today), [])
   t.strictSame(await reader.readMissing('BTC', today, today), [])
   t.strictSame(await reader.readMissing('NONE', 7, 9), [{ start: 7, end: 9 }])
-})
-
-t.test('a user that may only read can read and hear everything, and nothing else', async t => {
-  const { redis, connection, writer, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
-  await raw.set('other', 'secret')
-  const rules = '-@all +@read +fcall_ro +subscribe +time +ping +info +client|setname %R~{kp}:* &{kp}:minute'
-  await raw.call('ACL', ['SETUSER', 'api', 'on', '>pass', ...rules.split(' ')])
-  const url = redis.url.replace('//', '//api:pass@')
-  const reading = await connected(t, { ...redis, url })
-  const reader = openReader({ redis: reading })
-  const heard: number[] = []
-  const listening = new Promise<void>(resolve => {
-    const subscription = reader.subscribeMinutes(
-      minute => heard.push(minute),
-      state => state.ready && resolve(),
-    )
-    t.teardown(() => subscription.close())
-  })
-  await listening
-  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
-  t.equal((await reader.readBoard()).rows[0]?.snapshot_at, formatTimestamp(now))
-  t.equal((await reader.readDays('BTC')).entries.length, 1)
-  t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
-  t.strictSame(await reader.readMissing('BTC', now, now + 1), [])
-  const forbidden = [
-    ['FCALL', 'kp_write', '1', '{kp}:meta'],
-    ['HSET', '{kp}:live', 'BTC', '{}'],
-    ['DEL', '{kp}:live'],
-    ['GET', 'other'],
-    ['FUNCTION', 'FLUSH'],
-    ['PUBLISH', '{kp}:minute', '1'],
-    ['CONFIG', 'GET', '*'],
-  ]
-  for (const [command = '', ...args] of forbidden) {
-    await t.rejects(reading.call(command, ...args), { code: 'KIMCHI_ERR_REDIS', message: /NOPERM/ }, command)
-  }
-  while (heard.length === 0) await connection.call('PING')
-  t.strictSame(heard, [now])
 })
 
 t.test('the subscription says when it is deaf, and hears again after Redis came back', async t => {

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { formatTimestamp } from '@kimchi/core'
+import t from 'tap'
+import { openReader } from '../src/reader.ts'
+import type { TestRedis } from '../src/testing.ts'
+import { openWriter } from '../src/writer.ts'
+import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+
+t.test('a user that may only read can read and hear everything, and nothing else', async t => {
+  const { redis, connection, writer, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  await raw.set('other', 'secret')
+  await createUser(raw, 'api')
+  const url = redis.url.replace('//', '//api:password@')
+  const reading = await connected(t, { ...redis, url })
+  const reader = openReader({ redis: reading })
+  const heard: number[] = []
+  const listening = new Promise<void>(resolve => {
+    const subscription = reader.subscribeMinutes(
+      minute => heard.push(minute),
+      state => state.ready && resolve(),
+    )
+    t.teardown(() => subscription.close())
+  })
+  await listening
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+  t.equal((await reader.readBoard()).rows[0]?.snapshot_at, formatTimestamp(now))
+  t.equal((await reader.readDays('BTC')).entries.length, 1)
+  t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
+  t.strictSame(await reader.readMissing('BTC', now, now + 1), [])
+  const forbidden = [
+    ['FCALL', 'kp_write', '1', '{kp}:meta'],
+    ['HSET', '{kp}:live', 'BTC', '{}'],
+    ['DEL', '{kp}:live'],
+    ['GET', 'other'],
+    ['FUNCTION', 'FLUSH'],
+    ['PUBLISH', '{kp}:minute', '1'],
+    ['CONFIG', 'GET', '*'],
+  ]
+  for (const [command = '', ...args] of forbidden) {
+    await t.rejects(reading.call(command, ...args), { code: 'KIMCHI_ERR_REDIS', message: /NOPERM/ }, command)
+  }
+  while (heard.length === 0) await connection.call('PING')
+  t.strictSame(heard, [now])
+})
+
+t.test("the ingester's user can do all that a writer does, and cannot empty or stop Redis", async t => {
+  const { redis, raw } = await openStore(t)
+  await createUser(raw, 'ingester')
+  const url = redis.url.replace('//', '//ingester:password@')
+  const connection = await connected(t, { ...redis, url })
+  const { now, today } = await todayMinutes(connection)
+  const writer = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  await writer.track([BTC])
+  const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
+  t.match(await writer.write({ minute: now, samples, removed: ['ETH'] }), { stored: 2 })
+  t.match(await writer.write({ minute: now + 1, samples: [], removed: ['BTC'] }), { removed: 1 })
+  await writer.track([])
+  const day = { date: '2020-01-01', open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1 }
+  t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
+  await writer.publishStatus('a1', { version: '1' }, 60)
+  for (const [command = '', ...args] of [
+    ['FLUSHALL'],
+    ['SHUTDOWN'],
+    ['KEYS', '*'],
+    ['GET', 'other'],
+    ['FUNCTION', 'FLUSH'],
+  ]) {
+    await t.rejects(connection.call(command, ...args), { message: /NOPERM/ }, command)
+  }
+})
+
+/** The user as the README tells operators to create it. */
+async function createUser(raw: ReturnType<TestRedis['client']>, user: string): Promise<void> {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const line = readme.split('\n').find(line => line.startsWith(`ACL SETUSER ${user} `)) ?? ''
+  await raw.call('ACL', line.split(' ').slice(1))
+}

@@ -132,6 +132,7 @@ async function storedSamples(
 ): Promise<readonly Sample[]> {
   const redis = connectRedis(stack.redis.url)
   try {
+    await redis.untilReady(5_000)
     return (await openReader({ redis }).readSamples(symbol, from, to)).entries
   } finally {
     await redis.close()

@@ -42,6 +42,10 @@ export const settings = {
     'https:',
     'http:',
   ]),
+  BACKFILL_DAYS: integerSetting('whole UTC days before today kept without holes; 0 turns backfill off', 7, {
+    min: 0,
+    max: 400,
+  }),
   SAMPLE_RETENTION_DAYS: integerSetting('whole UTC days that one-minute samples are kept', 8, {
     min: 1,
     max: 400,
@@ -57,7 +61,11 @@ export type Config = SettingValues<typeof settings>
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  return readSettings(settings, env)
+  return readSettings(settings, env, ({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retention }) =>
+    backfill !== undefined && retention !== undefined && backfill > retention
+      ? [`BACKFILL_DAYS must be at most SAMPLE_RETENTION_DAYS (${retention}), got: "${backfill}"`]
+      : [],
+  )
 }
 
 function parseCoins(text: string): WantedCoins | undefined {

@@ -1,6 +1,7 @@
 import { type Coin, type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
 import type { MinuteQueue } from '@kimchi/store'
+import { type BackfillState, newBackfillState } from './backfill/run-backfill.ts'
 import type { MinuteReport } from './ingest.ts'
 
 /** Everything an ingester knows about itself. Read by `/ready`, `/metrics` and the status hash. */
@@ -16,6 +17,7 @@ export interface IngesterState {
     refusedTicks: number
     gaps: Map<string, number>
   }
+  readonly backfill: BackfillState
   feeds: () => readonly FeedStatus[]
   readonly queue: Pick<MinuteQueue, 'depth' | 'trouble' | 'totals' | 'lastWrittenMinute'>
 }
@@ -28,6 +30,7 @@ export function newState(startedAt: EpochMs, queue: IngesterState['queue']): Ing
     catalogueProblem: undefined,
     lastReport: undefined,
     counts: { admitted: 0, dropped: 0, skippedMinutes: 0, refusedTicks: 0, gaps: new Map() },
+    backfill: newBackfillState(),
     feeds: () => [],
     queue,
   }
@@ -85,6 +88,7 @@ export function statusFields(state: IngesterState, now: EpochMs, version: string
     refused: totals.refused,
     redis_problem: trouble,
     catalogue_problem: state.catalogueProblem,
+    ...backfillFields(state.backfill),
   }
   for (const feed of state.feeds()) {
     fields[`${feed.exchange}_state`] = feed.state
@@ -94,6 +98,19 @@ export function statusFields(state: IngesterState, now: EpochMs, version: string
   }
   for (const [reason, count] of state.counts.gaps) fields[`gaps_${reason}`] = count
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? '')]))
+}
+
+function backfillFields({ progress, samples, gaps, drift, problem }: BackfillState) {
+  return {
+    backfill_progress: progress && `${progress.done} of ${progress.total} minutes`,
+    backfill_samples: samples,
+    backfill_gaps: gaps,
+    backfill_problem: problem,
+    drift_compared: drift?.compared,
+    drift_median_e4: drift?.medianE4,
+    drift_worst:
+      drift?.worst && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
+  }
 }
 
 function summarise(gaps: readonly Gap[]): string {

@@ -46,6 +46,7 @@ export function createMetrics(state: IngesterState): Registry {
   })
   registerFeeds(state, registry)
   registerQueue(state, registry)
+  registerBackfill(state, registry)
   return registry
 }
 
@@ -101,6 +102,31 @@ function registerQueue(state: IngesterState, registry: Registry): void {
     collect() {
       this.reset()
       for (const [outcome, count] of Object.entries(state.queue.totals)) this.inc({ outcome }, count)
+    },
+  })
+}
+
+function registerBackfill({ backfill }: IngesterState, registry: Registry): void {
+  new Counter({
+    name: 'kimchi_backfill_minutes_total',
+    help: 'Missing minutes that candles turned into samples, or could not',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc({ outcome: 'sample' }, backfill.samples)
+      this.inc({ outcome: 'gap' }, backfill.gaps)
+    },
+  })
+  new Gauge({
+    name: 'kimchi_drift_percent',
+    help: 'Distance of recent live premiums from those of candles, in percent points',
+    labelNames: ['statistic'],
+    registers: [registry],
+    collect() {
+      if (backfill.drift === undefined) return
+      this.set({ statistic: 'median' }, backfill.drift.medianE4 / 10_000)
+      this.set({ statistic: 'worst' }, (backfill.drift.worst?.e4 ?? 0) / 10_000)
     },
   })
 }

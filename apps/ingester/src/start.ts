@@ -9,7 +9,16 @@ import {
 } from '@kimchi/core'
 import { openRestChild } from '@kimchi/feeds'
 import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
-import { type Board, connectRedis, isRetryable, MinuteQueue, openReader, openWriter } from '@kimchi/store'
+import {
+  type Board,
+  connectRedis,
+  isRetryable,
+  MinuteQueue,
+  openLease,
+  openReader,
+  openWriter,
+} from '@kimchi/store'
+import { runBackfill } from './backfill/run-backfill.ts'
 import type { Config } from './config.ts'
 import { type ExchangeFeeds, openExchangeFeeds } from './exchange-feeds.ts'
 import { countMinute, newState, notReadyReasons, statusFields } from './health.ts'
@@ -22,6 +31,9 @@ const REDIS_PATIENCE_MS: Milliseconds = 1_000
 
 /** How long an end may spend on minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
+
+/** A backfill lease that nobody claims again for this long is free. */
+const LEASE_MS: Milliseconds = 60_000
 
 /** A status that nobody renews for this long belongs to an ingester that is gone. */
 const STATUS_TTL_SECONDS = 180
@@ -129,14 +141,33 @@ export async function startIngester({
     },
   })
 
-  for (const part of [catalogue, loop]) part.catch(failure.fail)
+  const backfill =
+    config.BACKFILL_DAYS === 0
+      ? Promise.resolve()
+      : runBackfill({
+          coins: () => state.coins ?? [],
+          days: config.BACKFILL_DAYS,
+          state: state.backfill,
+          reader,
+          fetchCandles: (exchange, market, { start, end }) =>
+            rest.minuteCandles(exchange, market, start, end, signal),
+          write: async samples => {
+            await writer.write({ minute: Math.max(...samples.map(sample => sample.minute)), samples })
+          },
+          lease: openLease(redis, 'backfill', id, LEASE_MS),
+          clock,
+          random,
+          signal,
+          log,
+        })
+  for (const part of [catalogue, loop, backfill]) part.catch(failure.fail)
 
   return {
     opsPort: ops.port,
     failed: failure.failed,
     close: async () => {
       ending.abort()
-      await Promise.allSettled([feeds?.close(), rest.close(), catalogue, loop])
+      await Promise.allSettled([feeds?.close(), rest.close(), catalogue, loop, backfill])
       if (!(await queue.flush(FLUSH_WITHIN_MS)))
         log.error({ minutes: queue.depth }, 'ended with minutes that were not written')
       queue.close()

@@ -14,8 +14,10 @@ import { type CandleLegs, candleSampleOrGap } from './candle-samples.ts'
 import type { CandleSeries } from './candle-series.ts'
 
 const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
+const [UPBIT_WITNESS = RATE_MARKET] = WITNESS_MARKETS.upbit
+const [BINANCE_WITNESS = ''] = WITNESS_MARKETS.binance
 
-/** What candles say about a coin's missing minutes: each is a sample or stays a gap. */
+/** What candles say about some minutes of a coin: each is a sample or a gap. */
 export interface Filled {
   readonly samples: readonly Sample[]
   readonly gaps: readonly Gap[]
@@ -39,18 +41,20 @@ export async function fillWindow(
   return { samples, gaps }
 }
 
-/** The sample of M needs the candles that open one minute earlier. */
+/** The sample of M needs the candles that open one minute earlier. The two exchanges are asked side by side. */
 async function loadLegs(coin: Coin, window: MinuteRange, cache: CandleCache): Promise<CandleLegs> {
   const opens = { start: window.start - 1, end: window.end - 1 }
-  const [upbitWitness = RATE_MARKET] = WITNESS_MARKETS.upbit
-  const [binanceWitness = 'BTCUSDT'] = WITNESS_MARKETS.binance
-  return {
-    upbit: await carriedSeries(coin.upbit, opens, cache),
+  const fromUpbit = async () => ({
     rate: await carriedSeries(RATE_MARKET, opens, cache),
-    upbitWitness: await cache.series('upbit', upbitWitness, opens),
+    upbitWitness: await cache.series('upbit', UPBIT_WITNESS, opens),
+    upbit: await carriedSeries(coin.upbit, opens, cache),
+  })
+  const fromBinance = async () => ({
+    binanceWitness: await cache.series('binance', BINANCE_WITNESS, opens),
     binance: await cache.series('binance', coin.binance, opens),
-    binanceWitness: await cache.series('binance', binanceWitness, opens),
-  }
+  })
+  const [upbit, binance] = await Promise.all([fromUpbit(), fromBinance()])
+  return { ...upbit, ...binance }
 }
 
 /** The hour before is only fetched when the first minute has no trade of its own to carry. */

@@ -14,6 +14,13 @@ export function subtractRanges(range: MinuteRange, others: readonly MinuteRange[
   return left.sort((a, b) => a.start - b.start)
 }
 
+/** The parts of the ranges that lie within `window`. */
+export function intersectRanges(ranges: readonly MinuteRange[], window: MinuteRange): MinuteRange[] {
+  return ranges
+    .map(({ start, end }) => ({ start: Math.max(start, window.start), end: Math.min(end, window.end) }))
+    .filter(({ start, end }) => start < end)
+}
+
 /** The same minutes with touching and overlapping ranges joined, ascending. */
 export function joinRanges(ranges: readonly MinuteRange[]): MinuteRange[] {
   const joined: MinuteRange[] = []

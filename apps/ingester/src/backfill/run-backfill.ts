@@ -1,0 +1,106 @@
+import { type Clock, type Coin, type Milliseconds, messageOf, type Sample } from '@kimchi/core'
+import { retryDelay } from '@kimchi/feeds'
+import type { Logger } from '@kimchi/runtime'
+import type { Lease, MinuteRange, SampleReader } from '@kimchi/store'
+import type { FetchCandles } from './candle-cache.ts'
+import {
+  type FillProgress,
+  fillMissing,
+  fillNewestMinute,
+  LIVE_MINUTES,
+  newestCandleMinute,
+} from './fill-missing.ts'
+import { type Drift, reconcile } from './reconcile.ts'
+
+/** Time between two looks for missing minutes. */
+const PASS_EVERY_MS: Milliseconds = 180_000
+
+/** Live samples are compared with candles over the time of a few passes, so that none is left out. */
+const RECONCILED_MINUTES = 10
+
+/** What backfill has done so far, for `/metrics` and the status hash. */
+export interface BackfillState {
+  passes: number
+  samples: number
+  gaps: number
+  /** The pass under way, or the last one. */
+  progress: FillProgress | undefined
+  drift: Drift | undefined
+  problem: string | undefined
+}
+
+/** What backfill works with. */
+export interface BackfillOptions {
+  /** The tracked coins at this moment; empty until the catalogue is known. */
+  readonly coins: () => readonly Coin[]
+  /** Whole UTC days before today that are kept without holes. */
+  readonly days: number
+  readonly state: BackfillState
+  readonly reader: Pick<SampleReader, 'readMissing' | 'readSamples'>
+  readonly fetchCandles: FetchCandles
+  readonly write: (samples: readonly Sample[]) => Promise<void>
+  /** Keeps several ingesters from fetching the same candles. */
+  readonly lease: Lease
+  readonly clock: Clock
+  readonly random: () => number
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+/** A state with nothing done yet. */
+export function newBackfillState(): BackfillState {
+  return { passes: 0, samples: 0, gaps: 0, progress: undefined, drift: undefined, problem: undefined }
+}
+
+/**
+ * Fills the minutes that are missing since 00:00 UTC of today − `days` from candles, at start and every few minutes until
+ * `signal` aborts; whatever fails is tried again. @see design §5
+ */
+export async function runBackfill(options: BackfillOptions): Promise<void> {
+  const { coins, state, lease, clock, random, signal, log } = options
+  const settled = new Map<string, readonly MinuteRange[]>()
+  let failures = 0
+  while (!signal.aborted) {
+    try {
+      if (coins().length > 0 && (await lease.claim())) {
+        await pass(options, settled)
+        await lease.release()
+        state.passes += 1
+        state.problem = undefined
+        failures = 0
+        await clock.wait(PASS_EVERY_MS, signal)
+      } else {
+        await clock.wait(coins().length > 0 ? PASS_EVERY_MS : 100, signal)
+      }
+    } catch (thrown) {
+      if (signal.aborted) return
+      state.problem = messageOf(thrown)
+      const delayMs = retryDelay(failures++, random, thrown)
+      log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill is held up, will go on')
+      await clock.wait(delayMs, signal)
+    }
+  }
+}
+
+async function pass(options: BackfillOptions, settled: Map<string, readonly MinuteRange[]>): Promise<void> {
+  const { days, state, reader, fetchCandles, write, lease, clock, signal, log } = options
+  const coins = options.coins()
+  const mayGoOn = async () => !signal.aborted && (await lease.claim())
+  const shared = { coins, clock, reader, fetchCandles, write, mayGoOn }
+  if (state.passes === 0) await fillNewestMinute(shared)
+  const before = { samples: state.samples, gaps: state.gaps }
+  await fillMissing({
+    ...shared,
+    days,
+    settled,
+    onProgress: progress => {
+      state.progress = progress
+      state.samples = before.samples + progress.samples
+      state.gaps = before.gaps + progress.gaps
+      const { symbol, done, total, samples, gaps } = progress
+      log.info({ symbol, percent: Math.floor((100 * done) / total), samples, gaps }, 'backfill')
+    },
+  })
+  const end = newestCandleMinute(clock) - LIVE_MINUTES + 1
+  state.drift = await reconcile({ ...shared, range: { start: end - RECONCILED_MINUTES, end } })
+}

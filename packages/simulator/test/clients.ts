@@ -144,3 +144,29 @@ export async function get(url: string): Promise<{ status: number; body: Frame; h
 export function tickersOf(...codes: string[]): unknown[] {
   return [{ ticket: 'test' }, { type: 'ticker', codes }]
 }
+
+/** One client of each exchange that has received its first frames. */
+export async function bothClients(t: Test) {
+  const manual = await startManual(t, { limits: false })
+  const { simulator, run } = manual
+  const upbit = await connect(t, simulator.upbitWsUrl)
+  upbit.send(tickersOf('KRW-BTC', 'KRW-ETH'))
+  await upbit.next()
+  await upbit.next()
+  const binance = await connect(
+    t,
+    `${simulator.binanceWsUrl}/stream?streams=btcusdt@miniTicker/ethusdt@miniTicker`,
+  )
+  run(5_000)
+  await Promise.all([upbit.settled(), binance.settled()])
+  const fresh = async (client: Client, ms = 5_000): Promise<Client['frames']> => {
+    const before = client.frames.length
+    run(ms, 100)
+    await client.settled()
+    return client.frames.slice(before)
+  }
+  return { ...manual, upbit, binance, fresh }
+}
+
+/** Every frame's JSON. */
+export const parsed = (frames: Client['frames']) => frames.map(frame => JSON.parse(frame.text))

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Milliseconds } from '@kimchi/core'
 import type { Answer } from './answer.ts'
@@ -51,8 +51,13 @@ export function createApiServer(
       requestTimeout,
       keepAliveTimeout,
       connectionsCheckingInterval: checkEvery,
+      // Refused by us, because Node's own refusal is neither JSON nor readable by a page.
+      requireHostHeader: false,
     },
-    listener,
+    (request, response) => {
+      if (request.headers.host !== undefined || request.httpVersion === '1.0') listener(request, response)
+      else refuseRequest(response, 'bad_request', traffic)
+    },
   )
   server.maxConnections = limits.maxConnections
   // The last resort for connections on which nothing moves in either direction.
@@ -61,11 +66,7 @@ export function createApiServer(
     traffic.cut.limit += 1
   })
   server.on('connect', (_request, socket) => refuse(socket, 'method_not_allowed', traffic))
-  server.on('checkExpectation', (_request, response) => {
-    const { status, headers, body } = errorAnswer('unmet_expectation')
-    countAnswer(traffic, 'other', status)
-    response.writeHead(status, { ...headers, connection: 'close' }).end(body)
-  })
+  server.on('checkExpectation', (_request, response) => refuseRequest(response, 'unmet_expectation', traffic))
   cutSlowReaders(server, traffic, limits)
   return server
 }
@@ -84,6 +85,12 @@ function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
   return 'bad_request'
+}
+
+function refuseRequest(response: ServerResponse, code: ErrorCode, traffic: Traffic): void {
+  const { status, headers, body } = errorAnswer(code)
+  countAnswer(traffic, 'other', status)
+  response.writeHead(status, { ...headers, connection: 'close' }).end(body)
 }
 
 function refuse(socket: Duplex, code: ErrorCode, traffic: Traffic): void {

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import type { Day, EpochMinute, LiveRow } from '@kimchi/core'
 import { dateOf, formatTimestamp, minuteOf, minuteStart } from '@kimchi/core'
 import { ManualClock } from '@kimchi/core/testing'
@@ -6,6 +7,7 @@ import type { Board, KnownCoin, Readable } from '@kimchi/store'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { buildApp } from '../src/app.ts'
 import { type DocumentReader, Documents } from '../src/documents.ts'
+import { LIMITS, type Limits } from '../src/server.ts'
 import { newTraffic } from '../src/traffic.ts'
 import { breachesOf } from './contract.ts'
 
@@ -122,17 +124,25 @@ function checkedInject(t: Assertions, app: FastifyInstance) {
 }
 
 /** An app over a fake reader and a clock at {@link MINUTE} + 2 s, closed with the test. */
-export async function openTestApp(t: Assertions, board: Board | Error = boardOf(MINUTE)) {
+export async function openTestApp(
+  t: Assertions,
+  board: Board | Error = boardOf(MINUTE),
+  limits: Partial<Limits> = {},
+) {
   const clock = new ManualClock(minuteStart(MINUTE) + 2_000)
   const reader = fakeReader(board)
   const log = createLogger('api', 'silent')
   const documents = new Documents({ reader, clock, log })
   const traffic = newTraffic()
-  const app = buildApp({ documents, log, clock, traffic })
+  const app = buildApp({ documents, log, clock, traffic, limits: { ...LIMITS, ...limits } })
   t.teardown(async () => {
     await app.close()
     documents.close()
   })
   await documents.firstBoard()
-  return { app: { inject: checkedInject(t, app) }, clock, reader, documents, traffic }
+  const listen = async () => {
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    return (app.server.address() as AddressInfo).port
+  }
+  return { listen, app: { inject: checkedInject(t, app) }, clock, reader, documents, traffic }
 }

@@ -72,7 +72,7 @@ async function bodyBreaches(schema: string, { headers, body }: SeenAnswer): Prom
 }
 
 function documented(method: string, url: string, status: number): DocumentedResponse | undefined {
-  const path = url.split('?', 1)[0] ?? ''
+  const path = url.replace(/^http:\/\/[^/]*/, '').split('?', 1)[0] ?? ''
   const template = Object.keys(document.paths).find(candidate =>
     new RegExp(`^/api/v1${candidate.replace('{symbol}', '[^/]*')}$`).test(path),
   )

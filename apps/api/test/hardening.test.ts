@@ -1,0 +1,324 @@
+import { once } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { minuteOf } from '@kimchi/core'
+import { startRedis } from '@kimchi/store/testing'
+import fc from 'fast-check'
+import t from 'tap'
+import { boardOf, MINUTE, openTestApp } from './board.ts'
+import { breachesOf } from './contract.ts'
+import { exchange, openRaw, parseAnswers } from './raw.ts'
+import { eventually, openTestWriter, startTestApi } from './stack.ts'
+
+const LIVE = '/api/v1/kimchi-premium'
+const DAILY = `${LIVE}/BTC/daily`
+const HOST = 'Host: api.example\r\n'
+const CLOSE = 'Connection: close\r\n'
+const PATIENT = { headersTimeout: 400, requestTimeout: 800, checkEvery: 50 }
+
+t.test('fault 28: a client that drips its headers is told 408 and cut, others are served', async t => {
+  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE), PATIENT)
+  const port = await listen()
+  const slow = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}X-`)
+  const drip = setInterval(() => slow.socket.write('a'), 20)
+  t.teardown(() => clearInterval(drip))
+  const [other] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  t.equal(other?.status, 200)
+  await slow.closed
+  const [answer] = parseAnswers(slow.bytes())
+  t.equal(answer?.status, 408)
+  t.strictSame(await breachesOf('GET', '/', answer ?? never()), [])
+  t.equal(traffic.cut.malformed, 1)
+})
+
+t.test('fault 28: a connection that never says anything is closed', async t => {
+  const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
+  const silent = await openRaw(await listen())
+  await silent.closed
+  t.pass('closed by the server')
+})
+
+t.test('fault 28: an idle connection is closed after its keep-alive time', async t => {
+  const { listen } = await openTestApp(t, boardOf(MINUTE), { ...PATIENT, keepAliveTimeout: 200 })
+  const idle = await openRaw(await listen(), `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
+  await idle.closed
+  t.equal(parseAnswers(idle.bytes())[0]?.status, 200)
+})
+
+t.test('fault 28: a body that never ends is not waited for', async t => {
+  const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
+  const [answer] = await exchange(
+    await listen(),
+    `POST ${LIVE} HTTP/1.1\r\n${HOST}Content-Length: 1000000000\r\n\r\nsome`,
+  )
+  t.equal(answer?.status, 405)
+})
+
+t.test('fault 28: who asks a thousand times and reads nothing is cut, and costs little memory', async t => {
+  const symbols = Array.from({ length: 200 }, (_, n) => `C${n}`)
+  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE, symbols), {
+    slowReaderTimeout: 300,
+    checkEvery: 50,
+  })
+  const port = await listen()
+  const greedy = await openRaw(port)
+  greedy.socket.pause()
+  const asked = 20_000
+  greedy.socket.write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked))
+  await eventually('the cut', () => (traffic.cut['slow-reader'] === 1 ? true : undefined))
+  greedy.socket.resume()
+  await greedy.closed
+  t.ok(Number(traffic.counts.live[200]) < asked / 4, 'most requests were never even read')
+  const [other] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  t.equal(other?.status, 200)
+})
+
+t.test('fault 28: a reader that is slow but reads is not cut', async t => {
+  const symbols = Array.from({ length: 200 }, (_, n) => `C${n}`)
+  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE, symbols), {
+    slowReaderTimeout: 300,
+    checkEvery: 50,
+  })
+  const port = await listen()
+  const steady = await openRaw(port)
+  steady.socket.pause()
+  const reading = setInterval(() => steady.socket.read(65_536) ?? steady.socket.resume(), 20)
+  t.teardown(() => clearInterval(reading))
+  const asked = 300
+  const ask = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked - 1)
+  steady.socket.write(`${ask}GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  await steady.closed
+  t.equal(traffic.cut['slow-reader'], 0)
+  t.equal(parseAnswers(steady.bytes()).length, asked)
+})
+
+t.test('fault 28: more connections than allowed are turned away and counted', async t => {
+  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE), { maxConnections: 2 })
+  const port = await listen()
+  const first = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
+  await once(first.socket, 'data')
+  const second = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
+  await once(second.socket, 'data')
+  const third = await openRaw(port)
+  await third.closed
+  t.equal(traffic.cut.limit, 1)
+  first.socket.destroy()
+  second.socket.destroy()
+})
+
+const broken: readonly [title: string, status: number, bytes: string][] = [
+  [
+    'Content-Length and Transfer-Encoding',
+    400,
+    `GET ${LIVE} HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  ['two lengths', 400, `POST ${LIVE} HTTP/1.1\r\n${HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n`],
+  ['chunked not last', 400, `POST ${LIVE} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, identity\r\n\r\n`],
+  ['bare LF', 400, `GET ${LIVE} HTTP/1.1\nHost: x\n\n`],
+  ['bare LF between headers', 400, `GET ${LIVE} HTTP/1.1\r\nHost: x\nA: b\r\n\r\n`],
+  ['a folded header', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: b\r\n c\r\n\r\n`],
+  ['a space before the colon', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A : b\r\n\r\n`],
+  ['NUL in a header', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: b\0c\r\n\r\n`],
+  ['no Host', 400, `GET ${LIVE} HTTP/1.1\r\n\r\n`],
+  ['a method in lower case', 400, `get ${LIVE} HTTP/1.1\r\n${HOST}\r\n`],
+  ['no HTTP at all', 400, 'hello\r\n\r\n'],
+  ['TLS', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['HTTP/2', 400, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['a header that is too large', 431, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: ${'b'.repeat(20_000)}\r\n\r\n`],
+  ['a URL that is too large', 431, `GET ${LIVE}?${'b'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`],
+  ['raw bytes in the path', 400, `GET ${LIVE}/Ｂ/daily HTTP/1.1\r\n${HOST}\r\n`],
+  ['a broken escape', 400, `GET ${LIVE}/%zz/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
+  ['a broken escape elsewhere', 400, `GET /%zz HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
+  ['..%2f', 400, `GET ${LIVE}/..%2f..%2fBTC/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
+  ['/../', 404, `GET ${LIVE}/x/../BTC/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
+  ['%00', 400, `GET ${LIVE}/BTC%00/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
+  [
+    'an escaped line break',
+    400,
+    `GET ${LIVE}/B%0d%0aSet-Cookie:%20a=b/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`,
+  ],
+  ['an escaped line break in days', 400, `GET ${DAILY}?days=1%0d%0aX-Evil:1 HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
+  [
+    'full-width letters',
+    400,
+    `GET ${LIVE}/%EF%BC%A2%EF%BC%B4%EF%BC%A3/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`,
+  ],
+  ['__proto__', 400, `GET ${LIVE}/__proto__/daily?__proto__[days]=1 HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
+  ['an unknown expectation', 417, `GET ${LIVE} HTTP/1.1\r\n${HOST}Expect: the-moon\r\n\r\n`],
+]
+
+t.test(
+  'fault 29: whatever is malformed gets 4xx JSON with CORS headers and reaches neither Redis nor a header',
+  async t => {
+    const { api, commands } = await startStack(t)
+    const before = await commands()
+    for (const [title, status, bytes] of broken) {
+      const [answer, ...more] = await exchange(api.port, Buffer.from(bytes))
+      t.equal(answer?.status, status, title)
+      const path = /^\w+ (\S+) HTTP/.exec(bytes)?.[1] ?? '/'
+      t.strictSame(await breachesOf('GET', path, answer ?? never()), [], title)
+      t.strictSame(unexpected(answer ?? never()), [], title)
+      t.strictSame(more, [], `${title}: one answer`)
+    }
+    t.equal(await commands(), before, 'no Redis command')
+  },
+)
+
+t.test('fault 29: no path and no query gets anything but a documented answer', async t => {
+  const { api, commands } = await startStack(t)
+  const before = await commands()
+  const nasty = [
+    '..',
+    '%2f',
+    '%00',
+    '%0d%0a',
+    '%',
+    '__proto__',
+    '%ef%bc%a2',
+    ';',
+    '#',
+    '?',
+    '//',
+    '\\',
+    'BTC',
+    'daily',
+  ]
+  const byte = fc.integer({ min: 0x21, max: 0xff }).map(code => String.fromCharCode(code))
+  const piece = fc.oneof(fc.constantFrom(...nasty), fc.string({ unit: byte, maxLength: 6 }))
+  const text = fc.array(piece, { maxLength: 6 }).map(pieces => pieces.join(''))
+  await fc.assert(
+    fc.asyncProperty(text, text, fc.boolean(), async (path, query, isDaily) => {
+      const target = isDaily ? `${LIVE}/${path}/daily?${query}` : `/${path}?days=${query}`
+      const request = `GET ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`
+      const [answer] = await exchange(api.port, Buffer.from(request, 'latin1'))
+      const breaches = await breachesOf('GET', target.split('#', 1)[0] ?? '', answer ?? never())
+      if (breaches.length > 0 || (answer?.status ?? 500) >= 500)
+        throw new Error(`${target}: ${breaches.join()}`)
+    }),
+    { numRuns: 300 },
+  )
+  t.equal(await commands(), before, 'no Redis command')
+})
+
+t.test('fault 29: a value sent for days is 200 exactly when it is a number from 1 to 3650', async t => {
+  const { app } = await openTestApp(t)
+  const value = fc.oneof(
+    fc.integer({ min: -10, max: 5_000 }).map(String),
+    fc.double().map(String),
+    fc.string({ maxLength: 6 }),
+  )
+  await fc.assert(
+    fc.asyncProperty(value, async text => {
+      const { statusCode } = await app.inject(`${DAILY}?days=${encodeURIComponent(text)}`)
+      const isGood = /^[1-9]\d{0,3}$/.test(text) && Number(text) <= 3_650
+      if (statusCode !== (isGood ? 200 : 400)) throw new Error(`${statusCode} for ${JSON.stringify(text)}`)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('fault 30: the method matrix, on the wire', async t => {
+  const { api, commands } = await startStack(t)
+  await fetch(`${api.base}/BTC/daily`)
+  const before = await commands()
+  const ask = async (method: string, target: string) => {
+    const host = method === 'CONNECT' ? '' : CLOSE
+    const [answer] = await exchange(api.port, `${method} ${target} HTTP/1.1\r\n${HOST}${host}\r\n`)
+    t.strictSame(await breachesOf(method, target, answer ?? never()), [], `${method} ${target}`)
+    return answer ?? never()
+  }
+  for (const path of [LIVE, DAILY]) {
+    t.equal((await ask('GET', path)).status, 200)
+    const head = await ask('HEAD', path)
+    t.equal(head.status, 200)
+    t.ok(Number(head.headers['content-length']) > 100, 'HEAD says how long GET is')
+    t.equal((await ask('OPTIONS', path)).status, 204)
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY', 'PURGE']) {
+      const { status, headers, body } = await ask(method, path)
+      t.equal(status, 405, method)
+      t.equal(headers.allow, 'GET, HEAD, OPTIONS')
+      t.notMatch(body, /Host|api\.example/, 'TRACE echoes nothing')
+    }
+  }
+  t.equal((await ask('CONNECT', 'other.example:443')).status, 405)
+  t.equal((await ask('OPTIONS', '*')).status, 204)
+  t.equal((await ask('POST', '/elsewhere')).status, 404)
+  t.equal((await ask('GET', `http://api.example${LIVE}`)).status, 200, 'the whole URL, as proxies send it')
+  t.equal(await commands(), before, 'no Redis command')
+})
+
+t.test('fault 32: a flood of different queries costs no Redis command and no memory', async t => {
+  const { api, writer, commands } = await startStack(t)
+  for (let day = 1; day < 8; day++) await writer.writeMinute(minuteOf(Date.now()) - day * 1_440)
+  await eventually('the history', async () =>
+    ((await (await fetch(`${api.base}/BTC/daily`)).json()) as { count: number }).count === 8
+      ? true
+      : undefined,
+  )
+  const before = await commands()
+  const flood = async (from: number, count: number) => {
+    const requests = Array.from({ length: count }, (_, n) => {
+      const query =
+        n % 2 === 0 ? `days=${((from + n) % 3_650) + 1}&x=${from + n}` : `q${from + n}=${'v'.repeat(200)}`
+      return `GET ${DAILY}?${query} HTTP/1.1\r\n${HOST}Accept-Encoding: gzip;q=0.${(from + n) % 1_000}\r\n`
+    })
+    const answers = await exchange(api.port, `${requests.join('\r\n')}${CLOSE}\r\n`)
+    t.equal(answers.filter(({ status }) => status === 200).length, count)
+  }
+  await flood(0, 1_000)
+  const settled = memory()
+  for (let round = 1; round <= 5; round++) await flood(round * 10_000, 1_000)
+  t.ok(memory() - settled < 4_000_000, `grew by ${memory() - settled} bytes over 5,000 different requests`)
+  t.equal(await commands(), before, 'no Redis command')
+})
+
+/** A stack of its own whose Redis counts the commands it is sent by others. */
+async function startStack(t: Tap) {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(minuteOf(Date.now()))
+  const api = await startTestApi(t, redis.url)
+  await fetch(`${api.base}/BTC/daily`)
+  const observer = redis.client()
+  const commands = async () => {
+    const stats = await observer.info('commandstats')
+    const counts = [...stats.matchAll(/cmdstat_([\w|]+):calls=(\d+)/g)].map(
+      ([, name, calls]) => [name, Number(calls)] as const,
+    )
+    return counts
+      .filter(([name]) => name === 'fcall_ro' || name === 'hgetall')
+      .reduce((sum, [, calls]) => sum + calls, 0)
+  }
+  return { api, writer, commands }
+}
+
+interface Tap {
+  teardown(close: () => unknown): void
+}
+
+const EXPECTED_HEADERS = new Set([
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'x-content-type-options',
+])
+
+function unexpected({ headers }: { headers: Readonly<Record<string, unknown>> }): readonly string[] {
+  return Object.keys(headers).filter(name => !EXPECTED_HEADERS.has(name))
+}
+
+/** Bytes in use after everything unreachable is gone. */
+function memory(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+function never(): never {
+  throw new Error('no answer at all')
+}

@@ -1,0 +1,56 @@
+import { connect, type Socket } from 'node:net'
+import type { SeenAnswer } from './contract.ts'
+
+/** A bare TCP connection for saying what no HTTP client would say. */
+export interface RawConnection {
+  readonly socket: Socket
+  /** Everything received so far. */
+  bytes(): Buffer
+  /** Resolves when the server has closed the connection. */
+  readonly closed: Promise<void>
+}
+
+/** Connects and writes these bytes. */
+export async function openRaw(port: number, bytes: string | Buffer = ''): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  const chunks: Buffer[] = []
+  socket.on('data', chunk => chunks.push(chunk))
+  // A refused client may be reset while it still sends; what counts is what it got and that it is gone.
+  socket.on('error', () => {})
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve)
+    socket.once('error', reject)
+  })
+  if (bytes.length > 0) socket.write(bytes)
+  return { socket, bytes: () => Buffer.concat(chunks), closed }
+}
+
+/** Writes these bytes and resolves with all answers when the server has closed the connection. */
+export async function exchange(port: number, bytes: string | Buffer): Promise<readonly SeenAnswer[]> {
+  const { bytes: received, closed } = await openRaw(port, bytes)
+  await closed
+  return parseAnswers(received())
+}
+
+/** The answers in a stretch of bytes received; bodies by Content-Length. */
+export function parseAnswers(bytes: Buffer): readonly SeenAnswer[] {
+  const answers: SeenAnswer[] = []
+  let rest = bytes
+  while (rest.length > 0) {
+    const end = rest.indexOf('\r\n\r\n')
+    if (end < 0) throw new Error(`not an HTTP answer: ${JSON.stringify(String(rest.subarray(0, 200)))}`)
+    const [statusLine = '', ...lines] = String(rest.subarray(0, end)).split('\r\n')
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
+    const headers = Object.fromEntries(
+      lines.map(line => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+    )
+    const length = status === 204 || status === 304 ? 0 : Number(headers['content-length'] ?? 0)
+    answers.push({ status, headers, body: String(rest.subarray(end + 4, end + 4 + length)) })
+    rest = rest.subarray(end + 4 + length)
+  }
+  return answers
+}

@@ -55,6 +55,8 @@ function commonOptions(target: RedisTarget, options: ConnectOptions) {
     connectTimeout: options.connectTimeoutMs ?? 5_000,
     // A peer that vanished without a word: five unanswered seconds and the socket is replaced.
     socketTimeout: (options.commandTimeoutMs ?? 2_000) * 2.5,
+    // While Redis loads its data the client asks again this often, whatever estimate Redis gives.
+    maxLoadingRetryTime: 500,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: null,

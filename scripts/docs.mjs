@@ -30,7 +30,12 @@ if (process.argv.includes('--check')) {
 function table() {
   const names = new Set([...Object.keys(ingester), ...Object.keys(api)])
   const rows = [...names].map(name => {
-    const readers = Object.entries({ ingester, api }).filter(([, settings]) => name in settings)
+    /** @type {[string, Record<string, import('@kimchi/core').Setting<unknown>>][]} */
+    const apps = [
+      ['ingester', ingester],
+      ['api', api],
+    ]
+    const readers = apps.filter(([, settings]) => name in settings)
     const own = readers.map(([app, settings]) => ({ app, ...settings[name] }))
     const isSame = own.every(setting => setting.default === own[0]?.default)
     const defaults = isSame

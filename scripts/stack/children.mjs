@@ -80,12 +80,15 @@ export class Children {
   /** Everything goes to the log file; warnings and plain text also to the person who watches. */
   #log(/** @type {string} */ name, /** @type {import('node:child_process').ChildProcess} */ child) {
     const file = createWriteStream(join(this.#logDir, `${name}.log`), { flags: 'a' })
+    let said = ''
     for (const stream of [child.stdout, child.stderr]) {
       if (!stream) continue
       createInterface({ input: stream }).on('line', line => {
         file.write(`${line}\n`)
         const text = worthSaying(line, stream === child.stderr)
-        if (text && !this.#stopping) this.#say(`${name}: ${text}`)
+        if (!text || text === said || this.#stopping) return
+        said = text
+        this.#say(`${name}: ${text}`)
       })
     }
     child.once('close', () => file.end())

@@ -57,12 +57,15 @@ async function announceFirstPrices({ api, ingester, mode, say, signal }) {
 /** @param {{ ingester: string, mode: string, say: (line: string) => void }} options */
 async function explain({ ingester, mode, say }) {
   const health = await getJson(ingester)
-  if (health === undefined || health.ready) {
+  const reasons = (health?.reasons ?? []).filter(
+    (/** @type {string} */ reason) => !reason.startsWith('no minute'),
+  )
+  if (reasons.length === 0) {
     say('No prices yet; the first come within a second after the full minute.')
     return
   }
-  say('No prices yet, still trying:')
-  for (const reason of health.reasons) say(`  - ${reason}`)
+  say('No prices yet: the exchanges are out of reach. Still trying; the reasons:')
+  for (const reason of reasons) say(`  - ${reason}`)
   if (mode === 'live')
     say('Without access to the exchanges, the whole service runs on a simulator: npm run demo')
 }

@@ -1,4 +1,11 @@
-import { isPrice, KimchiError, messageOf, type Sample, type SampleSource } from '@kimchi/core'
+import {
+  type EpochMinute,
+  isPrice,
+  KimchiError,
+  messageOf,
+  type Sample,
+  type SampleSource,
+} from '@kimchi/core'
 import { Packr } from 'msgpackr'
 
 /** Records would need a shared dictionary, float32 would change prices: plain MessagePack that cmsgpack reads. */
@@ -11,8 +18,9 @@ const SOURCES: readonly SampleSource[] = ['live', 'candle']
 export const MAX_MEMBER_BYTES = 64
 
 /**
- * A sample as a sorted-set member: the MessagePack array (minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4,
- * source), at most 64 bytes. The symbol is in the key.
+ * A sample as a sorted-set member: the MessagePack array (minute of the hour, upbitKrw, binanceUsdt, usdtKrw,
+ * premiumE4, source), at most 64 bytes. The symbol and the hour are in the key, and the score is the whole minute, so
+ * one byte is enough to keep members apart; four bytes more would put a full hour into the next larger allocation.
  *
  * @throws KimchiError `KIMCHI_ERR_CODEC` naming the first field that cannot be stored
  */
@@ -20,20 +28,23 @@ export function encodeSample(sample: Sample): Buffer {
   const problem = problemOf(sample)
   if (problem !== undefined) throw codecError(problem)
   const { minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source } = sample
-  return packr.pack([minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, SOURCES.indexOf(source)])
+  return packr.pack([minute % 60, upbitKrw, binanceUsdt, usdtKrw, premiumE4, SOURCES.indexOf(source)])
 }
 
 /**
- * The sample of a member. Strict: whatever is not exactly what {@link encodeSample} writes is refused.
+ * The sample of a member that is stored under the score `minute`. Strict: whatever is not exactly what {@link encodeSample} writes is refused.
  *
  * @throws KimchiError `KIMCHI_ERR_CODEC` naming the field or the bytes
  */
-export function decodeSample(symbol: string, member: Uint8Array): Sample {
+export function decodeSample(symbol: string, minute: EpochMinute, member: Uint8Array): Sample {
   const fields = unpack(member)
   if (!Array.isArray(fields) || fields.length !== 6) {
     throw codecError(`member must be an array of 6 fields, got: ${hex(member)}`)
   }
-  const [minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, sourceIndex]: unknown[] = fields
+  const [minuteOfHour, upbitKrw, binanceUsdt, usdtKrw, premiumE4, sourceIndex]: unknown[] = fields
+  if (minuteOfHour !== minute % 60) {
+    throw codecError(`minute of the hour must be ${minute % 60}, got: ${minuteOfHour}`)
+  }
   const source = typeof sourceIndex === 'number' ? SOURCES[sourceIndex] : undefined
   const sample = { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source }
   const problem = problemOf(sample)

@@ -182,26 +182,31 @@ local function stored_count(symbol, day)
   return count
 end
 
--- Calls visit(minute, member fields) for each readable stored sample of a day, and returns how many are not.
-local function each_stored(symbol, day, visit)
-  local corrupt = 0
-  for _, key in ipairs(hour_keys(symbol, day)) do
-    for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
-      local ok, fields = pcall(cmsgpack.unpack, member)
-      if ok and type(fields) == 'table' and is_integer(fields[1]) and is_integer(fields[MEMBER_PREMIUM]) then
-        visit(fields[1], fields)
-      else
-        corrupt = corrupt + 1
-      end
-    end
+-- Calls visit(minute, member) for each stored member from one minute up to, not including, another.
+local function each_member(symbol, from, to, visit)
+  local hour = math.floor(from / 60)
+  while hour * 60 < to do
+    local key = hour_key_of(symbol, hour * 60)
+    local entries = redis.call('ZRANGEBYSCORE', key, from, '(' .. string.format('%d', to), 'WITHSCORES')
+    for index = 1, #entries, 2 do visit(tonumber(entries[index + 1]), entries[index]) end
+    hour = hour + 1
   end
-  return corrupt
 end
 
+-- The fields of a stored member, or nil when it cannot be one of that minute.
+local function unpack_member(minute, member)
+  local ok, fields = pcall(cmsgpack.unpack, member)
+  if not ok or type(fields) ~= 'table' or fields[1] ~= minute % 60 then return nil end
+  return is_integer(fields[MEMBER_PREMIUM]) and fields or nil
+end
+
+-- The row that a day's stored samples fold to, and how many of them cannot be read.
 local function fold_stored(symbol, day)
   local row
-  local corrupt = each_stored(symbol, day, function(minute, fields)
-    row = fold(row, minute, fields[MEMBER_PREMIUM])
+  local corrupt = 0
+  each_member(symbol, day * DAY_MINUTES, (day + 1) * DAY_MINUTES, function(minute, member)
+    local fields = unpack_member(minute, member)
+    if fields then row = fold(row, minute, fields[MEMBER_PREMIUM]) else corrupt = corrupt + 1 end
   end)
   return row, corrupt
 end
@@ -471,17 +476,6 @@ local function kp_days(_, args)
   return reply
 end
 
--- Calls visit(minute, member) for each stored member from one minute up to, not including, another.
-local function each_member(symbol, from, to, visit)
-  local hour = math.floor(from / 60)
-  while hour * 60 < to do
-    local key = hour_key_of(symbol, hour * 60)
-    local entries = redis.call('ZRANGEBYSCORE', key, from, '(' .. string.format('%d', to), 'WITHSCORES')
-    for index = 1, #entries, 2 do visit(tonumber(entries[index + 1]), entries[index]) end
-    hour = hour + 1
-  end
-end
-
 -- Arguments: symbol fromMinute toMinute (not included). Reply: {minute member}*, ascending.
 local function kp_members(_, args)
   local reader = argument_reader(args)
@@ -518,8 +512,8 @@ local function kp_samples(_, args)
   local to = reader.optional_integer('to', math.max(now + 1, from + 60))
   local lines = {}
   each_member(symbol, from, to, function(minute, member)
-    local ok, fields = pcall(cmsgpack.unpack, member)
-    if ok and type(fields) == 'table' and is_integer(fields[MEMBER_PREMIUM]) then
+    local fields = unpack_member(minute, member)
+    if fields then
       lines[#lines + 1] = string.format('%s %s upbit_krw=%s binance_usdt=%s usdt_krw=%s %s',
         timestamp_of(minute), percent_text(fields[MEMBER_PREMIUM]), price_text(fields[2]),
         price_text(fields[3]), price_text(fields[4]), fields[6] == 1 and 'candle' or 'live')

@@ -138,8 +138,7 @@ function toBoard([time, prices, layout, coins, rows, today, todays, revisions]: 
 
 function toSample(symbol: string, minute: EpochMinute, member: Buffer): Sample | undefined {
   try {
-    const sample = decodeSample(symbol, member)
-    return sample.minute === minute ? sample : undefined
+    return decodeSample(symbol, minute, member)
   } catch {
     // Counted by the caller: one damaged member must not hide the others.
     return undefined

@@ -24,7 +24,7 @@ t.test('every sample comes back bit for bit, in at most 64 bytes', async t => {
     fc.property(anySample, sample => {
       const member = encodeSample(sample)
       t.ok(member.length <= MAX_MEMBER_BYTES)
-      t.strictSame(decodeSample(sample.symbol, member), sample)
+      t.strictSame(decodeSample(sample.symbol, sample.minute, member), sample)
     }),
   )
 })
@@ -33,7 +33,7 @@ t.test('whatever bytes come, the answer is a sample or KIMCHI_ERR_CODEC', async 
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), bytes => {
       try {
-        decodeSample('BTC', bytes)
+        decodeSample('BTC', 29_000_000, bytes)
       } catch (error) {
         t.match(error, { code: 'KIMCHI_ERR_CODEC' })
       }
@@ -42,13 +42,13 @@ t.test('whatever bytes come, the answer is a sample or KIMCHI_ERR_CODEC', async 
 })
 
 t.test('a damaged member is refused by the field that is wrong', async t => {
-  const whole = [29_000_000, 1, 2, 3, -4, 0]
+  const whole = [29_000_020 % 60, 1, 2, 3, -4, 0]
   const wrongs: [fields: unknown, complaint: RegExp][] = [
     [whole.slice(1), /array of 6 fields/],
     [[...whole, 0], /array of 6 fields/],
     ['text', /array of 6 fields/],
-    [whole.with(0, 1.5), /minute must be a whole epoch minute, got: 1.5/],
-    [whole.with(0, -1), /minute must be/],
+    [whole.with(0, 1.5), /minute of the hour must be \d+, got: 1.5/],
+    [whole.with(0, 60), /minute of the hour must be/],
     [whole.with(1, 0), /upbitKrw must be a price, got: 0/],
     [whole.with(2, Number.POSITIVE_INFINITY), /binanceUsdt must be a price, got: Infinity/],
     [whole.with(3, 1e13), /usdtKrw must be a price/],
@@ -56,7 +56,10 @@ t.test('a damaged member is refused by the field that is wrong', async t => {
     [whole.with(5, 2), /source must be live or candle/],
   ]
   for (const [fields, complaint] of wrongs) {
-    t.throws(() => decodeSample('BTC', pack(fields)), { code: 'KIMCHI_ERR_CODEC', message: complaint })
+    t.throws(() => decodeSample('BTC', 29_000_020, pack(fields)), {
+      code: 'KIMCHI_ERR_CODEC',
+      message: complaint,
+    })
   }
   t.throws(() => encodeSample({ ...sampleOf('B TC', 1) }), { message: 'symbol must be a word, got: B TC' })
 })

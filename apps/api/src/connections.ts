@@ -20,6 +20,9 @@ export async function drain(server: Server, clock: Clock, close: () => PromiseLi
     await clock.wait(DRAIN_STEP_MS)
     if ((await connectionsOf(server)) === 0) break
   }
+  // Right after the event loop took all waiting connections: one that waits when the listener closes would be reset.
+  await new Promise(resolve => setImmediate(resolve))
+  server.close()
   const closed = close()
   const closing = new AbortController()
   await Promise.race([closed, clock.wait(FINISH_WITHIN_MS, closing.signal)])

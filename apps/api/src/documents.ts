@@ -45,7 +45,7 @@ const POLL_MS: Milliseconds = 2_000
 const POLL_AFTER_MS: Milliseconds = 65_000
 
 /** The longest that a request waits for Redis, and only when nothing is at hand. */
-const PATIENCE_MS: Milliseconds = 500
+const PATIENCE_MS: Milliseconds = 1_000
 
 /**
  * The answer bodies of both routes, held in memory and built from one read per minute. A request takes what is at hand;
@@ -101,13 +101,13 @@ export class Documents {
     return this.#histories.document(coin, days)
   }
 
-  /** Waits, half a second at most, for the first read. */
+  /** Waits, a second at most, for the first read. */
   async firstBoard(): Promise<void> {
     if (this.#coins === undefined && this.#problem === undefined)
       await this.#patiently(this.#refresher.running ?? this.#refresher.now())
   }
 
-  /** Waits, half a second at most, for a coin's closed days, read once however many ask. */
+  /** Waits, a second at most, for a coin's closed days, read once however many ask. */
   async loadHistory(coin: KnownCoin): Promise<void> {
     if (this.#problem === undefined) await this.#patiently(this.#histories.load(coin.symbol))
   }
@@ -191,5 +191,7 @@ export class Documents {
     const done = new AbortController()
     await Promise.race([work, this.#clock.wait(PATIENCE_MS, done.signal)])
     done.abort()
+    // Under load the answer may have arrived long ago and only wait to be read.
+    await new Promise(resolve => setImmediate(resolve))
   }
 }

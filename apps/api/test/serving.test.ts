@@ -1,0 +1,323 @@
+import { Agent, get } from 'node:http'
+import { minuteOf } from '@kimchi/core'
+import { systemClock } from '@kimchi/runtime'
+import { startRedis } from '@kimchi/store/testing'
+import t from 'tap'
+import { breachesOf, type SeenAnswer } from './contract.ts'
+import { openRaw, parseAnswers } from './raw.ts'
+import { eventually, getJson, openTestWriter, type Replica, startReplica, startTestApi } from './stack.ts'
+
+const LIVE = '/api/v1/kimchi-premium'
+const now = () => minuteOf(Date.now())
+
+t.test(
+  'fault 26: started before Redis and before any sample it answers 503, and 200 as soon as there is one',
+  async t => {
+    const redis = await startRedis(t)
+    await redis.stop()
+    const api = await startTestApi(t, redis.url)
+    const expectNotReady = async () => {
+      for (const path of [LIVE, `${LIVE}/BTC/daily`]) {
+        const answer = await ask(api.port, path)
+        t.equal(answer.status, 503)
+        t.match(answer.headers, { 'retry-after': '5', 'cache-control': 'no-store' })
+        t.strictSame(await breachesOf('GET', path, answer), [])
+      }
+      t.equal((await fetch(`${api.ops}/live`)).status, 200)
+      t.equal((await fetch(`${api.ops}/ready`)).status, 503)
+    }
+    await expectNotReady()
+    t.match((await getJson(`${api.ops}/ready`)).reasons, [/no snapshot/, /Redis is away/])
+    await redis.restart()
+    await eventually('Redis', async () =>
+      (await getJson(`${api.ops}/ready`)).reasons.some((reason: string) => /Redis is away/.test(reason))
+        ? undefined
+        : true,
+    )
+    await expectNotReady()
+    const writer = await openTestWriter(t, redis.url)
+    await writer.writeMinute(now())
+    await eventually('the first minute', async () =>
+      (await ask(api.port, LIVE)).status === 200 ? true : undefined,
+    )
+    t.equal((await fetch(`${api.ops}/ready`)).status, 200)
+  },
+)
+
+t.test(
+  'fault 27: 2,000 clients at the minute turn cost one read of the board and one of the history',
+  async t => {
+    const redis = await startRedis(t)
+    const writer = await openTestWriter(t, redis.url)
+    await writer.writeMinute(now() - 2)
+    const api = await startReplica(t, redis.url)
+    const calls = await readsOf(t, redis)
+    const clients = await Promise.all(Array.from({ length: 2_000 }, () => openRaw(api.port)))
+    t.teardown(() => {
+      for (const { socket } of clients) socket.destroy()
+    })
+    const before = await calls()
+    const minute = now() - 1
+    const written = writer.writeMinute(minute)
+    const paths = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/BTC/daily?days=3`]
+    const request = paths.map(path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')
+    for (const { socket } of clients)
+      socket.write(request.replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n'))
+    await written
+    await Promise.all(clients.map(({ closed }) => closed))
+    for (const client of clients) {
+      const statuses = parseAnswers(client.bytes()).map(({ status }) => status)
+      if (statuses.join() !== '200,200,200') t.fail(`a client got ${statuses.join()}`)
+    }
+    await eventually('the new minute', async () =>
+      (await getJson(`${api.base}`)).updated_at.endsWith(timeOf(minute)) ? true : undefined,
+    )
+    const { kp_read, kp_days } = diff(await calls(), before)
+    t.ok(kp_read <= 2, `the board was read ${kp_read} times: once for the minute, at most once more`)
+    t.equal(kp_days, 1, 'the history was read once')
+  },
+)
+
+t.test('a steady stream of requests costs Redis nothing', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const api = await startTestApi(t, redis.url)
+  await getJson(`${api.base}/BTC/daily`)
+  const raw = redis.client()
+  const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1])
+  const before = await commands()
+  for (let n = 0; n < 500; n++) await fetch(n % 2 === 0 ? api.base : `${api.base}/BTC/daily?days=${n}`)
+  // Two INFO of our own; a poll of the safety net is not due within a minute of a good read.
+  t.ok((await commands()) - before <= 2)
+})
+
+t.test('fault 33: a rolling restart under load loses no request', { timeout: 60_000 }, async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const replicas = await startReplicas(t, redis.url)
+  const load = startLoad(t, replicas)
+  for (const [index, replica] of replicas.entries()) {
+    await load.answered(100)
+    t.equal(await replica.end('SIGTERM'), 0)
+    await load.answered(100)
+    replicas[index] = await startReplica(t, redis.url, replica.port)
+  }
+  await load.answered(300)
+  t.strictSame(await load.stop(), [])
+})
+
+t.test(
+  'three replicas give the same bytes and tags, whatever happened to them',
+  { timeout: 60_000 },
+  async t => {
+    const redis = await startRedis(t)
+    const writer = await openTestWriter(t, redis.url)
+    const start = now() - 1
+    for (const minute of [start - 1_440, start - 1_439, start]) await writer.writeMinute(minute)
+    const replicas = await startReplicas(t, redis.url)
+    const load = startLoad(t, replicas)
+    const expectSame = async (minute: number) => {
+      for (const path of [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=1`]) {
+        const answers = await Promise.all(
+          replicas.map(({ port }) =>
+            eventually(`minute ${minute} on ${port}`, async () => {
+              const { updated_at } = JSON.parse((await ask(port, LIVE)).body)
+              return updated_at.endsWith(timeOf(minute)) ? ask(port, path) : undefined
+            }),
+          ),
+        )
+        const [first] = answers
+        for (const answer of answers) {
+          t.equal(answer.status, 200)
+          t.equal(answer.body, first?.body, path)
+          t.equal(answer.headers.etag, first?.headers.etag, path)
+        }
+        const [port] = replicas.map(replica => replica.port)
+        const known = await ask(port ?? 0, path, { 'if-none-match': String(answers[2]?.headers.etag) })
+        t.equal(known.status, 304, 'a tag of one replica is good on another')
+      }
+    }
+    await expectSame(start)
+    await replicas[1]?.end('SIGKILL')
+    await load.answered(100)
+    await writer.writeMinute(now())
+    replicas[1] = await startReplica(t, redis.url, replicas[1]?.port)
+    await expectSame(now())
+    const lost = (await load.stop()).filter(line => !/ECONNRESET|socket hang up/.test(line))
+    t.strictSame(lost, [], 'only what was under way on the killed replica')
+  },
+)
+
+t.test(
+  'fault 7 and 8: Redis frozen, killed and back: answers go on, readiness says why',
+  { timeout: 60_000 },
+  async t => {
+    const redis = await startRedis(t, { appendonly: true })
+    const writer = await openTestWriter(t, redis.url)
+    await writer.writeMinute(now() - 1)
+    const api = await startTestApi(t, redis.url)
+    const list = await getJson(api.base)
+    const history = await getJson(`${api.base}/BTC/daily`)
+    const expectServed = async (what: string) => {
+      t.strictSame(await getJson(api.base), list, what)
+      t.strictSame(await getJson(`${api.base}/BTC/daily`), history, what)
+    }
+    redis.pause()
+    await expectServed('frozen')
+    const first = await ask(api.port, `${LIVE}/ETH/daily`)
+    t.equal(first.status, 503, 'a history not at hand is not waited for for ever')
+    redis.resume()
+    await redis.kill()
+    await eventually('the reason', async () =>
+      (await getJson(`${api.ops}/ready`)).reasons.some((reason: string) => /Redis is away/.test(reason))
+        ? true
+        : undefined,
+    )
+    await expectServed('dead')
+    await redis.restart()
+    await eventually('the next minute', async () => {
+      await writer.writeMinute(now()).catch(() => 'not connected again yet')
+      return (await getJson(api.base)).updated_at === list.updated_at ? undefined : true
+    })
+    t.equal((await fetch(`${api.ops}/ready`)).status, 200)
+  },
+)
+
+t.test(
+  'fault 11: flushed, or without functions, the last good documents stay until it is filled again',
+  async t => {
+    const redis = await startRedis(t)
+    const writer = await openTestWriter(t, redis.url)
+    await writer.writeMinute(now() - 1)
+    await writer.writeMinute(now() - 3 * 1_440)
+    const api = await startTestApi(t, redis.url)
+    const list = await getJson(api.base)
+    t.equal((await getJson(`${api.base}/BTC/daily`)).count, 2)
+    const raw = redis.client()
+    await raw.flushall()
+    await raw.publish('{kp}:minute', String(now()))
+    await eventually('the reason', async () =>
+      (await getJson(`${api.ops}/ready`)).reasons.some((reason: string) => /empty/.test(reason))
+        ? true
+        : undefined,
+    )
+    t.strictSame(await getJson(api.base), list)
+    await raw.call('FUNCTION', 'FLUSH')
+    await raw.publish('{kp}:minute', String(now()))
+    await eventually('the reason', async () =>
+      (await getJson(`${api.ops}/ready`)).reasons.some((reason: string) => /library absent/.test(reason))
+        ? true
+        : undefined,
+    )
+    t.strictSame(await getJson(api.base), list)
+    await eventually('the refill', async () => {
+      await writer.track(['BTC', 'ETH', 'XRP'].map(coinOf))
+      await writer.writeMinute(now())
+      return (await getJson(api.base)).updated_at === list.updated_at ? undefined : true
+    })
+    await eventually('a history read anew', async () =>
+      (await getJson(`${api.base}/BTC/daily`)).count === 1 ? true : undefined,
+    )
+  },
+)
+
+const coinOf = (symbol: string) => ({
+  symbol,
+  name: symbol,
+  upbit: `KRW-${symbol}`,
+  binance: `${symbol}USDT`,
+})
+
+interface Teardown {
+  teardown(close: () => unknown): void
+}
+
+async function startReplicas(t: Teardown, url: string): Promise<Replica[]> {
+  return Promise.all([startReplica(t, url), startReplica(t, url), startReplica(t, url)])
+}
+
+/**
+ * Clients that go round the replicas over kept connections, as a balancer does: a refused connection means the next
+ * replica, and a kept one that turns out to be closed a fresh one. @see RFC 9112 §9.3.1
+ */
+function startLoad(t: Teardown, replicas: readonly Replica[]) {
+  const agent = new Agent({ keepAlive: true })
+  const lost: string[] = []
+  let answered = 0
+  let isOver = false
+  const client = async (first: number) => {
+    for (let n = first; !isOver; n++) {
+      const { port } = replicas[n % replicas.length] ?? { port: 0 }
+      try {
+        const { status } = await ask(port, LIVE, {}, agent)
+        if (status !== 200) lost.push(`${port} answered ${status}`)
+        answered += 1
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).syscall !== 'connect') lost.push(`${port}: ${error}`)
+      }
+    }
+  }
+  const clients = Array.from({ length: 12 }, (_, n) => client(n))
+  const stop = async () => {
+    isOver = true
+    await Promise.all(clients)
+    agent.destroy()
+    return lost
+  }
+  t.teardown(stop)
+  return {
+    stop,
+    /** Resolves when so many more requests were answered. */
+    answered: (count: number) => {
+      const goal = answered + count
+      return eventually(`${count} more answers`, () => (answered >= goal ? true : undefined))
+    },
+  }
+}
+
+/** One request with Node's own client, which neither decodes nor retries. */
+function ask(port: number, path: string, headers = {}, agent?: Agent): Promise<SeenAnswer> {
+  return new Promise((resolve, reject) => {
+    const request = get({ port, host: '127.0.0.1', path, headers, ...(agent ? { agent } : {}) }, response => {
+      const chunks: Buffer[] = []
+      response.on('data', chunk => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      )
+    })
+    request.on('error', error => {
+      if (!request.reusedSocket) return reject(error)
+      ask(port, path, headers).then(resolve, reject)
+    })
+  })
+}
+
+function timeOf(minute: number): string {
+  return new Date(minute * 60_000).toISOString().slice(10, 19)
+}
+
+/** Counts the calls of the store's functions. */
+async function readsOf(t: Teardown, redis: Awaited<ReturnType<typeof startRedis>>) {
+  const monitor = await redis.client().monitor()
+  const calls = { kp_read: 0, kp_days: 0 }
+  monitor.on('monitor', (_time: string, args: readonly string[]) => {
+    const name = args[1] as keyof typeof calls
+    if (args[0]?.toUpperCase() === 'FCALL_RO' && name in calls) calls[name] += 1
+  })
+  t.teardown(() => monitor.disconnect())
+  return async () => {
+    await systemClock.wait(50)
+    return { ...calls }
+  }
+}
+
+function diff(after: { kp_read: number; kp_days: number }, before: { kp_read: number; kp_days: number }) {
+  return { kp_read: after.kp_read - before.kp_read, kp_days: after.kp_days - before.kp_days }
+}

@@ -1,34 +1,53 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import type { Clock, Milliseconds } from '@kimchi/core'
 import type { Traffic } from './traffic.ts'
 
-/** How long a replica that is about to end goes on accepting, in steps; by then proxies have seen `/ready` and `close`. */
-const DRAIN_STEP_MS: Milliseconds = 200
-const DRAIN_STEPS = 5
+/** How often a drain looks whether everyone has gone. */
+const DRAIN_STEP_MS: Milliseconds = 100
 
-/** The longest wait for answers that are still being read when nothing new is accepted any more. */
-const FINISH_WITHIN_MS: Milliseconds = 1_500
+/** How long a replica that is about to end still accepts; by then whoever asks `/ready` sends nothing new. */
+const ACCEPT_FOR_MS: Milliseconds = 1_000
+
+/** The longest wait for answers, and for kept connections to be used once more, when nothing new is accepted. */
+const FINISH_WITHIN_MS: Milliseconds = 1_000
+
+/** Turns of the event loop within which one without a new connection comes even under load. */
+const MAX_TURNS = 1_000
 
 /**
- * Lets a server's clients go before it closes: for up to a second it goes on accepting and asks everyone to close after
- * their answer, so that nobody meets a reset connection. Then it is closed by `close`, and cut if that takes too long.
+ * Lets a server's clients go, so that nobody meets a reset connection: for a second all goes on as before, then nothing
+ * new is accepted and every answer says that it is the last on its connection, and after another second what is left is
+ * cut. Ends early when nobody is connected.
  */
-export async function drain(server: Server, clock: Clock, close: () => PromiseLike<unknown>): Promise<void> {
+export async function drain(server: Server, clock: Clock): Promise<void> {
+  await untilDeserted(server, clock, ACCEPT_FOR_MS)
+  await quietTurn(server)
+  // The close of HTTP servers cuts kept connections at once, in the middle of whatever is on its way to us.
+  NetServer.prototype.close.call(server)
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
-  for (let step = 0; step < DRAIN_STEPS && server.listening; step++) {
-    await clock.wait(DRAIN_STEP_MS)
-    if ((await connectionsOf(server)) === 0) break
-  }
-  // Right after the event loop took all waiting connections: one that waits when the listener closes would be reset.
-  await new Promise(resolve => setImmediate(resolve))
-  server.close()
-  const closed = close()
-  const closing = new AbortController()
-  await Promise.race([closed, clock.wait(FINISH_WITHIN_MS, closing.signal)])
-  closing.abort()
+  await untilDeserted(server, clock, FINISH_WITHIN_MS)
   server.closeAllConnections()
-  await closed
+}
+
+async function untilDeserted(server: Server, clock: Clock, longest: Milliseconds): Promise<void> {
+  for (let waited = 0; waited < longest && (await connectionsOf(server)) > 0; waited += DRAIN_STEP_MS) {
+    await clock.wait(DRAIN_STEP_MS)
+  }
+}
+
+/** A turn of the event loop without a new connection: one that waits while the listener closes is reset by the kernel. */
+async function quietTurn(server: Server): Promise<void> {
+  let accepted = 0
+  const count = () => {
+    accepted += 1
+  }
+  server.on('connection', count)
+  for (let turn = 0, before = -1; turn < MAX_TURNS && accepted !== before; turn++) {
+    before = accepted
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  server.off('connection', count)
 }
 
 /** Open connections. */

@@ -79,7 +79,8 @@ export async function startApi(
     let closing: Promise<void> | undefined
     const close = async () => {
       isDraining = true
-      await drain(app.server, clock, () => app.close())
+      await drain(app.server, clock)
+      await app.close()
       await ops.close()
       await free()
     }

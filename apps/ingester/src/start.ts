@@ -18,7 +18,7 @@ import {
   openReader,
   openWriter,
 } from '@kimchi/store'
-import { runBackfill } from './backfill/run-backfill.ts'
+import { BACKFILL_LEASE, BACKFILL_LEASE_MS, runBackfill } from './backfill/run-backfill.ts'
 import type { Config } from './config.ts'
 import { type ExchangeFeeds, openExchangeFeeds } from './exchange-feeds.ts'
 import { countMinute, newState, notReadyReasons, statusFields } from './health.ts'
@@ -31,9 +31,6 @@ const REDIS_PATIENCE_MS: Milliseconds = 1_000
 
 /** How long an end may spend on minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
-
-/** A backfill lease that nobody claims again for this long is free. */
-const LEASE_MS: Milliseconds = 60_000
 
 /** A status that nobody renews for this long belongs to an ingester that is gone. */
 const STATUS_TTL_SECONDS = 180
@@ -154,7 +151,7 @@ export async function startIngester({
           write: async samples => {
             await writer.write({ minute: Math.max(...samples.map(sample => sample.minute)), samples })
           },
-          lease: openLease(redis, 'backfill', id, LEASE_MS),
+          lease: openLease(redis, BACKFILL_LEASE, id, BACKFILL_LEASE_MS),
           clock,
           random,
           signal,

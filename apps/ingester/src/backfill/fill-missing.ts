@@ -10,7 +10,7 @@ import {
 import type { MinuteRange, SampleReader } from '@kimchi/store'
 import { CandleCache, type FetchCandles } from './candle-cache.ts'
 import { fillWindow } from './fill-window.ts'
-import { countMinutes, intersectRanges, joinRanges, subtractRanges, windowsOf } from './ranges.ts'
+import { countMinutes, intersectRanges, joinRanges, minutesOf, subtractRanges, windowsOf } from './ranges.ts'
 
 /** One page of Binance candles, five of Upbit's: both are used to the full. @see exchange-protocols §2, §4 */
 const WINDOW_MINUTES = 1_000
@@ -121,8 +121,4 @@ async function findWork({ coins, clock, days, settled, reader }: FillMissingOpti
     }
   }
   return work.sort((a, b) => b.window.end - a.window.end)
-}
-
-function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
-  return Array.from({ length: end - start }, (_, offset) => start + offset)
 }

@@ -1,3 +1,4 @@
+import type { EpochMinute } from '@kimchi/core'
 import type { MinuteRange } from '@kimchi/store'
 
 /** The parts of `range` that none of `others` covers, ascending. */
@@ -30,6 +31,11 @@ export function joinRanges(ranges: readonly MinuteRange[]): MinuteRange[] {
     else joined[joined.length - 1] = { start: last.start, end: Math.max(last.end, range.end) }
   }
   return joined
+}
+
+/** Every minute of a range, ascending. */
+export function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
+  return Array.from({ length: end - start }, (_, offset) => start + offset)
 }
 
 /** How many minutes the ranges hold together; they must not overlap. */

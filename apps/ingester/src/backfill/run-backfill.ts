@@ -15,6 +15,12 @@ import { type Drift, reconcile } from './reconcile.ts'
 /** Time between two looks for missing minutes. */
 const PASS_EVERY_MS: Milliseconds = 180_000
 
+/** Whoever holds this lease fetches candles; nobody needs it, it only keeps several from fetching the same ones. */
+export const BACKFILL_LEASE = 'backfill'
+
+/** A lease that nobody claims again for this long is free. */
+export const BACKFILL_LEASE_MS: Milliseconds = 60_000
+
 /** Live samples are compared with candles over the time of a few passes, so that none is left out. */
 const RECONCILED_MINUTES = 10
 

@@ -68,7 +68,10 @@ function watched(exchange: Exchange, venue: CcxtExchange, now: () => EpochMs): C
     if (status >= 400) {
       const retryAfter = headers['Retry-After'] ?? headers['retry-after']
       const what = `${method} ${new URL(url).pathname}`
-      throw refusalOf({ exchange, what, status, retryAfterMs: parseRetryAfter(retryAfter, now()) })
+      const asked = parseRetryAfter(retryAfter, now())
+      // Upbit counts by the second and names no time.
+      const retryAfterMs = asked ?? (exchange === 'upbit' && status === 429 ? 1_000 : undefined)
+      throw refusalOf({ exchange, what, status, retryAfterMs })
     }
     return onRestResponse(status, statusText, url, method, headers, body, requestHeaders, requestBody)
   }

@@ -1,0 +1,86 @@
+import { hostname } from 'node:os'
+import { parseArgs } from 'node:util'
+import { KimchiError, messageOf } from '@kimchi/core'
+import { systemClock } from '@kimchi/runtime'
+import { SingleBar } from 'cli-progress'
+import { importHistory } from './backfill/import-history.ts'
+import { readConfig } from './config.ts'
+
+const PHASES = { minutes: 'missing minutes', days: 'older days' }
+
+/** A person watches: only what needs attention, in plain words, beside the bar. */
+const plainLog = {
+  debug: () => {},
+  info: () => {},
+  warn: (fields: object, message: string) => complain(fields, message),
+  error: (fields: object, message: string) => complain(fields, message),
+}
+
+const ending = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort())
+
+try {
+  await main()
+  process.stdout.write(
+    ending.signal.aborted ? 'Stopped; run it again to go on from here.\n' : 'History is complete.\n',
+  )
+} catch (thrown) {
+  if (ending.signal.aborted) process.stdout.write('Stopped; run it again to go on from here.\n')
+  else {
+    process.stderr.write(`${thrown instanceof KimchiError ? `${thrown.code}: ` : ''}${messageOf(thrown)}\n`)
+    process.exitCode = 1
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { days: { type: 'string', default: '365' }, coins: { type: 'string' } },
+  })
+  const config = readConfig({
+    ...process.env,
+    ...(values.coins === undefined ? {} : { COINS: values.coins }),
+  })
+  const bars = { minutes: progressBar('minutes'), days: progressBar('days') }
+  try {
+    await importHistory({
+      config,
+      days: readDays(values.days),
+      clock: systemClock,
+      random: Math.random,
+      signal: ending.signal,
+      id: `${hostname()}:${process.pid}`,
+      log: plainLog,
+      onProgress: (phase, done, total, symbol) => {
+        if (!bars[phase].isActive) bars[phase].start(total, 0, { symbol })
+        bars[phase].update(done, { symbol })
+        if (done === total) bars[phase].stop()
+      },
+    })
+  } finally {
+    for (const bar of Object.values(bars)) if (bar.isActive) bar.stop()
+  }
+}
+
+function complain(fields: object, message: string): void {
+  process.stderr.write(`\n${message}${'reason' in fields ? `: ${fields.reason}` : ''}\n`)
+}
+
+function readDays(text: string): number {
+  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 3_650) return Number(text)
+  throw new KimchiError(
+    'KIMCHI_ERR_CONFIG',
+    `--days must be an integer from 1 to 3650, got: ${JSON.stringify(text)}`,
+  )
+}
+
+/** A bar on a terminal; a line now and then in a log. */
+function progressBar(phase: keyof typeof PHASES): SingleBar {
+  return new SingleBar({
+    format: `${PHASES[phase].padEnd(16)} {bar} {percentage} %  {value}/{total}  {symbol}  {eta_formatted} left`,
+    noTTYOutput: true,
+    notTTYSchedule: 5_000,
+    stopOnComplete: false,
+    // Ctrl-C is ours: the chunk under way is dropped, everything before it is written.
+    gracefulExit: false,
+  })
+}

@@ -1,0 +1,123 @@
+import { type Clock, type Coin, KimchiError, messageOf } from '@kimchi/core'
+import { type Log, matchCoins, openRestChild, RefusalError, type RestChild, retryDelay } from '@kimchi/feeds'
+import { connectRedis, type Lease, openLease, openReader, openWriter } from '@kimchi/store'
+import type { Config } from '../config.ts'
+import type { FetchCandles } from './candle-cache.ts'
+import { fillMissing } from './fill-missing.ts'
+import { importDays } from './import-days.ts'
+import { BACKFILL_LEASE, BACKFILL_LEASE_MS } from './run-backfill.ts'
+
+/** What importing history is called with. */
+export interface ImportHistoryOptions {
+  readonly config: Config
+  /** Whole UTC days before today. */
+  readonly days: number
+  /** Names this process among others on the same Redis. */
+  readonly id: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly signal: AbortSignal
+  readonly log: Log
+  /** How far a phase is: minutes that samples are kept of, then whole days before them. */
+  readonly onProgress: (phase: 'minutes' | 'days', done: number, total: number, symbol: string) => void
+}
+
+/**
+ * Brings the history of the configured coins back to `days` before today: minutes where single samples are kept, whole days before
+ * that. What is there already is not fetched again, so it may be stopped and started at any time.
+ * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL`, `KIMCHI_ERR_PRICES_KIND`,
+ * `KIMCHI_ERR_GEO_BLOCKED`
+ */
+export async function importHistory({
+  config,
+  days,
+  id,
+  log,
+  ...options
+}: ImportHistoryOptions): Promise<void> {
+  const { clock, random, signal, onProgress } = options
+  const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
+  const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
+  const rest = openRestChild({
+    upbitRestUrl: config.UPBIT_REST_URL,
+    binanceRestUrl: config.BINANCE_REST_URL,
+    log,
+  })
+  try {
+    if (!(await redis.untilReady(5_000, signal))) {
+      const reason = redis.state().reason
+      throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
+    }
+    const writer = openWriter({ redis, prices, retentionDays, log: line => log.warn({}, line) })
+    const lease = openLease(redis, BACKFILL_LEASE, id, BACKFILL_LEASE_MS)
+    const mayGoOn = () => untilClaimed(lease, options)
+    const reader = openReader({ redis })
+    const fetchCandles = patient(rest, { clock, random, signal, log })
+    const coins = await findCoins(rest, config, signal)
+    // Also the check that this Redis holds prices of our kind, before anything is fetched.
+    await writer.write({ minute: 0, samples: [] })
+    await fillMissing({
+      coins,
+      clock,
+      reader,
+      fetchCandles,
+      days: Math.min(days, retentionDays),
+      settled: new Map(),
+      mayGoOn,
+      write: async samples => {
+        await writer.write({ minute: Math.max(...samples.map(({ minute }) => minute)), samples })
+      },
+      onProgress: ({ done, total, symbol }) => onProgress('minutes', done, total, symbol),
+    })
+    await importDays({
+      coins,
+      days,
+      retentionDays,
+      clock,
+      reader,
+      fetchCandles,
+      mayGoOn,
+      importDay: writer.importDay.bind(writer),
+      onProgress: ({ done, total, symbol }) => onProgress('days', done, total, symbol),
+    })
+    await lease.release()
+  } finally {
+    await Promise.all([rest.close(), redis.close()])
+  }
+}
+
+async function findCoins(rest: RestChild, config: Config, signal: AbortSignal): Promise<readonly Coin[]> {
+  const listings = await rest.loadListings(signal)
+  return matchCoins({ ...listings, wanted: config.COINS }).coins
+}
+
+/** Ingesters that fill holes right now come first: both would only share the same request limit. */
+async function untilClaimed(
+  lease: Lease,
+  { clock, signal }: Pick<ImportHistoryOptions, 'clock' | 'signal'>,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    if (await lease.claim()) return true
+    await clock.wait(1_000, signal)
+  }
+  return false
+}
+
+/** Tries again for as long as it takes, as slowly as an exchange asks for; only a region block is final. */
+function patient(
+  rest: RestChild,
+  { clock, random, signal, log }: Pick<ImportHistoryOptions, 'clock' | 'random' | 'signal' | 'log'>,
+): FetchCandles {
+  return async (exchange, market, { start, end }) => {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await rest.minuteCandles(exchange, market, start, end, signal)
+      } catch (thrown) {
+        const isFinal = thrown instanceof RefusalError && thrown.code === 'KIMCHI_ERR_GEO_BLOCKED'
+        if (signal.aborted || isFinal) throw thrown
+        log.warn({ reason: messageOf(thrown) }, 'candles not fetched, will be tried again')
+        await clock.wait(retryDelay(failures, random, thrown), signal)
+      }
+    }
+  }
+}

@@ -12,12 +12,16 @@ export async function build(root, { say, signal }) {
   const turbo = join(root, 'node_modules', '.bin', 'turbo')
   if (!existsSync(turbo)) throw new Error('dependencies are not installed; run: npm ci')
   say('Building what is stale …')
-  const child = spawn(turbo, ['run', 'build', '--output-logs=errors-only'], {
-    cwd: root,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1' },
-  })
+  const child = spawn(
+    turbo,
+    ['run', 'build', '--filter=./apps/*', '--filter=./packages/*', '--output-logs=errors-only'],
+    {
+      cwd: root,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1' },
+    },
+  )
   const end = () => child.pid && process.kill(-child.pid, 'SIGTERM')
   signal.addEventListener('abort', end, { once: true })
   let output = ''

@@ -1,11 +1,19 @@
-import { Agent, get } from 'node:http'
+import { Agent } from 'node:http'
 import { minuteOf } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { startRedis } from '@kimchi/store/testing'
 import t from 'tap'
-import { breachesOf, type SeenAnswer } from './contract.ts'
+import { breachesOf } from './contract.ts'
 import { openRaw, parseAnswers } from './raw.ts'
-import { eventually, getJson, openTestWriter, type Replica, startReplica, startTestApi } from './stack.ts'
+import {
+  ask,
+  eventually,
+  getJson,
+  openTestWriter,
+  type Replica,
+  startReplica,
+  startTestApi,
+} from './stack.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
 const now = () => minuteOf(Date.now())
@@ -18,13 +26,13 @@ t.test(
     const api = await startTestApi(t, redis.url)
     const expectNotReady = async () => {
       for (const path of [LIVE, `${LIVE}/BTC/daily`]) {
-        const answer = await ask(api.port, path)
+        const answer = await ask(urlOf(api.port, path))
         t.equal(answer.status, 503)
         t.match(answer.headers, { 'retry-after': '5', 'cache-control': 'no-store' })
         t.strictSame(await breachesOf('GET', path, answer), [])
       }
-      t.equal((await fetch(`${api.ops}/live`)).status, 200)
-      t.equal((await fetch(`${api.ops}/ready`)).status, 503)
+      t.equal((await ask(`${api.ops}/live`)).status, 200)
+      t.equal((await ask(`${api.ops}/ready`)).status, 503)
     }
     await expectNotReady()
     t.match((await getJson(`${api.ops}/ready`)).reasons, [/no snapshot/, /Redis is away/])
@@ -38,9 +46,9 @@ t.test(
     const writer = await openTestWriter(t, redis.url)
     await writer.writeMinute(now())
     await eventually('the first minute', async () =>
-      (await ask(api.port, LIVE)).status === 200 ? true : undefined,
+      (await ask(api.base)).status === 200 ? true : undefined,
     )
-    t.equal((await fetch(`${api.ops}/ready`)).status, 200)
+    t.equal((await ask(`${api.ops}/ready`)).status, 200)
   },
 )
 
@@ -87,7 +95,7 @@ t.test('a steady stream of requests costs Redis nothing', async t => {
   const raw = redis.client()
   const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1])
   const before = await commands()
-  for (let n = 0; n < 500; n++) await fetch(n % 2 === 0 ? api.base : `${api.base}/BTC/daily?days=${n}`)
+  for (let n = 0; n < 500; n++) await ask(n % 2 === 0 ? api.base : `${api.base}/BTC/daily?days=${n}`)
   // Two INFO of our own; a poll of the safety net is not due within a minute of a good read.
   t.ok((await commands()) - before <= 2)
 })
@@ -123,8 +131,8 @@ t.test(
         const answers = await Promise.all(
           replicas.map(({ port }) =>
             eventually(`minute ${minute} on ${port}`, async () => {
-              const { updated_at } = JSON.parse((await ask(port, LIVE)).body)
-              return updated_at.endsWith(timeOf(minute)) ? ask(port, path) : undefined
+              const { updated_at } = JSON.parse((await ask(urlOf(port, LIVE))).body)
+              return updated_at.endsWith(timeOf(minute)) ? ask(urlOf(port, path)) : undefined
             }),
           ),
         )
@@ -135,7 +143,7 @@ t.test(
           t.equal(answer.headers.etag, first?.headers.etag, path)
         }
         const [port] = replicas.map(replica => replica.port)
-        const known = await ask(port ?? 0, path, { 'if-none-match': String(answers[2]?.headers.etag) })
+        const known = await ask(urlOf(port ?? 0, path), { 'if-none-match': String(answers[2]?.headers.etag) })
         t.equal(known.status, 304, 'a tag of one replica is good on another')
       }
     }
@@ -166,7 +174,7 @@ t.test(
     }
     redis.pause()
     await expectServed('frozen')
-    const first = await ask(api.port, `${LIVE}/ETH/daily`)
+    const first = await ask(`${api.base}/ETH/daily`)
     t.equal(first.status, 503, 'a history not at hand is not waited for for ever')
     redis.resume()
     await redis.kill()
@@ -181,7 +189,7 @@ t.test(
       await writer.writeMinute(now()).catch(() => 'not connected again yet')
       return (await getJson(api.base)).updated_at === list.updated_at ? undefined : true
     })
-    t.equal((await fetch(`${api.ops}/ready`)).status, 200)
+    t.equal((await ask(`${api.ops}/ready`)).status, 200)
   },
 )
 
@@ -251,7 +259,7 @@ function startLoad(t: Teardown, replicas: readonly Replica[]) {
     for (let n = first; !isOver; n++) {
       const { port } = replicas[n % replicas.length] ?? { port: 0 }
       try {
-        const { status } = await ask(port, LIVE, {}, agent)
+        const { status } = await ask(urlOf(port, LIVE), {}, agent)
         if (status !== 200) lost.push(`${port} answered ${status}`)
         answered += 1
       } catch (error) {
@@ -277,26 +285,8 @@ function startLoad(t: Teardown, replicas: readonly Replica[]) {
   }
 }
 
-/** One request with Node's own client, which neither decodes nor retries. */
-function ask(port: number, path: string, headers = {}, agent?: Agent): Promise<SeenAnswer> {
-  return new Promise((resolve, reject) => {
-    const request = get({ port, host: '127.0.0.1', path, headers, ...(agent ? { agent } : {}) }, response => {
-      const chunks: Buffer[] = []
-      response.on('data', chunk => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: Buffer.concat(chunks).toString(),
-        }),
-      )
-    })
-    request.on('error', error => {
-      if (!request.reusedSocket) return reject(error)
-      ask(port, path, headers).then(resolve, reject)
-    })
-  })
+function urlOf(port: number, path: string): string {
+  return `http://127.0.0.1:${port}${path}`
 }
 
 function timeOf(minute: number): string {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type Agent, get } from 'node:http'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { EpochMinute, Sample } from '@kimchi/core'
@@ -8,6 +9,7 @@ import { createLogger, systemClock } from '@kimchi/runtime'
 import { connectRedis, openWriter, type SampleWriter } from '@kimchi/store'
 import { readConfig } from '../src/config.ts'
 import { type RunningApi, startApi } from '../src/start.ts'
+import type { SeenAnswer } from './contract.ts'
 
 interface Teardown {
   teardown(close: () => unknown): void
@@ -118,7 +120,30 @@ export async function eventually<T>(
   throw new Error(`not within 10 s: ${what}`)
 }
 
+/** One GET with Node's own client, which neither decodes nor retries, on a connection of its own or of `agent`. */
+export function ask(url: string, headers = {}, agent?: Agent): Promise<SeenAnswer> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { headers, agent: agent ?? false }, response => {
+      const chunks: Buffer[] = []
+      response.on('data', chunk => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      )
+    })
+    request.on('error', error => {
+      // A kept connection that turns out to be closed: asked again on a fresh one. @see RFC 9112 §9.3.1
+      if (!request.reusedSocket) return reject(error)
+      ask(url, headers).then(resolve, reject)
+    })
+  })
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it
 export async function getJson(url: string): Promise<any> {
-  return (await fetch(url)).json()
+  return JSON.parse((await ask(url)).body)
 }

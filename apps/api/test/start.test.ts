@@ -2,7 +2,7 @@ import { minuteOf } from '@kimchi/core'
 import { dailyKey, KEYS } from '@kimchi/store'
 import { startRedis } from '@kimchi/store/testing'
 import t from 'tap'
-import { eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
+import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
 
 const now = () => minuteOf(Date.now())
 
@@ -66,17 +66,17 @@ t.test('backfilled days appear in a history that is held already', async t => {
 t.test('ready says why not, and metrics count', async t => {
   const redis = await startRedis(t)
   const api = await startTestApi(t, redis.url)
-  const empty = await fetch(`${api.ops}/ready`)
+  const empty = await ask(`${api.ops}/ready`)
   t.equal(empty.status, 503)
-  t.match(await empty.json(), { ready: false, reasons: [/no snapshot/, /./] })
-  t.equal((await fetch(`${api.ops}/live`)).status, 200)
+  t.match(JSON.parse(empty.body), { ready: false, reasons: [/no snapshot/, /./] })
+  t.equal((await ask(`${api.ops}/live`)).status, 200)
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
   await eventually('readiness', async () =>
-    (await fetch(`${api.ops}/ready`)).status === 200 ? true : undefined,
+    (await ask(`${api.ops}/ready`)).status === 200 ? true : undefined,
   )
-  await fetch(api.base)
-  const metrics = await (await fetch(`${api.ops}/metrics`)).text()
+  await ask(api.base)
+  const metrics = (await ask(`${api.ops}/metrics`)).body
   t.match(metrics, /kimchi_api_answers_total\{route="live",status="200"\} [1-9]/)
   t.match(metrics, /kimchi_api_redis_up 1/)
   t.match(metrics, /kimchi_api_document_age_seconds \d/)
@@ -87,7 +87,7 @@ t.test('an old snapshot is a reason not to be ready', async t => {
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now() - 5)
   const api = await startTestApi(t, redis.url)
-  t.equal((await fetch(api.base)).status, 200)
+  t.equal((await ask(api.base)).status, 200)
   t.match(await getJson(`${api.ops}/ready`), { reasons: [/the newest snapshot is 3\d\d s old/] })
 })
 
@@ -104,8 +104,8 @@ t.test('fault 12: corrupt rows are skipped and counted, never a 500', async t =>
     list.data.map((row: { symbol: string }) => row.symbol),
     ['BTC', 'XRP'],
   )
-  t.equal((await fetch(`${api.base}/BTC/daily`)).status, 200)
-  t.match(await (await fetch(`${api.ops}/metrics`)).text(), /kimchi_api_corrupt_entries 3/)
+  t.equal((await ask(`${api.base}/BTC/daily`)).status, 200)
+  t.match((await ask(`${api.ops}/metrics`)).body, /kimchi_api_corrupt_entries 3/)
 })
 
 t.test('a taken port ends the program with a reason and exit code 1', async t => {
@@ -117,6 +117,6 @@ t.test('a taken port ends the program with a reason and exit code 1', async t =>
 t.test('SIGTERM ends the program in order', async t => {
   const redis = await startRedis(t)
   const replica = await startReplica(t, redis.url)
-  t.equal((await fetch(replica.base)).status, 503)
+  t.equal((await ask(replica.base)).status, 503)
   t.equal(await replica.end('SIGTERM'), 0)
 })

@@ -75,14 +75,17 @@ export async function fillNewestMinute({
   for (const coin of coins) {
     const missing = await reader.readMissing(coin.symbol, minute, minute + 1)
     if (missing.length === 0) continue
-    if (!(await mayGoOn())) return
+    if (!(await mayGoOn())) break
     found.push(...(await fillWindow(coin, [minute], window, cache)).samples)
   }
   if (found.length > 0) await write(found)
 }
 
-/** One pass over all missing minutes, newest first over all coins, so that everybody's recent past comes before anybody's old one. */
-export async function fillMissing(options: FillMissingOptions): Promise<void> {
+/**
+ * One pass over all missing minutes, newest first over all coins, so that everybody's recent past comes before anybody's old one.
+ * @returns false when it was not allowed to get to its end
+ */
+export async function fillMissing(options: FillMissingOptions): Promise<boolean> {
   const { fetchCandles, write, settled, onProgress, mayGoOn } = options
   const work = await findWork(options)
   const total = work.reduce((sum, { missing }) => sum + countMinutes(missing), 0)
@@ -90,7 +93,7 @@ export async function fillMissing(options: FillMissingOptions): Promise<void> {
   let done = 0
   let written = 0
   for (const { coin, window, missing } of work) {
-    if (!(await mayGoOn())) return
+    if (!(await mayGoOn())) return false
     const minutes = missing.flatMap(minutesOf)
     const { samples, gaps } = await fillWindow(coin, minutes, window, cache)
     if (samples.length > 0) await write(samples)
@@ -100,6 +103,7 @@ export async function fillMissing(options: FillMissingOptions): Promise<void> {
     written += samples.length
     onProgress({ symbol: coin.symbol, done, total, samples: written, gaps: done - written })
   }
+  return true
 }
 
 interface Work {

@@ -39,10 +39,15 @@ export async function importDays(options: ImportOptions): Promise<void> {
   const work = await findWork(options)
   const total = countMinutes(work.map(({ window }) => window)) / DAY_MINUTES
   const ended = new Set<string>()
+  let cache = new CandleCache(options.fetchCandles)
+  let cachedUntil = Number.POSITIVE_INFINITY
   let done = 0
   for (const { coin, window } of work) {
     if (!(await mayGoOn())) return
-    if (!ended.has(coin.symbol) && !(await importWindow(coin, window, options))) ended.add(coin.symbol)
+    // Coins of one window share the rate and the witnesses; what is older than the window is not needed again.
+    if (window.end !== cachedUntil) cache = new CandleCache(options.fetchCandles)
+    cachedUntil = window.end
+    if (!ended.has(coin.symbol) && !(await importWindow(coin, window, cache, options))) ended.add(coin.symbol)
     done += (window.end - window.start) / DAY_MINUTES
     onProgress({ symbol: coin.symbol, done, total })
   }
@@ -76,9 +81,13 @@ async function findWork({ coins, days, retentionDays, clock, reader }: ImportOpt
 }
 
 /** @returns false when a full window held nothing: the coin was not listed yet */
-async function importWindow(coin: Coin, window: MinuteRange, options: ImportOptions): Promise<boolean> {
-  const cache = new CandleCache(options.fetchCandles)
+async function importWindow(
+  coin: Coin,
+  window: MinuteRange,
+  cache: CandleCache,
+  { importDay }: ImportOptions,
+): Promise<boolean> {
   const { samples } = await fillWindow(coin, minutesOf(window), window, cache)
-  for (const day of foldDays(samples)) await options.importDay(coin.symbol, day)
+  for (const day of foldDays(samples)) await importDay(coin.symbol, day)
   return samples.length > 0 || window.end - window.start < CHUNK_DAYS * DAY_MINUTES
 }

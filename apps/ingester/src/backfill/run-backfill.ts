@@ -15,6 +15,15 @@ import { type Drift, reconcile } from './reconcile.ts'
 /** Time between two looks for missing minutes. */
 const PASS_EVERY_MS: Milliseconds = 180_000
 
+/**
+ * The lease is prolonged, or asked for, this often: it stays with one ingester for as long as that one lives, so that what
+ * it has learnt is learnt once, and another takes over soon after its end.
+ */
+const CLAIM_EVERY_MS: Milliseconds = 20_000
+
+/** How long an end may wait for Redis to take the lease back; it expires by itself as well. */
+const RELEASE_WITHIN_MS: Milliseconds = 500
+
 /** Whoever holds this lease fetches candles; nobody needs it, it only keeps several from fetching the same ones. */
 export const BACKFILL_LEASE = 'backfill'
 
@@ -66,36 +75,51 @@ export async function runBackfill(options: BackfillOptions): Promise<void> {
   const { coins, state, lease, clock, random, signal, log } = options
   const settled = new Map<string, readonly MinuteRange[]>()
   let failures = 0
+  let restedMs = PASS_EVERY_MS
   while (!signal.aborted) {
+    const isStarted = coins().length > 0
     try {
-      if (coins().length > 0 && (await lease.claim())) {
-        await pass(options, settled)
-        await lease.release()
+      if (isStarted && (await lease.claim()) && restedMs >= PASS_EVERY_MS && (await pass(options, settled))) {
         state.passes += 1
         state.problem = undefined
         failures = 0
-        await clock.wait(PASS_EVERY_MS, signal)
-      } else {
-        await clock.wait(coins().length > 0 ? PASS_EVERY_MS : 100, signal)
+        restedMs = 0
       }
+      const waitMs = isStarted ? CLAIM_EVERY_MS : 100
+      await clock.wait(waitMs, signal)
+      restedMs += waitMs
     } catch (thrown) {
-      if (signal.aborted) return
+      if (signal.aborted) break
       state.problem = messageOf(thrown)
       const delayMs = retryDelay(failures++, random, thrown)
       log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill is held up, will go on')
       await clock.wait(delayMs, signal)
     }
   }
+  await giveBack(options)
 }
 
-async function pass(options: BackfillOptions, settled: Map<string, readonly MinuteRange[]>): Promise<void> {
+async function giveBack({ lease, clock, log }: BackfillOptions): Promise<void> {
+  const answered = new AbortController()
+  void lease
+    .release()
+    .catch(thrown => log.debug({ err: thrown }, 'lease not given back, it will expire'))
+    .finally(() => answered.abort())
+  await clock.wait(RELEASE_WITHIN_MS, answered.signal)
+}
+
+/** Whether it got to its end; false when the lease was lost on the way. */
+async function pass(
+  options: BackfillOptions,
+  settled: Map<string, readonly MinuteRange[]>,
+): Promise<boolean> {
   const { days, state, reader, fetchCandles, write, lease, clock, signal, log } = options
   const coins = options.coins()
   const mayGoOn = async () => !signal.aborted && (await lease.claim())
   const shared = { coins, clock, reader, fetchCandles, write, mayGoOn }
   if (state.passes === 0) await fillNewestMinute(shared)
   const before = { samples: state.samples, gaps: state.gaps }
-  await fillMissing({
+  const isWhole = await fillMissing({
     ...shared,
     days,
     settled,
@@ -107,6 +131,8 @@ async function pass(options: BackfillOptions, settled: Map<string, readonly Minu
       log.info({ symbol, percent: Math.floor((100 * done) / total), samples, gaps }, 'backfill')
     },
   })
+  if (!isWhole) return false
   const end = newestCandleMinute(clock) - LIVE_MINUTES + 1
   state.drift = await reconcile({ ...shared, range: { start: end - RECONCILED_MINUTES, end } })
+  return true
 }

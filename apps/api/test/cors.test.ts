@@ -1,0 +1,125 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { minuteOf } from '@kimchi/core'
+import { startRedis } from '@kimchi/store/testing'
+import t from 'tap'
+import { findChromium, openPage } from './chromium.ts'
+import { ask, openTestWriter, startTestApi } from './stack.ts'
+
+const chromium = findChromium(process.env.PATH ?? '')
+
+interface Seen {
+  readonly status: number
+  readonly type: string
+  readonly body: { result: string; code?: string }
+  readonly etag: string | null
+  readonly retryAfter: string | null
+  readonly date: string | null
+}
+
+/** Runs in the page: what a script there can see of an answer. */
+const SEE = `async (url, options) => {
+  const answer = await fetch(url, { cache: 'no-store', ...options })
+  const text = await answer.text()
+  return {
+    status: answer.status,
+    type: answer.type,
+    body: text === '' ? undefined : JSON.parse(text),
+    etag: answer.headers.get('etag'),
+    retryAfter: answer.headers.get('retry-after'),
+    date: answer.headers.get('date'),
+  }
+}`
+
+t.test(
+  'fault 31: a page of another origin can read every answer',
+  { skip: chromium === undefined && 'no chromium on PATH', timeout: 60_000 },
+  async t => {
+    const redis = await startRedis(t)
+    const empty = await startTestApi(t, redis.url)
+    const page = await openPage(t, chromium ?? '', await servePage(t))
+    const see = (url: string, options: object = {}) =>
+      page.run<Seen>(`() => (${SEE})(${JSON.stringify(url)}, ${JSON.stringify(options)})`)
+
+    const early = await see(empty.base)
+    t.match(early, { status: 503, type: 'cors', retryAfter: '5', body: { code: 'not_ready' } })
+    const writer = await openTestWriter(t, redis.url)
+    await writer.writeMinute(minuteOf(Date.now()))
+    const api = await startTestApi(t, redis.url)
+
+    const list = await see(api.base)
+    t.match(list, {
+      status: 200,
+      type: 'cors',
+      body: { result: 'ok' },
+      etag: /^"[\w-]+(-br|-gzip)?"$/,
+      date: /GMT$/,
+    })
+    t.match(await see(`${api.base}/btc/daily?days=1`), { status: 200, body: { result: 'ok', symbol: 'BTC' } })
+    t.match(await see(`${api.base}/NOPE/daily`), { status: 404, body: { code: 'unknown_symbol' } })
+    t.match(await see(`${api.base}/BTC/daily?days=0`), { status: 400, body: { code: 'invalid_days' } })
+    t.match(await see(`${new URL(api.base).origin}/`), { status: 404, body: { code: 'no_such_route' } })
+    t.match(await see(api.base, { method: 'POST', body: 'x' }), {
+      status: 405,
+      body: { code: 'method_not_allowed' },
+    })
+    t.match(await see(`${api.base}?${'x'.repeat(9_000)}`), {
+      status: 431,
+      body: { code: 'headers_too_large' },
+    })
+
+    const headers = { 'If-None-Match': list.etag }
+    t.match(
+      await see(api.base, { headers }),
+      { status: 304, type: 'cors', etag: list.etag },
+      'after a preflight',
+    )
+    const deleted = await see(api.base, { method: 'DELETE' }).catch(error => String(error))
+    t.match(
+      deleted,
+      /Failed to fetch/,
+      'a method that the preflight does not allow is stopped by the browser',
+    )
+    t.match(
+      await see(api.base, { headers: { 'Content-Type': 'application/json', 'X-Anything': '1' } }),
+      { status: 200 },
+      'other headers pass the preflight too',
+    )
+  },
+)
+
+t.test(
+  'fault 31: the browser’s own cache revalidates and the page sees 200',
+  { skip: chromium === undefined && 'no chromium on PATH', timeout: 60_000 },
+  async t => {
+    const redis = await startRedis(t)
+    const writer = await openTestWriter(t, redis.url)
+    await writer.writeMinute(minuteOf(Date.now()))
+    const api = await startTestApi(t, redis.url)
+    const page = await openPage(t, chromium ?? '', await servePage(t))
+    const fetchWith = (cache: string) =>
+      page.run<number>(`async () => (await fetch(${JSON.stringify(api.base)}, { cache: '${cache}' })).status`)
+    t.equal(await fetchWith('default'), 200)
+    t.equal(await fetchWith('default'), 200, 'from the cache')
+    t.equal(await fetchWith('no-cache'), 200, 'asked again with If-None-Match')
+    const { body } = await ask(`${api.ops}/metrics`)
+    t.strictSame(
+      [...body.matchAll(/answers_total\{route="live",status="(\d+)"\} (\d+)/g)].map(found => found.slice(1)),
+      [
+        ['200', '1'],
+        ['304', '1'],
+      ],
+      'one whole answer and a short one',
+    )
+  },
+)
+
+/** A page on another origin than the API. */
+async function servePage(t: { teardown(close: () => unknown): void }): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<title>caller</title>')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}

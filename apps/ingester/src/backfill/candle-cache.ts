@@ -1,8 +1,15 @@
-import type { Exchange, Market } from '@kimchi/core'
+import {
+  DAY_MINUTES,
+  type EpochMinute,
+  type Exchange,
+  type Market,
+  RATE_MARKET,
+  WITNESS_MARKETS,
+} from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
 import type { MinuteRange } from '@kimchi/store'
 import { CandleSeries } from './candle-series.ts'
-import { joinRanges, subtractRanges } from './ranges.ts'
+import { intersectRanges, joinRanges, subtractRanges } from './ranges.ts'
 
 /** Fetches the candles of a market that open in a range. */
 export type FetchCandles = (
@@ -11,13 +18,23 @@ export type FetchCandles = (
   range: MinuteRange,
 ) => Promise<readonly MinuteCandle[]>
 
+/** Markets whose candles every coin needs: the rate, and those that witness an exchange's life. */
+const SHARED: ReadonlySet<Market> = new Set([
+  RATE_MARKET,
+  ...WITNESS_MARKETS.upbit,
+  ...WITNESS_MARKETS.binance,
+])
+
+/** Work goes from new to old; what is this much newer than the work at hand is not needed again. */
+const KEPT_MINUTES = DAY_MINUTES
+
 /**
- * Candles fetched once, however many coins need them: the rate and the markets that witness an exchange's life are shared by
- * all coins. Keep one for a pass and drop it, so that it stays small.
+ * Candles of shared markets fetched once, however many coins need them. Stays small over any span of work: a coin's own candles go
+ * with {@link CandleCache.leave}, shared ones when the work has moved on to older minutes.
  */
 export class CandleCache {
   readonly #fetch: FetchCandles
-  readonly #markets = new Map<string, { covered: MinuteRange[]; candles: MinuteCandle[] }>()
+  readonly #markets = new Map<Market, Known>()
 
   constructor(fetch: FetchCandles) {
     this.#fetch = fetch
@@ -25,13 +42,36 @@ export class CandleCache {
 
   /** The market's candles, of which at least those that open in `range` are known. */
   async series(exchange: Exchange, market: Market, range: MinuteRange): Promise<CandleSeries> {
-    const key = `${exchange} ${market}`
-    const known = this.#markets.get(key) ?? { covered: [], candles: [] }
-    this.#markets.set(key, known)
+    let known = this.#markets.get(market) ?? NOTHING
     for (const part of subtractRanges(range, known.covered)) {
-      known.candles.push(...(await this.#fetch(exchange, market, part)))
-      known.covered = joinRanges([...known.covered, part])
+      const candles = [...known.series.candles, ...(await this.#fetch(exchange, market, part))]
+      known = { covered: joinRanges([...known.covered, part]), series: new CandleSeries(candles) }
     }
-    return new CandleSeries(known.candles)
+    this.#markets.set(market, known)
+    return known.series
+  }
+
+  /** A coin is done in this window. */
+  leave({ end }: MinuteRange): void {
+    for (const [market, known] of this.#markets) {
+      if (!SHARED.has(market)) this.#markets.delete(market)
+      else if ((known.covered.at(-1)?.end ?? end) > end + 2 * KEPT_MINUTES) {
+        this.#markets.set(market, until(known, end + KEPT_MINUTES))
+      }
+    }
+  }
+}
+
+interface Known {
+  readonly covered: readonly MinuteRange[]
+  readonly series: CandleSeries
+}
+
+const NOTHING: Known = { covered: [], series: new CandleSeries([]) }
+
+function until({ covered, series }: Known, end: EpochMinute): Known {
+  return {
+    covered: intersectRanges(covered, { start: 0, end }),
+    series: new CandleSeries(series.candles.filter(([openMinute]) => openMinute < end)),
   }
 }

@@ -31,6 +31,7 @@ export async function fillWindow(
   cache: CandleCache,
 ): Promise<Filled> {
   const legs = await loadLegs(coin, window, cache)
+  cache.leave(window)
   const samples: Sample[] = []
   const gaps: Gap[] = []
   for (const minute of minutes) {

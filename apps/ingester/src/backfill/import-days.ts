@@ -39,14 +39,10 @@ export async function importDays(options: ImportOptions): Promise<void> {
   const work = await findWork(options)
   const total = countMinutes(work.map(({ window }) => window)) / DAY_MINUTES
   const ended = new Set<string>()
-  let cache = new CandleCache(options.fetchCandles)
-  let cachedUntil = Number.POSITIVE_INFINITY
+  const cache = new CandleCache(options.fetchCandles)
   let done = 0
   for (const { coin, window } of work) {
     if (!(await mayGoOn())) return
-    // Coins of one window share the rate and the witnesses; what is older than the window is not needed again.
-    if (window.end !== cachedUntil) cache = new CandleCache(options.fetchCandles)
-    cachedUntil = window.end
     if (!ended.has(coin.symbol) && !(await importWindow(coin, window, cache, options))) ended.add(coin.symbol)
     done += (window.end - window.start) / DAY_MINUTES
     onProgress({ symbol: coin.symbol, done, total })

@@ -53,6 +53,7 @@ export interface BackfillOptions {
   readonly state: BackfillState
   readonly reader: Pick<SampleReader, 'readMissing' | 'readSamples'>
   readonly fetchCandles: FetchCandles
+  /** Stores samples; without any it only makes sure that Redis takes them from us. */
   readonly write: (samples: readonly Sample[]) => Promise<void>
   /** Keeps several ingesters from fetching the same candles. */
   readonly lease: Lease
@@ -115,6 +116,8 @@ async function pass(
 ): Promise<boolean> {
   const { days, state, reader, fetchCandles, write, lease, clock, signal, log } = options
   const coins = options.coins()
+  // Loads the function library where it is missing; and a Redis that refuses us is known before anything is fetched.
+  await write([])
   const mayGoOn = async () => !signal.aborted && (await lease.claim())
   const shared = { coins, clock, reader, fetchCandles, write, mayGoOn }
   if (state.passes === 0) await fillNewestMinute(shared)

@@ -1,6 +1,6 @@
 import { freePort } from '@kimchi/store/embedded'
 import { startRedis, type TestRedis } from '@kimchi/store/testing'
-import { type AppProcess, startProcess } from './app-process.ts'
+import { type AppProcess, startProcess } from '../../src/app-process.ts'
 
 /** The part of a tap test that is used. */
 interface Teardown {

@@ -16,9 +16,9 @@ export interface AppProcess {
 }
 
 const SCRIPTS = {
-  simulator: '../../../packages/simulator/dist/main.js',
-  ingester: '../../../apps/ingester/dist/main.js',
-  api: '../../../apps/api/dist/main.js',
+  simulator: '../../packages/simulator/dist/main.js',
+  ingester: '../../apps/ingester/dist/main.js',
+  api: '../../apps/api/dist/main.js',
 }
 
 /** Starts an app with exactly this environment, plus PATH. Kill it in a teardown. */
@@ -28,9 +28,15 @@ export function startProcess(app: keyof typeof SCRIPTS, env: Record<string, stri
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  return follow(child, app)
+}
+
+/** Collects what a child prints. */
+export function follow(child: ChildProcess, app: string): AppProcess {
   const lines: string[] = []
   const waiting = new Set<() => void>()
   for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue
     createInterface({ input: stream }).on('line', line => {
       lines.push(line)
       for (const look of waiting) look()

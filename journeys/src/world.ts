@@ -1,0 +1,167 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { DAY_MINUTES, DAY_MS, dayStart, MINUTE_MS, minuteOf } from '@kimchi/core'
+import { type Simulator, startSimulator } from '@kimchi/simulator'
+import { type AppProcess, follow } from './app-process.ts'
+import { audit, type RawRedis, type Verdict } from './audit.ts'
+import { eventually } from './eventually.ts'
+import { FrameRecord } from './frame-record.ts'
+import { openWorldClock, type WorldClock } from './world-clock.ts'
+
+/** The part of a tap test that is used. */
+export interface Teardown {
+  teardown(close: () => unknown): void
+}
+
+/** How a world is opened. */
+export interface WorldOptions {
+  /** As the ingesters are told; may be Sentinel or Cluster. */
+  readonly redisUrl: string
+  /** A connection to the server that holds the data at this moment. */
+  readonly raw: () => RawRedis | Promise<RawRedis>
+  /** World milliseconds per real one. @default 20 */
+  readonly factor?: number
+  /** World time at the start. @default ten minutes before the last UTC midnight */
+  readonly startAt?: number
+  readonly seed?: string
+  /** Tracked coins; KNC trades on Upbit once in twenty minutes. @default BTC, ETH, XRP, KNC */
+  readonly coins?: readonly string[]
+}
+
+/** Both exchanges and any number of real ingester processes, on a time of their own. */
+export interface World {
+  readonly clock: WorldClock
+  readonly exchanges: Simulator
+  readonly coins: readonly string[]
+  /** The minute that runs now in this world. */
+  minute(): number
+  /** The same exchanges seen from elsewhere: same prices, own faults. */
+  openView(): Promise<Simulator>
+  /** Starts an ingester process. @param id stays the same when it is started again */
+  start(id: string, env?: Record<string, string>, view?: Simulator): AppProcess
+  /** Ends all ingesters at once. */
+  killAll(): Promise<void>
+  /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
+  settle(): Promise<Verdict>
+  /** Audits once more what {@link World.settle} did. */
+  audit(): Promise<Verdict>
+}
+
+const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
+
+/** What a world takes on a busy machine for a frame from here to there, in real milliseconds. */
+const TRANSIT_REAL_MS = 300
+
+/** The newest minutes are left to the live feeds. @see design §5 */
+const LEFT_TO_LIVE = 6
+
+/** Starts the exchanges; ingesters are started by the test. Everything ends with it. */
+export async function openWorld(t: Teardown, options: WorldOptions): Promise<World> {
+  const { factor = 20, seed = 'fault', coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
+  const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
+  const clock = openWorldClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
+  const record = new FrameRecord()
+  let views = 0
+  const openView = async () => {
+    const view = await startSimulator({
+      seed,
+      clock,
+      pumpMs: 10 * factor,
+      limits: false,
+      // Pongs travel in real time.
+      keepalive: { binancePongMs: Number.POSITIVE_INFINITY, upbitIdleMs: Number.POSITIVE_INFINITY },
+      onFrame: record.listener(`${views++}/`),
+    })
+    t.teardown(() => view.close())
+    return view
+  }
+  const exchanges = await openView()
+  const running = new Set<AppProcess>()
+  const start: World['start'] = (id, env = {}, view = exchanges) => {
+    const started = follow(
+      spawnIngester(environmentOf(view, { id, redisUrl: options.redisUrl, clock, coins }, env)),
+      id,
+    )
+    running.add(started)
+    return started
+  }
+  const killAll = async () => {
+    await Promise.all([...running].map(ingester => ingester.end('SIGKILL')))
+    running.clear()
+  }
+  t.teardown(killAll)
+  const look = async (to: number) =>
+    audit({
+      redis: await options.raw(),
+      truth: { prices: exchanges.prices, record, transitMs: TRANSIT_REAL_MS * factor },
+      coins,
+      // As BACKFILL_DAYS=1 has it.
+      from: dayStart(minuteOf(clock.now())) - DAY_MINUTES,
+      to,
+    })
+  let settledTo = 0
+  return {
+    clock,
+    exchanges,
+    coins,
+    minute: () => minuteOf(clock.now()),
+    openView,
+    start,
+    killAll,
+    audit: () => look(settledTo),
+    async settle() {
+      await killAll()
+      settledTo = minuteOf(clock.now()) - LEFT_TO_LIVE
+      // Its holder is gone, and its expiry is in real time.
+      await (await options.raw()).del('{kp}:lease:backfill')
+      start('last')
+      await untilWhole(() => look(settledTo), 40_000)
+      await killAll()
+      return look(settledTo)
+    },
+  }
+}
+
+/** Waits until nothing is missing that could be there; what is still missing after that is the audit's to judge. */
+async function untilWhole(look: () => Promise<Verdict>, limitMs: number) {
+  await eventually('nothing is missing', limitMs, async () => {
+    const { lost } = await look().catch(() => ({ lost: 1 }))
+    await delay(300)
+    return lost === 0 ? true : undefined
+  }).catch(() => {})
+}
+
+interface Place {
+  readonly id: string
+  readonly redisUrl: string
+  readonly clock: WorldClock
+  readonly coins: readonly string[]
+}
+
+function environmentOf(view: Simulator, { id, redisUrl, clock, coins }: Place, env: Record<string, string>) {
+  return {
+    PATH: process.env.PATH ?? '',
+    WORLD_CLOCK: clock.text,
+    INGESTER_ID: id,
+    REDIS_URL: redisUrl,
+    PRICES: 'simulated',
+    COINS: coins.join(','),
+    BACKFILL_DAYS: '1',
+    OPS_PORT: '0',
+    LOG_LEVEL: 'info',
+    UPBIT_WS_URL: view.upbitWsUrl,
+    UPBIT_REST_URL: view.upbitRestUrl,
+    BINANCE_WS_URL: view.binanceWsUrl,
+    BINANCE_REST_URL: view.binanceRestUrl,
+    ...env,
+  }
+}
+
+/** The IPC channel ends the process when this one is gone. */
+function spawnIngester(env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, ['--enable-source-maps', MAIN], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+}

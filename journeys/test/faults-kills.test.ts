@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { minutesOf, nextMinute, openFaultWorld, readable } from './support/fault-world.ts'
+
+const NOTHING_AMISS = { lost: 0, doubled: 0, wrong: 0, findings: [] }
+
+t.test('fault 1: an ingester killed at random points leaves no partial and no double minute', async t => {
+  const { world, raw } = await openFaultWorld(t)
+  for (let kill = 0; kill < 8; kill++) {
+    const ingester = world.start('a')
+    await delay(500 + Math.random() * 2_000)
+    await ingester.end('SIGKILL')
+  }
+  const verdict = await world.settle()
+  t.match(verdict, NOTHING_AMISS)
+  t.ok(verdict.candle > 4 * 1_440, 'a whole day and more')
+
+  await t.test('and the audit that says so notices what is amiss', async t => {
+    const key = (await raw.keys('{kp}:samples:BTC:*')).sort()[5] ?? ''
+    const [member = ''] = (await raw.callBuffer('ZRANGE', [key, 0, 0])) as Buffer[]
+    const minute = Number(await raw.zscore(key, member))
+    await raw.zrem(key, member)
+    t.match(
+      await world.audit(),
+      { lost: 1, doubled: 1 },
+      'a sample that is gone, while its day still counts it',
+    )
+    const wrong = Buffer.from(member)
+    wrong.writeDoubleBE(1.5, wrong.indexOf(0xcb) + 1)
+    await raw.zadd(key, minute, wrong)
+    t.match(await world.audit(), { lost: 0, doubled: 0, wrong: 1 }, 'a sample that nobody said')
+    await raw.zadd(key, minute, member)
+    t.match(await world.audit(), { doubled: 1 }, 'a minute twice')
+    await raw.zrem(key, wrong)
+    t.match(await world.audit(), NOTHING_AMISS)
+    const [date = '', row = ''] = Object.entries(await raw.hgetall('{kp}:daily:ETH'))[0] ?? []
+    await raw.hset('{kp}:daily:ETH', date, row.replace(/"sum":(-?\d+)/, '"sum":1'))
+    t.match(await world.audit(), { wrong: 1 }, 'a day that is not the fold of its samples')
+  })
+})
+
+t.test('fault 2: of two ingesters either may be killed at any time', async t => {
+  const { world } = await openFaultWorld(t)
+  const zones = { a: { TZ: 'Asia/Seoul' }, b: { TZ: 'America/St_Johns' } }
+  const running = { a: world.start('a', zones.a), b: world.start('b', zones.b) }
+  for (let kill = 0; kill < 8; kill++) {
+    await delay(500 + Math.random() * 2_000)
+    const id = Math.random() < 0.5 ? 'a' : 'b'
+    await running[id].end('SIGKILL')
+    running[id] = world.start(id, zones[id])
+  }
+  t.match(await world.settle(), NOTHING_AMISS)
+})
+
+t.test(
+  'fault 2: an ingester with a stale feed contributes nothing, the other one’s samples land',
+  async t => {
+    const { world, raw } = await openFaultWorld(t)
+    const view = await world.openView()
+    const stale = world.start('stale', { BACKFILL_DAYS: '0' }, view)
+    const fresh = world.start('fresh')
+    await nextMinute(stale, ({ samples }) => samples === 4)
+    view.faults.set({ kind: 'stall', exchange: 'upbit' })
+    const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
+    const { minute } = await nextMinute(fresh, line => line.samples === 4 && line.minute > first.minute + 1)
+    const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)
+    t.strictSame(contributed, [], 'nothing from the stale one')
+    const landed = await readable(raw, 'BTC', minute - 1, minute)
+    t.match(landed, [/ live$/], 'a live sample from the other one')
+    t.match(await world.settle(), NOTHING_AMISS)
+  },
+)

@@ -2,6 +2,7 @@ import {
   type Clock,
   type EpochMinute,
   type EpochMs,
+  KimchiError,
   type Milliseconds,
   messageOf,
   parseTimestamp,
@@ -159,7 +160,9 @@ export class Documents {
       this.#take(await this.#reader.readBoard())
     } catch (thrown) {
       this.#refreshesFailed += 1
-      if (this.#problem === undefined) this.#log.warn({ err: thrown }, 'documents not refreshed')
+      // Before the first ingester there is nothing to read, which is no fault.
+      const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
+      if (this.#problem === undefined) this.#log[level]({ err: thrown }, 'documents not refreshed')
       this.#problem = `Redis could not be read: ${messageOf(thrown)}`
     }
   }

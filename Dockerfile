@@ -1,12 +1,13 @@
 # One image per app: docker build --target ingester . / docker build --target api .
-FROM node:24-bookworm-slim AS build
+FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json turbo.json ./
 COPY packages packages
 COPY apps apps
-RUN npm ci && npx turbo run build && npm prune --omit=dev
+COPY journeys/package.json journeys/
+RUN npm ci && npx turbo run build --filter="./apps/*" && npm prune --omit=dev
 
-FROM node:24-bookworm-slim AS runtime
+FROM node:26-slim AS runtime
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build --chown=node:node /app ./

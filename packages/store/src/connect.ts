@@ -59,13 +59,19 @@ export function connectRedis(url: string, options: ConnectOptions = {}): RedisCo
   const where = describeTarget(target)
   const client = openClient(target, options)
   const states = watchState(client, where)
+  const explain = (error: unknown) => {
+    const { ready, reason } = states.current()
+    return !ready && reason !== undefined && UNSENT.test(messageOf(error))
+      ? new KimchiError('KIMCHI_ERR_REDIS', reason)
+      : toRedisError(error, where)
+  }
   const callOn =
     (on: Redis | Cluster): RedisConnection['call'] =>
     async (command, ...args) => {
       try {
         return await on.call(command, args)
       } catch (error) {
-        throw toRedisError(error, where)
+        throw explain(error)
       }
     }
   return {
@@ -78,7 +84,7 @@ export function connectRedis(url: string, options: ConnectOptions = {}): RedisCo
       try {
         return await client.callBuffer(command, args)
       } catch (error) {
-        throw toRedisError(error, where)
+        throw explain(error)
       }
     },
     callPrimaries: async run => {
@@ -92,6 +98,9 @@ export function connectRedis(url: string, options: ConnectOptions = {}): RedisCo
     close: async () => client.disconnect(),
   }
 }
+
+/** What the client says of a command that it could not send; why is known from the connection's state. */
+const UNSENT = /^Stream isn't writeable/
 
 type States = ReturnType<typeof watchState>
 
@@ -107,6 +116,13 @@ function watchState(client: Redis | Cluster, where: string) {
   client.on('ready', () => change({ ready: true, reason: undefined }))
   client.on('error', error => {
     if (!state.ready) change({ ready: false, reason: `${where}: ${reasonOf(error)}` })
+  })
+  client.on('connect', () => {
+    if (!state.ready)
+      change({
+        ready: false,
+        reason: `${where}: connected, but it is not ready, e.g. still loading its data`,
+      })
   })
   client.on('close', () => {
     if (state.ready) change({ ready: false, reason: `${where}: connection lost` })

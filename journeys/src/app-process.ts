@@ -63,13 +63,14 @@ function firstLine(
       const found = lines.find(test)
       if (found === undefined) return
       waiting.delete(look)
+      child.off('exit', giveUp)
       resolve(found)
     }
+    const giveUp = (code: number | null) =>
+      reject(new Error(`${app} ended (${code}) before that line:\n${lines.join('\n')}`))
+    child.once('exit', giveUp)
     waiting.add(look)
     look()
-    child.once('exit', code =>
-      reject(new Error(`${app} ended (${code}) before that line:\n${lines.join('\n')}`)),
-    )
   })
 }
 

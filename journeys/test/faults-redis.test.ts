@@ -1,0 +1,120 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { eventually } from '../src/eventually.ts'
+import { minutesOf, nextMinute, openFaultWorld, readable, readiness } from './support/fault-world.ts'
+
+const NOTHING_AMISS = { lost: 0, doubled: 0, wrong: 0, findings: [] }
+const WHOLE = ({ samples }: { samples: number }) => samples === 4
+
+t.test('Redis away, frozen, emptied: one ingester lives through all of it', async t => {
+  const { world, redis, raw } = await openFaultWorld(t)
+  const ingester = world.start('a')
+  await nextMinute(ingester, WHOLE)
+  const ready = () =>
+    eventually('ready', 20_000, async () => (await readiness(ingester)).status === 200 || undefined)
+
+  await t.test('fault 6: SIGKILL and restart of Redis loses at most what was not synced', async t => {
+    for (let kill = 0; kill < 3; kill++) {
+      await nextMinute(ingester, () => true)
+      await redis.kill()
+      await redis.restart()
+    }
+    await ready()
+    t.equal((await readiness(ingester)).status, 200)
+  })
+
+  await t.test('fault 7: minutes wait while Redis is down, /ready says why, and all are written', async t => {
+    await redis.kill()
+    const from = ingester.lines.length
+    const first = await nextMinute(ingester, WHOLE)
+    const last = await nextMinute(ingester, line => WHOLE(line) && line.minute > first.minute + 1)
+    const { status, text } = await readiness(ingester)
+    t.equal(status, 503)
+    t.match(text, /\d+ minutes wait to be written: .*redis:\/\//)
+    await redis.restart()
+    await ready()
+    const taken = minutesOf(ingester, from).filter(line => WHOLE(line) && line.minute <= last.minute)
+    for (const { minute } of taken) {
+      t.match(await readable(raw, 'ETH', minute, minute + 1), [/ live$/], 'from the memory of the ingester')
+    }
+  })
+
+  await t.test('fault 8: nothing waits for a frozen Redis', async t => {
+    const from = ingester.lines.length
+    redis.pause()
+    const first = await nextMinute(ingester, WHOLE)
+    await nextMinute(ingester, line => WHOLE(line) && line.minute > first.minute)
+    const reason = await eventually('a reason', 10_000, async () => {
+      const { status, text } = await readiness(ingester)
+      return status === 503 ? text : undefined
+    })
+    t.match(reason, /wait to be written: .*(timed out|connection|ECONN|closed)/i)
+    redis.resume()
+    await ready()
+    t.ok(ingester.lines.slice(from).some(line => line.includes('Writing works again')))
+    t.match(await readable(raw, 'BTC', first.minute, first.minute + 1), [/ live$/])
+  })
+
+  await t.test('fault 11: FUNCTION FLUSH and FLUSHALL in the middle of it', async t => {
+    await raw.call('FUNCTION', 'FLUSH')
+    const first = await nextMinute(ingester, WHOLE)
+    await eventually(
+      'written',
+      10_000,
+      async () =>
+        (await readable(raw, 'BTC', first.minute, first.minute + 1).catch(() => [])).length > 0 || undefined,
+    )
+    const [library] = (await raw.call('FUNCTION', 'LIST', 'WITHCODE')) as unknown[]
+    const source = JSON.stringify(library).match(/local VERSION = \d+/)?.[0]
+    t.ok(source, 'the library is back')
+    await raw.flushall()
+    const second = await nextMinute(ingester, WHOLE)
+    await eventually(
+      'written',
+      10_000,
+      async () => (await readable(raw, 'BTC', second.minute, second.minute + 1)).length > 0 || undefined,
+    )
+    t.equal(await raw.hlen('{kp}:coins'), 4, 'the coins are back')
+  })
+
+  t.match(await world.settle(), NOTHING_AMISS, 'rebuilt, and nothing amiss in all of it')
+})
+
+t.test('fault 9: LOADING and a full disk are waited out, and /ready says which', async t => {
+  const dumps = 'a-folder-cannot-be-a-dump'
+  const { world, redis, raw } = await openFaultWorld(t, {
+    redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '500'] },
+  })
+  await mkdir(join(redis.dir, dumps))
+  const ingester = world.start('a')
+  await nextMinute(ingester, WHOLE)
+  const reason = (pattern: RegExp) =>
+    eventually(String(pattern), 20_000, async () => {
+      const { status, text } = await readiness(ingester)
+      return status === 503 && pattern.test(text) ? text : undefined
+    })
+  const written = async (minute: number) =>
+    t.match(
+      await eventually('written', 20_000, async () => {
+        const lines = await readable(raw, 'BTC', minute, minute + 1).catch(() => [])
+        return lines.length > 0 ? lines : undefined
+      }),
+      [/ live$/],
+    )
+
+  await ingester.line(line => line.includes('"percent":100'))
+  await raw.bgsave()
+  const { minute } = await nextMinute(ingester, WHOLE)
+  t.match(await reason(/MISCONF/), /minutes wait to be written/)
+  await raw.config('SET', 'stop-writes-on-bgsave-error', 'no')
+  await written(minute)
+
+  await redis.kill()
+  const restarted = redis.restart()
+  const next = await nextMinute(ingester, WHOLE)
+  t.match(await reason(/loading its data/), /minutes wait to be written/)
+  await restarted
+  await written(next.minute)
+  t.match(await world.settle(), NOTHING_AMISS)
+})

@@ -1,0 +1,145 @@
+import { Agent, get } from 'node:http'
+import { startRedis } from '../../packages/store/dist/testing.js'
+import { fill } from './fill.mjs'
+import { freePort, residentMb, startServer, stopServer, untilAnswers } from './programs.mjs'
+import { median, percentile } from './report.mjs'
+
+const LIVE = '/api/v1/kimchi-premium'
+const COINS = 200
+const PUSHED_MINUTES = 200
+const STARTS = 10
+
+/**
+ * Time from the start of a minute's write to the first new byte, on each of three replicas.
+ * @param {string} main
+ */
+export async function measurePush(main) {
+  const redis = await startRedis()
+  const stack = await fill(redis.url, { coins: COINS, days: 1 })
+  // Minutes of the past, each newer than the one before: for a replica that is all that makes one new.
+  let minute = Math.floor(Date.now() / 60_000) - PUSHED_MINUTES - 10
+  await stack.writeMinute(minute)
+  const replicas = await Promise.all([0, 1, 2].map(() => startReplica(main, redis.url, false)))
+  const writes = []
+  const delays = /** @type {number[][]} */ (replicas.map(() => []))
+  for (let n = 0; n < PUSHED_MINUTES; n++) {
+    minute += 1
+    const wanted = new Date(minute * 60_000).toISOString().slice(0, 19)
+    const seen = replicas.map(({ port }) => firstByteOf(port, wanted))
+    await new Promise(resolve => setTimeout(resolve, 20))
+    const start = performance.now()
+    await stack.writeMinute(minute)
+    writes.push(performance.now() - start)
+    for (const [index, at] of (await Promise.all(seen)).entries()) delays[index]?.push(at - start)
+  }
+  for (const { child } of replicas) await stopServer(child)
+  await stack.close()
+  await redis.close()
+  const row = (/** @type {string} */ name, /** @type {readonly number[]} */ values) => [
+    name,
+    ...[median(values), percentile(values, 0.99), Math.max(...values)].map(value => `${value.toFixed(1)} ms`),
+  ]
+  const rows = delays.map((values, index) => row(`replica ${index + 1}`, values))
+  return { minutes: PUSHED_MINUTES, rows: [...rows, row('the write itself, for comparison', writes)] }
+}
+
+/**
+ * Resident memory with every history held.
+ * @param {string} main
+ * @param {number} days
+ */
+export async function measureMemory(main, days) {
+  const redis = await startRedis()
+  const stack = await fill(redis.url, { coins: COINS, days })
+  let minute = Math.floor(Date.now() / 60_000) - 20
+  await stack.writeMinute(minute)
+  const { child, port } = await startReplica(main, redis.url, true)
+  const after = [residentMb(child.pid)]
+  const askAll = async () => {
+    for (const coding of ['identity', 'gzip', 'br', 'br']) {
+      for (const symbol of stack.symbols) await ask(port, `${LIVE}/${symbol}/daily?days=${days}`, coding)
+      for (const symbol of stack.symbols) await ask(port, `${LIVE}/${symbol}/daily`, coding)
+    }
+  }
+  await askAll()
+  after.push(residentMb(child.pid))
+  for (let n = 0; n < 10; n++) {
+    minute += 1
+    await stack.writeMinute(minute)
+    await askAll()
+  }
+  after.push(residentMb(child.pid))
+  await stopServer(child)
+  await stack.close()
+  await redis.close()
+  return [days.toLocaleString('en'), ...after.map(value => `${value.toFixed(0)} MB`)]
+}
+
+/**
+ * Time from the start of the process to its first 200.
+ * @param {string} main
+ */
+export async function measureStart(main) {
+  const redis = await startRedis()
+  const stack = await fill(redis.url, { coins: COINS, days: 1 })
+  await stack.writeMinute(Math.floor(Date.now() / 60_000))
+  const times = []
+  for (let n = 0; n < STARTS; n++) {
+    const start = performance.now()
+    const { child } = await startReplica(main, redis.url, false)
+    times.push(performance.now() - start)
+    await stopServer(child)
+  }
+  await stack.close()
+  await redis.close()
+  return { runs: STARTS, median: Math.round(median(times)), worst: Math.round(Math.max(...times)) }
+}
+
+/** @param {string} main @param {string} redisUrl @param {boolean} pinned */
+async function startReplica(main, redisUrl, pinned) {
+  const port = await freePort()
+  const env = { REDIS_URL: redisUrl, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', LOG_LEVEL: 'warn' }
+  const child = startServer(process.execPath, [main], env, pinned)
+  await untilAnswers(`http://127.0.0.1:${port}${LIVE}`)
+  return { child, port }
+}
+
+/**
+ * Asks over one connection, again and again, until the answer is of this time; gives when its first byte came.
+ * @param {number} port @param {string} wanted
+ */
+async function firstByteOf(port, wanted) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  for (;;) {
+    const { body, at } = await ask(port, LIVE, 'identity', agent)
+    if (body.includes(`"updated_at":"${wanted}"`)) {
+      agent.destroy()
+      return at
+    }
+    // Three watchers and three replicas share two cores: a pause of a millisecond keeps them from measuring each other.
+    await new Promise(resolve => setTimeout(resolve, 1))
+  }
+}
+
+/**
+ * @param {number} port @param {string} path @param {string} coding @param {Agent} [agent]
+ * @returns {Promise<{ body: string, at: number }>}
+ */
+function ask(port, path, coding, agent) {
+  return new Promise((resolve, reject) => {
+    const options = {
+      port,
+      host: '127.0.0.1',
+      path,
+      headers: { 'accept-encoding': coding },
+      agent: agent ?? false,
+    }
+    get(options, response => {
+      const at = performance.now()
+      /** @type {Buffer[]} */
+      const chunks = []
+      response.on('data', chunk => chunks.push(chunk))
+      response.on('end', () => resolve({ body: Buffer.concat(chunks).toString(), at }))
+    }).on('error', reject)
+  })
+}

@@ -7,7 +7,7 @@
 -- writes to keys whose type it has seen; nothing can stop it half-way.
 
 -- Raised with every change of this file: a writer that needs a higher one loads its own copy.
-local VERSION = 1
+local VERSION = 2
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
@@ -376,8 +376,10 @@ end
 
 -- kp_track ---------------------------------------------------------------------------------------------------------
 
--- Arguments: version prices layout   coins {symbol coinJson}*
--- Coins that are not given keep their entry with "order":null and leave the live list. Reply: live rows removed.
+-- Arguments: version prices layout   coins {symbol coinJson}*   [departed {symbol}*]
+-- Coins that depart keep their entry with "order":null and leave the live list. Without a list of them every coin that
+-- is not given departs; with one the others stay as they are, so that several ingesters, one of which may know of a
+-- coin that another one doesn't, only add to each other. Reply: live rows removed.
 local function kp_track(_, args)
   local reader = argument_reader(args)
   local refusal, writer = admit_writer(reader)
@@ -388,11 +390,14 @@ local function kp_track(_, args)
     given[index] = { symbol = symbol, text = reader.text('coin') }
     tracked[symbol] = true
   end
+  local listed, departed = reader.optional_integer('departed', nil), {}
+  for _ = 1, listed or 0 do departed[reader.symbol()] = true end
+  local function departs(symbol) return not tracked[symbol] and (not listed or departed[symbol]) end
   local known, live = redis.call('HGETALL', COINS), redis.call('HKEYS', LIVE)
 
   remember_writer(writer)
   for index = 1, #known, 2 do
-    if not tracked[known[index]] then
+    if departs(known[index]) then
       local text = string.gsub(known[index + 1], '^{"order":%d+', '{"order":null')
       redis.call('HSET', COINS, known[index], text)
     end
@@ -400,7 +405,7 @@ local function kp_track(_, args)
   for _, coin in ipairs(given) do redis.call('HSET', COINS, coin.symbol, coin.text) end
   local removed = 0
   for _, symbol in ipairs(live) do
-    if not tracked[symbol] then removed = removed + redis.call('HDEL', LIVE, symbol) end
+    if departs(symbol) then removed = removed + redis.call('HDEL', LIVE, symbol) end
   end
   if removed > 0 then redis.call('PUBLISH', CHANNEL, string.format('%d', math.floor(redis_seconds() / 60))) end
   return removed

@@ -53,8 +53,12 @@ export interface WriterOptions {
  * `KIMCHI_ERR_PRICES_KIND` and `KIMCHI_ERR_LAYOUT` are final, `KIMCHI_ERR_CODEC` blames the argument.
  */
 export interface SampleWriter {
-  /** Makes these coins, in this order, the tracked ones; kept up by itself when Redis lost it. */
-  track(coins: readonly Coin[]): Promise<void>
+  /**
+   * Makes these coins, in this order, tracked ones; kept up by itself when Redis lost it.
+   * @param departed the coins that are no longer tracked; all others stay as another writer has left them.
+   * Without it every coin that is not given departs
+   */
+  track(coins: readonly Coin[], departed?: Iterable<string>): Promise<void>
   /** Writes samples; safe to repeat, in any order, from several writers at once. */
   write(batch: SampleBatch): Promise<WriteResult>
   /** Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples. */
@@ -71,6 +75,7 @@ export interface SampleWriter {
 export function openWriter({ redis, prices, retentionDays, log }: WriterOptions): SampleWriter {
   const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION]
   let coins: readonly Coin[] = []
+  let departed: ReadonlySet<string> | undefined
   let isTracked = true
 
   async function call(name: LibraryFunction, args: readonly RedisArgument[]): Promise<unknown> {
@@ -86,7 +91,10 @@ export function openWriter({ redis, prices, retentionDays, log }: WriterOptions)
   }
 
   async function sendCoins(): Promise<void> {
-    await call('kp_track', [coins.length, ...coins.flatMap(trackArguments)])
+    const departing = departed === undefined ? [] : [departed.size, ...departed]
+    await call('kp_track', [coins.length, ...coins.flatMap(trackArguments), ...departing])
+    // Told once: another ingester may have good reason to track them again.
+    departed = departed && new Set()
     isTracked = true
   }
 
@@ -110,7 +118,10 @@ export function openWriter({ redis, prices, retentionDays, log }: WriterOptions)
   }
 
   return {
-    track: async next => {
+    track: async (next, gone) => {
+      // What departed before is still to be told when Redis was away.
+      const symbols = new Set(next.map(coin => coin.symbol))
+      departed = gone && new Set([...(departed ?? []), ...gone].filter(symbol => !symbols.has(symbol)))
       coins = next
       isTracked = false
       await sendCoins()

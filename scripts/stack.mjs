@@ -2,10 +2,11 @@
 /**
  * Runs the whole service on this machine: `stack.mjs live` on the real exchanges, `stack.mjs demo` on the simulator.
  * Builds what is stale, starts Redis (its own unless REDIS_URL says otherwise), the ingester and the API, says where
- * they are, restarts what crashes, and ends all of it within 5 s.
+ * they are, restarts what crashes, and ends all of it within 5 s. Beside the apps' own variables it reads DATA_DIR, the
+ * folder for its Redis and logs (default .data/demo or .data/live).
  */
 import { mkdirSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from './stack/build.mjs'
 import { Children } from './stack/children.mjs'
@@ -21,24 +22,25 @@ if (mode !== 'demo' && mode !== 'live') {
   process.exit(1)
 }
 
-const dataDir = join(ROOT, '.data', mode)
+const { env } = process
+const dataDir = env.DATA_DIR ? resolve(env.DATA_DIR) : join(ROOT, '.data', mode)
 const children = new Children({ logDir: join(dataDir, 'logs'), say })
 const stopping = new AbortController()
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0))
 children.onBootFailure = () => void stop(1)
 
-run(mode, process.env).catch(async error => {
+run(mode).catch(async error => {
   if (!stopping.signal.aborted) say(`Could not start: ${error.message}`)
   await stop(1)
 })
 
-/** @param {'demo' | 'live'} mode @param {NodeJS.ProcessEnv} env */
-async function run(mode, env) {
+/** @param {'demo' | 'live'} mode */
+async function run(mode) {
   mkdirSync(dataDir, { recursive: true })
   await build(ROOT, { say, signal: stopping.signal })
   const redis = mode === 'live' && env.REDIS_URL ? { url: env.REDIS_URL, cli: undefined } : await startRedis()
-  const exchanges = mode === 'demo' ? await startSimulator(env) : {}
+  const exchanges = mode === 'demo' ? await startSimulator() : {}
   const ports = {
     api: await pickPort('PORT', env.PORT, 3000, say),
     apiOps: await pickPort('OPS_PORT', undefined, 9464, say),
@@ -69,7 +71,7 @@ async function startRedis() {
   const { findRedis, startEmbeddedRedis } = await import('@kimchi/store/embedded')
   const binary = await findRedis({
     cacheDir: join(ROOT, '.cache', 'redis'),
-    path: process.env.PATH ?? '',
+    path: env.PATH ?? '',
     log: say,
   })
   const redis = await startEmbeddedRedis({
@@ -83,8 +85,7 @@ async function startRedis() {
   return { url: redis.url, cli: redis.cliCommand }
 }
 
-/** @param {NodeJS.ProcessEnv} env */
-async function startSimulator(env) {
+async function startSimulator() {
   const port = await pickPort('simulator', undefined, 4900, say)
   children.start('simulator', join(ROOT, 'packages/simulator/dist/main.js'), {
     ...env,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { formatTimestamp } from '@kimchi/core'
 import t from 'tap'
+import { openLease } from '../src/lease.ts'
 import { openReader } from '../src/reader.ts'
 import type { TestRedis } from '../src/testing.ts'
 import { openWriter } from '../src/writer.ts'
@@ -60,6 +61,9 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const day = { date: '2020-01-01', open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1 }
   t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
   await writer.publishStatus('a1', { version: '1' }, 60)
+  const lease = openLease(connection, 'backfill', 'a1', 60_000)
+  t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and prolongs its lease')
+  await lease.release()
   for (const [command = '', ...args] of [
     ['FLUSHALL'],
     ['SHUTDOWN'],

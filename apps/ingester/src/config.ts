@@ -6,6 +6,7 @@ import {
   type SettingValues,
   urlSetting,
 } from '@kimchi/core'
+import { DENIALS } from '@kimchi/feeds'
 import { opsSettings } from '@kimchi/runtime'
 import { redisUrlSetting } from '@kimchi/store'
 
@@ -24,6 +25,18 @@ export const settings = {
     allowed: '`all` or symbols of letters and digits separated by commas',
     parse: parseCoins,
   } satisfies Setting<WantedCoins>,
+  ADMIT: {
+    description: 'symbols that are published although they would be held back as new or far off the market',
+    default: '',
+    allowed: 'symbols of letters and digits separated by commas',
+    parse: parseSymbols,
+  } satisfies Setting<readonly string[]>,
+  DENY: {
+    description: 'symbols that are never tracked',
+    default: '',
+    allowed: 'symbols of letters and digits separated by commas',
+    parse: parseSymbols,
+  } satisfies Setting<readonly string[]>,
   PRICES: choiceSetting('`simulated` when the exchanges are a simulator', 'live', ['live', 'simulated']),
   UPBIT_WS_URL: urlSetting('Upbit WebSocket, the whole URL', 'wss://api.upbit.com/websocket/v1', [
     'wss:',
@@ -61,15 +74,36 @@ export type Config = SettingValues<typeof settings>
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  return readSettings(settings, env, ({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retention }) =>
-    backfill !== undefined && retention !== undefined && backfill > retention
-      ? [`BACKFILL_DAYS must be at most SAMPLE_RETENTION_DAYS (${retention}), got: "${backfill}"`]
-      : [],
-  )
+  return readSettings(settings, env, values => [...daysProblems(values), ...symbolsProblems(values)])
+}
+
+function daysProblems({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retention }: Partial<Config>) {
+  return backfill !== undefined && retention !== undefined && backfill > retention
+    ? [`BACKFILL_DAYS must be at most SAMPLE_RETENTION_DAYS (${retention}), got: "${backfill}"`]
+    : []
+}
+
+/** A symbol can't be wanted and unwanted, and no setting makes two coins one. */
+function symbolsProblems({ COINS: coins = 'all', ADMIT: admit = [], DENY: deny = [] }: Partial<Config>) {
+  const unwanted = new Set(deny)
+  const named = coins === 'all' ? [] : coins
+  return [
+    ...named.filter(symbol => unwanted.has(symbol)).map(symbol => `COINS and DENY both name ${symbol}`),
+    ...admit.filter(symbol => unwanted.has(symbol)).map(symbol => `ADMIT and DENY both name ${symbol}`),
+    ...admit.flatMap(symbol => {
+      return Object.hasOwn(DENIALS, symbol) ? `ADMIT cannot name ${symbol}: ${DENIALS[symbol]}` : []
+    }),
+  ]
 }
 
 function parseCoins(text: string): WantedCoins | undefined {
   if (text.toLowerCase() === 'all') return 'all'
+  const symbols = parseSymbols(text)
+  return symbols?.length === 0 ? undefined : symbols
+}
+
+function parseSymbols(text: string): readonly string[] | undefined {
+  if (text === '') return []
   const symbols = text.split(',').map(symbol => symbol.trim().toUpperCase())
   return symbols.every(symbol => /^[\p{L}\p{N}]{1,20}$/u.test(symbol)) ? [...new Set(symbols)] : undefined
 }

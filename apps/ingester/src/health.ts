@@ -1,13 +1,19 @@
 import { type Coin, type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
 import type { MinuteQueue } from '@kimchi/store'
+import type { HeldPair } from './admission.ts'
 import { type BackfillState, newBackfillState } from './backfill/run-backfill.ts'
 import type { MinuteReport } from './ingest.ts'
 
 /** Everything an ingester knows about itself. Read by `/ready`, `/metrics` and the status hash. */
 export interface IngesterState {
   readonly startedAt: EpochMs
+  /** Tracked coins; undefined until the catalogue is known. */
   coins: readonly Coin[] | undefined
+  /** Pairs of which nothing is published for now. */
+  held: readonly HeldPair[]
+  /** Coins that were asked for by name and can't be had now, with the reasons. */
+  missing: readonly string[]
   catalogueProblem: string | undefined
   lastReport: MinuteReport | undefined
   readonly counts: {
@@ -27,6 +33,8 @@ export function newState(startedAt: EpochMs, queue: IngesterState['queue']): Ing
   return {
     startedAt,
     coins: undefined,
+    held: [],
+    missing: [],
     catalogueProblem: undefined,
     lastReport: undefined,
     counts: { admitted: 0, dropped: 0, skippedMinutes: 0, refusedTicks: 0, gaps: new Map() },
@@ -75,6 +83,8 @@ export function statusFields(state: IngesterState, now: EpochMs, version: string
     started_at: new Date(state.startedAt).toISOString(),
     last_minute: state.lastReport && formatTimestamp(state.lastReport.turn.minute),
     coins: state.coins?.length ?? 0,
+    held_back: state.held.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
+    missing: state.missing.join('; '),
     samples: state.counts.admitted,
     dropped_by_witness: state.counts.dropped,
     skipped_minutes: state.counts.skippedMinutes,

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Coin,
+  type EpochMinute,
   type Gap,
   type LatestTicks,
   type Milliseconds,
@@ -34,8 +35,10 @@ export interface IngestOptions {
   readonly signal: AbortSignal
   readonly latest: LatestTicks
   readonly witness: Witness
-  /** The tracked coins at this moment. */
+  /** The coins to sample at this moment. */
   readonly coins: () => readonly Coin[]
+  /** Keeps back what must not be stored, before the witness rule sees it. @default lets everything pass */
+  readonly judge?: (minute: EpochMinute, samples: readonly Sample[]) => readonly Sample[]
   /** Takes one minute's outcome: admitted samples to store, and symbols that leave the live list. */
   readonly store: (minute: number, samples: readonly Sample[], removed: readonly string[]) => void
   readonly onMinute: (report: MinuteReport) => void
@@ -48,6 +51,7 @@ export async function ingest({
   latest,
   witness,
   coins,
+  judge = (_minute, samples) => samples,
   store,
   onMinute,
 }: IngestOptions): Promise<void> {
@@ -57,7 +61,7 @@ export async function ingest({
     const { samples, gaps } = isLate
       ? lateSnapshot(turn, tracked)
       : takeSnapshot(latest, turn.minute, tracked)
-    const { admitted, dropped, waiting } = witness.admit(turn.minute, samples)
+    const { admitted, dropped, waiting } = witness.admit(turn.minute, judge(turn.minute, samples))
     const halted = gaps.filter(gap => gap.reason === 'halted').map(gap => gap.symbol)
     if (admitted.length > 0 || halted.length > 0) store(turn.minute, admitted, halted)
     onMinute({ turn, gaps, admitted, dropped, waiting })

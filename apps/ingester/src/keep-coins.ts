@@ -1,52 +1,75 @@
 import { type Clock, type Coin, HOUR_MS, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
-import { checkListing, type Listings, matchCoins, retryDelay } from '@kimchi/feeds'
+import { type Catalogue, checkListing, DENIALS, type Listings, matchCoins, retryDelay } from '@kimchi/feeds'
 import type { Logger } from '@kimchi/runtime'
+import type { KnownCoin } from '@kimchi/store'
+import type { CatalogueNow } from './admission.ts'
 import type { WantedCoins } from './config.ts'
 
-const REFRESH_MS: Milliseconds = HOUR_MS
+/** So many of the coins may leave at once, or a quarter of them; more is a broken list, not a delisting. */
+const FEW_COINS = 4
 
 /** What keeping the tracked coins needs. */
 export interface KeepCoinsOptions {
   readonly wanted: WantedCoins
-  /** Coins known from an earlier run, so that the feeds can start before, or without, the exchanges' lists. */
-  readonly stored: readonly Coin[]
+  /**
+   * Every coin that Redis knows, those no longer tracked included; undefined when Redis can't be asked. Known coins let the feeds start
+   * before, or without, the exchanges' lists.
+   */
+  readonly known: () => Promise<readonly KnownCoin[] | undefined>
   readonly loadListings: (signal: AbortSignal) => Promise<Listings>
-  /** Called with the tracked coins at first and whenever they change. */
-  readonly onCoins: (coins: readonly Coin[]) => void
+  /** Called with the coins that are known at start, and after each refresh, changed or not. */
+  readonly onCatalogue: (now: KeptCatalogue) => void
   /** Called with the reason while the lists can't be had, and with undefined when they could. */
   readonly onProblem: (problem: string | undefined) => void
+  /** @default an hour */
+  readonly refreshMs?: Milliseconds | undefined
   readonly clock: Clock
   readonly random: () => number
   readonly signal: AbortSignal
   readonly log: Logger
 }
 
+/** The catalogue, and what led to it. */
+export interface KeptCatalogue extends CatalogueNow {
+  /** Symbols of coins that were tracked, or were in the catalogue, until now. */
+  readonly before: readonly string[]
+  /** Coins that were asked for by name and can't be had now, with the reasons. */
+  readonly missing: readonly string[]
+}
+
 /**
- * Keeps the tracked coins in step with the exchanges' market lists: from storage at once, from the lists as soon as
- * they can be had, then every hour. A list that can't be had or looks broken leaves the coins as they are.
- * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when the lists don't know a coin that was asked for at start
+ * Keeps the catalogue in step with the exchanges' market lists: from Redis at once, from the lists as soon as they can be had, then every
+ * hour. A list that can't be had, is empty, or suddenly lacks many coins leaves everything as it is, and is tried again.
+ * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never known to Redis nor to the lists at start
  */
 export async function keepCoins(options: KeepCoinsOptions): Promise<void> {
-  const { wanted, stored, clock, random, signal, log } = options
-  let coins = storedCoins(wanted, stored)
+  const { wanted, clock, random, signal, log, refreshMs = HOUR_MS } = options
+  const stored = (await options.known()) ?? []
+  let coins = storedCoins(wanted, stored.filter(isTracked))
   let listings: Listings | undefined
   let failures = 0
-  if (coins !== undefined) options.onCoins(coins)
+  const none = { before: [], missing: [] }
+  if (coins.length > 0) options.onCatalogue({ ...none, coins, tracked: coins, newcomers: 'hold' })
   while (!signal.aborted) {
     try {
+      // Asked before the lists, so that a coin that another ingester tracks is in them unless it has left.
+      const tracked = (await options.known())?.filter(isTracked) ?? []
       const next = await options.loadListings(signal)
       checkListing(listings?.upbit.markets.length ?? 0, next.upbit)
       checkListing(listings?.binance.markets.length ?? 0, next.binance)
-      const matched = matchCoins({ ...next, wanted, strict: listings === undefined })
+      if (listings === undefined) refuseUnknown(wanted, next, stored)
+      const matched = matchCoins({ ...next, wanted, strict: false })
+      checkLosses(coins, matched)
+      const newcomers = listings === undefined ? atStart(wanted, matched.coins, tracked) : 'hold'
+      const before = [...tracked, ...coins].map(({ symbol }) => symbol)
+      if (JSON.stringify(coins) !== JSON.stringify(matched.coins))
+        log.info({ coins: matched.coins.length, leftOut: matched.leftOut.length }, 'catalogue changed')
       listings = next
+      coins = matched.coins
       failures = 0
       options.onProblem(undefined)
-      if (!isSame(coins, matched.coins)) {
-        coins = matched.coins
-        log.info({ coins: coins.length, leftOut: matched.leftOut.length }, 'tracked coins changed')
-        options.onCoins(coins)
-      }
-      await clock.wait(REFRESH_MS, signal)
+      options.onCatalogue({ coins, tracked, newcomers, before, missing: missingOf(wanted, matched) })
+      await clock.wait(refreshMs, signal)
     } catch (thrown) {
       if (signal.aborted) return
       const isWrongAtStart =
@@ -59,14 +82,55 @@ export async function keepCoins(options: KeepCoinsOptions): Promise<void> {
   }
 }
 
-/** The stored coins that were asked for, in the order asked for; undefined unless all of them are stored. */
-function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coin[] | undefined {
-  if (wanted === 'all') return stored.length > 0 ? stored : undefined
-  const bySymbol = new Map(stored.map(coin => [coin.symbol, coin]))
-  const coins = wanted.flatMap(symbol => bySymbol.get(symbol) ?? [])
-  return coins.length === wanted.length ? coins : undefined
+function isTracked({ order }: KnownCoin): boolean {
+  return order !== undefined
 }
 
-function isSame(a: readonly Coin[] | undefined, b: readonly Coin[]): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
+/** The stored coins that were asked for and that today's table of pairs would still make. */
+function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coin[] {
+  const upbit = stored.map(({ symbol, name, upbit: market }) => ({
+    market,
+    base: symbol,
+    name,
+    warning: false,
+  }))
+  const binance = stored.map(({ binance: market }) => ({
+    market,
+    base: market.replace(/USDT$/, ''),
+    trading: true,
+  }))
+  return matchCoins({ upbit: { markets: upbit }, binance: { markets: binance }, wanted, strict: false }).coins
+}
+
+/** A coin that was tracked once may be gone without stopping a restart; a denied one never passes. */
+function refuseUnknown(wanted: WantedCoins, listings: Listings, stored: readonly Coin[]): void {
+  if (wanted === 'all') return
+  const past = new Set(stored.map(({ symbol }) => symbol))
+  const doubtful = wanted.filter(symbol => !past.has(symbol) || Object.hasOwn(DENIALS, symbol))
+  matchCoins({ ...listings, wanted: doubtful })
+}
+
+function checkLosses(coins: readonly Coin[], matched: Catalogue): void {
+  const symbols = new Set(matched.coins.map(({ symbol }) => symbol))
+  const lost = coins.filter(({ symbol }) => !symbols.has(symbol)).length
+  if (lost <= Math.max(FEW_COINS, coins.length / 4)) return
+  throw new KimchiError(
+    'KIMCHI_ERR_CATALOGUE',
+    `market lists must not lack more than a quarter of the ${coins.length} coins before, got: ${lost} missing`,
+  )
+}
+
+/** A start that knows few of its coins is a first start; coins that are asked for by name are no surprise either. */
+function atStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): 'test' | 'hold' {
+  const symbols = new Set(tracked.map(({ symbol }) => symbol))
+  const known = coins.filter(({ symbol }) => symbols.has(symbol)).length
+  return wanted !== 'all' || known * 2 < coins.length ? 'test' : 'hold'
+}
+
+function missingOf(wanted: WantedCoins, { leftOut, unknown }: Catalogue): string[] {
+  if (wanted === 'all') return []
+  return [
+    ...leftOut.map(({ symbol, reason }) => `${symbol} (${reason})`),
+    ...unknown.map(symbol => `${symbol} (not on Upbit in KRW)`),
+  ]
 }

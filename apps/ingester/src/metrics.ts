@@ -44,10 +44,32 @@ export function createMetrics(state: IngesterState): Registry {
       this.inc(state.counts.skippedMinutes)
     },
   })
+  registerCoins(state, registry)
   registerFeeds(state, registry)
   registerQueue(state, registry)
   registerBackfill(state, registry)
   return registry
+}
+
+function registerCoins(state: IngesterState, registry: Registry): void {
+  new Gauge({
+    name: 'kimchi_tracked_coins',
+    help: 'Coins that are published',
+    registers: [registry],
+    collect() {
+      this.set(state.coins?.length ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'kimchi_held_back_coins',
+    help: 'Coins of which nothing is published for now; why: the status hash',
+    labelNames: ['symbol'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { symbol } of state.held) this.set({ symbol }, 1)
+    },
+  })
 }
 
 function registerFeeds(state: IngesterState, registry: Registry): void {

@@ -1,26 +1,21 @@
-import {
-  type Clock,
-  type Coin,
-  LatestTicks,
-  type Milliseconds,
-  messageOf,
-  parseTimestamp,
-  Witness,
-} from '@kimchi/core'
+import { type Clock, LatestTicks, type Milliseconds, messageOf, parseTimestamp, Witness } from '@kimchi/core'
 import { openRestChild } from '@kimchi/feeds'
 import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
   connectRedis,
-  isRetryable,
   MinuteQueue,
   openLease,
   openReader,
   openWriter,
+  type RedisConnection,
+  type SampleReader,
 } from '@kimchi/store'
+import { Admission } from './admission.ts'
 import { BACKFILL_LEASE, BACKFILL_LEASE_MS, runBackfill } from './backfill/run-backfill.ts'
 import type { Config } from './config.ts'
 import { type ExchangeFeeds, openExchangeFeeds } from './exchange-feeds.ts'
+import { followCoins } from './follow-coins.ts'
 import { countMinute, newState, notReadyReasons, statusFields } from './health.ts'
 import { ingest } from './ingest.ts'
 import { keepCoins } from './keep-coins.ts'
@@ -45,6 +40,8 @@ export interface IngesterOptions {
   /** Names this ingester among others on the same Redis. */
   readonly id: string
   readonly version: string
+  /** How often the market lists are loaded. @default an hour */
+  readonly refreshMs?: Milliseconds
 }
 
 /** A started ingester. */
@@ -63,6 +60,7 @@ export async function startIngester({
   random,
   id,
   version,
+  refreshMs,
 }: IngesterOptions): Promise<Ingester> {
   const ending = new AbortController()
   const { signal } = ending
@@ -81,9 +79,7 @@ export async function startIngester({
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
 
-  const board = (await redis.untilReady(REDIS_PATIENCE_MS))
-    ? await boardOrNothing(() => reader.readBoard(), log)
-    : undefined
+  const board = await boardOrNothing(redis, reader, log)
   const latest = new LatestTicks()
   const rest = openRestChild({
     upbitRestUrl: config.UPBIT_REST_URL,
@@ -92,27 +88,31 @@ export async function startIngester({
   })
   let feeds: ExchangeFeeds | undefined
 
-  const followCoins = (coins: readonly Coin[]) => {
-    state.coins = coins
-    const onRefused = () => {
-      state.counts.refusedTicks += 1
-    }
-    if (feeds) feeds.setCoins(coins)
-    else feeds = openExchangeFeeds({ config, coins, latest, onRefused, clock, random, log })
-    state.feeds = () => feeds?.status() ?? []
-    writer.track(coins).catch(thrown => {
-      // Redis is away: the writer brings the coins along with the next minute.
-      if (!isRetryable(thrown)) failure.fail(thrown)
-    })
-  }
+  const admission = new Admission({ admit: config.ADMIT, deny: config.DENY })
+  const follower = followCoins({
+    admission,
+    state,
+    writer,
+    onSubscribed: coins => {
+      const onRefused = () => {
+        state.counts.refusedTicks += 1
+      }
+      if (feeds) feeds.setCoins(coins)
+      else feeds = openExchangeFeeds({ config, coins, latest, onRefused, clock, random, log })
+      state.feeds = () => feeds?.status() ?? []
+    },
+    onFatal: failure.fail,
+    log,
+  })
   const catalogue = keepCoins({
     wanted: config.COINS,
-    stored: board?.coins.filter(coin => coin.order !== undefined) ?? [],
+    known: async () => (await boardOrNothing(redis, reader, log))?.coins,
     loadListings: rest.loadListings.bind(rest),
-    onCoins: followCoins,
+    onCatalogue: follower.follow,
     onProblem: problem => {
       state.catalogueProblem = problem
     },
+    refreshMs,
     clock,
     random,
     signal,
@@ -123,7 +123,8 @@ export async function startIngester({
     signal,
     latest,
     witness: witnessOf(board),
-    coins: () => state.coins ?? [],
+    coins: () => admission.subscribed,
+    judge: follower.judge,
     store: (minute, samples, removed) => queue.enqueue({ minute, samples, removed }),
     onMinute: report => {
       countMinute(state, report)
@@ -142,7 +143,9 @@ export async function startIngester({
     config.BACKFILL_DAYS === 0
       ? Promise.resolve()
       : runBackfill({
-          coins: () => state.coins ?? [],
+          coins: () => admission.tracked,
+          untested: () => admission.untested,
+          judge: follower.judge,
           days: config.BACKFILL_DAYS,
           state: state.backfill,
           reader,
@@ -182,11 +185,15 @@ function newFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void
   return { failed, fail }
 }
 
-async function boardOrNothing(read: () => Promise<Board>, log: Logger): Promise<Board | undefined> {
+async function boardOrNothing(
+  redis: RedisConnection,
+  reader: SampleReader,
+  log: Logger,
+): Promise<Board | undefined> {
   try {
-    return await read()
+    return (await redis.untilReady(REDIS_PATIENCE_MS)) ? await reader.readBoard() : undefined
   } catch (thrown) {
-    log.info({ reason: messageOf(thrown) }, 'nothing could be read from Redis, starting from nothing')
+    log.info({ reason: messageOf(thrown) }, 'nothing could be read from Redis, going on without')
     return undefined
   }
 }

@@ -1,6 +1,9 @@
 import { type Exchange, KimchiError } from '@kimchi/core'
 import { type Fields, isFields, shown } from './frame.ts'
 
+/** Of the markets in the list before; a shorter list is a broken one. */
+const LEAST_SHARE = 0.75
+
 /** One KRW market of Upbit, as `market/all` has it. */
 export interface UpbitMarket {
   /** `KRW-BTC` */
@@ -56,16 +59,16 @@ export function parseBinanceSymbols(answer: unknown): Listing<BinanceMarket> {
 /**
  * Refuses a listing that cannot be true, so that the caller keeps the one before.
  * @param previousCount markets of the listing before; 0 when there was none
- * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has less than half of the markets before
+ * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has lost more than a quarter of the markets before: an exchange never delists so many within an hour
  */
 export function checkListing(
   previousCount: number,
   { exchange, markets }: Pick<Listing<unknown>, 'exchange' | 'markets'>,
 ): void {
-  if (markets.length > 0 && markets.length * 2 >= previousCount) return
+  if (markets.length > 0 && markets.length >= previousCount * LEAST_SHARE) return
   throw new KimchiError(
     'KIMCHI_ERR_CATALOGUE',
-    `${exchange} listing must have at least half of the ${previousCount} markets before, got: ${markets.length}`,
+    `${exchange} listing must have at least three quarters of the ${previousCount} markets before, got: ${markets.length}`,
   )
 }
 
@@ -127,5 +130,6 @@ function toBinanceMarket(entry: Fields): Entry<BinanceMarket> {
 function displayName(name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined
   const plain = name.normalize('NFC').replace(/\p{C}/gu, '').trim()
-  return plain === '' ? undefined : plain.slice(0, 80)
+  // By characters: half of a surrogate pair is no text.
+  return plain === '' ? undefined : [...plain].slice(0, 80).join('')
 }

@@ -1,9 +1,17 @@
-import { type Clock, type Coin, type Milliseconds, messageOf, type Sample } from '@kimchi/core'
+import {
+  type Clock,
+  type Coin,
+  type EpochMinute,
+  type Milliseconds,
+  messageOf,
+  type Sample,
+} from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
 import type { Logger } from '@kimchi/runtime'
 import type { Lease, MinuteRange, SampleReader } from '@kimchi/store'
 import type { FetchCandles } from './candle-cache.ts'
 import {
+  type FillOptions,
   type FillProgress,
   fillMissing,
   fillNewestMinute,
@@ -48,6 +56,10 @@ export interface BackfillState {
 export interface BackfillOptions {
   /** The tracked coins at this moment; empty until the catalogue is known. */
   readonly coins: () => readonly Coin[]
+  /** Coins of which only the newest minute is fetched, for `judge` to compare them with the others. @default none */
+  readonly untested?: () => readonly Coin[]
+  /** Lets samples of the newest minute pass that may be stored. @default lets everything pass */
+  readonly judge?: (minute: EpochMinute, samples: readonly Sample[]) => readonly Sample[]
   /** Whole UTC days before today that are kept without holes. */
   readonly days: number
   readonly state: BackfillState
@@ -73,12 +85,12 @@ export function newBackfillState(): BackfillState {
  * `signal` aborts; whatever fails is tried again. @see design §5
  */
 export async function runBackfill(options: BackfillOptions): Promise<void> {
-  const { coins, state, lease, clock, random, signal, log } = options
+  const { coins, untested = () => [], state, lease, clock, random, signal, log } = options
   const settled = new Map<string, readonly MinuteRange[]>()
   let failures = 0
   let restedMs = PASS_EVERY_MS
   while (!signal.aborted) {
-    const isStarted = coins().length > 0
+    const isStarted = coins().length + untested().length > 0
     try {
       if (isStarted && (await lease.claim()) && restedMs >= PASS_EVERY_MS && (await pass(options, settled))) {
         state.passes += 1
@@ -109,18 +121,33 @@ async function giveBack({ lease, clock, log }: BackfillOptions): Promise<void> {
   await clock.wait(RELEASE_WITHIN_MS, answered.signal)
 }
 
+/** What is written here may be the first that is known of a coin, so it is judged as a live minute is. */
+async function fillNewest(
+  { coins, untested = () => [], judge = (_minute, samples) => samples }: BackfillOptions,
+  work: Omit<FillOptions, 'coins'>,
+): Promise<void> {
+  await fillNewestMinute({
+    ...work,
+    coins: [...coins(), ...untested()],
+    write: async samples => {
+      const passed = judge(samples[0]?.minute ?? 0, samples)
+      if (passed.length > 0) await work.write(passed)
+    },
+  })
+}
+
 /** Whether it got to its end; false when the lease was lost on the way. */
 async function pass(
   options: BackfillOptions,
   settled: Map<string, readonly MinuteRange[]>,
 ): Promise<boolean> {
   const { days, state, reader, fetchCandles, write, lease, clock, signal, log } = options
-  const coins = options.coins()
   // Loads the function library where it is missing; and a Redis that refuses us is known before anything is fetched.
   await write([])
   const mayGoOn = async () => !signal.aborted && (await lease.claim())
-  const shared = { coins, clock, reader, fetchCandles, write, mayGoOn }
-  if (state.passes === 0) await fillNewestMinute(shared)
+  const work = { clock, reader, fetchCandles, write, mayGoOn }
+  if (state.passes === 0) await fillNewest(options, work)
+  const shared = { ...work, coins: options.coins() }
   const before = { samples: state.samples, gaps: state.gaps }
   const isWhole = await fillMissing({
     ...shared,

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from './stack/build.mjs'
 import { Children } from './stack/children.mjs'
 import { narrate } from './stack/narrate.mjs'
+import { OwnRedis } from './stack/own-redis.mjs'
 import { pickPort } from './stack/ports.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -25,10 +26,12 @@ if (mode !== 'demo' && mode !== 'live') {
 const { env } = process
 const dataDir = env.DATA_DIR ? resolve(env.DATA_DIR) : join(ROOT, '.data', mode)
 const children = new Children({ logDir: join(dataDir, 'logs'), say })
+const ownRedis = new OwnRedis({ say })
 const stopping = new AbortController()
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0))
 children.onBootFailure = () => void stop(1)
+ownRedis.onFailure = () => void stop(1)
 
 run(mode).catch(async error => {
   if (!stopping.signal.aborted) say(`Could not start: ${error.message}`)
@@ -39,7 +42,15 @@ run(mode).catch(async error => {
 async function run(mode) {
   mkdirSync(dataDir, { recursive: true })
   await build(ROOT, { say, signal: stopping.signal })
-  const redis = mode === 'live' && env.REDIS_URL ? { url: env.REDIS_URL, cli: undefined } : await startRedis()
+  const redis =
+    mode === 'live' && env.REDIS_URL
+      ? { url: env.REDIS_URL, cli: undefined }
+      : await ownRedis.start({
+          cacheDir: join(ROOT, '.cache', 'redis'),
+          dir: join(dataDir, 'redis'),
+          path: env.PATH ?? '',
+        })
+  stopping.signal.throwIfAborted()
   const exchanges = mode === 'demo' ? await startSimulator() : {}
   const ports = {
     api: await pickPort('PORT', env.PORT, 3000, say),
@@ -67,24 +78,6 @@ async function run(mode) {
   })
 }
 
-async function startRedis() {
-  const { findRedis, startEmbeddedRedis } = await import('@kimchi/store/embedded')
-  const binary = await findRedis({
-    cacheDir: join(ROOT, '.cache', 'redis'),
-    path: env.PATH ?? '',
-    log: say,
-  })
-  const redis = await startEmbeddedRedis({
-    binary,
-    dir: join(dataDir, 'redis'),
-    port: await pickPort('Redis', undefined, 6379, say),
-  })
-  if (stopping.signal.aborted) await redis.stop()
-  stopping.signal.throwIfAborted()
-  children.adopt(redis)
-  return { url: redis.url, cli: redis.cliCommand }
-}
-
 async function startSimulator() {
   const port = await pickPort('simulator', undefined, 4900, say)
   children.start('simulator', join(ROOT, 'packages/simulator/dist/main.js'), {
@@ -107,5 +100,6 @@ async function stop(code) {
   stopping.abort()
   say('Ending …')
   await children.stopAll()
+  await ownRedis.stop()
   process.exit(code)
 }

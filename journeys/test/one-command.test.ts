@@ -39,6 +39,18 @@ function descendants(pid: number): number[] {
   return [...parents.keys()].filter(isBelow)
 }
 
+/** The stack's own child of that name. */
+function pidOf(stack: number, name: string): number {
+  const wanted = name === 'redis' ? 'redis-server' : `${name}/dist/main.js`
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
+  const found = lines
+    .map(line => line.trim().split(/\s+/))
+    .find(([, ppid, ...args]) => {
+      return Number(ppid) === stack && args.join(' ').includes(wanted)
+    })
+  return Number(found?.[0])
+}
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -84,6 +96,20 @@ t.test(
     await allGone(rest)
   },
 )
+
+t.test('whatever is killed is started again where it was, with its data', async t => {
+  const demo = startDemo(t, await temporaryFolder(t))
+  const api = await apiOf(demo)
+  await demo.line(text => text.startsWith('First prices'))
+  const before = await getJson<{ updated_at: string }>(api)
+  for (const name of ['redis', 'simulator', 'ingester', 'api']) {
+    process.kill(pidOf(demo.pid, name), 'SIGKILL')
+    await demo.line(text => text.startsWith(`${name} ended unexpectedly (SIGKILL)`))
+  }
+  const after = await eventually('the API answers again', 20_000, () => getJson<{ updated_at: string }>(api))
+  t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'nothing that was written is lost')
+  t.equal(await demo.end('SIGTERM'), 0)
+})
 
 t.test('a taken port that was asked for is an error that names it', async t => {
   const taken = createServer().listen(0, '127.0.0.1')

@@ -10,19 +10,16 @@ const RESTART_AFTER_MS = 1_000
 const KILL_AFTER_MS = 4_300
 
 /**
- * @typedef {{ stop: () => Promise<unknown> }} Adopted something that is already running and knows how to stop
  * @typedef {{ name: string, child: import('node:child_process').ChildProcess }} Running
  */
 
-/** The processes of one stack: started in order, restarted when they crash, stopped in reverse order. */
+/** The Node processes of one stack: restarted when they crash, stopped together. */
 export class Children {
   #logDir
   #say
   #stopping = false
   /** @type {Running[]} */
   #running = []
-  /** @type {Adopted[]} */
-  #adopted = []
 
   /** Called when a child ends by itself with exit code 1: a boot error that a restart would only repeat. */
   onBootFailure = () => {}
@@ -32,11 +29,6 @@ export class Children {
     this.#logDir = logDir
     this.#say = say
     mkdirSync(logDir, { recursive: true })
-  }
-
-  /** @param {Adopted} running stopped after all started children */
-  adopt(running) {
-    this.#adopted.push(running)
   }
 
   /**
@@ -61,7 +53,6 @@ export class Children {
   async stopAll() {
     this.#stopping = true
     await Promise.all(this.#running.map(({ child }) => end(child)))
-    await Promise.all(this.#adopted.map(running => running.stop()))
   }
 
   /** @param {Running} running @param {number | null} code @param {string | null} signal @param {() => void} restart */

@@ -69,7 +69,19 @@ export async function startIngester({
   const reader = openReader({ redis })
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const writer = openWriter({ redis, prices, retentionDays, log: line => log.info(line) })
-  const queue = new MinuteQueue({ writer, clock, random, onFatal: failure.fail, log: line => log.warn(line) })
+  const publishStatus = () => {
+    writer
+      .publishStatus(id, statusFields(state, clock.now(), version), STATUS_TTL_SECONDS)
+      .catch(thrown => log.debug({ err: thrown }, 'status not published'))
+  }
+  const queue = new MinuteQueue({
+    writer,
+    clock,
+    random,
+    onWritten: publishStatus,
+    onFatal: failure.fail,
+    log: line => log.warn(line),
+  })
   const state = newState(clock.now(), queue)
   const ops = await openOpsServer({
     host: config.OPS_HOST,
@@ -133,9 +145,8 @@ export async function startIngester({
         { minute, samples: report.admitted.length, gaps: report.gaps.length, late: report.turn.lateMs },
         'minute',
       )
-      writer
-        .publishStatus(id, statusFields(state, clock.now(), version), STATUS_TTL_SECONDS)
-        .catch(thrown => log.debug({ err: thrown }, 'status not published'))
+      // What waits to be written publishes the status when it is.
+      if (queue.depth === 0) publishStatus()
     },
   })
 

@@ -13,9 +13,11 @@ import { Children } from './stack/children.mjs'
 import { narrate } from './stack/narrate.mjs'
 import { OwnRedis } from './stack/own-redis.mjs'
 import { pickPort } from './stack/ports.mjs'
+import { Terminal } from './stack/terminal.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`)
+const terminal = new Terminal(process.stdout)
+const say = (/** @type {string} */ line) => terminal.say(line)
 
 const mode = process.argv[2]
 if (mode !== 'demo' && mode !== 'live') {
@@ -31,6 +33,9 @@ const stopping = new AbortController()
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0))
 children.onBootFailure = () => void stop(1)
+children.onRecord = ({ msg, percent }) => {
+  if (msg === 'backfill') terminal.progress('History from candles', Number(percent))
+}
 ownRedis.onFailure = () => void stop(1)
 
 run(mode).catch(async error => {

@@ -24,6 +24,9 @@ export class Children {
   /** Called when a child ends by itself with exit code 1: a boot error that a restart would only repeat. */
   onBootFailure = () => {}
 
+  /** Called with each JSON line that a child logs. @type {(record: Record<string, unknown>) => void} */
+  onRecord = () => {}
+
   /** @param {{ logDir: string, say: (line: string) => void }} options */
   constructor({ logDir, say }) {
     this.#logDir = logDir
@@ -76,7 +79,9 @@ export class Children {
       if (!stream) continue
       createInterface({ input: stream }).on('line', line => {
         file.write(`${line}\n`)
-        const text = worthSaying(line, stream === child.stderr)
+        const record = parse(line)
+        if (record) this.onRecord(record)
+        const text = record ? warningOf(record) : stream === child.stderr ? line : undefined
         if (!text || text === said || this.#stopping) return
         said = text
         this.#say(`${name}: ${text}`)
@@ -86,16 +91,20 @@ export class Children {
   }
 }
 
-/** @param {string} line @param {boolean} isError @returns {string | undefined} */
-function worthSaying(line, isError) {
+/** @param {string} line @returns {any} the logged record, or undefined for plain text */
+function parse(line) {
   try {
-    const { level, msg, err } = JSON.parse(line)
-    return ['warn', 'error', 'fatal'].includes(level)
-      ? [msg, err?.message].filter(Boolean).join(': ')
-      : undefined
+    return JSON.parse(line)
   } catch {
-    return isError ? line : undefined
+    return undefined
   }
+}
+
+/** @param {any} record @returns {string | undefined} */
+function warningOf({ level, msg, err }) {
+  return ['warn', 'error', 'fatal'].includes(level)
+    ? [msg, err?.message].filter(Boolean).join(': ')
+    : undefined
 }
 
 /** @param {import('node:child_process').ChildProcess} child */

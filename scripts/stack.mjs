@@ -77,7 +77,7 @@ async function run(mode) {
     mode,
     ports,
     redisCli: redis.cli,
-    dataDir: relative(process.cwd(), dataDir),
+    dataDir: shown(dataDir),
     say,
     signal: stopping.signal,
   })
@@ -107,4 +107,10 @@ async function stop(code) {
   await children.stopAll()
   await ownRedis.stop()
   process.exit(code)
+}
+
+/** @param {string} folder @returns {string} the shorter way to write it for somebody who is here */
+function shown(folder) {
+  const path = relative(process.cwd(), folder)
+  return path.startsWith('..') ? folder : path
 }

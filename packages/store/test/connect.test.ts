@@ -3,6 +3,7 @@ import { KimchiError } from '@kimchi/core'
 import t from 'tap'
 import { connectRedis } from '../src/connect.ts'
 import { freePort } from '../src/embedded/port.ts'
+import { LIBRARY_VERSION } from '../src/library.ts'
 import { openReader } from '../src/reader.ts'
 import { isRetryable } from '../src/redis-error.ts'
 import { startRedis } from '../src/testing.ts'
@@ -112,7 +113,7 @@ t.test('an older library is replaced, a newer one is left alone', async t => {
     ])
   await loaded(0)
   t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
-  t.match(lines, [/^Loaded function library version 1 into redis:/])
+  t.match(lines, [new RegExp(`^Loaded function library version ${LIBRARY_VERSION} into redis:`)])
   t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
   await loaded(99)
   t.match(await writer.write({ minute: now, samples: [] }), { stored: 42 })

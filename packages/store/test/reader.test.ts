@@ -3,6 +3,7 @@ import { dateOf, foldDays } from '@kimchi/core'
 import t from 'tap'
 import type { ConnectionState } from '../src/connect.ts'
 import { dailyKey, samplesKey } from '../src/keys.ts'
+import { LIBRARY_VERSION } from '../src/library.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('fault 12: what cannot be read is skipped and counted, the rest is served', async t => {
@@ -114,7 +115,7 @@ t.test('people at redis-cli get readable answers', async t => {
   ])
   t.strictSame(await ask('kp_check', 'BTC'), [`${yesterday} ok 1 samples`])
   t.strictSame((await ask('kp_status', 'a1', 'b2')).toSpliced(2, 1), [
-    'library version 1',
+    `library version ${LIBRARY_VERSION}`,
     'prices live, layout 1',
     `ETH tracked, snapshot ${date}T00:00:00, samples today 1, revision 0`,
     'BTC not tracked, snapshot none, samples today 0, revision 1',

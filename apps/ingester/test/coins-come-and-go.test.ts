@@ -1,0 +1,70 @@
+import t from 'tap'
+import { openLockstep } from './support/lockstep.ts'
+import { coinOf, MARKET, MARKET_COINS, NEW } from './support/market.ts'
+
+t.test('coins are halted, marked, renamed, delisted and listed, and the others notice nothing', async t => {
+  const { simulator, opened, read, pass, passUntil, start, wrongMinutes, minute } = await openLockstep(t, {
+    coins: MARKET_COINS,
+  })
+  await start()
+  await passUntil('the first minute', async () => (await read.live()).length === MARKET.length)
+  const first = minute()
+  t.strictSame(await read.live(), ['BTC', ...MARKET.slice(1).sort()])
+
+  const undo = simulator.faults.set({
+    kind: 'halt',
+    exchange: 'upbit',
+    market: 'KRW-DOGE',
+    state: 'PREVIEW',
+  })
+  await pass(1.5)
+  t.notOk((await read.live()).includes('DOGE'), 'a halted coin leaves at the next minute')
+  t.equal((await read.coins()).get('DOGE')?.order, 2, 'it is still tracked')
+  undo()
+  await pass(1.5)
+  t.ok((await read.live()).includes('DOGE'), 'and comes back by itself')
+
+  const named = (symbol: string, changes: object) => {
+    const coin = MARKET_COINS.find(({ id }) => id === symbol)
+    if (coin?.upbit) simulator.list({ ...coin, upbit: { ...coin.upbit, ...changes } })
+  }
+  named('SOL', { warning: true })
+  named('ADA', { englishName: 'Cardano (Ouroboros)' })
+  const backAgain = simulator.delist('KRW-XRP')
+  simulator.delist('TRXUSDT')
+  simulator.list(NEW)
+  await passUntil('a refresh', async () => (await read.coins()).get('XRP')?.order === undefined)
+  await pass(1.5)
+  const coins = await read.coins()
+  t.equal(coins.get('SOL')?.order, 5, 'a warning changes nothing')
+  t.equal(coins.get('ADA')?.name, 'Cardano (Ouroboros)')
+  t.equal(coins.get('XRP')?.order, undefined)
+  t.equal(coins.get('TRX')?.order, undefined)
+  t.notOk(coins.has('NEW'), 'a new pair is not tracked yet')
+  t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'SOL'])
+  t.match(await read.status(), { held_back: /^NEW \(premium agrees.* of 30 minutes\)$/, coins: '6' })
+  const past = await read.minutesOf('XRP')
+  t.ok(past.length >= 3, 'what was stored of a delisted coin stays')
+
+  await passUntil('NEW is admitted', async () => (await read.coins()).has('NEW'))
+  t.match((await read.coins()).get('NEW'), { name: 'Nouveau ﬁn 币 🚀', order: 5 })
+  await pass(1)
+  t.ok((await read.live()).includes('NEW'))
+  const [admittedAt = 0] = await read.minutesOf('NEW')
+  t.ok(admittedAt - first >= 29, `not before thirty minutes, was ${admittedAt - first}`)
+  t.equal((await read.status()).held_back, '')
+
+  backAgain()
+  await passUntil('XRP is back', async () => /^XRP/.test((await read.status()).held_back ?? ''))
+  t.strictSame(await read.minutesOf('XRP'), past, 'a coin that comes back is new')
+
+  for (const symbol of ['BTC', 'ETH', 'SOL', 'ADA', 'LINK']) {
+    t.strictSame(await wrongMinutes(coinOf(symbol), first, minute()), [], `${symbol} has lost no minute`)
+  }
+  t.strictSame(
+    await wrongMinutes(coinOf('NEW'), admittedAt, minute()),
+    [],
+    'nor has NEW since it was admitted',
+  )
+  t.equal(opened.size, 2, 'one connection to each exchange for all of it')
+})

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { openLockstep } from './support/lockstep.ts'
+import { lie, MARKET_COINS } from './support/market.ts'
+
+t.test(
+  'a wrong pair that appears, or is there at a first start, is never stored, not even by backfill',
+  async t => {
+    const { simulator, read, raw, pass, passUntil, start } = await openLockstep(t, {
+      at: 20,
+      coins: [
+        ...MARKET_COINS.filter(({ id }) => ['BTC', 'ETH', 'XRP', 'SOL', 'USDT'].includes(id)),
+        ...lie('WRONG', 1.3),
+        ...lie('CLOSE', 1.1),
+      ],
+    })
+    const { opsUrl } = await start({ env: { BACKFILL_DAYS: '1' } })
+    await passUntil('a whole pass of backfill', async () =>
+      /^\d/.test((await read.status()).drift_compared ?? ''),
+    )
+    t.ok((await read.live()).includes('CLOSE'), 'ten points are no reason at a first start')
+    t.ok((await read.keysOf('BTC')).length > 24, 'backfill has filled a day')
+    t.match(await read.status(), {
+      held_back: /^WRONG \(premium \d\d\.\d\d points off the market's median\)$/,
+    })
+    for (const coin of lie('LATER', 1.2)) simulator.list(coin)
+    await pass(36)
+    t.match(await read.status(), { held_back: /^LATER \(premium .*\); WRONG \(premium .*\)$/ })
+    const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
+    t.match(metrics, /kimchi_held_back_coins\{symbol="WRONG"\} 1/)
+    for (const symbol of ['WRONG', 'LATER']) {
+      t.strictSame(await read.keysOf(symbol), [], `no key of ${symbol}`)
+      t.notOk((await read.coins()).has(symbol))
+      t.notOk(await raw.hexists('{kp}:live', symbol))
+    }
+  },
+)

@@ -1,0 +1,152 @@
+import type { Coin } from '@kimchi/core'
+import { ManualClock } from '@kimchi/core/testing'
+import { openRestChild } from '@kimchi/feeds'
+import { startSimulator } from '@kimchi/simulator'
+import type { KnownCoin } from '@kimchi/store'
+import t, { type Test } from 'tap'
+import type { WantedCoins } from '../src/config.ts'
+import { type KeptCatalogue, keepCoins } from '../src/keep-coins.ts'
+import { silent } from './support/backfill-bench.ts'
+import { passUntil, until } from './support/waiting.ts'
+
+const ENTRY = new URL('../../../packages/feeds/dist/rest/child.js', import.meta.url)
+const REFRESH_MS = 600_000
+
+function known(symbol: string, order: number | undefined, binance = `${symbol}USDT`): KnownCoin {
+  return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance, order }
+}
+
+/** Coins kept in step with a real simulator through a real REST child. */
+async function start(t: Test, wanted: WantedCoins = 'all', inRedis: readonly KnownCoin[] | undefined = []) {
+  const simulator = await startSimulator({ pumpMs: 0, limits: false })
+  t.teardown(() => simulator.close())
+  const { upbitRestUrl, binanceRestUrl } = simulator
+  const rest = openRestChild({ upbitRestUrl, binanceRestUrl, log: silent, entry: ENTRY })
+  t.teardown(() => rest.close())
+  const clock = new ManualClock(Date.now())
+  const ending = new AbortController()
+  const catalogues: KeptCatalogue[] = []
+  const problems: (string | undefined)[] = []
+  let loads = 0
+  const running = keepCoins({
+    wanted,
+    known: async () => inRedis,
+    loadListings: signal => {
+      loads += 1
+      return rest.loadListings(signal)
+    },
+    onCatalogue: now => catalogues.push(now),
+    onProblem: problem => problems.push(problem),
+    refreshMs: REFRESH_MS,
+    clock,
+    random: () => 0.5,
+    signal: ending.signal,
+    log: silent,
+  })
+  running.catch(() => {})
+  t.teardown(async () => {
+    ending.abort()
+    await running.catch(() => {})
+  })
+  return { simulator, clock, catalogues, problems, running, loads: () => loads }
+}
+
+const symbolsOf = (now: { readonly coins: readonly Coin[] } | undefined) =>
+  now?.coins.map(({ symbol }) => symbol)
+
+t.test(
+  'fault 25: a list that is empty, cut off or half as long changes nothing, says so, and is asked for again',
+  async t => {
+    const { simulator, clock, catalogues, problems, loads } = await start(t)
+    await until('the lists', () => catalogues.length === 1)
+    const before = catalogues[0]?.coins
+    t.ok((before?.length ?? 0) > 15)
+    for (const exchange of ['upbit', 'binance'] as const) {
+      for (const mode of ['empty', 'truncated', 'half'] as const) {
+        const undo = simulator.faults.set({ kind: 'rest', exchange, mode })
+        const [told, asked, complaints] = [catalogues.length, loads(), problems.length]
+        await passUntil(
+          clock,
+          'three attempts',
+          () => loads() >= asked + 3 && problems.length >= complaints + 2,
+          1_000,
+        )
+        t.equal(catalogues.length, told, `${exchange} ${mode}: the catalogue stays`)
+        t.match(problems.at(-1), exchange)
+        undo()
+        await passUntil(clock, 'the lists are whole again', () => catalogues.length > told)
+        t.equal(problems.at(-1), undefined)
+        t.strictSame(catalogues.at(-1)?.coins, before)
+        await clock.advance(REFRESH_MS - 120_000)
+      }
+    }
+  },
+)
+
+t.test('a restart does not believe in lists that lack a quarter of its coins', async t => {
+  const many = Array.from({ length: 40 }, (_, at) => known(`GONE${at}`, at))
+  const { catalogues, problems, clock } = await start(t, 'all', [known('BTC', 0), ...many])
+  await passUntil(clock, 'a complaint', () => problems.length > 0)
+  t.match(problems[0], /must not lack more than a quarter of the 41 coins before, got: 40 missing/)
+  t.equal(catalogues.length, 1)
+  t.equal(catalogues[0]?.coins.length, 41, 'those that are stored')
+})
+
+t.test(
+  'stored coins start the feeds at once, in the order asked for, but pass today’s table of pairs',
+  async t => {
+    const stored = [
+      known('BTC', 0),
+      known('ETH', 1),
+      known('PROS', 2),
+      known('AI', 3),
+      known('BTT', 4, 'BTTCUSDT'),
+      known('USDC', 5),
+      known('XRP', undefined),
+    ]
+    const all = await start(t, 'all', stored)
+    await until('the stored coins', () => all.catalogues.length > 0)
+    t.strictSame(
+      symbolsOf(all.catalogues[0]),
+      ['BTC', 'BTT', 'ETH'],
+      'no denied, no stale pair, no stablecoin',
+    )
+    t.match(all.catalogues[0], { newcomers: 'hold', before: [] })
+    const named = await start(t, ['ETH', 'USDC', 'BTC', 'SOL'], stored)
+    await until('the lists', () => named.catalogues.length === 2)
+    t.strictSame(symbolsOf(named.catalogues[0]), ['ETH', 'USDC', 'BTC'])
+    t.strictSame(symbolsOf(named.catalogues[1]), ['ETH', 'USDC', 'BTC', 'SOL'])
+    t.match(named.catalogues[1], { newcomers: 'test', before: ['BTC', 'ETH', 'PROS', 'AI', 'BTT', 'USDC'] })
+  },
+)
+
+t.test('new coins at a start: a first start tests them, a restart holds them back', async t => {
+  const first = await start(t)
+  const without = await start(t, 'all', undefined)
+  await until('the lists', () => first.catalogues.length + without.catalogues.length === 2)
+  t.equal(first.catalogues[0]?.newcomers, 'test')
+  t.equal(without.catalogues[0]?.newcomers, 'test', 'Redis could not be asked')
+  const stored = (first.catalogues[0]?.coins ?? []).slice(0, -3).map(coin => ({ ...coin, order: 0 }))
+  const again = await start(t, 'all', stored)
+  await until('the lists', () => again.catalogues.length === 2)
+  t.equal(again.catalogues[1]?.newcomers, 'hold')
+  const few = await start(t, 'all', stored.slice(0, 5))
+  await until('the lists', () => few.catalogues.length === 2)
+  t.equal(few.catalogues[1]?.newcomers, 'test', 'from a few coins to all of them')
+})
+
+t.test(
+  'a denied coin is refused by name with the reason, an unknown one too, one that was tracked once is not',
+  async t => {
+    const denied = await start(t, ['BTC', 'PROS'], [known('PROS', undefined)])
+    await t.rejects(denied.running, {
+      code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
+      message: /PROS cannot be tracked: Pharos/,
+    })
+    const unknown = await start(t, ['BTC', 'QQQQ'])
+    await t.rejects(unknown.running, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /QQQQ is not on Upbit/ })
+    const gone = await start(t, ['BTC', 'QQQQ'], [known('QQQQ', undefined)])
+    await until('the lists', () => gone.catalogues.length > 0)
+    t.match(gone.catalogues.at(-1), { coins: [{ symbol: 'BTC' }], missing: ['QQQQ (not on Upbit in KRW)'] })
+  },
+)

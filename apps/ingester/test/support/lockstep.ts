@@ -1,0 +1,129 @@
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { type Coin, type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
+import { ManualClock } from '@kimchi/core/testing'
+import { createLogger } from '@kimchi/runtime'
+import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
+import { connectRedis, loadLibrary, openReader } from '@kimchi/store'
+import { startRedis } from '@kimchi/store/testing'
+import type { Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import { startIngester } from '../../src/start.ts'
+import { YESTERDAY } from './backfill-bench.ts'
+
+/** What an ingester of a test is started with. */
+export interface StartOptions {
+  readonly id?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Minutes between two loads of the market lists. */
+export const REFRESH_MINUTES = 2
+
+/**
+ * A real simulator, a real Redis and real ingesters in this process, all on one clock that moves by the second, so that an
+ * hour takes a few seconds. @param options.at minutes into yesterday at which it begins @default 720
+ */
+export async function openLockstep(t: Test, options: SimulatorOptions & { at?: EpochMinute } = {}) {
+  const clock = new ManualClock(minuteStart(YESTERDAY + (options.at ?? 720)) + 1_500)
+  const opened = new Set<number>()
+  const simulator = await startSimulator({
+    clock: { now: () => clock.now(), every: () => () => {} },
+    pumpMs: 0,
+    speed: 20,
+    limits: false,
+    keepalive: { binancePingMs: Number.POSITIVE_INFINITY, upbitIdleMs: Number.POSITIVE_INFINITY },
+    onFrame: ({ connection }) => opened.add(connection),
+    ...options,
+  })
+  t.teardown(() => simulator.close())
+  const redis = await startRedis(t)
+  const connection = connectRedis(redis.url, { name: 'test' })
+  t.teardown(() => connection.close())
+  await connection.untilReady(10_000)
+  await loadLibrary(connection)
+  const reader = openReader({ redis: connection })
+  const raw = redis.client()
+  const read = {
+    /** Symbols of the live list. */
+    live: async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol),
+    /** The coins that Redis knows; an order of undefined says "no longer tracked". */
+    coins: async () => new Map((await reader.readBoard()).coins.map(coin => [coin.symbol, coin])),
+    minutesOf: async (symbol: string) =>
+      (await reader.readSamples(symbol, YESTERDAY, YESTERDAY + 1_440)).entries.map(({ minute }) => minute),
+    status: (id = 'a') => raw.hgetall(`{kp}:ingester:${id}`),
+    keysOf: (symbol: string) => raw.keys(`*:${symbol}*`),
+  }
+
+  /** Lets time pass, second by second, with room for sockets; stops early when something has happened. */
+  const pass = async (minutes: number, isOver: () => boolean | Promise<boolean> = () => false) => {
+    for (let second = 0; second < minutes * 60; second++) {
+      if (second % 60 === 0 && (await isOver())) return
+      simulator.pump()
+      for (let turns = 0; turns < 4; turns++) await turn()
+      await delay(1)
+      await clock.advance(1_000)
+    }
+  }
+  /** Waits for what does not hang on the clock, such as an answer of the REST child. */
+  const passUntil = async (what: string, isOver: () => unknown) => {
+    for (let tries = 0; !(await isOver()); tries++) {
+      if (tries > 3_000) throw new Error(`waited eight hours by the clock in vain: ${what}`)
+      await pass(1 / 6)
+    }
+  }
+  const start = async ({ id = 'a', env = {} }: StartOptions = {}) => {
+    const ingester = await startIngester({
+      config: readConfig({
+        COINS: 'all',
+        PRICES: 'simulated',
+        BACKFILL_DAYS: '0',
+        OPS_PORT: '0',
+        REDIS_URL: redis.url,
+        UPBIT_WS_URL: simulator.upbitWsUrl,
+        UPBIT_REST_URL: simulator.upbitRestUrl,
+        BINANCE_WS_URL: simulator.binanceWsUrl,
+        BINANCE_REST_URL: simulator.binanceRestUrl,
+        ...env,
+      }),
+      log: createLogger('test', 'silent'),
+      clock,
+      random: () => 0.5,
+      id,
+      version: 'test',
+      refreshMs: REFRESH_MINUTES * MINUTE_MS,
+    })
+    ingester.failed.catch(() => {})
+    const close = async () => {
+      let isClosed = false
+      const closing = ingester.close().finally(() => {
+        isClosed = true
+      })
+      while (!isClosed) {
+        await clock.advance(100)
+        await turn()
+      }
+      await closing
+    }
+    t.teardown(close)
+    const opsUrl = `http://127.0.0.1:${ingester.opsPort}`
+    // The REST child starts in real time; the clock waits for it.
+    const isOver = ingester.failed.catch(() => true)
+    while (/not loaded yet/.test(await (await fetch(`${opsUrl}/ready`)).text())) {
+      if ((await Promise.race([isOver, delay(10)])) === true) break
+    }
+    return { failed: ingester.failed, close, opsUrl }
+  }
+  /** Minutes of [from, to) of which the coin has no sample with the exchange's own last price. */
+  const wrongMinutes = async (coin: Pick<Coin, 'symbol' | 'upbit'>, from: EpochMinute, to: EpochMinute) => {
+    const { entries } = await reader.readSamples(coin.symbol, from, to)
+    const prices = new Map(entries.map(({ minute, upbitKrw }) => [minute, upbitKrw]))
+    const wrong: EpochMinute[] = []
+    for (let minute = from; minute < to; minute++) {
+      const truth = simulator.prices.lastTrade('upbit', coin.upbit, minuteStart(minute))?.price
+      if (prices.get(minute) !== truth) wrong.push(minute)
+    }
+    return wrong
+  }
+  const minute = () => minuteOf(clock.now())
+  return { clock, simulator, opened, redis, raw, reader, read, pass, passUntil, start, wrongMinutes, minute }
+}

@@ -1,0 +1,23 @@
+import { syntheticCoins } from '@kimchi/simulator'
+import t from 'tap'
+import { openLockstep } from './support/lockstep.ts'
+import { openRestGate } from './support/rest-gate.ts'
+
+t.test('two hundred coins need one connection to each exchange and one seed', async t => {
+  const { simulator, opened, read, pass, passUntil, start } = await openLockstep(t, {
+    coins: syntheticCoins(200),
+    speed: 1,
+  })
+  const gate = await openRestGate(t, simulator)
+  await start({ env: { UPBIT_REST_URL: gate.url, BINANCE_REST_URL: gate.url } })
+  await passUntil('all coins are live', async () => (await read.live()).length === 201)
+  await pass(3)
+  t.equal(simulator.connections('upbit'), 1)
+  t.equal(simulator.connections('binance'), 1)
+  t.equal(opened.size, 2, 'and there was never another one')
+  const asked = (path: string) => gate.requests.filter(request => request.path === path).length
+  t.equal(asked('/api/v3/ticker/price'), 1, 'the seed')
+  t.equal(asked('/v1/ticker'), 0)
+  t.ok(asked('/api/v3/exchangeInfo') <= 10, 'lists at start and at each refresh')
+  t.equal((await read.live()).length, 201)
+})

@@ -42,6 +42,33 @@ t.test('both listings come by raw codes and feed the catalogue', async t => {
   )
 })
 
+t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and in candles', async t => {
+  const { simulator, child } = await open(t)
+  for (const base of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
+    const listing = { base, tradesPerMinute: 10 }
+    const upbit = { ...listing, koreanName: base, englishName: `${base} of Upbit` }
+    simulator.list({ id: base, price: 5, upbit, binance: listing })
+  }
+  const { upbit, binance } = await child.loadListings()
+  for (const base of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
+    t.match(
+      upbit.markets.find(({ market }) => market === `KRW-${base}`),
+      { base, name: `${base} of Upbit` },
+    )
+    t.match(
+      binance.markets.find(({ market }) => market === `${base}USDT`),
+      { base },
+    )
+  }
+  const { coins } = matchCoins({ upbit, binance, wanted: 'all' })
+  t.notOk(coins.some(({ symbol }) => symbol === 'TON'))
+  t.match(
+    coins.find(({ symbol }) => symbol === 'YOYO'),
+    { upbit: 'KRW-YOYO', binance: 'YOYOUSDT' },
+  )
+  t.equal((await child.minuteCandles('upbit', 'KRW-TON', NOON - 5, NOON)).length, 5)
+})
+
 t.test('candles of any length are whole, ascending and exactly the exchange’s own', async t => {
   const { simulator, child } = await open(t)
   for (const [exchange, market, minutes] of [

@@ -50,8 +50,9 @@ export async function compress(document: Document, priority = false): Promise<vo
   running += 1
   const { identity, coded } = document
   try {
-    coded.set('gzip', await gzipAsync(identity, { level: 6 }))
-    coded.set('br', await brotliAsync(identity, brotliOptions(identity.length)))
+    // Copied, because what zlib gives is the beginning of a buffer of 16 KB that would be kept whole.
+    coded.set('gzip', Buffer.from(await gzipAsync(identity, { level: 6 })))
+    coded.set('br', Buffer.from(await brotliAsync(identity, brotliOptions(identity.length))))
   } finally {
     running -= 1
     document.compression = 'done'
@@ -64,6 +65,8 @@ function brotliOptions(size: number): BrotliOptions {
       [zlib.BROTLI_PARAM_MODE]: zlib.BROTLI_MODE_TEXT,
       [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
       [zlib.BROTLI_PARAM_SIZE_HINT]: size,
+      // A window that just holds the body: the usual 4 MB would be allocated for each.
+      [zlib.BROTLI_PARAM_LGWIN]: Math.min(22, Math.max(16, Math.ceil(Math.log2(size)) + 1)),
     },
   }
 }

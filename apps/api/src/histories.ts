@@ -2,14 +2,15 @@ import type { Day, UtcDate } from '@kimchi/core'
 import type { Logger } from '@kimchi/runtime'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { createDocument, type Document } from './document.ts'
-import { countOf, type DayRows, dayRows, renderHistory, withDay } from './history.ts'
+import { countOf, type DayRows, dayRows, renderHistory, renderUsual, withDay } from './history.ts'
+import { daysSchema } from './schemas.ts'
 
 /** The part of the store's reader that histories are built from. */
 export type HistoryReader = Pick<SampleReader, 'readDays'>
 
 /** A document per number of rows; the usual number has its own place, the others share few. */
 const MAX_ODD_DOCUMENTS = 32
-const USUAL_DAYS = 365
+const USUAL_DAYS = daysSchema.default
 
 /** One coin's history as it is held. */
 interface Held {
@@ -63,7 +64,11 @@ export class Histories {
     if (count !== countOf(held.rows, USUAL_DAYS)) return this.#oddDocument(held, coin, count)
     if (held.name !== coin.name) held.usual = undefined
     held.name = coin.name
-    held.usual ??= createDocument(renderHistory(held.rows, coin, USUAL_DAYS))
+    if (held.usual === undefined) {
+      const [body, rows] = renderUsual(held.rows, coin)
+      held.usual = createDocument(body)
+      held.rows = rows
+    }
     return held.usual
   }
 

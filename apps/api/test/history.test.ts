@@ -1,5 +1,5 @@
 import t from 'tap'
-import { dayRows, renderHistory, withDay } from '../src/history.ts'
+import { dayRows, renderHistory, renderUsual, withDay } from '../src/history.ts'
 import { dayOf, daysBefore } from './board.ts'
 
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
@@ -51,3 +51,22 @@ t.test('a name with quotes and other scripts stays JSON', async t => {
   const odd = { symbol: 'X', name: 'A "quoted" \\ 币安人生' }
   t.equal(JSON.parse(String(renderHistory(rows, odd, 1))).name, odd.name)
 })
+
+for (const count of [3, 364, 365, 400]) {
+  t.test(`${count} closed days that keep their bytes within the usual body go on as before`, async t => {
+    const days = [...daysBefore('2026-11-20', count), dayOf('2026-11-20', 786)]
+    const plain = dayRows(days)
+    const [body, within] = renderUsual(plain, coin)
+    t.strictSame(body, renderHistory(plain, coin, 365))
+    t.equal(within.recent.buffer, body.buffer)
+    for (const wanted of [1, 3, 364, 365, 366, 3650]) {
+      t.equal(read(within, wanted).data.length, Math.min(wanted, count + 1))
+      t.strictSame(renderHistory(within, coin, wanted), renderHistory(plain, coin, wanted))
+    }
+    const turned = withDay(within, dayOf('2026-11-21', 1))
+    const anew = dayRows([...days, dayOf('2026-11-21', 1)])
+    for (const wanted of [1, 365, 3650]) {
+      t.strictSame(renderHistory(turned, coin, wanted), renderHistory(anew, coin, wanted))
+    }
+  })
+}

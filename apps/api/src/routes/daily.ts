@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Document } from '../document.ts'
 import type { Documents } from '../documents.ts'
 import { type ErrorCode, errorAnswer } from '../errors.ts'
-import { daysSchema, errorSchema, historySchema, symbolSchema } from '../schemas.ts'
+import { daysSchema, symbolSchema } from '../schemas.ts'
 import { documentAnswer, type RouteOptions, sendAnswer } from './send.ts'
 
 /** Path of a coin's history. */
@@ -21,7 +21,6 @@ export function addDailyRoute(app: FastifyInstance, { documents, clock, traffic 
     schema: {
       params: { type: 'object', properties: { symbol: symbolSchema }, required: ['symbol'] },
       querystring: { type: 'object', properties: { days: daysSchema } },
-      response: { 200: historySchema, '4xx': errorSchema, '5xx': errorSchema },
     },
     handler: async (request, reply) => {
       const symbol = request.params.symbol.toUpperCase()

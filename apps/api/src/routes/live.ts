@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { errorAnswer } from '../errors.ts'
-import { errorSchema, liveListSchema } from '../schemas.ts'
 import { documentAnswer, type RouteOptions, sendAnswer } from './send.ts'
 
 /** Path of the live list. */
@@ -11,7 +10,6 @@ export function addLiveRoute(app: FastifyInstance, { documents, clock, traffic }
   app.route({
     method: ['GET', 'HEAD'],
     url: LIVE_PATH,
-    schema: { response: { 200: liveListSchema, '5xx': errorSchema } },
     handler: async (request, reply) => {
       if (documents.live() === undefined) await documents.firstBoard()
       const document = documents.live()

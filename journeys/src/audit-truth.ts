@@ -68,7 +68,8 @@ function checkLive(symbol: string, sample: StoredSample, truth: Truth): string |
       prices.has(sample.binanceUsdt) || (!isCertain && isSeed(market, sample.binanceUsdt, markets, at, truth))
     )
   })
-  return isFromBinance ? undefined : 'no Binance connection was sent that'
+  if (isFromBinance || isSeedOfOutage(market, sample.binanceUsdt, at, truth)) return undefined
+  return 'no Binance connection was sent that'
 }
 
 /** Connections that carried data in the minute that ends at M. */
@@ -110,5 +111,21 @@ function isSeed(
   return (
     price === before ||
     truth.prices.trades('binance', market, connectedAt, at).some(trade => trade.price === price)
+  )
+}
+
+/** While Binance's frames stay away, connections come and go without one, and each has only its seed, for 15 s at most. */
+function isSeedOfOutage(market: string, price: number, at: number, { prices, record, transitMs }: Truth) {
+  const isOutage = !record
+    .connections('binance')
+    .some(markets =>
+      markets.get(market)?.some(({ sentAt }) => sentAt > at - 20_000 && sentAt <= at + GRACE_MS - transitMs),
+    )
+  const from = at - 45_000
+  return (
+    isOutage &&
+    [prices.lastTrade('binance', market, from), ...prices.trades('binance', market, from, at)].some(
+      trade => trade?.price === price,
+    )
   )
 }

@@ -1,7 +1,7 @@
 import { startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/store/testing'
 import type { Test } from 'tap'
 import type { AppProcess } from '../../src/app-process.ts'
-import type { RawRedis } from '../../src/audit.ts'
+import type { RawRedis, Verdict } from '../../src/audit.ts'
 import { eventually } from '../../src/eventually.ts'
 import { openWorld, type World, type WorldOptions } from '../../src/world.ts'
 
@@ -21,6 +21,12 @@ export async function openFaultWorld(
   const raw = redis.client()
   const world = await openWorld(t, { redisUrl: redis.url, raw: () => raw, ...options })
   return { redis, raw, world }
+}
+
+/** The audit found nothing; else the test fails with what it found. */
+export function isWhole(t: Test, { lost, doubled, wrong, live, candle, findings }: Verdict): void {
+  t.strictSame({ lost, doubled, wrong, findings }, { lost: 0, doubled: 0, wrong: 0, findings: [] })
+  t.comment(`${live} live and ${candle} candle samples audited`)
 }
 
 /** What an ingester logged about one minute turn. */

@@ -1,0 +1,93 @@
+import { HOUR_MS, MINUTE_MS } from '@kimchi/core'
+import t from 'tap'
+import { eventually } from '../src/eventually.ts'
+import { isWhole, minutesOf, nextMinute, openFaultWorld, readable } from './support/fault-world.ts'
+
+const WHOLE = ({ samples }: { samples: number }) => samples === 4
+
+t.test('exchanges silent, lying and halted, and an ingester that was frozen or away', async t => {
+  const { world, raw } = await openFaultWorld(t)
+  const { clock, exchanges } = world
+  const { faults } = exchanges
+  const ingester = world.start('a')
+  await nextMinute(ingester, WHOLE)
+  /** Minutes that only candles may fill, looked at in the end. */
+  const leftToCandles: number[] = []
+  const live = (symbol: string, minute: number) => readable(raw, symbol, minute, minute + 1)
+  const stored = (symbol: string, minute: number) =>
+    eventually(`${symbol} at ${minute}`, 30_000, async () => {
+      const lines = await live(symbol, minute)
+      return lines.length > 0 ? lines : undefined
+    })
+
+  await t.test('fault 15: a quiet coin’s last price is carried, and nobody reconnects for it', async t => {
+    const { minute } = await nextMinute(ingester, WHOLE)
+    const trade = exchanges.prices.lastTrade('upbit', 'KRW-KNC', minute * MINUTE_MS)
+    t.match(await stored('KNC', minute), [new RegExp(`upbit_krw=${trade?.price} .* live$`)])
+    t.notOk(ingester.lines.some(line => line.includes('no data from the exchange')))
+  })
+
+  await t.test('fault 20: a tenfold rate for less than a minute never reaches history', async t => {
+    const { minute } = await nextMinute(ingester, WHOLE)
+    await clock.until((minute + 1) * MINUTE_MS - 15_000)
+    const spike = faults.set({ kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: 10 })
+    const { minute: spiked } = await nextMinute(ingester, line => line.minute > minute)
+    spike()
+    await nextMinute(ingester, WHOLE)
+    t.match(await live('BTC', spiked), [], 'no live sample of that minute')
+    leftToCandles.push(spiked)
+  })
+
+  await t.test('fault 20: a jump that stays does reach history, with its first minute', async t => {
+    const jump = faults.set({ kind: 'price', exchange: 'upbit', market: 'KRW-ETH', factor: 1.25 })
+    const from = ingester.lines.length
+    await nextMinute(ingester, line => line.samples > 4)
+    jump()
+    const [first] = minutesOf(ingester, from).filter(line => line.samples === 3)
+    t.ok(first, 'it waited for its witness')
+    t.match(await stored('ETH', first?.minute ?? 0), [/ 2\d\.\d{4}% .* live$/])
+    // Its way back is a jump as well.
+    await nextMinute(ingester, line => line.samples > 4)
+  })
+
+  await t.test('fault 21: an exchange silent for minutes leaves gaps, and candles fill them', async t => {
+    const undo = faults.set({ kind: 'stall', exchange: 'binance' })
+    const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 4)
+    t.match(await live('BTC', minute), [])
+    undo()
+    await nextMinute(ingester, WHOLE)
+    leftToCandles.push(minute)
+  })
+
+  await t.test('fault 24: frozen for 90 s, no minute is invented', async t => {
+    const { minute } = await nextMinute(ingester, WHOLE)
+    ingester.signal('SIGSTOP')
+    await clock.until((minute + 2) * MINUTE_MS + 30_000)
+    ingester.signal('SIGCONT')
+    await nextMinute(ingester, WHOLE)
+    t.match(await live('BTC', minute + 1), [])
+    leftToCandles.push(minute + 1)
+  })
+
+  await t.test('fault 25: a halted market leaves the live list and comes back, others untouched', async t => {
+    const undo = faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-XRP', state: 'DELISTED' })
+    await eventually(
+      'XRP has left',
+      20_000,
+      async () => !(await raw.hexists('{kp}:live', 'XRP')) || undefined,
+    )
+    t.equal(await raw.hlen('{kp}:live'), 3)
+    undo()
+    await eventually('XRP is back', 20_000, async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined)
+  })
+
+  await t.test('fault 13: three hours away', async () => {
+    await world.killAll()
+    clock.jump(3 * HOUR_MS)
+  })
+
+  isWhole(t, await world.settle())
+  for (const minute of leftToCandles) {
+    t.match(await live('BTC', minute), [/ candle$/], 'what no live sample could say, a candle did')
+  }
+})

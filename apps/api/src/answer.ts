@@ -9,6 +9,19 @@ export interface Answer {
   readonly body: Buffer | undefined
 }
 
+/** An {@link Answer} whose headers are there a second time as Node sends them quickest: name, value, name, value. */
+export interface DocumentAnswer extends Answer {
+  readonly flatHeaders: readonly string[]
+}
+
+/** What a document answers in one coding. Headers change once a second at most, so these are made once a second at most. */
+export interface DocumentAnswers {
+  readonly maxAge: number
+  readonly full: DocumentAnswer
+  readonly head: DocumentAnswer
+  readonly notModified: DocumentAnswer
+}
+
 /** The parts of a request that decide which answer a document gives. */
 export interface Conditions {
   readonly method: string
@@ -47,16 +60,21 @@ export function answerDocument(
   document: Document,
   { method, ifNoneMatch, acceptEncoding }: Conditions,
   maxAge: number,
-): Answer {
+): DocumentAnswer {
   const accepted = acceptedCodings(acceptEncoding)
   if (ifNoneMatch !== undefined) {
     const known = matchingCoding(document, accepted, ifNoneMatch)
     if (known !== undefined) return answersOf(document, known, maxAge).notModified
   }
   if (accepted.length > 1 && document.compression === 'none') void compress(document)
-  const coding = accepted.find(accept => accept === 'identity' || document.coded.has(accept)) ?? 'identity'
+  const coding = bestAtHand(document, accepted)
   const answers = answersOf(document, coding, maxAge)
   return method === 'HEAD' ? answers.head : answers.full
+}
+
+function bestAtHand({ coded }: Document, accepted: readonly Coding[]): Coding {
+  for (const coding of accepted) if (coding === 'identity' || coded.has(coding)) return coding
+  return 'identity'
 }
 
 /**
@@ -74,33 +92,23 @@ function matchingCoding(
   return accepted.find(coding => tags.includes(etagOf(document, coding)))
 }
 
-interface Answers {
-  readonly maxAge: number
-  readonly full: Answer
-  readonly head: Answer
-  readonly notModified: Answer
-}
-
-/** Headers change once a second at most, so they are made once a second at most. */
-const remembered = new WeakMap<Document, Map<Coding, Answers>>()
-
-function answersOf(document: Document, coding: Coding, maxAge: number): Answers {
-  let byCoding = remembered.get(document)
-  if (byCoding === undefined) {
-    byCoding = new Map()
-    remembered.set(document, byCoding)
-  }
+function answersOf(document: Document, coding: Coding, maxAge: number): DocumentAnswers {
   // A 304 may be asked for in a coding whose bytes are not made yet; its 200 is made anew when they are.
   const body = coding === 'identity' ? document.identity : document.coded.get(coding)
-  let answers = byCoding.get(coding)
+  let answers = document.answers.get(coding)
   if (answers?.maxAge !== maxAge || answers.full.body !== body) {
     answers = makeAnswers(document, coding, body, maxAge)
-    byCoding.set(coding, answers)
+    document.answers.set(coding, answers)
   }
   return answers
 }
 
-function makeAnswers(document: Document, coding: Coding, body: Buffer | undefined, maxAge: number): Answers {
+function makeAnswers(
+  document: Document,
+  coding: Coding,
+  body: Buffer | undefined,
+  maxAge: number,
+): DocumentAnswers {
   const shared = {
     etag: etagOf(document, coding),
     vary: 'Accept-Encoding',
@@ -115,8 +123,12 @@ function makeAnswers(document: Document, coding: Coding, body: Buffer | undefine
   }
   return {
     maxAge,
-    full: { status: 200, headers, body },
-    head: { status: 200, headers, body: undefined },
-    notModified: { status: 304, headers: shared, body: undefined },
+    full: withFlat({ status: 200, headers, body }),
+    head: withFlat({ status: 200, headers, body: undefined }),
+    notModified: withFlat({ status: 304, headers: shared, body: undefined }),
   }
+}
+
+function withFlat(answer: Answer): DocumentAnswer {
+  return { ...answer, flatHeaders: Object.entries(answer.headers).flat() }
 }

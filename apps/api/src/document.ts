@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
+import type { DocumentAnswers } from './answer.ts'
 import type { Coding } from './coding.ts'
 
 /** An answer body as bytes, ready to be sent many times. Built once; its coded forms follow when they are wanted. */
@@ -12,6 +13,8 @@ export interface Document {
   readonly coded: Map<Coding, Buffer>
   /** Whether the coded bodies are made, being made, or not yet wanted. */
   compression: 'none' | 'running' | 'done'
+  /** The answers given last, by coding. */
+  readonly answers: Map<Coding, DocumentAnswers>
 }
 
 /** Below this many bytes a coded body saves nothing: the answer fits one packet anyway. */
@@ -32,7 +35,7 @@ let running = 0
 export function createDocument(identity: Buffer): Document {
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22)
   const compression = identity.length < WORTH_COMPRESSING ? 'done' : 'none'
-  return { identity, hash, coded: new Map(), compression }
+  return { identity, hash, coded: new Map(), compression, answers: new Map() }
 }
 
 /** The strong ETag of a document in a coding, with its quotes. */

@@ -4,6 +4,7 @@ import type { Milliseconds } from '@kimchi/core'
 import type { Answer } from './answer.ts'
 import { cutSlowReaders } from './connections.ts'
 import { type ErrorCode, errorAnswer } from './errors.ts'
+import { headerOf } from './header.ts'
 import { countAnswer, type Traffic } from './traffic.ts'
 
 /** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
@@ -55,13 +56,12 @@ export function createApiServer(
       requireHostHeader: false,
     },
     (request, response) => {
-      if (request.headers.host !== undefined || request.httpVersion === '1.0') listener(request, response)
+      const isAddressed = headerOf(request.rawHeaders, 'host') !== undefined || request.httpVersion === '1.0'
+      if (isAddressed) listener(request, response)
       else refuseRequest(response, 'bad_request', traffic)
     },
   )
   server.maxConnections = limits.maxConnections
-  // The last resort for connections on which nothing moves in either direction.
-  server.timeout = keepAliveTimeout + limits.slowReaderTimeout
   server.on('drop', () => {
     traffic.cut.limit += 1
   })

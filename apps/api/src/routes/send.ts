@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@kimchi/core'
 import type { FastifyReply } from 'fastify'
-import { type Answer, answerDocument, maxAgeAt } from '../answer.ts'
+import { type Answer, answerDocument, type DocumentAnswer, maxAgeAt } from '../answer.ts'
 import type { Document } from '../document.ts'
 import type { Documents } from '../documents.ts'
+import { headerOf } from '../header.ts'
 import { countAnswer, type Route, type Traffic } from '../traffic.ts'
 
 /** What both routes answer from. */
@@ -16,13 +17,13 @@ export interface RouteOptions {
 /** What a document answers to this request now. */
 export function documentAnswer(
   document: Document,
-  { method = 'GET', headers }: IncomingMessage,
+  { method = 'GET', rawHeaders }: IncomingMessage,
   { documents, clock }: Pick<RouteOptions, 'documents' | 'clock'>,
-): Answer {
+): DocumentAnswer {
   const conditions = {
     method,
-    ifNoneMatch: headers['if-none-match'],
-    acceptEncoding: headers['accept-encoding'] as string | undefined,
+    ifNoneMatch: headerOf(rawHeaders, 'if-none-match'),
+    acceptEncoding: headerOf(rawHeaders, 'accept-encoding'),
   }
   return answerDocument(document, conditions, maxAgeAt(clock.now(), documents.newestMinute() ?? 0))
 }

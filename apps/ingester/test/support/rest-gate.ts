@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Exchange, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
+import { type EpochMs, type Exchange, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import type { Simulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
 import { type Outage, type World, worldOf } from './world.ts'
@@ -28,6 +28,8 @@ export interface RestGate {
   candleRequests(exchange: Exchange): GateRequest[]
   /** Stretches without trades in the candles. @default none */
   outages: readonly Outage[]
+  /** The time of prices that are made here. @default the system's */
+  now: () => EpochMs
   /** The part of Binance's outages for which it writes no candle at all. @default none */
   missing: readonly Outage[]
   /** Decides about each request: an answer of the test's own, 'hang', or undefined for the true one. */
@@ -57,6 +59,10 @@ export async function openRestGate(t: Test, simulator: Simulator): Promise<RestG
       const rows = exchange === 'upbit' ? upbitRows(world, url) : binanceRows(world, url, gate.missing)
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(rows))
     }
+    if (url.pathname === '/api/v3/ticker/price' && gate.outages.length > 0) {
+      const rows = priceRows(worldOf(simulator.prices, gate.outages), url, gate.now())
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(rows))
+    }
     const passed = await fetch(url)
     const wait = passed.headers.get('retry-after')
     response.writeHead(passed.status, wait === null ? {} : { 'retry-after': wait }).end(await passed.text())
@@ -72,6 +78,7 @@ export async function openRestGate(t: Test, simulator: Simulator): Promise<RestG
     candleRequests: exchange =>
       gate.requests.filter(request => request.exchange === exchange && request.market !== ''),
     outages: [],
+    now: Date.now,
     missing: [],
     intercept: () => undefined,
   }
@@ -124,4 +131,12 @@ function binanceRows(world: World, url: URL, missing: readonly Outage[]): unknow
     rows.push([at, ...prices, candle.volume.toFixed(8), at + MINUTE_MS - 1, '0', 1, '0', '0', '0'])
   }
   return rows
+}
+
+function priceRows(world: World, url: URL, now: EpochMs): object[] {
+  const symbols = JSON.parse(url.searchParams.get('symbols') ?? '[]') as string[]
+  return symbols.flatMap(symbol => {
+    const last = world.lastTrade('binance', symbol, now)
+    return last === undefined ? [] : [{ symbol, price: last.price.toFixed(8) }]
+  })
 }

@@ -1,0 +1,137 @@
+import {
+  type Coin,
+  type Exchange,
+  LatestTicks,
+  MINUTE_MS,
+  minuteOf,
+  minuteStart,
+  RATE_MARKET,
+  takeSnapshot,
+} from '@kimchi/core'
+import { startSimulator } from '@kimchi/simulator'
+import fc from 'fast-check'
+import t from 'tap'
+import { candleSampleOrGap } from '../../src/backfill/candle-samples.ts'
+import { CandleSeries } from '../../src/backfill/candle-series.ts'
+import { BTC, ETH, IQ, KNC, YESTERDAY } from '../support/backfill-bench.ts'
+import { type Outage, type World, worldOf } from '../support/world.ts'
+
+const RUNS = 300
+
+t.test('the live feeds and candles decide the same for any coin and minute of any world', async t => {
+  const simulator = await startSimulator({ pumpMs: 0 })
+  t.teardown(() => simulator.close())
+  const seen = new Map<string, number>()
+  let lagged = 0
+  fc.assert(
+    fc.property(
+      fc.constantFrom(BTC, ETH, KNC, IQ, IQ),
+      fc.integer({ min: 0, max: 1_439 }),
+      fc.array(
+        fc.record({
+          exchange: fc.constantFrom<Exchange>('upbit', 'binance'),
+          // Most begin well before the minute and reach it, or just miss it.
+          backMs: fc.integer({ min: 0, max: 10 * MINUTE_MS }),
+          forMs: fc.integer({ min: 1, max: 10 * MINUTE_MS }),
+        }),
+        { maxLength: 2 },
+      ),
+      (coin, offset, stretches) => {
+        const minute = YESTERDAY + offset
+        const outages = stretches.map(({ exchange, backMs, forMs }): Outage => {
+          const from = minuteStart(minute) - backMs
+          return { exchange, from, to: from + forMs }
+        })
+        const world = worldOf(simulator.prices, outages)
+        const live = liveOutcome(world, coin, minute)
+        const candle = candleOutcome(world, coin, minute)
+        const kind = typeof candle === 'string' ? candle : 'sample'
+        seen.set(kind, (seen.get(kind) ?? 0) + 1)
+        if (typeof live === 'string' || typeof candle === 'string') {
+          if (live !== candle) lagged += 1
+          return live === candle || lastSecond(world, coin, minute)
+        }
+        const isLagging = live.binanceUsdt !== candle.binanceUsdt
+        if (isLagging) lagged += 1
+        return (
+          live.upbitKrw === candle.upbitKrw &&
+          live.usdtKrw === candle.usdtKrw &&
+          (!isLagging || lastSecond(world, coin, minute))
+        )
+      },
+    ),
+    { numRuns: RUNS, seed: 3 },
+  )
+  t.comment(`${JSON.stringify(Object.fromEntries(seen))}, ${lagged} differ by a trade of the last second`)
+  for (const kind of ['sample', 'upbit-down', 'binance-down', 'no-upbit-price']) t.ok(seen.has(kind), kind)
+})
+
+/** Whether Binance traded so shortly before the minute that no ticker has told of it. */
+function lastSecond(world: World, coin: Coin, minute: number): boolean {
+  const end = minuteStart(minute)
+  return [coin.binance, 'BTCUSDT'].some(
+    market => world.trades('binance', market, end - 1_000, end).length > 0,
+  )
+}
+
+function candleOutcome(world: World, coin: Coin, minute: number) {
+  const series = (exchange: Exchange, market: string, minutes: number) =>
+    new CandleSeries(
+      Array.from({ length: minutes }, (_, back) => minute - 1 - back).flatMap(open => {
+        const candle = world.candle(exchange, market, open)
+        if (candle !== undefined) return [[open, candle.close, candle.volume] as const]
+        // Binance writes idle minutes, with the price before them.
+        const last = exchange === 'binance' && world.lastTrade(exchange, market, minuteStart(open))
+        return last ? [[open, last.price, 0] as const] : []
+      }),
+    )
+  return candleSampleOrGap(coin.symbol, minute, {
+    upbit: series('upbit', coin.upbit, 63),
+    rate: series('upbit', RATE_MARKET, 63),
+    upbitWitness: series('upbit', 'KRW-BTC', 2),
+    binance: series('binance', coin.binance, 2),
+    binanceWitness: series('binance', 'BTCUSDT', 2),
+  })
+}
+
+/** What takeSnapshot makes of the frames that the exchanges would have sent about the same trades. */
+function liveOutcome(world: World, coin: Coin, minute: number) {
+  const latest = new LatestTicks()
+  const end = minuteStart(minute)
+  for (const market of new Set([coin.upbit, RATE_MARKET, 'KRW-BTC'])) {
+    const first = world.lastTrade('upbit', market, end - 2 * MINUTE_MS)
+    const trades = world.trades('upbit', market, end - 2 * MINUTE_MS, end)
+    for (const { at, price } of first === undefined ? trades : [first, ...trades]) {
+      const tick = {
+        exchange: 'upbit',
+        market,
+        price,
+        eventAt: at,
+        receivedAt: at + 50,
+        tradable: true,
+      } as const
+      latest.record({ ...tick, origin: 'stream', tradedAt: at })
+    }
+  }
+  for (const market of new Set([coin.binance, 'BTCUSDT'])) {
+    let before = world.lastTrade('binance', market, end - 2 * MINUTE_MS)?.price
+    for (let eventAt = end - 2 * MINUTE_MS + 137; eventAt < end; eventAt += 1_000) {
+      const isFirst = eventAt < end - 2 * MINUTE_MS + 1_000
+      if (!isFirst && world.trades('binance', market, eventAt - 1_000, eventAt).length === 0) continue
+      const price = world.lastTrade('binance', market, eventAt)?.price
+      if (price === undefined) continue
+      const tick = {
+        exchange: 'binance',
+        market,
+        price,
+        eventAt,
+        receivedAt: eventAt + 50,
+        tradable: true,
+      } as const
+      latest.record({ ...tick, origin: 'stream', tradedAt: price === before ? undefined : eventAt })
+      before = price
+    }
+  }
+  const { samples, gaps } = takeSnapshot(latest, minute, [coin])
+  return samples[0] ?? gaps[0]?.reason ?? `nothing for ${minuteOf(end)}`
+}

@@ -1,6 +1,6 @@
 import { type Clock, type Coin, KimchiError, messageOf } from '@kimchi/core'
 import { type Log, matchCoins, openRestChild, RefusalError, type RestChild, retryDelay } from '@kimchi/feeds'
-import { connectRedis, type Lease, openLease, openReader, openWriter } from '@kimchi/store'
+import { connectRedis, type KnownCoin, type Lease, openLease, openReader, openWriter } from '@kimchi/store'
 import type { Config } from '../config.ts'
 import type { FetchCandles } from './candle-cache.ts'
 import { fillMissing } from './fill-missing.ts'
@@ -53,9 +53,10 @@ export async function importHistory({
     const mayGoOn = () => untilClaimed(lease, options)
     const reader = openReader({ redis })
     const fetchCandles = patient(rest, { clock, random, signal, log })
-    const coins = await findCoins(rest, config, signal)
     // Also the check that this Redis holds prices of our kind, before anything is fetched.
     await writer.write({ minute: 0, samples: [] })
+    const { coins: known } = await reader.readBoard()
+    const coins = admittedOf(await findCoins(rest, config, signal), known, config)
     await fillMissing({
       coins,
       clock,
@@ -89,6 +90,17 @@ export async function importHistory({
 async function findCoins(rest: RestChild, config: Config, signal: AbortSignal): Promise<readonly Coin[]> {
   const listings = await rest.loadListings(signal)
   return matchCoins({ ...listings, wanted: config.COINS }).coins
+}
+
+/** Of all coins only those that an ingester has admitted, once there are any; a coin that is asked for by name is no surprise. */
+function admittedOf(
+  coins: readonly Coin[],
+  known: readonly KnownCoin[],
+  { COINS: wanted, DENY: deny }: Config,
+): readonly Coin[] {
+  const tracked = new Set(known.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol))
+  const takesAll = wanted !== 'all' || tracked.size === 0
+  return coins.filter(({ symbol }) => (takesAll || tracked.has(symbol)) && !deny.includes(symbol))
 }
 
 /** Ingesters that fill holes right now come first: both would only share the same request limit. */

@@ -45,6 +45,13 @@ t.test('an empty Redis is filled to the last minute that is left to the feeds, a
     t.strictSame(audit.wrong, [], coin.symbol)
     t.ok(audit.samples > 300, `${audit.samples} samples`)
   }
+  const [upbit, binance] = [gate.candleRequests('upbit'), gate.candleRequests('binance')]
+  const busy = upbit.filter(({ market }) => market !== 'KRW-KNC').length
+  t.comment(
+    `${busy} requests for 3 busy Upbit markets, ${upbit.length - busy} for a quiet one, ${binance.length} for 3 of Binance`,
+  )
+  // 355 minutes are two pages on Upbit and one on Binance; one more of each for the newest minute, and one to compare.
+  t.ok(busy <= 3 * (2 + 2) && binance.length <= 3 * (1 + 2), 'hardly more requests than pages')
   t.equal(state.progress?.done, state.progress?.total)
   t.equal(state.problem, undefined)
 })

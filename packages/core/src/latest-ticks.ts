@@ -28,8 +28,11 @@ export class LatestTicks {
   record(tick: Tick): boolean {
     const venue = this.#venues[tick.exchange]
     if (tick.origin === 'stream') countLag(venue, tick)
-    if (!(Math.max(tick.eventAt, tick.tradedAt ?? tick.eventAt) <= tick.receivedAt + MAX_FUTURE_MS))
+    if (!(Math.max(tick.eventAt, tick.tradedAt ?? tick.eventAt) <= tick.receivedAt + MAX_FUTURE_MS)) {
+      // The market has moved on to a price that can't be placed in time: the one known before is no longer its last.
+      venue.markets.delete(tick.market)
       return false
+    }
     if (tick.tradedAt !== undefined) markTraded(venue, minuteOf(tick.tradedAt))
     const { frames, seeds } = ticksOf(venue, tick.market)
     keepLastOfMinute(tick.origin === 'seed' ? seeds : frames, tick, ({ eventAt }) => eventAt, isNewer)

@@ -115,7 +115,7 @@ for (const [name, open, frame] of OPENERS) {
   })
 }
 
-t.test('a price becomes a tick exactly when it is one', async t => {
+t.test('fault 19: a price becomes a tick exactly when it is one', async t => {
   const numbers = fc.oneof(
     fc.double(),
     fc.constantFrom(0, -0, -1, 1e12, 1.000001e12, 1e308, 5e-324, 1e-8, 1e21),

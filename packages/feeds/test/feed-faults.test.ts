@@ -32,7 +32,7 @@ for (const [protocolOf, limitMs] of [
   const name = protocolOf('ws://127.0.0.1').exchange
 
   t.test(
-    `14. ${name}: an open connection that answers pings but brings no data is replaced within ${limitMs / 1_000} s`,
+    `fault 14: ${name}: an open connection that answers pings but brings no data is replaced within ${limitMs / 1_000} s`,
     async t => {
       const { exchange, bringUp, clock, lost, feed, ticks } = await openScripted(t, protocolOf)
       await bringUp()
@@ -77,7 +77,7 @@ for (const [protocolOf, limitMs] of [
     t.strictSame(lost, [], 'nothing was there to lose')
   })
 
-  t.test(`14. ${name}: half-open in the simulator is noticed`, async t => {
+  t.test(`fault 14: ${name}: half-open in the simulator is noticed`, async t => {
     const simulator = await simulate(t)
     const protocol = protocolOf(name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl)
     const { clock, feed, lost } = watchFeed(t, { protocol })
@@ -127,7 +127,7 @@ t.test('Upbit: a ping goes out within 30 s, and a missing pong ends the connecti
   t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FEED_STALLED', message: /no pong/ })
 })
 
-t.test('17. a handshake that hangs is given up after 10 s', async t => {
+t.test('fault 17: a handshake that hangs is given up after 10 s', async t => {
   const exchange = await scriptExchange(t)
   exchange.state.upgrade = (_socket, attempt) => attempt === 1
   const { clock, feed } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
@@ -140,7 +140,7 @@ t.test('17. a handshake that hangs is given up after 10 s', async t => {
 })
 
 t.test(
-  '23. a wall clock that steps by an hour neither ends a live connection nor hides a dead one',
+  'fault 23: a wall clock that steps by an hour neither ends a live connection nor hides a dead one',
   async t => {
     const { exchange, protocol, bringUp, clock, ticks, lost } = await openScripted(t, binanceProtocol)
     await bringUp()
@@ -165,7 +165,7 @@ for (const [status, headers, state, delayMs] of [
   ['503 Service Unavailable', '', 'waiting', 375],
   ['302 Found', 'Location: ws://127.0.0.1:9/elsewhere\r\n', 'waiting', 375],
 ] as const) {
-  t.test(`17. ${status} ${headers.trim()} waits ${delayMs} ms and then tries again`, async t => {
+  t.test(`fault 17: ${status} ${headers.trim()} waits ${delayMs} ms and then tries again`, async t => {
     const exchange = await scriptExchange(t)
     exchange.state.upgrade = refuseWith(status, headers)
     const { clock, feed, log } = watchFeed(t, {
@@ -186,7 +186,7 @@ for (const [status, headers, state, delayMs] of [
   })
 }
 
-t.test('17. refused connections back off, doubling, without a storm', async t => {
+t.test('fault 17: refused connections back off, doubling, without a storm', async t => {
   const { clock, feed, log } = watchFeed(t, { protocol: upbitProtocol('ws://127.0.0.1:9') })
   const delays: number[] = []
   for (let failures = 0; failures < 9; failures++) {
@@ -226,7 +226,7 @@ t.test('connections that break at once keep their distance, data or not', async 
   await until('the next', () => exchange.state.attempts === 2)
 })
 
-t.test('18. an announced end opens the next connection first', async t => {
+t.test('fault 18: an announced end opens the next connection first', async t => {
   const { exchange, bringUp, clock, feed, ticks, lost } = await openScripted(t, binanceProtocol)
   await bringUp()
   await clock.advance(5_000)
@@ -244,7 +244,7 @@ t.test('18. an announced end opens the next connection first', async t => {
   t.match(feed.status(), { state: 'up', replacements: 1, reconnects: 0, stalls: 0 })
 })
 
-t.test('18. a connection is replaced when it grows old, again and again', async t => {
+t.test('fault 18: a connection is replaced when it grows old, again and again', async t => {
   const { exchange, protocol, bringUp, clock, feed, lost } = await openScripted(t, binanceProtocol, {
     maxAgeMs: 8_000,
   })
@@ -262,7 +262,7 @@ t.test('18. a connection is replaced when it grows old, again and again', async 
 })
 
 t.test(
-  '18. while no successor can be had the old connection goes on; when it dies too, that is a loss',
+  'fault 18: while no successor can be had the old connection goes on; when it dies too, that is a loss',
   async t => {
     const { exchange, protocol, bringUp, clock, feed, ticks, lost } = await openScripted(t, binanceProtocol, {
       maxAgeMs: 8_000,
@@ -284,7 +284,7 @@ t.test(
   },
 )
 
-t.test('18. the shutdown of the simulator costs nothing', async t => {
+t.test('fault 18: the shutdown of the simulator costs nothing', async t => {
   const simulator = await simulate(t)
   const { clock, feed, lost } = watchFeed(t, { protocol: binanceProtocol(simulator.binanceWsUrl) })
   await until('up', () => feed.status().state === 'up')
@@ -308,7 +308,7 @@ t.test('an error frame ends the connection, and its text is kept', async t => {
   await passUntil(clock, 'the next', () => exchange.state.attempts === 2)
 })
 
-t.test('16. garbage is dropped and counted, the log stays short, and good frames go on', async t => {
+t.test('fault 16: garbage is dropped and counted, the log stays short, and good frames go on', async t => {
   const { exchange, protocol, bringUp, feed, ticks, log } = await openScripted(t, binanceProtocol)
   await bringUp()
   const socket = exchange.peers[0]?.socket
@@ -336,7 +336,7 @@ t.test('16. garbage is dropped and counted, the log stays short, and good frames
   t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FRAME' })
 })
 
-t.test('16. garbage of the simulator, shape by shape', async t => {
+t.test('fault 16: garbage of the simulator, shape by shape', async t => {
   const simulator = await simulate(t)
   for (const shape of ['truncated', 'utf8', 'nested', 'noise'] as const) {
     const { feed } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
@@ -351,7 +351,7 @@ t.test('16. garbage of the simulator, shape by shape', async t => {
   }
 })
 
-t.test('16. a frame beyond the limit ends the connection, not the feed', async t => {
+t.test('fault 16: a frame beyond the limit ends the connection, not the feed', async t => {
   const { exchange, bringUp, clock, feed } = await openScripted(t, upbitProtocol)
   await bringUp()
   exchange.peers[0]?.socket.send(Buffer.alloc(2_000_000, 0x20))
@@ -361,7 +361,7 @@ t.test('16. a frame beyond the limit ends the connection, not the feed', async t
   t.match(feed.status(), { state: 'up', reconnects: 1, lastError: { code: 'KIMCHI_ERR_FRAME' } })
 })
 
-t.test('16. a deflate bomb is not unpacked: compression is never agreed on', async t => {
+t.test('fault 16: a deflate bomb is not unpacked: compression is never agreed on', async t => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
   t.teardown(() => new Promise<void>(resolve => server.close(() => resolve())))
   const extensions: string[] = []

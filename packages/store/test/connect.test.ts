@@ -98,7 +98,7 @@ t.test('the whole store works on a Cluster', async t => {
   t.equal(heard, now)
 })
 
-t.test('an older library is replaced, a newer one is left alone', async t => {
+t.test('fault 11: an older library is replaced, a newer one is left alone', async t => {
   const { connection, writer, reader, raw, lines } = await openStore(t)
   const { now } = await todayMinutes(connection)
   const loaded = (version: number) =>

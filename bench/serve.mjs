@@ -15,6 +15,8 @@ import { prepareWebdis, WEBDIS_PATH } from './contestants/webdis.mjs'
 import { fill } from './lib/fill.mjs'
 import { LOAD_GENERATOR, load } from './lib/load.mjs'
 import {
+  API_ENV,
+  API_FLAGS,
   cpuSeconds,
   freePort,
   isInstalled,
@@ -128,7 +130,7 @@ async function measureReplicas() {
   const start = await measureStart(API)
   return `## Replicas
 
-From the start of the minute's write (one Redis Function call for 200 coins) to the first byte of a new answer, ${push.minutes} minutes:
+From the minute's write (one Redis Function call for 200 coins) to the first byte of a new answer, ${push.minutes} minutes:
 
 ${table(['', 'median', 'p99', 'worst'], push.rows)}
 
@@ -158,7 +160,8 @@ async function startContestants(scenario, redis) {
   const url = (/** @type {number} */ port, suffix = path) => `http://127.0.0.1:${port}${suffix}`
   const redisPid = Number(/process_id:(\d+)/.exec(await redis.client().info('server'))?.[1])
   const apiPort = await freePort()
-  const api = startServer(process.execPath, [API], {
+  const api = startServer(process.execPath, [...API_FLAGS, API], {
+    ...API_ENV,
     REDIS_URL: redis.url,
     HOST: '127.0.0.1',
     PORT: String(apiPort),

@@ -1,0 +1,99 @@
+// biome-ignore lint/correctness/noUndeclaredDependencies: a dependency of packages/feeds
+import ccxt from 'ccxt'
+// biome-ignore lint/correctness/noUndeclaredDependencies: a dependency of packages/feeds
+import { WebSocket } from 'ws'
+import { LatestTicks } from '../../packages/core/dist/index.js'
+import { binanceProtocol, openFeed, upbitProtocol } from '../../packages/feeds/dist/index.js'
+import { systemClock } from '../../packages/runtime/dist/index.js'
+
+// A process of its own: takes in all frames in one way, and tells what they cost.
+const [kind = '', wsUrl = '', restUrl = '', codes = '', warm = '', total = ''] = process.argv.slice(2)
+const bases = codes.split(',')
+const [first, last] = [Number(warm), Number(total)]
+let frames = 0
+/** @type {NodeJS.CpuUsage | undefined} */
+let before
+
+function count() {
+  frames += 1
+  if (frames === first) before = process.cpuUsage()
+  if (frames !== last) return
+  const { user, system } = process.cpuUsage(before)
+  const rss = process.memoryUsage.rss()
+  process.send?.({ cpuMicros: (user + system) / (last - first), rssMb: rss / 2 ** 20 }, () => process.exit(0))
+}
+
+/** @type {Record<string, () => void>} */
+const CONTESTANTS = {
+  bare: () => {
+    open(`${wsUrl}/websocket/v1`, [
+      { ticket: 'bare' },
+      { type: 'ticker', codes: ['KRW-USDT', ...bases.map(base => `KRW-${base}`)] },
+    ])
+    open(`${wsUrl}/ws`, { method: 'SUBSCRIBE', params: bases.map(base => `${base}@miniTicker`), id: 1 })
+  },
+  ours: () => {
+    const latest = new LatestTicks()
+    const shared = {
+      clock: systemClock,
+      random: Math.random,
+      log: { debug: () => {}, info: () => {}, warn: console.error, error: console.error },
+      /** @param {Parameters<LatestTicks['record']>[0]} tick */
+      onTick: tick => {
+        latest.record(tick)
+        count()
+      },
+      onLost: latest.lost.bind(latest),
+    }
+    openFeed({
+      ...shared,
+      protocol: upbitProtocol(`${wsUrl}/websocket/v1`),
+      markets: bases.map(base => `KRW-${base}`),
+    })
+    openFeed({ ...shared, protocol: binanceProtocol(wsUrl), markets: bases.map(base => `${base}USDT`) })
+  },
+  ccxt: () => {
+    const upbit = new ccxt.pro.upbit({
+      urls: { api: { public: restUrl, private: restUrl, ws: `${wsUrl}/websocket/v1` } },
+    })
+    const binance = new ccxt.pro.binance({
+      urls: { api: { public: `${restUrl}/api/v3`, ws: { spot: `${wsUrl}/ws` } } },
+      options: { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false },
+    })
+    void watch(upbit, ['USDT/KRW', ...bases.map(base => `${base}/KRW`)])
+    void watch(
+      binance,
+      bases.map(base => `${base}/USDT`),
+    )
+  },
+}
+CONTESTANTS[kind]?.()
+process.on('disconnect', () => process.exit(0))
+
+/**
+ * @param {string} url
+ * @param {object} subscription
+ */
+function open(url, subscription) {
+  const socket = new WebSocket(url)
+  socket.on('open', () => socket.send(JSON.stringify(subscription)))
+  socket.on('message', message => {
+    if (JSON.parse(message.toString()).id === undefined) count()
+  })
+}
+
+/**
+ * As ccxt's manual shows it.
+ * @param {any} exchange
+ * @param {string[]} symbols
+ */
+async function watch(exchange, symbols) {
+  await exchange.loadHttpProxyAgent()
+  await exchange.loadMarkets()
+  const handle = exchange.handleMessage.bind(exchange)
+  exchange.handleMessage = (/** @type {unknown} */ client, /** @type {any} */ message) => {
+    handle(client, message)
+    if (message.id === undefined) count()
+  }
+  for (;;) await exchange.watchTickers(symbols)
+}

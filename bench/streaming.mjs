@@ -10,7 +10,7 @@ const COINS = 200
 const FRAMES_PER_SECOND = 5_000
 const WARM_FRAMES = 5_000
 const FRAMES = 35_000
-const ROUNDS = Number(process.env.ROUNDS ?? 5)
+const ROUNDS = Number(process.argv[2] ?? 5)
 const CONTESTANTS = /** @type {const} */ (['bare', 'ours', 'ccxt'])
 const NAMES = {
   bare: 'bare `ws` + `JSON.parse`',

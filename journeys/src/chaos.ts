@@ -37,6 +37,11 @@ process.exit(rows.some(({ lost, doubled, wrong }) => [lost, doubled, wrong].some
 
 async function runOne({ name, per200, run }: Scenario): Promise<Row> {
   const closers: (() => unknown)[] = []
+  const giveUp = async () => {
+    for (const close of closers) await close()
+    process.exit(130)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, giveUp)
   const scaled = Math.max(1, Math.round((rounds * per200) / 200))
   console.log(`${name}, ${scaled} rounds …`)
   const startedAt = performance.now()
@@ -78,6 +83,7 @@ async function runOne({ name, per200, run }: Scenario): Promise<Row> {
       seconds: seconds(),
     }
   } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, giveUp)
     for (const close of closers) await close()
   }
 }

@@ -1,5 +1,5 @@
 import { type Milliseconds, messageOf } from '@kimchi/core'
-import { type Board, connectRedis, MinuteQueue, openReader, openWriter } from '@kimchi/store'
+import { type Board, connectRedis, isRetryable, MinuteQueue, openReader, openWriter } from '@kimchi/store'
 import type { Context } from './context.ts'
 import { newState, statusFields } from './health.ts'
 
@@ -50,5 +50,12 @@ export function openStore({ config, log, clock, random, id, version, fail }: Con
       return undefined
     }
   }
+  // An empty write: a Redis that holds the other kind of prices is refused now, not at the first minute.
+  void redis
+    .untilReady(REDIS_PATIENCE_MS)
+    .then(() => writer.write({ minute: 0, samples: [] }))
+    .catch(thrown => {
+      if (!isRetryable(thrown)) fail(thrown)
+    })
   return { redis, reader, readBoard, writer, queue, state, publishStatus, close }
 }

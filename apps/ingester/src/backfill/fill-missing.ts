@@ -113,8 +113,9 @@ interface Work {
 }
 
 async function findWork({ coins, clock, days, settled, reader }: FillMissingOptions): Promise<Work[]> {
-  const end = newestCandleMinute(clock) - LIVE_MINUTES + 1
-  const start = dayStart(end) - days * DAY_MINUTES
+  const newest = newestCandleMinute(clock)
+  const start = dayStart(newest) - days * DAY_MINUTES
+  const end = newest - LIVE_MINUTES + 1
   const work: Work[] = []
   for (const coin of coins) {
     const known = settled.get(coin.symbol) ?? []

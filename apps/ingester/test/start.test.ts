@@ -1,0 +1,107 @@
+import { systemClock } from '@kimchi/runtime'
+import { type Simulator, startSimulator } from '@kimchi/simulator'
+import { freePort } from '@kimchi/store/embedded'
+import { startRedis } from '@kimchi/store/testing'
+import t, { type Test } from 'tap'
+import { readConfig } from '../src/config.ts'
+import { startIngester } from '../src/start.ts'
+import { silent } from './support/backfill-bench.ts'
+import { until } from './support/waiting.ts'
+
+/** An ingester in this process, on the system's clock. */
+async function start(t: Test, redisUrl: string, exchanges: string, env: Record<string, string> = {}) {
+  const ws = exchanges.replace('http', 'ws')
+  const config = readConfig({
+    REDIS_URL: redisUrl,
+    PRICES: 'simulated',
+    UPBIT_WS_URL: `${ws}/websocket/v1`,
+    UPBIT_REST_URL: exchanges,
+    BINANCE_WS_URL: ws,
+    BINANCE_REST_URL: exchanges,
+    OPS_PORT: '0',
+    ...env,
+  })
+  const ingester = await startIngester({
+    config,
+    log: silent,
+    clock: systemClock,
+    random: Math.random,
+    id: 'test:1',
+    version: '1.2.3',
+  })
+  const failed = ingester.failed.catch((thrown: unknown) => thrown)
+  t.teardown(() => ingester.close())
+  const ops = `http://127.0.0.1:${ingester.opsPort}`
+  const ready = async () => {
+    const response = await fetch(`${ops}/ready`)
+    const { reasons } = (await response.json()) as { reasons: string[] }
+    return { status: response.status, reasons }
+  }
+  return { ingester, failed, ops, ready }
+}
+
+async function exchanges(t: Test): Promise<Simulator> {
+  const simulator = await startSimulator({ limits: false })
+  t.teardown(() => simulator.close())
+  return simulator
+}
+
+t.test('a fresh install has rows within seconds, and says on the way what is missing', async t => {
+  const redis = await startRedis(t)
+  const simulator = await exchanges(t)
+  const { ops, ready } = await start(t, redis.url, simulator.url)
+  t.match(await ready(), {
+    status: 503,
+    reasons: [/^market lists not loaded yet/, 'no minute has turned yet'],
+  })
+  const raw = redis.client()
+  await until('every coin has a row', async () => (await raw.hlen('{kp}:live')) === 10)
+  const row = JSON.parse((await raw.hget('{kp}:live', 'BTC')) ?? '{}')
+  t.match(row, { symbol: 'BTC', name: 'Bitcoin', premium_pct: Number, snapshot_at: /^\d{4}-.*:00$/ })
+  await until('both feeds are up', async () => {
+    const metrics = await (await fetch(`${ops}/metrics`)).text()
+    return ['upbit', 'binance'].every(name => metrics.includes(`kimchi_feed_up{exchange="${name}"} 1`))
+  })
+  t.equal((await fetch(`${ops}/live`)).status, 200)
+})
+
+t.test('an unknown coin ends it with the name and the near ones', async t => {
+  const redis = await startRedis(t)
+  const simulator = await exchanges(t)
+  const { failed } = await start(t, redis.url, simulator.url, { COINS: 'BTC,ETHH,DOG' })
+  t.match(await failed, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /ETHH.*did you mean ETH.*DOG.*DOGE/ })
+})
+
+t.test('simulated prices are refused by a Redis that holds live ones, before anything is stored', async t => {
+  const redis = await startRedis(t)
+  const raw = redis.client()
+  await raw.hset('{kp}:meta', { prices: 'live', layout: 1 })
+  const simulator = await exchanges(t)
+  const { failed } = await start(t, redis.url, simulator.url)
+  t.match(await failed, { code: 'KIMCHI_ERR_PRICES_KIND', message: /live/ })
+  t.strictSame(
+    (await raw.keys('*')).filter(key => !key.startsWith('{kp}:lease:')),
+    ['{kp}:meta'],
+  )
+})
+
+t.test('starts without Redis and without the exchanges, says so, and goes on when they come', async t => {
+  const redis = await startRedis(t)
+  await redis.kill()
+  const port = await freePort()
+  const { ready } = await start(t, redis.url, `http://127.0.0.1:${port}`)
+  await until('the exchanges are missed', async () =>
+    (await ready()).reasons.some(reason =>
+      /market lists not loaded yet: .*fetch failed|ECONNREFUSED/.test(reason),
+    ),
+  )
+  const simulator = await startSimulator({ port, limits: false })
+  t.teardown(() => simulator.close())
+  await until(
+    'the coins are known',
+    async () => !(await ready()).reasons.some(reason => reason.startsWith('market lists')),
+  )
+  await redis.restart()
+  const raw = redis.client()
+  await until('rows are written', async () => (await raw.hlen('{kp}:live')) === 10)
+})

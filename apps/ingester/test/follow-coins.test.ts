@@ -1,0 +1,56 @@
+import { type Coin, minuteOf, type Sample } from '@kimchi/core'
+import { connectRedis, openReader, openWriter } from '@kimchi/store'
+import { startRedis } from '@kimchi/store/testing'
+import t from 'tap'
+import { Admission } from '../src/admission.ts'
+import { followCoins } from '../src/follow-coins.ts'
+import { newState } from '../src/health.ts'
+import { silent } from './support/backfill-bench.ts'
+import { until } from './support/waiting.ts'
+
+const coinOf = (symbol: string): Coin => {
+  return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }
+}
+const MARKET = ['BTC', 'ETH', 'XRP', 'SOL', 'ADA'].map(coinOf)
+const [NEW, OTHER] = [coinOf('NEW'), coinOf('OTHER')]
+
+t.test(
+  'an ingester that admits a coin leaves alone what another one tracks and it holds back itself',
+  async t => {
+    const redis = await startRedis(t)
+    const connection = connectRedis(redis.url, { name: 'test' })
+    t.teardown(() => connection.close())
+    await connection.untilReady(10_000)
+    const reader = openReader({ redis: connection })
+    const open = () => {
+      const writer = openWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
+      const queue = { depth: 0, trouble: undefined, lastWrittenMinute: undefined }
+      const totals = { stored: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, retries: 0 }
+      const state = newState(0, { ...queue, totals })
+      const onFatal = (thrown: unknown) => t.fail(String(thrown))
+      const admission = new Admission({ admit: [], deny: [] })
+      return followCoins({ admission, state, writer, onSubscribed: () => {}, onFatal, log: silent })
+    }
+    const shared = { newcomers: 'hold', before: [], missing: [] } as const
+    const tracked = async (): Promise<string[]> => {
+      const { coins } = await reader.readBoard()
+      return coins.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol)
+    }
+    const one = open()
+    const other = open()
+    one.follow({ ...shared, coins: [...MARKET, NEW], tracked: [...MARKET, NEW] })
+    other.follow({ ...shared, coins: [...MARKET, NEW, OTHER], tracked: MARKET })
+    await until('both have told', async () => (await tracked().catch((): string[] => [])).includes('NEW'))
+    for (let minute = minuteOf(Date.now()), end = minute + 30; minute < end; minute++) {
+      const samples = [...MARKET, OTHER].map(({ symbol }): Sample => {
+        const prices = { upbitKrw: 1_400, binanceUsdt: 1, usdtKrw: 1_400 }
+        return { symbol, minute, ...prices, premiumE4: 0, source: 'live' }
+      })
+      other.judge(minute, samples)
+    }
+    await until('OTHER is tracked', async () => (await tracked()).includes('OTHER'))
+    t.strictSame((await tracked()).sort(), ['ADA', 'BTC', 'ETH', 'NEW', 'OTHER', 'SOL', 'XRP'])
+    other.follow({ ...shared, coins: [...MARKET, OTHER], tracked: MARKET, before: ['NEW'] })
+    await until('NEW has departed', async () => !(await tracked()).includes('NEW'))
+  },
+)

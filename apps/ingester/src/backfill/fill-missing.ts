@@ -4,8 +4,11 @@ import {
   DAY_MINUTES,
   dayStart,
   type EpochMinute,
+  formatTimestamp,
+  KimchiError,
   minuteOf,
   type Sample,
+  WITNESS_MARKETS,
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
 import { CandleCache, type FetchCandles } from './candle-cache.ts'
@@ -24,7 +27,8 @@ const CANDLE_GRACE_MS = 3_000
 /** What filling works with. */
 export interface FillOptions {
   readonly coins: readonly Coin[]
-  readonly clock: Clock
+  /** The newest minute whose candles are complete, of {@link findNewestMinute}. */
+  readonly newest: EpochMinute
   readonly reader: Pick<SampleReader, 'readMissing'>
   readonly fetchCandles: FetchCandles
   readonly write: (samples: readonly Sample[]) => Promise<void>
@@ -51,9 +55,21 @@ export interface FillMissingOptions extends FillOptions {
   readonly onProgress: (progress: FillProgress) => void
 }
 
-/** The newest minute whose candles are complete. */
-export function newestCandleMinute(clock: Clock): EpochMinute {
-  return minuteOf(clock.now() - CANDLE_GRACE_MS)
+/**
+ * The newest minute whose candles are complete by the exchange's own word: Binance has opened the next candle of the market that always
+ * trades. A machine whose clock is ahead must neither take an open candle for a whole one nor settle minutes that are yet to come.
+ * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle near the present by our clock
+ */
+export async function findNewestMinute(clock: Clock, fetchCandles: FetchCandles): Promise<EpochMinute> {
+  const ours = minuteOf(clock.now() - CANDLE_GRACE_MS)
+  const [witness = ''] = WITNESS_MARKETS.binance
+  const range = { start: ours - WINDOW_MINUTES + 1, end: ours + 1 }
+  const open = (await fetchCandles('binance', witness, range)).at(-1)?.[0]
+  if (open === undefined) {
+    const message = `binance has no ${witness} candle in the ${WINDOW_MINUTES} minutes before ${formatTimestamp(ours)}; is this machine's clock right?`
+    throw new KimchiError('KIMCHI_ERR_REST', message)
+  }
+  return open >= ours ? ours : open - 1
 }
 
 /**
@@ -62,13 +78,12 @@ export function newestCandleMinute(clock: Clock): EpochMinute {
  */
 export async function fillNewestMinute({
   coins,
-  clock,
+  newest: minute,
   reader,
   fetchCandles,
   write,
   mayGoOn,
 }: FillOptions): Promise<void> {
-  const minute = newestCandleMinute(clock)
   const window = { start: minute, end: minute + 1 }
   const cache = new CandleCache(fetchCandles)
   const found: Sample[] = []
@@ -112,8 +127,7 @@ interface Work {
   readonly missing: readonly MinuteRange[]
 }
 
-async function findWork({ coins, clock, days, settled, reader }: FillMissingOptions): Promise<Work[]> {
-  const newest = newestCandleMinute(clock)
+async function findWork({ coins, newest, days, settled, reader }: FillMissingOptions): Promise<Work[]> {
   const start = dayStart(newest) - days * DAY_MINUTES
   const end = newest - LIVE_MINUTES + 1
   const work: Work[] = []

@@ -3,7 +3,7 @@ import { type Log, matchCoins, openRestChild, RefusalError, type RestChild, retr
 import { connectRedis, type KnownCoin, type Lease, openLease, openReader, openWriter } from '@kimchi/store'
 import type { Config } from '../config.ts'
 import type { FetchCandles } from './candle-cache.ts'
-import { fillMissing } from './fill-missing.ts'
+import { fillMissing, findNewestMinute } from './fill-missing.ts'
 import { importDays } from './import-days.ts'
 import { BACKFILL_LEASE, BACKFILL_LEASE_MS } from './run-backfill.ts'
 
@@ -59,7 +59,7 @@ export async function importHistory({
     const coins = admittedOf(await findCoins(rest, config, signal), known, config)
     await fillMissing({
       coins,
-      clock,
+      newest: await findNewestMinute(clock, fetchCandles),
       reader,
       fetchCandles,
       days: Math.min(days, retentionDays),

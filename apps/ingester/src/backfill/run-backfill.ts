@@ -15,8 +15,8 @@ import {
   type FillProgress,
   fillMissing,
   fillNewestMinute,
+  findNewestMinute,
   LIVE_MINUTES,
-  newestCandleMinute,
 } from './fill-missing.ts'
 import { type Drift, reconcile } from './reconcile.ts'
 
@@ -145,7 +145,8 @@ async function pass(
   // Loads the function library where it is missing; and a Redis that refuses us is known before anything is fetched.
   await write([])
   const mayGoOn = async () => !signal.aborted && (await lease.claim())
-  const work = { clock, reader, fetchCandles, write, mayGoOn }
+  const newest = await findNewestMinute(clock, fetchCandles)
+  const work = { newest, reader, fetchCandles, write, mayGoOn }
   if (state.passes === 0) await fillNewest(options, work)
   const shared = { ...work, coins: options.coins() }
   const before = { samples: state.samples, gaps: state.gaps }
@@ -162,7 +163,7 @@ async function pass(
     },
   })
   if (!isWhole) return false
-  const end = newestCandleMinute(clock) - LIVE_MINUTES + 1
+  const end = newest - LIVE_MINUTES + 1
   state.drift = await reconcile({ ...shared, range: { start: end - RECONCILED_MINUTES, end } })
   return true
 }

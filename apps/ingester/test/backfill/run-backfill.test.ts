@@ -1,4 +1,4 @@
-import { minuteStart, premiumE4, type Sample } from '@kimchi/core'
+import { minuteOf, minuteStart, premiumE4, type Sample } from '@kimchi/core'
 import { startRedis } from '@kimchi/store/testing'
 import t from 'tap'
 import { auditCandles, wrongDays } from '../support/audit.ts'
@@ -32,8 +32,26 @@ t.test('the newest complete minute of every coin comes before anything older', a
     { symbol: 'BTC', minute: YESTERDAY + 360 },
     { symbol: 'ETH', minute: YESTERDAY + 360 },
   ])
-  t.equal(gate.requests.length, 5, 'three markets on Upbit, two on Binance, each once')
+  t.equal(
+    gate.requests.length,
+    6,
+    'one for the newest minute; three markets on Upbit, two on Binance, each once',
+  )
 })
+
+t.test(
+  'fault 23: a clock an hour ahead takes no open candle for a whole one, and nothing of the time to come',
+  async t => {
+    const present = minuteOf(Date.now())
+    const { start, reader, clock } = await openBench(t, venues, { at: present - YESTERDAY + 60 })
+    const { state } = start([BTC], { days: 0 })
+    await passUntil(clock, 'a pass is over', () => state.passes === 1)
+    const { entries } = await reader.readSamples('BTC', present - 30, present + 90)
+    t.ok(entries.length > 0)
+    t.ok((entries.at(-1)?.minute ?? 0) <= minuteOf(Date.now()) - 1, 'no minute is taken that may not be over')
+    t.ok((state.progress?.gaps ?? 0) === 0, 'no minute to come is settled as a gap')
+  },
+)
 
 t.test('an empty Redis is filled to the last minute that is left to the feeds, all true', async t => {
   const { start, reader, clock } = await openBench(t, venues)

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
+  DAY_MINUTES,
   type DailyRow,
   dayStart,
   foldDays,
@@ -50,22 +52,24 @@ t.test(
     t.equal(minuteOfList(second), minuteOfList(first) + 1, 'the very next minute is there')
     checkList(t, second, fresh)
 
+    t.equal(await stack.running('ingester').end('SIGTERM'), 0, 'the ingester ends in order')
     for (const symbol of COINS) {
-      const samples = await storedSamples(stack, symbol, minuteOfList(first), minuteOfList(second) + 1)
+      const samples = await storedSamples(stack, symbol, minuteOfList(second))
       t.strictSame(
-        samples.map(sample => sample.minute),
-        [minuteOfList(first), minuteOfList(second)],
+        samples
+          .filter(({ minute }) => minute >= minuteOfList(first))
+          .map(({ minute, source }) => [minute, source]),
+        [
+          [minuteOfList(first), 'live'],
+          [minuteOfList(second), 'live'],
+        ],
         `${symbol} has every minute exactly once`,
       )
-      const { body } =
-        (await getJson<{ data: DailyRow[]; count: number }>(`${stack.api}/${symbol.toLowerCase()}/daily`)) ??
-        {}
-      const all = await storedSamples(stack, symbol, dayStart(minuteOfList(first)), minuteOfList(second) + 1)
-      t.strictSame(
-        body?.data,
-        foldDays(all).map(toDailyRow),
-        `${symbol}'s days are the fold of its stored samples`,
-      )
+      const days = foldDays(samples).map(toDailyRow)
+      await eventually(`${symbol}'s days are the fold of its stored samples`, 10_000, async () => {
+        const answer = await getJson<{ data: DailyRow[] }>(`${stack.api}/${symbol.toLowerCase()}/daily`)
+        return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
+      })
     }
   },
 )
@@ -124,16 +128,17 @@ function checkList(t: Test, list: LiveList, observer: Observer) {
   }
 }
 
-async function storedSamples(
-  stack: Stack,
-  symbol: string,
-  from: number,
-  to: number,
-): Promise<readonly Sample[]> {
+/** Everything stored of a coin up to a minute, backfill included. */
+async function storedSamples(stack: Stack, symbol: string, last: number): Promise<readonly Sample[]> {
   const redis = connectRedis(stack.redis.url)
   try {
     await redis.untilReady(5_000)
-    return (await openReader({ redis }).readSamples(symbol, from, to)).entries
+    const reader = openReader({ redis })
+    const samples: Sample[] = []
+    for (let start = dayStart(last) - 9 * DAY_MINUTES; start <= last; start += DAY_MINUTES) {
+      samples.push(...(await reader.readSamples(symbol, start, start + DAY_MINUTES)).entries)
+    }
+    return samples
   } finally {
     await redis.close()
   }

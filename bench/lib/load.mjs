@@ -25,7 +25,7 @@ export const LOAD_GENERATOR = 'wrk -t1 -c64'
 export async function load(url, { seconds, headers, pids }) {
   const cpu = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
   const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const wrk = ['wrk', '-t1', '-c64', `-d${seconds}s`, '--latency', ...flags, url]
+  const wrk = ['wrk', '-t1', '-c64', `-d${seconds}s`, '--timeout', '10s', '--latency', ...flags, url]
   const script = 'TIMEFORMAT="generator %U %S"; time "$@"'
   const before = cpu()
   const { stdout, stderr } = await run('bash', ['-c', script, 'bash', 'taskset', '-c', LOAD_CORE, ...wrk])

@@ -31,9 +31,17 @@ export function fastPath(next: RequestListener, options: RouteOptions): RequestL
   }
 }
 
-/** Only the symbol as it is listed and no query: anything else is for the router to judge. */
+/** Only the symbol as it is listed, and at most a plain `?days=N`: anything else is for the router to judge. */
 function historyAt(documents: Documents, url: string): Document | undefined {
-  if (!url.startsWith(HISTORY_START) || !url.endsWith(HISTORY_END)) return undefined
-  const coin = documents.coin(url.slice(HISTORY_START.length, -HISTORY_END.length))
-  return coin ? documents.history(coin, daysSchema.default) : undefined
+  if (!url.startsWith(HISTORY_START)) return undefined
+  const end = url.indexOf(HISTORY_END, HISTORY_START.length)
+  const days = daysOf(url.slice(end + HISTORY_END.length))
+  const coin = end < 0 || days === undefined ? null : documents.coin(url.slice(HISTORY_START.length, end))
+  return coin && days !== undefined ? documents.history(coin, days) : undefined
+}
+
+function daysOf(query: string): number | undefined {
+  if (query === '') return daysSchema.default
+  const days = /^\?days=([1-9]\d{0,3})$/.exec(query)?.[1]
+  return days === undefined || Number(days) > daysSchema.maximum ? undefined : Number(days)
 }

@@ -67,12 +67,15 @@ async function run(mode) {
     ...shared,
     OPS_PORT: String(ports.ingesterOps),
   })
-  children.start('api', join(ROOT, 'apps/api/dist/main.js'), {
+  const apiEnv = {
     ...shared,
     HOST: env.HOST || '127.0.0.1',
     PORT: String(ports.api),
     OPS_PORT: String(ports.apiOps),
-  })
+    // One allocator arena and a small young generation: a replica stays smaller.
+    MALLOC_ARENA_MAX: '1',
+  }
+  children.start('api', join(ROOT, 'apps/api/dist/main.js'), apiEnv, ['--max-semi-space-size=4'])
   await narrate({
     mode,
     ports,

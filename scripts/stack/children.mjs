@@ -37,10 +37,10 @@ export class Children {
   /**
    * Each child leads its own process group, so that a Ctrl-C in the terminal reaches only the stack, which then ends
    * them in order; it notices the end of the stack by its IPC channel.
-   * @param {string} name @param {string} script @param {NodeJS.ProcessEnv} env
+   * @param {string} name @param {string} script @param {NodeJS.ProcessEnv} env @param {string[]} nodeOptions
    */
-  start(name, script, env) {
-    const child = spawn(process.execPath, ['--enable-source-maps', script], {
+  start(name, script, env, nodeOptions = []) {
+    const child = spawn(process.execPath, ['--enable-source-maps', ...nodeOptions, script], {
       env,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -49,7 +49,7 @@ export class Children {
     this.#running.push(running)
     this.#log(name, child)
     child.once('exit', (code, signal) =>
-      this.#ended(running, code, signal, () => this.start(name, script, env)),
+      this.#ended(running, code, signal, () => this.start(name, script, env, nodeOptions)),
     )
   }
 

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldDays } from '@kimchi/core'
+import { Redis } from 'ioredis'
 import t from 'tap'
 import { connectRedis } from '../src/connect.ts'
 import { freePort, isPortFree } from '../src/embedded/port.ts'
@@ -37,6 +38,10 @@ t.test('fault 10: behind Sentinel, writing goes on after a failover and no minut
   t.ok(await queue.flush(10_000))
   // Replication is asynchronous: what the replica has not got goes with the master and is left to backfill.
   while ((await connection.call('WAIT', 1, 500)) !== 1) t.pass('the replica is not up to date yet')
+  // A Sentinel asks its master for replicas every ten seconds; one that knows of none has nobody to promote.
+  const watcher = new Redis(sentinel, '127.0.0.1')
+  t.teardown(() => watcher.disconnect())
+  while (!(await knowsGoodReplica(watcher))) await sleep(50)
   await master.kill()
   for (const minute of minutes.slice(5)) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
   while (queue.depth > 0) await sleep(20)
@@ -47,6 +52,11 @@ t.test('fault 10: behind Sentinel, writing goes on after a failover and no minut
     foldDays(minutes.map(minute => sampleOf('BTC', minute))),
   )
 })
+
+async function knowsGoodReplica(sentinel: Redis): Promise<boolean> {
+  const replicas = (await sentinel.call('SENTINEL', ['REPLICAS', 'kp'])) as string[][]
+  return replicas.some(fields => fields[fields.indexOf('flags') + 1] === 'slave')
+}
 
 /** One Sentinel that declares the master down after a second and is its own majority. */
 async function startSentinel(t: Tap, masterPort: number): Promise<number> {

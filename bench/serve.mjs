@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Measures the API side by side with bare node:http, the obvious design, nginx and Webdis, and writes docs/benchmarks.md.
- *   node bench/serve.mjs [--rounds 5] [--seconds 3]
+ * Measures the API side by side with bare node:http, the obvious design, nginx and Webdis, and writes docs/benchmarks.md,
+ * a section per version of Node.
+ *   node bench/serve.mjs [--rounds 5] [--seconds 4]
  * Needs wrk; nginx and webdis take part where they are installed. Build first.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,13 +11,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startRedis } from '../packages/store/dist/testing.js'
+import { API_FLAGS, API_MALLOC } from '../scripts/stack/api-process.mjs'
 import { prepareNginx } from './contestants/nginx.mjs'
 import { prepareWebdis, WEBDIS_PATH } from './contestants/webdis.mjs'
 import { fill } from './lib/fill.mjs'
 import { LOAD_GENERATOR, load } from './lib/load.mjs'
 import {
-  API_ENV,
-  API_FLAGS,
   cpuSeconds,
   freePort,
   isInstalled,
@@ -29,10 +29,11 @@ import { measureMemory, measurePush, measureStart } from './lib/replicas.mjs'
 import { machine, median, publish, table } from './lib/report.mjs'
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' } },
+  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '4' } },
 })
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
+const [major] = process.versions.node.split('.')
 const API = join(import.meta.dirname, '../apps/api/dist/main.js')
 const LIVE = '/api/v1/kimchi-premium'
 const DAILY = `${LIVE}/BTC/daily`
@@ -55,7 +56,7 @@ const SCENARIOS = [
 
 try {
   const sections = [await measureScenarios(), await measureReplicas()]
-  publish('serving', sections.join('\n\n'))
+  publish(`serving on Node ${major}`, sections.join('\n\n'))
 } finally {
   await stopAll()
   rmSync(dir, { recursive: true, force: true })
@@ -74,6 +75,7 @@ async function measureScenarios() {
     const runs = new Map(
       contestants.map(({ name }) => [name, /** @type {import('./lib/load.mjs').Load[]} */ ([])]),
     )
+    for (const { url, headers, pids } of contestants) await load(url, { seconds: 1, headers, pids: pids() })
     const raw = redis.client()
     for (let round = 0; round < rounds; round++) {
       // Every round in another order, so that nobody always comes first.
@@ -93,29 +95,37 @@ async function measureScenarios() {
         process.stdout.write('.')
       }
     }
+    const all = (/** @type {string} */ name, /** @type {keyof import('./lib/load.mjs').Load} */ field) =>
+      (runs.get(name) ?? []).map(run => run[field])
     const of = (/** @type {string} */ name, /** @type {keyof import('./lib/load.mjs').Load} */ field) =>
-      median((runs.get(name) ?? []).map(run => run[field]))
+      median(all(name, field))
+    // Ratios within a round, because the machine itself is faster in one round than in another.
+    const toBare = (/** @type {string} */ name, /** @type {keyof import('./lib/load.mjs').Load} */ field) => {
+      const bare = all('bare node:http', field)
+      return median(all(name, field).map((value, round) => value / Number(bare[round]))).toFixed(2)
+    }
     for (const { name } of contestants) {
       generator = Math.max(generator, of(name, 'generatorLoad'))
       rows.push([
         scenario.name,
         name,
         Math.round(of(name, 'rps')).toLocaleString('en'),
-        ratio(of(name, 'rps') / of('bare node:http', 'rps')),
+        toBare(name, 'rps'),
         `${of(name, 'p99').toFixed(2)} ms`,
-        ratio(of(name, 'p99') / of('bare node:http', 'p99')),
+        toBare(name, 'p99'),
         `${of(name, 'cpuMicros').toFixed(1)} µs`,
-        ratio(of(name, 'cpuMicros') / of('bare node:http', 'cpuMicros')),
+        toBare(name, 'cpuMicros'),
       ])
     }
     for (const { child } of contestants) await stopServer(child)
     await stack.close()
     await redis.close()
   }
-  return `## Serving
+  return `## Serving, Node ${major}
 
 ${machine()}. Load: ${LOAD_GENERATOR}, on a core of its own; at most ${Math.round(generator * 100)} % of that core was used. Servers: one core,
-Redis where the system puts it. ${rounds} rounds of ${seconds} s in turn, medians. "×" is relative to bare node:http sending the same bytes and headers.
+Redis where the system puts it. ${rounds} rounds of ${seconds} s in turn after one to warm up, medians. "×" is the median of the ratios within a round to bare
+node:http sending the same bytes and headers.
 CPU counts everything a request costs: for the obvious design and Webdis that is their Redis too.
 
 ${table(['what', 'who', 'requests/s', '×', 'p99', '×', 'CPU/request', '×'], rows)}
@@ -128,7 +138,7 @@ async function measureReplicas() {
   const memory = []
   for (const days of [365, 1_825]) memory.push(await measureMemory(API, days))
   const start = await measureStart(API)
-  return `## Replicas
+  return `## Replicas, Node ${major}
 
 From the minute's write (one Redis Function call for 200 coins) to the first byte of a new answer, ${push.minutes} minutes:
 
@@ -161,7 +171,7 @@ async function startContestants(scenario, redis) {
   const redisPid = Number(/process_id:(\d+)/.exec(await redis.client().info('server'))?.[1])
   const apiPort = await freePort()
   const api = startServer(process.execPath, [...API_FLAGS, API], {
-    ...API_ENV,
+    ...API_MALLOC,
     REDIS_URL: redis.url,
     HOST: '127.0.0.1',
     PORT: String(apiPort),
@@ -281,9 +291,4 @@ function exchange(url, headers) {
       .on('error', reject)
       .end()
   })
-}
-
-/** @param {number} value */
-function ratio(value) {
-  return value.toFixed(2)
 }

@@ -8,6 +8,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { API_FLAGS, API_MALLOC } from './stack/api-process.mjs'
 import { build } from './stack/build.mjs'
 import { Children } from './stack/children.mjs'
 import { narrate } from './stack/narrate.mjs'
@@ -72,10 +73,9 @@ async function run(mode) {
     HOST: env.HOST || '127.0.0.1',
     PORT: String(ports.api),
     OPS_PORT: String(ports.apiOps),
-    // One allocator arena and a small young generation: a replica stays smaller.
-    MALLOC_ARENA_MAX: '1',
+    ...API_MALLOC,
   }
-  children.start('api', join(ROOT, 'apps/api/dist/main.js'), apiEnv, ['--max-semi-space-size=4'])
+  children.start('api', join(ROOT, 'apps/api/dist/main.js'), apiEnv, API_FLAGS)
   await narrate({
     mode,
     ports,

@@ -7,10 +7,6 @@ import { availableParallelism } from 'node:os'
 /** Kernel clock ticks per second, in which /proc counts processor time. */
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK']))
 
-/** How the API is started everywhere: a young generation and an allocator that stay small. @see apps/api/package.json */
-export const API_FLAGS = ['--max-semi-space-size=4']
-export const API_ENV = { MALLOC_ARENA_MAX: '1' }
-
 /** The servers have one core, the load generator another. */
 export const SERVER_CORE = '0'
 export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0'

@@ -1,15 +1,8 @@
 import { Agent, get } from 'node:http'
 import { startRedis } from '../../packages/store/dist/testing.js'
+import { API_FLAGS, API_MALLOC } from '../../scripts/stack/api-process.mjs'
 import { fill } from './fill.mjs'
-import {
-  API_ENV,
-  API_FLAGS,
-  freePort,
-  residentMb,
-  startServer,
-  stopServer,
-  untilAnswers,
-} from './programs.mjs'
+import { freePort, residentMb, startServer, stopServer, untilAnswers } from './programs.mjs'
 import { median, percentile } from './report.mjs'
 
 const LIVE = '/api/v1/kimchi-premium'
@@ -123,7 +116,7 @@ export async function measureStart(main) {
 async function startReplica(main, redisUrl, pinned) {
   const port = await freePort()
   const env = { REDIS_URL: redisUrl, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', LOG_LEVEL: 'warn' }
-  const child = startServer(process.execPath, [...API_FLAGS, main], { ...API_ENV, ...env }, pinned)
+  const child = startServer(process.execPath, [...API_FLAGS, main], { ...API_MALLOC, ...env }, pinned)
   await untilAnswers(`http://127.0.0.1:${port}${LIVE}`)
   return { child, port }
 }

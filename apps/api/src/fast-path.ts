@@ -27,7 +27,7 @@ export function fastPath(next: RequestListener, options: RouteOptions): RequestL
     if (document === undefined) return next(request, response)
     const answer = documentAnswer(document, request, options)
     countAnswer(traffic, isLive ? 'live' : 'daily', answer.status)
-    response.writeHead(answer.status, answer.flatHeaders as string[]).end(answer.body)
+    response.writeHead(answer.status, answer.flatHeaders as string[]).end(answer.payload, 'latin1')
   }
 }
 

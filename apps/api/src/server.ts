@@ -35,6 +35,9 @@ export const LIMITS: Limits = {
   maxConnections: 5_000,
 }
 
+/** No request here has a body, and a stream for it costs a tenth of the whole. Known to Node from 24.12 on, ignored before. */
+const WITHOUT_BODIES = { optimizeEmptyRequests: true }
+
 /** Time for a refused client to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
 
@@ -54,6 +57,7 @@ export function createApiServer(
       connectionsCheckingInterval: checkEvery,
       // Refused by us, because Node's own refusal is neither JSON nor readable by a page.
       requireHostHeader: false,
+      ...WITHOUT_BODIES,
     },
     (request, response) => {
       const isAddressed = headerOf(request.rawHeaders, 'host') !== undefined || request.httpVersion === '1.0'

@@ -1,6 +1,8 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { daysBefore, openTestApp } from './board.ts'
-import { ask } from './stack.ts'
+import { boardOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
+import { exchange } from './raw.ts'
+import { ask, eventually } from './stack.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
 
@@ -32,6 +34,35 @@ t.test('the fast path gives the very answers of the router', async t => {
     t.equal(body, routed.payload, url)
     for (const name of ['etag', 'cache-control', 'content-length', 'vary', 'content-type']) {
       t.equal(headers[name], routed.headers[name], `${url} ${name}`)
+    }
+  }
+})
+
+t.test('the fast path sends short and long bodies byte for byte, plain and coded, in any script', async t => {
+  const decoders: Record<string, (body: Buffer) => Buffer> = {
+    identity: body => body,
+    gzip: gunzipSync,
+    br: brotliDecompressSync,
+  }
+  for (const coins of [12, 60, 300]) {
+    const symbols = Array.from({ length: coins }, (_, index) => `C${index}`)
+    const rows = symbols.map(symbol => rowOf(symbol, MINUTE, { name: `Ünïcøde ₿ 김치 ${symbol}` }))
+    const { app, listen, documents } = await openTestApp(t, boardOf(MINUTE, symbols, { rows }))
+    const { payload } = await app.inject(LIVE)
+    await eventually('coded bodies', () => documents.live()?.compression === 'done' || undefined)
+    const port = await listen()
+    for (const [coding, decode] of Object.entries(decoders)) {
+      const head = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${coding}\r\n`
+      // Twice on one connection: the second answer begins where the first one's Content-Length ends.
+      const answers = await exchange(port, `${head}\r\n${head}Connection: close\r\n\r\n`)
+      t.strictSame(
+        answers.map(({ headers, rawBody }) => [
+          headers['content-encoding'] ?? 'identity',
+          decode(rawBody).toString(),
+        ]),
+        [coding, coding].map(sent => [sent, payload]),
+        `${coins} coins, ${coding}`,
+      )
     }
   }
 })

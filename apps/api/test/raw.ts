@@ -26,16 +26,21 @@ export async function openRaw(port: number, bytes: string | Buffer = ''): Promis
   return { socket, bytes: () => Buffer.concat(chunks), closed }
 }
 
+/** An answer with its body as it came over the wire. */
+export interface RawAnswer extends SeenAnswer {
+  readonly rawBody: Buffer
+}
+
 /** Writes these bytes and resolves with all answers when the server has closed the connection. */
-export async function exchange(port: number, bytes: string | Buffer): Promise<readonly SeenAnswer[]> {
+export async function exchange(port: number, bytes: string | Buffer): Promise<readonly RawAnswer[]> {
   const { bytes: received, closed } = await openRaw(port, bytes)
   await closed
   return parseAnswers(received())
 }
 
 /** The answers in a stretch of bytes received; bodies by Content-Length. */
-export function parseAnswers(bytes: Buffer): readonly SeenAnswer[] {
-  const answers: SeenAnswer[] = []
+export function parseAnswers(bytes: Buffer): readonly RawAnswer[] {
+  const answers: RawAnswer[] = []
   let rest = bytes
   while (rest.length > 0) {
     const end = rest.indexOf('\r\n\r\n')
@@ -49,7 +54,8 @@ export function parseAnswers(bytes: Buffer): readonly SeenAnswer[] {
       ]),
     )
     const length = status === 204 || status === 304 ? 0 : Number(headers['content-length'] ?? 0)
-    answers.push({ status, headers, body: String(rest.subarray(end + 4, end + 4 + length)) })
+    const rawBody = rest.subarray(end + 4, end + 4 + length)
+    answers.push({ status, headers, body: String(rawBody), rawBody })
     rest = rest.subarray(end + 4 + length)
   }
   return answers

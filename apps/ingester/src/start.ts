@@ -1,7 +1,9 @@
 import { parseTimestamp, Witness } from '@kimchi/core'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
-import { type Board, openLease } from '@kimchi/store'
-import { BACKFILL_LEASE, BACKFILL_LEASE_MS, runBackfill } from './backfill/run-backfill.ts'
+import type { Board } from '@kimchi/store'
+import { openBackfillLease } from './backfill/backfill-lease.ts'
+import { runBackfill } from './backfill/run-backfill.ts'
+import { writeSamplesTo } from './backfill/write-samples.ts'
 import type { Context, IngesterOptions } from './context.ts'
 import { countMinute, notReadyReasons } from './health.ts'
 import { ingest } from './ingest.ts'
@@ -94,10 +96,8 @@ async function backfillHoles(
     reader,
     fetchCandles: (exchange, market, { start, end }) =>
       rest.minuteCandles(exchange, market, start, end, signal),
-    write: async samples => {
-      await writer.write({ minute: Math.max(...samples.map(sample => sample.minute)), samples })
-    },
-    lease: openLease(redis, BACKFILL_LEASE, id, BACKFILL_LEASE_MS),
+    write: writeSamplesTo(writer),
+    lease: openBackfillLease(redis, id),
     clock,
     random,
     signal,

@@ -1,11 +1,12 @@
 import { type Clock, type Coin, KimchiError, messageOf } from '@kimchi/core'
 import { type Log, matchCoins, openRestChild, RefusalError, type RestChild, retryDelay } from '@kimchi/feeds'
-import { connectRedis, type KnownCoin, type Lease, openLease, openReader, openWriter } from '@kimchi/store'
+import { connectRedis, type KnownCoin, type Lease, openReader, openWriter } from '@kimchi/store'
 import type { Config } from '../config.ts'
+import { giveBack, openBackfillLease } from './backfill-lease.ts'
 import type { FetchCandles } from './candle-cache.ts'
 import { fillMissing, findNewestMinute } from './fill-missing.ts'
 import { importDays } from './import-days.ts'
-import { BACKFILL_LEASE, BACKFILL_LEASE_MS } from './run-backfill.ts'
+import { writeSamplesTo } from './write-samples.ts'
 
 /** What importing history is called with. */
 export interface ImportHistoryOptions {
@@ -38,6 +39,7 @@ export async function importHistory({
   const { clock, random, signal, onProgress } = options
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
+  const lease = openBackfillLease(redis, id)
   const rest = openRestChild({
     upbitRestUrl: config.UPBIT_REST_URL,
     binanceRestUrl: config.BINANCE_REST_URL,
@@ -49,12 +51,12 @@ export async function importHistory({
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
     const writer = openWriter({ redis, prices, retentionDays, log: line => log.warn({}, line) })
-    const lease = openLease(redis, BACKFILL_LEASE, id, BACKFILL_LEASE_MS)
+    const write = writeSamplesTo(writer)
     const mayGoOn = () => untilClaimed(lease, options)
     const reader = openReader({ redis })
     const fetchCandles = patient(rest, { clock, random, signal, log })
     // Also the check that this Redis holds prices of our kind, before anything is fetched.
-    await writer.write({ minute: 0, samples: [] })
+    await write([])
     const { coins: known } = await reader.readBoard()
     const coins = admittedOf(await findCoins(rest, config, signal), known, config)
     await fillMissing({
@@ -65,9 +67,7 @@ export async function importHistory({
       days: Math.min(days, retentionDays),
       settled: new Map(),
       mayGoOn,
-      write: async samples => {
-        await writer.write({ minute: Math.max(...samples.map(({ minute }) => minute)), samples })
-      },
+      write,
       onProgress: ({ done, total, symbol }) => onProgress('minutes', done, total, symbol),
     })
     await importDays({
@@ -81,8 +81,8 @@ export async function importHistory({
       importDay: writer.importDay.bind(writer),
       onProgress: ({ done, total, symbol }) => onProgress('days', done, total, symbol),
     })
-    await lease.release()
   } finally {
+    await giveBack(lease, { clock, log })
     await Promise.all([rest.close(), redis.close()])
   }
 }

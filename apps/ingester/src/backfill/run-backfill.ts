@@ -9,6 +9,7 @@ import {
 import { retryDelay } from '@kimchi/feeds'
 import type { Logger } from '@kimchi/runtime'
 import type { Lease, MinuteRange, SampleReader } from '@kimchi/store'
+import { giveBack } from './backfill-lease.ts'
 import type { FetchCandles } from './candle-cache.ts'
 import {
   type FillOptions,
@@ -28,15 +29,6 @@ const PASS_EVERY_MS: Milliseconds = 180_000
  * it has learnt is learnt once, and another takes over soon after its end.
  */
 const CLAIM_EVERY_MS: Milliseconds = 20_000
-
-/** How long an end may wait for Redis to take the lease back; it expires by itself as well. */
-const RELEASE_WITHIN_MS: Milliseconds = 500
-
-/** Whoever holds this lease fetches candles; nobody needs it, it only keeps several from fetching the same ones. */
-export const BACKFILL_LEASE = 'backfill'
-
-/** A lease that nobody claims again for this long is free. */
-export const BACKFILL_LEASE_MS: Milliseconds = 60_000
 
 /** Live samples are compared with candles over the time of a few passes, so that none is left out. */
 const RECONCILED_MINUTES = 10
@@ -109,16 +101,7 @@ export async function runBackfill(options: BackfillOptions): Promise<void> {
       await clock.wait(delayMs, signal)
     }
   }
-  await giveBack(options)
-}
-
-async function giveBack({ lease, clock, log }: BackfillOptions): Promise<void> {
-  const answered = new AbortController()
-  void lease
-    .release()
-    .catch(thrown => log.debug({ err: thrown }, 'lease not given back, it will expire'))
-    .finally(() => answered.abort())
-  await clock.wait(RELEASE_WITHIN_MS, answered.signal)
+  await giveBack(lease, options)
 }
 
 /** What is written here may be the first that is known of a coin, so it is judged as a live minute is. */

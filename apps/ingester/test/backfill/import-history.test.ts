@@ -1,26 +1,23 @@
 import { systemClock } from '@kimchi/runtime'
 import { startSimulator } from '@kimchi/simulator'
-import { connectRedis, openWriter } from '@kimchi/store'
+import { connectRedis, leaseKey, openWriter } from '@kimchi/store'
 import { startRedis } from '@kimchi/store/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { BACKFILL_LEASE } from '../../src/backfill/backfill-lease.ts'
 import { importHistory } from '../../src/backfill/import-history.ts'
 import { readConfig } from '../../src/config.ts'
 import { BTC, silent } from '../support/backfill-bench.ts'
 
-t.test('imports of all coins only those that are admitted, and never a denied one', async t => {
+interface Bench {
+  readonly env: Readonly<Record<string, string>>
+  readonly onProgress?: () => void
+}
+
+async function openBench(t: Test) {
   const simulator = await startSimulator({ limits: false })
   t.teardown(() => simulator.close())
   const redis = await startRedis(t)
-  const connection = connectRedis(redis.url, { name: 'test' })
-  t.teardown(() => connection.close())
-  await connection.untilReady(10_000)
-  await openWriter({
-    redis: connection,
-    prices: 'simulated',
-    retentionDays: 8,
-    log: () => {},
-  }).track([BTC])
-  const run = (env: Record<string, string>) =>
+  const run = ({ env, onProgress = () => {} }: Bench) =>
     importHistory({
       config: readConfig({
         PRICES: 'simulated',
@@ -35,16 +32,39 @@ t.test('imports of all coins only those that are admitted, and never a denied on
       random: () => 0.5,
       signal: new AbortController().signal,
       log: silent,
-      onProgress: () => {},
+      onProgress,
     })
+  return { redis, run }
+}
+
+t.test('imports of all coins only those that are admitted, and never a denied one', async t => {
+  const { redis, run } = await openBench(t)
+  const connection = connectRedis(redis.url, { name: 'test' })
+  t.teardown(() => connection.close())
+  await connection.untilReady(10_000)
+  await openWriter({
+    redis: connection,
+    prices: 'simulated',
+    retentionDays: 8,
+    log: () => {},
+  }).track([BTC])
   const imported = async () => {
     const keys = await redis.client().keys('{kp}:daily:*')
     return keys.map(key => key.slice('{kp}:daily:'.length)).sort()
   }
-  await run({ COINS: 'all' })
+  await run({ env: { COINS: 'all' } })
   t.strictSame(await imported(), ['BTC'])
-  await run({ COINS: 'all', DENY: 'BTC' })
+  await run({ env: { COINS: 'all', DENY: 'BTC' } })
   t.strictSame(await imported(), ['BTC'])
-  await run({ COINS: 'ETH' })
+  await run({ env: { COINS: 'ETH' } })
   t.strictSame(await imported(), ['BTC', 'ETH'], 'named')
+})
+
+t.test('an import that breaks off leaves the work to the ingesters at once', async t => {
+  const { redis, run } = await openBench(t)
+  const onProgress = () => {
+    throw new Error('broken off')
+  }
+  await t.rejects(run({ env: { COINS: 'BTC' }, onProgress }), { message: 'broken off' })
+  t.equal(await redis.client().get(leaseKey(BACKFILL_LEASE)), null)
 })

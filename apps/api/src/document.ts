@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
 import type { DocumentAnswers } from './answer.ts'
+import { joinBytes } from './bytes.ts'
 import type { Coding } from './coding.ts'
 
 /** An answer body as bytes, ready to be sent many times. Built once; its coded forms follow when they are wanted. */
@@ -54,8 +55,8 @@ export async function compress(document: Document, priority = false): Promise<vo
   const { identity, coded } = document
   try {
     // Copied, because what zlib gives is the beginning of a buffer of 16 KB that would be kept whole.
-    coded.set('gzip', Buffer.from(await gzipAsync(identity, { level: 6 })))
-    coded.set('br', Buffer.from(await brotliAsync(identity, brotliOptions(identity.length))))
+    coded.set('gzip', joinBytes([await gzipAsync(identity, { level: 6 })]))
+    coded.set('br', joinBytes([await brotliAsync(identity, brotliOptions(identity.length))]))
   } finally {
     running -= 1
     document.compression = 'done'

@@ -1,4 +1,5 @@
 import { type Day, toDailyRow } from '@kimchi/core'
+import { joinBytes } from './bytes.ts'
 import { daysSchema } from './schemas.ts'
 
 /** Rows of an answer when the caller does not say how many. */
@@ -26,7 +27,7 @@ export function withDay(rows: DayRows, day: Day): DayRows {
   const { older, recent, starts, last } = rows
   if (last === undefined || day.date === last.date) return { ...rows, last: day }
   if (day.date < last.date) return rows
-  const all = Buffer.concat([older, recent])
+  const all = joinBytes([older, recent])
   return arrange(
     [...starts.map((start, index) => all.subarray(start, starts[index + 1])), closedRow(last)],
     day,
@@ -43,7 +44,7 @@ export function renderHistory(rows: DayRows, coin: { symbol: string; name: strin
   const { older, recent, starts, last } = rows
   const count = countOf(rows, days)
   const start = starts[starts.length + 1 - count] ?? older.length + recent.length
-  return Buffer.concat([
+  return joinBytes([
     Buffer.from(headOf(coin, count)),
     older.subarray(start),
     recent.subarray(Math.max(0, start - older.length)),
@@ -73,8 +74,8 @@ function arrange(closed: readonly Buffer[], last: Day | undefined): DayRows {
   }
   const split = Math.max(0, closed.length - (USUAL_DAYS - 1))
   return {
-    older: Buffer.concat(closed.slice(0, split)),
-    recent: Buffer.concat(closed.slice(split)),
+    older: joinBytes(closed.slice(0, split)),
+    recent: joinBytes(closed.slice(split)),
     starts,
     last,
   }

@@ -82,7 +82,7 @@ async function measureScenarios() {
       const order = contestants.map((_, index) => contestants[(index + round) % contestants.length])
       for (const contestant of order) {
         if (contestant === undefined) continue
-        const before = await commandsOf(raw)
+        const before = await settledCommandsOf(raw)
         const result = await load(contestant.url, {
           seconds,
           headers: contestant.headers,
@@ -264,6 +264,19 @@ async function startContestants(scenario, redis) {
 /** @param {import('ioredis').Redis} raw */
 async function commandsOf(raw) {
   return Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1])
+}
+
+/**
+ * The same, once Redis has answered what the contestant before had left on its way.
+ * @param {import('ioredis').Redis} raw
+ */
+async function settledCommandsOf(raw) {
+  for (let before = await commandsOf(raw); ; ) {
+    await new Promise(resolve => setTimeout(resolve, 50))
+    const now = await commandsOf(raw)
+    if (now === before + 1) return now
+    before = now
+  }
 }
 
 /** The headers an app sends itself; Node adds the others. @param {import('node:http').IncomingHttpHeaders} headers */

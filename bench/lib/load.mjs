@@ -35,7 +35,7 @@ export async function load(url, { seconds, headers, pids }) {
   const [user = 0, system = 0] = /generator ([\d.]+) ([\d.]+)/.exec(stderr)?.slice(1).map(Number) ?? []
   return {
     rps: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
-    p99: milliseconds(/99%\s+(\S+)/.exec(stdout)?.[1] ?? ''),
+    p99: milliseconds(/^ +99% +(\S+)/m.exec(stdout)?.[1] ?? ''),
     cpuMicros: (used / requests) * 1e6,
     generatorLoad: (user + system) / seconds,
     requests,
@@ -45,5 +45,6 @@ export async function load(url, { seconds, headers, pids }) {
 /** @param {string} text as wrk prints it: 830.00us, 1.20ms, 1.01s */
 function milliseconds(text) {
   const value = Number.parseFloat(text)
+  if (Number.isNaN(value)) throw new Error(`wrk's p99 must be a duration, got: ${text}`)
   return text.endsWith('us') ? value / 1_000 : text.endsWith('ms') ? value : value * 1_000
 }

@@ -93,9 +93,8 @@ function matchingCoding(
   ifNoneMatch: string,
 ): Coding | undefined {
   if (ifNoneMatch.trim() === '*') return accepted[0]
-  if (!ifNoneMatch.includes(document.hash)) return undefined
-  const tags: readonly string[] = ifNoneMatch.match(/"[^"]*"/g) ?? []
-  return accepted.find(coding => tags.includes(etagOf(document, coding)))
+  // A tag comes with its quotes and can hold none, so that it is never found inside another.
+  return accepted.find(coding => ifNoneMatch.includes(etagOf(document, coding)))
 }
 
 function answersOf(document: Document, coding: Coding, maxAge: number): DocumentAnswers {

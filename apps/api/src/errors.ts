@@ -41,6 +41,15 @@ export const ERRORS = {
 /** How much of a wrong value is repeated in a message. */
 const SHOWN_LENGTH = 64
 
+/** Errors that the URL alone decides: everybody gets them, so that caches may answer for a minute. */
+const SHARED: ReadonlySet<ErrorCode> = new Set([
+  'invalid_symbol',
+  'invalid_days',
+  'bad_url',
+  'unknown_symbol',
+  'no_such_route',
+])
+
 const fixed = new Map<ErrorCode, Answer>()
 
 /** The JSON answer of an error. @param got the value complained about, repeated (cut to 64 characters) in a 4xx message */
@@ -61,7 +70,7 @@ function makeAnswer(code: ErrorCode, message: string): Answer {
     headers: {
       'content-type': JSON_TYPE,
       'content-length': String(body.length),
-      'cache-control': status < 500 ? 'public, max-age=60' : 'no-store',
+      'cache-control': SHARED.has(code) ? 'public, max-age=60' : 'no-store',
       ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
       ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
       ...COMMON_HEADERS,

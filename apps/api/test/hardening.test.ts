@@ -45,6 +45,29 @@ t.test('fault 28: an idle connection is closed after its keep-alive time', async
   t.equal(parseAnswers(idle.bytes())[0]?.status, 200)
 })
 
+t.test('fault 28: a client that is refused and resets its connection harms nobody', async t => {
+  const { listen } = await openTestApp(t)
+  const port = await listen()
+  for (const line of ['CONNECT a:1 HTTP/1.1', 'not http at all']) {
+    const rude = await openRaw(port, `${line}\r\nHost: a\r\n\r\n`)
+    await eventually('the refusal', () => rude.bytes().length > 0 || undefined)
+    rude.socket.resetAndDestroy()
+    await rude.closed
+    const [other] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+    t.equal(other?.status, 200, line)
+  }
+})
+
+t.test('no cache keeps a refusal that another client of the same URL would not get', async t => {
+  const { listen } = await openTestApp(t)
+  const port = await listen()
+  for (const header of ['Expect: foo', `X: ${'a'.repeat(9_000)}`, 'X: \0', 'X']) {
+    const [answer] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}${header}\r\n\r\n`)
+    t.match(answer, { headers: { 'cache-control': 'no-store' } }, header.slice(0, 20))
+    t.ok(Number(answer?.status) >= 400)
+  }
+})
+
 t.test('fault 28: a body that never ends is not waited for', async t => {
   const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const [answer] = await exchange(

@@ -9,6 +9,8 @@ import { leaseKey } from './keys.ts'
 export interface Lease {
   /** Takes the lease, or prolongs it when it is ours already; false while somebody else holds it. */
   claim(): Promise<boolean>
+  /** Takes the lease from whoever holds it, who finds out at the next claim. */
+  take(): Promise<void>
   /** Gives it back when it is ours. */
   release(): Promise<void>
 }
@@ -25,6 +27,9 @@ export function openLease(redis: RedisConnection, name: string, id: string, ttlM
       if ((await redis.call('GET', key)) !== id) return false
       await redis.call('PEXPIRE', key, ttlMs)
       return true
+    },
+    take: async () => {
+      await redis.call('SET', key, id, 'PX', ttlMs)
     },
     release: async () => {
       if ((await redis.call('GET', key)) === id) await redis.call('DEL', key)

@@ -21,5 +21,8 @@ t.test('one holder at a time, prolonged by its own claims, free after release or
 
   await redis.call('PEXPIRE', '{kp}:lease:backfill', 0)
   t.equal(await ours.claim(), true, 'an expired lease is free')
+  await theirs.take()
+  t.equal(await ours.claim(), false, 'taken away')
+  t.equal(await theirs.claim(), true)
   t.ok(Number(await redis.call('PTTL', '{kp}:lease:backfill')) > 50_000)
 })

@@ -59,6 +59,8 @@ export async function importHistory({
     await write([])
     const { coins: known } = await reader.readBoard()
     const coins = admittedOf(await findCoins(rest, config, signal), known, config)
+    // Asked for by hand, it comes first: ingesters keep the lease for as long as they live, and go on when it is given back.
+    await lease.take()
     await fillMissing({
       coins,
       newest: await findNewestMinute(clock, fetchCandles),
@@ -103,7 +105,7 @@ function admittedOf(
   return coins.filter(({ symbol }) => (takesAll || tracked.has(symbol)) && !deny.includes(symbol))
 }
 
-/** Ingesters that fill holes right now come first: both would only share the same request limit. */
+/** Another import that began later comes first: both would only share the same request limit. */
 async function untilClaimed(
   lease: Lease,
   { clock, signal }: Pick<ImportHistoryOptions, 'clock' | 'signal'>,

@@ -68,3 +68,12 @@ t.test('an import that breaks off leaves the work to the ingesters at once', asy
   await t.rejects(run({ env: { COINS: 'BTC' }, onProgress }), { message: 'broken off' })
   t.equal(await redis.client().get(leaseKey(BACKFILL_LEASE)), null)
 })
+
+t.test('an import does not wait for the ingester that holds the backfill lease', async t => {
+  const { redis, run } = await openBench(t)
+  const key = leaseKey(BACKFILL_LEASE)
+  await redis.client().set(key, 'an ingester', 'PX', 600_000)
+  await run({ env: { COINS: 'BTC' } })
+  t.equal(await redis.client().exists('{kp}:daily:BTC'), 1)
+  t.equal(await redis.client().get(key), null, 'free again')
+})

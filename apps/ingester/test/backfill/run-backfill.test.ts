@@ -158,6 +158,7 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
       // Lost at the second piece of work, had again a while later.
       claim: async () => ++claims < 5 || claims > 8,
       release: async () => {},
+      take: async () => {},
     },
   })
   await passUntil(clock, 'the lease is lost', () => claims >= 5)

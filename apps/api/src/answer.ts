@@ -13,7 +13,7 @@ export interface Answer {
 export interface DocumentAnswer extends Answer {
   /** Name, value, name, value. */
   readonly flatHeaders: readonly string[]
-  /** The body; a short one as latin1 text, a character per byte, which goes out in one piece with the head. */
+  /** The body; a short one as latin1 text, a character per byte, which Node joins to the head. */
   readonly payload: Buffer | string | undefined
 }
 
@@ -41,7 +41,7 @@ export const COMMON_HEADERS = {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Bytes up to which Node copies head and body together on its stack; beyond, text costs more than a buffer. */
+/** Bytes up to which a body joined to its head as one text is quicker to send than a buffer of its own. */
 const SHORT_BODY = 12_000
 
 /** A row of minute M is there about two seconds after M + 1 min; before that nothing new can be had. @see design §6 */

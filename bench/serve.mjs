@@ -82,7 +82,7 @@ async function measureScenarios() {
       const order = contestants.map((_, index) => contestants[(index + round) % contestants.length])
       for (const contestant of order) {
         if (contestant === undefined) continue
-        const before = await settledCommandsOf(raw)
+        const before = await commandsOf(raw)
         const result = await load(contestant.url, {
           seconds,
           headers: contestant.headers,
@@ -131,7 +131,7 @@ CPU counts everything a request costs: for the obvious design and Webdis that is
 ${table(['what', 'who', 'requests/s', '×', 'p99', '×', 'CPU/request', '×'], rows)}
 
 Redis commands per 100,000 requests to the API: ${median(commands).toFixed(1)} (median of ${commands.length} runs; at most ${Math.max(...commands).toFixed(1)}). A run that is not at zero
-holds one read of the safety net, which looks by itself when no minute has come for 65 s; Redis counts the 206 commands within its Function call.`
+holds one read of the safety net, which looks by itself when no minute has come for 65 s; Redis counts every command within its Function call.`
 }
 
 async function measureReplicas() {
@@ -265,19 +265,6 @@ async function startContestants(scenario, redis) {
 /** @param {import('ioredis').Redis} raw */
 async function commandsOf(raw) {
   return Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1])
-}
-
-/**
- * The same, once Redis has answered what the contestant before had left on its way.
- * @param {import('ioredis').Redis} raw
- */
-async function settledCommandsOf(raw) {
-  for (let before = await commandsOf(raw); ; ) {
-    await new Promise(resolve => setTimeout(resolve, 50))
-    const now = await commandsOf(raw)
-    if (now === before + 1) return now
-    before = now
-  }
 }
 
 /** The headers an app sends itself; Node adds the others. @param {import('node:http').IncomingHttpHeaders} headers */

@@ -1,6 +1,7 @@
 /**
  * How the API's process is started, by hand, in the image and in the benchmark. A replica at 200 coins with all histories
- * held is a quarter smaller with these, and a few per cent slower at most. A test holds `apps/api/package.json` and the Dockerfile to them.
+ * held is a quarter smaller with these, and a few per cent slower at most. A test holds `apps/api/package.json` and the
+ * Dockerfile to them.
  */
 
 /**

@@ -4,7 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json turbo.json ./
 COPY packages packages
 COPY apps apps
-COPY journeys/package.json journeys/
+COPY e2e/package.json e2e/
 RUN npm ci && npx turbo run build --filter="./apps/*" && npm prune --omit=dev
 
 FROM node:26-slim AS runtime

@@ -1,16 +1,16 @@
 // Bytes of Redis memory per stored sample, beside one sorted set of JSON per coin, in the same run on the same server.
 // usage: npm run build && node bench/redis-memory.mjs [coins] [days]
 
-import { connectRedis, openWriter } from '@kimchi/store'
-import { startRedis } from '@kimchi/store/testing'
+import { createWriter, openRedis } from '@kimchi/store'
+import { startRedis } from '@kimchi/testkit'
 import { minuteOf, premiumE4 } from '../packages/core/dist/index.js'
 
 const [coins = 10, days = 2] = process.argv.slice(2).map(Number)
 const redis = await startRedis()
-const connection = connectRedis(redis.url)
+const connection = openRedis(redis.url)
 await connection.untilReady(10_000)
 const raw = redis.client()
-const writer = openWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
+const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
 
 const symbols = Array.from({ length: coins }, (_, coin) => `COIN${coin}`)
 const end = minuteOf(Date.now())

@@ -1,5 +1,5 @@
 import { premiumE4 } from '../../packages/core/dist/index.js'
-import { connectRedis, openWriter } from '../../packages/store/dist/index.js'
+import { createWriter, openRedis } from '../../packages/store/dist/index.js'
 
 const RETENTION_DAYS = 8
 const DAY_MINUTES = 1_440
@@ -10,10 +10,10 @@ const DAY_MINUTES = 1_440
  * @param {{ coins: number, days: number }} options `days` of history before the retention, whole days
  */
 export async function fill(url, { coins, days }) {
-  const redis = connectRedis(url)
+  const redis = openRedis(url)
   await redis.untilReady(5_000)
   const symbols = ['BTC', ...Array.from({ length: coins - 1 }, (_, n) => `C${n}`)]
-  const writer = openWriter({ redis, prices: 'simulated', retentionDays: RETENTION_DAYS, log: () => {} })
+  const writer = createWriter({ redis, prices: 'simulated', retentionDays: RETENTION_DAYS, log: () => {} })
   await writer.track(
     symbols.map(symbol => ({
       symbol,

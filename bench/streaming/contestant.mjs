@@ -2,7 +2,7 @@
 import ccxt from 'ccxt'
 // biome-ignore lint/correctness/noUndeclaredDependencies: a dependency of packages/feeds
 import { WebSocket } from 'ws'
-import { LatestTicks } from '../../packages/core/dist/index.js'
+import { createLatestTicks } from '../../packages/core/dist/index.js'
 import { binanceProtocol, openFeed, upbitProtocol } from '../../packages/feeds/dist/index.js'
 import { systemClock } from '../../packages/runtime/dist/index.js'
 
@@ -33,7 +33,7 @@ const CONTESTANTS = {
     open(`${wsUrl}/ws`, { method: 'SUBSCRIBE', params: bases.map(base => `${base}@miniTicker`), id: 1 })
   },
   ours: () => {
-    const latest = new LatestTicks()
+    const latest = createLatestTicks()
     const shared = {
       clock: systemClock,
       random: Math.random,

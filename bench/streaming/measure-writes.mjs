@@ -1,5 +1,5 @@
 import { premiumE4 } from '../../packages/core/dist/index.js'
-import { connectRedis, openWriter } from '../../packages/store/dist/index.js'
+import { createWriter, openRedis } from '../../packages/store/dist/index.js'
 import { startRedis } from '../../packages/store/dist/testing.js'
 
 const MINUTES = 100
@@ -10,9 +10,9 @@ const MINUTES = 100
  */
 export async function measureWrites(coins) {
   const server = await startRedis()
-  const redis = connectRedis(server.url)
+  const redis = openRedis(server.url)
   await redis.untilReady(5_000)
-  const writer = openWriter({ redis, prices: 'simulated', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis, prices: 'simulated', retentionDays: 8, log: () => {} })
   const symbols = Array.from({ length: coins }, (_, at) => `C${at}`)
   await writer.track(
     symbols.map(symbol => ({

@@ -3,7 +3,7 @@ import { pickPort } from './ports.mjs'
 
 const RESTART_AFTER_MS = 500
 
-/** @typedef {import('@kimchi/store/embedded').EmbeddedRedis} EmbeddedRedis */
+/** @typedef {import('@kimchi/local-redis').EmbeddedRedis} EmbeddedRedis */
 
 /** The stack's own Redis, on one port and folder, started again when it ends by itself. To be used after the build. */
 export class OwnRedis {
@@ -25,7 +25,7 @@ export class OwnRedis {
    * @returns {Promise<{ url: string, cli: string | undefined }>}
    */
   async start({ cacheDir, dir, path }) {
-    const { findRedis, startEmbeddedRedis } = await import('@kimchi/store/embedded')
+    const { findRedis, startEmbeddedRedis } = await import('@kimchi/local-redis')
     const binary = await findRedis({ cacheDir, path, log: this.#say })
     const port = await pickPort('Redis', undefined, 6379, this.#say)
     const launch = () => startEmbeddedRedis({ binary, dir, port })

@@ -8,7 +8,7 @@
  * @returns {Promise<number>}
  */
 export async function pickPort(name, asked, preferred, say) {
-  const { freePort, isPortFree } = await import('@kimchi/store/embedded')
+  const { freePort, isPortFree } = await import('@kimchi/local-redis')
   if (asked) {
     const port = Number(asked)
     if (!/^\d+$/.test(asked) || port > 65_535)

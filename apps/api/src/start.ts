@@ -11,8 +11,8 @@ import {
 import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type ConnectionState,
-  connectRedis,
-  openReader,
+  createReader,
+  openRedis,
   type RedisConnection,
   type SampleReader,
 } from '@kimchi/store'
@@ -44,8 +44,8 @@ export async function startApi(
   config: ApiConfig,
   { log, clock }: { readonly log: Logger; readonly clock: Clock },
 ): Promise<RunningApi> {
-  const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-api' })
-  const reader = openReader({ redis })
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-api' })
+  const reader = createReader({ redis })
   const documents = new Documents({ reader, clock, log })
   const stopFollowing = followRedis(redis, reader, documents, log)
   const traffic = newTraffic()

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Day, EpochMinute, LiveRow } from '@kimchi/core'
 import { dateOf, formatTimestamp, minuteOf, minuteStart } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
 import type { Board, KnownCoin, Readable } from '@kimchi/store'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
@@ -129,7 +129,7 @@ export async function openTestApp(
   board: Board | Error = boardOf(MINUTE),
   limits: Partial<Limits> = {},
 ) {
-  const clock = new ManualClock(minuteStart(MINUTE) + 2_000)
+  const clock = createManualClock(minuteStart(MINUTE) + 2_000)
   const reader = fakeReader(board)
   const log = createLogger('api', 'silent')
   const documents = new Documents({ reader, clock, log })

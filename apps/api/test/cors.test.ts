@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { minuteOf } from '@kimchi/core'
-import { startRedis } from '@kimchi/store/testing'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { findChromium, openPage } from './chromium.ts'
 import { ask, openTestWriter, startTestApi } from './stack.ts'

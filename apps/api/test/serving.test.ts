@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { minuteOf } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
-import { startRedis } from '@kimchi/store/testing'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { breachesOf } from './contract.ts'
 import { openRaw, parseAnswers } from './raw.ts'

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { EpochMinute, Sample } from '@kimchi/core'
 import { premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
-import { connectRedis, openWriter, type SampleWriter } from '@kimchi/store'
+import { createWriter, openRedis, type SampleWriter } from '@kimchi/store'
 import { readConfig } from '../src/config.ts'
 import { type RunningApi, startApi } from '../src/start.ts'
 import type { SeenAnswer } from './contract.ts'
@@ -30,10 +30,10 @@ export async function openTestWriter(
   url: string,
   symbols: readonly string[] = COINS,
 ): Promise<SampleWriter & { writeMinute(minute: EpochMinute): Promise<unknown> }> {
-  const redis = connectRedis(url)
+  const redis = openRedis(url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = openWriter({ redis, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log: () => {} })
   await writer.track(
     symbols.map(symbol => ({
       symbol,

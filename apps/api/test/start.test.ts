@@ -1,6 +1,6 @@
 import { minuteOf } from '@kimchi/core'
 import { dailyKey, KEYS } from '@kimchi/store'
-import { startRedis } from '@kimchi/store/testing'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
 

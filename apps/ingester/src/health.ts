@@ -86,7 +86,7 @@ export function statusFields(state: IngesterState, now: EpochMs, version: string
     held_back: state.held.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
     missing: state.missing.join('; '),
     samples: state.counts.admitted,
-    dropped_by_witness: state.counts.dropped,
+    dropped_by_spike_filter: state.counts.dropped,
     skipped_minutes: state.counts.skippedMinutes,
     refused_ticks: state.counts.refusedTicks,
     gaps_last_minute: state.lastReport ? summarise(state.lastReport.gaps) : undefined,

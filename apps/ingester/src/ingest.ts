@@ -7,8 +7,8 @@ import {
   type Milliseconds,
   type Sample,
   type Snapshot,
+  type SpikeFilter,
   takeSnapshot,
-  type Witness,
 } from '@kimchi/core'
 import { type MinuteTurn, minuteTurns } from './minutes.ts'
 
@@ -24,7 +24,7 @@ export interface MinuteReport {
   readonly gaps: readonly Gap[]
   /** Handed to the store: this minute's samples and confirmed ones of the minute before. */
   readonly admitted: readonly Sample[]
-  /** Turned away by the witness rule; left to backfill. */
+  /** Turned away by the spikeFilter rule; left to backfill. */
   readonly dropped: readonly Sample[]
   readonly waiting: readonly Sample[]
 }
@@ -34,22 +34,22 @@ export interface IngestOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly latest: LatestTicks
-  readonly witness: Witness
+  readonly spikeFilter: SpikeFilter
   /** The coins to sample at this moment. */
   readonly coins: () => readonly Coin[]
-  /** Keeps back what must not be stored, before the witness rule sees it. @default lets everything pass */
+  /** Keeps back what must not be stored, before the spikeFilter rule sees it. @default lets everything pass */
   readonly judge?: (minute: EpochMinute, samples: readonly Sample[]) => readonly Sample[]
   /** Takes one minute's outcome: admitted samples to store, and symbols that leave the live list. */
   readonly store: (minute: number, samples: readonly Sample[], removed: readonly string[]) => void
   readonly onMinute: (report: MinuteReport) => void
 }
 
-/** The one loop: at each minute turn a snapshot, the witness rule, and a hand-over to the store. Ends when `signal` aborts. */
+/** The one loop: at each minute turn a snapshot, the spikeFilter rule, and a hand-over to the store. Ends when `signal` aborts. */
 export async function ingest({
   clock,
   signal,
   latest,
-  witness,
+  spikeFilter,
   coins,
   judge = (_minute, samples) => samples,
   store,
@@ -61,7 +61,7 @@ export async function ingest({
     const { samples, gaps } = isLate
       ? lateSnapshot(turn, tracked)
       : takeSnapshot(latest, turn.minute, tracked)
-    const { admitted, dropped, waiting } = witness.admit(turn.minute, judge(turn.minute, samples))
+    const { admitted, dropped, waiting } = spikeFilter.check(turn.minute, judge(turn.minute, samples))
     const halted = gaps.filter(gap => gap.reason === 'halted').map(gap => gap.symbol)
     if (admitted.length > 0 || halted.length > 0) store(turn.minute, admitted, halted)
     onMinute({ turn, gaps, admitted, dropped, waiting })

@@ -1,4 +1,4 @@
-import { type Coin, LatestTicks } from '@kimchi/core'
+import { type Coin, createLatestTicks } from '@kimchi/core'
 import { openRestChild } from '@kimchi/feeds'
 import { Admission } from './admission.ts'
 import type { Context } from './context.ts'
@@ -13,7 +13,7 @@ export type Exchanges = ReturnType<typeof openExchanges>
 /** Opens both exchanges: the catalogue decides which coins are followed, the feeds fill the latest ticks. */
 export function openExchanges(context: Context, { readBoard, writer, state }: Store) {
   const { config, log, clock, random, signal, fail, refreshMs } = context
-  const latest = new LatestTicks()
+  const latest = createLatestTicks()
   const { UPBIT_REST_URL: upbitRestUrl, BINANCE_REST_URL: binanceRestUrl } = config
   const rest = openRestChild({ upbitRestUrl, binanceRestUrl, log })
   let feeds: ExchangeFeeds | undefined

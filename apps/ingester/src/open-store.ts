@@ -1,5 +1,12 @@
 import { type Milliseconds, messageOf } from '@kimchi/core'
-import { type Board, connectRedis, isRetryable, MinuteQueue, openReader, openWriter } from '@kimchi/store'
+import {
+  type Board,
+  createReader,
+  createWriter,
+  isRetryable,
+  openMinuteQueue,
+  openRedis,
+} from '@kimchi/store'
 import type { Context } from './context.ts'
 import { newState, statusFields } from './health.ts'
 
@@ -17,15 +24,15 @@ export type Store = ReturnType<typeof openStore>
 
 /** Opens the way to Redis; what this ingester says about itself goes there too. */
 export function openStore({ config, log, clock, random, id, version, fail }: Context) {
-  const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
-  const writer = openWriter({ redis, prices, retentionDays, log: line => log.info(line) })
+  const writer = createWriter({ redis, prices, retentionDays, log: line => log.info(line) })
   const publishStatus = () => {
     writer
       .publishStatus(id, statusFields(state, clock.now(), version), STATUS_TTL_SECONDS)
       .catch(thrown => log.debug({ err: thrown }, 'status not published'))
   }
-  const queue = new MinuteQueue({
+  const queue = openMinuteQueue({
     writer,
     clock,
     random,
@@ -41,7 +48,7 @@ export function openStore({ config, log, clock, random, id, version, fail }: Con
     queue.close()
     await redis.close()
   }
-  const reader = openReader({ redis })
+  const reader = createReader({ redis })
   const readBoard = async (): Promise<Board | undefined> => {
     try {
       return (await redis.untilReady(REDIS_PATIENCE_MS)) ? await reader.readBoard() : undefined

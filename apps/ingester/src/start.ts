@@ -1,4 +1,4 @@
-import { parseTimestamp, Witness } from '@kimchi/core'
+import { createSpikeFilter, parseTimestamp, type SpikeFilter } from '@kimchi/core'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import type { Board } from '@kimchi/store'
 import { openBackfillLease } from './backfill/backfill-lease.ts'
@@ -64,7 +64,7 @@ async function takeMinutes(
     clock,
     signal,
     latest,
-    witness: witnessOf(await readBoard()),
+    spikeFilter: spikeFilterOf(await readBoard()),
     coins: () => admission.subscribed,
     judge,
     store: (minute, samples, removed) => queue.enqueue({ minute, samples, removed }),
@@ -114,12 +114,12 @@ function newFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void
   return { failed, fail }
 }
 
-/** The last stored samples are the first witnesses. */
-function witnessOf(board: Board | undefined): Witness {
-  const witness = new Witness()
+/** Starts the spike filter with the last stored samples. */
+function spikeFilterOf(board: Board | undefined): SpikeFilter {
+  const spikeFilter = createSpikeFilter()
   for (const { symbol, snapshot_at, premium_pct } of board?.rows ?? []) {
     const minute = parseTimestamp(snapshot_at)
-    if (minute !== undefined) witness.remember(symbol, minute, Math.round(premium_pct * 10_000))
+    if (minute !== undefined) spikeFilter.remember(symbol, minute, Math.round(premium_pct * 10_000))
   }
-  return witness
+  return spikeFilter
 }

@@ -96,7 +96,7 @@ t.test('a pair that appears is published at the thirtieth minute in which it agr
   t.ok(judge(MINUTE + 29, { ...market(), NEW: 7.4 }).includes('NEW'))
   t.equal(admission.tracked.at(-1), NEW)
   t.strictSame(admission.held, [])
-  t.ok(judge(MINUTE + 30, { ...market(), NEW: 500 }).includes('NEW'), 'from then on the witness rule watches')
+  t.ok(judge(MINUTE + 30, { ...market(), NEW: 500 }).includes('NEW'), 'from then on the spike filter watches')
 })
 
 t.test(

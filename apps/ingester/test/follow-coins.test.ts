@@ -1,6 +1,6 @@
 import { type Coin, minuteOf, type Sample } from '@kimchi/core'
-import { connectRedis, openReader, openWriter } from '@kimchi/store'
-import { startRedis } from '@kimchi/store/testing'
+import { createReader, createWriter, openRedis } from '@kimchi/store'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { Admission } from '../src/admission.ts'
 import { followCoins } from '../src/follow-coins.ts'
@@ -18,12 +18,12 @@ t.test(
   'an ingester that admits a coin leaves alone what another one tracks and it holds back itself',
   async t => {
     const redis = await startRedis(t)
-    const connection = connectRedis(redis.url, { name: 'test' })
+    const connection = openRedis(redis.url, { name: 'test' })
     t.teardown(() => connection.close())
     await connection.untilReady(10_000)
-    const reader = openReader({ redis: connection })
+    const reader = createReader({ redis: connection })
     const open = () => {
-      const writer = openWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
+      const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
       const queue = { depth: 0, trouble: undefined, lastWrittenMinute: undefined }
       const totals = { stored: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, retries: 0 }
       const state = newState(0, { ...queue, totals })

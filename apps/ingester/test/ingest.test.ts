@@ -1,5 +1,13 @@
-import { type Coin, LatestTicks, MINUTE_MS, minuteOf, type Sample, type Tick, Witness } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import {
+  type Coin,
+  createLatestTicks,
+  createSpikeFilter,
+  MINUTE_MS,
+  minuteOf,
+  type Sample,
+  type Tick,
+} from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
 import { ingest, type MinuteReport } from '../src/ingest.ts'
 
@@ -9,8 +17,8 @@ const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: '
 
 /** A running loop, and exchanges that say what the test wants. */
 function start(t: Test) {
-  const clock = new ManualClock(START)
-  const latest = new LatestTicks()
+  const clock = createManualClock(START)
+  const latest = createLatestTicks()
   const ending = new AbortController()
   const stored: { minute: number; samples: readonly Sample[]; removed: readonly string[] }[] = []
   const reports: MinuteReport[] = []
@@ -18,7 +26,7 @@ function start(t: Test) {
     clock,
     signal: ending.signal,
     latest,
-    witness: new Witness(),
+    spikeFilter: createSpikeFilter(),
     coins: () => [BTC],
     store: (minute, samples, removed) => stored.push({ minute, samples, removed }),
     onMinute: report => reports.push(report),

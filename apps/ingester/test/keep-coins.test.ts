@@ -1,5 +1,5 @@
 import type { Coin } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import { openRestChild } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
@@ -23,7 +23,7 @@ async function start(t: Test, wanted: WantedCoins = 'all', inRedis: readonly Kno
   const { upbitRestUrl, binanceRestUrl } = simulator
   const rest = openRestChild({ upbitRestUrl, binanceRestUrl, log: silent, entry: ENTRY })
   t.teardown(() => rest.close())
-  const clock = new ManualClock(Date.now())
+  const clock = createManualClock(Date.now())
   const ending = new AbortController()
   const catalogues: KeptCatalogue[] = []
   const problems: (string | undefined)[] = []

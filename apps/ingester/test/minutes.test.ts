@@ -1,12 +1,12 @@
 import { HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
 import { type MinuteTurn, minuteTurns } from '../src/minutes.ts'
 
 const MIDNIGHT = Date.UTC(2026, 10, 20)
 
 function collect(t: Test, startedAt: number) {
-  const clock = new ManualClock(startedAt)
+  const clock = createManualClock(startedAt)
   const ending = new AbortController()
   const turns: (MinuteTurn & { at: number })[] = []
   const running = (async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { type Coin, type EpochMinute, type EpochMs, minuteStart, premiumE4, RATE_MARKET } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
 import { type SentFrame, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
-import { connectRedis, openReader } from '@kimchi/store'
-import { startRedis } from '@kimchi/store/testing'
+import { createReader, openRedis } from '@kimchi/store'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { readConfig } from '../src/config.ts'
 import { type Ingester, startIngester } from '../src/start.ts'
@@ -61,7 +61,7 @@ t.test('a whole day with outages of everything, and every minute and day row is 
     { exchange: 'upbit', ...stretch(18, 5, 15) },
     { exchange: 'upbit', from: at(1_438), to: at(1_442) },
   ]
-  const clock = new ManualClock(minuteStart(FROM))
+  const clock = createManualClock(minuteStart(FROM))
   const record = frameRecord()
   const simulator = await startSimulator({
     coins: SIMULATED,
@@ -81,9 +81,9 @@ t.test('a whole day with outages of everything, and every minute and day row is 
   gate.missing = outages.slice(2, 3)
   gate.now = () => clock.now()
   const testRedis = await startRedis(t, { appendonly: true })
-  const redis = connectRedis(testRedis.url, { name: 'audit' })
+  const redis = openRedis(testRedis.url, { name: 'audit' })
   t.teardown(() => redis.close())
-  const reader = openReader({ redis })
+  const reader = createReader({ redis })
 
   const running = new Map<string, Ingester>()
   const start = async (id: string) => {

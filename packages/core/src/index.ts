@@ -1,7 +1,9 @@
 export type { Clock } from './clock.ts'
+export type { Context } from './context.ts'
 export { averageE4, type Day, foldDays } from './daily.ts'
 export { KimchiError, type KimchiErrorCode, messageOf } from './errors.ts'
-export { LatestTicks, MAX_LAG_MS, type Skew } from './latest-ticks.ts'
+export { createLatestTicks, type LatestTicks, MAX_LAG_MS, type Skew } from './latest-ticks.ts'
+export { isWorthALine, type Log } from './log.ts'
 export { isPrice, percentOf, premiumE4 } from './premium.ts'
 export type { Coin, PricesKind, Sample, SampleSource } from './sample.ts'
 export {
@@ -21,11 +23,12 @@ export {
   MAX_CARRY_MS,
   type MinuteLegs,
   RATE_MARKET,
+  REFERENCE_MARKETS,
   type Snapshot,
   sampleOrGap,
   takeSnapshot,
-  WITNESS_MARKETS,
 } from './snapshot.ts'
+export { createSpikeFilter, type SpikeFilter, type SpikeVerdict } from './spike-filter.ts'
 export type { Exchange, Market, Tick } from './tick.ts'
 export {
   DAY_MINUTES,
@@ -50,4 +53,3 @@ export type {
   UtcDate,
 } from './units.ts'
 export { type DailyRow, type LiveRow, toDailyRow, toLiveRow } from './wire.ts'
-export { type Testimony, Witness } from './witness.ts'

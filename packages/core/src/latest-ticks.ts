@@ -18,51 +18,70 @@ export type Skew = 'none' | 'early' | 'late'
  * The last tick of every market, minute by minute, so that a snapshot taken shortly after M still finds the last
  * price *before* M. Order and repetition of ticks don't matter. @see design §3
  */
-export class LatestTicks {
-  readonly #venues: Readonly<Record<Exchange, Venue>> = { upbit: newVenue(), binance: newVenue() }
-
+export interface LatestTicks {
   /**
    * Takes in a tick.
    * @returns false when the tick was refused because a time in it lies more than a minute in the future
    */
+  record(tick: Tick): boolean
+  /**
+   * The exchange's data broke off at `at`: for minutes after it, prices received until then are no longer known to be
+   * the last ones, and count again only when received again.
+   */
+  lost(exchange: Exchange, at: EpochMs): void
+  /** Drops what is known of a market that is no longer subscribed. */
+  forget(exchange: Exchange, market: Market): void
+  /**
+   * The market's last tick with an event time before minute M, or undefined when it is not known for sure.
+   * A seed answers only where no frame does.
+   */
+  before(exchange: Exchange, market: Market, minute: EpochMinute): Tick | undefined
+  /** Whether any market of the exchange is known to have traded in the minute that ends at M. */
+  tradedBefore(exchange: Exchange, minute: EpochMinute): boolean
+  /** Whether most stream ticks received in the minute that ends at M came more than 2 s early or late. */
+  skewBefore(exchange: Exchange, minute: EpochMinute): Skew
+}
+
+/** An empty {@link LatestTicks}. */
+export function createLatestTicks(): LatestTicks {
+  return new MinuteByMinute()
+}
+
+class MinuteByMinute implements LatestTicks {
+  readonly #exchanges: Readonly<Record<Exchange, ExchangeTicks>> = {
+    upbit: newExchangeTicks(),
+    binance: newExchangeTicks(),
+  }
+
   record(tick: Tick): boolean {
-    const venue = this.#venues[tick.exchange]
-    if (tick.origin === 'stream') countLag(venue, tick)
+    const exchange = this.#exchanges[tick.exchange]
+    if (tick.origin === 'stream') countLag(exchange, tick)
     if (!(Math.max(tick.eventAt, tick.tradedAt ?? tick.eventAt) <= tick.receivedAt + MAX_FUTURE_MS)) {
       // The market has moved on to a price that can't be placed in time: the one known before is no longer its last.
-      venue.markets.delete(tick.market)
+      exchange.markets.delete(tick.market)
       return false
     }
-    if (tick.tradedAt !== undefined) markTraded(venue, minuteOf(tick.tradedAt))
-    const { frames, seeds } = ticksOf(venue, tick.market)
+    if (tick.tradedAt !== undefined) markTraded(exchange, minuteOf(tick.tradedAt))
+    const { frames, seeds } = ticksOf(exchange, tick.market)
     keepLastOfMinute(tick.origin === 'seed' ? seeds : frames, tick, ({ eventAt }) => eventAt, isNewer)
     return true
   }
 
-  /**
-   * The exchange's data broke off at `at`: for minutes after it, prices received until then are no longer known to be
-   * the last ones, and count again only when received anew.
-   */
   lost(exchange: Exchange, at: EpochMs): void {
     keepLastOfMinute(
-      this.#venues[exchange].losses,
+      this.#exchanges[exchange].losses,
       at,
       loss => loss,
       (loss, kept) => loss > kept,
     )
   }
 
-  /** Drops what is known of a market that is no longer subscribed. */
   forget(exchange: Exchange, market: Market): void {
-    this.#venues[exchange].markets.delete(market)
+    this.#exchanges[exchange].markets.delete(market)
   }
 
-  /**
-   * The market's last tick with an event time before minute M, or undefined when it is not known for sure.
-   * A seed answers only where no frame does.
-   */
   before(exchange: Exchange, market: Market, minute: EpochMinute): Tick | undefined {
-    const { markets, losses } = this.#venues[exchange]
+    const { markets, losses } = this.#exchanges[exchange]
     const known = markets.get(market)
     if (known === undefined) return undefined
     const lostAt = losses.findLast(at => at < minuteStart(minute)) ?? Number.POSITIVE_INFINITY
@@ -73,21 +92,19 @@ export class LatestTicks {
     return seed !== undefined && seed.receivedAt > lostAt ? seed : undefined
   }
 
-  /** Whether any market of the exchange is known to have traded in the minute that ends at M. */
   tradedBefore(exchange: Exchange, minute: EpochMinute): boolean {
-    return this.#venues[exchange].tradedMinutes.includes(minute - 1)
+    return this.#exchanges[exchange].tradedMinutes.includes(minute - 1)
   }
 
-  /** Whether most stream ticks received in the minute that ends at M came more than 2 s early or late. */
   skewBefore(exchange: Exchange, minute: EpochMinute): Skew {
-    const lags = this.#venues[exchange].lags.find(counts => counts.minute === minute - 1)
+    const lags = this.#exchanges[exchange].lags.find(counts => counts.minute === minute - 1)
     if (lags === undefined) return 'none'
     if (lags.early * 2 > lags.total) return 'early'
     return lags.late * 2 > lags.total ? 'late' : 'none'
   }
 }
 
-interface Venue {
+interface ExchangeTicks {
   readonly markets: Map<Market, MarketTicks>
   /** Ascending; the oldest is -Infinity until so many were recorded that earlier ones are forgotten. */
   readonly losses: EpochMs[]
@@ -109,16 +126,16 @@ interface LagCounts {
   total: number
 }
 
-function newVenue(): Venue {
+function newExchangeTicks(): ExchangeTicks {
   return { markets: new Map(), losses: [Number.NEGATIVE_INFINITY], tradedMinutes: [], lags: [] }
 }
 
-function countLag(venue: Venue, { receivedAt, eventAt }: Tick): void {
+function countLag(exchange: ExchangeTicks, { receivedAt, eventAt }: Tick): void {
   const minute = minuteOf(receivedAt)
-  let counts = venue.lags.at(-1)
+  let counts = exchange.lags.at(-1)
   if (counts?.minute !== minute) {
     counts = { minute, early: 0, late: 0, total: 0 }
-    venue.lags = [...venue.lags.filter(kept => kept.minute !== minute).slice(1 - MINUTES_KEPT), counts]
+    exchange.lags = [...exchange.lags.filter(kept => kept.minute !== minute).slice(1 - MINUTES_KEPT), counts]
   }
   const lag = receivedAt - eventAt
   counts.total += 1
@@ -126,14 +143,14 @@ function countLag(venue: Venue, { receivedAt, eventAt }: Tick): void {
   if (lag > MAX_LAG_MS) counts.late += 1
 }
 
-function markTraded(venue: Venue, minute: EpochMinute): void {
-  if (venue.tradedMinutes.includes(minute)) return
-  venue.tradedMinutes = [...venue.tradedMinutes, minute].sort((a, b) => a - b).slice(-MINUTES_KEPT)
+function markTraded(exchange: ExchangeTicks, minute: EpochMinute): void {
+  if (exchange.tradedMinutes.includes(minute)) return
+  exchange.tradedMinutes = [...exchange.tradedMinutes, minute].sort((a, b) => a - b).slice(-MINUTES_KEPT)
 }
 
-function ticksOf(venue: Venue, market: Market): MarketTicks {
-  const known = venue.markets.get(market) ?? { frames: [], seeds: [] }
-  venue.markets.set(market, known)
+function ticksOf(exchange: ExchangeTicks, market: Market): MarketTicks {
+  const known = exchange.markets.get(market) ?? { frames: [], seeds: [] }
+  exchange.markets.set(market, known)
   return known
 }
 

@@ -9,7 +9,7 @@ import type { EpochMinute, EpochMs, Milliseconds, PremiumE4 } from './units.ts'
 export const RATE_MARKET = 'KRW-USDT'
 
 /** Markets that are always subscribed, so that "the exchange was up" never hangs on the choice of coins. @see design §3 */
-export const WITNESS_MARKETS: Readonly<Record<Exchange, readonly string[]>> = {
+export const REFERENCE_MARKETS: Readonly<Record<Exchange, readonly string[]>> = {
   upbit: ['KRW-BTC', RATE_MARKET],
   binance: ['BTCUSDT'],
 }

@@ -2,7 +2,21 @@ import type { Clock } from './clock.ts'
 import type { EpochMs, Milliseconds } from './units.ts'
 
 /** A clock that only a test turns: time stands still until {@link ManualClock.advance}. */
-export class ManualClock implements Clock {
+export interface ManualClock extends Clock {
+  /** How many waits have not come due. */
+  readonly waiting: number
+  /** Lets time pass, wait by wait in the order they come due, with room for what each of them sets off. */
+  advance(ms: Milliseconds): Promise<void>
+  /** Steps the wall clock without letting any time pass, as an operator or NTP does. */
+  step(ms: Milliseconds): void
+}
+
+/** A {@link ManualClock} that stands at `now`. */
+export function createManualClock(now: EpochMs): ManualClock {
+  return new StoppedClock(now)
+}
+
+class StoppedClock implements ManualClock {
   #now: EpochMs
   #elapsed: Milliseconds = 0
   #waits: { readonly due: Milliseconds; readonly resolve: () => void }[] = []
@@ -11,7 +25,6 @@ export class ManualClock implements Clock {
     this.#now = now
   }
 
-  /** How many waits have not come due. */
   get waiting(): number {
     return this.#waits.length
   }
@@ -34,7 +47,6 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Lets time pass, wait by wait in the order they come due, with room for what each of them sets off. */
   async advance(ms: Milliseconds): Promise<void> {
     const until = this.#elapsed + ms
     for (let next = this.#nextBefore(until); next !== undefined; next = this.#nextBefore(until)) {
@@ -46,7 +58,6 @@ export class ManualClock implements Clock {
     await settled()
   }
 
-  /** Steps the wall clock without letting any time pass, as an operator or NTP does. */
   step(ms: Milliseconds): void {
     this.#now += ms
   }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { LatestTicks, minuteOf, type Tick } from '../src/index.ts'
+import { createLatestTicks, type LatestTicks, minuteOf, type Tick } from '../src/index.ts'
 import { at, binanceTick, M, seed, upbitTick } from './ticks.ts'
 
 const BTC = 'KRW-BTC'
 const USDT = 'BTCUSDT'
 
 function record(...ticks: readonly Tick[]): LatestTicks {
-  const latest = new LatestTicks()
+  const latest = createLatestTicks()
   for (const tick of ticks) latest.record(tick)
   return latest
 }
@@ -86,7 +86,7 @@ t.test(
     })
     fc.assert(
       fc.property(shuffled, ([events, repeated]) => {
-        const latest = new LatestTicks()
+        const latest = createLatestTicks()
         for (const { kind, seconds: second } of repeated) {
           if (kind === 'frame')
             latest.record(binanceTick(USDT, -second, at(second), { receivedAt: at(second) }))
@@ -261,7 +261,7 @@ t.test(
 )
 
 t.test('ticks from the near future do not push out what the next snapshots need', async t => {
-  const latest = new LatestTicks()
+  const latest = createLatestTicks()
   for (let seconds = -300; seconds < 0; seconds += 10) {
     const receivedAt = at(seconds)
     latest.record(upbitTick(BTC, -seconds, receivedAt, { receivedAt }))
@@ -347,7 +347,7 @@ t.test('only stream frames testify about the clock, and only in the minute they 
 })
 
 t.test('a clock that steps back into a minute starts its verdict anew', async t => {
-  const latest = new LatestTicks()
+  const latest = createLatestTicks()
   for (let seconds = -60; seconds < 20; seconds++) latest.record(upbitTick(BTC, 1, at(seconds)))
   latest.record(upbitTick(BTC, 1, at(20), { receivedAt: at(-40) }))
   t.equal(latest.skewBefore('upbit', M), 'early')

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  createLatestTicks,
   type GapReason,
-  LatestTicks,
+  type LatestTicks,
   type Leg,
   type MinuteLegs,
   premiumE4,
@@ -18,7 +19,7 @@ const BINANCE_BTC = binanceTick('BTCUSDT', 70_000, at(-0.5))
 const WHOLE = [UPBIT_BTC, RATE, BINANCE_BTC]
 
 function record(...ticks: readonly Tick[]): LatestTicks {
-  const latest = new LatestTicks()
+  const latest = createLatestTicks()
   for (const tick of ticks) latest.record(tick)
   return latest
 }
@@ -101,7 +102,7 @@ t.test('one exchange silent: a gap for every coin, never a premium of mixed age'
   const unchanged = binanceTick('BTCUSDT', 70_000, at(-0.5), { tradedAt: undefined })
   t.strictSame(outcomes(record(UPBIT_BTC, RATE, unchanged)), ['binance-down'])
   t.strictSame(outcomes(record(UPBIT_BTC, RATE)), ['binance-down'])
-  t.strictSame(outcomes(new LatestTicks()), ['upbit-down'])
+  t.strictSame(outcomes(createLatestTicks()), ['upbit-down'])
 })
 
 t.test('KRW-USDT missing: no sample', async t => {

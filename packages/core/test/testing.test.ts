@@ -1,16 +1,16 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
-import { ManualClock } from '../src/testing.ts'
+import { createManualClock } from '../src/testing.ts'
 
 t.test('time stands still until it is advanced', async t => {
-  const clock = new ManualClock(1_000)
+  const clock = createManualClock(1_000)
   t.equal(clock.now(), 1_000)
   await clock.advance(250)
   t.equal(clock.now(), 1_250)
 })
 
 t.test('waits end in the order they come due, each at its own time', async t => {
-  const clock = new ManualClock(0)
+  const clock = createManualClock(0)
   const ended: [string, number][] = []
   const wait = (name: string, ms: number) => clock.wait(ms).then(() => void ended.push([name, clock.now()]))
   wait('late', 300)
@@ -28,7 +28,7 @@ t.test('waits end in the order they come due, each at its own time', async t => 
 })
 
 t.test('a loop that waits again within the time advanced turns again', async t => {
-  const clock = new ManualClock(0)
+  const clock = createManualClock(0)
   const turns: number[] = []
   const loop = async () => {
     while (turns.length < 3) {
@@ -44,7 +44,7 @@ t.test('a loop that waits again within the time advanced turns again', async t =
 })
 
 t.test('a step of the wall clock lets no time pass', async t => {
-  const clock = new ManualClock(0)
+  const clock = createManualClock(0)
   let isOver = false
   const waiting = clock.wait(1_000).then(() => {
     isOver = true
@@ -59,7 +59,7 @@ t.test('a step of the wall clock lets no time pass', async t => {
 })
 
 t.test('a wait ends early when its signal aborts, and leaves no listener behind', async t => {
-  const clock = new ManualClock(0)
+  const clock = createManualClock(0)
   const controller = new AbortController()
   const { signal } = controller
   const short = clock.wait(1, signal)

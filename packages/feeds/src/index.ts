@@ -1,6 +1,5 @@
-export { retryDelay } from './backoff.ts'
-export { BINANCE_WS_URL, binanceProtocol, openBinanceDecoder } from './binance.ts'
-export { BINANCE_REST_URL, type BinanceSeedOptions, binanceSeed } from './binance-seed.ts'
+export { BINANCE_WS_URL, binanceProtocol, createBinanceDecoder } from './binance/binance.ts'
+export { BINANCE_REST_URL, type BinanceSeedOptions, binanceSeed } from './binance/binance-seed.ts'
 export {
   type Catalogue,
   type LeftOut,
@@ -8,9 +7,7 @@ export {
   type MatchOptions,
   matchCoins,
   type Wanted,
-} from './catalogue.ts'
-export { type Feed, type FeedOptions, type FeedTiming, openFeed } from './feed.ts'
-export type { FeedError, FeedState, FeedStatus } from './feed-status.ts'
+} from './catalogue/catalogue.ts'
 export {
   type BinanceMarket,
   checkListing,
@@ -18,8 +15,7 @@ export {
   parseBinanceSymbols,
   parseUpbitMarkets,
   type UpbitMarket,
-} from './listings.ts'
-export type { Log } from './log.ts'
+} from './catalogue/listings.ts'
 export {
   ALIASES,
   DENIALS,
@@ -28,10 +24,13 @@ export {
   type Multiplied,
   type Pairing,
   perCoinPrice,
-} from './pairs.ts'
-export type { Decoded, Decoder, Keepalive, Protocol } from './protocol.ts'
-export { RefusalError } from './refusal.ts'
+} from './catalogue/pairs.ts'
+export { retryDelay } from './feed/backoff.ts'
+export { type Feed, type FeedOptions, type FeedTiming, openFeed } from './feed/feed.ts'
+export type { FeedError, FeedState, FeedStatus } from './feed/feed-status.ts'
+export { HttpError } from './feed/http-error.ts'
+export type { Decoded, Decoder, Keepalive, Protocol } from './feed/protocol.ts'
+export type { Seed } from './feed/seeding.ts'
 export { openRestChild, type RestChild, type RestChildOptions } from './rest/client.ts'
 export type { Listings, MinuteCandle } from './rest/messages.ts'
-export type { Seed } from './seeding.ts'
-export { openUpbitDecoder, UPBIT_WS_URL, upbitProtocol } from './upbit.ts'
+export { createUpbitDecoder, UPBIT_WS_URL, upbitProtocol } from './upbit/upbit.ts'

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { isBlocked, retryDelay } from '../src/backoff.ts'
-import { refusalOf } from '../src/refusal.ts'
+import { isBlocked, retryDelay } from '../src/feed/backoff.ts'
+import { httpErrorOf } from '../src/feed/http-error.ts'
 
 function refused(status: number, retryAfterMs?: number) {
-  return refusalOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs })
+  return httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs })
 }
 
 t.test('doubles from half a second to half a minute, of which a random half is taken off', async t => {

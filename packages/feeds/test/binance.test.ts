@@ -1,6 +1,6 @@
 import type { Tick } from '@kimchi/core'
 import t from 'tap'
-import { binanceProtocol, openBinanceDecoder } from '../src/binance.ts'
+import { binanceProtocol, createBinanceDecoder } from '../src/binance/binance.ts'
 
 const NOW = 1_795_222_584_381
 const E = 1_795_222_584_015
@@ -29,7 +29,7 @@ const TICK = {
 }
 
 function open(markets = ['BTCUSDT', 'ETHUSDT']) {
-  const decoder = openBinanceDecoder()
+  const decoder = createBinanceDecoder()
   decoder.setMarkets(markets)
   return {
     ...decoder,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { matchCoins, type Wanted } from '../src/catalogue.ts'
-import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from '../src/pairs.ts'
+import { matchCoins, type Wanted } from '../src/catalogue/catalogue.ts'
+import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from '../src/catalogue/pairs.ts'
 
 function upbit(...bases: string[]) {
   return {

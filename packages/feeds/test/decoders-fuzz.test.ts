@@ -1,9 +1,9 @@
 import { isPrice } from '@kimchi/core'
 import fc from 'fast-check'
 import t from 'tap'
-import { openBinanceDecoder } from '../src/binance.ts'
-import type { Decoded, Decoder } from '../src/protocol.ts'
-import { openUpbitDecoder } from '../src/upbit.ts'
+import { createBinanceDecoder } from '../src/binance/binance.ts'
+import type { Decoded, Decoder } from '../src/feed/protocol.ts'
+import { createUpbitDecoder } from '../src/upbit/upbit.ts'
 
 const NOW = 1_795_222_584_381
 const UPBIT = {
@@ -16,8 +16,8 @@ const UPBIT = {
 const BINANCE = { e: '24hrMiniTicker', E: NOW, s: 'BTCUSDT', c: '5.00' }
 
 const OPENERS: readonly (readonly [string, () => Decoder, object])[] = [
-  ['upbit', () => opened(openUpbitDecoder(), 'KRW-BTC'), UPBIT],
-  ['binance', () => opened(openBinanceDecoder(), 'BTCUSDT'), BINANCE],
+  ['upbit', () => opened(createUpbitDecoder(), 'KRW-BTC'), UPBIT],
+  ['binance', () => opened(createBinanceDecoder(), 'BTCUSDT'), BINANCE],
 ]
 
 function opened(decoder: Decoder, market: string): Decoder {

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { WebSocketServer } from 'ws'
-import { binanceProtocol } from '../src/binance.ts'
-import type { Protocol } from '../src/protocol.ts'
-import { upbitProtocol } from '../src/upbit.ts'
+import { binanceProtocol } from '../src/binance/binance.ts'
+import type { Protocol } from '../src/feed/protocol.ts'
+import { upbitProtocol } from '../src/upbit/upbit.ts'
 import { AT, passUntil, simulate, until, watchFeed } from './harness.ts'
 import { miniTicker, refuseWith, scriptExchange, upbitTicker } from './scripted-exchange.ts'
 

@@ -1,8 +1,8 @@
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
-import { binanceProtocol } from '../src/binance.ts'
-import { binanceSeed } from '../src/binance-seed.ts'
-import { upbitProtocol } from '../src/upbit.ts'
+import { binanceProtocol } from '../src/binance/binance.ts'
+import { binanceSeed } from '../src/binance/binance-seed.ts'
+import { upbitProtocol } from '../src/upbit/upbit.ts'
 import { AT, simulate, until, watchFeed } from './harness.ts'
 import { miniTicker, scriptExchange, upbitTicker } from './scripted-exchange.ts'
 
@@ -23,7 +23,7 @@ t.test('Upbit: every market gives a snapshot, then what trades, on one connectio
 
 t.test('Binance: seeds come first for every market, then frames', async t => {
   const simulator = await simulate(t)
-  const clock = new ManualClock(AT)
+  const clock = createManualClock(AT)
   const { feed, ticks } = watchFeed(t, {
     clock,
     protocol: binanceProtocol(simulator.binanceWsUrl),

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Exchange, Tick } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
-import { type Feed, type FeedOptions, openFeed } from '../src/feed.ts'
+import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 
 /** When the tests' clock begins. */
 export const AT = Date.UTC(2026, 10, 20, 12)
@@ -46,7 +46,7 @@ export function watchFeed(
   lost: { exchange: Exchange; at: number }[]
   log: ReturnType<typeof memoryLog>
 } {
-  const clock = new ManualClock(AT)
+  const clock = createManualClock(AT)
   const ticks: Tick[] = []
   const lost: { exchange: Exchange; at: number }[] = []
   const log = memoryLog()

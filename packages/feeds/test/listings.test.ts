@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkListing, parseBinanceSymbols, parseUpbitMarkets } from '../src/listings.ts'
+import { checkListing, parseBinanceSymbols, parseUpbitMarkets } from '../src/catalogue/listings.ts'
 
 // Made after exchange-protocols §2 (market/all with details) and §4 (exchangeInfo).
 const UPBIT = [

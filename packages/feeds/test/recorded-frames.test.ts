@@ -1,7 +1,7 @@
 import t from 'tap'
-import { openBinanceDecoder } from '../src/binance.ts'
-import type { Decoded } from '../src/protocol.ts'
-import { openUpbitDecoder } from '../src/upbit.ts'
+import { createBinanceDecoder } from '../src/binance/binance.ts'
+import type { Decoded } from '../src/feed/protocol.ts'
+import { createUpbitDecoder } from '../src/upbit/upbit.ts'
 import { noRecordings, pythonBytes, recordedLines, recordedText } from './recorded.ts'
 
 const NOW = 1_795_222_584_381
@@ -9,13 +9,13 @@ const skip = noRecordings
 
 /** Everything a recording names is subscribed, so that nothing is ignored for that reason. */
 function upbit() {
-  const decoder = openUpbitDecoder()
+  const decoder = createUpbitDecoder()
   decoder.setMarkets(['KRW-BTC', 'KRW-ETH', 'KRW-LAMB', 'KRW-WAVES', 'BTC-ARK', 'BTC-AQT', 'BTC-XTZ'])
   return decoder
 }
 
 function binance(markets = ['BTCUSDT', 'ATOMUSDT', 'NKNUSDT', 'BLZETH', 'LRCBTC', 'RUNEEUR']) {
-  const decoder = openBinanceDecoder()
+  const decoder = createBinanceDecoder()
   decoder.setMarkets(markets)
   return decoder
 }

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { type Catalogue, matchCoins } from '../src/catalogue.ts'
-import { parseBinanceSymbols, parseUpbitMarkets } from '../src/listings.ts'
-import { ALIASES, DENIALS, LEFT_OUT } from '../src/pairs.ts'
+import { type Catalogue, matchCoins } from '../src/catalogue/catalogue.ts'
+import { parseBinanceSymbols, parseUpbitMarkets } from '../src/catalogue/listings.ts'
+import { ALIASES, DENIALS, LEFT_OUT } from '../src/catalogue/pairs.ts'
 import { noRecordings, recordedJson } from './recorded.ts'
 
 const skip = noRecordings

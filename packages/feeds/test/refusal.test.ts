@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseRetryAfter, refusalOf } from '../src/refusal.ts'
+import { httpErrorOf, parseRetryAfter } from '../src/feed/http-error.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 
@@ -14,7 +14,7 @@ t.test('Retry-After is read as seconds or as a date', async t => {
 
 t.test('the code tells a region, a handshake and a REST call apart', async t => {
   const codeOf = (what: string, status: number) =>
-    refusalOf({ exchange: 'upbit', what, status, retryAfterMs: undefined }).code
+    httpErrorOf({ exchange: 'upbit', what, status, retryAfterMs: undefined }).code
   t.equal(codeOf('handshake', 429), 'KIMCHI_ERR_FEED_REFUSED')
   t.equal(codeOf('GET /v1/market/all', 429), 'KIMCHI_ERR_REST')
   t.equal(codeOf('handshake', 451), 'KIMCHI_ERR_GEO_BLOCKED')
@@ -23,7 +23,7 @@ t.test('the code tells a region, a handshake and a REST call apart', async t => 
 
 t.test('the message says what happened, what it means and what to do', async t => {
   const messageOf = (exchange: 'upbit' | 'binance', status: number, retryAfterMs?: number) =>
-    refusalOf({ exchange, what: 'handshake', status, retryAfterMs }).message
+    httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs }).message
   t.equal(
     messageOf('upbit', 429, 6_500),
     'upbit handshake: HTTP 429, too many requests, to be tried again in 7 s',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openUpbitDecoder, upbitProtocol } from '../src/upbit.ts'
+import { createUpbitDecoder, upbitProtocol } from '../src/upbit/upbit.ts'
 
 const NOW = 1_795_222_584_381
 const AT = 1_795_222_583_731
@@ -39,7 +39,7 @@ const TICK = {
 }
 
 function decode(frame: unknown, markets = ['KRW-BTC', 'KRW-ETH']) {
-  const decoder = openUpbitDecoder()
+  const decoder = createUpbitDecoder()
   decoder.setMarkets(markets)
   const text = typeof frame === 'string' ? frame : JSON.stringify(frame)
   return decoder.decode(Buffer.from(text), true, NOW)
@@ -48,7 +48,7 @@ function decode(frame: unknown, markets = ['KRW-BTC', 'KRW-ETH']) {
 t.test('the same tick comes out of all four formats, binary and text', async t => {
   const expected = { kind: 'ticks', ticks: [TICK], malformed: undefined }
   for (const frame of [FULL, SHORT, [FULL], [SHORT]]) t.strictSame(decode(frame), expected)
-  const decoder = openUpbitDecoder()
+  const decoder = createUpbitDecoder()
   decoder.setMarkets(['KRW-BTC'])
   t.strictSame(decoder.decode(JSON.stringify(FULL), false, NOW), expected)
 })
@@ -128,7 +128,7 @@ t.test('what breaks the documents is dropped, and named', async t => {
   for (const text of ['', 'x', '{"type":"ticker"', '"ticker"', '5', 'null', '[5]']) {
     t.equal(decode(text).kind, 'malformed', text)
   }
-  const decoder = openUpbitDecoder()
+  const decoder = createUpbitDecoder()
   t.equal(
     decoder.decode(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), true, NOW).kind,
     'malformed',

@@ -1,6 +1,6 @@
 import type { Milliseconds } from '@kimchi/core'
-import type { RedisConnection } from './connect.ts'
 import { leaseKey } from './keys.ts'
+import type { RedisConnection } from './redis/connect.ts'
 
 /**
  * A claim on a piece of work that several processes could do, so that they don't all do it. It saves effort and is never needed for

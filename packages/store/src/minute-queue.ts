@@ -1,5 +1,5 @@
 import { type Clock, type EpochMinute, KimchiError, type Milliseconds } from '@kimchi/core'
-import { isRetryable } from './redis-error.ts'
+import { isRetryable } from './redis/redis-error.ts'
 import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 
 /** 24 hours of minutes. */
@@ -38,9 +38,30 @@ export interface QueueTotals {
 
 /**
  * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that timed
- * out is made again; writing twice is harmless. Starts by itself with the first {@link enqueue}.
+ * out is made again; writing twice is harmless. Starts by itself with the first {@link MinuteQueue.enqueue}.
  */
-export class MinuteQueue {
+export interface MinuteQueue {
+  /** Batches not yet confirmed. */
+  readonly depth: number
+  /** Newest minute that Redis has confirmed. */
+  readonly lastWrittenMinute: EpochMinute | undefined
+  /** Why the last attempt failed; undefined while writing works. */
+  readonly trouble: string | undefined
+  readonly totals: QueueTotals
+  /** Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
+  enqueue(batch: SampleBatch): void
+  /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
+  flush(limitMs: Milliseconds): Promise<boolean>
+  /** Stops writing; what is left is lost. Call {@link flush} first. */
+  close(): void
+}
+
+/** Opens an empty {@link MinuteQueue}. */
+export function openMinuteQueue(options: MinuteQueueOptions): MinuteQueue {
+  return new BoundedQueue(options)
+}
+
+class BoundedQueue implements MinuteQueue {
   readonly #options: MinuteQueueOptions
   readonly #batches: SampleBatch[] = []
   readonly #closing = new AbortController()
@@ -58,17 +79,14 @@ export class MinuteQueue {
     this.#options = options
   }
 
-  /** Batches not yet confirmed. */
   get depth(): number {
     return this.#batches.length
   }
 
-  /** The watermark: newest minute that Redis has confirmed. */
   get lastWrittenMinute(): EpochMinute | undefined {
     return this.#lastWrittenMinute
   }
 
-  /** Why the last attempt failed; undefined while writing works. */
   get trouble(): string | undefined {
     return this.#trouble
   }
@@ -77,7 +95,6 @@ export class MinuteQueue {
     return this.#totals
   }
 
-  /** Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
   enqueue(batch: SampleBatch): void {
     if (this.#isOver()) {
       this.#count('dropped')
@@ -90,7 +107,6 @@ export class MinuteQueue {
     this.#draining = this.#drain()
   }
 
-  /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
   async flush(limitMs: Milliseconds): Promise<boolean> {
     const limit = new AbortController()
     this.#isHurried = true
@@ -102,7 +118,6 @@ export class MinuteQueue {
     return this.depth === 0
   }
 
-  /** Stops writing; what is left is lost. Call {@link flush} first. */
   close(): void {
     this.#closing.abort()
     this.#hurry.abort()

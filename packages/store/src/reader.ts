@@ -9,9 +9,9 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import { decodeSample } from './codec.ts'
-import type { ConnectionState, RedisArgument, RedisConnection, Subscription } from './connect.ts'
 import { KEYS, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
+import type { ConnectionState, RedisArgument, RedisConnection, Subscription } from './redis/connect.ts'
 import { type KnownCoin, parseCoin, parseDay, parseLiveRow } from './validate.ts'
 
 /** Everything a replica needs once per minute, of one instant. */
@@ -68,7 +68,7 @@ export interface SampleReader {
 }
 
 /** A reader over an open connection. @see design §4, §6 */
-export function openReader({ redis }: { readonly redis: RedisConnection }): SampleReader {
+export function createReader({ redis }: { readonly redis: RedisConnection }): SampleReader {
   const read = (name: LibraryFunction, args: readonly RedisArgument[]) =>
     redis.call('FCALL_RO', ...functionCall(name, args))
   return {

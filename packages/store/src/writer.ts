@@ -8,9 +8,9 @@ import {
   toLiveRow,
 } from '@kimchi/core'
 import { encodeSample } from './codec.ts'
-import type { RedisArgument, RedisConnection } from './connect.ts'
 import { ingesterKey, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
+import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 
 /** Samples per function call: a call stops Redis for everyone, for a few ms at this size. A live minute is one call. */
 const SAMPLES_PER_CALL = 2_000
@@ -72,7 +72,7 @@ export interface SampleWriter {
 }
 
 /** A writer over an open connection. Loads the function library whenever it is missing or older. @see design §4 */
-export function openWriter({ redis, prices, retentionDays, log }: WriterOptions): SampleWriter {
+export function createWriter({ redis, prices, retentionDays, log }: WriterOptions): SampleWriter {
   const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION]
   let coins: readonly Coin[] = []
   let departed: ReadonlySet<string> | undefined

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { formatTimestamp } from '@kimchi/core'
+import type { TestRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openLease } from '../src/lease.ts'
-import { openReader } from '../src/reader.ts'
-import type { TestRedis } from '../src/testing.ts'
-import { openWriter } from '../src/writer.ts'
+import { createReader } from '../src/reader.ts'
+import { createWriter } from '../src/writer.ts'
 import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('a user that may only read can read and hear everything, and nothing else', async t => {
@@ -15,7 +15,7 @@ t.test('a user that may only read can read and hear everything, and nothing else
   await createUser(raw, 'api')
   const url = redis.url.replace('//', '//api:password@')
   const reading = await connected(t, { ...redis, url })
-  const reader = openReader({ redis: reading })
+  const reader = createReader({ redis: reading })
   const heard: number[] = []
   const listening = new Promise<void>(resolve => {
     const subscription = reader.subscribeMinutes(
@@ -52,7 +52,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const url = redis.url.replace('//', '//ingester:password@')
   const connection = await connected(t, { ...redis, url })
   const { now, today } = await todayMinutes(connection)
-  const writer = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
   t.match(await writer.write({ minute: now, samples, removed: ['ETH'] }), { stored: 2 })

@@ -1,18 +1,18 @@
 import { createServer } from 'node:net'
 import { KimchiError } from '@kimchi/core'
+import { freePort } from '@kimchi/local-redis'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { connectRedis } from '../src/connect.ts'
-import { freePort } from '../src/embedded/port.ts'
 import { LIBRARY_VERSION } from '../src/library.ts'
-import { openReader } from '../src/reader.ts'
-import { isRetryable } from '../src/redis-error.ts'
-import { startRedis } from '../src/testing.ts'
-import { openWriter } from '../src/writer.ts'
+import { createReader } from '../src/reader.ts'
+import { openRedis } from '../src/redis/connect.ts'
+import { isRetryable } from '../src/redis/redis-error.ts'
+import { createWriter } from '../src/writer.ts'
 import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('while Redis is away a command fails at once, may be tried again, and the state says why', async t => {
   const port = await freePort()
-  const connection = connectRedis(`redis://127.0.0.1:${port}`)
+  const connection = openRedis(`redis://127.0.0.1:${port}`)
   t.teardown(() => connection.close())
   await t.rejects(connection.call('PING'), { code: 'KIMCHI_ERR_REDIS' })
   t.ok(isRetryable(await connection.call('PING').catch(error => error)))
@@ -40,7 +40,7 @@ t.test('a server that accepts and never answers does not hold a command', async 
   t.teardown(() => server.close())
   await new Promise(resolve => server.once('listening', resolve))
   const { port } = server.address() as { port: number }
-  const connection = connectRedis(`redis://127.0.0.1:${port}`, { commandTimeoutMs: 100 })
+  const connection = openRedis(`redis://127.0.0.1:${port}`, { commandTimeoutMs: 100 })
   t.teardown(() => connection.close())
   await t.rejects(connection.call('PING'), { code: 'KIMCHI_ERR_REDIS' })
   t.notOk(await connection.untilReady(300))
@@ -49,7 +49,7 @@ t.test('a server that accepts and never answers does not hold a command', async 
 t.test('fault 36: passwords appear in no error and no state', async t => {
   const redis = await startRedis(t)
   await redis.client().call('ACL', ['SETUSER', 'default', 'on', 'resetpass', '>right'])
-  const connection = connectRedis(redis.url.replace('//', '//default:s3cret@'))
+  const connection = openRedis(redis.url.replace('//', '//default:s3cret@'))
   t.teardown(() => connection.close())
   t.notOk(await connection.untilReady(500))
   const error: unknown = await connection.call('PING').catch(thrown => thrown)
@@ -62,7 +62,7 @@ t.test('fault 36: passwords appear in no error and no state', async t => {
     error.cause,
   ]
   t.notMatch(texts.join('\n'), /s3cret/)
-  t.throws(() => connectRedis('http://u:s3cret@x'), {
+  t.throws(() => openRedis('http://u:s3cret@x'), {
     code: 'KIMCHI_ERR_CONFIG',
     message: /^REDIS_URL must be redis:\/\//,
   })
@@ -77,8 +77,8 @@ t.test('the whole store works on a Cluster', async t => {
   while (!String(await raw.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await raw.ping()
   const url = redis.url.replace('redis:', 'redis+cluster:')
   const connection = await connected(t, { ...redis, url })
-  const writer = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
-  const reader = openReader({ redis: connection })
+  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const reader = createReader({ redis: connection })
   const { now } = await todayMinutes(connection)
   let heard: number | undefined
   await new Promise<void>(resolve => {

@@ -4,27 +4,27 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldDays } from '@kimchi/core'
+import { freePort, isPortFree, projectRedis } from '@kimchi/local-redis'
+import { startRedis } from '@kimchi/testkit'
 import { Redis } from 'ioredis'
 import t from 'tap'
-import { connectRedis } from '../src/connect.ts'
-import { freePort, isPortFree } from '../src/embedded/port.ts'
-import { MinuteQueue } from '../src/minute-queue.ts'
-import { openReader } from '../src/reader.ts'
-import { startRedis, testRedisBinary } from '../src/testing.ts'
-import { openWriter } from '../src/writer.ts'
+import { openMinuteQueue } from '../src/minute-queue.ts'
+import { createReader } from '../src/reader.ts'
+import { openRedis } from '../src/redis/connect.ts'
+import { createWriter } from '../src/writer.ts'
 import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('fault 10: behind Sentinel, writing goes on after a failover and no minute is lost', async t => {
   const master = await startRedis(t, { args: ['--repl-diskless-sync-delay', '0'] })
   const replica = await startRedis(t, { args: ['--replicaof', '127.0.0.1', String(master.port)] })
   const sentinel = await startSentinel(t, master.port)
-  const connection = connectRedis(`redis+sentinel://127.0.0.1:${sentinel}/kp`, { commandTimeoutMs: 1_000 })
+  const connection = openRedis(`redis+sentinel://127.0.0.1:${sentinel}/kp`, { commandTimeoutMs: 1_000 })
   t.teardown(() => connection.close())
   t.ok(await connection.untilReady(10_000))
   const { today } = await todayMinutes(connection)
-  const writer = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
   await writer.track([BTC])
-  const queue = new MinuteQueue({
+  const queue = openMinuteQueue({
     writer,
     clock: {
       now: () => Date.now(),
@@ -46,7 +46,7 @@ t.test('fault 10: behind Sentinel, writing goes on after a failover and no minut
   for (const minute of minutes.slice(5)) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
   while (queue.depth > 0) await sleep(20)
   t.equal((await replica.client().info('replication')).includes('role:master'), true)
-  const reader = openReader({ redis: connection })
+  const reader = createReader({ redis: connection })
   t.strictSame(
     (await reader.readDays('BTC')).entries,
     foldDays(minutes.map(minute => sampleOf('BTC', minute))),
@@ -60,7 +60,7 @@ async function knowsGoodReplica(sentinel: Redis): Promise<boolean> {
 
 /** One Sentinel that declares the master down after a second and is its own majority. */
 async function startSentinel(t: Tap, masterPort: number): Promise<number> {
-  const binary = await testRedisBinary()
+  const binary = await projectRedis()
   const dir = t.testdir({})
   const file = join(dir, 'sentinel.conf')
   const port = await freePort()

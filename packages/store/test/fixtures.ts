@@ -1,8 +1,8 @@
 import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample } from '@kimchi/core'
-import { connectRedis, type RedisConnection } from '../src/connect.ts'
-import { openReader } from '../src/reader.ts'
-import { startRedis, type TestRedis, type TestRedisOptions } from '../src/testing.ts'
-import { openWriter } from '../src/writer.ts'
+import { startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/testkit'
+import { createReader } from '../src/reader.ts'
+import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
+import { createWriter } from '../src/writer.ts'
 
 type T = { teardown(close: () => unknown): void }
 
@@ -19,7 +19,7 @@ export function sampleOf(symbol: string, minute: number, upbitKrw = 150_000_123)
 
 /** A connection that is ready, closed with the test. */
 export async function connected(t: T, redis: TestRedis, options = {}): Promise<RedisConnection> {
-  const connection = connectRedis(redis.url, { commandTimeoutMs: 1_000, ...options })
+  const connection = openRedis(redis.url, { commandTimeoutMs: 1_000, ...options })
   t.teardown(() => connection.close())
   if (!(await connection.untilReady(10_000))) throw new Error(connection.state().reason)
   return connection
@@ -31,8 +31,8 @@ export async function openStore(t: T, options: TestRedisOptions & { prices?: Pri
   const connection = await connected(t, redis)
   const lines: string[] = []
   const log = (line: string) => void lines.push(line)
-  const writer = openWriter({ redis: connection, prices: options.prices ?? 'live', retentionDays: 8, log })
-  const reader = openReader({ redis: connection })
+  const writer = createWriter({ redis: connection, prices: options.prices ?? 'live', retentionDays: 8, log })
+  const reader = createReader({ redis: connection })
   return { redis, connection, writer, reader, lines, raw: redis.client() }
 }
 

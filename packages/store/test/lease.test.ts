@@ -1,11 +1,11 @@
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { connectRedis } from '../src/connect.ts'
 import { openLease } from '../src/lease.ts'
-import { startRedis } from '../src/testing.ts'
+import { openRedis } from '../src/redis/connect.ts'
 
 t.test('one holder at a time, prolonged by its own claims, free after release or expiry', async t => {
   const server = await startRedis(t)
-  const redis = connectRedis(server.url)
+  const redis = openRedis(server.url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
   const ours = openLease(redis, 'backfill', 'a', 60_000)

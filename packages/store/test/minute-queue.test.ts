@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, foldDays, KimchiError } from '@kimchi/core'
 import t from 'tap'
-import { MinuteQueue, type MinuteQueueOptions } from '../src/minute-queue.ts'
+import { type MinuteQueueOptions, openMinuteQueue } from '../src/minute-queue.ts'
 import type { WriteResult } from '../src/writer.ts'
 import { BTC, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
@@ -15,7 +15,7 @@ const ONE_STORED: WriteResult = { stored: 1, duplicates: 0, refused: 0, removed:
 function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<MinuteQueueOptions> = {}) {
   const lines: string[] = []
   const fatal: KimchiError[] = []
-  const queue = new MinuteQueue({
+  const queue = openMinuteQueue({
     writer,
     clock,
     onFatal: error => fatal.push(error),

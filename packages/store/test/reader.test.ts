@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { dateOf, foldDays } from '@kimchi/core'
 import t from 'tap'
-import type { ConnectionState } from '../src/connect.ts'
 import { dailyKey, samplesKey } from '../src/keys.ts'
 import { LIBRARY_VERSION } from '../src/library.ts'
+import type { ConnectionState } from '../src/redis/connect.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('fault 12: what cannot be read is skipped and counted, the rest is served', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { describeTarget, parseRedisUrl } from '../src/redis-url.ts'
+import { describeTarget, parseRedisUrl } from '../src/redis/redis-url.ts'
 
 const none = {
   tls: false,

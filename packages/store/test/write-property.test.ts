@@ -1,7 +1,7 @@
 import { dateOf, foldDays, formatTimestamp, premiumE4, type Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t from 'tap'
-import { openWriter } from '../src/writer.ts'
+import { createWriter } from '../src/writer.ts'
 import { BTC, connected, ETH, openStore, todayMinutes } from './fixtures.ts'
 
 t.test(
@@ -9,8 +9,8 @@ t.test(
   async t => {
     const { redis, connection, reader, raw } = await openStore(t)
     const log = () => {}
-    const one = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
-    const other = openWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
+    const one = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+    const other = createWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
     const { today } = await todayMinutes(connection)
     const from = today - 2 * 1440
 

@@ -1,7 +1,7 @@
 import { type Day, dateOf, foldDays, type Sample, toLiveRow } from '@kimchi/core'
 import t from 'tap'
 import { dailyKey, samplesKey } from '../src/keys.ts'
-import { openWriter } from '../src/writer.ts'
+import { createWriter } from '../src/writer.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('what is written is what is read', async t => {
@@ -49,7 +49,7 @@ t.test('the live row moves forward only, and comes only from the stored sample',
 t.test('with a list of departed coins, those another ingester tracks are left alone', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)
-  const other = openWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const other = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
   const symbols = async () => (await reader.readBoard()).rows.map(row => row.symbol)
   await writer.track([BTC, ETH], [])
   await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
@@ -147,7 +147,7 @@ t.test(
     t.match(lines.at(-1), /^Refused 1 samples of days whose samples have expired/)
 
     // A longer retention from now on: the hours of one day still expire together.
-    const longer = openWriter({ redis: connection, prices: 'live', retentionDays: 10, log: () => {} })
+    const longer = createWriter({ redis: connection, prices: 'live', retentionDays: 10, log: () => {} })
     await longer.write({ minute: today, samples: [sampleOf('BTC', oldest + 120)] })
     const later = await Promise.all(
       (await raw.keys('{kp}:samples:*')).map(key => raw.call('EXPIRETIME', key)),
@@ -204,7 +204,7 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
   const { connection, writer, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC])
-  const simulated = openWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
+  const simulated = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
   const refusal = {
     code: 'KIMCHI_ERR_PRICES_KIND',
     message: /holds live prices, the writer brings simulated/,

@@ -1,5 +1,4 @@
-import type { Clock, Milliseconds } from '@kimchi/core'
-import type { Log } from '@kimchi/feeds'
+import type { Clock, Log, Milliseconds } from '@kimchi/core'
 import { type Lease, openLease, type RedisConnection } from '@kimchi/store'
 
 /** Whoever holds this lease fetches candles; nobody needs it, it only keeps several from fetching the same ones. */

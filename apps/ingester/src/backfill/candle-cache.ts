@@ -4,7 +4,7 @@ import {
   type Exchange,
   type Market,
   RATE_MARKET,
-  WITNESS_MARKETS,
+  REFERENCE_MARKETS,
 } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
 import type { MinuteRange } from '@kimchi/store'
@@ -21,8 +21,8 @@ export type FetchCandles = (
 /** Markets whose candles every coin needs: the rate, and those that witness an exchange's life. */
 const SHARED: ReadonlySet<Market> = new Set([
   RATE_MARKET,
-  ...WITNESS_MARKETS.upbit,
-  ...WITNESS_MARKETS.binance,
+  ...REFERENCE_MARKETS.upbit,
+  ...REFERENCE_MARKETS.binance,
 ])
 
 /** Work goes from new to old; what is this much newer than the work at hand is not needed again. */

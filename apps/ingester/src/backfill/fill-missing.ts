@@ -7,8 +7,8 @@ import {
   formatTimestamp,
   KimchiError,
   minuteOf,
+  REFERENCE_MARKETS,
   type Sample,
-  WITNESS_MARKETS,
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
 import { CandleCache, type FetchCandles } from './candle-cache.ts'
@@ -62,11 +62,11 @@ export interface FillMissingOptions extends FillOptions {
  */
 export async function findNewestMinute(clock: Clock, fetchCandles: FetchCandles): Promise<EpochMinute> {
   const ours = minuteOf(clock.now() - CANDLE_GRACE_MS)
-  const [witness = ''] = WITNESS_MARKETS.binance
+  const [reference = ''] = REFERENCE_MARKETS.binance
   const range = { start: ours - WINDOW_MINUTES + 1, end: ours + 1 }
-  const open = (await fetchCandles('binance', witness, range)).at(-1)?.[0]
+  const open = (await fetchCandles('binance', reference, range)).at(-1)?.[0]
   if (open === undefined) {
-    const message = `binance has no ${witness} candle in the ${WINDOW_MINUTES} minutes before ${formatTimestamp(ours)}; is this machine's clock right?`
+    const message = `binance has no ${reference} candle in the ${WINDOW_MINUTES} minutes before ${formatTimestamp(ours)}; is this machine's clock right?`
     throw new KimchiError('KIMCHI_ERR_REST', message)
   }
   return open >= ours ? ours : open - 1

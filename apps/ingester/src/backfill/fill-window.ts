@@ -5,8 +5,8 @@ import {
   MAX_CARRY_MS,
   MINUTE_MS,
   RATE_MARKET,
+  REFERENCE_MARKETS,
   type Sample,
-  WITNESS_MARKETS,
 } from '@kimchi/core'
 import type { MinuteRange } from '@kimchi/store'
 import type { CandleCache } from './candle-cache.ts'
@@ -14,8 +14,8 @@ import { type CandleLegs, candleSampleOrGap } from './candle-samples.ts'
 import type { CandleSeries } from './candle-series.ts'
 
 const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
-const [UPBIT_WITNESS = RATE_MARKET] = WITNESS_MARKETS.upbit
-const [BINANCE_WITNESS = ''] = WITNESS_MARKETS.binance
+const [UPBIT_WITNESS = RATE_MARKET] = REFERENCE_MARKETS.upbit
+const [BINANCE_WITNESS = ''] = REFERENCE_MARKETS.binance
 
 /** What candles say about some minutes of a coin: each is a sample or a gap. */
 export interface Filled {

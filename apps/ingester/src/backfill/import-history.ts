@@ -1,6 +1,6 @@
-import { type Clock, type Coin, KimchiError, messageOf } from '@kimchi/core'
-import { type Log, matchCoins, openRestChild, RefusalError, type RestChild, retryDelay } from '@kimchi/feeds'
-import { connectRedis, type KnownCoin, type Lease, openReader, openWriter } from '@kimchi/store'
+import { type Clock, type Coin, KimchiError, type Log, messageOf } from '@kimchi/core'
+import { HttpError, matchCoins, openRestChild, type RestChild, retryDelay } from '@kimchi/feeds'
+import { createReader, createWriter, type KnownCoin, type Lease, openRedis } from '@kimchi/store'
 import type { Config } from '../config.ts'
 import { giveBack, openBackfillLease } from './backfill-lease.ts'
 import type { FetchCandles } from './candle-cache.ts'
@@ -38,7 +38,7 @@ export async function importHistory({
 }: ImportHistoryOptions): Promise<void> {
   const { clock, random, signal, onProgress } = options
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
-  const redis = connectRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const lease = openBackfillLease(redis, id)
   const rest = openRestChild({
     upbitRestUrl: config.UPBIT_REST_URL,
@@ -50,10 +50,10 @@ export async function importHistory({
       const reason = redis.state().reason
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
-    const writer = openWriter({ redis, prices, retentionDays, log: line => log.warn({}, line) })
+    const writer = createWriter({ redis, prices, retentionDays, log: line => log.warn({}, line) })
     const write = writeSamplesTo(writer)
     const mayGoOn = () => untilClaimed(lease, options)
-    const reader = openReader({ redis })
+    const reader = createReader({ redis })
     const fetchCandles = patient(rest, { clock, random, signal, log })
     // Also the check that this Redis holds prices of our kind, before anything is fetched.
     await write([])
@@ -127,7 +127,7 @@ function patient(
       try {
         return await rest.minuteCandles(exchange, market, start, end, signal)
       } catch (thrown) {
-        const isFinal = thrown instanceof RefusalError && thrown.code === 'KIMCHI_ERR_GEO_BLOCKED'
+        const isFinal = thrown instanceof HttpError && thrown.code === 'KIMCHI_ERR_GEO_BLOCKED'
         if (signal.aborted || isFinal) throw thrown
         log.warn({ reason: messageOf(thrown) }, 'candles not fetched, will be tried again')
         await clock.wait(retryDelay(failures, random, thrown), signal)

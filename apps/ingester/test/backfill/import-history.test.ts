@@ -1,7 +1,7 @@
 import { systemClock } from '@kimchi/runtime'
 import { startSimulator } from '@kimchi/simulator'
-import { connectRedis, leaseKey, openWriter } from '@kimchi/store'
-import { startRedis } from '@kimchi/store/testing'
+import { createWriter, leaseKey, openRedis } from '@kimchi/store'
+import { startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { BACKFILL_LEASE } from '../../src/backfill/backfill-lease.ts'
 import { importHistory } from '../../src/backfill/import-history.ts'
@@ -39,10 +39,10 @@ async function openBench(t: Test) {
 
 t.test('imports of all coins only those that are admitted, and never a denied one', async t => {
   const { redis, run } = await openBench(t)
-  const connection = connectRedis(redis.url, { name: 'test' })
+  const connection = openRedis(redis.url, { name: 'test' })
   t.teardown(() => connection.close())
   await connection.untilReady(10_000)
-  await openWriter({
+  await createWriter({
     redis: connection,
     prices: 'simulated',
     retentionDays: 8,

@@ -1,5 +1,5 @@
 import { minuteOf, minuteStart, premiumE4, type Sample } from '@kimchi/core'
-import { startRedis } from '@kimchi/store/testing'
+import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { auditCandles, wrongDays } from '../support/audit.ts'
 import { BTC, ETH, KNC, openBench, openVenues, YESTERDAY } from '../support/backfill-bench.ts'

@@ -1,7 +1,7 @@
 import {
   type Coin,
+  createLatestTicks,
   type Exchange,
-  LatestTicks,
   MINUTE_MS,
   minuteOf,
   minuteStart,
@@ -96,7 +96,7 @@ function candleOutcome(world: World, coin: Coin, minute: number) {
 
 /** What takeSnapshot makes of the frames that the exchanges would have sent about the same trades. */
 function liveOutcome(world: World, coin: Coin, minute: number) {
-  const latest = new LatestTicks()
+  const latest = createLatestTicks()
   const end = minuteStart(minute)
   for (const market of new Set([coin.upbit, RATE_MARKET, 'KRW-BTC'])) {
     const first = world.lastTrade('upbit', market, end - 2 * MINUTE_MS)

@@ -1,10 +1,10 @@
 import { type Coin, DAY_MINUTES, dayStart, type EpochMinute, minuteOf, minuteStart } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import { openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
 import { startSimulator } from '@kimchi/simulator'
-import { connectRedis, openLease, openReader, openWriter } from '@kimchi/store'
-import { startRedis, type TestRedis } from '@kimchi/store/testing'
+import { createReader, createWriter, openLease, openRedis } from '@kimchi/store'
+import { startRedis, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import {
   type BackfillOptions,
@@ -66,12 +66,12 @@ export async function openBench(
   gate.missing = []
   gate.intercept = () => undefined
   const testRedis = given ?? (await startRedis(t))
-  const redis = connectRedis(testRedis.url, { name: 'test' })
+  const redis = openRedis(testRedis.url, { name: 'test' })
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = openWriter({ redis, prices: 'simulated', retentionDays: 8, log: () => {} })
-  const reader = openReader({ redis })
-  const clock = new ManualClock(minuteStart(YESTERDAY + at) + 30_000)
+  const writer = createWriter({ redis, prices: 'simulated', retentionDays: 8, log: () => {} })
+  const reader = createReader({ redis })
+  const clock = createManualClock(minuteStart(YESTERDAY + at) + 30_000)
   await writer.track([BTC, ETH])
 
   /** Starts a backfill as an ingester does; ended with the test. */

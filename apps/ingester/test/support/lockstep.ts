@@ -1,10 +1,10 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { type Coin, type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { connectRedis, loadLibrary, openReader } from '@kimchi/store'
-import { startRedis } from '@kimchi/store/testing'
+import { createReader, loadLibrary, openRedis } from '@kimchi/store'
+import { startRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { startIngester } from '../../src/start.ts'
@@ -24,7 +24,7 @@ export const REFRESH_MINUTES = 2
  * hour takes a few seconds. @param options.at minutes into yesterday at which it begins @default 720
  */
 export async function openLockstep(t: Test, options: SimulatorOptions & { at?: EpochMinute } = {}) {
-  const clock = new ManualClock(minuteStart(YESTERDAY + (options.at ?? 720)) + 1_500)
+  const clock = createManualClock(minuteStart(YESTERDAY + (options.at ?? 720)) + 1_500)
   const opened = new Set<number>()
   const simulator = await startSimulator({
     clock: { now: () => clock.now(), every: () => () => {} },
@@ -37,11 +37,11 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   })
   t.teardown(() => simulator.close())
   const redis = await startRedis(t)
-  const connection = connectRedis(redis.url, { name: 'test' })
+  const connection = openRedis(redis.url, { name: 'test' })
   t.teardown(() => connection.close())
   await connection.untilReady(10_000)
   await loadLibrary(connection)
-  const reader = openReader({ redis: connection })
+  const reader = createReader({ redis: connection })
   const raw = redis.client()
   const read = {
     /** Symbols of the live list. */

@@ -1,5 +1,5 @@
 import { KimchiError, messageOf } from '@kimchi/core'
-import { RefusalError } from '../refusal.ts'
+import { HttpError } from '../feed/http-error.ts'
 import { openExchanges } from './exchanges.ts'
 import type { Failure, RestAnswer, RestRequest } from './messages.ts'
 
@@ -26,6 +26,6 @@ async function answer(request: RestRequest): Promise<RestAnswer> {
 
 function toFailure(error: unknown): Failure {
   const code = error instanceof KimchiError ? error.code : 'KIMCHI_ERR_REST'
-  const refusal = error instanceof RefusalError ? error : undefined
+  const refusal = error instanceof HttpError ? error : undefined
   return { code, message: messageOf(error), status: refusal?.status, retryAfterMs: refusal?.retryAfterMs }
 }

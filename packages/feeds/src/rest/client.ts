@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Log } from '@kimchi/core'
 import { type EpochMinute, type Exchange, KimchiError, type Market, type Milliseconds } from '@kimchi/core'
-import type { Log } from '../log.ts'
-import { RefusalError } from '../refusal.ts'
+import { HttpError } from '../feed/http-error.ts'
 import type { CandleRange, Failure, Listings, MinuteCandle, RestAnswer, RestRequest } from './messages.ts'
 
 /** Where the exchanges answer, and how long the child may idle. */
@@ -23,13 +23,13 @@ export interface RestChildOptions {
 export interface RestChild {
   /**
    * What both exchanges list now.
-   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, RefusalError when an exchange refuses,
+   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, HttpError when an exchange refuses,
    * `KIMCHI_ERR_REST` for anything else
    */
   loadListings(signal?: AbortSignal): Promise<Listings>
   /**
    * The 1-minute candles that open in [from, to), ascending. A minute without a trade is missing on Upbit and has volume 0 on Binance.
-   * @throws RefusalError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
+   * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
    */
   minuteCandles(
     exchange: Exchange,
@@ -182,5 +182,5 @@ class ChildHolder implements RestChild {
 function toError({ code, message, status, retryAfterMs }: Failure): KimchiError {
   return status === undefined
     ? new KimchiError(code, message)
-    : new RefusalError(code, message, status, retryAfterMs)
+    : new HttpError(code, message, status, retryAfterMs)
 }

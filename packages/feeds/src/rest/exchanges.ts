@@ -8,9 +8,9 @@ import {
   minuteOf,
 } from '@kimchi/core'
 import ccxt, { type Exchange as CcxtExchange } from 'ccxt'
-import { parseBinanceSymbols, parseUpbitMarkets } from '../listings.ts'
-import { perCoinPrice } from '../pairs.ts'
-import { parseRetryAfter, refusalOf } from '../refusal.ts'
+import { parseBinanceSymbols, parseUpbitMarkets } from '../catalogue/listings.ts'
+import { perCoinPrice } from '../catalogue/pairs.ts'
+import { httpErrorOf, parseRetryAfter } from '../feed/http-error.ts'
 import type { CandleRange, Listings, MinuteCandle } from './messages.ts'
 
 /** The most candles one answer holds. @see exchange-protocols §2, §4 */
@@ -18,7 +18,7 @@ const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 
 /** Both exchanges' REST interfaces behind ccxt, whose throttle keeps their rate limits. */
 export interface RestExchanges {
-  /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, RefusalError, `KIMCHI_ERR_REST` otherwise */
+  /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, HttpError, `KIMCHI_ERR_REST` otherwise */
   listings(): Promise<Listings>
   /** Ascending, each minute at most once; minutes without a trade are missing on Upbit. Prices are per coin. */
   candles(range: CandleRange): Promise<MinuteCandle[]>
@@ -71,7 +71,7 @@ function watched(exchange: Exchange, venue: CcxtExchange, now: () => EpochMs): C
       const asked = parseRetryAfter(retryAfter, now())
       // Upbit counts by the second and names no time.
       const retryAfterMs = asked ?? (exchange === 'upbit' && status === 429 ? 1_000 : undefined)
-      throw refusalOf({ exchange, what, status, retryAfterMs })
+      throw httpErrorOf({ exchange, what, status, retryAfterMs })
     }
     return onRestResponse(status, statusText, url, method, headers, body, requestHeaders, requestBody)
   }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { matchCoins } from '../../src/catalogue.ts'
+import { matchCoins } from '../../src/catalogue/catalogue.ts'
 import { openRestChild } from '../../src/rest/client.ts'
 import { memoryLog, simulate, until } from '../harness.ts'
 
@@ -120,7 +120,7 @@ t.test('refusals travel with code, status and time', async t => {
       const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest' })
       const refused = child.minuteCandles(exchange, market, NOON - 5, NOON)
       await t.rejects(refused, {
-        name: 'RefusalError',
+        name: 'HttpError',
         code,
         status,
         ...(status === 451 ? {} : { retryAfterMs: Number }),

@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  DAY_MINUTES,
+  type DailyRow,
+  dayStart,
+  foldDays,
+  formatTimestamp,
+  type LiveRow,
+  minuteOf,
+  parseTimestamp,
+  type Sample,
+  toDailyRow,
+} from '@kimchi/core'
+import { createReader, openRedis } from '@kimchi/store'
+import t, { type Test } from 'tap'
+import { eventually, getJson } from './support/eventually.ts'
+import { type Observer, observe } from './support/observer.ts'
+import { openStack, type Stack } from './support/stack.ts'
+
+const COINS = ['BTC', 'ETH', 'XRP', 'DOGE']
+const UPBIT = ['KRW-USDT', ...COINS.map(symbol => `KRW-${symbol}`)]
+const BINANCE = COINS.map(symbol => `${symbol}USDT`)
+
+interface LiveList {
+  readonly result: string
+  readonly updated_at: string
+  readonly count: number
+  readonly note: string
+  readonly data: readonly LiveRow[]
+}
+
+t.test(
+  'prices sent by the exchanges come out of both routes, and no process takes a minute with it',
+  async t => {
+    const stack = await openStack(t, { COINS: COINS.join(',') })
+    await startExchanges(stack)
+    const observer = await observe(stack.exchanges, UPBIT, BINANCE)
+    t.teardown(() => observer.close())
+    const observedFrom = formatTimestamp(minuteOf(Date.now()))
+    stack.start('ingester')
+    stack.start('api')
+
+    const first = await nextList(stack, observedFrom)
+    checkList(t, first, observer)
+
+    await endAndRestartEverything(stack)
+    const fresh = await observe(stack.exchanges, UPBIT, BINANCE)
+    t.teardown(() => fresh.close())
+    const served = await nextList(stack, '')
+    t.ok(served.updated_at >= first.updated_at, 'what was written before the kills is served after them')
+    const second = await nextList(stack, first.updated_at)
+    t.equal(minuteOfList(second), minuteOfList(first) + 1, 'the very next minute is there')
+    checkList(t, second, fresh)
+
+    t.equal(await stack.running('ingester').end('SIGTERM'), 0, 'the ingester ends in order')
+    for (const symbol of COINS) {
+      const samples = await storedSamples(stack, symbol, minuteOfList(second))
+      t.strictSame(
+        samples
+          .filter(({ minute }) => minute >= minuteOfList(first))
+          .map(({ minute, source }) => [minute, source]),
+        [
+          [minuteOfList(first), 'live'],
+          [minuteOfList(second), 'live'],
+        ],
+        `${symbol} has every minute exactly once`,
+      )
+      const days = foldDays(samples).map(toDailyRow)
+      await eventually(`${symbol}'s days are the fold of its stored samples`, 10_000, async () => {
+        const answer = await getJson<{ data: DailyRow[] }>(`${stack.api}/${symbol.toLowerCase()}/daily`)
+        return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
+      })
+    }
+  },
+)
+
+async function startExchanges(stack: Stack) {
+  stack.start('simulator')
+  await eventually('the simulator answers', 10_000, () => getJson(`${stack.exchanges}/api/v3/ping`))
+}
+
+/** Kills each process once in the middle of a minute, and starts it again. */
+async function endAndRestartEverything(stack: Stack) {
+  await stack.running('api').end('SIGKILL')
+  stack.start('api')
+  await stack.running('ingester').end('SIGKILL')
+  stack.start('ingester')
+  await stack.redis.kill()
+  await stack.redis.restart()
+  await stack.running('simulator').end('SIGKILL')
+  await startExchanges(stack)
+}
+
+/** The first list that is newer than `after`. */
+function nextList(stack: Stack, after: string): Promise<LiveList> {
+  return eventually(`a list newer than ${after || 'nothing'}`, 70_000, async () => {
+    const answer = await getJson<LiveList>(stack.api)
+    return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
+  })
+}
+
+function minuteOfList(list: LiveList): number {
+  return parseTimestamp(list.updated_at) as number
+}
+
+/** Every number of the list against what the exchanges sent to somebody else. */
+function checkList(t: Test, list: LiveList, observer: Observer) {
+  const at = Date.parse(`${list.updated_at}Z`)
+  t.match(list, { result: 'ok', count: COINS.length, note: /^SIMULATED PRICES\. Premium is USDT-based/ })
+  t.strictSame(
+    list.data.map(row => row.symbol),
+    COINS,
+    'every tracked coin, in the configured order',
+  )
+  for (const row of list.data) {
+    const expected = {
+      upbit_krw: observer.lastBefore(`KRW-${row.symbol}`, at),
+      binance_usdt: observer.lastBefore(`${row.symbol}USDT`, at),
+      usdt_krw: observer.lastBefore('KRW-USDT', at),
+      snapshot_at: list.updated_at,
+    }
+    t.match(row, expected, `${row.symbol} at ${list.updated_at} is what the exchanges sent`)
+    const premium = (row.upbit_krw / (row.binance_usdt * row.usdt_krw) - 1) * 100
+    t.ok(
+      Math.abs(row.premium_pct - premium) <= 0.00005 + 1e-9,
+      `${row.symbol}'s premium follows from its three prices`,
+    )
+  }
+}
+
+/** Everything stored of a coin up to a minute, backfill included. */
+async function storedSamples(stack: Stack, symbol: string, last: number): Promise<readonly Sample[]> {
+  const redis = openRedis(stack.redis.url)
+  try {
+    await redis.untilReady(5_000)
+    const reader = createReader({ redis })
+    const samples: Sample[] = []
+    for (let start = dayStart(last) - 9 * DAY_MINUTES; start <= last; start += DAY_MINUTES) {
+      samples.push(...(await reader.readSamples(symbol, start, start + DAY_MINUTES)).entries)
+    }
+    return samples
+  } finally {
+    await redis.close()
+  }
+}

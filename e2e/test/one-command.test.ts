@@ -1,0 +1,133 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { projectRoot } from '@kimchi/local-redis'
+import t, { type Test } from 'tap'
+import { type AppProcess, follow } from '../src/app-process.ts'
+import { eventually, getJson } from '../src/eventually.ts'
+
+/** Starts the command of `npm run demo` with a data folder of its own. */
+function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): AppProcess {
+  // tap hands its loader to every Node process below it; the build must run as a user's does.
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, 'scripts/stack.mjs', 'demo'], {
+    cwd: projectRoot(),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const demo = follow(child, 'demo')
+  t.teardown(() => demo.end('SIGKILL'))
+  return demo
+}
+
+async function temporaryFolder(t: Test): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'kimchi-demo-'))
+  t.teardown(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** All processes that descend from one. */
+function descendants(pid: number): number[] {
+  const pairs = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+  const parents = new Map(pairs.map(line => line.trim().split(/\s+/).map(Number) as [number, number]))
+  const isBelow = (child: number): boolean => {
+    const parent = parents.get(child)
+    return parent === pid || (parent !== undefined && parent > 1 && isBelow(parent))
+  }
+  return [...parents.keys()].filter(isBelow)
+}
+
+/** The stack's own child of that name. */
+function pidOf(stack: number, name: string): number {
+  const wanted = name === 'redis' ? 'redis-server' : `${name}/dist/main.js`
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n')
+  const found = lines
+    .map(line => line.trim().split(/\s+/))
+    .find(([, ppid, ...args]) => {
+      return Number(ppid) === stack && args.join(' ').includes(wanted)
+    })
+  return Number(found?.[0])
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function allGone(pids: readonly number[]): Promise<void> {
+  await eventually('every process is gone', 5_000, async () => (pids.some(isAlive) ? undefined : true))
+}
+
+async function apiOf(demo: AppProcess): Promise<string> {
+  const line = await demo.line(text => text.includes('API '))
+  return line.replace(/^\s*API\s+/, '')
+}
+
+t.test(
+  'fault 37: the demo answers with prices, ends in order within 5 s, and goes on where it was',
+  async t => {
+    const dataDir = await temporaryFolder(t)
+    const demo = startDemo(t, dataDir)
+    const api = await apiOf(demo)
+    await demo.line(text => text.startsWith('First prices'))
+    const before = await getJson<{ updated_at: string; note: string; count: number }>(api)
+    t.match(before, { status: 200, body: { result: 'ok', count: 10, note: /^SIMULATED PRICES/ } })
+    const processes = descendants(demo.pid)
+    t.ok(processes.length >= 4, 'Redis, simulator, ingester and API run')
+
+    const endedAt = performance.now()
+    t.equal(await demo.end('SIGINT'), 0)
+    await allGone(processes)
+    t.ok(performance.now() - endedAt < 5_000, 'all of it is gone within 5 s')
+
+    const again = startDemo(t, dataDir)
+    const after = await eventually('the same data is served again', 20_000, () =>
+      getJson<{ updated_at: string }>(api),
+    )
+    t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'port and data are reusable at once')
+    const rest = descendants(again.pid)
+    await again.end('SIGKILL')
+    await allGone(rest)
+  },
+)
+
+t.test('whatever is killed is started again where it was, with its data', async t => {
+  const demo = startDemo(t, await temporaryFolder(t))
+  const api = await apiOf(demo)
+  await demo.line(text => text.startsWith('First prices'))
+  const before = await getJson<{ updated_at: string }>(api)
+  for (const name of ['redis', 'simulator', 'ingester', 'api']) {
+    process.kill(pidOf(demo.pid, name), 'SIGKILL')
+    await demo.line(text => text.startsWith(`${name} ended unexpectedly (SIGKILL)`))
+  }
+  const after = await eventually('the API answers again', 20_000, () => getJson<{ updated_at: string }>(api))
+  t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'nothing that was written is lost')
+  t.equal(await demo.end('SIGTERM'), 0)
+})
+
+t.test('a taken port that was asked for is an error that names it', async t => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address() as { port: number }
+  const demo = startDemo(t, await temporaryFolder(t), { PORT: String(port) })
+  t.match(await demo.line(text => text.includes('taken; end')), new RegExp(`PORT=${port} is taken`))
+  await eventually('it ends', 10_000, async () => (isAlive(demo.pid) ? undefined : true))
+  t.equal(await demo.end(), 1)
+})
+
+t.test('a coin that does not exist ends all of it with its name and the near ones', async t => {
+  const demo = startDemo(t, await temporaryFolder(t), { COINS: 'BTC,ETHH' })
+  t.match(
+    await demo.line(text => text.includes('ETHH')),
+    /ETHH is not on Upbit in KRW \(did you mean ETH\?\)/,
+  )
+  await eventually('it ends', 10_000, async () => (isAlive(demo.pid) ? undefined : true))
+  t.equal(await demo.end(), 1)
+})

@@ -1,0 +1,63 @@
+import { startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/testkit'
+import type { Test } from 'tap'
+import type { AppProcess } from '../../src/app-process.ts'
+import type { RawRedis, Verdict } from '../../src/audit.ts'
+import { eventually } from '../../src/eventually.ts'
+import { openWorld, type World, type WorldOptions } from '../../src/world.ts'
+
+/** A Redis and a world whose ingesters write to it; all of it ends with the test. */
+export interface FaultWorld {
+  readonly redis: TestRedis
+  readonly raw: RawRedis
+  readonly world: World
+}
+
+/** Opens one. */
+export async function openFaultWorld(
+  t: Test,
+  options: Partial<WorldOptions> & { readonly redis?: TestRedisOptions } = {},
+): Promise<FaultWorld> {
+  const redis = await startRedis(t, { appendonly: true, ...options.redis })
+  const raw = redis.client()
+  const world = await openWorld(t, { redisUrl: redis.url, raw: () => raw, ...options })
+  return { redis, raw, world }
+}
+
+/** The audit found nothing; else the test fails with what it found. */
+export function isWhole(t: Test, { lost, doubled, wrong, live, candle, findings }: Verdict): void {
+  t.strictSame({ lost, doubled, wrong, findings }, { lost: 0, doubled: 0, wrong: 0, findings: [] })
+  t.comment(`${live} live and ${candle} candle samples audited`)
+}
+
+/** What an ingester logged about one minute turn. */
+export interface MinuteLine {
+  readonly minute: number
+  readonly samples: number
+  readonly gaps: number
+}
+
+/** The minute turns that an ingester logged, from its line `from` on. */
+export function minutesOf({ lines }: AppProcess, from = 0): MinuteLine[] {
+  return lines
+    .slice(from)
+    .filter(line => line.includes('"msg":"minute"'))
+    .map(line => JSON.parse(line))
+}
+
+/** The next minute turn from now that satisfies the test. */
+export function nextMinute(ingester: AppProcess, test: (line: MinuteLine) => boolean): Promise<MinuteLine> {
+  const from = ingester.lines.length
+  return eventually('such a minute turn', 30_000, async () => minutesOf(ingester, from).find(test))
+}
+
+/** The stored samples of a coin as people at redis-cli see them, by minute. */
+export async function readable(raw: RawRedis, symbol: string, from: number, to: number): Promise<string[]> {
+  return (await raw.call('FCALL_RO', ['kp_samples', 1, '{kp}:meta', symbol, from, to])) as string[]
+}
+
+/** The reasons that an ingester's `/ready` gives, and its status. */
+export async function readiness(ingester: AppProcess): Promise<{ status: number; text: string }> {
+  const started = await ingester.line(line => line.includes('"msg":"ingester started"'))
+  const response = await fetch(`http://127.0.0.1:${JSON.parse(started).opsPort}/ready`)
+  return { status: response.status, text: await response.text() }
+}

@@ -1,0 +1,63 @@
+import { freePort } from '@kimchi/local-redis'
+import { startRedis, type TestRedis } from '@kimchi/testkit'
+import { type AppProcess, startProcess } from '../../src/app-process.ts'
+
+/** The part of a tap test that is used. */
+interface Teardown {
+  teardown(close: () => unknown): void
+}
+
+/** The whole service as real processes on ports of its own; each can be ended and started again where it was. */
+export interface Stack {
+  readonly redis: TestRedis
+  /** Base of the simulator, `http://host:port`. */
+  readonly exchanges: string
+  /** The live route. */
+  readonly api: string
+  readonly apiOps: string
+  readonly ingesterOps: string
+  start(app: 'simulator' | 'ingester' | 'api'): AppProcess
+  /** The process that runs now. */
+  running(app: 'simulator' | 'ingester' | 'api'): AppProcess
+}
+
+/** Starts Redis and chooses ports; the apps are started by the test. Everything ends with the test. */
+export async function openStack(t: Teardown, env: Record<string, string> = {}): Promise<Stack> {
+  const redis = await startRedis(t, { appendonly: true })
+  const [exchangePort, apiPort, apiOpsPort, ingesterOpsPort] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ]
+  const authority = `127.0.0.1:${exchangePort}`
+  const shared = { REDIS_URL: redis.url, LOG_LEVEL: 'info', ...env }
+  const environments = {
+    simulator: { HOST: '127.0.0.1', PORT: String(exchangePort), SEED: 'journey' },
+    ingester: {
+      ...shared,
+      PRICES: 'simulated',
+      UPBIT_WS_URL: `ws://${authority}/websocket/v1`,
+      UPBIT_REST_URL: `http://${authority}`,
+      BINANCE_WS_URL: `ws://${authority}`,
+      BINANCE_REST_URL: `http://${authority}`,
+      OPS_PORT: String(ingesterOpsPort),
+    },
+    api: { ...shared, HOST: '127.0.0.1', PORT: String(apiPort), OPS_PORT: String(apiOpsPort) },
+  }
+  const processes = new Map<string, AppProcess>()
+  t.teardown(() => Promise.all([...processes.values()].map(running => running.end('SIGKILL'))))
+  return {
+    redis,
+    exchanges: `http://${authority}`,
+    api: `http://127.0.0.1:${apiPort}/api/v1/kimchi-premium`,
+    apiOps: `http://127.0.0.1:${apiOpsPort}`,
+    ingesterOps: `http://127.0.0.1:${ingesterOpsPort}`,
+    start(app) {
+      const started = startProcess(app, environments[app])
+      processes.set(app, started)
+      return started
+    },
+    running: app => processes.get(app) as AppProcess,
+  }
+}

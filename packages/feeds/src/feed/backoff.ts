@@ -1,0 +1,36 @@
+import type { Milliseconds } from '@kimchi/core'
+import { HttpError } from './http-error.ts'
+
+/** The first retry comes fast, so that a long-lived connection that breaks costs no minute. */
+const FIRST_MS: Milliseconds = 500
+const CAP_MS: Milliseconds = 30_000
+
+/** Statuses that want their own, long distance, whatever the attempt; used when the exchange names no time itself. */
+const LONG_DELAYS: ReadonlyMap<number, Milliseconds> = new Map([
+  [429, 30_000],
+  [418, 300_000],
+  [403, 120_000],
+  // A region does not change; this only notices when an operator has moved the traffic.
+  [451, 600_000],
+])
+
+/**
+ * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is taken off
+ * so that many clients don't come back together; a refusal waits as long as the exchange says, or as its status deserves.
+ * @param attempt failures in a row before this one, from 0
+ * @param random as `Math.random`
+ */
+export function retryDelay(attempt: number, random: () => number, cause?: unknown): Milliseconds {
+  const full = Math.min(FIRST_MS * 2 ** Math.min(attempt, 16), CAP_MS)
+  const delay = full / 2 + (full / 2) * random()
+  if (!(cause instanceof HttpError)) return delay
+  const asked = cause.retryAfterMs ?? LONG_DELAYS.get(cause.status)
+  if (asked === undefined) return delay
+  // Late by a random tenth, never early: coming back too soon turns a 429 into a ban.
+  return Math.max(delay, asked * (1 + 0.1 * random()))
+}
+
+/** Whether a failure means that the exchange has shut us out, so that an operator should look. */
+export function isBlocked(cause: unknown): boolean {
+  return cause instanceof HttpError && [403, 418, 451].includes(cause.status)
+}

@@ -1,0 +1,73 @@
+import {
+  type EpochMs,
+  type Exchange,
+  KimchiError,
+  type KimchiErrorCode,
+  type Milliseconds,
+} from '@kimchi/core'
+
+/** The longest stated wait that is believed: Binance bans for up to three days. */
+const MAX_RETRY_AFTER_MS: Milliseconds = 3 * 86_400_000
+
+/** An exchange's HTTP answer that is no success, to a handshake or a REST call. */
+export class HttpError extends KimchiError {
+  /** The HTTP status. */
+  readonly status: number
+  /** How long the exchange asked to stay away, or undefined when it did not say. */
+  readonly retryAfterMs: Milliseconds | undefined
+
+  constructor(code: KimchiErrorCode, message: string, status: number, retryAfterMs?: Milliseconds) {
+    super(code, message)
+    this.name = 'HttpError'
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** One refused request. */
+export interface Refusal {
+  readonly exchange: Exchange
+  /** What was refused, for the message: `handshake`, `GET /api/v3/ticker/price`. */
+  readonly what: string
+  readonly status: number
+  readonly retryAfterMs: Milliseconds | undefined
+}
+
+/**
+ * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451, else `KIMCHI_ERR_FEED_REFUSED` for a
+ * handshake and `KIMCHI_ERR_REST` for a REST call. Its message tells an operator what the status means and what to do.
+ */
+export function httpErrorOf({ exchange, what, status, retryAfterMs }: Refusal): HttpError {
+  const wait = retryAfterMs === undefined ? '' : `, to be tried again in ${Math.ceil(retryAfterMs / 1_000)} s`
+  const advice = status === 451 ? `. ${GEO_BLOCK_ADVICE[exchange]}` : ''
+  const message = `${exchange} ${what}: HTTP ${status}, ${meaningOf(status)}${wait}${advice}`
+  const code = what === 'handshake' ? 'KIMCHI_ERR_FEED_REFUSED' : 'KIMCHI_ERR_REST'
+  return new HttpError(status === 451 ? 'KIMCHI_ERR_GEO_BLOCKED' : code, message, status, retryAfterMs)
+}
+
+/** A `Retry-After` header as a duration; undefined when it is absent or neither seconds nor a date. */
+export function parseRetryAfter(header: string | null | undefined, now: EpochMs): Milliseconds | undefined {
+  if (header === null || header === undefined || header === '') return undefined
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+}
+
+/** What an operator can do where an exchange does not serve the region. @see exchange-protocols §4 */
+const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
+  upbit: 'Run it where Upbit answers, or point UPBIT_WS_URL and UPBIT_REST_URL at a proxy there',
+  binance:
+    'Set BINANCE_WS_URL=wss://data-stream.binance.vision and BINANCE_REST_URL=https://data-api.binance.vision, ' +
+    'or run it in another region',
+}
+
+const MEANINGS: ReadonlyMap<number, string> = new Map([
+  [403, 'blocked by a firewall'],
+  [418, 'this address is banned'],
+  [429, 'too many requests'],
+  [451, 'not served in this region'],
+])
+
+function meaningOf(status: number): string {
+  if (status >= 300 && status < 400) return 'a redirect, not followed'
+  return MEANINGS.get(status) ?? 'refused'
+}

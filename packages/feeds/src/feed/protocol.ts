@@ -1,0 +1,69 @@
+import type { EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
+
+/**
+ * What an exchange fills so that the one connection loop can speak to it: plain values and pure functions, no sockets.
+ * A test or an operator changes a limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`. @see exchange-protocols §1, §3
+ */
+export interface Protocol {
+  readonly exchange: Exchange
+  /** The WebSocket address. */
+  readonly url: string
+  /** The most markets one connection may carry. */
+  readonly maxMarkets: number
+  /**
+   * The messages that turn the subscription from `previous` (empty on a new connection) into `next`.
+   * @param id a number that no other message of the connection has
+   */
+  subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly string[]
+  /** A decoder for one connection; it may remember what that connection has sent. */
+  createDecoder(): Decoder
+  /** A connection without a data frame for this long is dead; pongs, acks and status frames don't count. */
+  readonly maxSilenceMs: Milliseconds
+  /** A connection older than this is replaced by a new one, which is opened first; undefined for never. */
+  readonly maxAgeMs: Milliseconds | undefined
+  /** Our own WebSocket pings; undefined when the exchange pings us and an answer is enough. */
+  readonly keepalive: Keepalive | undefined
+  /** Least time between two groups of our messages on one connection, from the exchange's rate limits. */
+  readonly sendSpacingMs: Milliseconds
+  /** Least time between two connection attempts, from the exchange's rate limits. */
+  readonly connectSpacingMs: Milliseconds
+}
+
+/** Our own pings and how long the answer may take. */
+export interface Keepalive {
+  readonly pingEveryMs: Milliseconds
+  readonly pongWithinMs: Milliseconds
+}
+
+/** Turns the frames of one connection into ticks. Never throws, whatever the frame holds. */
+export interface Decoder {
+  /** The markets wanted from now on; frames of others are ignored. What is known of forgotten ones is dropped. */
+  setMarkets(markets: readonly Market[]): void
+  /** Takes in a price known from elsewhere as the one before the first frame of its market. */
+  seed(tick: Tick): void
+  decode(frame: Buffer | string, isBinary: boolean, receivedAt: EpochMs): Decoded
+}
+
+/** What one frame was. */
+export type Decoded =
+  | {
+      readonly kind: 'ticks'
+      /** At least one. */
+      readonly ticks: readonly Tick[]
+      /** What was wrong with the first bad entry of a list that held good ones too. */
+      readonly malformed: string | undefined
+    }
+  /** An answer to one of our messages, or a sign of life that is no data. */
+  | { readonly kind: 'ack' }
+  /** Well formed, but of no use here: another channel, a market that is not subscribed. */
+  | { readonly kind: 'ignored' }
+  /** The exchange is about to close this connection. */
+  | { readonly kind: 'shutdown' }
+  /** The exchange complains about us. */
+  | { readonly kind: 'error'; readonly message: string }
+  /** Dropped: not what the exchange documents. `reason` names field and value. */
+  | { readonly kind: 'malformed'; readonly reason: string }
+
+export const ACK: Decoded = { kind: 'ack' }
+export const IGNORED: Decoded = { kind: 'ignored' }
+export const SHUTDOWN: Decoded = { kind: 'shutdown' }

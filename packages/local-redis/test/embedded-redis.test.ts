@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { startEmbeddedRedis } from '../src/embedded-redis.ts'
+import { isPortFree } from '../src/port.ts'
+import { projectRedis } from '../src/project-redis.ts'
+
+t.test('a taken port is refused with a cause that callers can recognise', async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const binary = await projectRedis()
+  await t.rejects(startEmbeddedRedis({ binary, dir: t.testdir({}), port }), {
+    code: 'KIMCHI_ERR_REDIS',
+    message: `Port ${port} on 127.0.0.1 is taken by another program`,
+    cause: { code: 'EADDRINUSE' },
+  })
+})
+
+t.test('a data folder serves one server at a time and is free again after it', async t => {
+  const binary = await projectRedis()
+  const dir = t.testdir({})
+  const first = await startEmbeddedRedis({ binary, dir })
+  await t.rejects(startEmbeddedRedis({ binary, dir }), {
+    code: 'KIMCHI_ERR_REDIS',
+    message: /is in use by another Redis server \(process \d+, port \d+\)/,
+  })
+  t.strictSame(await Promise.all([first.stop(), first.stop()]), [
+    { code: 0, signal: null },
+    { code: 0, signal: null },
+  ])
+  const second = await startEmbeddedRedis({ binary, dir })
+  second.kill('SIGKILL')
+  t.match(await second.exited, { signal: 'SIGKILL' })
+  const third = await startEmbeddedRedis({ binary, dir, port: second.port })
+  await third.stop()
+})
+
+t.test('a server that cannot run says why, with the end of its log', async t => {
+  const binary = await projectRedis()
+  const starting = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--loadmodule', '/nowhere.so'] })
+  await t.rejects(starting, { code: 'KIMCHI_ERR_REDIS', message: /ended at start[\s\S]*nowhere\.so/ })
+  const unknown = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--no-such-setting', '1'] })
+  await t.rejects(unknown, { code: 'KIMCHI_ERR_REDIS', message: /no-such-setting/ })
+  const nothing = { server: '/nowhere', cli: undefined, env: {} }
+  await t.rejects(startEmbeddedRedis({ binary: nothing, dir: t.testdir({}) }), { message: /did not start/ })
+})
+
+t.test('a server ends when its starter is SIGKILLed, even a frozen one', async t => {
+  const binary = await projectRedis()
+  for (const frozen of [false, true]) {
+    const script = `
+      import { startEmbeddedRedis } from '@kimchi/local-redis'
+      const redis = await startEmbeddedRedis(${JSON.stringify({ binary, dir: t.testdir({}) })})
+      if (${frozen}) redis.kill('SIGSTOP')
+      console.log(redis.port)`
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      cwd: new URL('../..', import.meta.url),
+      env: { PATH: process.env.PATH },
+    })
+    const [line] = await once(parent.stdout, 'data')
+    const port = Number(String(line))
+    t.notOk(await isPortFree(port), 'running')
+    parent.kill('SIGKILL')
+    while (!(await isPortFree(port))) await wait(20)
+    t.pass('gone')
+  }
+})

@@ -1,9 +1,0 @@
-export {
-  type EmbeddedRedis,
-  type EmbeddedRedisOptions,
-  type RedisExit,
-  startEmbeddedRedis,
-} from './embedded-redis.ts'
-export { findRedis } from './find-redis.ts'
-export { freePort, isPortFree } from './port.ts'
-export type { FindRedisOptions, RedisBinary } from './programs.ts'

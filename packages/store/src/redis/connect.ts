@@ -1,0 +1,182 @@
+import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import { Cluster, type Redis } from 'ioredis'
+import { type ConnectOptions, openClient } from './client.ts'
+import { toRedisError } from './redis-error.ts'
+import { describeTarget, parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts'
+
+/** What may be sent with a command. */
+export type RedisArgument = string | number | Buffer
+
+/** Whether commands can be sent now, and if not, why. */
+export interface ConnectionState {
+  readonly ready: boolean
+  /** The newest trouble, for people; without credentials. */
+  readonly reason: string | undefined
+}
+
+/**
+ * A Redis, whichever way it is set up. Reconnects for ever; a command while it is away fails at once, so that the
+ * caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what the library refused).
+ */
+export interface RedisConnection {
+  /** For logs: the URL without credentials. */
+  readonly target: string
+  state(): ConnectionState
+  /** Calls `listener` on every change between ready and not ready; returns how to stop that. */
+  onState(listener: (state: ConnectionState) => void): () => void
+  /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts, telling which. */
+  untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean>
+  /** Sends a command; the answer's strings are decoded as UTF-8. */
+  call(command: string, ...args: RedisArgument[]): Promise<unknown>
+  /** Sends a command; the answer's strings are bytes. */
+  callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown>
+  /** Sends a command to every primary: one server, or each master of a Cluster. */
+  callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<void>
+  /** A second connection to the same target, e.g. for a subscription. */
+  subscribe(
+    channel: string,
+    onMessage: (message: string) => void,
+    onState: (state: ConnectionState) => void,
+  ): Subscription
+  close(): Promise<void>
+}
+
+/** A subscription on its own connection. */
+export interface Subscription {
+  close(): void
+}
+
+/**
+ * Opens a connection that looks after itself: it resolves nothing and throws nothing when Redis is away.
+ *
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when the URL is not one of the known forms
+ */
+export function openRedis(url: string, options: ConnectOptions = {}): RedisConnection {
+  const target = parseRedisUrl(url)
+  if (target === undefined) {
+    throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${REDIS_URL_FORMS}`)
+  }
+  const where = describeTarget(target)
+  const client = openClient(target, options)
+  const states = watchState(client, where)
+  const explain = (error: unknown) => {
+    const { ready, reason } = states.current()
+    return !ready && reason !== undefined && UNSENT.test(messageOf(error))
+      ? new KimchiError('KIMCHI_ERR_REDIS', reason)
+      : toRedisError(error, where)
+  }
+  const callOn =
+    (on: Redis | Cluster): RedisConnection['call'] =>
+    async (command, ...args) => {
+      try {
+        return await on.call(command, args)
+      } catch (error) {
+        throw explain(error)
+      }
+    }
+  return {
+    target: where,
+    state: states.current,
+    onState: states.listen,
+    untilReady: (timeoutMs, signal) => untilReady(states, timeoutMs, signal),
+    call: callOn(client),
+    callBuffer: async (command, ...args) => {
+      try {
+        return await client.callBuffer(command, args)
+      } catch (error) {
+        throw explain(error)
+      }
+    },
+    callPrimaries: async run => {
+      const primaries = client instanceof Cluster ? client.nodes('master') : [client]
+      for (const primary of primaries) await run(callOn(primary))
+    },
+    subscribe: (channel, onMessage, onState) => {
+      const subscriber = openClient(target, { ...options, name: `${options.name ?? 'kimchi'}-subscriber` })
+      return subscribeOn(subscriber, where, channel, onMessage, onState)
+    },
+    close: async () => client.disconnect(),
+  }
+}
+
+/** What the client says of a command that it could not send; why is known from the connection's state. */
+const UNSENT = /^Stream isn't writeable/
+
+type States = ReturnType<typeof watchState>
+
+/** Follows a client's events; an `error` event without a listener would end the program. */
+function watchState(client: Redis | Cluster, where: string) {
+  let state: ConnectionState = { ready: false, reason: `${where}: connecting` }
+  const listeners = new Set<(state: ConnectionState) => void>()
+  const change = (next: ConnectionState) => {
+    const turned = next.ready !== state.ready
+    state = next
+    if (turned) for (const listener of listeners) listener(state)
+  }
+  client.on('ready', () => change({ ready: true, reason: undefined }))
+  client.on('error', error => {
+    if (!state.ready) change({ ready: false, reason: `${where}: ${reasonOf(error)}` })
+  })
+  client.on('connect', () => {
+    if (!state.ready)
+      change({
+        ready: false,
+        reason: `${where}: connected, but it is not ready, e.g. still loading its data`,
+      })
+  })
+  client.on('close', () => {
+    if (state.ready) change({ ready: false, reason: `${where}: connection lost` })
+  })
+  client.on('end', () => change({ ready: false, reason: `${where}: closed` }))
+  return {
+    current: () => state,
+    listen: (listener: (state: ConnectionState) => void) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+/** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no text. */
+function reasonOf(error: unknown): string {
+  const { lastNodeError, code } = error as { lastNodeError?: Error; code?: string }
+  const text = messageOf(error) || code || 'connection failed'
+  return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`
+}
+
+function untilReady(states: States, timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
+  return new Promise(settle => {
+    const finish = () => {
+      clearTimeout(timer)
+      stop()
+      signal?.removeEventListener('abort', finish)
+      settle(states.current().ready)
+    }
+    const timer = setTimeout(finish, timeoutMs)
+    const stop = states.listen(finish)
+    signal?.addEventListener('abort', finish)
+    if (states.current().ready || signal?.aborted) finish()
+  })
+}
+
+function subscribeOn(
+  client: Redis | Cluster,
+  where: string,
+  channel: string,
+  onMessage: (message: string) => void,
+  onState: (state: ConnectionState) => void,
+): Subscription {
+  client.on('message', (heard: string, message: string) => {
+    if (heard === channel) onMessage(message)
+  })
+  const states = watchState(client, where)
+  states.listen(state => {
+    // Subscribed anew after every reconnect; only then is the listener told that messages flow.
+    if (!state.ready) return onState(state)
+    client.subscribe(channel).then(
+      () => onState(state),
+      error => onState({ ready: false, reason: `${where}: ${reasonOf(error)}` }),
+    )
+  })
+  return { close: () => client.disconnect() }
+}

@@ -1,0 +1,1 @@
+export { startRedis, type Teardown, type TestRedis, type TestRedisOptions } from './redis.ts'

@@ -1,0 +1,64 @@
+import { ApiError, type ApiErrorCode } from './errors.ts'
+
+/** A good answer and the server's `Date`. */
+export interface Answer<T> {
+  readonly body: T
+  readonly date: string | null
+}
+
+/** How questions are asked. */
+export interface AskOptions {
+  readonly fetch: typeof fetch
+  readonly timeoutMs: number
+  readonly now: () => number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Asks for one document.
+ * @throws ApiError for anything but a good answer; the signal's reason when it aborts
+ */
+export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T>> {
+  // Taken out of the options: a browser's own fetch refuses to be called as a method of another object.
+  const { fetch, signal, now } = options
+  const timeout = AbortSignal.timeout(options.timeoutMs)
+  try {
+    const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
+    const body = parse(await response.text())
+    if (response.ok && body?.result === 'ok' && Array.isArray(body.data)) {
+      return { body: body as T, date: response.headers.get('date') }
+    }
+    throw refusal(url, response, body, now())
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason
+    if (error instanceof ApiError) throw error
+    throw new ApiError(`no answer from ${url}`, { code: 'unreachable', cause: error })
+  }
+}
+
+/** Undefined for what is no JSON, such as a proxy's page. */
+function parse(text: string): Record<string, unknown> | null | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function refusal(url: string, response: Response, body: ReturnType<typeof parse>, now: number) {
+  const { status } = response
+  const { code, message } = body ?? {}
+  const isOurs = typeof code === 'string' && typeof message === 'string'
+  return new ApiError(isOurs ? message : `${url} answered ${status} with something else than data`, {
+    code: isOurs ? (code as ApiErrorCode) : 'bad_answer',
+    status,
+    retryAfterMs: retryAfterMs(response.headers.get('retry-after'), now),
+  })
+}
+
+/** `Retry-After` is seconds from the API, and may be a date from a proxy. */
+function retryAfterMs(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}

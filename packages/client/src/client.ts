@@ -1,0 +1,54 @@
+import { type AskOptions, ask } from './ask.ts'
+import { type Clock, systemClock } from './time.ts'
+import type { History, LiveList } from './types.ts'
+import { type LiveUpdate, type WatchOptions, watch } from './watch.ts'
+
+/** Where and how to ask; everything has a default in a browser. */
+export interface ClientOptions {
+  /** The part before `/kimchi-premium`. In Node it must be a whole URL. @default '/api/v1' */
+  readonly baseUrl?: string
+  /** Milliseconds that an answer may take. @default 10000 */
+  readonly timeoutMs?: number
+  readonly fetch?: typeof fetch
+  readonly clock?: Clock
+  /** From 0 to 1, for jitter. */
+  readonly random?: () => number
+}
+
+/** A caller of the API's two routes. */
+export interface Client {
+  /** The latest premium of every tracked coin. @throws ApiError */
+  live(options?: { signal?: AbortSignal }): Promise<LiveList>
+  /** The newest `days` (1 to 3650, 365 when left out) of one coin, oldest first. @throws ApiError */
+  daily(symbol: string, options?: { days?: number; signal?: AbortSignal }): Promise<History>
+  /**
+   * Asks for the live list at once and then once per minute, 65 to 70 s after its `updated_at`, until the signal aborts.
+   * Failures back off, respect `Retry-After` and keep the last good answer.
+   */
+  watch(onUpdate: (update: LiveUpdate) => void, options?: WatchOptions): Promise<void>
+}
+
+/** Makes a client; nothing is asked yet. */
+export function createClient(options: ClientOptions = {}): Client {
+  const { baseUrl = '/api/v1', timeoutMs = 10_000, clock = systemClock, random = Math.random } = options
+  if (!('location' in globalThis) && !/^https?:/.test(baseUrl)) {
+    throw new TypeError(`baseUrl must be a whole URL outside of a browser, got: ${baseUrl}`)
+  }
+  const root = `${baseUrl.replace(/\/+$/, '')}/kimchi-premium`
+  const how = (signal?: AbortSignal): AskOptions => ({
+    // Looked up late, so that a page's own replacement is seen.
+    fetch: options.fetch ?? globalThis.fetch,
+    timeoutMs,
+    now: clock.now,
+    signal,
+  })
+  const askLive = (signal?: AbortSignal) => ask<LiveList>(root, how(signal))
+  return {
+    live: async ({ signal } = {}) => (await askLive(signal)).body,
+    daily: async (symbol, { days, signal } = {}) => {
+      const query = days === undefined ? '' : `?days=${days}`
+      return (await ask<History>(`${root}/${encodeURIComponent(symbol)}/daily${query}`, how(signal))).body
+    },
+    watch: (onUpdate, watchOptions = {}) => watch({ askLive, clock, random }, onUpdate, watchOptions),
+  }
+}

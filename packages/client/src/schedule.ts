@@ -1,0 +1,51 @@
+import type { ApiError } from './errors.ts'
+
+/** A minute is published 2 to 5 s after it ends; this leaves caches their time. */
+const DUE_AFTER_MS = 65_000
+const JITTER_MS = 5_000
+const MINUTE_MS = 60_000
+const LONGEST_BACKOFF_MS = 300_000
+const ONCE_MORE_MS = 10_000
+const SHORTEST_RETRY_MS = 5_000
+
+/** What is known after a good answer. Times in milliseconds since the epoch, by the server's clock. */
+export interface Answered {
+  readonly updatedAt: number
+  readonly now: number
+  /** The answer before had the same `updated_at`. */
+  readonly isUnchanged: boolean
+  /** Whether to look again soon after an unchanged answer. */
+  readonly onceMore: boolean
+}
+
+/**
+ * Milliseconds until the next question: 65 to 70 s after the newest minute, or after a later one when that has passed
+ * without a new minute.
+ */
+export function waitAfterAnswer(
+  { updatedAt, now, isUnchanged, onceMore }: Answered,
+  random: () => number,
+): number {
+  const isOverdue = isUnchanged && now >= updatedAt + DUE_AFTER_MS
+  if (isOverdue && onceMore) return ONCE_MORE_MS
+  const due = updatedAt + DUE_AFTER_MS + random() * JITTER_MS
+  const notBefore = isOverdue ? now + MINUTE_MS - 3 * JITTER_MS : now
+  const missed = Math.max(0, Math.ceil((notBefore - due) / MINUTE_MS))
+  return Math.min(due + missed * MINUTE_MS - now, DUE_AFTER_MS + JITTER_MS)
+}
+
+/**
+ * Milliseconds until the next question after `failures` failed ones in a row: a minute, doubled up to five minutes, and
+ * never sooner than the server asks for. Before the first good answer a server that names a time is asked again then,
+ * since it is starting: after 5 s at the soonest, doubled up to a minute.
+ */
+export function waitAfterError(
+  { retryAfterMs }: Pick<ApiError, 'retryAfterMs'>,
+  { failures, answered }: { failures: number; answered: boolean },
+  random: () => number,
+): number {
+  const isStarting = !answered && retryAfterMs !== undefined
+  const [first, longest] = isStarting ? [SHORTEST_RETRY_MS, MINUTE_MS] : [MINUTE_MS, LONGEST_BACKOFF_MS]
+  const backoff = Math.min(longest, first * 2 ** (failures - 1))
+  return Math.max(backoff, retryAfterMs ?? 0) + (isStarting ? 0 : random() * JITTER_MS)
+}

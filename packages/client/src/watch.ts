@@ -1,0 +1,75 @@
+import type { Answer } from './ask.ts'
+import { ApiError } from './errors.ts'
+import { waitAfterAnswer, waitAfterError } from './schedule.ts'
+import { type Clock, clockOffset, utcMs } from './time.ts'
+import type { LiveList } from './types.ts'
+
+/** What is known after each question. */
+export interface LiveUpdate {
+  /** The last good answer, also after a failure; undefined until there was one. */
+  readonly list: LiveList | undefined
+  /** Why the newest question failed; undefined when it did not. */
+  readonly error: ApiError | undefined
+  /** Milliseconds to add to the own clock to have the server's; 0 unless the own clock is clearly wrong. */
+  readonly clockOffsetMs: number
+  /** Milliseconds until the next question. */
+  readonly nextInMs: number
+}
+
+/** How {@link Client.watch} watches. */
+export interface WatchOptions {
+  /** Ends it. */
+  readonly signal?: AbortSignal
+  /** An older answer to go on from. */
+  readonly last?: LiveList | undefined
+  /** Ask once more, after 10 s, when a minute is overdue. @default false */
+  readonly onceMore?: boolean
+}
+
+/** What a watch needs from its client. */
+export interface Watcher {
+  readonly askLive: (signal: AbortSignal | undefined) => Promise<Answer<LiveList>>
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+/** Asks once per minute until the signal aborts, and tells of each answer and failure. */
+export async function watch(
+  { askLive, clock, random }: Watcher,
+  onUpdate: (update: LiveUpdate) => void,
+  { signal, last, onceMore = false }: WatchOptions,
+): Promise<void> {
+  let list = last
+  let clockOffsetMs = 0
+  let failures = 0
+  let answered = false
+  let repeated: string | undefined
+  while (!signal?.aborted) {
+    let error: ApiError | undefined
+    let nextInMs: number
+    try {
+      const { body, date } = await askLive(signal)
+      clockOffsetMs = clockOffset(clock.now(), date)
+      const { updated_at: updatedAt } = body
+      const isUnchanged = updatedAt === list?.updated_at
+      const now = clock.now() + clockOffsetMs
+      const mayRepeat = onceMore && repeated !== updatedAt
+      nextInMs = waitAfterAnswer(
+        { updatedAt: utcMs(updatedAt), now, isUnchanged, onceMore: mayRepeat },
+        random,
+      )
+      if (isUnchanged) repeated = updatedAt
+      list = body
+      answered = true
+      failures = 0
+    } catch (thrown) {
+      if (signal?.aborted) break
+      if (!(thrown instanceof ApiError)) throw thrown
+      error = thrown
+      failures += 1
+      nextInMs = waitAfterError(error, { failures, answered }, random)
+    }
+    onUpdate({ list, error, clockOffsetMs, nextInMs })
+    await clock.wait(nextInMs, signal)
+  }
+}

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { createClient } from '../src/index.ts'
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A client of a real server that answers as told. */
+async function clientOf(t: Test, answer: Answer) {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    answer(request, response)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  t.teardown(() => server.closeAllConnections())
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/`
+  return { asked, client: createClient({ baseUrl, timeoutMs: 300 }) }
+}
+
+const json = (status: number, body: unknown, headers = {}): Answer => {
+  return (_request, response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+}
+
+t.test('asks the two routes and gives what they answer', async t => {
+  const body = { result: 'ok', updated_at: '2026-11-20T13:05:00', count: 0, note: '', data: [] }
+  const { client, asked } = await clientOf(t, json(200, body))
+  t.strictSame(await client.live(), body)
+  await client.daily('BTC')
+  await client.daily('a/b', { days: 30 })
+  t.strictSame(asked, [
+    'GET /api/v1/kimchi-premium',
+    'GET /api/v1/kimchi-premium/BTC/daily',
+    'GET /api/v1/kimchi-premium/a%2Fb/daily?days=30',
+  ])
+})
+
+t.test('an error of the API carries its code, message and Retry-After', async t => {
+  const body = { result: 'error', code: 'not_ready', message: 'nothing yet' }
+  const { client } = await clientOf(t, json(503, body, { 'retry-after': '5' }))
+  await t.rejects(client.live(), {
+    name: 'ApiError',
+    code: 'not_ready',
+    message: 'nothing yet',
+    status: 503,
+    retryAfterMs: 5_000,
+  })
+})
+
+t.test('a proxy’s page, and data of another shape, are bad answers', async t => {
+  const { client } = await clientOf(t, (_request, response) => {
+    const date = new Date(Date.now() + 90_000).toUTCString()
+    response.writeHead(502, { 'retry-after': date }).end('<h1>Bad gateway</h1>')
+  })
+  const error = await client.live().catch(error => error)
+  t.match(error, { code: 'bad_answer', status: 502, message: /answered 502/ })
+  t.ok(error.retryAfterMs > 80_000 && error.retryAfterMs <= 90_000, 'a date is understood too')
+  const other = await clientOf(t, json(200, { result: 'ok' }))
+  await t.rejects(other.client.live(), { code: 'bad_answer', status: 200 })
+})
+
+t.test('no answer in time is unreachable, like no server', async t => {
+  const { client } = await clientOf(t, () => {})
+  await t.rejects(client.live(), { code: 'unreachable', status: undefined })
+  const gone = createClient({ baseUrl: 'http://127.0.0.1:9/api/v1' })
+  await t.rejects(gone.daily('BTC'), { code: 'unreachable' })
+})
+
+t.test('an abort ends a question with its reason', async t => {
+  const abort = new AbortController()
+  const { client } = await clientOf(t, () => abort.abort(new Error('enough')))
+  await t.rejects(client.live({ signal: abort.signal }), { message: 'enough' })
+})
+
+t.test('outside of a browser the base URL must be whole', async t => {
+  t.throws(() => createClient(), {
+    message: 'baseUrl must be a whole URL outside of a browser, got: /api/v1',
+  })
+})

@@ -1,0 +1,49 @@
+import t from 'tap'
+import { waitAfterAnswer, waitAfterError } from '../src/schedule.ts'
+
+const M = 29_000_000 * 60_000
+const seconds = (now: number, more: { isUnchanged?: boolean; onceMore?: boolean } = {}, jitter = 0) => {
+  const answered = { updatedAt: M, now: M + now * 1_000, isUnchanged: false, onceMore: false, ...more }
+  return waitAfterAnswer(answered, () => jitter) / 1_000
+}
+
+t.test('the next question comes 65 to 70 s after the newest minute', async t => {
+  t.equal(seconds(5), 60)
+  t.equal(seconds(5, {}, 1), 65)
+  t.equal(seconds(64, {}, 0.5), 3.5)
+})
+
+t.test('an answer that was had before is not asked for sooner', async t => {
+  t.equal(seconds(30, { isUnchanged: true }), 35, 'a page that was loaded twice in a minute')
+})
+
+t.test('an overdue minute is asked for a minute later, or once more after 10 s', async t => {
+  t.equal(seconds(67, { isUnchanged: true }), 58, '125 s after the newest minute')
+  t.equal(seconds(67, { isUnchanged: true, onceMore: true }), 10)
+  t.equal(seconds(30, { isUnchanged: true, onceMore: true }), 35, 'only when it is due')
+  t.equal(seconds(600), 5, 'hours-old data lead to no burst')
+})
+
+t.test('a clock that lags does not stop the questions', async t => {
+  t.equal(seconds(-3_600), 70)
+})
+
+t.test('failures double the wait up to five minutes, never below Retry-After', async t => {
+  const after = (failures: number, retryAfterMs?: number) =>
+    waitAfterError({ retryAfterMs }, { failures, answered: true }, () => 0) / 1_000
+  t.strictSame(
+    [1, 2, 3, 4, 9].map(failures => after(failures)),
+    [60, 120, 240, 300, 300],
+  )
+  t.equal(after(1, 5_000), 60)
+  t.equal(after(1, 900_000), 900)
+})
+
+t.test('a service that is starting is asked when it says so', async t => {
+  const after = (failures: number, retryAfterMs?: number) =>
+    waitAfterError({ retryAfterMs }, { failures, answered: false }, () => 1) / 1_000
+  t.strictSame([after(1, 5_000), after(2, 5_000), after(9, 5_000)], [5, 10, 60])
+  t.equal(after(1, 0), 5)
+  t.equal(after(1, 30_000), 30)
+  t.equal(after(1), 65, 'one that says nothing, or is not there, in a minute')
+})

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { IngesterState } from './health.ts'
+import type { IngesterState } from './status.ts'
 
 /** The ingester's Prometheus metrics, read from its state whenever they are asked for. */
 export function createMetrics(state: IngesterState): Registry {

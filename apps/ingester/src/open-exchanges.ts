@@ -1,10 +1,10 @@
 import { type Coin, createLatestTicks } from '@kimchi/core'
 import { openRestChild } from '@kimchi/feeds'
-import { Admission } from './admission.ts'
+import { Admission } from './coins/quarantine.ts'
+import { keepCoins } from './coins/refresh-catalogue.ts'
+import { followCoins } from './coins/track-coins.ts'
 import type { Context } from './context.ts'
-import { type ExchangeFeeds, openExchangeFeeds } from './exchange-feeds.ts'
-import { followCoins } from './follow-coins.ts'
-import { keepCoins } from './keep-coins.ts'
+import { type ExchangeFeeds, openExchangeFeeds } from './minute/exchange-feeds.ts'
 import type { Store } from './open-store.ts'
 
 /** Both exchanges, followed. */

@@ -8,7 +8,7 @@ import {
   openRedis,
 } from '@kimchi/store'
 import type { Context } from './context.ts'
-import { newState, statusFields } from './health.ts'
+import { newState, statusFields } from './status.ts'
 
 /** How long a start waits for Redis before it goes on without; what it would read is only a head start. */
 const REDIS_PATIENCE_MS: Milliseconds = 1_000

@@ -5,11 +5,11 @@ import { openBackfillLease } from './backfill/backfill-lease.ts'
 import { runBackfill } from './backfill/run-backfill.ts'
 import { writeSamplesTo } from './backfill/write-samples.ts'
 import type { Context, IngesterOptions } from './context.ts'
-import { countMinute, notReadyReasons } from './health.ts'
-import { ingest } from './ingest.ts'
 import { createMetrics } from './metrics.ts'
+import { ingest } from './minute/minute-loop.ts'
 import { type Exchanges, openExchanges } from './open-exchanges.ts'
 import { openStore, type Store } from './open-store.ts'
+import { countMinute, notReadyReasons } from './status.ts'
 
 /** A started ingester. */
 export interface Ingester extends RunningApp {

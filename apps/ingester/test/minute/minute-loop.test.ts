@@ -9,7 +9,7 @@ import {
 } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
-import { ingest, type MinuteReport } from '../src/ingest.ts'
+import { ingest, type MinuteReport } from '../../src/minute/minute-loop.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
 const M = minuteOf(START)

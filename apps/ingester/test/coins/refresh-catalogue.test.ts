@@ -4,12 +4,12 @@ import { openRestChild } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
 import t, { type Test } from 'tap'
-import type { WantedCoins } from '../src/config.ts'
-import { type KeptCatalogue, keepCoins } from '../src/keep-coins.ts'
-import { silent } from './support/backfill-bench.ts'
-import { passUntil, until } from './support/waiting.ts'
+import { type KeptCatalogue, keepCoins } from '../../src/coins/refresh-catalogue.ts'
+import type { WantedCoins } from '../../src/config.ts'
+import { silent } from '../support/backfill-bench.ts'
+import { passUntil, until } from '../support/waiting.ts'
 
-const ENTRY = new URL('../../../packages/feeds/dist/rest/child.js', import.meta.url)
+const ENTRY = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
 const REFRESH_MS = 600_000
 
 function known(symbol: string, order: number | undefined, binance = `${symbol}USDT`): KnownCoin {

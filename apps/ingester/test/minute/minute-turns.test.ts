@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
-import { type MinuteTurn, minuteTurns } from '../src/minutes.ts'
+import { type MinuteTurn, minuteTurns } from '../../src/minute/minute-turns.ts'
 
 const MIDNIGHT = Date.UTC(2026, 10, 20)
 

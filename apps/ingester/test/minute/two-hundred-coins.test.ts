@@ -1,7 +1,7 @@
 import { syntheticCoins } from '@kimchi/simulator'
 import t from 'tap'
-import { openLockstep } from './support/lockstep.ts'
-import { openRestGate } from './support/rest-gate.ts'
+import { openLockstep } from '../support/lockstep.ts'
+import { openRestGate } from '../support/rest-gate.ts'
 
 t.test('two hundred coins need one connection to each exchange and one seed', async t => {
   const { simulator, opened, read, pass, passUntil, start } = await openLockstep(t, {

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { SingleBar } from 'cli-progress'
-import { importHistory } from './backfill/import-history.ts'
-import { readConfig } from './config.ts'
+import { readConfig } from '../config.ts'
+import { importHistory } from './import-history.ts'
 
 const PHASES = { minutes: 'missing minutes', days: 'older days' }
 

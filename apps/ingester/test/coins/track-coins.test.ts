@@ -2,11 +2,11 @@ import { type Coin, minuteOf, type Sample } from '@kimchi/core'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { Admission } from '../src/admission.ts'
-import { followCoins } from '../src/follow-coins.ts'
-import { newState } from '../src/health.ts'
-import { silent } from './support/backfill-bench.ts'
-import { until } from './support/waiting.ts'
+import { Admission } from '../../src/coins/quarantine.ts'
+import { followCoins } from '../../src/coins/track-coins.ts'
+import { newState } from '../../src/status.ts'
+import { silent } from '../support/backfill-bench.ts'
+import { until } from '../support/waiting.ts'
 
 const coinOf = (symbol: string): Coin => {
   return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }

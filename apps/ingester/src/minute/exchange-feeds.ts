@@ -8,7 +8,7 @@ import {
   upbitProtocol,
 } from '@kimchi/feeds'
 import type { Logger } from '@kimchi/runtime'
-import type { Config } from './config.ts'
+import type { Config } from '../config.ts'
 
 /** Both exchanges' feeds of the same coins, writing into one {@link LatestTicks}. */
 export interface ExchangeFeeds {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openLockstep } from './support/lockstep.ts'
-import { lie, MARKET_COINS } from './support/market.ts'
+import { openLockstep } from '../support/lockstep.ts'
+import { lie, MARKET_COINS } from '../support/market.ts'
 
 t.test(
   'a wrong pair that appears, or is there at a first start, is never stored, not even by backfill',

@@ -1,7 +1,7 @@
 import type { Coin, Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t from 'tap'
-import { Admission, type Newcomers } from '../src/admission.ts'
+import { Admission, type Newcomers } from '../../src/coins/quarantine.ts'
 
 const MINUTE = 29_000_000
 

@@ -10,7 +10,7 @@ import {
   type SpikeFilter,
   takeSnapshot,
 } from '@kimchi/core'
-import { type MinuteTurn, minuteTurns } from './minutes.ts'
+import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 
 /** A snapshot taken later than this after its due time can't be trusted to have seen every frame. */
 const MAX_LATE_MS: Milliseconds = 5_000

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openLockstep } from './support/lockstep.ts'
-import { coinOf, lie, MARKET, MARKET_COINS, NEW } from './support/market.ts'
+import { openLockstep } from '../support/lockstep.ts'
+import { coinOf, lie, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 
 t.test(
   'a restart knows its coins at once, begins anew with those held back, and survives a delisting',

@@ -1,9 +1,9 @@
 import { type Coin, type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
 import type { MinuteQueue } from '@kimchi/store'
-import type { HeldPair } from './admission.ts'
 import { type BackfillState, newBackfillState } from './backfill/run-backfill.ts'
-import type { MinuteReport } from './ingest.ts'
+import type { HeldPair } from './coins/quarantine.ts'
+import type { MinuteReport } from './minute/minute-loop.ts'
 
 /** Everything an ingester knows about itself. Read by `/ready`, `/metrics` and the status hash. */
 export interface IngesterState {

@@ -2,8 +2,8 @@ import { type Clock, type Coin, HOUR_MS, KimchiError, type Milliseconds, message
 import { type Catalogue, checkListing, DENIALS, type Listings, matchCoins, retryDelay } from '@kimchi/feeds'
 import type { Logger } from '@kimchi/runtime'
 import type { KnownCoin } from '@kimchi/store'
-import type { CatalogueNow } from './admission.ts'
-import type { WantedCoins } from './config.ts'
+import type { WantedCoins } from '../config.ts'
+import type { CatalogueNow } from './quarantine.ts'
 
 /** So many of the coins may leave at once, or a quarter of them; more is a broken list, not a delisting. */
 const FEW_COINS = 4

@@ -1,9 +1,9 @@
 import type { Coin, Sample } from '@kimchi/core'
 import type { Logger } from '@kimchi/runtime'
 import { isRetryable, type SampleWriter } from '@kimchi/store'
-import type { Admission } from './admission.ts'
-import type { IngesterState } from './health.ts'
-import type { KeptCatalogue } from './keep-coins.ts'
+import type { IngesterState } from '../status.ts'
+import type { Admission } from './quarantine.ts'
+import type { KeptCatalogue } from './refresh-catalogue.ts'
 
 /** What following the coins needs and whom it tells. */
 export interface FollowCoinsOptions {

@@ -18,7 +18,7 @@ EXPOSE 9465
 CMD ["node", "--enable-source-maps", "apps/ingester/dist/main.js"]
 
 FROM runtime AS api
-# Why these, and the flags below: scripts/stack/api-process.mjs
+# Why these, and the flags below: scripts/api-process.mjs
 ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=32768
 EXPOSE 3000 9464
 CMD ["node", "--enable-source-maps", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=30", "apps/api/dist/main.js"]

@@ -1,6 +1,6 @@
 import { Agent, get } from 'node:http'
 import { startRedis } from '../../packages/store/dist/testing.js'
-import { API_FLAGS, API_MALLOC } from '../../scripts/stack/api-process.mjs'
+import { API_FLAGS, API_MALLOC } from '../../scripts/api-process.mjs'
 import { fill } from './fill.mjs'
 import { freePort, residentMb, startServer, stopServer, untilAnswers } from './programs.mjs'
 import { median, percentile } from './report.mjs'

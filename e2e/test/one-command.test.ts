@@ -12,7 +12,7 @@ import { eventually, getJson } from '../src/eventually.ts'
 /** Starts the command of `npm run demo` with a data folder of its own. */
 function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): AppProcess {
   // tap hands its loader to every Node process below it; the build must run as a user's does.
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, 'scripts/stack.mjs', 'demo'], {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, 'apps/local/run.mjs', 'demo'], {
     cwd: projectRoot(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

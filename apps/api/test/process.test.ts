@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 
-const settings = new URL('../../../scripts/stack/api-process.mjs', import.meta.url)
+const settings = new URL('../../../scripts/api-process.mjs', import.meta.url)
 const { API_FLAGS, API_MALLOC } = await import(settings.href)
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 const malloc = Object.entries(API_MALLOC).map(([name, value]) => `${name}=${value}`)

@@ -5,8 +5,11 @@ import { findRedis } from './find-redis.ts'
 import type { RedisBinary } from './programs.ts'
 
 /** The Redis that this project's own commands and tests run, fetched into `.cache/redis` of the project when needed. */
-export function projectRedis(path = process.env.PATH ?? ''): Promise<RedisBinary> {
-  return findRedis({ cacheDir: join(projectRoot(), '.cache/redis'), path, log: () => {} })
+export function projectRedis(
+  path = process.env.PATH ?? '',
+  log: (line: string) => void = () => {},
+): Promise<RedisBinary> {
+  return findRedis({ cacheDir: join(projectRoot(), '.cache/redis'), path, log })
 }
 
 /** The project's root folder: the nearest one above this file whose package.json names workspaces. */

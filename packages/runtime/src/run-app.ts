@@ -18,12 +18,14 @@ const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /**
  * Starts an app and ends it in order: on SIGTERM, SIGINT, SIGHUP, a fatal error, or when the parent that holds its IPC
  * channel is gone. A boot error is printed in plain words and exits 1; so do a failed app, after it was closed, and a
- * close that fails or takes longer than 4 s.
+ * close that fails or takes longer than 4 s. A parent with an IPC channel is told `{ started: true }`, and `{ final: true }`
+ * when the app failed for a reason that another start would meet again.
  */
 export async function runApp(start: () => Promise<RunningApp>): Promise<void> {
   const hadParent = process.connected
   try {
     endInOrder(await start(), hadParent)
+    tellParent({ started: true })
   } catch (thrown) {
     complain(thrown)
     process.exit(1)
@@ -56,9 +58,15 @@ function endInOrder(app: RunningApp, hadParent: boolean): void {
   process.once('disconnect', end)
   if (hadParent && !process.connected) end() // the parent went during the start
   app.failed.catch(thrown => {
+    tellParent({ final: true })
     if (!isEnding) throw thrown // unhandled on purpose: the fatal error that ends the app
     complain(thrown)
   })
+}
+
+/** A supervisor tells a failed start from a later crash by this. */
+function tellParent(message: { readonly started: true } | { readonly final: true }): void {
+  if (process.connected) process.send?.(message)
 }
 
 function complain(thrown: unknown): void {

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -137,5 +137,24 @@ for (const [scenario, when, text] of [
     child.kill('SIGKILL')
     // The output is inherited: it ends when the app has ended too.
     t.match(await ended, { signal: 'SIGKILL', out: /closing 1\n(up\n)?closed\n$/, err: '' })
+  })
+}
+
+for (const [scenario, told] of [
+  ['boot-error', []],
+  ['uncaught', [{ started: true }]],
+  ['failed', [{ started: true }, { final: true }]],
+] as const) {
+  t.test(`tells a parent whether another start may help (${scenario})`, async t => {
+    const child = fork(fileURLToPath(new URL('fixtures/app.mjs', import.meta.url)), [scenario], {
+      execArgv: [],
+      silent: true,
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    const messages: unknown[] = []
+    child.on('message', message => messages.push(message))
+    const [code] = await once(child, 'close')
+    t.equal(code, 1)
+    t.strictSame(messages, told)
   })
 }

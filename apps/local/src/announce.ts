@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Milliseconds } from '@kimchi/core'
+import type { Mode } from './config.ts'
+
+const POLL_MS: Milliseconds = 500
+/** When nothing has come by then, a person wants to know why; 15 s is promised. @see docs/architecture.md#running-it */
+const EXPLAIN_AFTER_MS: Milliseconds = 10_000
+
+/** Where everything is. */
+export interface Announcement {
+  readonly mode: Mode
+  readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
+  readonly redisCli: string | undefined
+  readonly dataDir: string
+  readonly say: (line: string) => void
+  readonly signal: AbortSignal
+}
+
+/** Says where everything is, why no prices come if none come, and when the first are there. */
+export async function announce(announcement: Announcement): Promise<void> {
+  const { mode, ports, redisCli, dataDir, say } = announcement
+  const api = apiUrl(announcement)
+  say(
+    mode === 'demo'
+      ? 'Kimchi premium on SIMULATED prices (no network needed)'
+      : 'Kimchi premium on the live exchanges',
+  )
+  say(`  API     ${api}`)
+  say(`          ${api}/BTC/daily`)
+  if (redisCli) say(`  Redis   ${redisCli} hgetall '{kp}:live'`)
+  say(`  Data    ${dataDir} (logs in ${dataDir}/logs)`)
+  say(`  Health  ${readyUrl(ports.ingesterOps)} (ingester), ${readyUrl(ports.apiOps)} (API)`)
+  say('  Ctrl-C ends it.')
+  await announceFirstPrices(announcement)
+}
+
+async function announceFirstPrices(announcement: Announcement): Promise<void> {
+  const { say, signal } = announcement
+  const explainAt = performance.now() + EXPLAIN_AFTER_MS
+  let explained = false
+  while (!signal.aborted) {
+    const list = await getJson<LiveList>(apiUrl(announcement))
+    if (list?.result === 'ok') {
+      const [first] = list.data
+      const example = first ? `, ${first.symbol} ${first.premium_pct} %` : ''
+      say(`First prices, ${list.updated_at} UTC: ${list.count} coins${example}`)
+      return
+    }
+    if (!explained && performance.now() > explainAt) {
+      explained = true
+      await explain(announcement)
+    }
+    await delay(POLL_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+async function explain({ mode, ports, say }: Announcement): Promise<void> {
+  const health = await getJson<{ reasons?: readonly string[] }>(readyUrl(ports.ingesterOps))
+  const reasons = (health?.reasons ?? []).filter(reason => !reason.startsWith('no minute'))
+  if (reasons.length === 0) {
+    say('No prices yet; the first come a few seconds after the full minute.')
+    return
+  }
+  say('No prices yet: the exchanges are out of reach. Still trying; the reasons:')
+  for (const reason of reasons) say(`  - ${reason}`)
+  if (mode === 'live')
+    say('Without access to the exchanges, the whole service runs on a simulator: npm run demo')
+}
+
+interface LiveList {
+  readonly result: string
+  readonly updated_at: string
+  readonly count: number
+  readonly data: readonly { readonly symbol: string; readonly premium_pct: number }[]
+}
+
+function apiUrl({ ports }: Announcement): string {
+  return `http://127.0.0.1:${ports.api}/api/v1/kimchi-premium`
+}
+
+function readyUrl(port: number): string {
+  return `http://127.0.0.1:${port}/ready`
+}
+
+/** The parsed body of an answer, or undefined when there is none. */
+async function getJson<T>(url: string): Promise<T | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+    return (await response.json()) as T
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+import { join, resolve } from 'node:path'
+import { integerSetting, KimchiError, readSettings, type Setting } from '@kimchi/core'
+
+/** `demo` runs on the simulator, `live` on the exchanges. */
+export type Mode = 'demo' | 'live'
+
+/** What the one-command stack is started with. */
+export interface Config {
+  readonly mode: Mode
+  /** The project's folder. */
+  readonly root: string
+  /** Where its Redis and the logs are kept. */
+  readonly dataDir: string
+  /** A Redis to use instead of its own. */
+  readonly redisUrl: string | undefined
+  readonly host: string
+  /** The public port asked for; undefined takes 3000, or a free one when that is taken. */
+  readonly port: number | undefined
+  /** Where programs are looked for. */
+  readonly path: string
+  /** Everything else the apps read. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** The variables that the stack itself reads; the apps read their own. */
+export const settings = {
+  DATA_DIR: {
+    description: 'where `npm run demo` and `npm start` keep their Redis and logs',
+    default: undefined,
+    allowed: 'a folder',
+    parse: text => text,
+  },
+  PORT: { ...integerSetting('public port', 3_000, { min: 0, max: 65_535 }), default: undefined },
+} satisfies Record<string, Setting<unknown>>
+
+/**
+ * Reads the stack's configuration.
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem at once
+ */
+export function readConfig(mode: string | undefined, env: Config['env'], root: string): Config {
+  if (mode !== 'demo' && mode !== 'live') {
+    throw new KimchiError('KIMCHI_ERR_CONFIG', `the mode must be demo or live, got: ${mode}`)
+  }
+  const { DATA_DIR, PORT }: { DATA_DIR?: string; PORT?: number } = readSettings(settings, env)
+  return {
+    mode,
+    root,
+    dataDir: DATA_DIR ? resolve(DATA_DIR) : join(root, '.data', mode),
+    redisUrl: (mode === 'live' && env.REDIS_URL) || undefined,
+    host: env.HOST || '127.0.0.1',
+    port: PORT,
+    path: env.PATH ?? '',
+    env,
+  }
+}

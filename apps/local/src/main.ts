@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { projectRoot } from '@kimchi/local-redis'
+import { readConfig } from './config.ts'
+import { startLocal } from './start.ts'
+import { createTerminal } from './terminal.ts'
+
+const terminal = createTerminal(process.stdout)
+const ending = new AbortController()
+const end = () => ending.abort()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end)
+
+try {
+  const config = readConfig(process.argv[2], process.env, projectRoot())
+  await startLocal(config, {
+    terminal,
+    signal: ending.signal,
+    wait: ms => delay(ms, undefined, { ref: false }),
+  })
+  process.exit(0)
+} catch (thrown) {
+  terminal.say(thrown instanceof Error ? thrown.message : String(thrown))
+  process.exit(1)
+}

@@ -14,7 +14,7 @@ try {
   await startLocal(config, {
     terminal,
     signal: ending.signal,
-    wait: ms => delay(ms, undefined, { ref: false }),
+    wait: ms => delay(ms),
   })
   process.exit(0)
 } catch (thrown) {

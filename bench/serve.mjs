@@ -10,7 +10,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startRedis } from '../packages/store/dist/testing.js'
+import { startRedis } from '../packages/testkit/dist/index.js'
 import { API_FLAGS, API_MALLOC } from '../scripts/api-process.mjs'
 import { prepareNginx } from './contestants/nginx.mjs'
 import { prepareWebdis, WEBDIS_PATH } from './contestants/webdis.mjs'
@@ -163,7 +163,7 @@ From the start of the process to its first 200: ${start.median} ms (median of ${
 
 /**
  * @param {(typeof SCENARIOS)[number]} scenario
- * @param {import('../packages/store/dist/testing.js').TestRedis} redis
+ * @param {import('../packages/testkit/dist/index.js').TestRedis} redis
  * @returns {Promise<Contestant[]>}
  */
 async function startContestants(scenario, redis) {

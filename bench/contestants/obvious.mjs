@@ -10,7 +10,7 @@ const { fastify } = api('fastify')
 const cors = api('@fastify/cors')
 const { Redis } = store('ioredis')
 const { toDailyRow } = await import('../../packages/core/dist/index.js')
-const { historySchema, liveListSchema } = await import('../../apps/api/dist/schemas.js')
+const { historySchema, liveListSchema } = await import('../../apps/api/dist/contract/schemas.js')
 
 const { port, redisUrl } = JSON.parse(process.argv[2] ?? '{}')
 const redis = new Redis(redisUrl)

@@ -1,5 +1,5 @@
 import { Agent, get } from 'node:http'
-import { startRedis } from '../../packages/store/dist/testing.js'
+import { startRedis } from '../../packages/testkit/dist/index.js'
 import { API_FLAGS, API_MALLOC } from '../../scripts/api-process.mjs'
 import { fill } from './fill.mjs'
 import { freePort, residentMb, startServer, stopServer, untilAnswers } from './programs.mjs'

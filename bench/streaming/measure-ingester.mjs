@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { startRedis } from '../../packages/store/dist/testing.js'
+import { startRedis } from '../../packages/testkit/dist/index.js'
 
 const SYMBOLS = 3_500
 /** Longer than the REST child lives without work, so that each refresh starts one, as the hourly ones do. */

@@ -1,6 +1,6 @@
 import { premiumE4 } from '../../packages/core/dist/index.js'
 import { createWriter, openRedis } from '../../packages/store/dist/index.js'
-import { startRedis } from '../../packages/store/dist/testing.js'
+import { startRedis } from '../../packages/testkit/dist/index.js'
 
 const MINUTES = 100
 

@@ -2,7 +2,7 @@ import { integerSetting, readSettings, type SettingValues, wordSetting } from '@
 import { opsSettings } from '@kimchi/runtime'
 import { redisUrlSetting } from '@kimchi/store'
 
-/** Every setting of the API, as the README table and {@link readConfig} read them. @see design §7 */
+/** Every setting of the API, as the README table and {@link readConfig} read them. */
 export const settings = {
   REDIS_URL: redisUrlSetting,
   HOST: wordSetting('address the public API listens on', '0.0.0.0'),
@@ -11,12 +11,12 @@ export const settings = {
 }
 
 /** The API's configuration. */
-export type ApiConfig = SettingValues<typeof settings>
+export type Config = SettingValues<typeof settings>
 
 /**
  * Reads the API's configuration from an environment.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem at once
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): ApiConfig {
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   return readSettings(settings, env)
 }

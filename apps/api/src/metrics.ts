@@ -1,73 +1,74 @@
-import { type Clock, minuteStart } from '@kimchi/core'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { DocumentsState } from './documents.ts'
-import { answersCounted, type Traffic } from './traffic.ts'
+import { minuteStart } from '@kimchi/core'
+import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
+import type { DocumentsStatus } from './documents/documents.ts'
+import { countedResponses, type RequestCounters } from './http/request-counters.ts'
 
-/** Where the numbers come from; read when somebody looks, so that requests pay nothing for them. */
+/** Where the numbers come from. */
 export interface MetricsOptions {
-  readonly state: () => DocumentsState
-  readonly traffic: Traffic
+  readonly documents: () => DocumentsStatus
+  readonly counters: RequestCounters
   readonly redisUp: () => boolean
   readonly connections: () => Promise<number>
-  readonly clock: Clock
 }
 
 /** The API's Prometheus metrics. */
-export function createRegistry({ state, traffic, redisUp, connections, clock }: MetricsOptions): Registry {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  const gauge = (name: string, help: string, read: () => number | undefined | Promise<number>) =>
-    new Gauge({
-      name: `kimchi_api_${name}`,
-      help,
-      registers: [registry],
-      async collect() {
-        const value = await read()
-        if (value !== undefined) this.set(value)
-      },
-    })
-  const counter = (name: string, help: string, read: () => number) =>
-    new Counter({
-      name: `kimchi_api_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset()
-        this.inc(read())
-      },
-    })
-
-  new Counter({
-    name: 'kimchi_api_answers_total',
-    help: 'Answers sent, by route and status.',
-    labelNames: ['route', 'status'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { route, status, count } of answersCounted(traffic)) this.inc({ route, status }, count)
-    },
+export function createMetrics({
+  documents,
+  counters,
+  redisUp,
+  connections,
+}: MetricsOptions): MetricsRegistry {
+  const metrics = createMetricsRegistry()
+  metrics.counter({
+    name: 'kimchi_api_responses_total',
+    help: 'Responses sent, by route and status.',
+    labels: ['route', 'status'],
+    read: () => [...countedResponses(counters)].map(({ route, status, count }) => [{ route, status }, count]),
   })
-  new Counter({
+  metrics.counter({
     name: 'kimchi_api_connections_cut_total',
     help: 'Connections turned away or cut, by reason.',
-    labelNames: ['reason'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [reason, count] of Object.entries(traffic.cut)) this.inc({ reason }, count)
+    labels: ['reason'],
+    read: () => Object.entries(counters.cut).map(([reason, count]) => [{ reason }, count]),
+  })
+  metrics.gauge({ name: 'kimchi_api_connections', help: 'Open public connections.', read: connections })
+  metrics.gauge({
+    name: 'kimchi_api_newest_snapshot_timestamp_seconds',
+    help: 'Time of the newest snapshot served, in seconds since the epoch.',
+    read: () => {
+      const { newestMinute } = documents()
+      return newestMinute === undefined ? undefined : minuteStart(newestMinute) / 1_000
     },
   })
-  gauge('connections', 'Open public connections.', connections)
-  gauge('document_minute', 'Newest snapshot served, minutes since the epoch.', () => state().newestMinute)
-  gauge('document_age_seconds', 'Age of the newest snapshot served.', () => {
-    const { newestMinute } = state()
-    return newestMinute === undefined ? undefined : (clock.now() - minuteStart(newestMinute)) / 1_000
+  metrics.gauge({
+    name: 'kimchi_api_coins',
+    help: 'Coins known, tracked or with a readable history.',
+    read: () => documents().coins,
   })
-  gauge('coins', 'Coins known, tracked or with a readable history.', () => state().coins)
-  gauge('histories', 'Coins whose history is held in memory.', () => state().histories)
-  gauge('corrupt_entries', 'Entries of the last read that were skipped as corrupt.', () => state().corrupt)
-  gauge('redis_up', '1 while Redis answers.', () => (redisUp() ? 1 : 0))
-  counter('refreshes_total', 'Reads of Redis that brought the documents up to date.', () => state().refreshed)
-  counter('refreshes_failed_total', 'Reads of Redis that failed.', () => state().refreshesFailed)
-  return registry
+  metrics.gauge({
+    name: 'kimchi_api_histories',
+    help: 'Coins whose history is held in memory.',
+    read: () => documents().histories,
+  })
+  metrics.gauge({
+    name: 'kimchi_api_corrupt_entries',
+    help: 'Entries of the last read that were skipped as corrupt.',
+    read: () => documents().corrupt,
+  })
+  metrics.gauge({
+    name: 'kimchi_api_redis_up',
+    help: '1 while Redis answers.',
+    read: () => (redisUp() ? 1 : 0),
+  })
+  metrics.counter({
+    name: 'kimchi_api_refreshes_total',
+    help: 'Reads of Redis that brought the documents up to date.',
+    read: () => documents().refreshed,
+  })
+  metrics.counter({
+    name: 'kimchi_api_refresh_failures_total',
+    help: 'Reads of Redis that failed.',
+    read: () => documents().refreshesFailed,
+  })
+  return metrics
 }

@@ -16,12 +16,12 @@ import {
   type RedisConnection,
   type SampleReader,
 } from '@kimchi/store'
-import { buildApp } from './app.ts'
-import type { ApiConfig } from './config.ts'
-import { connectionsOf, drain } from './connections.ts'
-import { Documents, type DocumentsState } from './documents.ts'
-import { createRegistry } from './metrics.ts'
-import { newTraffic } from './traffic.ts'
+import type { Config } from './config.ts'
+import { type Documents, type DocumentsStatus, openDocuments } from './documents/documents.ts'
+import { createApp } from './http/app.ts'
+import { connectionCount, drain } from './http/drain.ts'
+import { createRequestCounters } from './http/request-counters.ts'
+import { createMetrics } from './metrics.ts'
 
 /** A running API. */
 export interface RunningApi extends RunningApp {
@@ -38,29 +38,28 @@ const BOOT_PATIENCE_MS: Milliseconds = 300
 
 /**
  * Starts the API: it listens at once, also without Redis and without a single sample, and says on `/ready` what it lacks.
- * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port or an address cannot be had
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port or an address cannot be bound
  */
 export async function startApi(
-  config: ApiConfig,
+  config: Config,
   { log, clock }: { readonly log: Logger; readonly clock: Clock },
 ): Promise<RunningApi> {
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-api' })
   const reader = createReader({ redis })
-  const documents = new Documents({ reader, clock, log })
+  const documents = openDocuments({ reader, clock, log })
   const stopFollowing = followRedis(redis, reader, documents, log)
-  const traffic = newTraffic()
-  const app = buildApp({ documents, log, clock, traffic })
+  const counters = createRequestCounters()
+  const app = createApp({ documents, log, clock, counters })
   let isDraining = false
-  const registry = createRegistry({
-    state: () => documents.state(),
-    traffic,
+  const metrics = createMetrics({
+    documents: () => documents.status(),
+    counters,
     redisUp: () => redis.state().ready,
-    connections: () => connectionsOf(app.server),
-    clock,
+    connections: () => connectionCount(app.server),
   })
   const reasons = () => [
     ...(isDraining ? ['shutting down'] : []),
-    ...reasonsAgainst(documents.state(), redis.state(), clock.now()),
+    ...reasonsAgainst(documents.status(), redis.state(), clock.now()),
   ]
   const free = async () => {
     stopFollowing()
@@ -68,11 +67,11 @@ export async function startApi(
     await redis.close()
   }
   try {
-    // With Redis there, the very first request finds a document; without it nobody waits for long.
+    // With Redis there, the very first request finds a document; without it nothing waits for long.
     if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.firstBoard()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
     await app.listen({ host, port: PORT }).catch(explain('PORT', host, PORT))
-    const opsServer = openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, registry })
+    const opsServer = openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, metrics })
     const ops = await opsServer.catch(explain('OPS_PORT', OPS_HOST, OPS_PORT))
     const { port } = app.server.address() as AddressInfo
     log.info({ host, port, opsPort: ops.port, redis: redis.target }, 'API listens')
@@ -109,9 +108,9 @@ function followRedis(
   log: Logger,
 ): () => void {
   const onReady = ({ ready }: ConnectionState) => {
-    if (ready) void documents.reconnected()
+    if (ready) void documents.onReconnect()
   }
-  const subscription = reader.subscribeMinutes(minute => documents.heard(minute), onReady)
+  const subscription = reader.subscribeMinutes(minute => documents.onMinute(minute), onReady)
   const stopListening = redis.onState(state => {
     onReady(state)
     if (!state.ready) log.warn({ reason: state.reason }, 'Redis is away, the last good documents are served')
@@ -123,7 +122,7 @@ function followRedis(
 }
 
 function reasonsAgainst(
-  { newestMinute, problem }: DocumentsState,
+  { newestMinute, problem }: DocumentsStatus,
   { ready, reason }: ConnectionState,
   now: EpochMs,
 ): readonly string[] {

@@ -5,10 +5,10 @@ import { createManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
 import type { Board, KnownCoin, Readable } from '@kimchi/store'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import { buildApp } from '../src/app.ts'
-import { type DocumentReader, Documents } from '../src/documents.ts'
-import { LIMITS, type Limits } from '../src/server.ts'
-import { newTraffic } from '../src/traffic.ts'
+import { type DocumentReader, openDocuments } from '../src/documents/documents.ts'
+import { createApp } from '../src/http/app.ts'
+import { createRequestCounters } from '../src/http/request-counters.ts'
+import { LIMITS, type Limits } from '../src/http/server.ts'
 import { breachesOf } from './contract.ts'
 
 /** The minute at which these tests begin: 2026-11-20T13:05. */
@@ -132,9 +132,9 @@ export async function openTestApp(
   const clock = createManualClock(minuteStart(MINUTE) + 2_000)
   const reader = fakeReader(board)
   const log = createLogger('api', 'silent')
-  const documents = new Documents({ reader, clock, log })
-  const traffic = newTraffic()
-  const app = buildApp({ documents, log, clock, traffic, limits: { ...LIMITS, ...limits } })
+  const documents = openDocuments({ reader, clock, log })
+  const counters = createRequestCounters()
+  const app = createApp({ documents, log, clock, counters, limits: { ...LIMITS, ...limits } })
   t.teardown(async () => {
     await app.close()
     documents.close()
@@ -144,5 +144,5 @@ export async function openTestApp(
     await app.listen({ host: '127.0.0.1', port: 0 })
     return (app.server.address() as AddressInfo).port
   }
-  return { listen, app: { inject: checkedInject(t, app) }, clock, reader, documents, traffic }
+  return { listen, app: { inject: checkedInject(t, app) }, clock, reader, documents, counters }
 }

@@ -1,5 +1,5 @@
 import { fastify } from 'fastify'
-import { openApiDocument } from '../src/openapi.ts'
+import { openApiDocument } from '../src/contract/openapi.ts'
 
 /** An answer as a client sees it. */
 export interface SeenAnswer {

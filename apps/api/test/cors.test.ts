@@ -104,7 +104,9 @@ t.test(
     t.equal(await fetchWith('no-cache'), 200, 'asked again with If-None-Match')
     const { body } = await ask(`${api.ops}/metrics`)
     t.strictSame(
-      [...body.matchAll(/answers_total\{route="live",status="(\d+)"\} (\d+)/g)].map(found => found.slice(1)),
+      [...body.matchAll(/responses_total\{route="live",status="(\d+)"\} (\d+)/g)].map(found =>
+        found.slice(1),
+      ),
       [
         ['200', '1'],
         ['304', '1'],

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '@kimchi/core'
 import t from 'tap'
-import type { Document } from '../src/document.ts'
+import type { Document } from '../src/documents/document.ts'
 import { BITCOIN, boardOf, dayOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it
@@ -41,7 +41,7 @@ t.test('a new minute is read when it is heard of, once however often', async t =
   const { documents, reader } = await openTestApp(t)
   reader.board = boardOf(MINUTE + 1)
   const before = reader.boardsRead
-  documents.heard(MINUTE + 1)
+  documents.onMinute(MINUTE + 1)
   await turns()
   t.equal(documents.newestMinute(), MINUTE + 1)
   t.equal(reader.boardsRead, before + 1)
@@ -54,7 +54,7 @@ t.test('messages during a read become one more read', async t => {
     open = resolve
   })
   const before = reader.boardsRead
-  for (let n = 0; n < 50; n++) documents.heard(MINUTE + 1)
+  for (let n = 0; n < 50; n++) documents.onMinute(MINUTE + 1)
   await turns()
   t.equal(reader.boardsRead, before + 1)
   open()
@@ -65,7 +65,7 @@ t.test('messages during a read become one more read', async t => {
 t.test('a swarm of older minutes is read together within a second', async t => {
   const { documents, reader, clock } = await openTestApp(t)
   const before = reader.boardsRead
-  for (let n = 1; n < 500; n++) documents.heard(MINUTE - n)
+  for (let n = 1; n < 500; n++) documents.onMinute(MINUTE - n)
   await turns()
   t.equal(reader.boardsRead, before)
   await clock.advance(1_000)
@@ -86,23 +86,23 @@ t.test('when Redis is away the last good documents stay, and it is asked again e
   const { documents, reader, clock } = await openTestApp(t)
   const live = documents.live()
   reader.board = new Error('connection lost')
-  documents.heard(MINUTE + 1)
+  documents.onMinute(MINUTE + 1)
   await turns()
   t.equal(documents.live(), live)
-  t.match(documents.state(), { problem: /connection lost/, refreshesFailed: 1 })
+  t.match(documents.status(), { problem: /connection lost/, refreshesFailed: 1 })
   reader.board = boardOf(MINUTE + 1)
   await clock.advance(2_000)
   t.equal(documents.newestMinute(), MINUTE + 1)
-  t.equal(documents.state().problem, undefined)
+  t.equal(documents.status().problem, undefined)
 })
 
 t.test('an emptied Redis does not empty the answers', async t => {
   const { documents, reader } = await openTestApp(t)
   const live = documents.live()
   reader.board = boardOf(MINUTE, [])
-  await documents.reconnected()
+  await documents.onReconnect()
   t.equal(documents.live(), live)
-  t.match(documents.state().problem, /empty/)
+  t.match(documents.status().problem, /empty/)
 })
 
 t.test('a history is read once, however many ask for it first', async t => {
@@ -120,7 +120,7 @@ t.test('today’s row grows with every minute, without another reading of the da
   reader.days.set('BTC', [...daysBefore('2026-11-20', 5), dayOf('2026-11-20', 786)])
   await documents.loadHistory(BITCOIN)
   reader.board = boardOf(MINUTE + 1)
-  documents.heard(MINUTE + 1)
+  documents.onMinute(MINUTE + 1)
   await turns()
   t.equal(read(documents.history(BITCOIN, 1)).data[0].samples, 787)
   t.equal(reader.daysRead.length, 1)
@@ -134,11 +134,11 @@ t.test(
     await documents.loadHistory(BITCOIN)
     reader.days.set('BTC', daysBefore('2026-11-20', 7))
     reader.board = boardOf(MINUTE, ['BTC'], { revisions: new Map([['BTC', 2]]) })
-    documents.heard(MINUTE)
+    documents.onMinute(MINUTE)
     t.equal(read(documents.history(BITCOIN, 365)).count, 3)
     await turns()
     t.equal(read(documents.history(BITCOIN, 365)).count, 8)
-    documents.heard(MINUTE)
+    documents.onMinute(MINUTE)
     await turns()
     t.equal(reader.daysRead.length, 2, 'and not again')
   },
@@ -151,7 +151,7 @@ t.test('at midnight yesterday stays, is read once more, and today begins', async
   const midnight = MINUTE - 785 + 1_440
   let open = () => {}
   reader.board = boardOf(midnight)
-  documents.heard(midnight)
+  documents.onMinute(midnight)
   reader.gate = new Promise(resolve => {
     open = resolve
   })
@@ -183,12 +183,12 @@ t.test('a reading of the days that fails is tried again with the next board', as
     throw new Error('time-out')
   }
   reader.board = boardOf(MINUTE, ['BTC'], { revisions: new Map([['BTC', 2]]) })
-  documents.heard(MINUTE)
+  documents.onMinute(MINUTE)
   await turns()
   t.equal(read(documents.history(BITCOIN, 365)).count, 3)
   reader.days.set('BTC', daysBefore('2026-11-20', 4))
   reader.readDays = readDays
-  documents.heard(MINUTE)
+  documents.onMinute(MINUTE)
   await turns()
   t.equal(read(documents.history(BITCOIN, 365)).count, 5)
 })
@@ -224,7 +224,7 @@ t.test('two minutes later the list is two minutes newer', async t => {
   for (const step of [1, 2]) {
     await clock.advance(MINUTE_MS)
     reader.board = boardOf(MINUTE + step)
-    documents.heard(MINUTE + step)
+    documents.onMinute(MINUTE + step)
     await turns()
   }
   t.equal(read(documents.live()).updated_at, '2026-11-20T13:07:00')

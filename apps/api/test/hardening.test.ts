@@ -18,7 +18,7 @@ const CLOSE = 'Connection: close\r\n'
 const PATIENT = { headersTimeout: 400, requestTimeout: 800, checkEvery: 50 }
 
 t.test('fault 28: a client that drips its headers is told 408 and cut, others are served', async t => {
-  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE), PATIENT)
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const port = await listen()
   const slow = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}X-`)
   const drip = setInterval(() => slow.socket.write('a'), 20)
@@ -29,7 +29,7 @@ t.test('fault 28: a client that drips its headers is told 408 and cut, others ar
   const [answer] = parseAnswers(slow.bytes())
   t.equal(answer?.status, 408)
   t.strictSame(await breachesOf('GET', '/', answer ?? never()), [])
-  t.equal(traffic.cut.malformed, 1)
+  t.equal(counters.cut.malformed, 1)
 })
 
 t.test('fault 28: a connection that never says anything is closed', async t => {
@@ -81,7 +81,7 @@ t.test('fault 28: a body that never ends is not waited for', async t => {
 
 t.test('fault 28: who asks a thousand times and reads nothing is cut, and costs little memory', async t => {
   const symbols = Array.from({ length: 200 }, (_, n) => `C${n}`)
-  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE, symbols), {
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, symbols), {
     slowReaderTimeout: 300,
     checkEvery: 50,
   })
@@ -90,17 +90,17 @@ t.test('fault 28: who asks a thousand times and reads nothing is cut, and costs 
   greedy.socket.pause()
   const asked = 20_000
   greedy.socket.write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked))
-  await eventually('the cut', () => (traffic.cut['slow-reader'] === 1 ? true : undefined))
+  await eventually('the cut', () => (counters.cut['slow-reader'] === 1 ? true : undefined))
   greedy.socket.resume()
   await greedy.closed
-  t.ok(Number(traffic.counts.live[200]) < asked / 4, 'most requests were never even read')
+  t.ok(Number(counters.responses.live[200]) < asked / 4, 'most requests were never even read')
   const [other] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
   t.equal(other?.status, 200)
 })
 
 t.test('fault 28: a reader that is slow but reads is not cut', async t => {
   const symbols = Array.from({ length: 200 }, (_, n) => `C${n}`)
-  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE, symbols), {
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, symbols), {
     slowReaderTimeout: 400,
     checkEvery: 50,
   })
@@ -116,12 +116,12 @@ t.test('fault 28: a reader that is slow but reads is not cut', async t => {
   const ask = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked - 1)
   steady.socket.write(`${ask}GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
   await steady.closed
-  t.equal(traffic.cut['slow-reader'], 0)
+  t.equal(counters.cut['slow-reader'], 0)
   t.equal(parseAnswers(steady.bytes()).length, asked)
 })
 
 t.test('fault 28: more connections than allowed are turned away and counted', async t => {
-  const { listen, traffic } = await openTestApp(t, boardOf(MINUTE), { maxConnections: 2 })
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE), { maxConnections: 2 })
   const port = await listen()
   const first = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
   await once(first.socket, 'data')
@@ -129,7 +129,7 @@ t.test('fault 28: more connections than allowed are turned away and counted', as
   await once(second.socket, 'data')
   const third = await openRaw(port)
   await third.closed
-  t.equal(traffic.cut.limit, 1)
+  t.equal(counters.cut.limit, 1)
   first.socket.destroy()
   second.socket.destroy()
 })

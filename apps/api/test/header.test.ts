@@ -1,5 +1,5 @@
 import t from 'tap'
-import { headerOf } from '../src/header.ts'
+import { headerOf } from '../src/http/header.ts'
 
 t.test('a header is found in any letter case, several are joined', async t => {
   const raw = [

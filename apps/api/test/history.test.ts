@@ -1,5 +1,5 @@
 import t from 'tap'
-import { dayRows, renderHistory, renderUsual, withDay } from '../src/history.ts'
+import { dayRows, renderHistory, renderUsual, withDay } from '../src/documents/history.ts'
 import { dayOf, daysBefore } from './board.ts'
 
 const coin = { symbol: 'BTC', name: 'Bitcoin' }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { ERRORS } from '../src/errors.ts'
-import { openApiDocument } from '../src/openapi.ts'
-import { errorSchema } from '../src/schemas.ts'
+import { ERRORS } from '../src/contract/errors.ts'
+import { openApiDocument } from '../src/contract/openapi.ts'
+import { errorSchema } from '../src/contract/schemas.ts'
 import { breachesOf } from './contract.ts'
 
 t.test('docs/openapi.json is what the code says', async t => {

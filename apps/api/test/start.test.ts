@@ -77,9 +77,9 @@ t.test('ready says why not, and metrics count', async t => {
   )
   await ask(api.base)
   const metrics = (await ask(`${api.ops}/metrics`)).body
-  t.match(metrics, /kimchi_api_answers_total\{route="live",status="200"\} [1-9]/)
+  t.match(metrics, /kimchi_api_responses_total\{route="live",status="200"\} [1-9]/)
   t.match(metrics, /kimchi_api_redis_up 1/)
-  t.match(metrics, /kimchi_api_document_age_seconds \d/)
+  t.match(metrics, /kimchi_api_newest_snapshot_timestamp_seconds \d/)
 })
 
 t.test('an old snapshot is a reason not to be ready', async t => {

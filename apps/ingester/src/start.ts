@@ -26,11 +26,12 @@ export async function startIngester(options: IngesterOptions): Promise<Ingester>
   const failure = newFailure()
   const context: Context = { ...options, signal: ending.signal, fail: failure.fail }
   const store = openStore(context)
+  const registry = createMetrics(store.state)
   const ops = await openOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
     reasons: () => notReadyReasons(store.state),
-    registry: createMetrics(store.state),
+    metrics: { contentType: registry.contentType, text: () => registry.metrics() },
   })
   log.info({ opsPort: ops.port, id, version, redis: store.redis.target }, 'ingester started')
   const exchanges = openExchanges(context, store)

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { messageOf } from '@kimchi/core'
-import type { Registry } from 'prom-client'
+import type { MetricsRegistry } from './metrics-registry.ts'
 
 /** What an app tells its operators. */
 export interface OpsOptions {
@@ -10,7 +10,7 @@ export interface OpsOptions {
   readonly port: number
   /** Why the app is not ready, one plain sentence each; empty when it is. */
   readonly reasons: () => readonly string[]
-  readonly registry: Registry
+  readonly metrics: Pick<MetricsRegistry, 'contentType' | 'text'>
 }
 
 /** A running ops server. */
@@ -24,7 +24,7 @@ export interface OpsServer {
 /**
  * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons) and `/metrics`
  * (Prometheus text). Meant for a private address, never the public one.
- * @throws the listen error (`EADDRINUSE`, …) when the port cannot be had
+ * @throws the listen error (`EADDRINUSE`, …) when the port cannot be bound
  */
 export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (request, response) => {
@@ -48,7 +48,7 @@ export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { reasons, registry }: OpsOptions,
+  { reasons, metrics }: OpsOptions,
 ): Promise<unknown> {
   const path = request.url?.split('?')[0]
   if (path === '/live') return sendJson(response, 200, { live: true })
@@ -57,8 +57,8 @@ async function answer(
     return sendJson(response, found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found })
   }
   if (path === '/metrics') {
-    const text = await registry.metrics()
-    return response.writeHead(200, { 'content-type': registry.contentType }).end(text)
+    const text = await metrics.text()
+    return response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
   }
   return sendJson(response, 404, { paths: ['/live', '/ready', '/metrics'] })
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { Counter, Gauge, Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { createMetricsRegistry } from '../src/metrics-registry.ts'
 import { type OpsOptions, openOpsServer } from '../src/ops-server.ts'
 
 async function open(t: Test, options: Partial<OpsOptions> = {}): Promise<string> {
@@ -9,7 +9,7 @@ async function open(t: Test, options: Partial<OpsOptions> = {}): Promise<string>
     host: '127.0.0.1',
     port: 0,
     reasons: () => [],
-    registry: new Registry(),
+    metrics: createMetricsRegistry(),
     ...options,
   })
   t.teardown(() => server.close())
@@ -36,9 +36,9 @@ t.test('is ready exactly while there is no reason not to be', async t => {
 })
 
 t.test('prints the metrics in Prometheus text', async t => {
-  const registry = new Registry()
-  new Counter({ name: 'minutes_total', help: 'minutes written', registers: [registry] }).inc(3)
-  const response = await fetch(`${await open(t, { registry })}/metrics`)
+  const metrics = createMetricsRegistry()
+  metrics.counter({ name: 'minutes_total', help: 'minutes written', read: () => 3 })
+  const response = await fetch(`${await open(t, { metrics })}/metrics`)
   t.equal(response.status, 200)
   t.match(response.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
   t.match(await response.text(), /^minutes_total 3$/m)
@@ -51,15 +51,15 @@ t.test('names its paths to whoever asks for another', async t => {
 })
 
 t.test('a broken gauge or check is a 500 with its reason, and the server goes on', async t => {
-  const registry = new Registry()
-  const collect = () => {
+  const metrics = createMetricsRegistry()
+  const read = () => {
     throw new Error('gauge is broken')
   }
-  new Gauge({ name: 'broken', help: 'throws', registers: [registry], collect })
+  metrics.gauge({ name: 'broken', help: 'throws', read })
   const reasons = () => {
     throw new Error('check is broken')
   }
-  const url = await open(t, { registry, reasons })
+  const url = await open(t, { metrics, reasons })
   for (const [path, error] of [
     ['/metrics', 'gauge is broken'],
     ['/ready', 'check is broken'],
@@ -73,14 +73,17 @@ t.test('a broken gauge or check is a 500 with its reason, and the server goes on
 
 t.test('a taken port is an error that names it', async t => {
   const port = Number(new URL(await open(t)).port)
-  await t.rejects(openOpsServer({ host: '127.0.0.1', port, reasons: () => [], registry: new Registry() }), {
-    code: 'EADDRINUSE',
-    port,
-  })
+  await t.rejects(
+    openOpsServer({ host: '127.0.0.1', port, reasons: () => [], metrics: createMetricsRegistry() }),
+    {
+      code: 'EADDRINUSE',
+      port,
+    },
+  )
 })
 
 t.test('closes although a client keeps its connection, as often as asked, and frees the port', async t => {
-  const options = { host: '127.0.0.1', reasons: () => [], registry: new Registry() }
+  const options = { host: '127.0.0.1', reasons: () => [], metrics: createMetricsRegistry() }
   const server = await openOpsServer({ ...options, port: 0 })
   const idle = connect(server.port, '127.0.0.1')
   await once(idle, 'connect')

@@ -1,13 +1,13 @@
 import { type Day, toDailyRow } from '@kimchi/core'
+import { daysSchema } from '../contract/schemas.ts'
 import { joinBytes } from './bytes.ts'
-import { daysSchema } from './schemas.ts'
 
-/** Rows of an answer when the caller does not say how many. */
+/** Rows of a history when the caller does not say how many. */
 const USUAL_DAYS = daysSchema.default
 
 /** One coin's days as bytes, so that any number of newest rows is a slice. */
 export interface DayRows {
-  /** Closed days that the usual answer leaves out, each as JSON followed by a comma. */
+  /** Closed days that the usual body leaves out, each as JSON followed by a comma. */
   readonly older: Buffer
   /** The other closed days, in the same form. */
   readonly recent: Buffer
@@ -34,12 +34,12 @@ export function withDay(rows: DayRows, day: Day): DayRows {
   )
 }
 
-/** How many rows an answer of at most `days` rows has. */
+/** How many rows a history of at most `days` rows has. */
 export function countOf({ starts, last }: DayRows, days: number): number {
   return Math.min(days, starts.length + (last === undefined ? 0 : 1))
 }
 
-/** The JSON body of a history: the newest `days` rows, ascending. @see service-spec §2.3 */
+/** The JSON body of a history: the newest `days` rows, ascending. */
 export function renderHistory(rows: DayRows, coin: { symbol: string; name: string }, days: number): Buffer {
   const { older, recent, starts, last } = rows
   const count = countOf(rows, days)

@@ -7,28 +7,27 @@ import {
   fastify,
   LogController,
 } from 'fastify'
-import { COMMON_HEADERS } from './answer.ts'
-import type { Documents } from './documents.ts'
-import { ALLOWED_METHODS, type ErrorCode, errorAnswer } from './errors.ts'
+import { ALLOWED_METHODS, type ErrorCode } from '../contract/errors.ts'
+import type { Documents } from '../documents/documents.ts'
+import { errorResponse } from './error-response.ts'
 import { fastPath } from './fast-path.ts'
-import { addDailyRoute } from './routes/daily.ts'
-import { addLiveRoute } from './routes/live.ts'
-import { sendAnswer } from './routes/send.ts'
+import { createRequestCounters, type RequestCounters } from './request-counters.ts'
+import { COMMON_HEADERS } from './response.ts'
+import { addDailyRoute, addLiveRoute, sendResponse } from './routes.ts'
 import { createApiServer, LIMITS, type Limits, refuseClient } from './server.ts'
-import { newTraffic, type Traffic } from './traffic.ts'
 
 /** What the app answers from. */
 export interface AppOptions {
   readonly documents: Documents
   readonly log: FastifyBaseLogger
   readonly clock: Clock
-  /** Where answers are counted. @default counters of its own */
-  readonly traffic?: Traffic
+  /** Where responses are counted. @default counters of its own */
+  readonly counters?: RequestCounters
   /** @default LIMITS */
   readonly limits?: Limits
 }
 
-/** A browser asks this before it sends `If-None-Match`; the answer is good for a day. @see design §6 */
+/** A browser asks this before it sends `If-None-Match`; the response is good for a day. */
 const OPTIONS_HEADERS = {
   allow: ALLOWED_METHODS,
   'access-control-allow-methods': ALLOWED_METHODS,
@@ -42,23 +41,23 @@ const OPTIONS_HEADERS = {
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
 /** The public API: two routes, and JSON with CORS headers for everything else. Reads no environment, does not listen. */
-export function buildApp({
+export function createApp({
   documents,
   log,
   clock,
-  traffic = newTraffic(),
+  counters = createRequestCounters(),
   limits = LIMITS,
 }: AppOptions): FastifyInstance {
-  const options = { documents, clock, traffic }
+  const options = { documents, clock, counters }
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    serverFactory: listener => createApiServer(fastPath(listener, options), traffic, limits),
-    clientErrorHandler: (error, socket) => refuseClient(error, socket, traffic),
+    serverFactory: listener => createApiServer(fastPath(listener, options), counters, limits),
+    clientErrorHandler: (error, socket) => refuseClient(error, socket, counters),
     frameworkErrors: (error, request, reply) => {
       sendError(reply, error.code === 'FST_ERR_BAD_URL' ? 'bad_url' : 'internal', request.url)
     },
-    // A draining replica still answers: whoever is connected has nowhere else to go.
+    // A draining replica still answers: its connected clients have nowhere else to go.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => pathOf(url),
@@ -68,12 +67,16 @@ export function buildApp({
   })
 
   function sendError(reply: FastifyReply, code: ErrorCode, got?: unknown) {
-    return sendAnswer(reply, 'other', traffic, errorAnswer(code, got))
+    return sendResponse(reply, 'other', counters, errorResponse(code, got))
   }
 
   app.addHook('onRequest', async ({ method, url, is404 }, reply) => {
     if (method === 'OPTIONS') {
-      return sendAnswer(reply, 'other', traffic, { status: 204, headers: OPTIONS_HEADERS, body: undefined })
+      return sendResponse(reply, 'other', counters, {
+        status: 204,
+        headers: OPTIONS_HEADERS,
+        body: undefined,
+      })
     }
     if (!is404) return
     const path = url.split('?', 1)[0] ?? ''
@@ -105,7 +108,7 @@ function pathOf(target: string): string {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** The only key that means anything, as a number where it looks like one; repeated keys stay apart. @see design §3 */
+/** The only key that means anything, as a number where it looks like one; repeated keys stay apart. */
 function onlyDays(query: string): Record<string, unknown> {
   const values = new URLSearchParams(query).getAll('days')
   if (values.length === 0) return {}

@@ -1,11 +1,12 @@
 import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Milliseconds } from '@kimchi/core'
-import type { Answer } from './answer.ts'
-import { cutSlowReaders } from './connections.ts'
-import { type ErrorCode, errorAnswer } from './errors.ts'
+import type { ErrorCode } from '../contract/errors.ts'
+import { errorResponse } from './error-response.ts'
 import { headerOf } from './header.ts'
-import { countAnswer, type Traffic } from './traffic.ts'
+import { countResponse, type RequestCounters } from './request-counters.ts'
+import type { HttpResponse } from './response.ts'
+import { cutSlowReaders } from './slow-readers.ts'
 
 /** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
 export interface Limits {
@@ -13,18 +14,18 @@ export interface Limits {
   readonly maxHeaderSize: number
   /** From the first byte of a request, or from connecting, to the last of its headers. */
   readonly headersTimeout: Milliseconds
-  /** To the end of its body, which nobody needs. */
+  /** To the end of its body, which is not used. */
   readonly requestTimeout: Milliseconds
   /** A connection without a request. Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
   readonly keepAliveTimeout: Milliseconds
-  /** An answer of which the reader takes nothing more. */
+  /** A response of which the reader takes nothing more. */
   readonly slowReaderTimeout: Milliseconds
   /** How often the three above are looked at. */
   readonly checkEvery: Milliseconds
   readonly maxConnections: number
 }
 
-/** @see Limits */
+/** What holds in production. */
 export const LIMITS: Limits = {
   maxHeaderSize: 8_192,
   headersTimeout: 5_000,
@@ -41,10 +42,10 @@ const WITHOUT_BODIES = { optimizeEmptyRequests: true }
 /** Time for a refused client to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
 
-/** A bare HTTP server with all limits set, whose own refusals are JSON with CORS headers like any other answer. */
+/** A bare HTTP server with all limits set, whose own errors are JSON with CORS headers like any other response. */
 export function createApiServer(
   listener: RequestListener,
-  traffic: Traffic,
+  counters: RequestCounters,
   limits: Limits = LIMITS,
 ): Server {
   const { maxHeaderSize, headersTimeout, requestTimeout, keepAliveTimeout, checkEvery } = limits
@@ -62,27 +63,29 @@ export function createApiServer(
     (request, response) => {
       const isAddressed = headerOf(request.rawHeaders, 'host') !== undefined || request.httpVersion === '1.0'
       if (isAddressed) listener(request, response)
-      else refuseRequest(response, 'bad_request', traffic)
+      else refuseRequest(response, 'bad_request', counters)
     },
   )
   server.maxConnections = limits.maxConnections
   server.on('drop', () => {
-    traffic.cut.limit += 1
+    counters.cut.limit += 1
   })
-  server.on('connect', (_request, socket) => refuse(socket, 'method_not_allowed', traffic))
-  server.on('checkExpectation', (_request, response) => refuseRequest(response, 'unmet_expectation', traffic))
-  cutSlowReaders(server, traffic, limits)
+  server.on('connect', (_request, socket) => refuse(socket, 'method_not_allowed', counters))
+  server.on('checkExpectation', (_request, response) =>
+    refuseRequest(response, 'unmet_expectation', counters),
+  )
+  cutSlowReaders(server, counters, limits)
   return server
 }
 
-/** Answers what was not even a request: too large, too slow, malformed. */
-export function refuseClient(error: NodeJS.ErrnoException, socket: Duplex, traffic: Traffic): void {
+/** Responds to what was not even a request: too large, too slow, malformed. */
+export function refuseClient(error: NodeJS.ErrnoException, socket: Duplex, counters: RequestCounters): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  traffic.cut.malformed += 1
-  refuse(socket, codeOf(error), traffic)
+  counters.cut.malformed += 1
+  refuse(socket, codeOf(error), counters)
 }
 
 function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
@@ -91,22 +94,22 @@ function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
   return 'bad_request'
 }
 
-function refuseRequest(response: ServerResponse, code: ErrorCode, traffic: Traffic): void {
-  const { status, headers, body } = errorAnswer(code)
-  countAnswer(traffic, 'other', status)
+function refuseRequest(response: ServerResponse, code: ErrorCode, counters: RequestCounters): void {
+  const { status, headers, body } = errorResponse(code)
+  countResponse(counters, 'other', status)
   response.writeHead(status, { ...headers, connection: 'close' }).end(body)
 }
 
-function refuse(socket: Duplex, code: ErrorCode, traffic: Traffic): void {
-  const answer = errorAnswer(code)
-  countAnswer(traffic, 'other', answer.status)
-  // Node has let go of it: a reset by the client would be nobody's error, and the end of the process.
+function refuse(socket: Duplex, code: ErrorCode, counters: RequestCounters): void {
+  const error = errorResponse(code)
+  countResponse(counters, 'other', error.status)
+  // Node has let go of the socket: a reset by the client would be an unhandled error and end the process.
   socket.on('error', () => socket.destroy())
-  socket.end(bytesOf(answer))
+  socket.end(bytesOf(error))
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
-function bytesOf({ status, headers, body }: Answer): Buffer {
+function bytesOf({ status, headers, body }: HttpResponse): Buffer {
   const lines = Object.entries({ ...headers, date: new Date().toUTCString(), connection: 'close' })
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
   return Buffer.concat([Buffer.from(head), body ?? Buffer.alloc(0)])

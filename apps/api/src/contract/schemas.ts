@@ -1,6 +1,6 @@
 /**
- * The contract, in one place: these schemas validate requests, describe answers in `docs/openapi.json`, and give the
- * TypeScript types by {@link FromSchema}. Field names, order and types are those of service-spec §2.
+ * The contract, in one place: these schemas validate requests, describe responses in `docs/openapi.json`, and give the
+ * TypeScript types by {@link FromSchema}.
  */
 
 const timestamp = {
@@ -30,7 +30,7 @@ export const daysSchema = {
   description: 'The newest N rows.',
 } as const
 
-/** One coin of the live list. @see service-spec §2.2 */
+/** One coin of the live list. */
 export const liveRowSchema = {
   type: 'object',
   properties: {
@@ -46,7 +46,7 @@ export const liveRowSchema = {
   additionalProperties: false,
 } as const
 
-/** The answer of the live route. @see service-spec §2.1 */
+/** Body of the live route. */
 export const liveListSchema = {
   type: 'object',
   properties: {
@@ -60,7 +60,7 @@ export const liveListSchema = {
   additionalProperties: false,
 } as const
 
-/** One day of a coin's history. @see service-spec §2.4 */
+/** One day of a coin's history. */
 export const dailyRowSchema = {
   type: 'object',
   properties: {
@@ -76,7 +76,7 @@ export const dailyRowSchema = {
   additionalProperties: false,
 } as const
 
-/** The answer of the daily route. @see service-spec §2.3 */
+/** Body of the daily route. */
 export const historySchema = {
   type: 'object',
   properties: {
@@ -90,7 +90,7 @@ export const historySchema = {
   additionalProperties: false,
 } as const
 
-/** Every answer that is not 200, 204 or 304. @see design §3 */
+/** Body of every response that is not 200, 204 or 304. */
 export const errorSchema = {
   type: 'object',
   properties: {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
-import type { DocumentAnswers } from './answer.ts'
 import { joinBytes } from './bytes.ts'
-import type { Coding } from './coding.ts'
 
-/** An answer body as bytes, ready to be sent many times. Built once; its coded forms follow when they are wanted. */
+/** How a body may be coded on the wire. */
+export type Coding = 'br' | 'gzip' | 'identity'
+
+/** A response body as bytes, ready to be sent many times. Built once; its coded forms follow when they are wanted. */
 export interface Document {
   readonly identity: Buffer
   /** Hash of the identity body: the same data has the same hash on every replica. */
@@ -14,11 +15,9 @@ export interface Document {
   readonly coded: Map<Coding, Buffer>
   /** Whether the coded bodies are made, being made, or not yet wanted. */
   compression: 'none' | 'running' | 'done'
-  /** The answers given last, by coding. */
-  readonly answers: Map<Coding, DocumentAnswers>
 }
 
-/** Below this many bytes a coded body saves nothing: the answer fits one packet anyway. */
+/** Below this many bytes a coded body saves nothing: the response fits one packet anyway. */
 const WORTH_COMPRESSING = 860
 
 /** Compressions at a time for documents that many people may ask for; more wanted ones are simply sent plain. */
@@ -36,7 +35,7 @@ let running = 0
 export function createDocument(identity: Buffer): Document {
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22)
   const compression = identity.length < WORTH_COMPRESSING ? 'done' : 'none'
-  return { identity, hash, coded: new Map(), compression, answers: new Map() }
+  return { identity, hash, coded: new Map(), compression }
 }
 
 /** The strong ETag of a document in a coding, with its quotes. */

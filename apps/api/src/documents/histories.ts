@@ -1,9 +1,8 @@
-import type { Day, UtcDate } from '@kimchi/core'
-import type { Logger } from '@kimchi/runtime'
+import type { Day, Log, UtcDate } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
+import { daysSchema } from '../contract/schemas.ts'
 import { createDocument, type Document } from './document.ts'
 import { countOf, type DayRows, dayRows, renderHistory, renderUsual, withDay } from './history.ts'
-import { daysSchema } from './schemas.ts'
 
 /** The part of the store's reader that histories are built from. */
 export type HistoryReader = Pick<SampleReader, 'readDays'>
@@ -30,33 +29,50 @@ interface Held {
  * or the UTC date turned; today's row comes with the board every minute. Until a second reading is there the first one is
  * served. Memory grows with the coins that exist, never with what is asked.
  */
-export class Histories {
+export interface Histories {
+  /** Coins whose history is held. */
+  readonly size: number
+  /** Days left out of the histories held, because they could not be understood. */
+  readonly corrupt: number
+  /** The newest `days` rows of a coin, built when first asked for since it changed; undefined before {@link Histories.load}. */
+  document(coin: KnownCoin, days: number): Document | undefined
+  /** Reads a coin's days; asked many times at once, it reads once. Does not reject. */
+  load(symbol: string): Promise<void>
+  /** Takes today's rows of a new board, and reads closed days again where it says that they changed. */
+  update(board: Board): void
+  /** Closed days may have changed unnoticed: they are read again after the next board. */
+  invalidate(): void
+}
+
+/** {@link Histories} without any yet. */
+export function createHistories(options: { readonly reader: HistoryReader; readonly log: Log }): Histories {
+  return new HeldHistories(options)
+}
+
+class HeldHistories implements Histories {
   readonly #reader: HistoryReader
-  readonly #log: Logger
+  readonly #log: Log
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
   readonly #odd = new Map<string, Document>()
   #board: Board | undefined
   #catchingUp = false
 
-  constructor({ reader, log }: { reader: HistoryReader; log: Logger }) {
+  constructor({ reader, log }: { readonly reader: HistoryReader; readonly log: Log }) {
     this.#reader = reader
     this.#log = log
   }
 
-  /** Coins whose history is held. */
   get size(): number {
     return this.#held.size
   }
 
-  /** Days left out of the histories held, because they could not be understood. */
   get corrupt(): number {
     let corrupt = 0
     for (const held of this.#held.values()) corrupt += held.corrupt
     return corrupt
   }
 
-  /** The newest `days` rows of a coin, built when first asked for since it changed; undefined before {@link Histories.load}. */
   document(coin: KnownCoin, days: number): Document | undefined {
     const held = this.#held.get(coin.symbol)
     if (held === undefined) return undefined
@@ -72,7 +88,6 @@ export class Histories {
     return held.usual
   }
 
-  /** Reads a coin's days; asked many times at once, it reads once. Does not reject. */
   load(symbol: string): Promise<void> {
     const loading =
       this.#loading.get(symbol) ?? this.#read(symbol).finally(() => this.#loading.delete(symbol))
@@ -80,7 +95,6 @@ export class Histories {
     return loading
   }
 
-  /** Takes today's rows of a new board, and reads closed days again where it says that they changed. */
   update(board: Board): void {
     this.#board = board
     this.#odd.clear()
@@ -93,8 +107,7 @@ export class Histories {
     void this.#catchUp()
   }
 
-  /** Closed days may have changed unnoticed: they are read again after the next board. */
-  distrust(): void {
+  invalidate(): void {
     for (const held of this.#held.values()) held.readOn = undefined
   }
 
@@ -119,7 +132,7 @@ export class Histories {
     }
   }
 
-  /** One coin after the other: nobody waits for it, and Redis is not to feel it. */
+  /** One coin at a time, to spare Redis; nobody waits for it. */
   async #catchUp(): Promise<void> {
     if (this.#catchingUp) return
     this.#catchingUp = true

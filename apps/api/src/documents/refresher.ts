@@ -1,10 +1,23 @@
 import type { Clock, Milliseconds } from '@kimchi/core'
 
-/**
- * Runs a refresh when asked, never two at a time: whatever is asked while one runs becomes one more run after it.
- * Open from the start; {@link Refresher.close} ends it.
- */
-export class Refresher {
+/** Runs a refresh when asked, never two at a time: whatever is asked while one runs becomes one more run after it. */
+export interface Refresher {
+  /** The run under way, if any. */
+  readonly running: Promise<void> | undefined
+  /** Starts a run, or one more after the run under way. Resolves when nothing is left to do. */
+  now(): Promise<void>
+  /** Like {@link Refresher.now} after `ms`; asked many times within it, it runs once. */
+  soon(ms: Milliseconds): Promise<void>
+  /** Starts nothing more. A run under way may hang on a Redis that does not answer, so it is not waited for. */
+  close(): void
+}
+
+/** A {@link Refresher}. @param refresh must not reject */
+export function openRefresher(refresh: () => Promise<void>, clock: Clock): Refresher {
+  return new OneAtATime(refresh, clock)
+}
+
+class OneAtATime implements Refresher {
   readonly #refresh: () => Promise<void>
   readonly #clock: Clock
   readonly #closed = new AbortController()
@@ -12,25 +25,21 @@ export class Refresher {
   #again = false
   #soon = false
 
-  /** @param refresh must not reject */
   constructor(refresh: () => Promise<void>, clock: Clock) {
     this.#refresh = refresh
     this.#clock = clock
   }
 
-  /** The run under way, if any. */
   get running(): Promise<void> | undefined {
     return this.#running
   }
 
-  /** Starts a run, or one more after the run under way. Resolves when nothing is left to do. */
   now(): Promise<void> {
     this.#again = true
     this.#running ??= this.#loop()
     return this.#running
   }
 
-  /** Like {@link Refresher.now} after `ms`; asked many times within it, it runs once. */
   async soon(ms: Milliseconds): Promise<void> {
     if (this.#soon) return
     this.#soon = true
@@ -39,7 +48,6 @@ export class Refresher {
     await this.now()
   }
 
-  /** Starts nothing any more; a run under way may hang on a Redis that does not answer, so nobody waits for it. */
   close(): void {
     this.#closed.abort()
   }

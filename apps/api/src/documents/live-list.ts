@@ -1,12 +1,9 @@
 import { formatTimestamp, type LiveRow, type PricesKind } from '@kimchi/core'
-import type { LiveList } from './schemas.ts'
+import type { LiveList } from '../contract/schemas.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 
-/**
- * The JSON body of the live list. Rows keep the order they come in and are never restamped.
- * @see service-spec §2.1, design §3
- */
+/** The JSON body of the live list. Rows keep the order they come in and are never restamped. */
 export function renderLiveList(rows: readonly LiveRow[], prices: PricesKind, newestMinute: number): Buffer {
   const list: LiveList = {
     result: 'ok',
@@ -18,7 +15,7 @@ export function renderLiveList(rows: readonly LiveRow[], prices: PricesKind, new
   return Buffer.from(JSON.stringify(list))
 }
 
-/** What comes from Redis may have its fields in any order. @see service-spec §2.2 */
+/** What comes from Redis may have its fields in any order. */
 function inSpecOrder(row: LiveRow): LiveRow {
   return {
     symbol: row.symbol,

@@ -1,5 +1,4 @@
-/** How a body may be coded on the wire. */
-export type Coding = 'br' | 'gzip' | 'identity'
+import type { Coding } from '../documents/document.ts'
 
 /** What we prefer where the client does not mind: the smallest first. */
 const CODINGS: readonly Coding[] = ['br', 'gzip', 'identity']

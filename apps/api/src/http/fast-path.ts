@@ -1,20 +1,19 @@
 import type { RequestListener } from 'node:http'
-import type { Document } from './document.ts'
-import type { Documents } from './documents.ts'
-import { LIVE_PATH } from './routes/live.ts'
-import { documentAnswer, type RouteOptions } from './routes/send.ts'
-import { daysSchema } from './schemas.ts'
-import { countAnswer } from './traffic.ts'
+import { daysSchema } from '../contract/schemas.ts'
+import type { Document } from '../documents/document.ts'
+import type { Documents } from '../documents/documents.ts'
+import { countResponse } from './request-counters.ts'
+import { documentResponse, LIVE_PATH, type RouteOptions } from './routes.ts'
 
 const HISTORY_START = `${LIVE_PATH}/`
 const HISTORY_END = '/daily'
 
 /**
- * Answers the plain URLs of documents that are at hand before the router sees them, with the very answers that the routes
- * give; everything else goes on to `next`. Routing, hooks and reply objects cost a quarter more than the rest together.
+ * Answers the plain URLs of documents that are at hand before the router sees them, with the very responses of the
+ * routes; everything else goes on to `next`. Routing, hooks and reply objects cost a quarter more than the rest together.
  */
 export function fastPath(next: RequestListener, options: RouteOptions): RequestListener {
-  const { documents, traffic } = options
+  const { documents, counters } = options
   return (request, response) => {
     const { method, url = '' } = request
     const isLive = url === LIVE_PATH
@@ -25,9 +24,9 @@ export function fastPath(next: RequestListener, options: RouteOptions): RequestL
           ? documents.live()
           : historyAt(documents, url)
     if (document === undefined) return next(request, response)
-    const answer = documentAnswer(document, request, options)
-    countAnswer(traffic, isLive ? 'live' : 'daily', answer.status)
-    response.writeHead(answer.status, answer.flatHeaders as string[]).end(answer.payload, 'latin1')
+    const { status, flatHeaders, payload } = documentResponse(document, request, options)
+    countResponse(counters, isLive ? 'live' : 'daily', status)
+    response.writeHead(status, flatHeaders as string[]).end(payload, 'latin1')
   }
 }
 

@@ -1,5 +1,5 @@
 import {
-  type Clock,
+  type Context,
   type EpochMinute,
   type EpochMs,
   KimchiError,
@@ -7,25 +7,22 @@ import {
   messageOf,
   parseTimestamp,
 } from '@kimchi/core'
-import type { Logger } from '@kimchi/runtime'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { compress, createDocument, type Document } from './document.ts'
-import { Histories, type HistoryReader } from './histories.ts'
+import { createHistories, type Histories, type HistoryReader } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
-import { Refresher } from './refresher.ts'
+import { openRefresher, type Refresher } from './refresher.ts'
 
 /** The part of the store's reader that documents are built from. */
 export type DocumentReader = HistoryReader & Pick<SampleReader, 'readBoard'>
 
 /** What the documents are built from, and with. */
-export interface DocumentsOptions {
+export interface DocumentsOptions extends Pick<Context, 'clock' | 'log'> {
   readonly reader: DocumentReader
-  readonly clock: Clock
-  readonly log: Logger
 }
 
 /** How the documents are doing, for readiness and metrics. */
-export interface DocumentsState {
+export interface DocumentsStatus {
   /** Newest snapshot served; undefined before the first. */
   readonly newestMinute: EpochMinute | undefined
   readonly coins: number
@@ -38,7 +35,7 @@ export interface DocumentsState {
   readonly problem: string | undefined
 }
 
-/** Older minutes come in swarms from backfill and are read together. */
+/** Backfill writes many older minutes at once; they are read together. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 
 /** How often the safety net looks, and the age of the last good read at which it reads itself. */
@@ -49,13 +46,42 @@ const POLL_AFTER_MS: Milliseconds = 65_000
 const PATIENCE_MS: Milliseconds = 1_000
 
 /**
- * The answer bodies of both routes, held in memory and built from one read per minute. A request takes what is at hand;
- * when Redis is away that is the last good state. @see design §6
+ * The response bodies of both routes, held in memory and built from one read per minute. A request takes what is at hand;
+ * when Redis is away that is the last good state.
  */
-export class Documents {
+export interface Documents {
+  /** The live list at hand; undefined when nothing was ever published. */
+  live(): Document | undefined
+  /** Newest snapshot served; undefined before the first. */
+  newestMinute(): EpochMinute | undefined
+  /** The coin of an upper case symbol; null when it is not tracked, undefined when that is not known yet. */
+  coin(symbol: string): KnownCoin | null | undefined
+  /** Whether Redis was read and no coin was ever tracked. */
+  isEmpty(): boolean
+  /** The newest `days` rows of a coin's history at hand; undefined when its closed days were not read yet. */
+  history(coin: KnownCoin, days: number): Document | undefined
+  /** Waits, a second at most, for the first read. */
+  firstBoard(): Promise<void>
+  /** Waits, a second at most, for a coin's closed days, read once however many ask. */
+  loadHistory(coin: KnownCoin): Promise<void>
+  /** A minute was written: the newest is read at once, an older one (backfill) within a second. */
+  onMinute(minute: EpochMinute): void
+  /** Redis is there (again): everything is read again, because messages were missed. */
+  onReconnect(): Promise<void>
+  status(): DocumentsStatus
+  /** Reads nothing more. What is at hand can still be asked for. Idempotent. */
+  close(): void
+}
+
+/** {@link Documents} that are kept up to date until closed. */
+export function openDocuments(options: DocumentsOptions): Documents {
+  return new PolledDocuments(options)
+}
+
+class PolledDocuments implements Documents {
   readonly #reader: DocumentReader
-  readonly #clock: Clock
-  readonly #log: Logger
+  readonly #clock: Context['clock']
+  readonly #log: Context['log']
   readonly #refresher: Refresher
   readonly #histories: Histories
   readonly #closed = new AbortController()
@@ -72,60 +98,51 @@ export class Documents {
     this.#reader = reader
     this.#clock = clock
     this.#log = log
-    this.#refresher = new Refresher(() => this.#refresh(), clock)
-    this.#histories = new Histories({ reader, log })
+    this.#refresher = openRefresher(() => this.#refresh(), clock)
+    this.#histories = createHistories({ reader, log })
     void this.#poll()
   }
 
-  /** The live list at hand; undefined when nothing was ever published. */
   live(): Document | undefined {
     return this.#live
   }
 
-  /** Newest snapshot served; undefined before the first. */
   newestMinute(): EpochMinute | undefined {
     return this.#newestMinute
   }
 
-  /** The coin of an upper case symbol; null when it is not tracked, undefined when that is not known yet. */
   coin(symbol: string): KnownCoin | null | undefined {
     return this.#coins === undefined ? undefined : (this.#coins.get(symbol) ?? null)
   }
 
-  /** Whether Redis was read and no coin was ever tracked. */
   isEmpty(): boolean {
     return this.#coins?.size === 0
   }
 
-  /** The newest `days` rows of a coin's history at hand; undefined when its closed days were not read yet. */
   history(coin: KnownCoin, days: number): Document | undefined {
     return this.#histories.document(coin, days)
   }
 
-  /** Waits, a second at most, for the first read. */
   async firstBoard(): Promise<void> {
     if (this.#coins === undefined && this.#problem === undefined)
       await this.#patiently(this.#refresher.running ?? this.#refresher.now())
   }
 
-  /** Waits, a second at most, for a coin's closed days, read once however many ask. */
   async loadHistory(coin: KnownCoin): Promise<void> {
     if (this.#problem === undefined) await this.#patiently(this.#histories.load(coin.symbol))
   }
 
-  /** A minute was written: the newest is read at once, an older one (backfill) within a second. */
-  heard(minute: EpochMinute): void {
+  onMinute(minute: EpochMinute): void {
     if (this.#newestMinute === undefined || minute >= this.#newestMinute) void this.#refresher.now()
     else void this.#refresher.soon(BACKFILL_PAUSE_MS)
   }
 
-  /** Redis is there (again): everything is read anew, because messages were missed. */
-  async reconnected(): Promise<void> {
-    this.#histories.distrust()
+  async onReconnect(): Promise<void> {
+    this.#histories.invalidate()
     await this.#refresher.now()
   }
 
-  state(): DocumentsState {
+  status(): DocumentsStatus {
     return {
       newestMinute: this.#newestMinute,
       coins: this.#coins?.size ?? 0,
@@ -137,7 +154,6 @@ export class Documents {
     }
   }
 
-  /** Reads nothing any more. What is at hand can still be asked for. Idempotent. */
   close(): void {
     this.#closed.abort()
     this.#refresher.close()
@@ -173,11 +189,11 @@ export class Documents {
     this.#corrupt = board.corrupt
     if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
       // Someone emptied Redis. What was true a moment ago is a better answer than none until it is filled again.
-      this.#histories.distrust()
+      this.#histories.invalidate()
       this.#problem = 'Redis is empty, the last good documents are served'
       return
     }
-    if (this.#problem !== undefined) this.#log.info('documents are refreshed again')
+    if (this.#problem !== undefined) this.#log.info({}, 'documents are refreshed again')
     this.#problem = undefined
     this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     this.#histories.update(board)
@@ -194,7 +210,7 @@ export class Documents {
     const done = new AbortController()
     await Promise.race([work, this.#clock.wait(PATIENCE_MS, done.signal)])
     done.abort()
-    // Under load the answer may have arrived long ago and only wait to be read.
+    // Under load the reply may have arrived long ago and only wait to be read.
     await new Promise(resolve => setImmediate(resolve))
   }
 }

@@ -1,8 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { minuteStart } from '@kimchi/core'
 import t from 'tap'
-import { answerDocument, maxAgeAt } from '../src/answer.ts'
-import { compress, createDocument, etagOf } from '../src/document.ts'
+import { compress, createDocument, etagOf } from '../src/documents/document.ts'
+import { maxAgeAt, respond } from '../src/http/response.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 200 }, (_, n) => ({ n })) })
 const newDocument = () => createDocument(Buffer.from(text))
@@ -10,7 +10,7 @@ const get = { method: 'GET', ifNoneMatch: undefined, acceptEncoding: undefined }
 
 t.test('a document is answered whole, with everything a cache needs', async t => {
   const document = newDocument()
-  const { status, headers, body } = answerDocument(document, get, 37)
+  const { status, headers, body } = respond(document, get, 37)
   t.equal(status, 200)
   t.equal(String(body), text)
   t.strictSame(headers, {
@@ -34,14 +34,14 @@ t.test('the same bytes have the same strong tag, other bytes another', async t =
 t.test('plain bytes go out until the coded ones are made', async t => {
   const document = newDocument()
   const asked = { ...get, acceptEncoding: 'gzip' }
-  t.equal(answerDocument(document, asked, 1).headers['content-encoding'], undefined)
+  t.equal(respond(document, asked, 1).headers['content-encoding'], undefined)
   while (document.compression !== 'done') await new Promise(resolve => setImmediate(resolve))
-  const gzipped = answerDocument(document, asked, 1)
+  const gzipped = respond(document, asked, 1)
   t.equal(gzipped.headers['content-encoding'], 'gzip')
   t.equal(gzipped.headers['content-length'], String(gzipped.body?.length))
   t.equal(gzipped.headers.etag, etagOf(document, 'gzip'))
   t.equal(String(gunzipSync(gzipped.body ?? '')), text)
-  const brotli = answerDocument(document, { ...get, acceptEncoding: 'gzip, br' }, 1)
+  const brotli = respond(document, { ...get, acceptEncoding: 'gzip, br' }, 1)
   t.equal(String(brotliDecompressSync(brotli.body ?? '')), text)
   t.equal(brotli.headers.vary, 'Accept-Encoding')
 })
@@ -49,16 +49,13 @@ t.test('plain bytes go out until the coded ones are made', async t => {
 t.test('a small body is not worth coding', async t => {
   const document = createDocument(Buffer.from('{"result":"ok"}'))
   await compress(document)
-  t.equal(
-    answerDocument(document, { ...get, acceptEncoding: 'br' }, 1).headers['content-encoding'],
-    undefined,
-  )
+  t.equal(respond(document, { ...get, acceptEncoding: 'br' }, 1).headers['content-encoding'], undefined)
 })
 
 t.test('HEAD has the headers of GET and no body', async t => {
   const document = newDocument()
-  const head = answerDocument(document, { ...get, method: 'HEAD' }, 5)
-  t.strictSame(head.headers, answerDocument(document, get, 5).headers)
+  const head = respond(document, { ...get, method: 'HEAD' }, 5)
+  t.strictSame(head.headers, respond(document, get, 5).headers)
   t.equal(head.body, undefined)
 })
 
@@ -67,7 +64,7 @@ t.test('If-None-Match', async t => {
   await compress(document)
   const tag = etagOf(document, 'identity')
   const status = (ifNoneMatch: string, acceptEncoding?: string) =>
-    answerDocument(document, { method: 'GET', ifNoneMatch, acceptEncoding }, 1).status
+    respond(document, { method: 'GET', ifNoneMatch, acceptEncoding }, 1).status
   t.equal(status(tag), 304, 'the tag itself')
   t.equal(status(`W/${tag}`), 304, 'weak comparison')
   t.equal(status(`"a", W/"b,c" ,${tag}`), 304, 'one of a list')
@@ -83,7 +80,7 @@ t.test('If-None-Match', async t => {
 t.test('304 carries the tag the client has, the cache headers, CORS, and nothing about a body', async t => {
   const document = newDocument()
   const asked = { method: 'GET', ifNoneMatch: etagOf(document, 'gzip'), acceptEncoding: 'br, gzip' }
-  const { flatHeaders, payload, ...answer } = answerDocument(document, asked, 9)
+  const { flatHeaders, payload, ...answer } = respond(document, asked, 9)
   t.equal(payload, undefined)
   t.strictSame(flatHeaders, Object.entries(answer.headers).flat())
   t.strictSame(answer, {
@@ -103,10 +100,10 @@ t.test('304 carries the tag the client has, the cache headers, CORS, and nothing
 t.test('a 304 given before the coded bytes exist does not spoil the 200 afterwards', async t => {
   const document = newDocument()
   const asked = { ...get, acceptEncoding: 'gzip' }
-  t.equal(answerDocument(document, { ...asked, ifNoneMatch: etagOf(document, 'gzip') }, 9).status, 304)
+  t.equal(respond(document, { ...asked, ifNoneMatch: etagOf(document, 'gzip') }, 9).status, 304)
   await compress(document)
   while (document.compression !== 'done') await new Promise(resolve => setImmediate(resolve))
-  t.equal(String(gunzipSync(answerDocument(document, asked, 9).body ?? '')), text)
+  t.equal(String(gunzipSync(respond(document, asked, 9).body ?? '')), text)
 })
 
 t.test('max-age counts down to the next minute’s answer', async t => {

@@ -1,0 +1,35 @@
+import { daysSchema, type ErrorBody } from './schemas.ts'
+
+/** Methods that both routes answer. */
+export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
+
+/** Stable codes of errors. */
+export type ErrorCode = ErrorBody['code']
+
+/**
+ * Everything that can be wrong with a request or with us. `message` is for people; 5xx messages are fixed, so that
+ * nothing of the inside gets out.
+ */
+export const ERRORS = {
+  invalid_symbol: {
+    status: 400,
+    message: 'symbol must be a coin ticker of 1 to 20 letters and digits, such as BTC',
+  },
+  invalid_days: {
+    status: 400,
+    message: `days must be an integer from ${daysSchema.minimum} to ${daysSchema.maximum}, given once`,
+  },
+  bad_request: { status: 400, message: 'the request is not well-formed HTTP' },
+  bad_url: { status: 400, message: 'the path is not a well-formed URL path' },
+  unknown_symbol: { status: 404, message: 'symbol is not tracked' },
+  no_such_route: {
+    status: 404,
+    message: 'routes are /api/v1/kimchi-premium and /api/v1/kimchi-premium/{symbol}/daily',
+  },
+  method_not_allowed: { status: 405, message: `method must be one of ${ALLOWED_METHODS}` },
+  request_timeout: { status: 408, message: 'the request took too long to arrive' },
+  unmet_expectation: { status: 417, message: 'the Expect header asks for something unknown' },
+  headers_too_large: { status: 431, message: 'request line and headers are too large' },
+  internal: { status: 500, message: 'something went wrong on our side' },
+  not_ready: { status: 503, message: 'nothing has been published yet, try again soon' },
+} as const satisfies Readonly<Record<ErrorCode, { status: number; message: string }>>

@@ -1,0 +1,52 @@
+import { ALLOWED_METHODS, ERRORS, type ErrorCode } from '../contract/errors.ts'
+import type { ErrorBody } from '../contract/schemas.ts'
+import { COMMON_HEADERS, type HttpResponse, JSON_TYPE } from './response.ts'
+
+/** Seconds after which a caller may try again when there is nothing to answer yet. */
+const RETRY_AFTER_S = '5'
+
+/** How much of a wrong value is repeated in a message. */
+const SHOWN_LENGTH = 64
+
+/** Errors that the URL alone decides: everybody gets them, so that caches may answer for a minute. */
+const SHARED: ReadonlySet<ErrorCode> = new Set([
+  'invalid_symbol',
+  'invalid_days',
+  'bad_url',
+  'unknown_symbol',
+  'no_such_route',
+])
+
+const fixed = new Map<ErrorCode, HttpResponse>()
+
+/** The JSON response of an error. @param got the value complained about, repeated (cut to 64 characters) in a 4xx message */
+export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
+  const { status, message } = ERRORS[code]
+  if (got !== undefined && status < 500) return render(code, `${message}, got: ${show(got)}`)
+  const response = fixed.get(code) ?? render(code, message)
+  fixed.set(code, response)
+  return response
+}
+
+function render(code: ErrorCode, message: string): HttpResponse {
+  const { status } = ERRORS[code]
+  const error: ErrorBody = { result: 'error', code, message }
+  const body = Buffer.from(JSON.stringify(error))
+  return {
+    status,
+    headers: {
+      'content-type': JSON_TYPE,
+      'content-length': String(body.length),
+      'cache-control': SHARED.has(code) ? 'public, max-age=60' : 'no-store',
+      ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
+      ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
+      ...COMMON_HEADERS,
+    },
+    body,
+  }
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text
+}

@@ -1,0 +1,217 @@
+import { Agent } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
+import t from 'tap'
+import { hasNginx } from '../src/edge.ts'
+import { openSteppedClock } from '../src/faketime.ts'
+import {
+  type Answer,
+  answersOf,
+  ask,
+  LIVE,
+  openEdgeWorld,
+  premiumAt,
+  temporaryFolder,
+  upstreamRequests,
+} from './support/edge-world.ts'
+
+const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
+
+/** As browsers, libraries and tools send it, by what the edge makes of it. */
+const SPELLINGS = {
+  br: [
+    'gzip, br;q=0.5',
+    'gzip, deflate, br, zstd',
+    'gzip, deflate, br',
+    'br',
+    'br;q=1.0, gzip;q=0.8, *;q=0.1',
+    'BR , gzip',
+  ],
+  gzip: [
+    'gzip',
+    'gzip, deflate',
+    'gzip;q=1.0,deflate;q=0.6',
+    'br;q=0, gzip',
+    'x-gzip',
+    'gzip;q=0.001,br;q=0.000',
+  ],
+  identity: ['', 'identity', 'deflate', 'gzip;q=0, br;q=0', 'br;q=2', 'brotli', 'gzip; q=0.0', '*;q=0'],
+}
+
+const DOCUMENTS = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=7`]
+
+t.test('a turn of the minute under 1,000 clients', { skip }, async t => {
+  const clock = await openSteppedClock(await temporaryFolder(t))
+  if (clock === undefined) return t.comment('LEFT OUT: libfaketime is not installed')
+  const minute = minuteOf(Date.now()) - 1
+  const { edge, replicas, writeMinute } = await openEdgeWorld(t, { minute, env: clock.env })
+  // Replicas and clients live 57 s past that minute, whole seconds away from here, as nginx counts them.
+  const offset = Math.floor((minuteStart(minute) + 57_000 - Date.now()) / 1_000) * 1_000
+  await clock.step(offset)
+  const now = () => Date.now() + offset
+  const next = minuteStart(minute + 1)
+  const before = await answersOf(replicas)
+
+  const seen: Seen[] = []
+  const run = { now, until: next + 10_000, seen, minuteIn: readMinutes([minute, minute + 1]) }
+  const clients = Array.from({ length: 1_000 }, (_, index) => runClient(edge.port, index, run))
+  await delay(next + 2_000 - now())
+  await writeMinute(minute + 1)
+  await Promise.all(clients)
+
+  t.comment(`${seen.length} answers`)
+  t.strictSame(new Set(seen.map(({ status }) => status)), new Set([200]), 'every request is answered')
+  t.strictSame(new Set(seen.map(({ shown }) => shown)), new Set([minute, minute + 1]))
+  const beyond = Math.max(...seen.map(({ shown, freshUntil }) => freshUntil - minuteStart(shown + 1)))
+  t.ok(beyond <= 5_000, `a browser takes none for fresh beyond the next minute + ${beyond} ms`)
+  const late = seen.filter(({ at, shown }) => shown === minute && at > next + 5_000)
+  t.strictSame(late, [], 'the old minute is not given out 5 s into the next one')
+
+  const asked = await upstreamRequests(edge)
+  t.equal(asked.length, (await answersOf(replicas)) - before, 'the log has what the replicas counted')
+  // A new minute can be had from its third second on.
+  const turnOf = (time: string) => Math.floor((Date.parse(time) + offset - 3_000 - next) / MINUTE_MS)
+  const keys = asked.map(({ time, uri, coding }) => `${turnOf(time)} ${uri} ${coding}`)
+  t.strictSame(
+    [...new Set(keys)].sort(),
+    keys.sort(),
+    'at most one upstream request per document, coding and minute',
+  )
+  t.equal(keys.length, 2 * DOCUMENTS.length * Object.keys(SPELLINGS).length)
+})
+
+interface Seen {
+  readonly at: number
+  readonly status: number
+  /** Minute of the data; 0 when it is neither of the two. */
+  readonly shown: EpochMinute
+  /** Until when a browser shows it without asking. */
+  readonly freshUntil: number
+}
+
+interface Run {
+  readonly now: () => number
+  readonly until: number
+  readonly seen: Seen[]
+  readonly minuteIn: (answer: Answer) => EpochMinute
+}
+
+/** A client with an address and a connection of its own, which asks about once a second. */
+async function runClient(port: number, index: number, { now, until, seen, minuteIn }: Run): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const localAddress = `127.1.${index >> 7}.${(index & 127) + 1}`
+  const spellings = Object.values(SPELLINGS).flat()
+  for (let turn = index; now() < until; turn++) {
+    const path = DOCUMENTS[turn % DOCUMENTS.length] as string
+    const headers = { 'accept-encoding': spellings[turn % spellings.length] as string }
+    const asked = now()
+    const answer = await ask(port, path, { agent, localAddress, headers })
+    const at = now()
+    const { status } = answer
+    seen.push({ at, status, shown: minuteIn(answer), freshUntil: freshUntil(answer, asked, at) })
+    // Each has its place in the second.
+    await delay(1_000 - ((at + index) % 1_000))
+  }
+  agent.destroy()
+}
+
+/** RFC 9111 §4.2.3, as a browser does it: when the answer stops being fresh. */
+function freshUntil({ headers }: Answer, askedAt: number, receivedAt: number): number {
+  const maxAge = Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]) * 1_000
+  const apparentAge = Math.max(0, receivedAt - Date.parse(headers.date ?? ''))
+  const age = Number(headers.age ?? 0) * 1_000 + (receivedAt - askedAt)
+  return receivedAt + maxAge - Math.max(apparentAge, age)
+}
+
+/** The minute whose premium is in an answer; each tag is read once. */
+function readMinutes(candidates: readonly EpochMinute[]) {
+  const minutes = new Map<unknown, EpochMinute>()
+  return (answer: Answer): EpochMinute => {
+    const { etag } = answer.headers
+    if (!minutes.has(etag)) {
+      const { data } = JSON.parse(plain(answer))
+      const premium = data.at(-1).premium_pct ?? data.at(-1).close_pct
+      minutes.set(etag, candidates.find(minute => premiumAt(minute) === premium) ?? 0)
+    }
+    return minutes.get(etag) ?? 0
+  }
+}
+
+function plain({ headers, body }: Answer): string {
+  const coding = headers['content-encoding']
+  const decoded = coding === 'br' ? brotliDecompressSync(body) : coding === 'gzip' ? gunzipSync(body) : body
+  return decoded.toString()
+}
+
+t.test('many who come at once to a copy long out of date cost one upstream request', { skip }, async t => {
+  // Overdue, so that a copy is good for five seconds; then two more by stale-while-revalidate.
+  const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) - 2, perSecond: 100_000 })
+  await ask(edge.port, LIVE)
+  await delay(8_100)
+  const before = await answersOf(replicas)
+  const answers = await Promise.all(Array.from({ length: 100 }, () => ask(edge.port, LIVE)))
+  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]))
+  t.equal((await answersOf(replicas)) - before, 1)
+})
+
+t.test('every spelling of Accept-Encoding shares one copy per coding', { skip }, async t => {
+  const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) })
+  const before = await answersOf(replicas)
+  for (const [coding, spellings] of Object.entries(SPELLINGS)) {
+    for (const spelling of spellings) {
+      const { headers } = await ask(edge.port, LIVE, { headers: { 'accept-encoding': spelling } })
+      t.equal(headers['content-encoding'] ?? 'identity', coding, `"${spelling}"`)
+      t.match(headers, { vary: /accept-encoding/i, 'access-control-allow-origin': '*' })
+    }
+  }
+  t.equal((await answersOf(replicas)) - before, 3)
+})
+
+t.test(
+  'a query that means nothing makes no copy of its own; one that may mean something does',
+  { skip },
+  async t => {
+    const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) })
+    const answered = async (...queries: readonly string[]) => {
+      const before = await answersOf(replicas)
+      const answers = []
+      for (const query of queries) answers.push(await ask(edge.port, `${LIVE}/BTC/daily${query}`))
+      return {
+        upstream: (await answersOf(replicas)) - before,
+        rows: answers.map(({ body }) => JSON.parse(body.toString()).count),
+      }
+    }
+    const all = 31
+    t.strictSame(await answered('', '?', '?utm=1', '?a=1&b&c=', '?daysy=3&xdays=4'), {
+      upstream: 1,
+      rows: [all, all, all, all, all],
+    })
+    t.strictSame(await answered('?days=3', '?x=1&days=3', '?days=3&x=%20', '?days=3&&y'), {
+      upstream: 1,
+      rows: [3, 3, 3, 3],
+    })
+    t.strictSame(
+      await answered('?days=3&days=4', '?d%61ys=4', '?x=1&days=3&d%61ys=4', '?days=03', '?days='),
+      {
+        upstream: 5,
+        rows: [undefined, 4, undefined, undefined, undefined],
+      },
+    )
+  },
+)
+
+t.test('the edge compares entity tags, and answers HEAD and preflight', { skip }, async t => {
+  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) })
+  const { headers, body } = await ask(edge.port, LIVE)
+  const same = await ask(edge.port, LIVE, { headers: { 'if-none-match': String(headers.etag) } })
+  t.match(same, { status: 304, headers: { etag: headers.etag, date: headers.date } })
+  t.equal(same.body.length, 0)
+  const head = await ask(edge.port, LIVE, { method: 'HEAD' })
+  t.match(head, { status: 200, headers: { etag: headers.etag, 'content-length': String(body.length) } })
+  const preflight = await ask(edge.port, LIVE, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://example.org', 'access-control-request-method': 'GET' },
+  })
+  t.match(preflight, { status: 204, headers: { 'access-control-allow-headers': /if-none-match/i } })
+})

@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { connect as connectH2 } from 'node:http2'
+import { request as requestTls } from 'node:https'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { minuteOf } from '@kimchi/core'
+import t, { type Test } from 'tap'
+import { hasNginx } from '../src/edge.ts'
+import { ask, LIVE, openEdgeWorld, temporaryFolder } from './support/edge-world.ts'
+
+const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
+const run = promisify(execFile)
+
+t.test('a client that takes too much is refused in JSON, another is not', { skip }, async t => {
+  const { edge } = await openEdgeWorld(t, {
+    minute: minuteOf(Date.now()),
+    replicas: 1,
+    perSecond: 1,
+    proxies: '127.0.0.1',
+  })
+  const from = (address: string, path = LIVE) =>
+    ask(edge.port, path, { headers: { 'x-forwarded-for': address } })
+  const exhaust = async (address: (n: number) => string) => {
+    // The burst and what a slow machine earns meanwhile.
+    for (let n = 0; n < 400; n++) if ((await from(address(n))).status === 429) return
+    t.fail('never refused')
+  }
+  await exhaust(() => '203.0.113.7')
+  const refused = await from('203.0.113.7')
+  t.equal(refused.status, 429)
+  checkError(t, refused, 'too_many_requests')
+  t.equal(refused.headers['retry-after'], '1')
+  t.equal((await from('203.0.113.8')).status, 200, 'the neighbour behind the same CDN is served')
+  t.equal((await from('203.0.113.7', '/')).status, 403, 'the page (here an empty folder) is not limited')
+  t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')
+
+  await exhaust(n => `2001:db8:1:2::${(n + 1).toString(16)}`)
+  t.equal((await from('2001:db8:1:2:a:b:c:d')).status, 429, 'one IPv6 network is one client')
+  t.equal((await from('2001:db8:1:3::1')).status, 200)
+})
+
+t.test('X-Forwarded-For of a stranger is not believed', { skip }, async t => {
+  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), replicas: 1, perSecond: 1 })
+  const statuses = new Set<number>()
+  for (let n = 0; n < 400 && !statuses.has(429); n++) {
+    statuses.add(
+      (await ask(edge.port, LIVE, { headers: { 'x-forwarded-for': `203.0.113.${n % 256}` } })).status,
+    )
+  }
+  t.ok(statuses.has(429))
+})
+
+t.test('the page is at /, the API below /api, and every refusal of the edge is JSON', { skip }, async t => {
+  const page = join(await temporaryFolder(t), 'page')
+  await mkdir(page)
+  await writeFile(join(page, 'index.html'), '<title>Kimchi premium</title>')
+  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), replicas: 1, page })
+
+  const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
+  t.match(index, {
+    status: 200,
+    headers: { 'content-type': 'text/html', 'x-content-type-options': 'nosniff' },
+  })
+  for (const [path, status, code] of [
+    ['/api', 404, 'no_such_route'],
+    ['/api/v1/other', 404, 'no_such_route'],
+    [`${LIVE}/B-T/daily`, 400, 'invalid_symbol'],
+    [`${LIVE}/NONE/daily`, 404, 'unknown_symbol'],
+  ] as const) {
+    const answer = await ask(edge.port, path)
+    t.equal(answer.status, status, path)
+    checkError(t, answer, code)
+  }
+  for (const [method, path, status, code] of [
+    ['POST', LIVE, 405, 'method_not_allowed'],
+    ['TRACE', LIVE, 405, 'method_not_allowed'],
+    ['POST', '/', 405, 'method_not_allowed'],
+    ['GET', `/${'a'.repeat(9_000)}`, 431, 'headers_too_large'],
+  ] as const) {
+    const answer = await ask(edge.port, path, { method })
+    t.equal(answer.status, status, `${method} ${path.slice(0, 30)}`)
+    checkError(t, answer, code)
+  }
+  for (const head of [
+    'GET / HTTP/1.1\r\n\r\n',
+    'GET /api/%zz HTTP/1.1\r\nHost: a\r\n\r\n',
+    'what is this\r\n\r\n',
+  ]) {
+    t.match(
+      await raw(edge.port, head),
+      /^HTTP\/1.1 400 .*access-control-allow-origin: \*.*"bad_request"/is,
+      head,
+    )
+  }
+  for (const path of [
+    `${LIVE}%0d%0aX-Injected:%201/BTC/daily`,
+    '/api/..%2f..%2fetc/passwd',
+    '/../../etc/passwd',
+  ]) {
+    const answer = await raw(edge.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    t.match(answer, /^HTTP\/1.1 4\d\d /, path)
+    t.notMatch(answer, /^x-injected/im)
+  }
+})
+
+t.test('the TLS variant speaks HTTP/2 and redirects what comes in plain', { skip }, async t => {
+  const tls = await makeCertificate(await temporaryFolder(t))
+  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), replicas: 1, tls })
+
+  const session = connectH2(`https://127.0.0.1:${edge.port}`, { rejectUnauthorized: false })
+  t.teardown(() => session.close())
+  const answers = await Promise.all(
+    [LIVE, `${LIVE}/BTC/daily`, LIVE].map(
+      path =>
+        new Promise<Record<string, unknown>>((resolve, reject) => {
+          session.request({ ':path': path }).on('response', resolve).on('error', reject).resume()
+        }),
+    ),
+  )
+  for (const headers of answers) {
+    t.match(headers, {
+      ':status': 200,
+      'strict-transport-security': /max-age/,
+      'access-control-allow-origin': '*',
+    })
+  }
+  t.equal(session.alpnProtocol, 'h2')
+
+  t.match(await overTls(edge.port, LIVE), { status: 200, protocol: 'TLSv1.3' }, 'HTTP/1.1 works too')
+  for (const port of [edge.plainPort, edge.port]) {
+    const { status, headers } = await ask(port, `${LIVE}?days=1`, { headers: { host: 'example.org' } })
+    t.match({ status, to: headers.location }, { status: 308, to: `https://example.org${LIVE}?days=1` })
+  }
+  await t.rejects(overTls(edge.port, LIVE, { maxVersion: 'TLSv1.1' as const, minVersion: 'TLSv1' as const }))
+})
+
+function checkError(t: Test, { headers, body }: Awaited<ReturnType<typeof ask>>, code: string) {
+  t.match(headers, { 'access-control-allow-origin': '*', 'content-type': /^application\/json/ })
+  t.match(JSON.parse(body.toString()), { result: 'error', code, message: String })
+}
+
+/** Everything that comes back for these bytes until the connection closes. */
+function raw(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+    socket.setEncoding('latin1').on('data', part => {
+      text += part
+    })
+    socket.on('close', () => resolve(text)).on('error', reject)
+  })
+}
+
+function overTls(port: number, path: string, options = {}): Promise<{ status: number; protocol: string }> {
+  return new Promise((resolve, reject) => {
+    const to = { host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false, ...options }
+    requestTls(to, response => {
+      const { socket, statusCode = 0 } = response
+      const protocol =
+        'getProtocol' in socket ? String((socket as import('node:tls').TLSSocket).getProtocol()) : ''
+      response.resume().on('end', () => resolve({ status: statusCode, protocol }))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+async function makeCertificate(dir: string) {
+  const [certificate, key] = [join(dir, 'edge.crt'), join(dir, 'edge.key')]
+  const subject = ['-subj', '/CN=localhost', '-days', '2']
+  await run('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    ...subject,
+    '-keyout',
+    key,
+    '-out',
+    certificate,
+  ])
+  return { certificate, key }
+}

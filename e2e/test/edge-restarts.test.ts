@@ -1,0 +1,110 @@
+import { Agent } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { minuteOf } from '@kimchi/core'
+import t, { type Test } from 'tap'
+import { hasNginx } from '../src/edge.ts'
+import { eventually } from '../src/eventually.ts'
+import { type Answer, ask, LIVE, openEdgeWorld, upstreamRequests } from './support/edge-world.ts'
+
+const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
+
+t.test(
+  'a replica killed and all of them restarted in turn, under load, fail no request',
+  { skip },
+  async t => {
+    const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
+    const load = startLoad(edge.port)
+    const [first, second] = replicas
+    if (first === undefined || second === undefined) throw new Error('two replicas are needed')
+
+    await first.process.end('SIGKILL')
+    await delay(500)
+    await first.start()
+    for (const replica of [second, first]) {
+      t.equal(await replica.process.end('SIGTERM'), 0)
+      await replica.start()
+    }
+
+    const statuses = await load.end()
+    t.comment(`${statuses.length} requests that reached a replica`)
+    t.ok(statuses.length > 500)
+    t.strictSame(new Set(statuses), new Set([200]))
+  },
+)
+
+t.test('a change of the replicas, told by a reload, fails no request', { skip }, async t => {
+  const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
+  const ports = replicas.map(({ port }) => port)
+  const load = startLoad(edge.port, askTwice)
+  for (const some of [ports.slice(0, 1), ports, ports.slice(1), ports]) {
+    await edge.scale(some)
+    await delay(200)
+  }
+  t.strictSame(new Set(await load.end()), new Set([200]))
+})
+
+t.test(
+  'without any replica the last copy is given out, and what has none is a 503 in JSON',
+  { skip },
+  async t => {
+    // Overdue already, so that its copy is good for five seconds at most.
+    const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) - 2 })
+    const { headers } = await ask(edge.port, LIVE)
+    await Promise.all(replicas.map(replica => replica.process.end('SIGKILL')))
+    const stale = await eventually('the copy is too old', 20_000, async () => {
+      const answer = await ask(edge.port, LIVE)
+      return (await upstreamRequests(edge)).some(({ cache }) => cache === 'STALE') ? answer : undefined
+    })
+    t.match(stale, { status: 200, headers: { etag: headers.etag, date: headers.date } }, 'with its old Date')
+    checkUnavailable(t, await ask(edge.port, `${LIVE}/BTC/daily`))
+    await Promise.all(replicas.map(replica => replica.start()))
+    const fresh = await ask(edge.port, LIVE)
+    t.not(fresh.headers.date, headers.date, 'the first request after they are back gets a new one')
+  },
+)
+
+function checkUnavailable(t: Test, { status, headers, body }: Answer) {
+  t.equal(status, 503)
+  t.match(headers, {
+    'access-control-allow-origin': '*',
+    'cache-control': 'no-store',
+    'content-type': /^application\/json/,
+    'retry-after': '5',
+  })
+  t.match(JSON.parse(body.toString()), { result: 'error', code: 'unavailable' })
+}
+
+/** Clients that ask for what no copy is there of, so that every request needs a replica. */
+function startLoad(port: number, send = ask) {
+  const statuses: (number | string)[] = []
+  let isOver = false
+  let days = 0
+  const runClient = async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    while (!isOver) {
+      days = (days % 3_650) + 1
+      const path = `${LIVE}/BTC/daily?days=${days}`
+      await send(port, path, { agent }).then(
+        ({ status }) => statuses.push(status),
+        error => statuses.push(String(error)),
+      )
+      await delay(20)
+    }
+    agent.destroy()
+  }
+  const clients = Array.from({ length: 20 }, runClient)
+  return {
+    async end() {
+      isOver = true
+      await Promise.all(clients)
+      return statuses
+    },
+  }
+}
+
+/** nginx closes idle connections when it is reloaded; every HTTP client asks again then. RFC 9112 §9.3.1. */
+const askTwice: typeof ask = (port, path, options) =>
+  ask(port, path, options).catch(error => {
+    if (error.code !== 'ECONNRESET') throw error
+    return ask(port, path)
+  })

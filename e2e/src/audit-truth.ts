@@ -1,12 +1,12 @@
 import type { Exchange, Prices } from '@kimchi/simulator'
-import type { StoredSample } from './audit.ts'
 import type { FrameRecord, SentPrice } from './frame-record.ts'
+import type { StoredSample } from './stored-samples.ts'
 
 /** What the exchanges said. */
 export interface Truth {
   readonly prices: Prices
   readonly record: FrameRecord
-  /** How long a frame may take from an exchange into an ingester, in the world's milliseconds. */
+  /** How long a frame may take from an exchange into an ingester, in milliseconds of the testbed's clock. */
   readonly transitMs: number
 }
 

@@ -1,19 +1,5 @@
-import type { TestRedis } from '@kimchi/testkit'
 import { isExpected, isRight, type Truth } from './audit-truth.ts'
-import { readMessagePack } from './msgpack.ts'
-
-/** A raw connection to the server that holds the data. */
-export type RawRedis = ReturnType<TestRedis['client']>
-
-/** A stored sample as the audit reads it. */
-export interface StoredSample {
-  readonly minute: number
-  readonly upbitKrw: number
-  readonly binanceUsdt: number
-  readonly usdtKrw: number
-  readonly premiumE4: number
-  readonly isCandle: boolean
-}
+import { type RawRedis, readSamples, type StoredSample } from './stored-samples.ts'
 
 /** What the audit looks at: minutes since the epoch, `to` not included. */
 export interface AuditOptions {
@@ -45,7 +31,7 @@ export async function audit(options: AuditOptions): Promise<Verdict> {
   const verdict: Verdict = { lost: 0, doubled: 0, wrong: 0, live: 0, candle: 0, findings: [] }
   const live = await options.redis.hgetall('{kp}:live')
   for (const symbol of options.coins) {
-    const samples = await readSamples(options.redis, symbol, verdict)
+    const samples = await readSamples(options.redis, symbol, finding => find(verdict, 'wrong', finding))
     checkSamples(symbol, samples, options, verdict)
     const days = await options.redis.hgetall(`{kp}:daily:${symbol}`)
     checkDays(symbol, samples, days, verdict)
@@ -74,39 +60,6 @@ function checkSamples(
       find(verdict, 'lost', `${symbol} ${at(minute)} is missing`)
     }
   }
-}
-
-async function readSamples(redis: RawRedis, symbol: string, verdict: Verdict): Promise<StoredSample[]> {
-  const samples: StoredSample[] = []
-  for (const key of (await redis.keys(`{kp}:samples:${symbol}:*`)).sort()) {
-    const hour = Date.parse(key.slice(-10).replace(/(....)(..)(..)(..)/, '$1-$2-$3T$4:00Z')) / 60_000
-    // Pairs or a flat list, as the protocol version has it.
-    const reply = (await redis.callBuffer('ZRANGE', [key, 0, -1, 'WITHSCORES'])) as unknown[]
-    const flat = reply.flat() as Buffer[]
-    for (let index = 0; index < flat.length; index += 2) {
-      const minute = Number(flat[index + 1])
-      const sample = toSample(flat[index] as Buffer, minute)
-      if (sample && minute >= hour && minute < hour + 60) samples.push(sample)
-      else find(verdict, 'wrong', `${key} has an unreadable member at ${minute}`)
-    }
-  }
-  return samples
-}
-
-function toSample(member: Buffer, minute: number): StoredSample | undefined {
-  const fields = readMessagePack(member)
-  if (!Array.isArray(fields) || fields.length !== 6 || !fields.every(field => typeof field === 'number'))
-    return undefined
-  const [minuteOfHour, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source] = fields as number[] as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  if (minuteOfHour !== minute % 60) return undefined
-  return { minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, isCandle: source === 1 }
 }
 
 /** Day rows against a fold that sorts first and then reads off. */

@@ -27,7 +27,7 @@ if (!Number.isInteger(rounds) || rounds < 1 || !Number.isInteger(seed)) {
   console.error(USAGE)
   process.exit(2)
 }
-console.log(`seed ${seed}, ${rounds} rounds; the same seed brings the same mishaps at the same moments`)
+console.log(`seed ${seed}, ${rounds} rounds; the same seed brings the same faults at the same moments`)
 const rows: Row[] = []
 for (const scenario of SCENARIOS) {
   if (scenario.name.includes(values.only)) rows.push(await runOne(scenario))

@@ -5,17 +5,20 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '@kimchi/local-redis'
 import { startRedis, type TestRedis } from '@kimchi/testkit'
-import type { RawRedis } from './audit.ts'
 import { eventually } from './eventually.ts'
-import type { Teardown } from './world.ts'
+import type { RawRedis } from './stored-samples.ts'
+import type { Teardown } from './testbed.ts'
 
 /** Several servers that stand in for each other. */
 export interface RedisGroup {
   readonly url: string
   /** A connection to the server that holds the data now. */
   master(): Promise<RawRedis>
-  /** Kills the server that holds the data, waits for the new one, and brings the old one back as its replica. */
-  failOver(): Promise<void>
+  /**
+   * Kills the server that holds the data, waits for the new one, and brings the old one back as its replica.
+   * @param confirmed what has to happen while the replicas are frozen: the dying server alone will know of it
+   */
+  failOver(confirmed?: (master: RawRedis) => Promise<unknown>): Promise<void>
 }
 
 /** One master, one replica, three Sentinels. */
@@ -94,14 +97,33 @@ function groupOf(nodes: readonly TestRedis[]): Omit<RedisGroup, 'url'> {
     })
   return {
     master: async () => (await findMaster()).client,
-    async failOver() {
-      const { node } = await findMaster()
-      await node.kill()
+    async failOver(confirmed = async () => {}) {
+      const { node, client } = await findMaster()
+      const replicas = await replicasOf(node, clients)
+      for (const replica of replicas) replica.pause()
+      try {
+        await confirmed(client)
+        await node.kill()
+      } finally {
+        for (const replica of replicas) replica.resume()
+      }
       await findMaster()
       await node.restart()
       await delay(2_000)
     },
   }
+}
+
+async function replicasOf(
+  master: TestRedis,
+  clients: ReadonlyMap<TestRedis, RawRedis>,
+): Promise<readonly TestRedis[]> {
+  const replicas: TestRedis[] = []
+  for (const [node, client] of clients) {
+    const [role, , port] = (await client.role()) as [string, string, number]
+    if (role === 'slave' && port === master.port) replicas.push(node)
+  }
+  return replicas
 }
 
 async function startSentinel(t: Teardown, master: TestRedis, index: number): Promise<number> {

@@ -1,15 +1,15 @@
 import { HOUR_MS, MINUTE_MS } from '@kimchi/core'
 import t from 'tap'
 import { eventually } from '../src/eventually.ts'
-import { isWhole, minutesOf, nextMinute, openFaultWorld, readable } from './support/fault-world.ts'
+import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
 
 const WHOLE = ({ samples }: { samples: number }) => samples === 4
 
 t.test('exchanges silent, lying and halted, and an ingester that was frozen or away', async t => {
-  const { world, raw } = await openFaultWorld(t)
-  const { clock, exchanges } = world
+  const { bed, raw } = await openFaultBed(t)
+  const { clock, exchanges } = bed
   const { faults } = exchanges
-  const ingester = world.start('a')
+  const ingester = bed.start('a')
   await nextMinute(ingester, WHOLE)
   /** Minutes that only candles may fill, looked at in the end. */
   const leftToCandles: number[] = []
@@ -82,11 +82,11 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   })
 
   await t.test('fault 13: three hours away', async () => {
-    await world.killAll()
+    await bed.killAll()
     clock.jump(3 * HOUR_MS)
   })
 
-  isWhole(t, await world.settle())
+  isWhole(t, await bed.settle())
   for (const minute of leftToCandles) {
     t.match(await live('BTC', minute), [/ candle$/], 'what no live sample could say, a candle did')
   }

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { isWhole, minutesOf, nextMinute, openFaultWorld, readable } from './support/fault-world.ts'
+import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
 
 t.test('fault 1: an ingester killed at random points leaves no partial and no double minute', async t => {
-  const { world, raw } = await openFaultWorld(t)
+  const { bed, raw } = await openFaultBed(t)
   for (let kill = 0; kill < 8; kill++) {
-    const ingester = world.start('a')
+    const ingester = bed.start('a')
     await delay(500 + Math.random() * 2_000)
     await ingester.end('SIGKILL')
   }
-  const verdict = await world.settle()
+  const verdict = await bed.settle()
   isWhole(t, verdict)
   t.ok(verdict.candle > 4 * 1_440, 'a whole day and more')
 
@@ -19,44 +19,44 @@ t.test('fault 1: an ingester killed at random points leaves no partial and no do
     const minute = Number(await raw.zscore(key, member))
     await raw.zrem(key, member)
     t.match(
-      await world.audit(),
+      await bed.audit(),
       { lost: 1, doubled: 1 },
       'a sample that is gone, while its day still counts it',
     )
     const wrong = Buffer.from(member)
     wrong.writeDoubleBE(1.5, wrong.indexOf(0xcb) + 1)
     await raw.zadd(key, minute, wrong)
-    t.match(await world.audit(), { lost: 0, doubled: 0, wrong: 1 }, 'a sample that nobody said')
+    t.match(await bed.audit(), { lost: 0, doubled: 0, wrong: 1 }, 'a sample that nobody said')
     await raw.zadd(key, minute, member)
-    t.match(await world.audit(), { doubled: 1 }, 'a minute twice')
+    t.match(await bed.audit(), { doubled: 1 }, 'a minute twice')
     await raw.zrem(key, wrong)
-    isWhole(t, await world.audit())
+    isWhole(t, await bed.audit())
     const [date = '', row = ''] = Object.entries(await raw.hgetall('{kp}:daily:ETH'))[0] ?? []
     await raw.hset('{kp}:daily:ETH', date, row.replace(/"sum":(-?\d+)/, '"sum":1'))
-    t.match(await world.audit(), { wrong: 1 }, 'a day that is not the fold of its samples')
+    t.match(await bed.audit(), { wrong: 1 }, 'a day that is not the fold of its samples')
   })
 })
 
 t.test('fault 2: of two ingesters either may be killed at any time', async t => {
-  const { world } = await openFaultWorld(t)
+  const { bed } = await openFaultBed(t)
   const zones = { a: { TZ: 'Asia/Seoul' }, b: { TZ: 'America/St_Johns' } }
-  const running = { a: world.start('a', zones.a), b: world.start('b', zones.b) }
+  const running = { a: bed.start('a', zones.a), b: bed.start('b', zones.b) }
   for (let kill = 0; kill < 8; kill++) {
     await delay(500 + Math.random() * 2_000)
     const id = Math.random() < 0.5 ? 'a' : 'b'
     await running[id].end('SIGKILL')
-    running[id] = world.start(id, zones[id])
+    running[id] = bed.start(id, zones[id])
   }
-  isWhole(t, await world.settle())
+  isWhole(t, await bed.settle())
 })
 
 t.test(
   'fault 2: an ingester with a stale feed contributes nothing, the other one’s samples land',
   async t => {
-    const { world, raw } = await openFaultWorld(t)
-    const view = await world.openView()
-    const stale = world.start('stale', { BACKFILL_DAYS: '0' }, view)
-    const fresh = world.start('fresh')
+    const { bed, raw } = await openFaultBed(t)
+    const view = await bed.openView()
+    const stale = bed.start('stale', { BACKFILL_DAYS: '0' }, view)
+    const fresh = bed.start('fresh')
     await nextMinute(stale, ({ samples }) => samples === 4)
     view.faults.set({ kind: 'stall', exchange: 'upbit' })
     const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
@@ -65,6 +65,6 @@ t.test(
     t.strictSame(contributed, [], 'nothing from the stale one')
     const landed = await readable(raw, 'BTC', minute - 1, minute)
     t.match(landed, [/ live$/], 'a live sample from the other one')
-    isWhole(t, await world.settle())
+    isWhole(t, await bed.settle())
   },
 )

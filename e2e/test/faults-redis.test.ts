@@ -2,13 +2,13 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { eventually } from '../src/eventually.ts'
-import { isWhole, minutesOf, nextMinute, openFaultWorld, readable, readiness } from './support/fault-world.ts'
+import { isWhole, minutesOf, nextMinute, openFaultBed, readable, readiness } from './support/fault-bed.ts'
 
 const WHOLE = ({ samples }: { samples: number }) => samples === 4
 
 t.test('Redis away, frozen, emptied: one ingester lives through all of it', async t => {
-  const { world, redis, raw } = await openFaultWorld(t)
-  const ingester = world.start('a')
+  const { bed, redis, raw } = await openFaultBed(t)
+  const ingester = bed.start('a')
   await nextMinute(ingester, WHOLE)
   const ready = () =>
     eventually('ready', 20_000, async () => (await readiness(ingester)).status === 200 || undefined)
@@ -77,16 +77,16 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     t.equal(await raw.hlen('{kp}:coins'), 4, 'the coins are back')
   })
 
-  isWhole(t, await world.settle())
+  isWhole(t, await bed.settle())
 })
 
 t.test('fault 9: LOADING and a full disk are waited out, and /ready says which', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
-  const { world, redis, raw } = await openFaultWorld(t, {
+  const { bed, redis, raw } = await openFaultBed(t, {
     redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '500'] },
   })
   await mkdir(join(redis.dir, dumps))
-  const ingester = world.start('a')
+  const ingester = bed.start('a')
   await nextMinute(ingester, WHOLE)
   const reason = (pattern: RegExp) =>
     eventually(String(pattern), 20_000, async () => {
@@ -115,5 +115,5 @@ t.test('fault 9: LOADING and a full disk are waited out, and /ready says which',
   t.match(await reason(/loading its data/), /minutes wait to be written/)
   await restarted
   await written(next.minute)
-  isWhole(t, await world.settle())
+  isWhole(t, await bed.settle())
 })

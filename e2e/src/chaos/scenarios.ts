@@ -5,11 +5,13 @@ import { HOUR_MS } from '@kimchi/core'
 import { startRedis, type TestRedis } from '@kimchi/testkit'
 import type { AppProcess } from '../app-process.ts'
 import type { Verdict } from '../audit.ts'
+import { eventually } from '../eventually.ts'
 import { openSteppedClock } from '../faketime.ts'
 import { type RedisGroup, startCluster, startSentinels } from '../redis-groups.ts'
-import { openWorld, type Teardown, type World } from '../world.ts'
+import type { RawRedis } from '../stored-samples.ts'
+import { openTestbed, type Teardown, type Testbed } from '../testbed.ts'
 
-/** One kind of mishap, again and again. */
+/** One kind of fault, again and again. */
 export interface Scenario {
   readonly name: string
   /** Rounds for each 200 that are asked for. */
@@ -25,55 +27,59 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'Redis SIGKILL and restart', per200: 20, run: killRedis },
   { name: 'Redis SIGSTOP', per200: 20, run: freezeRedis },
   { name: 'append-only file cut', per200: 20, run: cutFile },
-  { name: 'three Sentinels, master SIGKILL', per200: 4, run: (t, n, r) => failOver(t, n, r, startSentinels) },
-  { name: 'six-node Cluster, master SIGKILL', per200: 2, run: (t, n, r) => failOver(t, n, r, startCluster) },
+  {
+    name: 'three Sentinels, master SIGKILL',
+    per200: 20,
+    run: (t, n, r) => failOver(t, n, r, startSentinels),
+  },
+  { name: 'six-node Cluster, master SIGKILL', per200: 20, run: (t, n, r) => failOver(t, n, r, startCluster) },
   { name: 'wall clock stepped', per200: 10, run: stepClock },
   { name: 'three hours away', per200: 4, run: stayAway },
 ]
 
-async function openPlace(t: Teardown): Promise<{ redis: TestRedis; world: World }> {
+async function openPlace(t: Teardown): Promise<{ redis: TestRedis; bed: Testbed }> {
   const redis = await startRedis(t, { appendonly: true })
   const raw = redis.client()
-  return { redis, world: await openWorld(t, { redisUrl: redis.url, raw: () => raw }) }
+  return { redis, bed: await openTestbed(t, { redisUrl: redis.url, raw: () => raw }) }
 }
 
 async function killIngester(t: Teardown, rounds: number, random: () => number) {
-  const { world } = await openPlace(t)
+  const { bed } = await openPlace(t)
   for (let round = 0; round < rounds; round++) {
-    const ingester = world.start('a')
+    const ingester = bed.start('a')
     await delay(400 + random() * 2_200)
     await ingester.end('SIGKILL')
   }
-  return world.settle()
+  return bed.settle()
 }
 
 async function killEither(t: Teardown, rounds: number, random: () => number) {
-  const { world } = await openPlace(t)
-  const running: Record<string, AppProcess> = { a: world.start('a'), b: world.start('b') }
+  const { bed } = await openPlace(t)
+  const running: Record<string, AppProcess> = { a: bed.start('a'), b: bed.start('b') }
   for (let round = 0; round < rounds; round++) {
     await delay(400 + random() * 2_200)
     const id = random() < 0.5 ? 'a' : 'b'
     await running[id]?.end('SIGKILL')
-    running[id] = world.start(id)
+    running[id] = bed.start(id)
   }
-  return world.settle()
+  return bed.settle()
 }
 
 async function killRedis(t: Teardown, rounds: number, random: () => number) {
-  const { redis, world } = await openPlace(t)
-  world.start('a')
+  const { redis, bed } = await openPlace(t)
+  bed.start('a')
   for (let round = 0; round < rounds; round++) {
     await delay(500 + random() * 3_000)
     await redis.kill()
     await delay(random() * 2_000)
     await redis.restart()
   }
-  return world.settle()
+  return bed.settle()
 }
 
 async function freezeRedis(t: Teardown, rounds: number, random: () => number) {
-  const { redis, world } = await openPlace(t)
-  world.start('a')
+  const { redis, bed } = await openPlace(t)
+  bed.start('a')
   for (let round = 0; round < rounds; round++) {
     await delay(500 + random() * 2_000)
     redis.pause()
@@ -81,12 +87,12 @@ async function freezeRedis(t: Teardown, rounds: number, random: () => number) {
     redis.resume()
   }
   await delay(2_000)
-  return world.settle()
+  return bed.settle()
 }
 
 async function cutFile(t: Teardown, rounds: number, random: () => number) {
-  const { redis, world } = await openPlace(t)
-  world.start('a')
+  const { redis, bed } = await openPlace(t)
+  bed.start('a')
   for (let round = 0; round < rounds; round++) {
     await delay(2_000 + random() * 2_000)
     await redis.stop()
@@ -97,9 +103,10 @@ async function cutFile(t: Teardown, rounds: number, random: () => number) {
     await redis.restart()
   }
   await delay(2_000)
-  return world.settle()
+  return bed.settle()
 }
 
+/** Each time the newest minute is confirmed by a server that dies before any replica has it. */
 async function failOver(
   t: Teardown,
   rounds: number,
@@ -107,41 +114,54 @@ async function failOver(
   open: (t: Teardown) => Promise<RedisGroup>,
 ) {
   const group = await open(t)
-  const world = await openWorld(t, { redisUrl: group.url, raw: group.master })
-  world.start('a')
+  const bed = await openTestbed(t, { redisUrl: group.url, raw: group.master })
+  bed.start('a')
   await delay(8_000)
   for (let round = 0; round < rounds; round++) {
     await delay(random() * 3_000)
-    await group.failOver()
+    await group.failOver(minuteConfirmed)
   }
   await delay(2_000)
-  return world.settle()
+  return bed.settle()
 }
 
-/** By ±90 s and +1 h of the world's time, and back. */
+/** Resolves when a minute newer than those of now is in the live list. */
+async function minuteConfirmed(master: RawRedis): Promise<void> {
+  const newest = async () =>
+    Math.max(
+      0,
+      ...(await master.hvals('{kp}:live')).map(row => Date.parse(`${JSON.parse(row).snapshot_at}Z`)),
+    )
+  const before = await newest()
+  await eventually('a minute is confirmed', 30_000, async () =>
+    (await newest()) > before ? true : undefined,
+  )
+}
+
+/** By ±90 s and +1 h of the testbed's clock, and back. */
 async function stepClock(t: Teardown, rounds: number, random: () => number) {
-  const { redis, world } = await openPlace(t)
+  const { redis, bed } = await openPlace(t)
   const stepped = await openSteppedClock(redis.dir)
   if (stepped === undefined) return undefined
-  world.start('a', stepped.env)
+  bed.start('a', stepped.env)
   await delay(6_000)
   for (let round = 0; round < rounds; round++) {
-    const worldMs = [90_000, -90_000, HOUR_MS][Math.floor(random() * 3)] ?? 0
-    await stepped.step(worldMs / world.clock.factor)
+    const stepMs = [90_000, -90_000, HOUR_MS][Math.floor(random() * 3)] ?? 0
+    await stepped.step(stepMs / bed.clock.factor)
     await delay(2_000 + random() * 6_000)
     await stepped.step(0)
     await delay(2_000 + random() * 3_000)
   }
-  return world.settle()
+  return bed.settle()
 }
 
 async function stayAway(t: Teardown, rounds: number, random: () => number) {
-  const { world } = await openPlace(t)
+  const { bed } = await openPlace(t)
   for (let round = 0; round < rounds; round++) {
-    world.start('a')
+    bed.start('a')
     await delay(3_000 + random() * 6_000)
-    await world.killAll()
-    world.clock.jump(3 * HOUR_MS)
+    await bed.killAll()
+    bed.clock.jump(3 * HOUR_MS)
   }
-  return world.settle()
+  return bed.settle()
 }

@@ -2,23 +2,23 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
 import type { SimulatorClock } from '@kimchi/simulator'
 
-/** Time of a world that turns faster than ours. All its processes read the same time from the machine's clock. */
-export interface WorldClock extends Clock, SimulatorClock {
-  /** World milliseconds per real millisecond. */
+/** A clock that runs faster than real time. All processes of a testbed read the same time from the machine's clock. */
+export interface FastClock extends Clock, SimulatorClock {
+  /** Its milliseconds per real millisecond. */
   readonly factor: number
-  /** Lets the world's time jump. Processes started before don't notice: end them first. */
+  /** Lets it jump. Processes started before don't notice: end them first. */
   jump(ms: Milliseconds): void
-  /** Resolves when the world's time has reached `at`. */
+  /** Resolves when it has reached `at`. */
   until(at: EpochMs): Promise<void>
   /** What another process needs to have the same time, for {@link clockFrom}. */
   readonly text: string
 }
 
-/** Starts a world's time at `startAt`, `factor` times as fast as ours. */
-export function openWorldClock(startAt: EpochMs, factor: number): WorldClock {
+/** A clock that starts at `startAt`, `factor` times as fast as real time. */
+export function createFastClock(startAt: EpochMs, factor: number): FastClock {
   const realStart = Date.now()
-  let worldStart = startAt
-  const now = () => worldStart + (Date.now() - realStart) * factor
+  let start = startAt
+  const now = () => start + (Date.now() - realStart) * factor
   const wait = (ms: Milliseconds, signal?: AbortSignal) => waitReal(ms / factor, signal)
   return {
     factor,
@@ -29,22 +29,22 @@ export function openWorldClock(startAt: EpochMs, factor: number): WorldClock {
       return () => clearInterval(timer)
     },
     jump(ms) {
-      worldStart += ms
+      start += ms
     },
     async until(at) {
       while (now() < at) await wait(at - now())
     },
     get text() {
-      return [realStart, worldStart, factor].join(',')
+      return [realStart, start, factor].join(',')
     },
   }
 }
 
-/** The clock that {@link WorldClock.text} tells of. */
+/** The clock that {@link FastClock.text} tells of. */
 export function clockFrom(text: string): Clock {
-  const [realStart = Number.NaN, worldStart = Number.NaN, factor = Number.NaN] = text.split(',').map(Number)
+  const [realStart = Number.NaN, start = Number.NaN, factor = Number.NaN] = text.split(',').map(Number)
   return {
-    now: () => worldStart + (Date.now() - realStart) * factor,
+    now: () => start + (Date.now() - realStart) * factor,
     wait: (ms, signal) => waitReal(ms / factor, signal),
   }
 }

@@ -4,37 +4,38 @@ import { fileURLToPath } from 'node:url'
 import { DAY_MINUTES, DAY_MS, dayStart, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { type Simulator, startSimulator } from '@kimchi/simulator'
 import { type AppProcess, follow } from './app-process.ts'
-import { audit, type RawRedis, type Verdict } from './audit.ts'
+import { audit, type Verdict } from './audit.ts'
 import { eventually } from './eventually.ts'
+import { createFastClock, type FastClock } from './fast-clock.ts'
 import { FrameRecord } from './frame-record.ts'
-import { openWorldClock, type WorldClock } from './world-clock.ts'
+import type { RawRedis } from './stored-samples.ts'
 
 /** The part of a tap test that is used. */
 export interface Teardown {
   teardown(close: () => unknown): void
 }
 
-/** How a world is opened. */
-export interface WorldOptions {
+/** How a testbed is opened. */
+export interface TestbedOptions {
   /** As the ingesters are told; may be Sentinel or Cluster. */
   readonly redisUrl: string
   /** A connection to the server that holds the data at this moment. */
   readonly raw: () => RawRedis | Promise<RawRedis>
-  /** World milliseconds per real one. @default 20 */
+  /** Milliseconds of its clock per real one. @default 20 */
   readonly factor?: number
-  /** World time at the start. @default ten minutes before the last UTC midnight */
+  /** Where its clock starts. @default ten minutes before the last UTC midnight */
   readonly startAt?: number
   readonly seed?: string
   /** Tracked coins; KNC trades on Upbit once in twenty minutes. @default BTC, ETH, XRP, KNC */
   readonly coins?: readonly string[]
 }
 
-/** Both exchanges and any number of real ingester processes, on a time of their own. */
-export interface World {
-  readonly clock: WorldClock
+/** Both exchanges and any number of real ingester processes, on a clock that runs faster. */
+export interface Testbed {
+  readonly clock: FastClock
   readonly exchanges: Simulator
   readonly coins: readonly string[]
-  /** The minute that runs now in this world. */
+  /** The minute that runs now. */
   minute(): number
   /** The same exchanges seen from elsewhere: same prices, own faults. */
   openView(): Promise<Simulator>
@@ -44,23 +45,23 @@ export interface World {
   killAll(): Promise<void>
   /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
   settle(): Promise<Verdict>
-  /** Audits once more what {@link World.settle} did. */
+  /** Audits once more what {@link Testbed.settle} did. */
   audit(): Promise<Verdict>
 }
 
 const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
 
-/** What a world takes on a busy machine for a frame from here to there, in real milliseconds. */
+/** What a frame may take from an exchange into an ingester on a busy machine, in real milliseconds. */
 const TRANSIT_REAL_MS = 300
 
 /** The newest minutes are left to the live feeds. @see design §5 */
 const LEFT_TO_LIVE = 6
 
 /** Starts the exchanges; ingesters are started by the test. Everything ends with it. */
-export async function openWorld(t: Teardown, options: WorldOptions): Promise<World> {
+export async function openTestbed(t: Teardown, options: TestbedOptions): Promise<Testbed> {
   const { factor = 20, seed = 'fault', coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
-  const clock = openWorldClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
+  const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
   const record = new FrameRecord()
   let views = 0
   const openView = async () => {
@@ -78,7 +79,7 @@ export async function openWorld(t: Teardown, options: WorldOptions): Promise<Wor
   }
   const exchanges = await openView()
   const running = new Set<AppProcess>()
-  const start: World['start'] = (id, env = {}, view = exchanges) => {
+  const start: Testbed['start'] = (id, env = {}, view = exchanges) => {
     const started = follow(
       spawnIngester(environmentOf(view, { id, redisUrl: options.redisUrl, clock, coins }, env)),
       id,
@@ -135,14 +136,14 @@ async function untilWhole(look: () => Promise<Verdict>, limitMs: number) {
 interface Place {
   readonly id: string
   readonly redisUrl: string
-  readonly clock: WorldClock
+  readonly clock: FastClock
   readonly coins: readonly string[]
 }
 
 function environmentOf(view: Simulator, { id, redisUrl, clock, coins }: Place, env: Record<string, string>) {
   return {
     PATH: process.env.PATH ?? '',
-    WORLD_CLOCK: clock.text,
+    FAST_CLOCK: clock.text,
     INGESTER_ID: id,
     REDIS_URL: redisUrl,
     PRICES: 'simulated',

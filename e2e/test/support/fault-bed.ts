@@ -1,26 +1,27 @@
 import { startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import type { AppProcess } from '../../src/app-process.ts'
-import type { RawRedis, Verdict } from '../../src/audit.ts'
+import type { Verdict } from '../../src/audit.ts'
 import { eventually } from '../../src/eventually.ts'
-import { openWorld, type World, type WorldOptions } from '../../src/world.ts'
+import type { RawRedis } from '../../src/stored-samples.ts'
+import { openTestbed, type Testbed, type TestbedOptions } from '../../src/testbed.ts'
 
-/** A Redis and a world whose ingesters write to it; all of it ends with the test. */
-export interface FaultWorld {
+/** A Redis and a bed whose ingesters write to it; all of it ends with the test. */
+export interface FaultBed {
   readonly redis: TestRedis
   readonly raw: RawRedis
-  readonly world: World
+  readonly bed: Testbed
 }
 
 /** Opens one. */
-export async function openFaultWorld(
+export async function openFaultBed(
   t: Test,
-  options: Partial<WorldOptions> & { readonly redis?: TestRedisOptions } = {},
-): Promise<FaultWorld> {
+  options: Partial<TestbedOptions> & { readonly redis?: TestRedisOptions } = {},
+): Promise<FaultBed> {
   const redis = await startRedis(t, { appendonly: true, ...options.redis })
   const raw = redis.client()
-  const world = await openWorld(t, { redisUrl: redis.url, raw: () => raw, ...options })
-  return { redis, raw, world }
+  const bed = await openTestbed(t, { redisUrl: redis.url, raw: () => raw, ...options })
+  return { redis, raw, bed }
 }
 
 /** The audit found nothing; else the test fails with what it found. */

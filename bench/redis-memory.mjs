@@ -4,13 +4,19 @@
 import { createWriter, openRedis } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import { minuteOf, premiumE4 } from '../packages/core/dist/index.js'
+import { createLogger } from '../packages/runtime/dist/index.js'
 
 const [coins = 10, days = 2] = process.argv.slice(2).map(Number)
 const redis = await startRedis()
 const connection = openRedis(redis.url)
 await connection.untilReady(10_000)
 const raw = redis.client()
-const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
+const writer = createWriter({
+  redis: connection,
+  prices: 'simulated',
+  retentionDays: 8,
+  log: createLogger('bench', 'silent'),
+})
 
 const symbols = Array.from({ length: coins }, (_, coin) => `COIN${coin}`)
 const end = minuteOf(Date.now())

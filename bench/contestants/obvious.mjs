@@ -9,8 +9,8 @@ const store = createRequire(new URL('../../packages/store/package.json', import.
 const { fastify } = api('fastify')
 const cors = api('@fastify/cors')
 const { Redis } = store('ioredis')
-const { toDailyRow } = await import('../../packages/core/dist/index.js')
 const { historySchema, liveListSchema } = await import('../../apps/api/dist/contract/schemas.js')
+const { toDailyRow } = await import('../../apps/api/dist/documents/wire.js')
 
 const { port, redisUrl } = JSON.parse(process.argv[2] ?? '{}')
 const redis = new Redis(redisUrl)

@@ -1,4 +1,5 @@
 import { premiumE4 } from '../../packages/core/dist/index.js'
+import { createLogger } from '../../packages/runtime/dist/index.js'
 import { createWriter, openRedis } from '../../packages/store/dist/index.js'
 
 const RETENTION_DAYS = 8
@@ -13,7 +14,12 @@ export async function fill(url, { coins, days }) {
   const redis = openRedis(url)
   await redis.untilReady(5_000)
   const symbols = ['BTC', ...Array.from({ length: coins - 1 }, (_, n) => `C${n}`)]
-  const writer = createWriter({ redis, prices: 'simulated', retentionDays: RETENTION_DAYS, log: () => {} })
+  const writer = createWriter({
+    redis,
+    prices: 'simulated',
+    retentionDays: RETENTION_DAYS,
+    log: createLogger('bench', 'silent'),
+  })
   await writer.track(
     symbols.map(symbol => ({
       symbol,

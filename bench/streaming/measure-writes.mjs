@@ -1,4 +1,5 @@
 import { premiumE4 } from '../../packages/core/dist/index.js'
+import { createLogger } from '../../packages/runtime/dist/index.js'
 import { createWriter, openRedis } from '../../packages/store/dist/index.js'
 import { startRedis } from '../../packages/testkit/dist/index.js'
 
@@ -12,7 +13,12 @@ export async function measureWrites(coins) {
   const server = await startRedis()
   const redis = openRedis(server.url)
   await redis.untilReady(5_000)
-  const writer = createWriter({ redis, prices: 'simulated', retentionDays: 8, log: () => {} })
+  const writer = createWriter({
+    redis,
+    prices: 'simulated',
+    retentionDays: 8,
+    log: createLogger('bench', 'silent'),
+  })
   const symbols = Array.from({ length: coins }, (_, at) => `C${at}`)
   await writer.track(
     symbols.map(symbol => ({

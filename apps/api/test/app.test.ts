@@ -57,7 +57,7 @@ t.test('the symbol may come in any letter case and is answered in upper case', a
 })
 
 t.test('a tracked coin without history has 200 and no rows', async t => {
-  const { app } = await openTestApp(t, boardOf(MINUTE, ['BTC'], { todays: new Map() }))
+  const { app } = await openTestApp(t, boardOf(MINUTE, ['BTC'], { todayRows: new Map() }))
   const answer = await app.inject(DAILY)
   t.equal(answer.statusCode, 200)
   t.strictSame(answer.json(), { result: 'ok', symbol: 'BTC', name: 'Bitcoin', count: 0, data: [] })

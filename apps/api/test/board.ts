@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
-import type { Day, EpochMinute, LiveRow } from '@kimchi/core'
-import { dateOf, formatTimestamp, minuteOf, minuteStart } from '@kimchi/core'
+import type { Day, EpochMinute } from '@kimchi/core'
+import { dateOf, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
-import type { Board, KnownCoin, Readable } from '@kimchi/store'
+import type { Board, BoardRow, KnownCoin, Readable } from '@kimchi/store'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { type DocumentReader, openDocuments } from '../src/documents/documents.ts'
 import { createApp } from '../src/http/app.ts'
@@ -22,17 +22,15 @@ export function coinOf(symbol: string, order: number | undefined): KnownCoin {
   return { symbol, name, upbit: `KRW-${symbol}`, binance: `${symbol}USDT`, order }
 }
 
-/** A row of the live list as a writer would store it. */
-export function rowOf(symbol: string, minute: EpochMinute, over: Partial<LiveRow> = {}): LiveRow {
+/** A coin's newest sample. */
+export function rowOf(symbol: string, minute: EpochMinute): BoardRow {
   return {
     symbol,
-    name: coinOf(symbol, 0).name,
-    premium_pct: 1.2345,
-    upbit_krw: 143_500_000,
-    binance_usdt: 101_250.5,
-    usdt_krw: 1_400,
-    snapshot_at: formatTimestamp(minute),
-    ...over,
+    minute,
+    premiumE4: 12_345,
+    upbitKrw: 143_500_000,
+    binanceUsdt: 101_250.5,
+    usdtKrw: 1_400,
   }
 }
 
@@ -70,12 +68,11 @@ export function boardOf(
   const today = dateOf(minute)
   const samples = minute - minuteOf(Date.parse(`${today}T00:00:00Z`)) + 1
   return {
-    redisTime: minuteStart(minute) + 1_000,
     prices: 'live',
     coins: symbols.map(coinOf),
     rows: symbols.map(symbol => rowOf(symbol, minute)),
     today,
-    todays: new Map(symbols.map(symbol => [symbol, dayOf(today, samples)])),
+    todayRows: new Map(symbols.map(symbol => [symbol, dayOf(today, samples)])),
     revisions: new Map(symbols.map(symbol => [symbol, 1])),
     corrupt: 0,
     ...over,

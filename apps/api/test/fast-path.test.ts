@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { boardOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
+import { boardOf, coinOf, daysBefore, MINUTE, openTestApp } from './board.ts'
 import { exchange } from './raw.ts'
 import { ask, eventually } from './stack.ts'
 
@@ -46,8 +46,11 @@ t.test('the fast path sends short and long bodies byte for byte, plain and coded
   }
   for (const coins of [12, 60, 300]) {
     const symbols = Array.from({ length: coins }, (_, index) => `C${index}`)
-    const rows = symbols.map(symbol => rowOf(symbol, MINUTE, { name: `Ünïcøde ₿ 김치 ${symbol}` }))
-    const { app, listen, documents } = await openTestApp(t, boardOf(MINUTE, symbols, { rows }))
+    const named = symbols.map((symbol, order) => ({
+      ...coinOf(symbol, order),
+      name: `Ünïcøde ₿ 김치 ${symbol}`,
+    }))
+    const { app, listen, documents } = await openTestApp(t, boardOf(MINUTE, symbols, { coins: named }))
     const { payload } = await app.inject(LIVE)
     await eventually('coded bodies', () => documents.live()?.compression === 'done' || undefined)
     const port = await listen()

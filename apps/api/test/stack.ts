@@ -33,7 +33,7 @@ export async function openTestWriter(
   const redis = openRedis(url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log: createLogger('api', 'silent') })
   await writer.track(
     symbols.map(symbol => ({
       symbol,

@@ -26,7 +26,7 @@ export type Store = ReturnType<typeof openStore>
 export function openStore({ config, log, clock, random, id, version, fail }: Context) {
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
-  const writer = createWriter({ redis, prices, retentionDays, log: line => log.info(line) })
+  const writer = createWriter({ redis, prices, retentionDays, log })
   const publishStatus = () => {
     writer
       .publishStatus(id, statusFields(state, clock.now(), version), STATUS_TTL_SECONDS)
@@ -38,7 +38,7 @@ export function openStore({ config, log, clock, random, id, version, fail }: Con
     random,
     onWritten: publishStatus,
     onFatal: fail,
-    log: line => log.warn(line),
+    log,
   })
   const state = newState(clock.now(), queue)
   const close = async () => {

@@ -1,4 +1,4 @@
-import { createSpikeFilter, parseTimestamp, type SpikeFilter } from '@kimchi/core'
+import { createSpikeFilter, type SpikeFilter } from '@kimchi/core'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import type { Board } from '@kimchi/store'
 import { openBackfillLease } from './backfill/backfill-lease.ts'
@@ -118,9 +118,7 @@ function newFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void
 /** Starts the spike filter with the last stored samples. */
 function spikeFilterOf(board: Board | undefined): SpikeFilter {
   const spikeFilter = createSpikeFilter()
-  for (const { symbol, snapshot_at, premium_pct } of board?.rows ?? []) {
-    const minute = parseTimestamp(snapshot_at)
-    if (minute !== undefined) spikeFilter.remember(symbol, minute, Math.round(premium_pct * 10_000))
-  }
+  for (const { symbol, minute, premiumE4 } of board?.rows ?? [])
+    spikeFilter.remember(symbol, minute, premiumE4)
   return spikeFilter
 }

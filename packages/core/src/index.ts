@@ -52,4 +52,3 @@ export type {
   Usdt,
   UtcDate,
 } from './units.ts'
-export { type DailyRow, type LiveRow, toDailyRow, toLiveRow } from './wire.ts'

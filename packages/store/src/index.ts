@@ -2,6 +2,7 @@ export { decodeSample, encodeSample, MAX_MEMBER_BYTES } from './codec.ts'
 export { dailyKey, ingesterKey, KEY_PREFIX, KEYS, LAYOUT_VERSION, leaseKey, samplesKey } from './keys.ts'
 export { type Lease, openLease } from './lease.ts'
 export { LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
+export type { BoardRow } from './live-row.ts'
 export {
   type MinuteQueue,
   type MinuteQueueOptions,

@@ -1,4 +1,4 @@
-import { type Clock, type EpochMinute, KimchiError, type Milliseconds } from '@kimchi/core'
+import { type Context, type EpochMinute, KimchiError, type Milliseconds } from '@kimchi/core'
 import { isRetryable } from './redis/redis-error.ts'
 import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 
@@ -8,19 +8,14 @@ const FIRST_RETRY_MS: Milliseconds = 200
 const MAX_RETRY_MS: Milliseconds = 5_000
 
 /** How a queue is opened. */
-export interface MinuteQueueOptions {
+export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | 'log'> {
   readonly writer: Pick<SampleWriter, 'write'>
-  readonly clock: Clock
-  /** Spreads retries, 0 ≤ random() < 1. @default Math.random */
-  readonly random?: () => number
   /** Batches kept while Redis is away; beyond, the oldest is dropped. @default 1440 */
   readonly capacity?: number
   /** Called when Redis confirmed a batch. */
   readonly onWritten?: (batch: SampleBatch, result: WriteResult) => void
   /** Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue stops. */
   readonly onFatal: (error: KimchiError) => void
-  /** Takes one line when writing begins to fail, works again, or a batch is lost. */
-  readonly log: (line: string) => void
 }
 
 /** What a queue has done so far, for status and metrics. */
@@ -156,7 +151,7 @@ class BoundedQueue implements MinuteQueue {
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
     for (const key of ['stored', 'duplicates', 'refused'] as const) this.#count(key, result[key])
     if (this.#trouble !== undefined) {
-      this.#options.log(`Writing works again; ${this.depth} minutes are left to write`)
+      this.#options.log.info({ waiting: this.depth }, 'writing works again')
       this.#trouble = undefined
     }
     this.#options.onWritten?.(batch, result)
@@ -172,17 +167,19 @@ class BoundedQueue implements MinuteQueue {
     }
     this.#batches.shift()
     this.#count('rejected')
-    this.#options.log(`Minute ${batch.minute} cannot be written: ${error.message}`)
+    this.#options.log.error({ minute: batch.minute, err: error }, 'minute cannot be written')
   }
 
   #complain({ message }: Error): void {
     this.#count('retries')
-    if (this.#trouble !== message) this.#options.log(`Writing fails, ${this.depth} minutes wait: ${message}`)
+    if (this.#trouble !== message) {
+      this.#options.log.warn({ waiting: this.depth, reason: message }, 'writing fails, minutes wait')
+    }
     this.#trouble = message
   }
 
   async #pause(attempt: number): Promise<void> {
-    const { clock, random = Math.random } = this.#options
+    const { clock, random } = this.#options
     const ceiling = this.#isHurried ? FIRST_RETRY_MS : Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS)
     this.#hurry = new AbortController()
     await clock.wait(Math.round(ceiling * (0.5 + random() / 2)), this.#hurry.signal)
@@ -192,7 +189,9 @@ class BoundedQueue implements MinuteQueue {
   #dropOldest(): void {
     const [lost] = this.#batches.splice(this.#isWriting ? 1 : 0, 1)
     this.#count('dropped')
-    if (lost !== undefined) this.#options.log(`The queue is full: minute ${lost.minute} is left to backfill`)
+    if (lost !== undefined) {
+      this.#options.log.error({ minute: lost.minute }, 'queue is full, the oldest minute is left to backfill')
+    }
   }
 
   #isOver(): boolean {

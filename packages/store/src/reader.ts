@@ -1,9 +1,7 @@
 import {
   type Day,
   type EpochMinute,
-  type EpochMs,
   KimchiError,
-  type LiveRow,
   type PricesKind,
   type Sample,
   type UtcDate,
@@ -11,22 +9,22 @@ import {
 import { decodeSample } from './codec.ts'
 import { KEYS, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
+import { type BoardRow, parseLiveRow } from './live-row.ts'
 import type { ConnectionState, RedisArgument, RedisConnection, Subscription } from './redis/connect.ts'
-import { type KnownCoin, parseCoin, parseDay, parseLiveRow } from './validate.ts'
+import { type KnownCoin, parseCoin, parseDay } from './validate.ts'
 
 /** Everything a replica needs once per minute, of one instant. */
 export interface Board {
-  readonly redisTime: EpochMs
   /** Undefined while nothing was ever written. */
   readonly prices: PricesKind | undefined
   /** All coins ever tracked: first the tracked ones in live order, then the others by symbol. */
   readonly coins: readonly KnownCoin[]
-  /** Live rows of the tracked coins, in live order. */
-  readonly rows: readonly LiveRow[]
+  /** The newest sample of each tracked coin that has one, in live order. */
+  readonly rows: readonly BoardRow[]
   /** Today by Redis' clock. When it turns, yesterday is closed without its revision rising. */
   readonly today: UtcDate
   /** Today's row of each coin that has one. */
-  readonly todays: ReadonlyMap<string, Day>
+  readonly todayRows: ReadonlyMap<string, Day>
   /** Raised when a day other than today's changed. A coin without one is at 0. */
   readonly revisions: ReadonlyMap<string, number>
   /** Entries that could not be read and were left out. */
@@ -94,7 +92,7 @@ export function createReader({ redis }: { readonly redis: RedisConnection }): Sa
   }
 }
 
-/** As `kp_read` in library.lua replies. */
+/** As `kp_read` in kimchi.lua replies; other versions of this reader rely on the order, so it only grows at the end. */
 type BoardReply = [
   time: string,
   prices: string,
@@ -102,11 +100,11 @@ type BoardReply = [
   coins: string[],
   rows: string[],
   today: string,
-  todays: string[],
+  todayRows: string[],
   revisions: string[],
 ]
 
-function toBoard([time, prices, layout, coins, rows, today, todays, revisions]: BoardReply): Board {
+function toBoard([, prices, layout, coins, rows, today, todayRows, revisions]: BoardReply): Board {
   if (layout !== '' && Number(layout) !== LAYOUT_VERSION) {
     const message = `this Redis holds layout ${layout}, the reader knows ${LAYOUT_VERSION}`
     throw new KimchiError('KIMCHI_ERR_LAYOUT', message)
@@ -114,7 +112,7 @@ function toBoard([time, prices, layout, coins, rows, today, todays, revisions]: 
   const known = readable(pairs(coins), parseCoin)
   const order = new Map(known.entries.map(coin => [coin.symbol, coin.order]))
   const live = readable(pairs(rows), parseLiveRow)
-  const days = readable(pairs(todays), (symbol, row) => {
+  const days = readable(pairs(todayRows), (symbol, row) => {
     const day = parseDay(today, row)
     return day && ([symbol, day] as const)
   })
@@ -125,12 +123,11 @@ function toBoard([time, prices, layout, coins, rows, today, todays, revisions]: 
   const byOrder = (a: { symbol: string }, b: { symbol: string }) =>
     place(a.symbol) === place(b.symbol) ? (a.symbol < b.symbol ? -1 : 1) : place(a.symbol) - place(b.symbol)
   return {
-    redisTime: Number(time),
     prices: prices === 'live' || prices === 'simulated' ? prices : undefined,
     coins: known.entries.toSorted(byOrder),
     rows: live.entries.filter(row => order.get(row.symbol) !== undefined).toSorted(byOrder),
     today,
-    todays: new Map(days.entries),
+    todayRows: new Map(days.entries),
     revisions: new Map(counters.entries),
     corrupt: known.corrupt + live.corrupt + days.corrupt + counters.corrupt,
   }

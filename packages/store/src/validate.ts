@@ -1,4 +1,4 @@
-import { type Coin, type Day, isPrice, type LiveRow, parseTimestamp, type UtcDate } from '@kimchi/core'
+import type { Coin, Day, UtcDate } from '@kimchi/core'
 
 /** A coin as Redis knows it: tracked coins have a place in the live list, others only a past. */
 export interface KnownCoin extends Coin {
@@ -12,15 +12,6 @@ export function parseCoin(symbol: string, text: string): KnownCoin | undefined {
   if (typeof name !== 'string' || typeof upbit !== 'string' || typeof binance !== 'string') return undefined
   if (order !== null && !isCount(order)) return undefined
   return { symbol, name, upbit, binance, order: order ?? undefined }
-}
-
-/** The row of an entry of `{kp}:live`, or undefined when it is not one. */
-export function parseLiveRow(symbol: string, text: string): LiveRow | undefined {
-  const { name, premium_pct, upbit_krw, binance_usdt, usdt_krw, snapshot_at, ...rest } = parseObject(text)
-  if (rest.symbol !== symbol || typeof name !== 'string' || !Number.isFinite(premium_pct)) return undefined
-  if (!isPrice(upbit_krw) || !isPrice(binance_usdt) || !isPrice(usdt_krw)) return undefined
-  if (typeof snapshot_at !== 'string' || parseTimestamp(snapshot_at) === undefined) return undefined
-  return { symbol, name, premium_pct: Number(premium_pct), upbit_krw, binance_usdt, usdt_krw, snapshot_at }
 }
 
 /** The day of an entry of `{kp}:daily:<symbol>`, or undefined when it is not one. */
@@ -42,7 +33,8 @@ export function parseDay(date: UtcDate, text: string): Day | undefined {
   }
 }
 
-function parseObject(text: string): Record<string, unknown> {
+/** The fields of a JSON object; none when the text is not one. */
+export function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? { ...value } : {}

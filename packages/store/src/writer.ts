@@ -3,13 +3,14 @@ import {
   type Day,
   type EpochMinute,
   KimchiError,
+  type Log,
   type PricesKind,
   type Sample,
-  toLiveRow,
 } from '@kimchi/core'
 import { encodeSample } from './codec.ts'
 import { ingesterKey, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
+import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 
 /** Samples per function call: a call stops Redis for everyone, for a few ms at this size. A live minute is one call. */
@@ -42,8 +43,7 @@ export interface WriterOptions {
   readonly prices: PricesKind
   /** Whole UTC days that single samples are kept. */
   readonly retentionDays: number
-  /** Takes one line when something unusual happened. */
-  readonly log: (line: string) => void
+  readonly log: Log
 }
 
 /**
@@ -85,7 +85,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     } catch (error) {
       if (!(error instanceof KimchiError) || error.code !== 'KIMCHI_ERR_NOT_READY') throw error
       await loadLibrary(redis)
-      log(`Loaded function library version ${LIBRARY_VERSION} into ${redis.target}`)
+      log.info({ version: LIBRARY_VERSION, redis: redis.target }, 'function library loaded')
       return redis.call('FCALL', ...command)
     }
   }
@@ -110,8 +110,8 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     ]
     const reply = (await call('kp_write', args)) as number[]
     const [stored = 0, duplicates = 0, expired = 0, frozen = 0, removedRows = 0, knownCoins = 0] = reply
-    if (expired > 0) log(`Refused ${expired} samples of days whose samples have expired`)
-    if (frozen > 0) log(`Refused ${frozen} samples of days whose stored samples are not all there any more`)
+    if (expired > 0) log.warn({ samples: expired }, 'samples refused: their day has expired')
+    if (frozen > 0) log.warn({ samples: frozen }, 'samples refused: their day has lost stored samples')
     // Redis was emptied: the list of coins is ours to bring back.
     if (knownCoins === 0 && coins.length > 0) isTracked = false
     return { stored, duplicates, refused: expired + frozen, removed: removedRows }
@@ -162,7 +162,7 @@ function sampleArguments(samples: readonly Sample[], names: Map<string, string>)
   return samples.flatMap(sample => {
     const { symbol, minute, premiumE4 } = sample
     const isNewest = newest.get(symbol) === minute
-    const live = isNewest ? JSON.stringify(toLiveRow(sample, names.get(symbol) ?? symbol)) : ''
+    const live = isNewest ? formatLiveRow(sample, names.get(symbol) ?? symbol) : ''
     return [symbol, minute, premiumE4, encodeSample(sample), live]
   })
 }

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { formatTimestamp } from '@kimchi/core'
-import type { TestRedis } from '@kimchi/testkit'
+import { createMemoryLog, type TestRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openLease } from '../src/lease.ts'
 import { createReader } from '../src/reader.ts'
@@ -26,7 +25,7 @@ t.test('a user that may only read can read and hear everything, and nothing else
   })
   await listening
   await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
-  t.equal((await reader.readBoard()).rows[0]?.snapshot_at, formatTimestamp(now))
+  t.equal((await reader.readBoard()).rows[0]?.minute, now)
   t.equal((await reader.readDays('BTC')).entries.length, 1)
   t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
   t.strictSame(await reader.readMissing('BTC', now, now + 1), [])
@@ -52,7 +51,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const url = redis.url.replace('//', '//ingester:password@')
   const connection = await connected(t, { ...redis, url })
   const { now, today } = await todayMinutes(connection)
-  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
   t.match(await writer.write({ minute: now, samples, removed: ['ETH'] }), { stored: 2 })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { KimchiError } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
-import { startRedis } from '@kimchi/testkit'
+import { createMemoryLog, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { LIBRARY_VERSION } from '../src/library.ts'
 import { createReader } from '../src/reader.ts'
@@ -77,7 +77,7 @@ t.test('the whole store works on a Cluster', async t => {
   while (!String(await raw.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await raw.ping()
   const url = redis.url.replace('redis:', 'redis+cluster:')
   const connection = await connected(t, { ...redis, url })
-  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
   const reader = createReader({ redis: connection })
   const { now } = await todayMinutes(connection)
   let heard: number | undefined
@@ -99,7 +99,7 @@ t.test('the whole store works on a Cluster', async t => {
 })
 
 t.test('fault 11: an older library is replaced, a newer one is left alone', async t => {
-  const { connection, writer, reader, raw, lines } = await openStore(t)
+  const { connection, writer, reader, raw, log } = await openStore(t)
   const { now } = await todayMinutes(connection)
   const loaded = (version: number) =>
     raw.call('FUNCTION', [
@@ -113,7 +113,9 @@ t.test('fault 11: an older library is replaced, a newer one is left alone', asyn
     ])
   await loaded(0)
   t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
-  t.match(lines, [new RegExp(`^Loaded function library version ${LIBRARY_VERSION} into redis:`)])
+  t.match(log.lines, [
+    { message: 'function library loaded', fields: { version: LIBRARY_VERSION, redis: /^redis:/ } },
+  ])
   t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
   await loaded(99)
   t.match(await writer.write({ minute: now, samples: [] }), { stored: 42 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldDays } from '@kimchi/core'
 import { freePort, isPortFree, projectRedis } from '@kimchi/local-redis'
-import { startRedis } from '@kimchi/testkit'
+import { createMemoryLog, startRedis } from '@kimchi/testkit'
 import { Redis } from 'ioredis'
 import t from 'tap'
 import { openMinuteQueue } from '../src/minute-queue.ts'
@@ -22,7 +22,7 @@ t.test('fault 10: behind Sentinel, writing goes on after a failover and no minut
   t.teardown(() => connection.close())
   t.ok(await connection.untilReady(10_000))
   const { today } = await todayMinutes(connection)
-  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
   await writer.track([BTC])
   const queue = openMinuteQueue({
     writer,
@@ -31,7 +31,8 @@ t.test('fault 10: behind Sentinel, writing goes on after a failover and no minut
       wait: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}).catch(() => {}),
     },
     onFatal: error => t.fail(error.message),
-    log: () => {},
+    random: Math.random,
+    log: createMemoryLog(),
   })
   const minutes = Array.from({ length: 10 }, (_, at) => today + at)
   for (const minute of minutes.slice(0, 5)) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })

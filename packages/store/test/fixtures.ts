@@ -1,5 +1,6 @@
 import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample } from '@kimchi/core'
-import { startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/testkit'
+import { createMemoryLog, startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/testkit'
+import type { BoardRow } from '../src/live-row.ts'
 import { createReader } from '../src/reader.ts'
 import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
 import { createWriter } from '../src/writer.ts'
@@ -17,6 +18,11 @@ export function sampleOf(symbol: string, minute: number, upbitKrw = 150_000_123)
   return { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4: premium, source: 'live' }
 }
 
+/** What the board says of a stored sample. */
+export function rowOf({ source, ...row }: Sample): BoardRow {
+  return row
+}
+
 /** A connection that is ready, closed with the test. */
 export async function connected(t: T, redis: TestRedis, options = {}): Promise<RedisConnection> {
   const connection = openRedis(redis.url, { commandTimeoutMs: 1_000, ...options })
@@ -29,11 +35,10 @@ export async function connected(t: T, redis: TestRedis, options = {}): Promise<R
 export async function openStore(t: T, options: TestRedisOptions & { prices?: PricesKind } = {}) {
   const redis = await startRedis(t, options)
   const connection = await connected(t, redis)
-  const lines: string[] = []
-  const log = (line: string) => void lines.push(line)
+  const log = createMemoryLog()
   const writer = createWriter({ redis: connection, prices: options.prices ?? 'live', retentionDays: 8, log })
   const reader = createReader({ redis: connection })
-  return { redis, connection, writer, reader, lines, raw: redis.client() }
+  return { redis, connection, writer, reader, log, raw: redis.client() }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, foldDays, KimchiError } from '@kimchi/core'
+import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
 import { type MinuteQueueOptions, openMinuteQueue } from '../src/minute-queue.ts'
 import type { WriteResult } from '../src/writer.ts'
@@ -13,16 +14,17 @@ const clock: Clock = {
 const ONE_STORED: WriteResult = { stored: 1, duplicates: 0, refused: 0, removed: 0 }
 
 function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<MinuteQueueOptions> = {}) {
-  const lines: string[] = []
+  const log = createMemoryLog()
   const fatal: KimchiError[] = []
   const queue = openMinuteQueue({
     writer,
     clock,
     onFatal: error => fatal.push(error),
-    log: line => lines.push(line),
+    random: Math.random,
+    log,
     ...options,
   })
-  return { queue, lines, fatal }
+  return { queue, log, fatal }
 }
 
 t.test('fault 7: minutes wait while Redis is down and are written oldest first, none lost', async t => {
@@ -30,7 +32,7 @@ t.test('fault 7: minutes wait while Redis is down and are written oldest first, 
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
   const written: number[] = []
-  const { queue, lines } = openQueue(writer, { onWritten: batch => written.push(batch.minute) })
+  const { queue, log } = openQueue(writer, { onWritten: batch => written.push(batch.minute) })
   const minutes = Array.from({ length: 30 }, (_, at) => today + at)
   await redis.stop()
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
@@ -43,8 +45,8 @@ t.test('fault 7: minutes wait while Redis is down and are written oldest first, 
   t.strictSame(written, minutes)
   t.equal(queue.lastWrittenMinute, minutes.at(-1))
   t.equal(queue.trouble, undefined)
-  t.match(lines[0], /^Writing fails, \d+ minutes wait: /)
-  t.match(lines.at(-1), /^Writing works again; 29 minutes are left to write$/)
+  t.match(log.lines[0], { message: /^writing fails/, fields: { waiting: Number, reason: /^redis:/ } })
+  t.match(log.lines.at(-1), { message: 'writing works again', fields: { waiting: 29 } })
   t.strictSame(
     (await reader.readDays('BTC')).entries,
     foldDays(minutes.map(minute => sampleOf('BTC', minute))),
@@ -121,7 +123,7 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
     release = resolve
   })
   const written: number[] = []
-  const { queue, lines } = openQueue(
+  const { queue, log } = openQueue(
     {
       write: async batch => {
         await held
@@ -137,9 +139,9 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
   release()
   t.ok(await queue.flush(1_000))
   t.strictSame(written, [1, 4, 5])
-  t.strictSame(lines, [
-    'The queue is full: minute 2 is left to backfill',
-    'The queue is full: minute 3 is left to backfill',
+  t.match(log.lines, [
+    { message: /^queue is full/, fields: { minute: 2 } },
+    { message: /^queue is full/, fields: { minute: 3 } },
   ])
 })
 
@@ -162,12 +164,17 @@ t.test('prices of the wrong kind stop the queue and say so once', async t => {
 t.test('a batch that cannot be encoded is taken out and counted; the next ones are written', async t => {
   const { connection, writer } = await openStore(t)
   const { now } = await todayMinutes(connection)
-  const { queue, lines } = openQueue(writer)
+  const { queue, log } = openQueue(writer)
   queue.enqueue({ minute: now, samples: [{ ...sampleOf('BTC', now), usdtKrw: 0 }] })
   queue.enqueue({ minute: now + 1, samples: [sampleOf('BTC', now + 1)] })
   t.ok(await queue.flush(100_000))
   t.match(queue.totals, { rejected: 1, stored: 1 })
-  t.strictSame(lines, [`Minute ${now} cannot be written: usdtKrw must be a price, got: 0`])
+  t.match(log.lines, [
+    {
+      message: /cannot be written/,
+      fields: { minute: now, err: { message: 'usdtKrw must be a price, got: 0' } },
+    },
+  ])
 })
 
 t.test('retries are spread by the given randomness and grow to five seconds', async t => {

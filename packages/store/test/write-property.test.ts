@@ -1,14 +1,15 @@
-import { dateOf, foldDays, formatTimestamp, premiumE4, type Sample } from '@kimchi/core'
+import { dateOf, foldDays, premiumE4, type Sample } from '@kimchi/core'
+import { createMemoryLog } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
 import { createWriter } from '../src/writer.ts'
-import { BTC, connected, ETH, openStore, todayMinutes } from './fixtures.ts'
+import { BTC, connected, ETH, openStore, rowOf, todayMinutes } from './fixtures.ts'
 
 t.test(
   'fault 4: days equal the fold of the stored samples, whatever order, repetition and rivalry',
   async t => {
     const { redis, connection, reader, raw } = await openStore(t)
-    const log = () => {}
+    const log = createMemoryLog()
     const one = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
     const other = createWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
     const { today } = await todayMinutes(connection)
@@ -62,8 +63,7 @@ t.test(
           t.strictSame(await reader.readDays(symbol), { entries: foldDays(samples), corrupt: 0 })
           const newest = samples.at(-1)
           const row = board.rows.find(row => row.symbol === symbol)
-          t.equal(row?.snapshot_at, newest && formatTimestamp(newest.minute))
-          t.equal(row?.upbit_krw, newest?.upbitKrw, 'the live row is the stored sample')
+          t.strictSame(row, newest && rowOf(newest), 'the live row is the newest stored sample')
           const closed = samples.filter(each => dateOf(each.minute) !== board.today)
           t.equal((board.revisions.get(symbol) ?? 0) > 0, closed.length > 0)
           if (!isRivalry) {

@@ -134,6 +134,10 @@ export type FromSchema<S> = S extends { readonly const: infer C }
             ? { readonly [K in keyof P]: FromSchema<P[K]> }
             : never
 
+/** One coin of the live route. */
+export type LiveRow = FromSchema<typeof liveRowSchema>
+/** One day of the daily route. */
+export type DailyRow = FromSchema<typeof dailyRowSchema>
 /** Body of the live route. */
 export type LiveList = FromSchema<typeof liveListSchema>
 /** Body of the daily route. */

@@ -5,13 +5,13 @@ import {
   KimchiError,
   type Milliseconds,
   messageOf,
-  parseTimestamp,
 } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { compress, createDocument, type Document } from './document.ts'
 import { createHistories, type Histories, type HistoryReader } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
 import { openRefresher, type Refresher } from './refresher.ts'
+import { toLiveRow } from './wire.ts'
 
 /** The part of the store's reader that documents are built from. */
 export type DocumentReader = HistoryReader & Pick<SampleReader, 'readBoard'>
@@ -199,8 +199,9 @@ class PolledDocuments implements Documents {
     this.#histories.update(board)
     const { rows, prices = 'live' } = board
     if (rows.length === 0) return
-    this.#newestMinute = Math.max(...rows.map(row => parseTimestamp(row.snapshot_at) ?? 0))
-    const document = createDocument(renderLiveList(rows, prices, this.#newestMinute))
+    this.#newestMinute = Math.max(...rows.map(row => row.minute))
+    const named = rows.map(row => toLiveRow(row, this.#coins?.get(row.symbol)?.name ?? row.symbol))
+    const document = createDocument(renderLiveList(named, prices, this.#newestMinute))
     if (document.hash === this.#live?.hash) return
     this.#live = document
     void compress(document, true)

@@ -99,7 +99,7 @@ class HeldHistories implements Histories {
     this.#board = board
     this.#odd.clear()
     for (const [symbol, held] of this.#held) {
-      const day = board.todays.get(symbol)
+      const day = board.todayRows.get(symbol)
       if (!isNewer(day, held.rows.last)) continue
       held.rows = withDay(held.rows, day)
       held.usual = undefined
@@ -116,7 +116,7 @@ class HeldHistories implements Histories {
     const before = this.#board
     try {
       const { entries, corrupt } = await this.#reader.readDays(symbol)
-      const today = this.#board?.todays.get(symbol)
+      const today = this.#board?.todayRows.get(symbol)
       const rows = dayRows(entries)
       this.#held.set(symbol, {
         rows: isNewer(today, rows.last) ? withDay(rows, today) : rows,

@@ -1,6 +1,7 @@
-import { type Day, toDailyRow } from '@kimchi/core'
+import type { Day } from '@kimchi/core'
 import { daysSchema } from '../contract/schemas.ts'
 import { joinBytes } from './bytes.ts'
+import { toDailyRow } from './wire.ts'
 
 /** Rows of a history when the caller does not say how many. */
 const USUAL_DAYS = daysSchema.default

@@ -1,5 +1,5 @@
-import { formatTimestamp, type LiveRow, type PricesKind } from '@kimchi/core'
-import type { LiveList } from '../contract/schemas.ts'
+import { formatTimestamp, type PricesKind } from '@kimchi/core'
+import type { LiveList, LiveRow } from '../contract/schemas.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 
@@ -10,20 +10,7 @@ export function renderLiveList(rows: readonly LiveRow[], prices: PricesKind, new
     updated_at: formatTimestamp(newestMinute),
     count: rows.length,
     note: prices === 'simulated' ? `SIMULATED PRICES. ${NOTE}` : NOTE,
-    data: rows.map(inSpecOrder),
+    data: rows,
   }
   return Buffer.from(JSON.stringify(list))
-}
-
-/** What comes from Redis may have its fields in any order. */
-function inSpecOrder(row: LiveRow): LiveRow {
-  return {
-    symbol: row.symbol,
-    name: row.name,
-    premium_pct: row.premium_pct,
-    upbit_krw: row.upbit_krw,
-    binance_usdt: row.binance_usdt,
-    usdt_krw: row.usdt_krw,
-    snapshot_at: row.snapshot_at,
-  }
 }

@@ -50,7 +50,7 @@ export async function importHistory({
       const reason = redis.state().reason
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
-    const writer = createWriter({ redis, prices, retentionDays, log: line => log.warn({}, line) })
+    const writer = createWriter({ redis, prices, retentionDays, log })
     const write = writeSamplesTo(writer)
     const mayGoOn = () => untilClaimed(lease, options)
     const reader = createReader({ redis })

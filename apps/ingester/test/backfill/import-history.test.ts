@@ -46,7 +46,7 @@ t.test('imports of all coins only those that are admitted, and never a denied on
     redis: connection,
     prices: 'simulated',
     retentionDays: 8,
-    log: () => {},
+    log: silent,
   }).track([BTC])
   const imported = async () => {
     const keys = await redis.client().keys('{kp}:daily:*')

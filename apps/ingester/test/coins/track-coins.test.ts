@@ -23,7 +23,7 @@ t.test(
     await connection.untilReady(10_000)
     const reader = createReader({ redis: connection })
     const open = () => {
-      const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: () => {} })
+      const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: silent })
       const queue = { depth: 0, trouble: undefined, lastWrittenMinute: undefined }
       const totals = { stored: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, retries: 0 }
       const state = newState(0, { ...queue, totals })

@@ -69,7 +69,7 @@ export async function openBench(
   const redis = openRedis(testRedis.url, { name: 'test' })
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = createWriter({ redis, prices: 'simulated', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent })
   const reader = createReader({ redis })
   const clock = createManualClock(minuteStart(YESTERDAY + at) + 30_000)
   await writer.track([BTC, ETH])

@@ -1,22 +1,20 @@
+import { foldDays } from '@kimchi/core'
 import t from 'tap'
-import { foldDays } from '../src/daily.ts'
-import type { Sample } from '../src/sample.ts'
-import { toDailyRow, toLiveRow } from '../src/wire.ts'
+import { toDailyRow, toLiveRow } from '../src/documents/wire.ts'
 
 const minute = Date.UTC(2026, 10, 20, 23, 59) / 60_000
 
-const sample: Sample = {
+const row = {
   symbol: 'BTC',
   minute,
   upbitKrw: 151_500_000,
   binanceUsdt: 106_543.21,
   usdtKrw: 1_408,
   premiumE4: 9_915,
-  source: 'live',
 }
 
-t.test('a sample becomes a live row with exactly the published fields, prices verbatim', async t => {
-  t.strictSame(toLiveRow(sample, 'Bitcoin'), {
+t.test('a row becomes a live row with exactly the published fields, prices verbatim', async t => {
+  t.strictSame(toLiveRow(row, 'Bitcoin'), {
     symbol: 'BTC',
     name: 'Bitcoin',
     premium_pct: 0.9915,

@@ -1,0 +1,22 @@
+import type { Log } from '@kimchi/core'
+
+/** A line as it was logged. */
+export interface LogLine {
+  readonly level: keyof Log
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** A log that remembers its lines. */
+export interface MemoryLog extends Log {
+  readonly lines: readonly LogLine[]
+}
+
+/** An empty {@link MemoryLog}. */
+export function createMemoryLog(): MemoryLog {
+  const lines: LogLine[] = []
+  const at = (level: keyof Log) => (fields: object, message: string) => {
+    lines.push({ level, message, fields: { ...fields } })
+  }
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

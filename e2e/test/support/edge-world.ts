@@ -15,7 +15,7 @@ import {
 } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
 import { createWriter, openRedis } from '@kimchi/store'
-import { startRedis, type Teardown } from '@kimchi/testkit'
+import { createMemoryLog, startRedis, type Teardown } from '@kimchi/testkit'
 import { type AppProcess, startProcess } from '../../src/app-process.ts'
 import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
 
@@ -77,7 +77,7 @@ async function openMinutes(t: Teardown, url: string) {
   const redis = openRedis(url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log: () => {} })
+  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log: createMemoryLog() })
   await writer.track(
     COINS.map(symbol => ({ symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` })),
   )

@@ -19,7 +19,7 @@ const THIRD_PARTIES = {
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],
   msgpackr: ['^packages/store/src/codec\\.ts$'],
   pino: ['^packages/runtime/src/logger\\.ts$'],
-  'prom-client': ['^apps/[^/]+/src/metrics\\.ts$', '^packages/runtime/src/ops-server\\.ts$'],
+  'prom-client': ['^apps/[^/]+/src/metrics\\.ts$', '^packages/runtime/src/metrics-registry\\.ts$'],
   ws: ['^packages/feeds/src/feed/connection\\.ts$', '^packages/simulator/src/'],
 }
 

@@ -2,11 +2,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { minuteOf } from '@kimchi/core'
 import { startRedis } from '@kimchi/testkit'
+import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t from 'tap'
-import { findChromium, openPage } from './chromium.ts'
 import { ask, openTestWriter, startTestApi } from './stack.ts'
 
-const chromium = findChromium(process.env.PATH ?? '')
+const chromium = findChromium()
 
 interface Seen {
   readonly status: number
@@ -37,9 +37,9 @@ t.test(
   async t => {
     const redis = await startRedis(t)
     const empty = await startTestApi(t, redis.url)
-    const page = await openPage(t, chromium ?? '', await servePage(t))
+    const page = await openForeignPage(t)
     const see = (url: string, options: object = {}) =>
-      page.run<Seen>(`() => (${SEE})(${JSON.stringify(url)}, ${JSON.stringify(options)})`)
+      page.evaluate<Seen>(`(${SEE})(${JSON.stringify(url)}, ${JSON.stringify(options)})`)
 
     const early = await see(empty.base)
     t.match(early, { status: 503, type: 'cors', retryAfter: '5', body: { code: 'not_ready' } })
@@ -96,9 +96,11 @@ t.test(
     const writer = await openTestWriter(t, redis.url)
     await writer.writeMinute(minuteOf(Date.now()))
     const api = await startTestApi(t, redis.url)
-    const page = await openPage(t, chromium ?? '', await servePage(t))
+    const page = await openForeignPage(t)
     const fetchWith = (cache: string) =>
-      page.run<number>(`async () => (await fetch(${JSON.stringify(api.base)}, { cache: '${cache}' })).status`)
+      page.evaluate<number>(
+        `fetch(${JSON.stringify(api.base)}, { cache: '${cache}' }).then(({ status }) => status)`,
+      )
     t.equal(await fetchWith('default'), 200)
     t.equal(await fetchWith('default'), 200, 'from the cache')
     t.equal(await fetchWith('no-cache'), 200, 'asked again with If-None-Match')
@@ -117,11 +119,14 @@ t.test(
 )
 
 /** A page on another origin than the API. */
-async function servePage(t: { teardown(close: () => unknown): void }): Promise<string> {
+async function openForeignPage(t: { teardown(close: () => unknown): void }): Promise<Page> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<title>caller</title>')
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const browser = await openChromium(chromium ?? '', t)
+  const page = await browser.newPage()
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  return page
 }

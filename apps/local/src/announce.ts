@@ -9,6 +9,8 @@ const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 /** Where everything is. */
 export interface Announcement {
   readonly mode: Mode
+  /** Where the page is. */
+  readonly page: string
   readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
   readonly redisCli: string | undefined
   readonly dataDir: string
@@ -18,13 +20,15 @@ export interface Announcement {
 
 /** Says where everything is, why no prices come if none come, and when the first are there. */
 export async function announce(announcement: Announcement): Promise<void> {
-  const { mode, ports, redisCli, dataDir, say } = announcement
+  const { mode, page, ports, redisCli, dataDir, say } = announcement
   const api = apiUrl(announcement)
   say(
     mode === 'demo'
       ? 'Kimchi premium on SIMULATED prices (no network needed)'
       : 'Kimchi premium on the live exchanges',
   )
+  // Tools look for this line: it stays as it is, the first of the addresses.
+  say(`page ${page}`)
   say(`  API     ${api}`)
   say(`          ${api}/BTC/daily`)
   if (redisCli) say(`  Redis   ${redisCli} hgetall '{kp}:live'`)

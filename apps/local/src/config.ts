@@ -16,6 +16,8 @@ export interface Config {
   readonly host: string
   /** The public port asked for; undefined takes 3000, or a free one when that is taken. */
   readonly port: number | undefined
+  /** The page's port asked for; undefined takes 8080, or a free one when that is taken. */
+  readonly pagePort: number | undefined
   /** Where programs are looked for. */
   readonly path: string
   /** Everything else the apps read. */
@@ -31,6 +33,7 @@ export const settings = {
     parse: text => text,
   },
   PORT: { ...integerSetting('public port', 3_000, { min: 0, max: 65_535 }), default: undefined },
+  PAGE_PORT: { ...integerSetting('port of the page', 8_080, { min: 0, max: 65_535 }), default: undefined },
 } satisfies Record<string, Setting<unknown>>
 
 /**
@@ -41,7 +44,8 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
   if (mode !== 'demo' && mode !== 'live') {
     throw new KimchiError('KIMCHI_ERR_CONFIG', `the mode must be demo or live, got: ${mode}`)
   }
-  const { DATA_DIR, PORT }: { DATA_DIR?: string; PORT?: number } = readSettings(settings, env)
+  const { DATA_DIR, PORT, PAGE_PORT }: { DATA_DIR?: string; PORT?: number; PAGE_PORT?: number } =
+    readSettings(settings, env)
   return {
     mode,
     root,
@@ -49,6 +53,7 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
     redisUrl: (mode === 'live' && env.REDIS_URL) || undefined,
     host: env.HOST || '127.0.0.1',
     port: PORT,
+    pagePort: PAGE_PORT,
     path: env.PATH ?? '',
     env,
   }

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import type { Milliseconds } from '@kimchi/core'
 import { announce } from './announce.ts'
 import type { Config } from './config.ts'
+import { type PageServer, startPageServer } from './page-server.ts'
 import { pickPort } from './ports.ts'
 import { openSupervisedRedis, type SupervisedRedis } from './supervised-redis.ts'
 import { openSupervisor, type Supervisor } from './supervisor.ts'
@@ -17,8 +18,8 @@ export interface LocalContext {
 }
 
 /**
- * Runs the whole service on this machine: Redis (its own unless `redisUrl` says otherwise), the ingester and the API;
- * in a demo also the simulator. Says where they are and restarts what crashes. Resolves when `signal` has ended all of it.
+ * Runs the whole service on this machine: Redis (its own unless `redisUrl` says otherwise), the ingester, the API
+ * and the page; in a demo also the simulator. Says where they are and restarts what crashes. Resolves when `signal` has ended all of it.
  * @throws KimchiError when the stack could not be started or can't go on; everything is ended then, too
  */
 export async function startLocal(config: Config, { terminal, signal, wait }: LocalContext): Promise<void> {
@@ -42,6 +43,7 @@ export async function startLocal(config: Config, { terminal, signal, wait }: Loc
     wait,
   })
   let redis: SupervisedRedis | undefined
+  let page: PageServer | undefined
   try {
     if (config.redisUrl === undefined) {
       redis = await openSupervisedRedis({
@@ -52,11 +54,12 @@ export async function startLocal(config: Config, { terminal, signal, wait }: Loc
         wait,
       })
     }
-    if (!signal.aborted) await startApps(config, supervisor, redis, { say, signal: ending.signal })
+    if (!signal.aborted) page = await startApps(config, supervisor, redis, { say, signal: ending.signal })
     await aborted(ending.signal)
   } finally {
     ending.abort()
     say('Ending …')
+    await page?.close()
     await supervisor.close()
     await redis?.close()
   }
@@ -68,7 +71,7 @@ async function startApps(
   supervisor: Supervisor,
   redis: SupervisedRedis | undefined,
   { say, signal }: { readonly say: (line: string) => void; readonly signal: AbortSignal },
-): Promise<void> {
+): Promise<PageServer | undefined> {
   const { mode, env, host, root } = config
   const exchanges = mode === 'demo' ? await startSimulator(config, supervisor, say) : {}
   const ports = {
@@ -76,7 +79,14 @@ async function startApps(
     apiOps: await pickPort({ name: 'OPS_PORT', preferred: 9_464 }, say),
     ingesterOps: await pickPort({ name: 'OPS_PORT', preferred: 9_465 }, say),
   }
-  if (signal.aborted) return
+  const pagePort = await pickPort({ name: 'PAGE_PORT', asked: config.pagePort, preferred: 8_080 }, say)
+  if (signal.aborted) return undefined
+  const page = await startPageServer({
+    dir: join(root, 'apps/page/dist'),
+    api: `http://127.0.0.1:${ports.api}`,
+    host: '127.0.0.1',
+    port: pagePort,
+  })
   const shared = { ...env, REDIS_URL: redis?.url ?? config.redisUrl, ...exchanges }
   supervisor.start({
     name: 'ingester',
@@ -89,7 +99,8 @@ async function startApps(
     env: { ...shared, HOST: host, PORT: String(ports.api), OPS_PORT: String(ports.apiOps) },
   })
   const dataDir = shownPath(config.dataDir)
-  void announce({ mode, ports, redisCli: redis?.cli, dataDir, say, signal })
+  void announce({ mode, page: page.url, ports, redisCli: redis?.cli, dataDir, say, signal })
+  return page
 }
 
 async function startSimulator(

@@ -1,0 +1,65 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { startPageServer } from '../src/page-server.ts'
+
+/** A page in front of an API that says what it was asked. */
+async function openPage(t: Test) {
+  const dir = t.testdir({ 'index.html': '<title>page</title>', assets: { 'a-1234.js': 'export {}' } })
+  const api = createServer((request, response) => {
+    response.writeHead(request.url?.includes('days=0') ? 400 : 200, { etag: '"1"' })
+    response.end(`${request.method} ${request.url} ${request.headers['if-none-match'] ?? ''}`)
+  })
+  await new Promise<void>(resolve => api.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => api.close())
+  const target = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
+  const page = await startPageServer({ dir, api: target, host: '127.0.0.1', port: 0 })
+  t.teardown(() => page.close())
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(new URL(path, page.url), { headers })
+    return { status: response.status, headers: response.headers, body: await response.text() }
+  }
+  const endApi = async () => {
+    const closed = new Promise(resolve => api.close(resolve))
+    api.closeAllConnections()
+    await closed
+  }
+  return { ask, endApi }
+}
+
+t.test('serves the page’s files, those with a hash for ever', async t => {
+  const { ask } = await openPage(t)
+  const index = await ask('/')
+  t.match(index, { status: 200, body: '<title>page</title>' })
+  t.equal(index.headers.get('cache-control'), 'no-cache')
+  t.equal(index.headers.get('content-security-policy'), "frame-ancestors 'none'")
+  const script = await ask('/assets/a-1234.js')
+  t.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+  t.match(script.headers.get('content-type'), /javascript/)
+})
+
+t.test('what is not there is 404, and nothing outside of the folder is served', async t => {
+  const { ask } = await openPage(t)
+  t.match(await ask('/nothing'), { status: 404, body: 'Not found\n' })
+  t.match(await ask('/%2e%2e/%2e%2e/package.json'), { status: 404 })
+  t.match(await ask('/..%2f..%2fpackage.json'), { status: 404 })
+})
+
+t.test('passes /api/ on, with its headers and status', async t => {
+  const { ask } = await openPage(t)
+  const answer = await ask('/api/v1/kimchi-premium?x=1', { 'if-none-match': '"0"' })
+  t.match(answer, { status: 200, body: 'GET /api/v1/kimchi-premium?x=1 "0"' })
+  t.equal(answer.headers.get('etag'), '"1"')
+  t.match(await ask('/api/v1/kimchi-premium/BTC/daily?days=0'), { status: 400 })
+})
+
+t.test('an API that is away is a 503 that asks to come again', async t => {
+  const { ask, endApi } = await openPage(t)
+  await ask('/api/v1/kimchi-premium')
+  await endApi()
+  const answer = await ask('/api/v1/kimchi-premium')
+  t.match(JSON.parse(answer.body), { result: 'error', code: 'not_ready' })
+  t.equal(answer.status, 503)
+  t.equal(answer.headers.get('retry-after'), '5')
+  t.match(await ask('/'), { status: 200 }, 'the page is still served')
+})

@@ -1,0 +1,40 @@
+import type { Client, CoinPremium } from '@kimchi/client'
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Theme } from '../header.tsx'
+import type { Shelf } from '../storage.ts'
+import { useView } from '../view.ts'
+
+/** What a coin's view is drawn from. */
+export interface CoinProps {
+  readonly symbol: string
+  /** The coin's live row; undefined while it has none. */
+  readonly row: CoinPremium | undefined
+  readonly client: Client
+  readonly shelf: Shelf
+  readonly theme: Theme
+}
+
+/** A coin's view, loaded with its chart when a coin is opened for the first time. */
+export function Coin(props: CoinProps) {
+  const { t } = useView()
+  const [view, setView] = useState<{ readonly Coin?: ComponentType<CoinProps> }>()
+  const load = () => {
+    setView(undefined)
+    import('./coin-view.tsx').then(
+      ({ CoinView }) => setView({ Coin: CoinView }),
+      () => setView({}),
+    )
+  }
+  useEffect(load, [])
+  if (!view) return <p class="empty">{t.loading}</p>
+  if (view.Coin) return <view.Coin {...props} />
+  return (
+    <p class="empty" role="alert">
+      {t.historyDown}{' '}
+      <button type="button" onClick={load}>
+        {t.retry}
+      </button>
+    </p>
+  )
+}

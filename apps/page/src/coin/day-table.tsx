@@ -1,0 +1,64 @@
+import { Percent } from '../percent.tsx'
+import { fill } from '../text/language.ts'
+import { useView } from '../view.ts'
+import { type Day, toCsv } from './history.ts'
+
+/** The days as a table, newest first, and as a file. */
+export function DayTable({ days, symbol }: { days: readonly Day[]; symbol: string }) {
+  const { t, f } = useView()
+  return (
+    <div class="days">
+      <div class="tools">
+        <h2>{t.dayTable}</h2>
+        <span class="note">{t.dayBegins}</span>
+        <button type="button" onClick={() => download(`${symbol}-premium.csv`, toCsv(days))}>
+          <span aria-hidden="true">↓</span> {t.download}
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard. */}
+      <section class="scroll" aria-label={t.dayTable} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {[t.date, t.open, t.high, t.low, t.close, t.average, t.samples].map(name => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {days.toReversed().map(day => (
+              <tr key={day.date} class={day.isRunning ? 'running' : ''}>
+                <th scope="row">
+                  <time dateTime={day.date}>{day.date}</time>
+                </th>
+                {[day.open_pct, day.high_pct, day.low_pct, day.close_pct, day.avg_pct].map((value, index) => (
+                  <td key={index.toString()}>
+                    <Percent value={value} />
+                  </td>
+                ))}
+                <td>
+                  {day.isRunning && <span class="badge">{t.running}</span>}
+                  {day.isPartial && (
+                    <span class="badge partial" title={fill(t.partialHint, f.number(day.samples, 0))}>
+                      {t.partial}
+                    </span>
+                  )}{' '}
+                  {f.number(day.samples, 0)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </div>
+  )
+}
+
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+  // The browser has begun to save by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

@@ -1,0 +1,53 @@
+import { ApiError, type Client, type History } from '@kimchi/client'
+import { useEffect, useState } from 'preact/hooks'
+import type { Shelf } from '../storage.ts'
+
+/** What is asked for. */
+export interface HistoryQuestion {
+  readonly client: Pick<Client, 'daily'>
+  readonly shelf: Shelf
+  readonly symbol: string
+  readonly range: number
+  /** UTC date; another one asks again. */
+  readonly today: string
+}
+
+interface Known {
+  readonly history?: History | undefined
+  readonly error?: ApiError | undefined
+  /** The history is one that was kept, since the API did not answer. */
+  readonly isOld: boolean
+}
+
+/** A coin's history, asked for once per coin, range and day; where there is no answer, the one that was kept last. */
+export function useHistory({
+  client,
+  shelf,
+  symbol,
+  range,
+  today,
+}: HistoryQuestion): Known & { reload: () => void } {
+  const [known, setKnown] = useState<Known>({ isOld: false })
+  const [attempt, setAttempt] = useState(0)
+  useEffect(() => {
+    const leaving = new AbortController()
+    client.daily(symbol, { days: range, signal: leaving.signal }).then(
+      history => {
+        shelf.put('history', history)
+        setKnown({ history, isOld: false })
+      },
+      error => {
+        if (leaving.signal.aborted || !(error instanceof ApiError)) return
+        const kept = shelf.get<History>('history')
+        const old = kept?.symbol === symbol && error.code !== 'unknown_symbol' ? kept : undefined
+        setKnown({
+          history: old && { ...old, data: old.data.slice(-range) },
+          error,
+          isOld: old !== undefined,
+        })
+      },
+    )
+    return () => leaving.abort()
+  }, [client, shelf, symbol, range, today, attempt])
+  return { ...known, reload: () => setAttempt(attempt + 1) }
+}

@@ -1,0 +1,27 @@
+import type { CoinPremium } from '@kimchi/client'
+
+/** The list in four numbers. */
+export interface Summary {
+  /** Percent. */
+  readonly median: number
+  readonly highest: CoinPremium
+  readonly lowest: CoinPremium
+  /** KRW per USDT of the newest row. */
+  readonly rate: number
+}
+
+/** Summarises a list; undefined for an empty one. */
+export function summarise(coins: readonly CoinPremium[]): Summary | undefined {
+  const sorted = coins.toSorted((a, b) => a.premium_pct - b.premium_pct)
+  const [lowest] = sorted
+  const highest = sorted.at(-1)
+  if (!lowest || !highest) return undefined
+  const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1)
+  const newest = coins.reduce((a, b) => (b.snapshot_at > a.snapshot_at ? b : a))
+  return {
+    median: middle.reduce((sum, { premium_pct }) => sum + premium_pct, 0) / middle.length,
+    highest,
+    lowest,
+    rate: newest.usdt_krw,
+  }
+}

@@ -1,0 +1,59 @@
+import { createContext } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import type { Texts } from './text/en.ts'
+import type { Formats } from './text/format.ts'
+import type { Language } from './text/language.ts'
+
+/** What every part of the page is drawn with. */
+export interface View {
+  readonly language: Language
+  readonly t: Texts
+  readonly f: Formats
+  /** Milliseconds since the epoch, by the server's clock. */
+  readonly now: number
+}
+
+export const ViewContext = createContext<View | undefined>(undefined)
+
+/** The view of the page around. */
+export function useView(): View {
+  const view = useContext(ViewContext)
+  if (!view) throw new Error('a part of the page was drawn outside of it')
+  return view
+}
+
+/** Ages are told to the second at first; a look every five seconds is calm, and close enough. */
+const TICK_MS = 5_000
+
+/** The time, now and again. */
+export function useNow(clockOffsetMs: number): number {
+  const [, tick] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => tick(count => count + 1), TICK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return Date.now() + clockOffsetMs
+}
+
+/** The coin that the address names; undefined for the list. */
+export function useRoute(): string | undefined {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const follow = () => setHash(location.hash)
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  return /^#\/([A-Za-z0-9]{1,20})$/.exec(hash)?.[1]?.toUpperCase()
+}
+
+/** A value that this device keeps. */
+export function useKept<T>(initial: () => T, keep: (value: T) => void): [T, (value: T) => void] {
+  const [value, setValue] = useState(initial)
+  return [
+    value,
+    next => {
+      setValue(next)
+      keep(next)
+    },
+  ]
+}

@@ -1,0 +1,40 @@
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+import type { Teardown } from './redis.ts'
+
+export type { Browser, BrowserContext, Page } from 'playwright-core'
+
+const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome']
+
+/** A container's root has no sandbox, and little shared memory; nothing but the page is to reach for the network. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-dev-shm-usage',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Path of the first Chromium on PATH; undefined when there is none. */
+export function findChromium(path: string = process.env.PATH ?? ''): string | undefined {
+  const candidates = path.split(':').flatMap(folder => PROGRAMS.map(program => join(folder, program)))
+  return candidates.find(candidate => {
+    try {
+      accessSync(candidate, constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Opens the system's Chromium without a window; torn down with the test when one is given. */
+export async function openChromium(executablePath: string, t?: Teardown): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath, args: FLAGS })
+  t?.teardown(() => browser.close())
+  return browser
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@kimchi/local-redis'
+import { startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
+import { type AppProcess, startProcess } from '../app-process.ts'
+import { hasNginx, openEdge } from '../edge.ts'
+import { eventually, getJson } from '../eventually.ts'
+import type { RawRedis } from '../stored-samples.ts'
+import { openTestbed, type Testbed } from '../testbed.ts'
+
+/** The whole service in real time: two ingesters, three replicas behind nginx, Redis, both exchanges. */
+export interface SoakStack {
+  readonly redis: TestRedis
+  /** For readings; gives up on a Redis that does not answer. */
+  readonly raw: RawRedis
+  readonly bed: Testbed
+  /** Where callers call: the edge, or a replica where there is no nginx. */
+  readonly port: number
+  readonly hasEdge: boolean
+  /** Processes that run from the beginning to the end. */
+  readonly steady: Readonly<Record<string, number>>
+  /** Ends the second ingester and starts it again. */
+  restartIngester(signal: NodeJS.Signals): Promise<void>
+  /** Ends one of the replicas, each in its turn but the first, and starts it again. */
+  restartReplica(signal: NodeJS.Signals): Promise<void>
+}
+
+const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
+const REPLICAS = 3
+
+/** Starts everything and resolves when every replica has answered with a first minute. */
+export async function openSoakStack(t: Teardown): Promise<SoakStack> {
+  const redis = await startRedis(t, { appendonly: true })
+  const raw = redis.client()
+  const bed = await openTestbed(t, {
+    redisUrl: redis.url,
+    raw: () => raw,
+    factor: 1,
+    startAt: Date.now(),
+    coins: COINS,
+  })
+  const first = bed.start('a')
+  let second = bed.start('b')
+  const ports = await freePorts(REPLICAS)
+  const startReplica = async (port: number): Promise<AppProcess> => {
+    const env = { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', REDIS_URL: redis.url }
+    const replica = startProcess('api', env)
+    await replica.line(line => line.includes('API listens'))
+    return replica
+  }
+  const replicas = await Promise.all(ports.map(startReplica))
+  t.teardown(() => Promise.all(replicas.map(replica => replica.end('SIGKILL'))))
+  const edge = await startEdge(t, ports)
+  await untilServing(ports)
+  let turn = 0
+  return {
+    redis,
+    raw: redis.client({ commandTimeout: 1_000 }),
+    bed,
+    port: edge?.port ?? (ports[0] as number),
+    hasEdge: edge !== undefined,
+    steady: {
+      ingester: first.pid,
+      api: (replicas[0] as AppProcess).pid,
+      ...(edge && { nginx: edge.pid }),
+    },
+    async restartIngester(signal) {
+      await second.end(signal)
+      second = bed.start('b')
+    },
+    async restartReplica(signal) {
+      turn = (turn % (REPLICAS - 1)) + 1
+      await replicas[turn]?.end(signal)
+      replicas[turn] = await startReplica(ports[turn] as number)
+    },
+  }
+}
+
+async function startEdge(t: Teardown, replicas: readonly number[]) {
+  if (!(await hasNginx())) return undefined
+  const dir = await mkdtemp(join(tmpdir(), 'kimchi-soak-'))
+  t.teardown(() => rm(dir, { recursive: true, force: true }))
+  const edge = await openEdge({ dir, replicas, perSecond: 1_000, connections: 1_000 })
+  t.teardown(() => edge.close())
+  return edge
+}
+
+async function freePorts(count: number): Promise<readonly number[]> {
+  const ports: number[] = []
+  while (ports.length < count) ports.push(await freePort())
+  return ports
+}
+
+/** The first minute comes from candles, within seconds. */
+async function untilServing(ports: readonly number[]): Promise<void> {
+  for (const port of ports) {
+    await eventually('a first minute', 120_000, async () => {
+      const answer = await getJson(`http://127.0.0.1:${port}/api/v1/kimchi-premium`)
+      return answer?.status === 200 || undefined
+    })
+  }
+}

@@ -1,6 +1,4 @@
-// biome-ignore lint/correctness/noUndeclaredDependencies: a dependency of packages/feeds
 import ccxt from 'ccxt'
-// biome-ignore lint/correctness/noUndeclaredDependencies: a dependency of packages/feeds
 import { WebSocket } from 'ws'
 import { createLatestTicks } from '../../packages/core/dist/index.js'
 import { binanceProtocol, openFeed, upbitProtocol } from '../../packages/feeds/dist/index.js'

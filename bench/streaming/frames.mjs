@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-// biome-ignore lint/correctness/noUndeclaredDependencies: the simulator's own dependency
 import { WebSocket, WebSocketServer } from 'ws'
 import { startSimulator, syntheticCoins } from '../../packages/simulator/dist/index.js'
 

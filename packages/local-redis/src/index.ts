@@ -1,10 +1,4 @@
-export {
-  type EmbeddedRedis,
-  type EmbeddedRedisOptions,
-  type RedisExit,
-  startEmbeddedRedis,
-} from './embedded-redis.ts'
-export { findRedis } from './find-redis.ts'
+export { type EmbeddedRedis, startEmbeddedRedis } from './embedded-redis.ts'
 export { freePort, isPortFree } from './port.ts'
-export type { FindRedisOptions, RedisBinary } from './programs.ts'
+export type { RedisBinary } from './programs.ts'
 export { projectRedis, projectRoot } from './project-redis.ts'

@@ -6,7 +6,7 @@ export {
   type MetricsRegistry,
   type MetricValue,
 } from './metrics-registry.ts'
-export { type OpsOptions, type OpsServer, openOpsServer } from './ops-server.ts'
+export { openOpsServer } from './ops-server.ts'
 export { opsSettings } from './ops-settings.ts'
 export { type RunningApp, runApp } from './run-app.ts'
 export { systemClock } from './system-clock.ts'

@@ -1,0 +1,88 @@
+/** The import rules of docs/architecture.md#rooms. Type-only imports count: a circle of types is a circle to a reader. */
+
+/** A room by its sources, its built files, and its name where it isn't built yet. */
+const room = (...names) => names.map(name => `^(packages/${name}|@kimchi/${name})(/|$)`)
+
+const OURS = ['^packages/', '^apps/', '^e2e/', '^@kimchi/']
+const PRODUCTION = '^(packages|apps)/[^/]+/src/'
+/** Rooms that production doesn't know: they run servers, play exchanges, or drive tests. */
+const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
+
+/** Each package of somebody else, with the files that may import it: the fewer, the easier it is to replace. */
+const THIRD_PARTIES = {
+  '@fastify/[^/]+': ['^apps/api/src/'],
+  ccxt: ['^packages/feeds/src/rest/'],
+  'cli-progress': ['^apps/ingester/src/backfill/main\\.ts$'],
+  'close-with-grace': ['^packages/runtime/src/run-app\\.ts$'],
+  'fastest-levenshtein': ['^packages/feeds/src/catalogue/near-matches\\.ts$'],
+  fastify: ['^apps/api/src/'],
+  httpxy: ['^apps/local/src/page-server\\.ts$'],
+  ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],
+  'lightweight-charts': ['^apps/page/src/coin/chart\\.ts$'],
+  msgpackr: ['^packages/store/src/codec\\.ts$'],
+  pino: ['^packages/runtime/src/logger\\.ts$'],
+  'playwright-core': ['^packages/testkit/src/chromium\\.ts$'],
+  'prom-client': ['^apps/[^/]+/src/metrics\\.ts$', '^packages/runtime/src/metrics-registry\\.ts$'],
+  sirv: ['^apps/local/src/page-server\\.ts$'],
+  ws: ['^packages/feeds/src/feed/connection\\.ts$', '^packages/simulator/src/'],
+}
+
+const rule = (name, from, to) => ({ name, severity: 'error', from, to })
+
+export default {
+  forbidden: [
+    // Being rebuilt: leaves this rule when it has landed.
+    rule('no-circles', { pathNot: '^packages/feeds/' }, { circular: true }),
+    rule(
+      'core-imports-nothing-of-ours',
+      { path: '^packages/core/src/' },
+      { path: OURS, pathNot: '^packages/core/src/' },
+    ),
+    rule(
+      'simulator-imports-nothing-of-ours',
+      { path: '^packages/simulator/src/' },
+      { path: OURS, pathNot: '^packages/simulator/src/' },
+    ),
+    rule('feeds-never-meet-store', { path: '^packages/feeds/src/' }, { path: room('store') }),
+    rule('store-never-meets-feeds', { path: '^packages/store/src/' }, { path: room('feeds') }),
+    rule(
+      'documents-know-no-http',
+      { path: '^apps/api/src/documents/' },
+      { path: '^apps/api/src/http/', reachable: true },
+    ),
+    rule(
+      'documents-know-no-fastify',
+      { path: '^apps/api/src/documents/' },
+      { path: 'node_modules/@?fastify/' },
+    ),
+    rule(
+      'apps-never-import-each-other',
+      { path: '^apps/([^/]+)/' },
+      { path: '^(apps|@kimchi)/(api|ingester|local|page)(/|$)', pathNot: '^apps/$1/' },
+    ),
+    rule(
+      'production-knows-no-scaffolding',
+      { path: PRODUCTION, pathNot: [`^packages/(${SCAFFOLDING.join('|')})/`, '^apps/local/'] },
+      { path: room(...SCAFFOLDING) },
+    ),
+    rule('sources-import-no-tests', { path: '/src/' }, { path: '/test/' }),
+    ...Object.entries(THIRD_PARTIES).map(([name, files]) =>
+      rule(
+        `${name}-has-few-importers`,
+        { path: PRODUCTION, pathNot: files },
+        { path: `node_modules/${name}/` },
+      ),
+    ),
+  ],
+  options: {
+    // TypeScript 7 has no API for other tools to parse with.
+    parser: 'swc',
+    doNotFollow: { path: ['node_modules', '/dist/'] },
+    // It parses TypeScript, but not with markup in it: what the page's views import isn't looked at.
+    exclude: { path: ['/dist/.*\\.d\\.ts$', '/.tap/', '\\.tsx$'] },
+    includeOnly: {
+      path: ['^packages/', '^apps/', '^e2e/', '^scripts/', '^bench/', 'node_modules', '^@kimchi/'],
+    },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'default'] },
+  },
+}

@@ -8,7 +8,7 @@ const PRODUCTION = '^(packages|apps)/[^/]+/src/'
 /** Rooms that production doesn't know: they run servers, play exchanges, or drive tests. */
 const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
 
-/** Each package of somebody else, with the files that may import it: the fewer, the easier it is to replace. */
+/** Each third-party package, with the files that may import it: the fewer, the easier it is to replace. */
 const THIRD_PARTIES = {
   '@fastify/[^/]+': ['^apps/api/src/'],
   ccxt: ['^packages/feeds/src/rest/'],

@@ -78,7 +78,7 @@ async function measureScenarios() {
     for (const { url, headers, pids } of contestants) await load(url, { seconds: 1, headers, pids: pids() })
     const raw = redis.client()
     for (let round = 0; round < rounds; round++) {
-      // Every round in another order, so that nobody always comes first.
+      // Every round in another order, so that no contestant always comes first.
       const order = contestants.map((_, index) => contestants[(index + round) % contestants.length])
       for (const contestant of order) {
         if (contestant === undefined) continue

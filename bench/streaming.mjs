@@ -121,7 +121,7 @@ ${table(
 
 - Memory, stalls and the write come from a real ingester on the live simulator and a real Redis: \`process.memoryUsage.rss\` four times a second, \`monitorEventLoopDelay\`
   with a resolution of 1 ms over the whole run, minute turns and writes included, after the first 10 s. The catalogue is refreshed every
-  ${ingester.refreshSeconds} s here, hourly in earnest, and each time starts the REST child anew. Counted is the part of a stall in which the process used the
+  ${ingester.refreshSeconds} s here, hourly in production, and each time restarts the REST child. Counted is the part of a stall in which the process used the
   processor, since others may take it away: the longest delay by the wall clock was ${ingester.stallMs.toFixed(1)} ms, that of an idle Node process
   beside it ${ingester.idleStallMs.toFixed(1)} ms.
 - The write is timed around the real writer with ${COINS} coins, ${writes.length} minutes one after the other, from the call to Redis' confirmation.

@@ -36,7 +36,7 @@ export async function freePort() {
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set()
 
-// Whoever ends the measurement ends what it started.
+// The end of the measurement ends what it started.
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(signal, () => process.exit(1))
 process.once('exit', () => running.forEach(child => void child.kill()))
 

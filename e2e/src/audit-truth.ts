@@ -24,7 +24,10 @@ export function isRight(symbol: string, sample: StoredSample, truth: Truth): str
   return sample.isCandle ? checkCandle(symbol, sample, truth.prices) : checkLive(symbol, sample, truth)
 }
 
-/** Whether both exchanges were up in the minute that ends at M, and the coin's prices are known and young enough. */
+/**
+ * Whether both exchanges were up in the minute that ends at M, and the coin's prices are known and young
+ * enough.
+ */
 export function isExpected(symbol: string, minute: number, prices: Prices): boolean {
   const at = minute * MINUTE
   const traded = (exchange: Exchange, markets: readonly string[]) =>
@@ -84,8 +87,8 @@ function alive(exchange: Exchange, at: number, { record, transitMs }: Truth) {
 }
 
 /**
- * The last price before M; several when later ones were still on their way as the snapshot was taken, and then each of
- * them may be the last that had arrived. Not certain when nothing is sure to have arrived.
+ * The last price before M; several when later ones were still on their way as the snapshot was taken, and
+ * then each of them may be the last that had arrived. Not certain when nothing is sure to have arrived.
  */
 function lastPrices(sent: readonly SentPrice[], at: number, transitMs: number) {
   const before = sent.filter(({ eventAt, sentAt }) => eventAt < at && sentAt <= at + LATEST_MS)
@@ -114,7 +117,10 @@ function isSeed(
   )
 }
 
-/** While Binance's frames stay away, connections come and go without one, and each has only its seed, for 15 s at most. */
+/**
+ * While Binance's frames stay away, connections come and go without one, and each has only its seed, for 15 s
+ * at most.
+ */
 function isSeedOfOutage(market: string, price: number, at: number, { prices, record, transitMs }: Truth) {
   const isOutage = !record
     .connections('binance')

@@ -16,7 +16,10 @@ export interface Verdict {
   lost: number
   /** Coin minutes that are stored or counted more than once. */
   doubled: number
-  /** Samples that no exchange ever said, days that are not the fold of their samples, live rows that are not the newest sample. */
+  /**
+   * Samples that no exchange ever said, days that are not the fold of their samples, live rows that are not
+   * the newest sample.
+   */
   wrong: number
   live: number
   candle: number
@@ -24,8 +27,9 @@ export interface Verdict {
 }
 
 /**
- * Compares all that is stored with what the exchanges said. Shares no code with the writer: reads Redis raw, decodes by itself, folds by
- * itself. Samples outside of [from, to) must be right too; only what is missing is not looked for there.
+ * Compares all that is stored with what the exchanges said. Shares no code with the writer: reads Redis raw,
+ * decodes by itself, folds by itself. Samples outside of [from, to) must be right too; only what is missing
+ * is not looked for there.
  */
 export async function audit(options: AuditOptions): Promise<Verdict> {
   const verdict: Verdict = { lost: 0, doubled: 0, wrong: 0, live: 0, candle: 0, findings: [] }

@@ -59,7 +59,10 @@ export async function hasNginx(): Promise<boolean> {
   }
 }
 
-/** Starts an nginx on free ports and resolves when it answers. @throws Error with nginx's own words when it does not start */
+/**
+ * Starts an nginx on free ports and resolves when it answers.
+ * @throws Error with nginx's own words when it does not start
+ */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { dir, tls } = options
   const conf = join(dir, 'conf')

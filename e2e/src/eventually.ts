@@ -15,7 +15,7 @@ export async function eventually<T>(
   throw new Error(`not within ${withinMs} ms: ${what}`)
 }
 
-/** The parsed JSON answer of a GET with its status, or undefined when nobody answers. */
+/** The parsed JSON answer of a GET with its status, or undefined when there is no response. */
 export async function getJson<T>(url: string): Promise<{ status: number; body: T } | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })

@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
 import type { SimulatorClock } from '@kimchi/simulator'
 
-/** A clock that runs faster than real time. All processes of a testbed read the same time from the machine's clock. */
+/**
+ * A clock that runs faster than real time. All processes of a testbed read the same time from the machine's
+ * clock.
+ */
 export interface FastClock extends Clock, SimulatorClock {
   /** Its milliseconds per real millisecond. */
   readonly factor: number
@@ -40,7 +43,7 @@ export function createFastClock(startAt: EpochMs, factor: number): FastClock {
   }
 }
 
-/** The clock that {@link FastClock.text} tells of. */
+/** The clock that {@link FastClock.text} describes. */
 export function clockFrom(text: string): Clock {
   const [realStart = Number.NaN, start = Number.NaN, factor = Number.NaN] = text.split(',').map(Number)
   return {

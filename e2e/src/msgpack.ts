@@ -1,6 +1,6 @@
 /**
- * Reads one MessagePack value made of arrays and numbers, written for the audit alone, so that it does not trust what the writer's codec
- * believes.
+ * Reads one MessagePack value made of arrays and numbers, written for the audit alone, so that it does not
+ * trust what the writer's codec believes.
  * @throws RangeError or Error for anything else
  */
 export function readMessagePack(bytes: Uint8Array): unknown {

@@ -54,7 +54,7 @@ const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
 /** What a frame may take from an exchange into an ingester on a busy machine, in real milliseconds. */
 const TRANSIT_REAL_MS = 300
 
-/** The newest minutes are left to the live feeds. @see design §5 */
+/** The newest minutes are left to the live feeds. @see docs/architecture.md#ingester */
 const LEFT_TO_LIVE = 6
 
 /** Starts the exchanges; ingesters are started by the test. Everything ends with it. */
@@ -124,7 +124,10 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
   }
 }
 
-/** Waits until nothing is missing that could be there; what is still missing after that is the audit's to judge. */
+/**
+ * Waits until nothing is missing that could be there; what is still missing after that is the audit's to
+ * judge.
+ */
 async function untilWhole(look: () => Promise<Verdict>, limitMs: number) {
   await eventually('nothing is missing', limitMs, async () => {
     const { lost } = await look().catch(() => ({ lost: 1 }))

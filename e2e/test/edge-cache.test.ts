@@ -70,7 +70,7 @@ t.test('a turn of the minute under 1,000 clients', { skip }, async t => {
 
   const asked = await upstreamRequests(edge)
   t.equal(asked.length, (await answersOf(replicas)) - before, 'the log has what the replicas counted')
-  // A new minute can be had from its third second on.
+  // A new minute is available from its third second on.
   const turnOf = (time: string) => Math.floor((Date.parse(time) + offset - 3_000 - next) / MINUTE_MS)
   const keys = asked.map(({ time, uri, coding }) => `${turnOf(time)} ${uri} ${coding}`)
   t.strictSame(

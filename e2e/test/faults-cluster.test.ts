@@ -3,7 +3,7 @@ import { startCluster } from '../src/redis-groups.ts'
 import { openTestbed } from '../src/testbed.ts'
 import { isWhole, nextMinute } from './support/fault-bed.ts'
 
-t.test('fault 10: on a Cluster of six, writing goes on after a master was killed', async t => {
+t.test('on a Cluster of six, writing goes on after a master was killed', async t => {
   const group = await startCluster(t)
   const bed = await openTestbed(t, { redisUrl: group.url, raw: group.master })
   const ingester = bed.start('a')

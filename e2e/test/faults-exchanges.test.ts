@@ -20,14 +20,14 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
       return lines.length > 0 ? lines : undefined
     })
 
-  await t.test('fault 15: a quiet coin’s last price is carried, and nobody reconnects for it', async t => {
+  await t.test('a quiet coin’s last price is carried, and nothing reconnects', async t => {
     const { minute } = await nextMinute(ingester, WHOLE)
     const trade = exchanges.prices.lastTrade('upbit', 'KRW-KNC', minute * MINUTE_MS)
     t.match(await stored('KNC', minute), [new RegExp(`upbit_krw=${trade?.price} .* live$`)])
     t.notOk(ingester.lines.some(line => line.includes('no data from the exchange')))
   })
 
-  await t.test('fault 20: a tenfold rate for less than a minute never reaches history', async t => {
+  await t.test('a tenfold rate for less than a minute never reaches history', async t => {
     const { minute } = await nextMinute(ingester, WHOLE)
     await clock.until((minute + 1) * MINUTE_MS - 15_000)
     const spike = faults.set({ kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: 10 })
@@ -38,7 +38,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     leftToCandles.push(spiked)
   })
 
-  await t.test('fault 20: a jump that stays does reach history, with its first minute', async t => {
+  await t.test('a jump that stays does reach history, with its first minute', async t => {
     const jump = faults.set({ kind: 'price', exchange: 'upbit', market: 'KRW-ETH', factor: 1.25 })
     const from = ingester.lines.length
     await nextMinute(ingester, line => line.samples > 4)
@@ -50,7 +50,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     await nextMinute(ingester, line => line.samples > 4)
   })
 
-  await t.test('fault 21: an exchange silent for minutes leaves gaps, and candles fill them', async t => {
+  await t.test('an exchange silent for minutes leaves gaps, and candles fill them', async t => {
     const undo = faults.set({ kind: 'stall', exchange: 'binance' })
     const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 4)
     t.match(await live('BTC', minute), [])
@@ -59,7 +59,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     leftToCandles.push(minute)
   })
 
-  await t.test('fault 24: frozen for 90 s, no minute is invented', async t => {
+  await t.test('frozen for 90 s, no minute is invented', async t => {
     const { minute } = await nextMinute(ingester, WHOLE)
     ingester.signal('SIGSTOP')
     await clock.until((minute + 2) * MINUTE_MS + 30_000)
@@ -69,7 +69,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     leftToCandles.push(minute + 1)
   })
 
-  await t.test('fault 25: a halted market leaves the live list and comes back, others untouched', async t => {
+  await t.test('a halted market leaves the live list and comes back, others untouched', async t => {
     const undo = faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-XRP', state: 'DELISTED' })
     await eventually(
       'XRP has left',
@@ -81,7 +81,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     await eventually('XRP is back', 20_000, async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined)
   })
 
-  await t.test('fault 13: three hours away', async () => {
+  await t.test('three hours away', async () => {
     await bed.killAll()
     clock.jump(3 * HOUR_MS)
   })

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
 
-t.test('fault 1: an ingester killed at random points leaves no partial and no double minute', async t => {
+t.test('an ingester killed at random points leaves no partial and no double minute', async t => {
   const { bed, raw } = await openFaultBed(t)
   for (let kill = 0; kill < 8; kill++) {
     const ingester = bed.start('a')
@@ -13,7 +13,7 @@ t.test('fault 1: an ingester killed at random points leaves no partial and no do
   isWhole(t, verdict)
   t.ok(verdict.candle > 4 * 1_440, 'a whole day and more')
 
-  await t.test('and the audit that says so notices what is amiss', async t => {
+  await t.test('and the audit that says so notices what is wrong', async t => {
     const key = (await raw.keys('{kp}:samples:BTC:*')).sort()[5] ?? ''
     const [member = ''] = (await raw.callBuffer('ZRANGE', [key, 0, 0])) as Buffer[]
     const minute = Number(await raw.zscore(key, member))
@@ -26,7 +26,7 @@ t.test('fault 1: an ingester killed at random points leaves no partial and no do
     const wrong = Buffer.from(member)
     wrong.writeDoubleBE(1.5, wrong.indexOf(0xcb) + 1)
     await raw.zadd(key, minute, wrong)
-    t.match(await bed.audit(), { lost: 0, doubled: 0, wrong: 1 }, 'a sample that nobody said')
+    t.match(await bed.audit(), { lost: 0, doubled: 0, wrong: 1 }, 'a sample that no exchange sent')
     await raw.zadd(key, minute, member)
     t.match(await bed.audit(), { doubled: 1 }, 'a minute twice')
     await raw.zrem(key, wrong)
@@ -37,7 +37,7 @@ t.test('fault 1: an ingester killed at random points leaves no partial and no do
   })
 })
 
-t.test('fault 2: of two ingesters either may be killed at any time', async t => {
+t.test('of two ingesters either may be killed at any time', async t => {
   const { bed } = await openFaultBed(t)
   const zones = { a: { TZ: 'Asia/Seoul' }, b: { TZ: 'America/St_Johns' } }
   const running = { a: bed.start('a', zones.a), b: bed.start('b', zones.b) }
@@ -50,21 +50,18 @@ t.test('fault 2: of two ingesters either may be killed at any time', async t => 
   isWhole(t, await bed.settle())
 })
 
-t.test(
-  'fault 2: an ingester with a stale feed contributes nothing, the other one’s samples land',
-  async t => {
-    const { bed, raw } = await openFaultBed(t)
-    const view = await bed.openView()
-    const stale = bed.start('stale', { BACKFILL_DAYS: '0' }, view)
-    const fresh = bed.start('fresh')
-    await nextMinute(stale, ({ samples }) => samples === 4)
-    view.faults.set({ kind: 'stall', exchange: 'upbit' })
-    const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
-    const { minute } = await nextMinute(fresh, line => line.samples === 4 && line.minute > first.minute + 1)
-    const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)
-    t.strictSame(contributed, [], 'nothing from the stale one')
-    const landed = await readable(raw, 'BTC', minute - 1, minute)
-    t.match(landed, [/ live$/], 'a live sample from the other one')
-    isWhole(t, await bed.settle())
-  },
-)
+t.test('an ingester with a stale feed contributes nothing, the other one’s samples land', async t => {
+  const { bed, raw } = await openFaultBed(t)
+  const view = await bed.openView()
+  const stale = bed.start('stale', { BACKFILL_DAYS: '0' }, view)
+  const fresh = bed.start('fresh')
+  await nextMinute(stale, ({ samples }) => samples === 4)
+  view.faults.set({ kind: 'stall', exchange: 'upbit' })
+  const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
+  const { minute } = await nextMinute(fresh, line => line.samples === 4 && line.minute > first.minute + 1)
+  const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)
+  t.strictSame(contributed, [], 'nothing from the stale one')
+  const landed = await readable(raw, 'BTC', minute - 1, minute)
+  t.match(landed, [/ live$/], 'a live sample from the other one')
+  isWhole(t, await bed.settle())
+})

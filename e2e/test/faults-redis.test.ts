@@ -13,7 +13,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
   const ready = () =>
     eventually('ready', 20_000, async () => (await readiness(ingester)).status === 200 || undefined)
 
-  await t.test('fault 6: SIGKILL and restart of Redis loses at most what was not synced', async t => {
+  await t.test('SIGKILL and restart of Redis loses at most what was not synced', async t => {
     for (let kill = 0; kill < 3; kill++) {
       await nextMinute(ingester, () => true)
       await redis.kill()
@@ -23,7 +23,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     t.equal((await readiness(ingester)).status, 200)
   })
 
-  await t.test('fault 7: minutes wait while Redis is down, /ready says why, and all are written', async t => {
+  await t.test('minutes wait while Redis is down, /ready says why, and all are written', async t => {
     await redis.kill()
     const from = ingester.lines.length
     const first = await nextMinute(ingester, WHOLE)
@@ -39,7 +39,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     }
   })
 
-  await t.test('fault 8: nothing waits for a frozen Redis', async t => {
+  await t.test('nothing waits for a frozen Redis', async t => {
     const from = ingester.lines.length
     redis.pause()
     const first = await nextMinute(ingester, WHOLE)
@@ -55,7 +55,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     t.match(await readable(raw, 'BTC', first.minute, first.minute + 1), [/ live$/])
   })
 
-  await t.test('fault 11: FUNCTION FLUSH and FLUSHALL in the middle of it', async t => {
+  await t.test('FUNCTION FLUSH and FLUSHALL in the middle of it', async t => {
     await raw.call('FUNCTION', 'FLUSH')
     const first = await nextMinute(ingester, WHOLE)
     await eventually(
@@ -80,7 +80,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
   isWhole(t, await bed.settle())
 })
 
-t.test('fault 9: LOADING and a full disk are waited out, and /ready says which', async t => {
+t.test('LOADING and a full disk are waited out, and /ready says which', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
   const { bed, redis, raw } = await openFaultBed(t, {
     redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '500'] },

@@ -109,7 +109,7 @@ function minuteOfList(list: LiveList): number {
   return parseTimestamp(list.updated_at) as number
 }
 
-/** Every number of the list against what the exchanges sent to somebody else. */
+/** Compares every number of the list with what the exchanges sent to another client. */
 function checkList(t: Test, list: LiveList, observer: Observer) {
   const at = Date.parse(`${list.updated_at}Z`)
   t.match(list, { result: 'ok', count: COINS.length, note: /^SIMULATED PRICES\. Premium is USDT-based/ })

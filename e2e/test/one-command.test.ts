@@ -69,35 +69,32 @@ async function apiOf(demo: AppProcess): Promise<string> {
   return line.replace(/^\s*API\s+/, '')
 }
 
-t.test(
-  'fault 37: the demo answers with prices, ends in order within 5 s, and goes on where it was',
-  async t => {
-    const dataDir = await temporaryFolder(t)
-    const demo = startDemo(t, dataDir)
-    const api = await apiOf(demo)
-    await demo.line(text => text.startsWith('First prices'))
-    const before = await getJson<{ updated_at: string; note: string; count: number }>(api)
-    t.match(before, { status: 200, body: { result: 'ok', count: 10, note: /^SIMULATED PRICES/ } })
-    const processes = descendants(demo.pid)
-    t.ok(processes.length >= 4, 'Redis, simulator, ingester and API run')
+t.test('the demo answers with prices, ends in order within 5 s, and goes on where it was', async t => {
+  const dataDir = await temporaryFolder(t)
+  const demo = startDemo(t, dataDir)
+  const api = await apiOf(demo)
+  await demo.line(text => text.startsWith('First prices'))
+  const before = await getJson<{ updated_at: string; note: string; count: number }>(api)
+  t.match(before, { status: 200, body: { result: 'ok', count: 10, note: /^SIMULATED PRICES/ } })
+  const processes = descendants(demo.pid)
+  t.ok(processes.length >= 4, 'Redis, simulator, ingester and API run')
 
-    const endedAt = performance.now()
-    t.equal(await demo.end('SIGINT'), 0)
-    await allGone(processes)
-    t.ok(performance.now() - endedAt < 5_000, 'all of it is gone within 5 s')
+  const endedAt = performance.now()
+  t.equal(await demo.end('SIGINT'), 0)
+  await allGone(processes)
+  t.ok(performance.now() - endedAt < 5_000, 'all of it is gone within 5 s')
 
-    const again = startDemo(t, dataDir)
-    const after = await eventually('the same data is served again', 20_000, () =>
-      getJson<{ updated_at: string }>(api),
-    )
-    t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'port and data are reusable at once')
-    const rest = descendants(again.pid)
-    await again.end('SIGKILL')
-    await allGone(rest)
-  },
-)
+  const again = startDemo(t, dataDir)
+  const after = await eventually('the same data is served again', 20_000, () =>
+    getJson<{ updated_at: string }>(api),
+  )
+  t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'port and data are reusable at once')
+  const rest = descendants(again.pid)
+  await again.end('SIGKILL')
+  await allGone(rest)
+})
 
-t.test('whatever is killed is started again where it was, with its data', async t => {
+t.test('a killed process is started again on its port, with its data', async t => {
   const demo = startDemo(t, await temporaryFolder(t))
   const api = await apiOf(demo)
   await demo.line(text => text.startsWith('First prices'))

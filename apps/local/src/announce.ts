@@ -3,7 +3,10 @@ import type { Milliseconds } from '@kimchi/core'
 import type { Mode } from './config.ts'
 
 const POLL_MS: Milliseconds = 500
-/** When nothing has come by then, a person wants to know why; 15 s is promised. @see docs/architecture.md#running-it */
+/**
+ * When nothing has come by then, a person wants to know why; 15 s is promised.
+ * @see docs/architecture.md#running-it
+ */
 const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
 /** Where everything is. */

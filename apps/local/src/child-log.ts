@@ -15,7 +15,10 @@ export interface ChildLogOptions {
   readonly dir: string
   /** Takes each JSON line. */
   readonly onRecord: (record: LogRecord) => void
-  /** Takes what a person should see: warnings, and plain text on standard error; the same line only once in a row. */
+  /**
+   * Takes what a person should see: warnings, and plain text on standard error; the same line only once in a
+   * row.
+   */
   readonly onComplaint: (text: string) => void
 }
 

@@ -5,7 +5,7 @@ import { freePort, isPortFree } from '@kimchi/local-redis'
 export interface PortWish {
   /** What the port is for, as its variable is called. */
   readonly name: string
-  /** The port somebody asked for; 0 asks for any free one. */
+  /** The port that was asked for; 0 asks for any free one. */
   readonly asked?: number | undefined
   /** The default. */
   readonly preferred: number

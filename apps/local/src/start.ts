@@ -18,8 +18,9 @@ export interface LocalContext {
 }
 
 /**
- * Runs the whole service on this machine: Redis (its own unless `redisUrl` says otherwise), the ingester, the API
- * and the page; in a demo also the simulator. Says where they are and restarts what crashes. Resolves when `signal` has ended all of it.
+ * Runs the whole service on this machine: Redis (its own unless `redisUrl` says otherwise), the ingester, the
+ * API and the page; in a demo also the simulator. Says where they are and restarts what crashes. Resolves
+ * when `signal` has ended all of it.
  * @throws KimchiError when the stack could not be started or can't go on; everything is ended then, too
  */
 export async function startLocal(config: Config, { terminal, signal, wait }: LocalContext): Promise<void> {

@@ -32,8 +32,9 @@ export interface SupervisorOptions {
 }
 
 /**
- * The Node processes of one stack: started again when they crash, stopped together. A process that ends before it has
- * listened for the first time, or says over its IPC channel that its failure is final, ends the whole.
+ * The Node processes of one stack: started again when they crash, stopped together. A process that ends
+ * before it has listened for the first time, or says over its IPC channel that its failure is final, ends the
+ * whole.
  */
 export interface Supervisor {
   start(program: Program): void
@@ -93,8 +94,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
 }
 
 /**
- * Each process leads its own group, so that a Ctrl-C in the terminal reaches only the stack, which then ends them in
- * order; it notices the end of the stack by its IPC channel.
+ * Each process leads its own group, so that a Ctrl-C in the terminal reaches only the stack, which then ends
+ * them in order; it notices the end of the stack by its IPC channel.
  */
 function spawnProgram({ script, env, nodeOptions = [] }: Program): ChildProcess {
   return spawn(process.execPath, ['--enable-source-maps', ...nodeOptions, script], {

@@ -12,7 +12,7 @@ export interface Terminal {
 }
 
 const BAR_WIDTH = 40
-/** Percent between two lines when nobody watches. */
+/** Percent between two lines when the output is not a terminal. */
 const LINE_EVERY = 25
 
 /** A {@link Terminal} on this stream. */

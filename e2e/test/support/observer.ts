@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 
-/** Somebody else who listens to the same exchanges, with nothing of the ingester's code. */
+/** Another client of the same exchanges, with none of the ingester's code. */
 export interface Observer {
   /** The last price with an event time before `at`, as sent over the wire. */
   lastBefore(market: string, at: number): number | undefined

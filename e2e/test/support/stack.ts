@@ -7,7 +7,9 @@ interface Teardown {
   teardown(close: () => unknown): void
 }
 
-/** The whole service as real processes on ports of its own; each can be ended and started again where it was. */
+/**
+ * The whole service as real processes on ports of its own; each can be ended and started again where it was.
+ */
 export interface Stack {
   readonly redis: TestRedis
   /** Base of the simulator, `http://host:port`. */

@@ -1,7 +1,7 @@
 import type { EpochMs, Milliseconds } from './units.ts'
 
 /**
- * The only source of time in the project. Passed as an argument, so that tests turn the day at will.
+ * The only source of time in the project. Passed as an argument, so that tests control it.
  * The real one is `systemClock` in `@kimchi/runtime`.
  */
 export interface Clock {

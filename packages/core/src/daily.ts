@@ -2,7 +2,10 @@ import type { Sample } from './sample.ts'
 import { dateOf } from './time.ts'
 import type { EpochMinute, PremiumE4, UtcDate } from './units.ts'
 
-/** One coin's day as it is kept: integers only, so that folding is exact in any order. @see design §3, §4 */
+/**
+ * One coin's day as it is kept: integers only, so that folding is exact in any order.
+ * @see docs/architecture.md#definitions
+ */
 export interface Day {
   readonly date: UtcDate
   readonly open: PremiumE4
@@ -29,7 +32,9 @@ export function foldDays(samples: Iterable<Pick<Sample, 'minute' | 'premiumE4'>>
   return [...days.values()].sort((a, b) => (a.date < b.date ? -1 : 1))
 }
 
-/** Mean premium of a day in 1/10,000 percent, rounded half away from zero. Exact: integers in, integer out. */
+/**
+ * Mean premium of a day in 1/10,000 percent, rounded half away from zero. Exact: integers in, integer out.
+ */
 export function averageE4(day: Pick<Day, 'sum' | 'samples'>): PremiumE4 {
   const magnitude = Math.floor((2 * Math.abs(day.sum) + day.samples) / (2 * day.samples))
   return day.sum < 0 && magnitude !== 0 ? -magnitude : magnitude

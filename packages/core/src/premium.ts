@@ -13,11 +13,11 @@ export function isPrice(value: unknown): value is number {
  * Premium of the KRW price over the USDT price, (krw / (usdt × usdtKrw) − 1) × 100, as an integer of 1/10,000
  * percent, rounded half away from zero; negative is a discount.
  *
- * Computed on the decimal digits of the three prices, so that anyone who reads them in a published row gets the
- * same integer, whatever the language or the order of multiplication.
+ * Computed on the decimal digits of the three prices, so that anyone who reads them in a published row gets
+ * the same integer, whatever the language or the order of multiplication.
  *
  * @throws KimchiError `KIMCHI_ERR_PRICE` when a price is not a finite number above 0 and at most 1e12
- * @see design §3
+ * @see docs/architecture.md#definitions
  */
 export function premiumE4(krw: Krw, usdt: Usdt, usdtKrw: KrwPerUsdt): PremiumE4 {
   const local = decimalOf('krw', krw)

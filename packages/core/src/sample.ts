@@ -6,7 +6,10 @@ export type SampleSource = 'live' | 'candle'
 /** Whether the prices are real or come from a simulator. They never share one Redis. */
 export type PricesKind = 'live' | 'simulated'
 
-/** One coin's premium for one minute, with the three prices it can be recomputed from. @see design §3 */
+/**
+ * One coin's premium for one minute, with the three prices it can be recomputed from.
+ * @see docs/architecture.md#definitions
+ */
 export interface Sample {
   /** The coin, upper case: `BTC`. */
   readonly symbol: string

@@ -23,8 +23,10 @@ export type SettingValues<S extends Settings> = {
 
 /**
  * Reads all settings from an environment.
- * @param rules complaints about values that are fine alone but not together; unreadable values are absent there
- * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every bad variable, its value and what is allowed, one per line
+ * @param rules complaints about values that are fine alone but not together; unreadable values are absent
+ *   there
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every bad variable, its value and what is allowed, one per
+ *   line
  */
 export function readSettings<S extends Settings>(
   settings: S,

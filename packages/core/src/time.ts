@@ -25,12 +25,17 @@ export function dayStart(minute: EpochMinute): EpochMinute {
   return Math.floor(minute / DAY_MINUTES) * DAY_MINUTES
 }
 
-/** `YYYY-MM-DDTHH:MM:SS` in UTC without zone designator, as the wire has it. @see service-spec §2.1 */
+/**
+ * `YYYY-MM-DDTHH:MM:SS` in UTC without zone designator, as the wire has it.
+ * @see docs/architecture.md#definitions
+ */
 export function formatTimestamp(minute: EpochMinute): string {
   return new Date(minuteStart(minute)).toISOString().slice(0, 19)
 }
 
-/** The minute of a wire timestamp, or undefined when the text is not one. Inverse of {@link formatTimestamp}. */
+/**
+ * The minute of a wire timestamp, or undefined when the text is not one. Inverse of {@link formatTimestamp}.
+ */
 export function parseTimestamp(text: string): EpochMinute | undefined {
   const minute = minuteOf(Date.parse(`${text}Z`))
   return !Number.isNaN(minute) && formatTimestamp(minute) === text ? minute : undefined

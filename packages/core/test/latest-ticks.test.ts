@@ -52,31 +52,28 @@ t.test('of two ticks with the same event time the one received later counts', as
   t.equal(priceBefore(record(second, sameInstant), M), 3, 'the later recorded when both times are equal')
 })
 
-t.test(
-  'fault 22: any order and repetition of ticks gives the same answers as sorting all of them',
-  async () => {
-    const tick = fc
-      .record({ seconds: fc.integer({ min: -179, max: -1 }), delay: fc.integer({ min: 0, max: 2 }) })
-      .map(({ seconds, delay }) =>
-        // The price names the tick, so that equal ticks are repetitions.
-        upbitTick(BTC, 1_000_000 + seconds * 10 + delay, at(seconds), { receivedAt: at(seconds + delay) }),
-      )
-    fc.assert(
-      fc.property(fc.array(tick, { maxLength: 40 }), ticks => {
-        const latest = record(...ticks)
-        return [M, M - 1, M - 2, M - 3].every(minute => {
-          const before = ticks.filter(({ eventAt }) => minuteOf(eventAt) < minute)
-          before.sort((a, b) => a.eventAt - b.eventAt || a.receivedAt - b.receivedAt)
-          return priceBefore(latest, minute) === before.at(-1)?.price
-        })
-      }),
-      { numRuns: 500 },
+t.test('any order and repetition of ticks gives the same answers as sorting all of them', async () => {
+  const tick = fc
+    .record({ seconds: fc.integer({ min: -179, max: -1 }), delay: fc.integer({ min: 0, max: 2 }) })
+    .map(({ seconds, delay }) =>
+      // The price names the tick, so that equal ticks are repetitions.
+      upbitTick(BTC, 1_000_000 + seconds * 10 + delay, at(seconds), { receivedAt: at(seconds + delay) }),
     )
-  },
-)
+  fc.assert(
+    fc.property(fc.array(tick, { maxLength: 40 }), ticks => {
+      const latest = record(...ticks)
+      return [M, M - 1, M - 2, M - 3].every(minute => {
+        const before = ticks.filter(({ eventAt }) => minuteOf(eventAt) < minute)
+        before.sort((a, b) => a.eventAt - b.eventAt || a.receivedAt - b.receivedAt)
+        return priceBefore(latest, minute) === before.at(-1)?.price
+      })
+    }),
+    { numRuns: 500 },
+  )
+})
 
 t.test(
-  'fault 22: any order and repetition of frames, seeds and losses gives the answers of the definition',
+  'any order and repetition of frames, seeds and losses gives the answers of the definition',
   async () => {
     const seconds = fc.integer({ min: -175, max: -1 })
     const event = fc.record({ kind: fc.constantFrom('frame', 'seed', 'loss'), seconds })
@@ -242,7 +239,7 @@ t.test('the loss of one exchange does not touch the other', async t => {
 })
 
 t.test(
-  'fault 23: a tick from more than a minute in the future is refused, and what it overtook is no longer the last price',
+  'a tick from more than a minute in the future is refused, and what it overtook is no longer the last price',
   async t => {
     const latest = record(upbitTick(BTC, 1, at(-5)))
     const receivedAt = at(-4)
@@ -346,7 +343,7 @@ t.test('only stream frames testify about the clock, and only in the minute they 
   t.equal(latest.skewBefore('upbit', M + 1), 'late')
 })
 
-t.test('a clock that steps back into a minute starts its verdict anew', async t => {
+t.test('a clock that steps back into a minute resets its verdict', async t => {
   const latest = createLatestTicks()
   for (let seconds = -60; seconds < 20; seconds++) latest.record(upbitTick(BTC, 1, at(seconds)))
   latest.record(upbitTick(BTC, 1, at(20), { receivedAt: at(-40) }))

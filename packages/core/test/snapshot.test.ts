@@ -127,7 +127,7 @@ t.test('a coin one exchange never named is a gap of its own', async t => {
   t.strictSame(outcomes(latest, M, [BTC, ETH]), [[99_000_000, 70_000, 1_400], 'no-binance-price'])
 })
 
-t.test('a lost feed is a gap until its prices are received anew', async t => {
+t.test('a lost feed is a gap until its prices are received again', async t => {
   const latest = record(...WHOLE)
   latest.lost('upbit', at(-2))
   t.strictSame(outcomes(latest), ['no-rate'])

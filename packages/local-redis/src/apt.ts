@@ -19,7 +19,7 @@ export async function packageRecord(name: string, path: string): Promise<string>
 }
 
 /**
- * Fetches the package lists anew.
+ * Refreshes the package lists.
  *
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` with the command to run when this needs another user
  */

@@ -7,7 +7,9 @@ import { KimchiError } from '@kimchi/core'
 
 const run = promisify(execFile)
 
-/** A server whose starter was killed ends by itself within a moment; so long its data folder is waited for. */
+/**
+ * A server whose starter was killed ends by itself within a moment; so long its data folder is waited for.
+ */
 const PATIENCE_MS = 4_000
 
 /** The right to run a server on a data folder. */

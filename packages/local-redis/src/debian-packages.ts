@@ -35,7 +35,7 @@ export async function isDebianFamily(path: string): Promise<boolean> {
  * The distribution's redis-server, redis-tools and the libraries they miss on this machine, unpacked under
  * `cacheDir` and found there the next time. A folder that appears under its final name is complete.
  *
- * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when packages cannot be had, saying what a person can do
+ * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when the packages can't be fetched, with what a person can do about it
  */
 export async function fetchDebianRedis({ cacheDir, path, log }: FindRedisOptions): Promise<RedisBinary> {
   const folder = join(cacheDir, await systemName())
@@ -159,7 +159,8 @@ async function publish(temporary: string, folder: string): Promise<void> {
   try {
     await rename(temporary, folder)
   } catch {
-    // Another program was faster, or an unusable folder is in the way: the first is kept, the second replaced.
+    // Another program was faster, or an unusable folder is in the way: the first is kept, the second
+    // replaced.
     if ((await unpackedRedis(folder)) !== undefined) return
     await rm(folder, { recursive: true, force: true })
     await rename(temporary, folder)

@@ -53,7 +53,8 @@ export interface EmbeddedRedis {
  * Starts a private server on 127.0.0.1 and resolves when it answers, its data loaded. It never outlives this
  * program, even when this program is SIGKILLed, and a Ctrl-C in the terminal does not reach it.
  *
- * @throws KimchiError `KIMCHI_ERR_REDIS` when the port is taken (`cause.code` is `EADDRINUSE`), the folder is in
+ * @throws KimchiError `KIMCHI_ERR_REDIS` when the port is taken (`cause.code` is `EADDRINUSE`), the folder is
+ *   in
  *   use by another server, or the server gives up; with the last lines of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
@@ -123,8 +124,8 @@ async function launch(
 }
 
 /**
- * Ends the server when this program is gone: a shell reads from a pipe that only this program holds open; the pipe
- * closes however this program dies. A stopped (SIGSTOP) server sees SIGTERM only after SIGCONT.
+ * Ends the server when this program is gone: a shell reads from a pipe that only this program holds open; the
+ * pipe closes however this program dies. A stopped (SIGSTOP) server sees SIGTERM only after SIGCONT.
  */
 function spawnWatcher(pid: number): ChildProcess {
   const script = `read -r _; kill -TERM ${pid}; kill -CONT ${pid}; sleep 3; kill -KILL ${pid}`
@@ -159,7 +160,7 @@ async function untilReady(
   while (performance.now() < deadline) {
     if (isGone) throw new Error('gone')
     const answer = await ask(port, 'PING\r\nINFO server\r\n')
-    // The process id tells our server from a stranger that took the port in between; LOADING is not +PONG.
+    // The process id tells our server from another program that took the port in between; LOADING is not +PONG.
     if (answer.startsWith('+PONG') && answer.includes(`process_id:${pid}\r\n`)) return
     await wait(20)
   }

@@ -10,12 +10,12 @@ import {
 } from './programs.ts'
 
 /**
- * A `redis-server` (7.0+) or `valkey-server` (7.2+): from PATH, else from packages fetched earlier, else, on a
- * Debian-family system, from the distribution's packages, unpacked under `cacheDir`. Safe to call from many
+ * A `redis-server` (7.0+) or `valkey-server` (7.2+): from PATH, else from packages fetched earlier, else, on
+ * a Debian-family system, from the distribution's packages, unpacked under `cacheDir`. Safe to call from many
  * programs at once.
  *
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` naming the command to run on each system
- * @see design §8
+ * @see docs/architecture.md#running-it
  */
 export async function findRedis({ cacheDir, path, log }: FindRedisOptions): Promise<RedisBinary> {
   const rejected: string[] = []

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { findRedis } from './find-redis.ts'
 import type { RedisBinary } from './programs.ts'
 
-/** The Redis that this project's own commands and tests run, fetched into `.cache/redis` of the project when needed. */
+/**
+ * The Redis that this project's own commands and tests run, fetched into `.cache/redis` of the project when
+ * needed.
+ */
 export function projectRedis(
   path = process.env.PATH ?? '',
   log: (line: string) => void = () => {},

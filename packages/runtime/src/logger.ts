@@ -13,6 +13,7 @@ export function createLogger(name: string, level: (typeof LOG_LEVELS)[number]): 
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  // A fatal line is written at once: it overtakes lines that are on their way where writing is not synchronous.
+  // A fatal line is written at once: it overtakes lines that are on their way where writing is not
+  // synchronous.
   return pino(options, pino.destination({ sync: true }))
 }

@@ -12,7 +12,7 @@ export interface MetricDefinition {
   readonly help: string
   /** Label names. @default none */
   readonly labels?: readonly string[]
-  /** Gives the value when somebody looks, so that the work being counted pays nothing for it. */
+  /** Gives the value when the metrics are read, so that the work being counted pays nothing for it. */
   readonly read: () => MetricValue | Promise<MetricValue>
 }
 

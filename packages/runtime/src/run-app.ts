@@ -9,17 +9,21 @@ export interface RunningApp {
   readonly failed: Promise<never>
 }
 
-/** Longest orderly end; a whole stack has to be gone within 5 s. @see design §8 */
+/** Longest orderly end; a whole stack has to be gone within 5 s. @see docs/architecture.md#running-it */
 const CLOSE_WITHIN_MS: Milliseconds = 4_000
 
-/** Ctrl-C reaches every process of a terminal, and its parent may pass it on: a second one must not cut the first short. */
+/**
+ * Ctrl-C reaches every process of a terminal, and its parent may pass it on: a second one must not cut the
+ * first short.
+ */
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Starts an app and ends it in order: on SIGTERM, SIGINT, SIGHUP, a fatal error, or when the parent that holds its IPC
- * channel is gone. A boot error is printed in plain words and exits 1; so do a failed app, after it was closed, and a
- * close that fails or takes longer than 4 s. A parent with an IPC channel is told `{ started: true }`, and `{ final: true }`
- * when the app failed for a reason that another start would meet again.
+ * Starts an app and ends it in order: on SIGTERM, SIGINT, SIGHUP, a fatal error, or when the parent that
+ * holds its IPC channel is gone. A boot error is printed in plain words and exits 1; so do a failed app,
+ * after it was closed, and a close that fails or takes longer than 4 s. A parent with an IPC channel is told
+ * `{ started: true }`, and `{ final: true }` when the app failed for a reason that another start would meet
+ * again.
  */
 export async function runApp(start: () => Promise<RunningApp>): Promise<void> {
   const hadParent = process.connected

@@ -23,7 +23,7 @@ t.test('is live as long as it answers', async t => {
   t.strictSame(await response.json(), { live: true })
 })
 
-t.test('is ready exactly while there is no reason not to be', async t => {
+t.test('is ready exactly while there is no reason against it', async t => {
   const reasons: string[] = []
   const url = await open(t, { reasons: () => reasons })
   const ready = await fetch(`${url}/ready`)
@@ -44,7 +44,7 @@ t.test('prints the metrics in Prometheus text', async t => {
   t.match(await response.text(), /^minutes_total 3$/m)
 })
 
-t.test('names its paths to whoever asks for another', async t => {
+t.test('names its paths when another one is asked for', async t => {
   const response = await fetch(`${await open(t)}/api/v1/kimchi-premium`)
   t.equal(response.status, 404)
   t.strictSame(await response.json(), { paths: ['/live', '/ready', '/metrics'] })

@@ -47,7 +47,10 @@ export interface TestRedis {
   close(): Promise<void>
 }
 
-/** Starts a private redis-server on a free port in a temporary folder; torn down with the test when one is given. */
+/**
+ * Starts a private redis-server on a free port in a temporary folder; torn down with the test when one is
+ * given.
+ */
 export async function startRedis(t?: Teardown, options: TestRedisOptions = {}): Promise<TestRedis> {
   const binary = await projectRedis(options.path)
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))

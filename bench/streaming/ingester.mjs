@@ -7,8 +7,7 @@ import { createLogger, systemClock } from '../../packages/runtime/dist/index.js'
 // A process of its own: a real ingester that watches itself. Arguments: settings as JSON, seconds between refreshes, seconds to run.
 const [settings = '{}', refreshSeconds = '', seconds = ''] = process.argv.slice(2)
 const refreshMs = Number(refreshSeconds) * 1_000
-const ingester = await startIngester({
-  config: readConfig(JSON.parse(settings)),
+const ingester = await startIngester(readConfig(JSON.parse(settings)), {
   log: createLogger('bench', 'silent'),
   clock: systemClock,
   random: Math.random,

@@ -55,8 +55,9 @@ export async function measureIngester(coins, framesPerSecond) {
     refreshes: Math.floor(SECONDS / REFRESH_SECONDS),
     refreshSeconds: REFRESH_SECONDS,
     // The ten seconds of the start have frames too.
-    framesPerSecond: value('kimchi_feed_events_total\\{exchange="[a-z]+",event="frames"') / (SECONDS + 10),
-    samples: value('kimchi_samples_total\\{outcome="admitted"'),
+    framesPerSecond:
+      value('kimchi_ingester_feed_events_total\\{exchange="[a-z]+",event="frames"') / (SECONDS + 10),
+    samples: value('kimchi_ingester_samples_total\\{outcome="admitted"'),
     calls: Number(calls),
     redisMs: Number(usec) / Number(calls) / 1_000,
   }

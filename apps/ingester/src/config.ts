@@ -16,7 +16,7 @@ const DEFAULT_COINS = 'BTC,ETH,XRP,SOL,DOGE,ADA,TRX,LINK,AVAX,DOT'
 /** Which coins to track: the listed ones in this order, or every coin that is really the same on both exchanges. */
 export type WantedCoins = 'all' | readonly string[]
 
-/** Every variable the ingester reads; the README table is made from it. @see design §7 */
+/** Every variable the ingester reads; the README table is made from it. */
 export const settings = {
   REDIS_URL: redisUrlSetting,
   COINS: {
@@ -25,8 +25,8 @@ export const settings = {
     allowed: '`all` or symbols of letters and digits separated by commas',
     parse: parseCoins,
   } satisfies Setting<WantedCoins>,
-  ADMIT: {
-    description: 'symbols that are published although they would be held back as new or far off the market',
+  ALLOW: {
+    description: 'symbols that are published although their pair would be quarantined',
     default: '',
     allowed: 'symbols of letters and digits separated by commas',
     parse: parseSymbols,
@@ -74,7 +74,16 @@ export type Config = SettingValues<typeof settings>
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  return readSettings(settings, env, values => [...daysProblems(values), ...symbolsProblems(values)])
+  return readSettings(settings, env, values => [
+    ...renamedProblems(env),
+    ...daysProblems(values),
+    ...symbolsProblems(values),
+  ])
+}
+
+/** A setting under its former name must not be passed over in silence. */
+function renamedProblems({ ADMIT: admit }: Readonly<Record<string, string | undefined>>): string[] {
+  return admit?.trim() ? [`ADMIT is now called ALLOW: set ALLOW=${admit.trim()} instead, got: ADMIT`] : []
 }
 
 function daysProblems({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retention }: Partial<Config>) {
@@ -84,14 +93,14 @@ function daysProblems({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retentio
 }
 
 /** A symbol can't be wanted and unwanted, and no setting makes two coins one. */
-function symbolsProblems({ COINS: coins = 'all', ADMIT: admit = [], DENY: deny = [] }: Partial<Config>) {
+function symbolsProblems({ COINS: coins = 'all', ALLOW: allow = [], DENY: deny = [] }: Partial<Config>) {
   const unwanted = new Set(deny)
   const named = coins === 'all' ? [] : coins
   return [
     ...named.filter(symbol => unwanted.has(symbol)).map(symbol => `COINS and DENY both name ${symbol}`),
-    ...admit.filter(symbol => unwanted.has(symbol)).map(symbol => `ADMIT and DENY both name ${symbol}`),
-    ...admit.flatMap(symbol => {
-      return Object.hasOwn(DENIALS, symbol) ? `ADMIT cannot name ${symbol}: ${DENIALS[symbol]}` : []
+    ...allow.filter(symbol => unwanted.has(symbol)).map(symbol => `ALLOW and DENY both name ${symbol}`),
+    ...allow.flatMap(symbol => {
+      return Object.hasOwn(DENIALS, symbol) ? `ALLOW cannot name ${symbol}: ${DENIALS[symbol]}` : []
     }),
   ]
 }

@@ -1,5 +1,16 @@
 import { hostname } from 'node:os'
-import { systemClock } from '@kimchi/runtime'
-import { runIngester } from './run-ingester.ts'
+import { createLogger, runApp, systemClock } from '@kimchi/runtime'
+import packageJson from '../package.json' with { type: 'json' }
+import { readConfig } from './config.ts'
+import { startIngester } from './start.ts'
 
-await runIngester({ env: process.env, clock: systemClock, id: `${hostname()}:${process.pid}` })
+await runApp(() => {
+  const config = readConfig(process.env)
+  return startIngester(config, {
+    log: createLogger('ingester', config.LOG_LEVEL),
+    clock: systemClock,
+    random: Math.random,
+    id: `${hostname()}:${process.pid}`,
+    version: packageJson.version,
+  })
+})

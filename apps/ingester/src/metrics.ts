@@ -1,154 +1,138 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { IngesterState } from './status.ts'
+import { minuteStart } from '@kimchi/core'
+import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
+import type { IngesterStatus } from './status.ts'
 
-/** The ingester's Prometheus metrics, read from its state whenever they are asked for. */
-export function createMetrics(state: IngesterState): Registry {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
-  new Counter({
-    name: 'kimchi_samples_total',
-    help: 'Live samples by what became of them',
-    labelNames: ['outcome'],
-    registers,
-    collect() {
-      this.reset()
-      this.inc({ outcome: 'admitted' }, state.counts.admitted)
-      this.inc({ outcome: 'dropped' }, state.counts.dropped)
-    },
-  })
-  new Counter({
-    name: 'kimchi_gaps_total',
-    help: 'Coin minutes without a live sample, by reason',
-    labelNames: ['reason'],
-    registers,
-    collect() {
-      this.reset()
-      for (const [reason, count] of state.counts.gaps) this.inc({ reason }, count)
-    },
-  })
-  new Gauge({
-    name: 'kimchi_last_minute_seconds',
-    help: 'Unix time of the last minute taken',
-    registers,
-    collect() {
-      this.set((state.lastReport?.turn.minute ?? 0) * 60)
-    },
-  })
-  new Counter({
-    name: 'kimchi_skipped_minutes_total',
-    help: 'Minutes passed over because the machine slept, stalled or its clock stepped',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(state.counts.skippedMinutes)
-    },
-  })
-  registerCoins(state, registry)
-  registerFeeds(state, registry)
-  registerQueue(state, registry)
-  registerBackfill(state, registry)
-  return registry
+/** What is counted of each feed. */
+const FEED_EVENTS = [
+  'frames',
+  'ticks',
+  'ignored',
+  'malformed',
+  'reconnects',
+  'replacements',
+  'stalls',
+] as const
+
+/** The ingester's Prometheus metrics, read from its status whenever they are asked for. */
+export function createMetrics(status: () => IngesterStatus): MetricsRegistry {
+  const metrics = createMetricsRegistry()
+  registerMinutes(metrics, status)
+  registerCoins(metrics, status)
+  registerFeeds(metrics, status)
+  registerRedis(metrics, status)
+  registerBackfill(metrics, status)
+  return metrics
 }
 
-function registerCoins(state: IngesterState, registry: Registry): void {
-  new Gauge({
-    name: 'kimchi_tracked_coins',
-    help: 'Coins that are published',
-    registers: [registry],
-    collect() {
-      this.set(state.coins?.length ?? 0)
+function registerMinutes(metrics: MetricsRegistry, status: () => IngesterStatus): void {
+  metrics.gauge({
+    name: 'kimchi_ingester_last_minute_timestamp_seconds',
+    help: 'The last minute taken, in seconds since the epoch.',
+    read: () => {
+      const { last } = status().minutes
+      return last && minuteStart(last.turn.minute) / 1_000
     },
   })
-  new Gauge({
-    name: 'kimchi_held_back_coins',
-    help: 'Coins of which nothing is published for now; why: the status hash',
-    labelNames: ['symbol'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { symbol } of state.held) this.set({ symbol }, 1)
+  metrics.counter({
+    name: 'kimchi_ingester_samples_total',
+    help: 'Live samples by what became of them.',
+    labels: ['outcome'],
+    read: () => {
+      const { admitted, dropped } = status().minutes
+      return [
+        [{ outcome: 'admitted' }, admitted],
+        [{ outcome: 'dropped' }, dropped],
+      ]
     },
+  })
+  metrics.counter({
+    name: 'kimchi_ingester_gaps_total',
+    help: 'Gaps, one a coin and minute without a live sample, by reason.',
+    labels: ['reason'],
+    read: () => [...status().minutes.gaps].map(([reason, count]) => [{ reason }, count]),
+  })
+  metrics.counter({
+    name: 'kimchi_ingester_skipped_turns_total',
+    help: 'Minute turns passed over because the machine slept, stalled or its clock stepped.',
+    read: () => status().minutes.skipped,
   })
 }
 
-function registerFeeds(state: IngesterState, registry: Registry): void {
-  new Gauge({
-    name: 'kimchi_feed_up',
-    help: '1 while the exchange sends data',
-    labelNames: ['exchange'],
-    registers: [registry],
-    collect() {
-      for (const { exchange, state: feedState } of state.feeds())
-        this.set({ exchange }, feedState === 'up' ? 1 : 0)
-    },
+function registerCoins(metrics: MetricsRegistry, status: () => IngesterStatus): void {
+  metrics.gauge({
+    name: 'kimchi_ingester_tracked_coins',
+    help: 'Coins that this ingester publishes.',
+    read: () => status().tracked,
   })
-  new Counter({
-    name: 'kimchi_feed_events_total',
-    help: 'Frames, ticks and mishaps of each feed since start',
-    labelNames: ['exchange', 'event'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const feed of state.feeds()) {
-        for (const event of [
-          'frames',
-          'ticks',
-          'ignored',
-          'malformed',
-          'reconnects',
-          'replacements',
-          'stalls',
-        ] as const) {
-          this.inc({ exchange: feed.exchange, event }, feed[event])
-        }
-      }
-    },
+  metrics.gauge({
+    name: 'kimchi_ingester_quarantined_coins',
+    help: 'Coins of which nothing is published for now; why: the status hash.',
+    labels: ['symbol'],
+    read: () => status().quarantine.quarantined.map(({ symbol }) => [{ symbol }, 1]),
   })
 }
 
-function registerQueue(state: IngesterState, registry: Registry): void {
-  new Gauge({
-    name: 'kimchi_redis_queue_minutes',
-    help: 'Minutes that wait to be written to Redis',
-    registers: [registry],
-    collect() {
-      this.set(state.queue.depth)
-    },
+function registerFeeds(metrics: MetricsRegistry, status: () => IngesterStatus): void {
+  metrics.gauge({
+    name: 'kimchi_ingester_feed_up',
+    help: '1 while the exchange sends data.',
+    labels: ['exchange'],
+    read: () => status().feeds.feeds.map(({ exchange, state }) => [{ exchange }, state === 'up' ? 1 : 0]),
   })
-  new Counter({
-    name: 'kimchi_redis_writes_total',
-    help: 'Samples stored, there already or refused; minutes dropped or rejected; attempts made again',
-    labelNames: ['outcome'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [outcome, count] of Object.entries(state.queue.totals)) this.inc({ outcome }, count)
-    },
+  metrics.counter({
+    name: 'kimchi_ingester_feed_events_total',
+    help: 'Frames, ticks and errors of each feed.',
+    labels: ['exchange', 'event'],
+    read: () =>
+      status().feeds.feeds.flatMap(feed =>
+        FEED_EVENTS.map(event => [{ exchange: feed.exchange, event }, feed[event]] as const),
+      ),
+  })
+  metrics.counter({
+    name: 'kimchi_ingester_refused_ticks_total',
+    help: 'Ticks refused because a time in them lies in the future.',
+    read: () => status().feeds.refusedTicks,
   })
 }
 
-function registerBackfill({ backfill }: IngesterState, registry: Registry): void {
-  new Counter({
-    name: 'kimchi_backfill_minutes_total',
-    help: 'Missing minutes that candles turned into samples, or could not',
-    labelNames: ['outcome'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.inc({ outcome: 'sample' }, backfill.samples)
-      this.inc({ outcome: 'gap' }, backfill.gaps)
+function registerRedis(metrics: MetricsRegistry, status: () => IngesterStatus): void {
+  metrics.gauge({
+    name: 'kimchi_ingester_redis_queue_depth',
+    help: 'Snapshots that wait to be written to Redis, one a minute.',
+    read: () => status().queue.depth,
+  })
+  metrics.counter({
+    name: 'kimchi_ingester_redis_writes_total',
+    help: 'Samples stored, there already or refused; snapshots dropped or rejected; writes tried again.',
+    labels: ['outcome'],
+    read: () => Object.entries(status().queue.totals).map(([outcome, count]) => [{ outcome }, count]),
+  })
+}
+
+function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus): void {
+  metrics.counter({
+    name: 'kimchi_ingester_backfill_holes_total',
+    help: 'Holes, one a coin and missing minute, that candles turned into samples, or could not.',
+    labels: ['outcome'],
+    read: () => {
+      const { samples, gaps } = status().backfill
+      return [
+        [{ outcome: 'sample' }, samples],
+        [{ outcome: 'gap' }, gaps],
+      ]
     },
   })
-  new Gauge({
-    name: 'kimchi_drift_percent',
-    help: 'Distance of recent live premiums from those of candles, in percent points',
-    labelNames: ['statistic'],
-    registers: [registry],
-    collect() {
-      if (backfill.drift === undefined) return
-      this.set({ statistic: 'median' }, backfill.drift.medianE4 / 10_000)
-      this.set({ statistic: 'worst' }, (backfill.drift.worst?.e4 ?? 0) / 10_000)
+  metrics.gauge({
+    name: 'kimchi_ingester_drift_ratio',
+    help: 'Distance of recent live premiums from those of candles; 0.01 is one percentage point.',
+    labels: ['statistic'],
+    read: () => {
+      const { drift } = status().backfill
+      if (drift === undefined) return undefined
+      return [
+        [{ statistic: 'median' }, drift.medianE4 / 1e6],
+        [{ statistic: 'worst' }, (drift.worst?.e4 ?? 0) / 1e6],
+      ]
     },
   })
 }

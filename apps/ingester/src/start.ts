@@ -1,15 +1,53 @@
-import { createSpikeFilter, type SpikeFilter } from '@kimchi/core'
+import {
+  type Context,
+  createLatestTicks,
+  createSpikeFilter,
+  type Milliseconds,
+  messageOf,
+  type SpikeFilter,
+} from '@kimchi/core'
+import { openRestChild } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
-import type { Board } from '@kimchi/store'
+import {
+  type Board,
+  createReader,
+  createWriter,
+  isRetryable,
+  openMinuteQueue,
+  openRedis,
+  type RedisConnection,
+  type SampleReader,
+  type SampleWriter,
+} from '@kimchi/store'
 import { openBackfillLease } from './backfill/backfill-lease.ts'
-import { runBackfill } from './backfill/run-backfill.ts'
-import { writeSamplesTo } from './backfill/write-samples.ts'
-import type { Context, IngesterOptions } from './context.ts'
+import { batchOf } from './backfill/fill-missing.ts'
+import { createBackfill } from './backfill/run-backfill.ts'
+import { createQuarantine } from './coins/quarantine.ts'
+import { createCatalogueRefresh } from './coins/refresh-catalogue.ts'
+import { createCoinTracking } from './coins/track-coins.ts'
+import type { Config } from './config.ts'
 import { createMetrics } from './metrics.ts'
-import { ingest } from './minute/minute-loop.ts'
-import { type Exchanges, openExchanges } from './open-exchanges.ts'
-import { openStore, type Store } from './open-store.ts'
-import { countMinute, notReadyReasons } from './status.ts'
+import { openExchangeFeeds } from './minute/exchange-feeds.ts'
+import { createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
+import { type IngesterStatus, notReadyReasons, statusFields } from './status.ts'
+
+/** How long a start waits for Redis before it goes on without; what it would read is only a head start. */
+const REDIS_PATIENCE_MS: Milliseconds = 1_000
+
+/** How long an end may spend on minutes that are not written yet. */
+const FLUSH_WITHIN_MS: Milliseconds = 2_000
+
+/** A status that nobody renews for this long belongs to an ingester that is gone. */
+const STATUS_TTL_SECONDS = 180
+
+/** What an ingester gets from the outside, besides its configuration. */
+export interface IngesterOptions extends Omit<Context, 'signal'> {
+  /** Names this ingester among others on the same Redis. */
+  readonly id: string
+  readonly version: string
+  /** How often the exchanges' lists are loaded. @default an hour */
+  readonly refreshMs?: Milliseconds
+}
 
 /** A started ingester. */
 export interface Ingester extends RunningApp {
@@ -17,108 +55,166 @@ export interface Ingester extends RunningApp {
 }
 
 /**
- * Starts an ingester: feeds → latest ticks → one snapshot per minute → Redis. Starts without Redis and without the exchanges, and says
- * so on `/ready` until it has both.
+ * Starts an ingester: feeds → latest ticks → one snapshot per minute → Redis. Starts without Redis and without the
+ * exchanges, and says so on `/ready` until it has both.
  */
-export async function startIngester(options: IngesterOptions): Promise<Ingester> {
-  const { config, log, id, version } = options
+export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
+  const { log, clock, random, id, version, refreshMs } = options
   const ending = new AbortController()
-  const failure = newFailure()
-  const context: Context = { ...options, signal: ending.signal, fail: failure.fail }
-  const store = openStore(context)
-  const registry = createMetrics(store.state)
+  const { failed, fail } = createFailure()
+  const context: Context = { clock, random, log, signal: ending.signal }
+  const startedAt = clock.now()
+
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
+  const reader = createReader({ redis })
+  const writer = openWriter(config, redis, context)
+  const readBoard = () => patientlyRead(redis, reader, context)
+  const publishStatus = () => {
+    writer
+      .publishStatus(id, statusFields(status(), clock.now()), STATUS_TTL_SECONDS)
+      .catch(thrown => log.debug({ err: thrown }, 'status not published'))
+  }
+  const queue = openMinuteQueue({
+    writer,
+    clock,
+    random,
+    onWritten: publishStatus,
+    onFatal: fail,
+    log,
+  })
+
+  const rest = openRestChild({
+    upbitRestUrl: config.UPBIT_REST_URL,
+    binanceRestUrl: config.BINANCE_REST_URL,
+    log,
+  })
+  const latest = createLatestTicks()
+  const feeds = openExchangeFeeds(config, latest, context)
+  const quarantine = createQuarantine({ allow: config.ALLOW, deny: config.DENY })
+  const tracking = createCoinTracking({
+    quarantine,
+    writer,
+    onSubscribed: feeds.setCoins,
+    onFatal: fail,
+    log,
+  })
+  const catalogue = createCatalogueRefresh(
+    {
+      wanted: config.COINS,
+      known: async () => (await readBoard())?.coins,
+      loadListings: signal => rest.loadListings(signal),
+      onCatalogue: tracking.follow,
+      refreshMs,
+    },
+    context,
+  )
+
+  const spikeFilter = createSpikeFilter()
+  void readBoard().then(board => remember(spikeFilter, board))
+  const onMinute = ({ turn, admitted, gaps }: MinuteReport) => {
+    const { minute, lateMs } = turn
+    log.info({ minute, samples: admitted.length, gaps: gaps.length, lateMs }, 'minute')
+    // What waits to be written publishes the status when it is.
+    if (queue.depth === 0) publishStatus()
+  }
+  const minutes = createMinuteLoop({ latest, quarantine, spikeFilter, queue, tracking, onMinute }, context)
+  const backfill = createBackfill(
+    {
+      quarantine,
+      tracking,
+      days: config.BACKFILL_DAYS,
+      reader,
+      fetchCandles: (exchange, market, { start, end }) =>
+        rest.minuteCandles(exchange, market, start, end, ending.signal),
+      write: async samples => void (await writer.write(batchOf(samples))),
+      lease: openBackfillLease(redis, id),
+    },
+    context,
+  )
+
+  const status = (): IngesterStatus => ({
+    version,
+    startedAt,
+    catalogue: catalogue.status(),
+    quarantine: quarantine.status(),
+    tracked: quarantine.tracked.length,
+    feeds: feeds.status(),
+    minutes: minutes.status(),
+    queue,
+    backfill: backfill.status(),
+  })
   const ops = await openOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
-    reasons: () => notReadyReasons(store.state),
-    metrics: { contentType: registry.contentType, text: () => registry.metrics() },
+    reasons: () => notReadyReasons(status()),
+    metrics: createMetrics(status),
   })
-  log.info({ opsPort: ops.port, id, version, redis: store.redis.target }, 'ingester started')
-  const exchanges = openExchanges(context, store)
-  const running = [
-    exchanges.catalogue,
-    takeMinutes(context, store, exchanges),
-    backfillHoles(context, store, exchanges),
-  ]
-  for (const part of running) part.catch(failure.fail)
+  log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
+  refuseOtherPrices(redis, writer, fail)
+  const running = [catalogue.run(), minutes.run(), ...(config.BACKFILL_DAYS === 0 ? [] : [backfill.run()])]
+  for (const part of running) part.catch(fail)
+
   return {
     opsPort: ops.port,
-    failed: failure.failed,
+    failed,
     close: async () => {
       ending.abort()
-      await Promise.allSettled([exchanges.close(), ...running])
-      await store.close()
+      await Promise.allSettled([feeds.close(), rest.close(), ...running])
+      if (!(await queue.flush(FLUSH_WITHIN_MS))) {
+        log.error({ minutes: queue.depth }, 'ended with minutes that were not written')
+      }
+      queue.close()
+      await redis.close()
       await ops.close()
     },
   }
 }
 
-/** The main line: each minute's snapshot, judged, on its way to Redis. */
-async function takeMinutes(
-  context: Context,
-  store: Store,
-  { latest, admission, judge }: Exchanges,
-): Promise<void> {
-  const { clock, signal, log } = context
-  const { readBoard, queue, state, publishStatus } = store
-  await ingest({
-    clock,
-    signal,
-    latest,
-    spikeFilter: spikeFilterOf(await readBoard()),
-    coins: () => admission.subscribed,
-    judge,
-    store: (minute, samples, removed) => queue.enqueue({ minute, samples, removed }),
-    onMinute: report => {
-      countMinute(state, report)
-      const { minute, lateMs: late } = report.turn
-      log.info({ minute, samples: report.admitted.length, gaps: report.gaps.length, late }, 'minute')
-      // What waits to be written publishes the status when it is.
-      if (queue.depth === 0) publishStatus()
-    },
-  })
+function openWriter(config: Config, redis: RedisConnection, { log }: Context): SampleWriter {
+  const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
+  return createWriter({ redis, prices, retentionDays, log })
 }
 
-/** The side line: minutes that the main line missed. */
-async function backfillHoles(
-  context: Context,
-  store: Store,
-  { rest, admission, judge }: Exchanges,
-): Promise<void> {
-  const { config, clock, random, signal, id, log } = context
-  const { redis, reader, writer, state } = store
-  if (config.BACKFILL_DAYS === 0) return
-  await runBackfill({
-    coins: () => admission.tracked,
-    untested: () => admission.untested,
-    judge,
-    days: config.BACKFILL_DAYS,
-    state: state.backfill,
-    reader,
-    fetchCandles: (exchange, market, { start, end }) =>
-      rest.minuteCandles(exchange, market, start, end, signal),
-    write: writeSamplesTo(writer),
-    lease: openBackfillLease(redis, id),
-    clock,
-    random,
-    signal,
-    log,
-  })
+/** The board, or undefined where Redis can't be asked now. */
+async function patientlyRead(
+  redis: RedisConnection,
+  reader: SampleReader,
+  { log }: Context,
+): Promise<Board | undefined> {
+  try {
+    return (await redis.untilReady(REDIS_PATIENCE_MS)) ? await reader.readBoard() : undefined
+  } catch (thrown) {
+    log.info({ reason: messageOf(thrown) }, 'nothing could be read from Redis, going on without')
+    return undefined
+  }
+}
+
+/** An empty write: a Redis that holds the other kind of prices is refused now, not at the first minute. */
+function refuseOtherPrices(
+  redis: RedisConnection,
+  writer: SampleWriter,
+  fail: (thrown: unknown) => void,
+): void {
+  void redis
+    .untilReady(REDIS_PATIENCE_MS)
+    .then(() => writer.write({ minute: 0, samples: [] }))
+    .catch(thrown => {
+      if (!isRetryable(thrown)) fail(thrown)
+    })
+}
+
+/** The spike filter begins with the last stored samples. */
+function remember(spikeFilter: SpikeFilter, board: Board | undefined): void {
+  for (const { symbol, minute, premiumE4 } of board?.rows ?? []) {
+    spikeFilter.remember(symbol, minute, premiumE4)
+  }
 }
 
 /** A promise that only ever rejects, with the first failure it is told. */
-function newFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void } {
+function createFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void } {
   let fail: (thrown: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
   })
   return { failed, fail }
-}
-
-/** Starts the spike filter with the last stored samples. */
-function spikeFilterOf(board: Board | undefined): SpikeFilter {
-  const spikeFilter = createSpikeFilter()
-  for (const { symbol, minute, premiumE4 } of board?.rows ?? [])
-    spikeFilter.remember(symbol, minute, premiumE4)
-  return spikeFilter
 }

@@ -1,95 +1,82 @@
-import { type Coin, type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
-import type { FeedStatus } from '@kimchi/feeds'
+import { type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
 import type { MinuteQueue } from '@kimchi/store'
-import { type BackfillState, newBackfillState } from './backfill/run-backfill.ts'
-import type { HeldPair } from './coins/quarantine.ts'
-import type { MinuteReport } from './minute/minute-loop.ts'
+import type { BackfillStatus } from './backfill/run-backfill.ts'
+import type { QuarantineStatus } from './coins/quarantine.ts'
+import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
+import type { FeedsStatus } from './minute/exchange-feeds.ts'
+import type { MinuteStatus } from './minute/minute-loop.ts'
 
-/** Everything an ingester knows about itself. Read by `/ready`, `/metrics` and the status hash. */
-export interface IngesterState {
+/** What an ingester's parts say of themselves, for `/ready`, `/metrics` and the status hash. */
+export interface IngesterStatus {
+  readonly version: string
   readonly startedAt: EpochMs
-  /** Tracked coins; undefined until the catalogue is known. */
-  coins: readonly Coin[] | undefined
-  /** Pairs of which nothing is published for now. */
-  held: readonly HeldPair[]
-  /** Coins that were asked for by name and can't be had now, with the reasons. */
-  missing: readonly string[]
-  catalogueProblem: string | undefined
-  lastReport: MinuteReport | undefined
-  readonly counts: {
-    admitted: number
-    dropped: number
-    skippedMinutes: number
-    refusedTicks: number
-    gaps: Map<string, number>
-  }
-  readonly backfill: BackfillState
-  feeds: () => readonly FeedStatus[]
+  readonly catalogue: CatalogueStatus
+  readonly quarantine: QuarantineStatus
+  /** How many coins are published. */
+  readonly tracked: number
+  readonly feeds: FeedsStatus
+  readonly minutes: MinuteStatus
   readonly queue: Pick<MinuteQueue, 'depth' | 'trouble' | 'totals' | 'lastWrittenMinute'>
-}
-
-/** A state with nothing done yet. */
-export function newState(startedAt: EpochMs, queue: IngesterState['queue']): IngesterState {
-  return {
-    startedAt,
-    coins: undefined,
-    held: [],
-    missing: [],
-    catalogueProblem: undefined,
-    lastReport: undefined,
-    counts: { admitted: 0, dropped: 0, skippedMinutes: 0, refusedTicks: 0, gaps: new Map() },
-    backfill: newBackfillState(),
-    feeds: () => [],
-    queue,
-  }
-}
-
-/** Adds one minute's outcome to the counts. */
-export function countMinute(state: IngesterState, report: MinuteReport): void {
-  state.lastReport = report
-  state.counts.admitted += report.admitted.length
-  state.counts.dropped += report.dropped.length
-  state.counts.skippedMinutes += report.turn.skipped
-  for (const { reason } of report.gaps)
-    state.counts.gaps.set(reason, (state.counts.gaps.get(reason) ?? 0) + 1)
+  readonly backfill: BackfillStatus
 }
 
 /** Why this ingester does not contribute fully right now, a plain sentence each; empty when it does. */
-export function notReadyReasons(state: IngesterState): string[] {
-  const { depth, trouble } = state.queue
+export function notReadyReasons(status: IngesterStatus): string[] {
+  const { depth, trouble } = status.queue
+  const { coins, problem } = status.catalogue
   const reasons: string[] = []
-  if (state.coins === undefined) {
-    reasons.push(`market lists not loaded yet${state.catalogueProblem ? `: ${state.catalogueProblem}` : ''}`)
-  }
-  for (const { exchange, state: feedState, lastError: problem } of state.feeds()) {
-    if (feedState !== 'up')
-      reasons.push(`${exchange}: no data (${feedState})${problem ? `: ${problem.message}` : ''}`)
+  if (coins === undefined) reasons.push(`market lists not loaded yet${problem ? `: ${problem}` : ''}`)
+  for (const { exchange, state, lastError } of status.feeds.feeds) {
+    if (state === 'up') continue
+    reasons.push(`${exchange}: no data (${state})${lastError ? `: ${lastError.message}` : ''}`)
   }
   if (trouble !== undefined) reasons.push(`${depth} minutes wait to be written: ${trouble}`)
-  if (state.lastReport === undefined) reasons.push('no minute has turned yet')
-  else if (state.lastReport.admitted.length === 0 && state.coins?.length !== 0) {
-    reasons.push(
-      `no sample at ${formatTimestamp(state.lastReport.turn.minute)}: ${summarise(state.lastReport.gaps)}`,
-    )
+  const { last } = status.minutes
+  if (last === undefined) reasons.push('no minute has turned yet')
+  else if (last.admitted.length === 0 && (coins === undefined || status.tracked > 0)) {
+    reasons.push(`no sample at ${formatTimestamp(last.turn.minute)}: ${summarise(last.gaps)}`)
   }
   return reasons
 }
 
-/** The status hash of one ingester as readable texts. @see design §4 */
-export function statusFields(state: IngesterState, now: EpochMs, version: string): Record<string, string> {
-  const { depth, trouble, totals, lastWrittenMinute } = state.queue
+/** The status hash of one ingester as readable texts. @see docs/architecture.md#data-in-redis */
+export function statusFields(status: IngesterStatus, now: EpochMs): Record<string, string> {
   const fields: Record<string, string | number | undefined> = {
-    version,
-    started_at: new Date(state.startedAt).toISOString(),
-    last_minute: state.lastReport && formatTimestamp(state.lastReport.turn.minute),
-    coins: state.coins?.length ?? 0,
-    held_back: state.held.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
-    missing: state.missing.join('; '),
-    samples: state.counts.admitted,
-    dropped_by_spike_filter: state.counts.dropped,
-    skipped_minutes: state.counts.skippedMinutes,
-    refused_ticks: state.counts.refusedTicks,
-    gaps_last_minute: state.lastReport ? summarise(state.lastReport.gaps) : undefined,
+    version: status.version,
+    started_at: new Date(status.startedAt).toISOString(),
+    coins: status.tracked,
+    ...coinFields(status),
+    ...minuteFields(status),
+    ...queueFields(status),
+    ...backfillFields(status),
+    ...feedFields(status, now),
+  }
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? '')]))
+}
+
+function coinFields({ catalogue, quarantine }: IngesterStatus) {
+  return {
+    quarantined: quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
+    quarantine_release: quarantine.release,
+    denied: quarantine.denied.join(', '),
+    missing: catalogue.missing.join('; '),
+    catalogue_problem: catalogue.problem,
+  }
+}
+
+function minuteFields({ minutes: { last, admitted, dropped, skipped, gaps } }: IngesterStatus) {
+  return {
+    last_minute: last && formatTimestamp(last.turn.minute),
+    samples: admitted,
+    dropped_by_spike_filter: dropped,
+    skipped_minutes: skipped,
+    gaps_last_minute: last && summarise(last.gaps),
+    ...Object.fromEntries([...gaps].map(([reason, count]) => [`gaps_${reason}`, count])),
+  }
+}
+
+function queueFields({ queue: { depth, trouble, totals, lastWrittenMinute } }: IngesterStatus) {
+  return {
     last_written_minute: lastWrittenMinute && formatTimestamp(lastWrittenMinute),
     queue_depth: depth,
     queue_dropped: totals.dropped,
@@ -97,20 +84,10 @@ export function statusFields(state: IngesterState, now: EpochMs, version: string
     duplicates: totals.duplicates,
     refused: totals.refused,
     redis_problem: trouble,
-    catalogue_problem: state.catalogueProblem,
-    ...backfillFields(state.backfill),
   }
-  for (const feed of state.feeds()) {
-    fields[`${feed.exchange}_state`] = feed.state
-    fields[`${feed.exchange}_data_age_ms`] = feed.lastDataAt && now - feed.lastDataAt
-    fields[`${feed.exchange}_reconnects`] = feed.reconnects
-    fields[`${feed.exchange}_malformed`] = feed.malformed
-  }
-  for (const [reason, count] of state.counts.gaps) fields[`gaps_${reason}`] = count
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? '')]))
 }
 
-function backfillFields({ progress, samples, gaps, drift, problem }: BackfillState) {
+function backfillFields({ backfill: { progress, samples, gaps, drift, problem } }: IngesterStatus) {
   return {
     backfill_progress: progress && `${progress.done} of ${progress.total} minutes`,
     backfill_samples: samples,
@@ -121,6 +98,17 @@ function backfillFields({ progress, samples, gaps, drift, problem }: BackfillSta
     drift_worst:
       drift?.worst && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
   }
+}
+
+function feedFields({ feeds: { feeds, refusedTicks } }: IngesterStatus, now: EpochMs) {
+  const fields: Record<string, string | number | undefined> = { refused_ticks: refusedTicks }
+  for (const { exchange, state, lastDataAt, reconnects, malformed } of feeds) {
+    fields[`${exchange}_state`] = state
+    fields[`${exchange}_data_age_ms`] = lastDataAt && now - lastDataAt
+    fields[`${exchange}_reconnects`] = reconnects
+    fields[`${exchange}_malformed`] = malformed
+  }
+  return fields
 }
 
 function summarise(gaps: readonly Gap[]): string {

@@ -47,3 +47,26 @@ t.test('reports every problem at once, by name and value, without passwords', as
     t.notOk(message.includes('secret'))
   }
 })
+
+t.test('nothing is allowed or denied by default; lists are read in any letter case', async t => {
+  t.match(readConfig({}), { ALLOW: [], DENY: [] })
+  t.match(readConfig({ ALLOW: 'new, Other', DENY: ' ' }), { ALLOW: ['NEW', 'OTHER'], DENY: [] })
+  t.throws(() => readConfig({ DENY: 'A,,B' }), { message: /DENY must be symbols of letters and digits/ })
+})
+
+t.test('contradictions are refused, each with its reason', async t => {
+  const bad = { COINS: 'BTC,ETH', DENY: 'ETH,NEW', ALLOW: 'NEW,PROS' }
+  t.throws(() => readConfig(bad), {
+    code: 'KIMCHI_ERR_CONFIG',
+    message:
+      /COINS and DENY both name ETH\n.*ALLOW and DENY both name NEW\n.*ALLOW cannot name PROS: Pharos on Upbit/,
+  })
+})
+
+t.test('a setting under its former name is refused with the line to write instead', async t => {
+  t.throws(() => readConfig({ ADMIT: 'NEW,OTHER' }), {
+    code: 'KIMCHI_ERR_CONFIG',
+    message: /ADMIT is now called ALLOW: set ALLOW=NEW,OTHER instead/,
+  })
+  t.doesNotThrow(() => readConfig({ ADMIT: ' ' }), 'an empty one says nothing')
+})

@@ -22,8 +22,7 @@ async function start(t: Test, redisUrl: string, exchanges: string, env: Record<s
     OPS_PORT: '0',
     ...env,
   })
-  const ingester = await startIngester({
-    config,
+  const ingester = await startIngester(config, {
     log: silent,
     clock: systemClock,
     random: Math.random,
@@ -61,7 +60,9 @@ t.test('a fresh install has rows within seconds, and says on the way what is mis
   t.match(row, { symbol: 'BTC', name: 'Bitcoin', premium_pct: Number, snapshot_at: /^\d{4}-.*:00$/ })
   await until('both feeds are up', async () => {
     const metrics = await (await fetch(`${ops}/metrics`)).text()
-    return ['upbit', 'binance'].every(name => metrics.includes(`kimchi_feed_up{exchange="${name}"} 1`))
+    return ['upbit', 'binance'].every(name =>
+      metrics.includes(`kimchi_ingester_feed_up{exchange="${name}"} 1`),
+    )
   })
   t.equal((await fetch(`${ops}/live`)).status, 200)
 })

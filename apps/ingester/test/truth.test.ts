@@ -99,7 +99,7 @@ t.test('a whole day with outages of everything, and every minute and day row is 
       BINANCE_REST_URL: gate.url,
     })
     const log = createLogger('test', 'silent')
-    const ingester = await startIngester({ config, log, clock, random, id, version: 'test' })
+    const ingester = await startIngester(config, { log, clock, random, id, version: 'test' })
     ingester.failed.catch(thrown => t.fail(`ingester ${id} failed: ${thrown}`))
     running.set(id, ingester)
   }

@@ -1,7 +1,7 @@
-import type { Clock, Log, Milliseconds } from '@kimchi/core'
+import type { Context, Milliseconds } from '@kimchi/core'
 import { type Lease, openLease, type RedisConnection } from '@kimchi/store'
 
-/** Whoever holds this lease fetches candles; nobody needs it, it only keeps several from fetching the same ones. */
+/** The holder of this lease fetches candles; it is never needed, it only keeps several ingesters from fetching the same ones. */
 export const BACKFILL_LEASE = 'backfill'
 
 /** A lease that nobody claims again for this long is free. */
@@ -16,10 +16,7 @@ export function openBackfillLease(redis: RedisConnection, id: string): Lease {
 }
 
 /** Gives it back, so that another takes over at once. Does not reject: it expires where Redis is away. */
-export async function giveBack(
-  lease: Lease,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Promise<void> {
+export async function giveBack(lease: Lease, { clock, log }: Pick<Context, 'clock' | 'log'>): Promise<void> {
   const answered = new AbortController()
   void lease
     .release()

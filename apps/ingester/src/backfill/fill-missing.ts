@@ -10,12 +10,12 @@ import {
   REFERENCE_MARKETS,
   type Sample,
 } from '@kimchi/core'
-import type { MinuteRange, SampleReader } from '@kimchi/store'
+import type { MinuteRange, SampleBatch, SampleReader } from '@kimchi/store'
 import { CandleCache, type FetchCandles } from './candle-cache.ts'
 import { fillWindow } from './fill-window.ts'
 import { countMinutes, intersectRanges, joinRanges, minutesOf, subtractRanges, windowsOf } from './ranges.ts'
 
-/** One page of Binance candles, five of Upbit's: both are used to the full. @see exchange-protocols §2, §4 */
+/** One page of Binance candles, five of Upbit's: both are used to the full. */
 const WINDOW_MINUTES = 1_000
 
 /** The newest minutes are left to the live feeds. */
@@ -70,6 +70,11 @@ export async function findNewestMinute(clock: Clock, fetchCandles: FetchCandles)
     throw new KimchiError('KIMCHI_ERR_REST', message)
   }
   return open >= ours ? ours : open - 1
+}
+
+/** Samples of many minutes as one write; readers are told the newest minute. */
+export function batchOf(samples: readonly Sample[]): SampleBatch {
+  return { minute: Math.max(0, ...samples.map(({ minute }) => minute)), samples }
 }
 
 /**

@@ -1,24 +1,19 @@
-import { type Clock, type Coin, KimchiError, type Log, messageOf } from '@kimchi/core'
+import { type Coin, type Context, KimchiError, messageOf, type Sample } from '@kimchi/core'
 import { HttpError, matchCoins, openRestChild, type RestChild, retryDelay } from '@kimchi/feeds'
 import { createReader, createWriter, type KnownCoin, type Lease, openRedis } from '@kimchi/store'
 import type { Config } from '../config.ts'
 import { giveBack, openBackfillLease } from './backfill-lease.ts'
 import type { FetchCandles } from './candle-cache.ts'
-import { fillMissing, findNewestMinute } from './fill-missing.ts'
+import { batchOf, fillMissing, findNewestMinute } from './fill-missing.ts'
 import { importDays } from './import-days.ts'
-import { writeSamplesTo } from './write-samples.ts'
 
 /** What importing history is called with. */
-export interface ImportHistoryOptions {
+export interface ImportOptions {
   readonly config: Config
   /** Whole UTC days before today. */
   readonly days: number
   /** Names this process among others on the same Redis. */
   readonly id: string
-  readonly clock: Clock
-  readonly random: () => number
-  readonly signal: AbortSignal
-  readonly log: Log
   /** How far a phase is: minutes that samples are kept of, then whole days before them. */
   readonly onProgress: (phase: 'minutes' | 'days', done: number, total: number, symbol: string) => void
 }
@@ -29,14 +24,11 @@ export interface ImportHistoryOptions {
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL`, `KIMCHI_ERR_PRICES_KIND`,
  * `KIMCHI_ERR_GEO_BLOCKED`
  */
-export async function importHistory({
-  config,
-  days,
-  id,
-  log,
-  ...options
-}: ImportHistoryOptions): Promise<void> {
-  const { clock, random, signal, onProgress } = options
+export async function importHistory(
+  { config, days, id, onProgress }: ImportOptions,
+  context: Context,
+): Promise<void> {
+  const { clock, random, signal, log } = context
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const lease = openBackfillLease(redis, id)
@@ -51,10 +43,10 @@ export async function importHistory({
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
     const writer = createWriter({ redis, prices, retentionDays, log })
-    const write = writeSamplesTo(writer)
-    const mayGoOn = () => untilClaimed(lease, options)
+    const write = async (samples: readonly Sample[]) => void (await writer.write(batchOf(samples)))
+    const mayGoOn = () => untilClaimed(lease, context)
     const reader = createReader({ redis })
-    const fetchCandles = patient(rest, { clock, random, signal, log })
+    const fetchCandles = patient(rest, context)
     // Also the check that this Redis holds prices of our kind, before anything is fetched.
     await write([])
     const { coins: known } = await reader.readBoard()
@@ -84,7 +76,7 @@ export async function importHistory({
       onProgress: ({ done, total, symbol }) => onProgress('days', done, total, symbol),
     })
   } finally {
-    await giveBack(lease, { clock, log })
+    await giveBack(lease, context)
     await Promise.all([rest.close(), redis.close()])
   }
 }
@@ -108,7 +100,7 @@ function admittedOf(
 /** Another import that began later comes first: both would only share the same request limit. */
 async function untilClaimed(
   lease: Lease,
-  { clock, signal }: Pick<ImportHistoryOptions, 'clock' | 'signal'>,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<boolean> {
   while (!signal.aborted) {
     if (await lease.claim()) return true
@@ -118,10 +110,7 @@ async function untilClaimed(
 }
 
 /** Tries again for as long as it takes, as slowly as an exchange asks for; only a region block is final. */
-function patient(
-  rest: RestChild,
-  { clock, random, signal, log }: Pick<ImportHistoryOptions, 'clock' | 'random' | 'signal' | 'log'>,
-): FetchCandles {
+function patient(rest: RestChild, { clock, random, signal, log }: Context): FetchCandles {
   return async (exchange, market, { start, end }) => {
     for (let failures = 0; ; failures++) {
       try {

@@ -42,20 +42,19 @@ async function main(): Promise<void> {
   })
   const bars = { minutes: progressBar('minutes'), days: progressBar('days') }
   try {
-    await importHistory({
-      config,
-      days: readDays(values.days),
-      clock: systemClock,
-      random: Math.random,
-      signal: ending.signal,
-      id: `${hostname()}:${process.pid}`,
-      log: plainLog,
-      onProgress: (phase, done, total, symbol) => {
-        if (!bars[phase].isActive) bars[phase].start(total, 0, { symbol })
-        bars[phase].update(done, { symbol })
-        if (done === total) bars[phase].stop()
+    await importHistory(
+      {
+        config,
+        days: readDays(values.days),
+        id: `${hostname()}:${process.pid}`,
+        onProgress: (phase, done, total, symbol) => {
+          if (!bars[phase].isActive) bars[phase].start(total, 0, { symbol })
+          bars[phase].update(done, { symbol })
+          if (done === total) bars[phase].stop()
+        },
       },
-    })
+      { clock: systemClock, random: Math.random, signal: ending.signal, log: plainLog },
+    )
   } finally {
     for (const bar of Object.values(bars)) if (bar.isActive) bar.stop()
   }

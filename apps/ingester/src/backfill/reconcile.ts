@@ -7,8 +7,6 @@ import { fillWindow } from './fill-window.ts'
 export interface Drift {
   /** Minutes that have both. */
   readonly compared: number
-  /** Live samples for which candles see a gap. */
-  readonly unmatched: number
   /** Half of the differences are smaller than this. */
   readonly medianE4: PremiumE4
   /** The largest difference, and where it is; undefined when nothing was compared. */
@@ -44,7 +42,6 @@ export async function reconcile({
 }: ReconcileOptions): Promise<Drift> {
   const cache = new CandleCache(fetchCandles)
   const differences: Difference[] = []
-  let unmatched = 0
   for (const coin of coins) {
     const { entries } = await reader.readSamples(coin.symbol, range.start, range.end)
     const live = new Map(
@@ -52,8 +49,7 @@ export async function reconcile({
     )
     if (live.size === 0) continue
     if (!(await mayGoOn())) break
-    const { samples, gaps } = await fillWindow(coin, [...live.keys()], range, cache)
-    unmatched += gaps.length
+    const { samples } = await fillWindow(coin, [...live.keys()], range, cache)
     for (const { symbol, minute, premiumE4 } of samples) {
       const distance = Math.abs(premiumE4 - (live.get(minute)?.premiumE4 ?? premiumE4))
       differences.push({ symbol, minute, e4: distance })
@@ -62,7 +58,6 @@ export async function reconcile({
   differences.sort((a, b) => a.e4 - b.e4)
   return {
     compared: differences.length,
-    unmatched,
     medianE4: differences[differences.length >> 1]?.e4 ?? 0,
     worst: differences.at(-1),
   }

@@ -1,14 +1,8 @@
-import {
-  type Clock,
-  type Coin,
-  type EpochMinute,
-  type Milliseconds,
-  messageOf,
-  type Sample,
-} from '@kimchi/core'
+import { type Context, type Milliseconds, messageOf, type Sample } from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
-import type { Logger } from '@kimchi/runtime'
 import type { Lease, MinuteRange, SampleReader } from '@kimchi/store'
+import type { Quarantine } from '../coins/quarantine.ts'
+import type { CoinTracking } from '../coins/track-coins.ts'
 import { giveBack } from './backfill-lease.ts'
 import type { FetchCandles } from './candle-cache.ts'
 import {
@@ -33,58 +27,65 @@ const CLAIM_EVERY_MS: Milliseconds = 20_000
 /** Live samples are compared with candles over the time of a few passes, so that none is left out. */
 const RECONCILED_MINUTES = 10
 
-/** What backfill has done so far, for `/metrics` and the status hash. */
-export interface BackfillState {
-  passes: number
-  samples: number
-  gaps: number
+/** What backfill says of itself. Counters run since the start. */
+export interface BackfillStatus {
+  readonly passes: number
+  readonly samples: number
+  readonly gaps: number
   /** The pass under way, or the last one. */
-  progress: FillProgress | undefined
-  drift: Drift | undefined
-  problem: string | undefined
+  readonly progress: FillProgress | undefined
+  readonly drift: Drift | undefined
+  readonly problem: string | undefined
 }
 
 /** What backfill works with. */
 export interface BackfillOptions {
-  /** The tracked coins at this moment; empty until the catalogue is known. */
-  readonly coins: () => readonly Coin[]
-  /** Coins of which only the newest minute is fetched, for `judge` to compare them with the others. @default none */
-  readonly untested?: () => readonly Coin[]
-  /** Lets samples of the newest minute pass that may be stored. @default lets everything pass */
-  readonly judge?: (minute: EpochMinute, samples: readonly Sample[]) => readonly Sample[]
+  /** The coins to fill; those of a first start are compared with the others before anything of them is stored. */
+  readonly quarantine: Pick<Quarantine, 'tracked' | 'untested' | 'check'>
+  readonly tracking: Pick<CoinTracking, 'apply'>
   /** Whole UTC days before today that are kept without holes. */
   readonly days: number
-  readonly state: BackfillState
   readonly reader: Pick<SampleReader, 'readMissing' | 'readSamples'>
   readonly fetchCandles: FetchCandles
   /** Stores samples; without any it only makes sure that Redis takes them from us. */
   readonly write: (samples: readonly Sample[]) => Promise<void>
   /** Keeps several ingesters from fetching the same candles. */
   readonly lease: Lease
-  readonly clock: Clock
-  readonly random: () => number
-  readonly signal: AbortSignal
-  readonly log: Logger
 }
 
-/** A state with nothing done yet. */
-export function newBackfillState(): BackfillState {
-  return { passes: 0, samples: 0, gaps: 0, progress: undefined, drift: undefined, problem: undefined }
+/** Fills holes from candles, for as long as an ingester lives. */
+export interface Backfill {
+  /** Works until the signal aborts; whatever fails is tried again. */
+  run(): Promise<void>
+  status(): BackfillStatus
 }
 
-/**
- * Fills the minutes that are missing since 00:00 UTC of today − `days` from candles, at start and every few minutes until
- * `signal` aborts; whatever fails is tried again. @see design §5
- */
-export async function runBackfill(options: BackfillOptions): Promise<void> {
-  const { coins, untested = () => [], state, lease, clock, random, signal, log } = options
+type State = { -readonly [K in keyof BackfillStatus]: BackfillStatus[K] }
+
+/** A {@link Backfill} of the minutes that are missing since 00:00 UTC of today − `days`. @see docs/architecture.md#ingester */
+export function createBackfill(options: BackfillOptions, context: Context): Backfill {
+  const state: State = {
+    passes: 0,
+    samples: 0,
+    gaps: 0,
+    progress: undefined,
+    drift: undefined,
+    problem: undefined,
+  }
+  return { run: () => runBackfill(options, context, state), status: () => state }
+}
+
+async function runBackfill(options: BackfillOptions, context: Context, state: State): Promise<void> {
+  const { quarantine, lease } = options
+  const { clock, random, signal, log } = context
   const settled = new Map<string, readonly MinuteRange[]>()
   let failures = 0
   let restedMs = PASS_EVERY_MS
   while (!signal.aborted) {
-    const isStarted = coins().length + untested().length > 0
+    const isStarted = quarantine.tracked.length + quarantine.untested.length > 0
     try {
-      if (isStarted && (await lease.claim()) && restedMs >= PASS_EVERY_MS && (await pass(options, settled))) {
+      const isDue = isStarted && (await lease.claim()) && restedMs >= PASS_EVERY_MS
+      if (isDue && (await pass(options, context, state, settled))) {
         state.passes += 1
         state.problem = undefined
         failures = 0
@@ -101,20 +102,21 @@ export async function runBackfill(options: BackfillOptions): Promise<void> {
       await clock.wait(delayMs, signal)
     }
   }
-  await giveBack(lease, options)
+  await giveBack(lease, context)
 }
 
-/** What is written here may be the first that is known of a coin, so it is judged as a live minute is. */
+/** What is written here may be the first that is known of a coin, so it goes through the quarantine as a live minute does. */
 async function fillNewest(
-  { coins, untested = () => [], judge = (_minute, samples) => samples }: BackfillOptions,
+  { quarantine, tracking }: BackfillOptions,
   work: Omit<FillOptions, 'coins'>,
 ): Promise<void> {
   await fillNewestMinute({
     ...work,
-    coins: [...coins(), ...untested()],
+    coins: [...quarantine.tracked, ...quarantine.untested],
     write: async samples => {
-      const passed = judge(samples[0]?.minute ?? 0, samples)
-      if (passed.length > 0) await work.write(passed)
+      const publishable = quarantine.check(samples[0]?.minute ?? 0, samples)
+      tracking.apply()
+      if (publishable.length > 0) await work.write(publishable)
     },
   })
 }
@@ -122,16 +124,18 @@ async function fillNewest(
 /** Whether it got to its end; false when the lease was lost on the way. */
 async function pass(
   options: BackfillOptions,
+  { clock, signal, log }: Context,
+  state: State,
   settled: Map<string, readonly MinuteRange[]>,
 ): Promise<boolean> {
-  const { days, state, reader, fetchCandles, write, lease, clock, signal, log } = options
+  const { quarantine, days, reader, fetchCandles, write, lease } = options
   // Loads the function library where it is missing; and a Redis that refuses us is known before anything is fetched.
   await write([])
   const mayGoOn = async () => !signal.aborted && (await lease.claim())
   const newest = await findNewestMinute(clock, fetchCandles)
   const work = { newest, reader, fetchCandles, write, mayGoOn }
   if (state.passes === 0) await fillNewest(options, work)
-  const shared = { ...work, coins: options.coins() }
+  const shared = { ...work, coins: quarantine.tracked }
   const before = { samples: state.samples, gaps: state.gaps }
   const isWhole = await fillMissing({
     ...shared,

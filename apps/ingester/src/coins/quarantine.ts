@@ -1,12 +1,12 @@
 import { type Coin, type EpochMinute, type PremiumE4, percentOf, type Sample } from '@kimchi/core'
 
-/** A pair that is held back must agree with the market's median this well: 5 points, … */
+/** A quarantined pair must agree with the market's median this well: 5 points, … */
 const AGREEMENT_E4: PremiumE4 = 50_000
 
 /** … in this many minutes, with no minute between them in which it does not. */
 const AGREEING_MINUTES = 30
 
-/** At a first start only a pair further than this off the median is held back: 20 points. */
+/** At a first start only a pair further than this off the median is quarantined: 20 points. */
 const FAR_OFF_E4: PremiumE4 = 200_000
 
 /** Fewer coins than this are no market to compare with: the table of pairs alone decides. */
@@ -16,13 +16,13 @@ const FEWEST_COINS = 5
 const FEWEST_PREMIUMS = 3
 
 /**
- * What becomes of pairs that nobody has admitted before: `test` takes them unless their first comparison with the market finds them far off,
- * `hold` waits until they have agreed with it for half an hour.
+ * What becomes of pairs that no ingester has published before: `test` takes them unless their first comparison with the
+ * market finds them far off, `hold` waits until they have agreed with it for half an hour.
  */
 export type Newcomers = 'test' | 'hold'
 
 /** A pair of which nothing is stored or published for now. */
-export interface HeldPair {
+export interface QuarantinedPair {
   readonly symbol: string
   /** Why, as part of a sentence. */
   readonly reason: string
@@ -31,61 +31,77 @@ export interface HeldPair {
 /** What the catalogue holds now, and what is known about it. */
 export interface CatalogueNow {
   readonly coins: readonly Coin[]
-  /** Tracked by whichever ingester, now or in an earlier run: admitted. */
+  /** Tracked by any ingester, now or in an earlier run: not quarantined. */
   readonly tracked: readonly Coin[]
   readonly newcomers: Newcomers
 }
 
-/** How an operator overrules the admission; symbols. */
-export interface AdmissionOptions {
-  readonly admit: readonly string[]
+/** How an operator overrules the quarantine; symbols. */
+export interface QuarantineOptions {
+  readonly allow: readonly string[]
   readonly deny: readonly string[]
 }
 
+/** What a quarantine says of itself. */
+export interface QuarantineStatus {
+  readonly quarantined: readonly QuarantinedPair[]
+  /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
+  readonly release: string | undefined
+  /** Symbols of the catalogue that `DENY` names. */
+  readonly denied: readonly string[]
+}
+
 /**
- * Decides which pairs of the catalogue may be published: the same tickers do not make the same coin, but a premium far from everybody else's
- * gives a wrong pair away. Held-back pairs are subscribed and sampled, so that they can prove themselves; an admitted one stays
- * admitted for as long as its pair of markets stays in the catalogue. No clock: time is the minute it is given.
- * @see exchange-protocols §5, §6
+ * Decides which pairs of the catalogue may be published: the same tickers do not make the same coin, but a premium far
+ * from everybody else's gives a wrong pair away. Quarantined pairs are subscribed and sampled, so that they can prove
+ * themselves; a released one stays so for as long as its pair of markets stays in the catalogue. No clock: time is the
+ * minute it is given.
+ * @see docs/coins.md
  */
-export class Admission {
-  readonly #admit: ReadonlySet<string>
+export interface Quarantine {
+  /** Coins to subscribe and sample: all but the denied ones. */
+  readonly subscribed: readonly Coin[]
+  /** Coins to store and publish, in the catalogue's order; another array whenever they change. */
+  readonly tracked: readonly Coin[]
+  /** Coins of a first start that wait for their first comparison with the market. */
+  readonly untested: readonly Coin[]
+  /** Takes over what the catalogue holds now. A pair that has left it is new when it comes back. */
+  follow(now: CatalogueNow): void
+  /** Compares one minute's premiums with their median; returns the samples that may be stored. Each minute counts once. */
+  check(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[]
+  status(): QuarantineStatus
+}
+
+/** A {@link Quarantine} that knows no pair yet. */
+export function createQuarantine(options: QuarantineOptions): Quarantine {
+  return new MedianQuarantine(options)
+}
+
+class MedianQuarantine implements Quarantine {
+  readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
   #trials = new Map<string, Trial>()
   #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
   #tracked: readonly Coin[] = []
 
-  constructor({ admit, deny }: AdmissionOptions) {
-    this.#admit = new Set(admit)
+  constructor({ allow, deny }: QuarantineOptions) {
+    this.#allow = new Set(allow)
     this.#deny = new Set(deny)
   }
 
-  /** Coins to subscribe and sample: all but the denied ones. */
   get subscribed(): readonly Coin[] {
     return this.#subscribed
   }
 
-  /** Admitted coins, in the catalogue's order; another array whenever they change. */
   get tracked(): readonly Coin[] {
     return this.#tracked
   }
 
-  /** Coins of a first start that wait for their first comparison with the market. */
   get untested(): readonly Coin[] {
     return this.#subscribed.filter(coin => this.#trialOf(coin)?.state === 'untested')
   }
 
-  /** Pairs that are held back or denied, with the reasons. */
-  get held(): readonly HeldPair[] {
-    return this.#catalogue.flatMap(coin => {
-      if (this.#deny.has(coin.symbol)) return { symbol: coin.symbol, reason: 'denied by DENY' }
-      const trial = this.#trialOf(coin)
-      return trial?.state === 'held' ? { symbol: coin.symbol, reason: reasonOf(trial) } : []
-    })
-  }
-
-  /** Takes over what the catalogue holds now. A pair that has left it is new when it comes back. */
   follow({ coins, tracked, newcomers }: CatalogueNow): void {
     const known = new Set(tracked.map(pairOf))
     const before = this.#trials
@@ -95,15 +111,14 @@ export class Admission {
     this.#trials = new Map()
     for (const coin of this.#subscribed) {
       const pair = pairOf(coin)
-      const isAdmitted = !isMarket || this.#admit.has(coin.symbol) || known.has(pair)
+      const isReleased = !isMarket || this.#allow.has(coin.symbol) || known.has(pair)
       const trial = before.get(pair) ?? newTrial(newcomers)
-      this.#trials.set(pair, isAdmitted ? { ...trial, state: 'admitted' } : trial)
+      this.#trials.set(pair, isReleased ? { ...trial, state: 'released' } : trial)
     }
     this.#choose()
   }
 
-  /** Compares one minute's premiums with their median; returns the samples that may be stored. Each minute counts once. */
-  judge(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[] {
+  check(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[] {
     const bySymbol = new Map(samples.map(sample => [sample.symbol, sample]))
     const median = this.#medianOf(bySymbol)
     if (median !== undefined) {
@@ -118,16 +133,29 @@ export class Admission {
     return samples.filter(({ symbol }) => allowed.has(symbol))
   }
 
-  /** The median of those that are not held back, when it speaks for at least half of them. */
+  status(): QuarantineStatus {
+    const quarantined = this.#subscribed.flatMap(coin => {
+      const trial = this.#trialOf(coin)
+      return trial?.state === 'quarantined' ? [{ symbol: coin.symbol, reason: reasonOf(trial) }] : []
+    })
+    const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
+    return {
+      quarantined,
+      release: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
+      denied: this.#catalogue.map(({ symbol }) => symbol).filter(symbol => this.#deny.has(symbol)),
+    }
+  }
+
+  /** The median of those that are not quarantined, when it speaks for at least half of them. */
   #medianOf(samples: ReadonlyMap<string, Sample>): PremiumE4 | undefined {
-    const trusted = this.#subscribed.filter(coin => this.#trialOf(coin)?.state !== 'held')
+    const trusted = this.#subscribed.filter(coin => this.#trialOf(coin)?.state !== 'quarantined')
     const premiums = trusted.flatMap(({ symbol }) => samples.get(symbol)?.premiumE4 ?? [])
     if (premiums.length < FEWEST_PREMIUMS || premiums.length * 2 < trusted.length) return undefined
     return premiums.sort((a, b) => a - b)[premiums.length >> 1]
   }
 
   #choose(): void {
-    const tracked = this.#subscribed.filter(coin => this.#trialOf(coin)?.state === 'admitted')
+    const tracked = this.#subscribed.filter(coin => this.#trialOf(coin)?.state === 'released')
     if (JSON.stringify(tracked) !== JSON.stringify(this.#tracked)) this.#tracked = tracked
   }
 
@@ -138,7 +166,7 @@ export class Admission {
 
 /** How a pair has fared so far. */
 interface Trial {
-  state: 'untested' | 'held' | 'admitted'
+  state: 'untested' | 'quarantined' | 'released'
   /** Minutes in which it agreed since the last one in which it did not. */
   agreed: number
   /** Its last distance from the median; undefined before the first comparison. */
@@ -147,18 +175,18 @@ interface Trial {
 }
 
 function newTrial(newcomers: Newcomers): Trial {
-  const state = newcomers === 'test' ? 'untested' : 'held'
+  const state = newcomers === 'test' ? 'untested' : 'quarantined'
   return { state, agreed: 0, off: undefined, minute: Number.NEGATIVE_INFINITY }
 }
 
 /** One minute's evidence. */
 function tryPair(trial: Trial, minute: EpochMinute, off: PremiumE4): void {
-  if (trial.state === 'admitted' || minute <= trial.minute) return
+  if (trial.state === 'released' || minute <= trial.minute) return
   trial.minute = minute
   trial.off = off
   trial.agreed = off <= AGREEMENT_E4 ? trial.agreed + 1 : 0
   const isProven = trial.state === 'untested' ? off <= FAR_OFF_E4 : trial.agreed >= AGREEING_MINUTES
-  trial.state = isProven ? 'admitted' : 'held'
+  trial.state = isProven ? 'released' : 'quarantined'
 }
 
 function reasonOf({ off, agreed }: Trial): string {

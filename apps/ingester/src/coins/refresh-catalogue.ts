@@ -1,6 +1,5 @@
-import { type Clock, type Coin, HOUR_MS, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import { type Coin, type Context, HOUR_MS, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { type Catalogue, checkListing, DENIALS, type Listings, matchCoins, retryDelay } from '@kimchi/feeds'
-import type { Logger } from '@kimchi/runtime'
 import type { KnownCoin } from '@kimchi/store'
 import type { WantedCoins } from '../config.ts'
 import type { CatalogueNow } from './quarantine.ts'
@@ -8,82 +7,110 @@ import type { CatalogueNow } from './quarantine.ts'
 /** So many of the coins may leave at once, or a quarter of them; more is a broken list, not a delisting. */
 const FEW_COINS = 4
 
-/** What keeping the tracked coins needs. */
-export interface KeepCoinsOptions {
+/** How a catalogue is kept. */
+export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
-   * Every coin that Redis knows, those no longer tracked included; undefined when Redis can't be asked. Known coins let the feeds start
-   * before, or without, the exchanges' lists.
+   * Every coin that Redis knows, those no longer tracked included; undefined when Redis can't be asked. Known coins let
+   * the feeds start before, or without, the exchanges' lists.
    */
   readonly known: () => Promise<readonly KnownCoin[] | undefined>
   readonly loadListings: (signal: AbortSignal) => Promise<Listings>
   /** Called with the coins that are known at start, and after each refresh, changed or not. */
-  readonly onCatalogue: (now: KeptCatalogue) => void
-  /** Called with the reason while the lists can't be had, and with undefined when they could. */
-  readonly onProblem: (problem: string | undefined) => void
+  readonly onCatalogue: (now: RefreshedCatalogue) => void
   /** @default an hour */
   readonly refreshMs?: Milliseconds | undefined
-  readonly clock: Clock
-  readonly random: () => number
-  readonly signal: AbortSignal
-  readonly log: Logger
 }
 
 /** The catalogue, and what led to it. */
-export interface KeptCatalogue extends CatalogueNow {
+export interface RefreshedCatalogue extends CatalogueNow {
   /** Symbols of coins that were tracked, or were in the catalogue, until now. */
   readonly before: readonly string[]
-  /** Coins that were asked for by name and can't be had now, with the reasons. */
-  readonly missing: readonly string[]
 }
 
-/**
- * Keeps the catalogue in step with the exchanges' market lists: from Redis at once, from the lists as soon as they can be had, then every
- * hour. A list that can't be had, is empty, or suddenly lacks many coins leaves everything as it is, and is tried again.
- * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never known to Redis nor to the lists at start
- */
-export async function keepCoins(options: KeepCoinsOptions): Promise<void> {
-  const { wanted, clock, random, signal, log, refreshMs = HOUR_MS } = options
-  const stored = (await options.known()) ?? []
-  let coins = storedCoins(wanted, stored.filter(isTracked))
+/** What a catalogue says of itself. */
+export interface CatalogueStatus {
+  /** How many coins it holds; undefined until it is known. */
+  readonly coins: number | undefined
+  /** Coins that were asked for by name and can't be had now, with the reasons. */
+  readonly missing: readonly string[]
+  /** Why the exchanges' lists could not be loaded; undefined when they could. */
+  readonly problem: string | undefined
+}
+
+/** The coins to follow, kept in step with the exchanges' lists. */
+export interface CatalogueRefresh {
+  /**
+   * Reads the coins from Redis at once, from the lists as soon as they can be loaded, then every hour, until the signal
+   * aborts. A list that can't be loaded, is empty, or suddenly lacks many coins leaves everything as it is, and is tried
+   * again.
+   * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never known to Redis
+   * nor to the lists at start
+   */
+  run(): Promise<void>
+  status(): CatalogueStatus
+}
+
+/** A {@link CatalogueRefresh} that has not read anything yet. */
+export function createCatalogueRefresh(options: CatalogueOptions, context: Context): CatalogueRefresh {
+  const { wanted, known, loadListings, onCatalogue, refreshMs = HOUR_MS } = options
+  const { clock, random, signal, log } = context
+  let coins: readonly Coin[] = []
   let listings: Listings | undefined
-  let failures = 0
-  const none = { before: [], missing: [] }
-  if (coins.length > 0) options.onCatalogue({ ...none, coins, tracked: coins, newcomers: 'hold' })
-  while (!signal.aborted) {
-    try {
-      // Asked before the lists, so that a coin that another ingester tracks is in them unless it has left.
-      const tracked = (await options.known())?.filter(isTracked) ?? []
-      const next = await options.loadListings(signal)
-      checkListing(listings?.upbit.markets.length ?? 0, next.upbit)
-      checkListing(listings?.binance.markets.length ?? 0, next.binance)
-      if (listings === undefined) refuseUnknown(wanted, next, stored)
-      const matched = matchCoins({ ...next, wanted, strict: false })
-      checkLosses(coins, matched)
-      const newcomers = listings === undefined ? atStart(wanted, matched.coins, tracked) : 'hold'
-      const before = [...tracked, ...coins].map(({ symbol }) => symbol)
-      if (JSON.stringify(coins) !== JSON.stringify(matched.coins))
-        log.info({ coins: matched.coins.length, leftOut: matched.leftOut.length }, 'catalogue changed')
-      listings = next
-      coins = matched.coins
-      failures = 0
-      options.onProblem(undefined)
-      options.onCatalogue({ coins, tracked, newcomers, before, missing: missingOf(wanted, matched) })
-      await clock.wait(refreshMs, signal)
-    } catch (thrown) {
-      if (signal.aborted) return
-      const isWrongAtStart =
-        listings === undefined && thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL'
-      if (isWrongAtStart) throw thrown
-      options.onProblem(messageOf(thrown))
-      log.warn({ err: thrown }, 'market lists not loaded, keeping the coins as they are')
-      await clock.wait(retryDelay(failures++, random, thrown), signal)
-    }
+  let status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
+
+  const start = (stored: readonly KnownCoin[]) => {
+    coins = storedCoins(wanted, stored.filter(isTracked))
+    if (coins.length === 0) return
+    status = { ...status, coins: coins.length }
+    onCatalogue({ before: [], coins, tracked: coins, newcomers: 'hold' })
+  }
+  const refresh = async (stored: readonly KnownCoin[]) => {
+    // Asked before the lists, so that a coin that another ingester tracks is in them unless it has left.
+    const tracked = (await known())?.filter(isTracked) ?? []
+    const next = await loadListings(signal)
+    checkListing(listings?.upbit.markets.length ?? 0, next.upbit)
+    checkListing(listings?.binance.markets.length ?? 0, next.binance)
+    if (listings === undefined) refuseUnknown(wanted, next, stored)
+    const matched = matchCoins({ ...next, wanted, strict: false })
+    checkLosses(coins, matched)
+    const newcomers = listings === undefined ? atStart(wanted, matched.coins, tracked) : 'hold'
+    const before = [...tracked, ...coins].map(({ symbol }) => symbol)
+    if (JSON.stringify(coins) !== JSON.stringify(matched.coins))
+      log.info({ coins: matched.coins.length, leftOut: matched.leftOut.length }, 'catalogue changed')
+    listings = next
+    coins = matched.coins
+    status = { coins: coins.length, missing: missingOf(wanted, matched), problem: undefined }
+    onCatalogue({ coins, tracked, newcomers, before })
+  }
+  return {
+    run: async () => {
+      const stored = (await known()) ?? []
+      start(stored)
+      for (let failures = 0; !signal.aborted; ) {
+        try {
+          await refresh(stored)
+          failures = 0
+          await clock.wait(refreshMs, signal)
+        } catch (thrown) {
+          if (signal.aborted) return
+          if (listings === undefined && isUnknownSymbol(thrown)) throw thrown
+          status = { ...status, problem: messageOf(thrown) }
+          log.warn({ err: thrown }, 'market lists not loaded, keeping the coins as they are')
+          await clock.wait(retryDelay(failures++, random, thrown), signal)
+        }
+      }
+    },
+    status: () => status,
   }
 }
 
 function isTracked({ order }: KnownCoin): boolean {
   return order !== undefined
+}
+
+function isUnknownSymbol(thrown: unknown): boolean {
+  return thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL'
 }
 
 /** The stored coins that were asked for and that today's table of pairs would still make. */

@@ -1,70 +1,71 @@
-import type { Coin, Sample } from '@kimchi/core'
-import type { Logger } from '@kimchi/runtime'
+import type { Coin, Log } from '@kimchi/core'
 import { isRetryable, type SampleWriter } from '@kimchi/store'
-import type { IngesterState } from '../status.ts'
-import type { Admission } from './quarantine.ts'
-import type { KeptCatalogue } from './refresh-catalogue.ts'
+import type { Quarantine } from './quarantine.ts'
+import type { RefreshedCatalogue } from './refresh-catalogue.ts'
 
-/** What following the coins needs and whom it tells. */
-export interface FollowCoinsOptions {
-  readonly admission: Admission
-  readonly state: IngesterState
+/** Between what coins are tracked, and who has to know. */
+export interface CoinTrackingOptions {
+  readonly quarantine: Quarantine
   readonly writer: Pick<SampleWriter, 'track'>
   /** Called with the coins to subscribe, at first and whenever they change. */
   readonly onSubscribed: (coins: readonly Coin[]) => void
   /** Called when Redis will never take our coins. */
   readonly onFatal: (thrown: unknown) => void
-  readonly log: Logger
+  readonly log: Log
 }
 
-/** Brings the catalogue through the admission to the feeds and to Redis. */
-export interface CoinFollower {
-  follow(now: KeptCatalogue): void
-  /** Lets one minute's samples of admitted coins pass, after they have been compared with the market. */
-  judge(minute: number, samples: readonly Sample[]): readonly Sample[]
+/** Keeps the feeds and Redis in step with the coins that are tracked. */
+export interface CoinTracking {
+  /** Puts a catalogue into the quarantine, and tells the feeds and Redis what follows from it. */
+  follow(now: RefreshedCatalogue): void
+  /** Tells Redis, and the log, what the quarantine has decided since the last time. */
+  apply(): void
 }
 
-/** Connects catalogue, admission, feeds and Redis. A coin enters Redis when it is admitted, and leaves it when it leaves the catalogue. */
-export function followCoins(options: FollowCoinsOptions): CoinFollower {
-  const { admission, state, writer, onSubscribed, onFatal, log } = options
+/** A {@link CoinTracking} that has told nobody anything yet. */
+export function createCoinTracking(options: CoinTrackingOptions): CoinTracking {
+  const { quarantine, writer, onSubscribed, onFatal, log } = options
+  let subscribed: readonly Coin[] | undefined
+  let tracked: readonly Coin[] = []
+  let quarantined = new Set<string>()
+
   const track = (departed: readonly string[]) => {
-    writer.track(admission.tracked, departed).catch(thrown => {
+    tracked = quarantine.tracked
+    writer.track(tracked, departed).catch(thrown => {
       // Redis is away: the writer brings the coins along with the next minute.
       if (!isRetryable(thrown)) onFatal(thrown)
     })
   }
-  const show = () => {
-    const before = new Set(state.held.map(({ symbol }) => symbol))
-    state.coins = admission.tracked
-    state.held = admission.held
-    for (const held of state.held) if (!before.has(held.symbol)) log.warn(held, 'coin is held back')
-    for (const { symbol } of state.coins) if (before.has(symbol)) log.info({ symbol }, 'coin is admitted')
+  const report = () => {
+    const { quarantined: now, release } = quarantine.status()
+    for (const { symbol, reason } of now) {
+      if (!quarantined.has(symbol)) log.warn({ symbol, reason, release }, 'pair is quarantined')
+    }
+    for (const { symbol } of quarantine.tracked) {
+      if (quarantined.has(symbol)) log.info({ symbol }, 'pair is released from quarantine')
+    }
+    quarantined = new Set(now.map(({ symbol }) => symbol))
   }
   return {
     follow: now => {
-      const { subscribed, tracked } = admission
-      const isFirst = state.coins === undefined
-      admission.follow(now)
-      state.missing = now.missing
-      show()
-      if (isFirst || !isSame(subscribed, admission.subscribed)) onSubscribed(admission.subscribed)
-      const kept = new Set(admission.subscribed.map(({ symbol }) => symbol))
+      quarantine.follow(now)
+      report()
+      if (!isSame(subscribed, quarantine.subscribed)) onSubscribed(quarantine.subscribed)
+      subscribed = quarantine.subscribed
+      const kept = new Set(subscribed.map(({ symbol }) => symbol))
       const seen = new Set([...now.before, ...now.coins.map(({ symbol }) => symbol)])
       const departed = [...seen].filter(symbol => !kept.has(symbol))
       const inRedis = new Set(now.tracked.map(({ symbol }) => symbol))
-      const isForgotten = admission.tracked.some(({ symbol }) => !inRedis.has(symbol))
-      if (departed.length > 0 || isForgotten || tracked !== admission.tracked) track(departed)
+      const isForgotten = quarantine.tracked.some(({ symbol }) => !inRedis.has(symbol))
+      if (departed.length > 0 || isForgotten || tracked !== quarantine.tracked) track(departed)
     },
-    judge: (minute, samples) => {
-      const { tracked } = admission
-      const passed = admission.judge(minute, samples)
-      show()
-      if (tracked !== admission.tracked) track([])
-      return passed
+    apply: () => {
+      report()
+      if (tracked !== quarantine.tracked) track([])
     },
   }
 }
 
-function isSame(a: readonly Coin[], b: readonly Coin[]): boolean {
+function isSame(a: readonly Coin[] | undefined, b: readonly Coin[]): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }

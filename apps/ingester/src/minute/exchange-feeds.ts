@@ -1,4 +1,4 @@
-import type { Clock, Coin, LatestTicks } from '@kimchi/core'
+import type { Coin, Context, LatestTicks, Tick } from '@kimchi/core'
 import {
   binanceProtocol,
   binanceSeed,
@@ -7,44 +7,42 @@ import {
   openFeed,
   upbitProtocol,
 } from '@kimchi/feeds'
-import type { Logger } from '@kimchi/runtime'
 import type { Config } from '../config.ts'
 
 /** Both exchanges' feeds of the same coins, writing into one {@link LatestTicks}. */
 export interface ExchangeFeeds {
-  status(): readonly FeedStatus[]
-  /** Follows a change of the tracked coins without a reconnect. */
+  /** Opens both feeds at first, then follows a change of the coins without a reconnect. */
   setCoins(coins: readonly Coin[]): void
+  status(): FeedsStatus
   close(): Promise<void>
 }
 
-/** What the feeds are opened with. */
-export interface ExchangeFeedsOptions {
-  readonly config: Config
-  readonly coins: readonly Coin[]
-  readonly latest: LatestTicks
-  /** Called for each tick that was refused for its timestamp. */
-  readonly onRefused: () => void
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Logger
+/** What both feeds say of themselves. */
+export interface FeedsStatus {
+  /** Empty until the coins are known. */
+  readonly feeds: readonly FeedStatus[]
+  /** Ticks refused for their timestamp. */
+  readonly refusedTicks: number
 }
 
-/** Opens one connection to each exchange. */
-export function openExchangeFeeds(options: ExchangeFeedsOptions): ExchangeFeeds {
-  const { config, latest, onRefused, clock, random, log } = options
-  let { coins } = options
+/** Both feeds; they connect when their coins are known. */
+export function openExchangeFeeds(
+  config: Config,
+  latest: LatestTicks,
+  context: Omit<Context, 'signal'>,
+): ExchangeFeeds {
+  const { clock } = context
+  let refusedTicks = 0
+  let coins: readonly Coin[] = []
+  let feeds: Record<'upbit' | 'binance', Feed> | undefined
   const shared = {
-    clock,
-    random,
-    log,
-    onTick: (tick: Parameters<LatestTicks['record']>[0]) => {
-      if (!latest.record(tick)) onRefused()
+    ...context,
+    onTick: (tick: Tick) => {
+      if (!latest.record(tick)) refusedTicks += 1
     },
     onLost: latest.lost.bind(latest),
   }
-  const seed = binanceSeed({ clock, restUrl: config.BINANCE_REST_URL })
-  const feeds: Record<'upbit' | 'binance', Feed> = {
+  const open = () => ({
     upbit: openFeed({
       ...shared,
       protocol: upbitProtocol(config.UPBIT_WS_URL),
@@ -54,23 +52,24 @@ export function openExchangeFeeds(options: ExchangeFeedsOptions): ExchangeFeeds 
       ...shared,
       protocol: binanceProtocol(config.BINANCE_WS_URL),
       markets: coins.map(coin => coin.binance),
-      seed,
+      seed: binanceSeed({ clock, restUrl: config.BINANCE_REST_URL }),
     }),
+  })
+  const change = (exchange: 'upbit' | 'binance', before: readonly Coin[]) => {
+    const markets = coins.map(coin => coin[exchange])
+    feeds?.[exchange].setMarkets(markets)
+    for (const coin of before) if (!markets.includes(coin[exchange])) latest.forget(exchange, coin[exchange])
   }
   return {
-    status: () => [feeds.upbit.status(), feeds.binance.status()],
     setCoins: next => {
-      for (const exchange of ['upbit', 'binance'] as const) {
-        const markets = next.map(coin => coin[exchange])
-        feeds[exchange].setMarkets(markets)
-        for (const coin of coins) {
-          if (!markets.includes(coin[exchange])) latest.forget(exchange, coin[exchange])
-        }
-      }
+      const before = coins
       coins = next
+      if (feeds === undefined) feeds = open()
+      else for (const exchange of ['upbit', 'binance'] as const) change(exchange, before)
     },
+    status: () => ({ feeds: feeds ? [feeds.upbit.status(), feeds.binance.status()] : [], refusedTicks }),
     close: async () => {
-      await Promise.all([feeds.upbit.close(), feeds.binance.close()])
+      await Promise.all([feeds?.upbit.close(), feeds?.binance.close()])
     },
   }
 }

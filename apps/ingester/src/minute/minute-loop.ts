@@ -1,7 +1,6 @@
 import {
-  type Clock,
   type Coin,
-  type EpochMinute,
+  type Context,
   type Gap,
   type LatestTicks,
   type Milliseconds,
@@ -10,6 +9,9 @@ import {
   type SpikeFilter,
   takeSnapshot,
 } from '@kimchi/core'
+import type { MinuteQueue } from '@kimchi/store'
+import type { Quarantine } from '../coins/quarantine.ts'
+import type { CoinTracking } from '../coins/track-coins.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 
 /** A snapshot taken later than this after its due time can't be trusted to have seen every frame. */
@@ -24,50 +26,76 @@ export interface MinuteReport {
   readonly gaps: readonly Gap[]
   /** Handed to the store: this minute's samples and confirmed ones of the minute before. */
   readonly admitted: readonly Sample[]
-  /** Turned away by the spikeFilter rule; left to backfill. */
+  /** Turned away by the spike filter; left to backfill. */
   readonly dropped: readonly Sample[]
   readonly waiting: readonly Sample[]
 }
 
-/** What the loop needs; the arrows of design §1 from ticks to the write. */
-export interface IngestOptions {
-  readonly clock: Clock
-  readonly signal: AbortSignal
+/** The arrows from ticks to the write. */
+export interface MinuteLoopOptions {
   readonly latest: LatestTicks
+  readonly quarantine: Pick<Quarantine, 'subscribed' | 'check'>
   readonly spikeFilter: SpikeFilter
-  /** The coins to sample at this moment. */
-  readonly coins: () => readonly Coin[]
-  /** Keeps back what must not be stored, before the spikeFilter rule sees it. @default lets everything pass */
-  readonly judge?: (minute: EpochMinute, samples: readonly Sample[]) => readonly Sample[]
-  /** Takes one minute's outcome: admitted samples to store, and symbols that leave the live list. */
-  readonly store: (minute: number, samples: readonly Sample[], removed: readonly string[]) => void
+  readonly queue: Pick<MinuteQueue, 'enqueue'>
+  readonly tracking: Pick<CoinTracking, 'apply'>
   readonly onMinute: (report: MinuteReport) => void
 }
 
-/** The one loop: at each minute turn a snapshot, the spikeFilter rule, and a hand-over to the store. Ends when `signal` aborts. */
-export async function ingest({
-  clock,
-  signal,
-  latest,
-  spikeFilter,
-  coins,
-  judge = (_minute, samples) => samples,
-  store,
-  onMinute,
-}: IngestOptions): Promise<void> {
-  for await (const turn of minuteTurns(clock, signal)) {
-    const tracked = coins()
-    const isLate = turn.lateMs > MAX_LATE_MS || turn.jumpedMs > MAX_JUMP_MS
-    const { samples, gaps } = isLate
-      ? lateSnapshot(turn, tracked)
-      : takeSnapshot(latest, turn.minute, tracked)
-    const { admitted, dropped, waiting } = spikeFilter.check(turn.minute, judge(turn.minute, samples))
-    const halted = gaps.filter(gap => gap.reason === 'halted').map(gap => gap.symbol)
-    if (admitted.length > 0 || halted.length > 0) store(turn.minute, admitted, halted)
-    onMinute({ turn, gaps, admitted, dropped, waiting })
+/** What the loop says of itself. Counters run since the start. */
+export interface MinuteStatus {
+  readonly last: MinuteReport | undefined
+  readonly admitted: number
+  readonly dropped: number
+  /** Minutes passed over because the machine slept, stalled or its clock stepped. */
+  readonly skipped: number
+  /** Coin minutes without a sample, by reason. */
+  readonly gaps: ReadonlyMap<string, number>
+}
+
+/** The one loop of an ingester. */
+export interface MinuteLoop {
+  /** Takes each minute until the signal aborts. */
+  run(): Promise<void>
+  status(): MinuteStatus
+}
+
+/** A {@link MinuteLoop}: at each minute turn snapshot → quarantine → spike filter → apply coin changes → enqueue. */
+export function createMinuteLoop(
+  { latest, quarantine, spikeFilter, queue, tracking, onMinute }: MinuteLoopOptions,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+): MinuteLoop {
+  const gapCounts = new Map<string, number>()
+  const counts = { admitted: 0, dropped: 0, skipped: 0 }
+  let last: MinuteReport | undefined
+  const count = (report: MinuteReport) => {
+    last = report
+    counts.admitted += report.admitted.length
+    counts.dropped += report.dropped.length
+    counts.skipped += report.turn.skipped
+    for (const { reason } of report.gaps) gapCounts.set(reason, (gapCounts.get(reason) ?? 0) + 1)
+  }
+  return {
+    run: async () => {
+      for await (const turn of minuteTurns(clock, signal)) {
+        const { minute } = turn
+        const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
+        const publishable = quarantine.check(minute, samples)
+        const { admitted, dropped, waiting } = spikeFilter.check(minute, publishable)
+        const removed = gaps.filter(({ reason }) => reason === 'halted').map(({ symbol }) => symbol)
+        // Before the write: the row of a coin that is released now needs its name.
+        tracking.apply()
+        if (admitted.length > 0 || removed.length > 0) queue.enqueue({ minute, samples: admitted, removed })
+        const report = { turn, gaps, admitted, dropped, waiting }
+        count(report)
+        onMinute(report)
+      }
+    },
+    status: () => ({ last, ...counts, gaps: gapCounts }),
   }
 }
 
-function lateSnapshot({ minute }: MinuteTurn, coins: readonly Coin[]): Snapshot {
+function snapshotOf(latest: LatestTicks, turn: MinuteTurn, coins: readonly Coin[]): Snapshot {
+  const { minute, lateMs, jumpedMs } = turn
+  if (lateMs <= MAX_LATE_MS && jumpedMs <= MAX_JUMP_MS) return takeSnapshot(latest, minute, coins)
   return { minute, samples: [], gaps: coins.map(({ symbol }) => ({ symbol, minute, reason: 'late' })) }
 }

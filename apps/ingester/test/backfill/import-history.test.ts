@@ -18,26 +18,25 @@ async function openBench(t: Test) {
   t.teardown(() => simulator.close())
   const redis = await startRedis(t)
   const run = ({ env, onProgress = () => {} }: Bench) =>
-    importHistory({
-      config: readConfig({
-        PRICES: 'simulated',
-        REDIS_URL: redis.url,
-        UPBIT_REST_URL: simulator.upbitRestUrl,
-        BINANCE_REST_URL: simulator.binanceRestUrl,
-        ...env,
-      }),
-      days: 1,
-      id: 'import',
-      clock: systemClock,
-      random: () => 0.5,
-      signal: new AbortController().signal,
-      log: silent,
-      onProgress,
-    })
+    importHistory(
+      {
+        config: readConfig({
+          PRICES: 'simulated',
+          REDIS_URL: redis.url,
+          UPBIT_REST_URL: simulator.upbitRestUrl,
+          BINANCE_REST_URL: simulator.binanceRestUrl,
+          ...env,
+        }),
+        days: 1,
+        id: 'import',
+        onProgress,
+      },
+      { clock: systemClock, random: () => 0.5, signal: new AbortController().signal, log: silent },
+    )
   return { redis, run }
 }
 
-t.test('imports of all coins only those that are admitted, and never a denied one', async t => {
+t.test('imports of all coins only those that are tracked, and never a denied one', async t => {
   const { redis, run } = await openBench(t)
   const connection = openRedis(redis.url, { name: 'test' })
   t.teardown(() => connection.close())

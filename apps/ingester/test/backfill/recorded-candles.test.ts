@@ -6,7 +6,7 @@ import { candleSampleOrGap } from '../../src/backfill/candle-samples.ts'
 import { CandleSeries } from '../../src/backfill/candle-series.ts'
 
 /** Recorded exchange data, beside the repository; absent in a plain clone. */
-const RECORDED = new URL('../../../../../shared/recorded', import.meta.url)
+const RECORDED = new URL('../../../../../shared/recorded/', import.meta.url)
 const skip = existsSync(RECORDED) ? false : 'the recorded exchange data is not beside this repository'
 
 /** The won stood at 1,350 to 1,400 for a dollar from June to August 2025; no KRW-USDT of that time was recorded. */

@@ -44,19 +44,19 @@ t.test(
   async t => {
     const present = minuteOf(Date.now())
     const { start, reader, clock } = await openBench(t, venues, { at: present - YESTERDAY + 60 })
-    const { state } = start([BTC], { days: 0 })
-    await passUntil(clock, 'a pass is over', () => state.passes === 1)
+    const { status } = start([BTC], { days: 0 })
+    await passUntil(clock, 'a pass is over', () => status().passes === 1)
     const { entries } = await reader.readSamples('BTC', present - 30, present + 90)
     t.ok(entries.length > 0)
     t.ok((entries.at(-1)?.minute ?? 0) <= minuteOf(Date.now()) - 1, 'no minute is taken that may not be over')
-    t.ok((state.progress?.gaps ?? 0) === 0, 'no minute to come is settled as a gap')
+    t.ok((status().progress?.gaps ?? 0) === 0, 'no minute to come is settled as a gap')
   },
 )
 
 t.test('an empty Redis is filled to the last minute that is left to the feeds, all true', async t => {
   const { start, reader, clock } = await openBench(t, venues)
-  const { state } = start([BTC, ETH, KNC])
-  await passUntil(clock, 'a pass is over', () => state.passes === 1)
+  const { status } = start([BTC, ETH, KNC])
+  await passUntil(clock, 'a pass is over', () => status().passes === 1)
   const world = worldOf(simulator.prices)
   for (const coin of [BTC, ETH, KNC]) {
     const audit = await auditCandles(reader, world, coin, YESTERDAY, YESTERDAY + 355)
@@ -70,8 +70,8 @@ t.test('an empty Redis is filled to the last minute that is left to the feeds, a
   )
   // 355 minutes are two pages on Upbit and one on Binance; one more of each for the newest minute, and one to compare.
   t.ok(busy <= 3 * (2 + 2) && binance.length <= 3 * (1 + 2), 'hardly more requests than pages')
-  t.equal(state.progress?.done, state.progress?.total)
-  t.equal(state.problem, undefined)
+  t.equal(status().progress?.done, status().progress?.total)
+  t.equal(status().problem, undefined)
 })
 
 t.test('holes of any shape are filled, and a live sample is never replaced', async t => {
@@ -82,8 +82,8 @@ t.test('holes of any shape are filled, and a live sample is never replaced', asy
     if (!isHole) live.push(liveSample('BTC', YESTERDAY + minute))
   }
   await writer.write({ minute: YESTERDAY + 360, samples: live })
-  const { state } = start([BTC])
-  await passUntil(clock, 'a pass is over', () => state.passes === 1)
+  const { status } = start([BTC])
+  await passUntil(clock, 'a pass is over', () => status().passes === 1)
   t.strictSame(
     (await auditCandles(reader, worldOf(simulator.prices), BTC, YESTERDAY, YESTERDAY + 355)).wrong,
     [],
@@ -105,17 +105,17 @@ t.test('exchange outages in candles stay gaps and are not asked for again', asyn
   const { start, reader, clock } = await openBench(t, venues)
   gate.outages = outages
   gate.missing = [{ exchange: 'binance', from: at(170), to: at(200) }]
-  const { state } = start([BTC, KNC])
-  await passUntil(clock, 'a pass is over', () => state.passes === 1)
+  const { status } = start([BTC, KNC])
+  await passUntil(clock, 'a pass is over', () => status().passes === 1)
   const world = worldOf(simulator.prices, outages)
   const btc = await auditCandles(reader, world, BTC, YESTERDAY, YESTERDAY + 355)
   t.strictSame(btc.wrong, [])
   t.equal(btc.gaps, 30 + 50 + 10, 'minutes without any trade')
   t.strictSame((await auditCandles(reader, world, KNC, YESTERDAY, YESTERDAY + 355)).wrong, [])
-  t.ok(state.gaps >= btc.gaps)
+  t.ok(status().gaps >= btc.gaps)
 
   gate.requests.length = 0
-  await passUntil(clock, 'another pass is over', () => state.passes === 2, 1_000)
+  await passUntil(clock, 'another pass is over', () => status().passes === 2, 1_000)
   // Ten minutes are compared with candles in each pass, and the newest three became old enough to be filled.
   t.ok(gate.requests.length <= 2 * 5, `${gate.requests.length} requests`)
 })
@@ -124,26 +124,31 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
   const { start, clock, reader } = await openBench(t, venues)
   const first = start([BTC, ETH], { id: 'a' })
   const second = start([BTC, ETH], { id: 'b' })
-  await passUntil(clock, 'a pass is over', () => first.state.passes + second.state.passes === 1)
+  await passUntil(clock, 'a pass is over', () => first.status().passes + second.status().passes === 1)
   const alone = gate.requests.length
   t.ok(alone > 0)
-  await passUntil(clock, 'more passes are over', () => first.state.passes + second.state.passes >= 4, 1_000)
-  t.equal(Math.min(first.state.passes, second.state.passes), 0, 'one of them does all of it')
+  await passUntil(
+    clock,
+    'more passes are over',
+    () => first.status().passes + second.status().passes >= 4,
+    1_000,
+  )
+  t.equal(Math.min(first.status().passes, second.status().passes), 0, 'one of them does all of it')
   t.strictSame(await wrongDays(reader, BTC), [])
 })
 
 t.test('the other ingester goes on where one was ended, and at once', async t => {
   const { start, clock, reader } = await openBench(t, venues)
   const first = start([BTC, ETH], { id: 'a' })
-  await passUntil(clock, 'the first has begun', () => (first.state.progress?.done ?? 0) > 0)
+  await passUntil(clock, 'the first has begun', () => (first.status().progress?.done ?? 0) > 0)
   const second = start([BTC, ETH], { id: 'b' })
   await first.stop()
-  t.equal(first.state.passes, 0, 'ended in the middle')
+  t.equal(first.status().passes, 0, 'ended in the middle')
   const endedAt = clock.now()
   gate.requests.length = 0
   await passUntil(clock, 'the second has begun', () => gate.requests.length > 0)
   t.ok(clock.now() - endedAt <= 60_000, `took over within ${clock.now() - endedAt} ms by its clock`)
-  await passUntil(clock, 'the second has done it', () => second.state.passes === 1)
+  await passUntil(clock, 'the second has done it', () => second.status().passes === 1)
   const world = worldOf(simulator.prices)
   for (const coin of [BTC, ETH]) {
     t.strictSame((await auditCandles(reader, world, coin, YESTERDAY, YESTERDAY + 355)).wrong, [])
@@ -153,7 +158,7 @@ t.test('the other ingester goes on where one was ended, and at once', async t =>
 t.test('a lease lost in the middle of a pass ends it without a loss and without a complaint', async t => {
   const { start, clock, redis, reader } = await openBench(t, venues)
   let claims = 0
-  const { state } = start([BTC, ETH], {
+  const { status } = start([BTC, ETH], {
     lease: {
       // Lost at the second piece of work, had again a while later.
       claim: async () => ++claims < 5 || claims > 8,
@@ -162,8 +167,8 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
     },
   })
   await passUntil(clock, 'the lease is lost', () => claims >= 5)
-  await passUntil(clock, 'a whole pass is over', () => state.passes >= 1 && claims > 9, 1_000)
-  t.equal(state.problem, undefined)
+  await passUntil(clock, 'a whole pass is over', () => status().passes >= 1 && claims > 9, 1_000)
+  t.equal(status().problem, undefined)
   await passUntil(
     clock,
     'all is filled',
@@ -187,15 +192,15 @@ for (const [title, appendonly] of [
   t.test(title, async t => {
     const testRedis = await startRedis(t, { appendonly })
     const { start, clock, reader, redis } = await openBench(t, venues, { redis: testRedis })
-    const { state } = start([BTC, ETH])
-    await passUntil(clock, 'the pass has begun', () => (state.progress?.done ?? 0) > 0)
+    const { status } = start([BTC, ETH])
+    await passUntil(clock, 'the pass has begun', () => (status().progress?.done ?? 0) > 0)
     await testRedis.stop()
-    await passUntil(clock, 'it noticed', () => state.problem !== undefined)
-    t.match(state.problem, /127\.0\.0\.1|connect|closed/i)
+    await passUntil(clock, 'it noticed', () => status().problem !== undefined)
+    t.match(status().problem, /127\.0\.0\.1|connect|closed/i)
     await testRedis.restart()
     await until('Redis is back', () => redis.state().ready)
-    await passUntil(clock, 'a pass is over', () => state.passes === 1)
-    t.equal(state.problem, undefined)
+    await passUntil(clock, 'a pass is over', () => status().passes === 1)
+    t.equal(status().problem, undefined)
     const world = worldOf(simulator.prices)
     for (const coin of [BTC, ETH]) {
       t.strictSame((await auditCandles(reader, world, coin, YESTERDAY, YESTERDAY + 355)).wrong, [])
@@ -220,10 +225,10 @@ t.test('fault 17: 429, 418 and 451 are waited out for as long as asked, then the
     refusedAt.push(clock.now())
     return { status: refusal.status, body: '{}', headers: refusal.headers }
   }
-  const { state } = start([BTC])
-  await passUntil(clock, 'the first refusal is known', () => state.problem !== undefined)
-  t.match(state.problem, /upbit .*429/)
-  await passUntil(clock, 'a pass is over', () => state.passes === 1)
+  const { status } = start([BTC])
+  await passUntil(clock, 'the first refusal is known', () => status().problem !== undefined)
+  t.match(status().problem, /upbit .*429/)
+  await passUntil(clock, 'a pass is over', () => status().passes === 1)
   for (const [index, { status, waitMs }] of refusals.entries()) {
     const waited = (askedAt[index + 1] ?? 0) - (refusedAt[index] ?? 0)
     t.ok(waited >= waitMs && waited <= waitMs * 1.1 + 250, `${status}: asked again after ${waited} ms`)
@@ -235,8 +240,8 @@ t.test('an answer that is cut off is asked for again', async t => {
   let cut = 0
   gate.intercept = ({ market }) =>
     market !== '' && cut++ < 3 ? { status: 200, body: '[{"market":"KRW-BTC","candle_da' } : undefined
-  const { state } = start([BTC])
-  await passUntil(clock, 'a pass is over', () => state.passes === 1)
+  const { status } = start([BTC])
+  await passUntil(clock, 'a pass is over', () => status().passes === 1)
   t.ok(cut > 3)
   t.strictSame(
     (await auditCandles(reader, worldOf(simulator.prices), BTC, YESTERDAY, YESTERDAY + 25)).wrong,

@@ -42,29 +42,29 @@ t.test('coins are halted, marked, renamed, delisted and listed, and the others n
   t.equal(coins.get('TRX')?.order, undefined)
   t.notOk(coins.has('NEW'), 'a new pair is not tracked yet')
   t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'SOL'])
-  t.match(await read.status(), { held_back: /^NEW \(premium agrees.* of 30 minutes\)$/, coins: '6' })
+  t.match(await read.status(), { quarantined: /^NEW \(premium agrees.* of 30 minutes\)$/, coins: '6' })
   const past = await read.minutesOf('XRP')
   t.ok(past.length >= 3, 'what was stored of a delisted coin stays')
 
-  await passUntil('NEW is admitted', async () => (await read.coins()).has('NEW'))
+  await passUntil('NEW is released', async () => (await read.coins()).has('NEW'))
   t.match((await read.coins()).get('NEW'), { name: 'Nouveau ﬁn 币 🚀', order: 5 })
   await pass(1)
   t.ok((await read.live()).includes('NEW'))
-  const [admittedAt = 0] = await read.minutesOf('NEW')
-  t.ok(admittedAt - first >= 29, `not before thirty minutes, was ${admittedAt - first}`)
-  t.equal((await read.status()).held_back, '')
+  const [releasedAt = 0] = await read.minutesOf('NEW')
+  t.ok(releasedAt - first >= 29, `not before thirty minutes, was ${releasedAt - first}`)
+  t.equal((await read.status()).quarantined, '')
 
   backAgain()
-  await passUntil('XRP is back', async () => /^XRP/.test((await read.status()).held_back ?? ''))
+  await passUntil('XRP is back', async () => /^XRP/.test((await read.status()).quarantined ?? ''))
   t.strictSame(await read.minutesOf('XRP'), past, 'a coin that comes back is new')
 
   for (const symbol of ['BTC', 'ETH', 'SOL', 'ADA', 'LINK']) {
     t.strictSame(await wrongMinutes(coinOf(symbol), first, minute()), [], `${symbol} has lost no minute`)
   }
   t.strictSame(
-    await wrongMinutes(coinOf('NEW'), admittedAt, minute()),
+    await wrongMinutes(coinOf('NEW'), releasedAt, minute()),
     [],
-    'nor has NEW since it was admitted',
+    'nor has NEW since it was released',
   )
   t.equal(opened.size, 2, 'one connection to each exchange for all of it')
 })

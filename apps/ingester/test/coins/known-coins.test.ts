@@ -3,22 +3,28 @@ import { openLockstep } from '../support/lockstep.ts'
 import { coinOf, lie, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 
 t.test(
-  'a restart knows its coins at once, begins anew with those held back, and survives a delisting',
+  'a restart knows its coins at once, begins anew with those in quarantine, and survives a delisting',
   async t => {
     const { simulator, read, passUntil, start } = await openLockstep(t, { coins: MARKET_COINS })
     const one = await start()
     await passUntil('the first minute', async () => (await read.live()).length === MARKET.length)
     simulator.list(NEW)
-    await passUntil('NEW nearly made it', async () => /2\d of 30/.test((await read.status()).held_back ?? ''))
+    await passUntil('NEW nearly made it', async () =>
+      /2\d of 30/.test((await read.status()).quarantined ?? ''),
+    )
     await one.close()
     simulator.delist('KRW-XRP')
     const two = await start({ id: 'b' })
-    await passUntil('the lists', async () => /NEW/.test((await read.status('b')).held_back ?? ''))
-    t.match(await read.status('b'), { coins: '7', held_back: /(no premium|for [12] of 30 minutes)/ }, 'anew')
+    await passUntil('the lists', async () => /NEW/.test((await read.status('b')).quarantined ?? ''))
+    t.match(
+      await read.status('b'),
+      { coins: '7', quarantined: /(no premium|for [12] of 30 minutes)/ },
+      'anew',
+    )
     t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'SOL', 'TRX'])
     await two.close()
 
-    const named = await start({ id: 'c', env: { COINS: 'BTC,ETH,XRP,SOL,ADA,LINK', ADMIT: 'SOL' } })
+    const named = await start({ id: 'c', env: { COINS: 'BTC,ETH,XRP,SOL,ADA,LINK', ALLOW: 'SOL' } })
     await passUntil('the lists', async () => (await read.status('c')).missing?.length)
     t.match(await read.status('c'), { missing: 'XRP (not on Upbit in KRW)', coins: '5' })
     t.strictSame(await read.live(), ['BTC', 'ETH', 'SOL', 'ADA', 'LINK'], 'in the order asked for')
@@ -28,21 +34,21 @@ t.test(
   },
 )
 
-t.test('a denied coin leaves Redis, an admitted one enters it at once', async t => {
+t.test('a denied coin leaves Redis, an allowed one enters it at once', async t => {
   const { read, passUntil, start, raw } = await openLockstep(t, {
     coins: [...MARKET_COINS, ...lie('WRONG', 1.5)],
   })
-  const one = await start({ env: { ADMIT: 'WRONG' } })
+  const one = await start({ env: { ALLOW: 'WRONG' } })
   await passUntil('the first minute', async () => (await read.live()).length === MARKET.length + 1)
   await one.close()
   await start({ id: 'b', env: { DENY: 'WRONG,ETH' } })
-  await passUntil('the lists', async () => /WRONG/.test((await read.status('b')).held_back ?? ''))
-  t.match(await read.status('b'), { held_back: 'ETH (denied by DENY); WRONG (denied by DENY)' })
+  await passUntil('the lists', async () => /WRONG/.test((await read.status('b')).denied ?? ''))
+  t.match(await read.status('b'), { denied: 'ETH, WRONG' })
   t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'LINK', 'SOL', 'TRX', 'XRP'])
   t.match(await raw.hget('{kp}:coins', 'WRONG'), /"order":null/)
 })
 
-t.test('two ingesters on one Redis: what one admits stays, although the other holds it back', async t => {
+t.test('two ingesters on one Redis: what one releases stays, although the other quarantines it', async t => {
   const { simulator, read, pass, passUntil, start, wrongMinutes, minute } = await openLockstep(t, {
     coins: MARKET_COINS,
   })
@@ -53,16 +59,16 @@ t.test('two ingesters on one Redis: what one admits stays, although the other ho
   await pass(20)
   await first.close()
   await start({ id: 'c' })
-  await passUntil('one admits NEW', async () => (await read.coins()).has('NEW'))
-  const admittedAt = minute()
-  t.match(await read.status('c'), { held_back: /^NEW/ })
+  await passUntil('one releases NEW', async () => (await read.coins()).has('NEW'))
+  const releasedAt = minute()
+  t.match(await read.status('c'), { quarantined: /^NEW/ })
   // The other ingester has a reason to tell Redis its coins, which are without NEW.
   simulator.delist('KRW-XRP')
-  await passUntil('both know', async () => (await read.status('c')).held_back === '')
+  await passUntil('both know', async () => (await read.status('c')).quarantined === '')
   await pass(1.5)
   t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'NEW', 'SOL', 'TRX'])
-  t.match(await read.status('c'), { held_back: '', coins: '8' }, 'tracked by one is admitted by the other')
+  t.match(await read.status('c'), { quarantined: '', coins: '8' }, 'tracked by one is released by the other')
   for (const symbol of ['NEW', 'BTC']) {
-    t.strictSame(await wrongMinutes(coinOf(symbol), admittedAt + 1, minute()), [], symbol)
+    t.strictSame(await wrongMinutes(coinOf(symbol), releasedAt + 1, minute()), [], symbol)
   }
 })

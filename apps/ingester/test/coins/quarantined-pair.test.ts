@@ -20,13 +20,13 @@ t.test(
     t.ok((await read.live()).includes('CLOSE'), 'ten points are no reason at a first start')
     t.ok((await read.keysOf('BTC')).length > 24, 'backfill has filled a day')
     t.match(await read.status(), {
-      held_back: /^WRONG \(premium \d\d\.\d\d points off the market's median\)$/,
+      quarantined: /^WRONG \(premium \d\d\.\d\d points off the market's median\)$/,
     })
     for (const coin of lie('LATER', 1.2)) simulator.list(coin)
     await pass(36)
-    t.match(await read.status(), { held_back: /^LATER \(premium .*\); WRONG \(premium .*\)$/ })
+    t.match(await read.status(), { quarantined: /^LATER \(premium .*\); WRONG \(premium .*\)$/ })
     const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
-    t.match(metrics, /kimchi_held_back_coins\{symbol="WRONG"\} 1/)
+    t.match(metrics, /kimchi_ingester_quarantined_coins\{symbol="WRONG"\} 1/)
     for (const symbol of ['WRONG', 'LATER']) {
       t.strictSame(await read.keysOf(symbol), [], `no key of ${symbol}`)
       t.notOk((await read.coins()).has(symbol))

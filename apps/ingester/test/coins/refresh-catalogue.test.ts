@@ -4,7 +4,7 @@ import { openRestChild } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
 import t, { type Test } from 'tap'
-import { type KeptCatalogue, keepCoins } from '../../src/coins/refresh-catalogue.ts'
+import { createCatalogueRefresh, type RefreshedCatalogue } from '../../src/coins/refresh-catalogue.ts'
 import type { WantedCoins } from '../../src/config.ts'
 import { silent } from '../support/backfill-bench.ts'
 import { passUntil, until } from '../support/waiting.ts'
@@ -25,30 +25,28 @@ async function start(t: Test, wanted: WantedCoins = 'all', inRedis: readonly Kno
   t.teardown(() => rest.close())
   const clock = createManualClock(Date.now())
   const ending = new AbortController()
-  const catalogues: KeptCatalogue[] = []
-  const problems: (string | undefined)[] = []
+  const catalogues: RefreshedCatalogue[] = []
   let loads = 0
-  const running = keepCoins({
-    wanted,
-    known: async () => inRedis,
-    loadListings: signal => {
-      loads += 1
-      return rest.loadListings(signal)
+  const catalogue = createCatalogueRefresh(
+    {
+      wanted,
+      known: async () => inRedis,
+      loadListings: signal => {
+        loads += 1
+        return rest.loadListings(signal)
+      },
+      onCatalogue: now => catalogues.push(now),
+      refreshMs: REFRESH_MS,
     },
-    onCatalogue: now => catalogues.push(now),
-    onProblem: problem => problems.push(problem),
-    refreshMs: REFRESH_MS,
-    clock,
-    random: () => 0.5,
-    signal: ending.signal,
-    log: silent,
-  })
+    { clock, random: () => 0.5, signal: ending.signal, log: silent },
+  )
+  const running = catalogue.run()
   running.catch(() => {})
   t.teardown(async () => {
     ending.abort()
     await running.catch(() => {})
   })
-  return { simulator, clock, catalogues, problems, running, loads: () => loads }
+  return { simulator, clock, catalogues, status: catalogue.status, running, loads: () => loads }
 }
 
 const symbolsOf = (now: { readonly coins: readonly Coin[] } | undefined) =>
@@ -57,25 +55,25 @@ const symbolsOf = (now: { readonly coins: readonly Coin[] } | undefined) =>
 t.test(
   'fault 25: a list that is empty, cut off or half as long changes nothing, says so, and is asked for again',
   async t => {
-    const { simulator, clock, catalogues, problems, loads } = await start(t)
+    const { simulator, clock, catalogues, status, loads } = await start(t)
     await until('the lists', () => catalogues.length === 1)
     const before = catalogues[0]?.coins
     t.ok((before?.length ?? 0) > 15)
     for (const exchange of ['upbit', 'binance'] as const) {
       for (const mode of ['empty', 'truncated', 'half'] as const) {
         const undo = simulator.faults.set({ kind: 'rest', exchange, mode })
-        const [told, asked, complaints] = [catalogues.length, loads(), problems.length]
+        const [told, asked] = [catalogues.length, loads()]
         await passUntil(
           clock,
           'three attempts',
-          () => loads() >= asked + 3 && problems.length >= complaints + 2,
+          () => loads() >= asked + 3 && status().problem !== undefined,
           1_000,
         )
         t.equal(catalogues.length, told, `${exchange} ${mode}: the catalogue stays`)
-        t.match(problems.at(-1), exchange)
+        t.match(status().problem, exchange)
         undo()
         await passUntil(clock, 'the lists are whole again', () => catalogues.length > told)
-        t.equal(problems.at(-1), undefined)
+        t.equal(status().problem, undefined)
         t.strictSame(catalogues.at(-1)?.coins, before)
         await clock.advance(REFRESH_MS - 120_000)
       }
@@ -85,9 +83,9 @@ t.test(
 
 t.test('a restart does not believe in lists that lack a quarter of its coins', async t => {
   const many = Array.from({ length: 40 }, (_, at) => known(`GONE${at}`, at))
-  const { catalogues, problems, clock } = await start(t, 'all', [known('BTC', 0), ...many])
-  await passUntil(clock, 'a complaint', () => problems.length > 0)
-  t.match(problems[0], /must not lack more than a quarter of the 41 coins before, got: 40 missing/)
+  const { catalogues, status, clock } = await start(t, 'all', [known('BTC', 0), ...many])
+  await passUntil(clock, 'a complaint', () => status().problem !== undefined)
+  t.match(status().problem, /must not lack more than a quarter of the 41 coins before, got: 40 missing/)
   t.equal(catalogues.length, 1)
   t.equal(catalogues[0]?.coins.length, 41, 'those that are stored')
 })
@@ -147,6 +145,7 @@ t.test(
     await t.rejects(unknown.running, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /QQQQ is not on Upbit/ })
     const gone = await start(t, ['BTC', 'QQQQ'], [known('QQQQ', undefined)])
     await until('the lists', () => gone.catalogues.length > 0)
-    t.match(gone.catalogues.at(-1), { coins: [{ symbol: 'BTC' }], missing: ['QQQQ (not on Upbit in KRW)'] })
+    t.match(gone.catalogues.at(-1), { coins: [{ symbol: 'BTC' }] })
+    t.strictSame(gone.status().missing, ['QQQQ (not on Upbit in KRW)'])
   },
 )

@@ -2,9 +2,8 @@ import { type Coin, minuteOf, type Sample } from '@kimchi/core'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { Admission } from '../../src/coins/quarantine.ts'
-import { followCoins } from '../../src/coins/track-coins.ts'
-import { newState } from '../../src/status.ts'
+import { createQuarantine } from '../../src/coins/quarantine.ts'
+import { createCoinTracking } from '../../src/coins/track-coins.ts'
 import { silent } from '../support/backfill-bench.ts'
 import { until } from '../support/waiting.ts'
 
@@ -15,7 +14,7 @@ const MARKET = ['BTC', 'ETH', 'XRP', 'SOL', 'ADA'].map(coinOf)
 const [NEW, OTHER] = [coinOf('NEW'), coinOf('OTHER')]
 
 t.test(
-  'an ingester that admits a coin leaves alone what another one tracks and it holds back itself',
+  'an ingester that releases a coin leaves alone what another one tracks and it quarantines itself',
   async t => {
     const redis = await startRedis(t)
     const connection = openRedis(redis.url, { name: 'test' })
@@ -24,14 +23,18 @@ t.test(
     const reader = createReader({ redis: connection })
     const open = () => {
       const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: silent })
-      const queue = { depth: 0, trouble: undefined, lastWrittenMinute: undefined }
-      const totals = { stored: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, retries: 0 }
-      const state = newState(0, { ...queue, totals })
       const onFatal = (thrown: unknown) => t.fail(String(thrown))
-      const admission = new Admission({ admit: [], deny: [] })
-      return followCoins({ admission, state, writer, onSubscribed: () => {}, onFatal, log: silent })
+      const quarantine = createQuarantine({ allow: [], deny: [] })
+      const tracking = createCoinTracking({
+        quarantine,
+        writer,
+        onSubscribed: () => {},
+        onFatal,
+        log: silent,
+      })
+      return { quarantine, ...tracking }
     }
-    const shared = { newcomers: 'hold', before: [], missing: [] } as const
+    const shared = { newcomers: 'hold', before: [] } as const
     const tracked = async (): Promise<string[]> => {
       const { coins } = await reader.readBoard()
       return coins.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol)
@@ -46,7 +49,8 @@ t.test(
         const prices = { upbitKrw: 1_400, binanceUsdt: 1, usdtKrw: 1_400 }
         return { symbol, minute, ...prices, premiumE4: 0, source: 'live' }
       })
-      other.judge(minute, samples)
+      other.quarantine.check(minute, samples)
+      other.apply()
     }
     await until('OTHER is tracked', async () => (await tracked()).includes('OTHER'))
     t.strictSame((await tracked()).sort(), ['ADA', 'BTC', 'ETH', 'NEW', 'OTHER', 'SOL', 'XRP'])

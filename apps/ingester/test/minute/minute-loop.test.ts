@@ -1,15 +1,8 @@
-import {
-  type Coin,
-  createLatestTicks,
-  createSpikeFilter,
-  MINUTE_MS,
-  minuteOf,
-  type Sample,
-  type Tick,
-} from '@kimchi/core'
+import { type Coin, createLatestTicks, createSpikeFilter, MINUTE_MS, minuteOf, type Tick } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
+import type { SampleBatch } from '@kimchi/store'
 import t, { type Test } from 'tap'
-import { ingest, type MinuteReport } from '../../src/minute/minute-loop.ts'
+import { createMinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
 const M = minuteOf(START)
@@ -20,17 +13,20 @@ function start(t: Test) {
   const clock = createManualClock(START)
   const latest = createLatestTicks()
   const ending = new AbortController()
-  const stored: { minute: number; samples: readonly Sample[]; removed: readonly string[] }[] = []
+  const stored: SampleBatch[] = []
   const reports: MinuteReport[] = []
-  const running = ingest({
-    clock,
-    signal: ending.signal,
-    latest,
-    spikeFilter: createSpikeFilter(),
-    coins: () => [BTC],
-    store: (minute, samples, removed) => stored.push({ minute, samples, removed }),
-    onMinute: report => reports.push(report),
-  })
+  const loop = createMinuteLoop(
+    {
+      latest,
+      quarantine: { subscribed: [BTC], check: (_minute, samples) => samples },
+      spikeFilter: createSpikeFilter(),
+      queue: { enqueue: batch => stored.push(batch) },
+      tracking: { apply: () => {} },
+      onMinute: report => reports.push(report),
+    },
+    { clock, signal: ending.signal },
+  )
+  const running = loop.run()
   t.teardown(async () => {
     ending.abort()
     await running

@@ -6,12 +6,7 @@ import { startSimulator } from '@kimchi/simulator'
 import { createReader, createWriter, openLease, openRedis } from '@kimchi/store'
 import { startRedis, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import {
-  type BackfillOptions,
-  type BackfillState,
-  newBackfillState,
-  runBackfill,
-} from '../../src/backfill/run-backfill.ts'
+import { type BackfillOptions, type BackfillStatus, createBackfill } from '../../src/backfill/run-backfill.ts'
 import { openRestGate } from './rest-gate.ts'
 
 /** 00:00 UTC of yesterday: a day that is over, and well inside the retention by Redis' own clock. */
@@ -35,7 +30,7 @@ export interface BenchOptions {
 
 /** A backfill that runs. */
 export interface RunningBackfill {
-  readonly state: BackfillState
+  status(): BackfillStatus
   /** Ends it and waits until it has ended. */
   stop(): Promise<void>
 }
@@ -77,30 +72,29 @@ export async function openBench(
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], changes: Partial<BackfillOptions> & { id?: string } = {}) => {
     const ending = new AbortController()
-    const state = newBackfillState()
-    const running = runBackfill({
-      coins: () => coins,
-      days: 0,
-      state,
-      reader,
-      fetchCandles: (exchange, market, { start, end }) =>
-        rest.minuteCandles(exchange, market, start, end, ending.signal),
-      write: async samples => {
-        await writer.write({ minute: Math.max(...samples.map(sample => sample.minute)), samples })
+    const backfill = createBackfill(
+      {
+        quarantine: { tracked: coins, untested: [], check: (_minute, samples) => samples },
+        tracking: { apply: () => {} },
+        days: 0,
+        reader,
+        fetchCandles: (exchange, market, { start, end }) =>
+          rest.minuteCandles(exchange, market, start, end, ending.signal),
+        write: async samples => {
+          await writer.write({ minute: Math.max(...samples.map(sample => sample.minute)), samples })
+        },
+        lease: openLease(redis, 'backfill', changes.id ?? 'a', 60_000),
+        ...changes,
       },
-      lease: openLease(redis, 'backfill', changes.id ?? 'a', 60_000),
-      clock,
-      random: () => 0.5,
-      signal: ending.signal,
-      log: silent,
-      ...changes,
-    })
+      { clock, random: () => 0.5, signal: ending.signal, log: silent },
+    )
+    const running = backfill.run()
     const stop = async () => {
       ending.abort()
       await running
     }
     t.teardown(stop)
-    return { state, stop } satisfies RunningBackfill
+    return { status: backfill.status, stop } satisfies RunningBackfill
   }
   return { testRedis, redis, writer, reader, clock, start }
 }

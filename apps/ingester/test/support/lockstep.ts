@@ -72,19 +72,19 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     }
   }
   const start = async ({ id = 'a', env = {} }: StartOptions = {}) => {
-    const ingester = await startIngester({
-      config: readConfig({
-        COINS: 'all',
-        PRICES: 'simulated',
-        BACKFILL_DAYS: '0',
-        OPS_PORT: '0',
-        REDIS_URL: redis.url,
-        UPBIT_WS_URL: simulator.upbitWsUrl,
-        UPBIT_REST_URL: simulator.upbitRestUrl,
-        BINANCE_WS_URL: simulator.binanceWsUrl,
-        BINANCE_REST_URL: simulator.binanceRestUrl,
-        ...env,
-      }),
+    const config = readConfig({
+      COINS: 'all',
+      PRICES: 'simulated',
+      BACKFILL_DAYS: '0',
+      OPS_PORT: '0',
+      REDIS_URL: redis.url,
+      UPBIT_WS_URL: simulator.upbitWsUrl,
+      UPBIT_REST_URL: simulator.upbitRestUrl,
+      BINANCE_WS_URL: simulator.binanceWsUrl,
+      BINANCE_REST_URL: simulator.binanceRestUrl,
+      ...env,
+    })
+    const ingester = await startIngester(config, {
       log: createLogger('test', 'silent'),
       clock,
       random: () => 0.5,

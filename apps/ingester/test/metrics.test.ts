@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process'
+import t from 'tap'
+import { createMetrics } from '../src/metrics.ts'
+import type { IngesterStatus } from '../src/status.ts'
+
+const feed = {
+  exchange: 'upbit',
+  state: 'up',
+  frames: 7,
+  ticks: 6,
+  ignored: 0,
+  malformed: 1,
+  reconnects: 2,
+  replacements: 0,
+  stalls: 0,
+} as IngesterStatus['feeds']['feeds'][number]
+
+const STATUS: IngesterStatus = {
+  version: 'test',
+  startedAt: 0,
+  catalogue: { coins: 11, missing: [], problem: undefined },
+  quarantine: {
+    quarantined: [{ symbol: 'NEW', reason: 'new' }],
+    release: 'ALLOW=NEW',
+    denied: [],
+  },
+  tracked: 10,
+  feeds: { feeds: [feed], refusedTicks: 3 },
+  minutes: {
+    last: {
+      turn: { minute: 29_000_000, lateMs: 0, jumpedMs: 0, skipped: 0 },
+      gaps: [],
+      admitted: [],
+      dropped: [],
+      waiting: [],
+    },
+    admitted: 100,
+    dropped: 1,
+    skipped: 2,
+    gaps: new Map([['upbit-down', 4]]),
+  },
+  queue: {
+    depth: 5,
+    trouble: undefined,
+    lastWrittenMinute: undefined,
+    totals: { stored: 95, duplicates: 5, refused: 0, dropped: 0, rejected: 0, retries: 8 },
+  },
+  backfill: {
+    passes: 1,
+    samples: 50,
+    gaps: 6,
+    progress: undefined,
+    drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
+    problem: undefined,
+  },
+}
+
+t.test('says in Prometheus’ words what the parts say of themselves', async t => {
+  const text = await createMetrics(() => STATUS).text()
+  for (const line of [
+    'kimchi_ingester_last_minute_timestamp_seconds 1740000000',
+    'kimchi_ingester_tracked_coins 10',
+    'kimchi_ingester_quarantined_coins{symbol="NEW"} 1',
+    'kimchi_ingester_feed_up{exchange="upbit"} 1',
+    'kimchi_ingester_feed_events_total{exchange="upbit",event="malformed"} 1',
+    'kimchi_ingester_refused_ticks_total 3',
+    'kimchi_ingester_redis_queue_depth 5',
+    'kimchi_ingester_redis_writes_total{outcome="stored"} 95',
+    'kimchi_ingester_samples_total{outcome="admitted"} 100',
+    'kimchi_ingester_gaps_total{reason="upbit-down"} 4',
+    'kimchi_ingester_skipped_turns_total 2',
+    'kimchi_ingester_backfill_holes_total{outcome="gap"} 6',
+    'kimchi_ingester_drift_ratio{statistic="worst"} 0.0003',
+  ]) {
+    t.ok(text.split('\n').includes(line), line)
+  }
+})
+
+const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
+
+t.test('promtool has nothing to complain about', { skip: !hasPromtool && 'no promtool on PATH' }, async t => {
+  const input = await createMetrics(() => STATUS).text()
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' })
+  t.equal(`${stdout}${stderr}`, '')
+  t.equal(status, 0)
+})

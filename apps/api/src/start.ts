@@ -10,7 +10,7 @@ import {
 } from '@kimchi/core'
 import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
-  type ConnectionState,
+  type ConnectionStatus,
   createReader,
   openRedis,
   type RedisConnection,
@@ -54,12 +54,12 @@ export async function startApi(
   const metrics = createMetrics({
     documents: () => documents.status(),
     counters,
-    redisUp: () => redis.state().ready,
+    redisUp: () => redis.status().ready,
     connections: () => connectionCount(app.server),
   })
   const reasons = () => [
     ...(isDraining ? ['shutting down'] : []),
-    ...reasonsAgainst(documents.status(), redis.state(), clock.now()),
+    ...reasonsAgainst(documents.status(), redis.status(), clock.now()),
   ]
   const free = async () => {
     stopFollowing()
@@ -107,13 +107,14 @@ function followRedis(
   documents: Documents,
   log: Logger,
 ): () => void {
-  const onReady = ({ ready }: ConnectionState) => {
+  const onReady = ({ ready }: ConnectionStatus) => {
     if (ready) void documents.onReconnect()
   }
   const subscription = reader.subscribeMinutes(minute => documents.onMinute(minute), onReady)
-  const stopListening = redis.onState(state => {
-    onReady(state)
-    if (!state.ready) log.warn({ reason: state.reason }, 'Redis is away, the last good documents are served')
+  const stopListening = redis.onStatus(status => {
+    onReady(status)
+    if (!status.ready)
+      log.warn({ reason: status.reason }, 'Redis is away, the last good documents are served')
   })
   return () => {
     stopListening()
@@ -123,7 +124,7 @@ function followRedis(
 
 function reasonsAgainst(
   { newestMinute, problem }: DocumentsStatus,
-  { ready, reason }: ConnectionState,
+  { ready, reason }: ConnectionStatus,
   now: EpochMs,
 ): readonly string[] {
   const reasons: string[] = []

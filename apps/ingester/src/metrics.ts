@@ -99,7 +99,7 @@ function registerRedis(metrics: MetricsRegistry, status: () => IngesterStatus): 
   metrics.gauge({
     name: 'kimchi_ingester_redis_queue_depth',
     help: 'Snapshots that wait to be written to Redis, one a minute.',
-    read: () => status().queue.depth,
+    read: () => status().queue.waiting,
   })
   metrics.counter({
     name: 'kimchi_ingester_redis_writes_total',

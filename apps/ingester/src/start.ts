@@ -115,7 +115,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     const { minute, lateMs } = turn
     log.info({ minute, samples: admitted.length, gaps: gaps.length, lateMs }, 'minute')
     // What waits to be written publishes the status when it is.
-    if (queue.depth === 0) publishStatus()
+    if (queue.status().waiting === 0) publishStatus()
   }
   const minutes = createMinuteLoop({ latest, quarantine, spikeFilter, queue, tracking, onMinute }, context)
   const backfill = createBackfill(
@@ -140,7 +140,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     tracked: quarantine.tracked.length,
     feeds: feeds.status(),
     minutes: minutes.status(),
-    queue,
+    queue: queue.status(),
     backfill: backfill.status(),
   })
   const ops = await openOpsServer({
@@ -161,7 +161,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       ending.abort()
       await Promise.allSettled([feeds.close(), rest.close(), ...running])
       if (!(await queue.flush(FLUSH_WITHIN_MS))) {
-        log.error({ minutes: queue.depth }, 'ended with minutes that were not written')
+        log.error({ minutes: queue.status().waiting }, 'ended with minutes that were not written')
       }
       queue.close()
       await redis.close()

@@ -1,5 +1,5 @@
 import { type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
-import type { MinuteQueue } from '@kimchi/store'
+import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
@@ -16,13 +16,13 @@ export interface IngesterStatus {
   readonly tracked: number
   readonly feeds: FeedsStatus
   readonly minutes: MinuteStatus
-  readonly queue: Pick<MinuteQueue, 'depth' | 'trouble' | 'totals' | 'lastWrittenMinute'>
+  readonly queue: QueueStatus
   readonly backfill: BackfillStatus
 }
 
 /** Why this ingester does not contribute fully right now, a plain sentence each; empty when it does. */
 export function notReadyReasons(status: IngesterStatus): string[] {
-  const { depth, trouble } = status.queue
+  const { queue } = status
   const { coins, problem } = status.catalogue
   const reasons: string[] = []
   if (coins === undefined) reasons.push(`market lists not loaded yet${problem ? `: ${problem}` : ''}`)
@@ -30,7 +30,9 @@ export function notReadyReasons(status: IngesterStatus): string[] {
     if (state === 'up') continue
     reasons.push(`${exchange}: no data (${state})${lastError ? `: ${lastError.message}` : ''}`)
   }
-  if (trouble !== undefined) reasons.push(`${depth} minutes wait to be written: ${trouble}`)
+  if (queue.problem !== undefined) {
+    reasons.push(`${queue.waiting} minutes wait to be written: ${queue.problem}`)
+  }
   const { last } = status.minutes
   if (last === undefined) reasons.push('no minute has turned yet')
   else if (last.admitted.length === 0 && (coins === undefined || status.tracked > 0)) {
@@ -75,15 +77,15 @@ function minuteFields({ minutes: { last, admitted, dropped, skipped, gaps } }: I
   }
 }
 
-function queueFields({ queue: { depth, trouble, totals, lastWrittenMinute } }: IngesterStatus) {
+function queueFields({ queue: { waiting, problem, totals, lastWrittenMinute } }: IngesterStatus) {
   return {
     last_written_minute: lastWrittenMinute && formatTimestamp(lastWrittenMinute),
-    queue_depth: depth,
+    queue_depth: waiting,
     queue_dropped: totals.dropped,
     stored: totals.stored,
     duplicates: totals.duplicates,
     refused: totals.refused,
-    redis_problem: trouble,
+    redis_problem: problem,
   }
 }
 

@@ -40,8 +40,8 @@ const STATUS: IngesterStatus = {
     gaps: new Map([['upbit-down', 4]]),
   },
   queue: {
-    depth: 5,
-    trouble: undefined,
+    waiting: 5,
+    problem: undefined,
     lastWrittenMinute: undefined,
     totals: { stored: 95, duplicates: 5, refused: 0, dropped: 0, rejected: 0, retries: 8 },
   },

@@ -9,10 +9,10 @@ import type { RedisConnection } from './redis/connect.ts'
 export interface Lease {
   /** Takes the lease, or prolongs it when it is ours already; false while somebody else holds it. */
   claim(): Promise<boolean>
-  /** Takes the lease from whoever holds it, who finds out at the next claim. */
+  /** Takes the lease from its holder, which finds out at its next claim. */
   take(): Promise<void>
   /** Gives it back when it is ours. */
-  release(): Promise<void>
+  close(): Promise<void>
 }
 
 /**
@@ -31,7 +31,7 @@ export function openLease(redis: RedisConnection, name: string, id: string, ttlM
     take: async () => {
       await redis.call('SET', key, id, 'PX', ttlMs)
     },
-    release: async () => {
+    close: async () => {
       if ((await redis.call('GET', key)) === id) await redis.call('DEL', key)
     },
   }

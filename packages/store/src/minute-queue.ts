@@ -18,7 +18,7 @@ export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | '
   readonly onFatal: (error: KimchiError) => void
 }
 
-/** What a queue has done so far, for status and metrics. */
+/** What became of all that a queue was given so far. */
 export interface QueueTotals {
   readonly stored: number
   readonly duplicates: number
@@ -31,18 +31,23 @@ export interface QueueTotals {
   readonly retries: number
 }
 
+/** How a queue is doing. */
+export interface QueueStatus {
+  /** Batches not yet confirmed. */
+  readonly waiting: number
+  /** Newest minute that Redis has confirmed. */
+  readonly lastWrittenMinute: EpochMinute | undefined
+  /** Why the last attempt failed; undefined while writing works. */
+  readonly problem: string | undefined
+  readonly totals: QueueTotals
+}
+
 /**
  * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that timed
  * out is made again; writing twice is harmless. Starts by itself with the first {@link MinuteQueue.enqueue}.
  */
 export interface MinuteQueue {
-  /** Batches not yet confirmed. */
-  readonly depth: number
-  /** Newest minute that Redis has confirmed. */
-  readonly lastWrittenMinute: EpochMinute | undefined
-  /** Why the last attempt failed; undefined while writing works. */
-  readonly trouble: string | undefined
-  readonly totals: QueueTotals
+  status(): QueueStatus
   /** Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
   enqueue(batch: SampleBatch): void
   /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
@@ -66,7 +71,7 @@ class BoundedQueue implements MinuteQueue {
   #isWriting = false
   #isHurried = false
   #lastWrittenMinute: EpochMinute | undefined
-  #trouble: string | undefined
+  #problem: string | undefined
   #fatal: KimchiError | undefined
   #totals: QueueTotals = { stored: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, retries: 0 }
 
@@ -74,20 +79,13 @@ class BoundedQueue implements MinuteQueue {
     this.#options = options
   }
 
-  get depth(): number {
-    return this.#batches.length
-  }
-
-  get lastWrittenMinute(): EpochMinute | undefined {
-    return this.#lastWrittenMinute
-  }
-
-  get trouble(): string | undefined {
-    return this.#trouble
-  }
-
-  get totals(): QueueTotals {
-    return this.#totals
+  status(): QueueStatus {
+    return {
+      waiting: this.#batches.length,
+      lastWrittenMinute: this.#lastWrittenMinute,
+      problem: this.#problem,
+      totals: this.#totals,
+    }
   }
 
   enqueue(batch: SampleBatch): void {
@@ -110,7 +108,7 @@ class BoundedQueue implements MinuteQueue {
     await Promise.race([this.#draining, timeUp])
     limit.abort()
     this.#isHurried = false
-    return this.depth === 0
+    return this.#batches.length === 0
   }
 
   close(): void {
@@ -150,9 +148,9 @@ class BoundedQueue implements MinuteQueue {
     this.#batches.shift()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
     for (const key of ['stored', 'duplicates', 'refused'] as const) this.#count(key, result[key])
-    if (this.#trouble !== undefined) {
-      this.#options.log.info({ waiting: this.depth }, 'writing works again')
-      this.#trouble = undefined
+    if (this.#problem !== undefined) {
+      this.#options.log.info({ waiting: this.#batches.length }, 'writing works again')
+      this.#problem = undefined
     }
     this.#options.onWritten?.(batch, result)
   }
@@ -161,7 +159,7 @@ class BoundedQueue implements MinuteQueue {
   #giveUp(batch: SampleBatch, error: Error): void {
     if (error instanceof KimchiError && error.code !== 'KIMCHI_ERR_CODEC') {
       this.#fatal = error
-      this.#trouble = error.message
+      this.#problem = error.message
       this.#options.onFatal(error)
       return
     }
@@ -172,10 +170,13 @@ class BoundedQueue implements MinuteQueue {
 
   #complain({ message }: Error): void {
     this.#count('retries')
-    if (this.#trouble !== message) {
-      this.#options.log.warn({ waiting: this.depth, reason: message }, 'writing fails, minutes wait')
+    if (this.#problem !== message) {
+      this.#options.log.warn(
+        { waiting: this.#batches.length, reason: message },
+        'writing fails, minutes wait',
+      )
     }
-    this.#trouble = message
+    this.#problem = message
   }
 
   async #pause(attempt: number): Promise<void> {

@@ -10,7 +10,7 @@ import { decodeSample } from './codec.ts'
 import { KEYS, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
 import { type BoardRow, parseLiveRow } from './live-row.ts'
-import type { ConnectionState, RedisArgument, RedisConnection, Subscription } from './redis/connect.ts'
+import type { ConnectionStatus, RedisArgument, RedisConnection, Subscription } from './redis/connect.ts'
 import { type KnownCoin, parseCoin, parseDay } from './validate.ts'
 
 /** Everything a replica needs once per minute, of one instant. */
@@ -58,10 +58,10 @@ export interface SampleReader {
   readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>>
   /** Minutes without a sample from a minute up to, not including, another, as ranges; cheap. */
   readMissing(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
-  /** Hears of each written minute, over reconnects; `onState` says when it listens and when it does not. */
+  /** Hears of each written minute, over reconnects; `onStatus` says when it listens and when it does not. */
   subscribeMinutes(
     onMinute: (minute: EpochMinute) => void,
-    onState: (state: ConnectionState) => void,
+    onStatus: (status: ConnectionStatus) => void,
   ): Subscription
 }
 
@@ -81,13 +81,13 @@ export function createReader({ redis }: { readonly redis: RedisConnection }): Sa
       const reply = (await read('kp_missing', [symbol, from, to])) as number[]
       return pairs(reply).map(([start, end]) => ({ start, end }))
     },
-    subscribeMinutes: (onMinute, onState) =>
+    subscribeMinutes: (onMinute, onStatus) =>
       redis.subscribe(
         KEYS.minute,
         message => {
           if (/^\d+$/.test(message)) onMinute(Number(message))
         },
-        onState,
+        onStatus,
       ),
   }
 }

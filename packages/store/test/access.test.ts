@@ -62,7 +62,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   await writer.publishStatus('a1', { version: '1' }, 60)
   const lease = openLease(connection, 'backfill', 'a1', 60_000)
   t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and prolongs its lease')
-  await lease.release()
+  await lease.close()
   for (const [command = '', ...args] of [
     ['FLUSHALL'],
     ['SHUTDOWN'],

@@ -16,8 +16,8 @@ t.test('while Redis is away a command fails at once, may be tried again, and the
   t.teardown(() => connection.close())
   await t.rejects(connection.call('PING'), { code: 'KIMCHI_ERR_REDIS' })
   t.ok(isRetryable(await connection.call('PING').catch(error => error)))
-  while (!connection.state().reason?.includes('ECONNREFUSED')) await new Promise(setImmediate)
-  t.notOk(connection.state().ready)
+  while (!connection.status().reason?.includes('ECONNREFUSED')) await new Promise(setImmediate)
+  t.notOk(connection.status().ready)
   t.notOk(await connection.untilReady(1))
   t.notOk(await connection.untilReady(10_000, AbortSignal.abort()))
 })
@@ -26,9 +26,9 @@ t.test('a connection comes back by itself', async t => {
   const redis = await startRedis(t)
   const connection = await connected(t, redis)
   const changes: boolean[] = []
-  connection.onState(state => changes.push(state.ready))
+  connection.onStatus(status => changes.push(status.ready))
   await redis.kill()
-  while (connection.state().ready) await new Promise(setImmediate)
+  while (connection.status().ready) await new Promise(setImmediate)
   await redis.restart()
   t.ok(await connection.untilReady(10_000))
   t.equal(await connection.call('PING'), 'PONG')
@@ -56,7 +56,7 @@ t.test('fault 36: passwords appear in no error and no state', async t => {
   if (!(error instanceof KimchiError)) throw new Error('a KimchiError is expected')
   const texts = [
     connection.target,
-    connection.state().reason,
+    connection.status().reason,
     error.stack,
     JSON.stringify(error),
     error.cause,

@@ -45,7 +45,7 @@ t.test('fault 10: behind Sentinel, writing goes on after a failover and no minut
   while (!(await knowsGoodReplica(watcher))) await sleep(50)
   await master.kill()
   for (const minute of minutes.slice(5)) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  while (queue.depth > 0) await sleep(20)
+  while (queue.status().waiting > 0) await sleep(20)
   t.equal((await replica.client().info('replication')).includes('role:master'), true)
   const reader = createReader({ redis: connection })
   t.strictSame(

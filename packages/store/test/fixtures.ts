@@ -27,7 +27,7 @@ export function rowOf({ source, ...row }: Sample): BoardRow {
 export async function connected(t: T, redis: TestRedis, options = {}): Promise<RedisConnection> {
   const connection = openRedis(redis.url, { commandTimeoutMs: 1_000, ...options })
   t.teardown(() => connection.close())
-  if (!(await connection.untilReady(10_000))) throw new Error(connection.state().reason)
+  if (!(await connection.untilReady(10_000))) throw new Error(connection.status().reason)
   return connection
 }
 

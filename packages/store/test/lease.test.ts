@@ -14,9 +14,9 @@ t.test('one holder at a time, prolonged by its own claims, free after release or
   t.equal(await ours.claim(), true)
   t.equal(await theirs.claim(), false)
   t.equal(await ours.claim(), true, 'claiming again prolongs it')
-  await theirs.release()
+  await theirs.close()
   t.equal(await theirs.claim(), false, 'somebody else cannot release it')
-  await ours.release()
+  await ours.close()
   t.equal(await theirs.claim(), true)
 
   await redis.call('PEXPIRE', '{kp}:lease:backfill', 0)

@@ -36,15 +36,15 @@ t.test('fault 7: minutes wait while Redis is down and are written oldest first, 
   const minutes = Array.from({ length: 30 }, (_, at) => today + at)
   await redis.stop()
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  while (queue.totals.retries === 0) await sleep(5)
-  t.equal(queue.depth, 30)
-  t.match(queue.trouble, /^redis:\/\/127\.0\.0\.1:\d+: /)
-  t.equal(queue.lastWrittenMinute, undefined)
+  while (queue.status().totals.retries === 0) await sleep(5)
+  t.equal(queue.status().waiting, 30)
+  t.match(queue.status().problem, /^redis:\/\/127\.0\.0\.1:\d+: /)
+  t.equal(queue.status().lastWrittenMinute, undefined)
   await redis.restart()
   t.ok(await queue.flush(100_000))
   t.strictSame(written, minutes)
-  t.equal(queue.lastWrittenMinute, minutes.at(-1))
-  t.equal(queue.trouble, undefined)
+  t.equal(queue.status().lastWrittenMinute, minutes.at(-1))
+  t.equal(queue.status().problem, undefined)
   t.match(log.lines[0], { message: /^writing fails/, fields: { waiting: Number, reason: /^redis:/ } })
   t.match(log.lines.at(-1), { message: 'writing works again', fields: { waiting: 29 } })
   t.strictSame(
@@ -60,11 +60,11 @@ t.test('faults 3 and 8: a write to a frozen Redis times out, is made again, and 
   const { queue } = openQueue(writer)
   redis.pause()
   queue.enqueue({ minute: today, samples: [sampleOf('BTC', today)] })
-  while (queue.totals.retries === 0) await sleep(5)
-  t.match(queue.trouble, /timed out/)
+  while (queue.status().totals.retries === 0) await sleep(5)
+  t.match(queue.status().problem, /timed out/)
   redis.resume()
   t.ok(await queue.flush(100_000))
-  const { stored, duplicates } = queue.totals
+  const { stored, duplicates } = queue.status().totals
   t.equal(stored + duplicates, 1, 'the last attempt found it stored or stored it')
   t.strictSame((await reader.readDays('BTC')).entries, foldDays([sampleOf('BTC', today)]))
 })
@@ -79,7 +79,7 @@ t.test('fault 6: what Redis had not synced before SIGKILL may go, what is queued
   const { queue } = openQueue(writer)
   const minutes = Array.from({ length: 200 }, (_, at) => today + at)
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  while (queue.depth > 150) await sleep(1)
+  while (queue.status().waiting > 150) await sleep(1)
   await redis.kill()
   await redis.restart()
   t.ok(await queue.flush(100_000))
@@ -106,10 +106,10 @@ t.test('fault 9: a full Redis, a demoted master and missing replicas are waited 
   for (const [index, [enter, leave, reason]] of troubles.entries()) {
     const [command = '', ...args] = enter
     await raw.call(command, args)
-    const seen = queue.totals.retries
+    const seen = queue.status().totals.retries
     queue.enqueue({ minute: today + index, samples: [sampleOf('BTC', today + index)] })
-    while (queue.totals.retries === seen) await sleep(5)
-    t.match(queue.trouble, reason)
+    while (queue.status().totals.retries === seen) await sleep(5)
+    t.match(queue.status().problem, reason)
     const [undo = '', ...undoArgs] = leave
     await raw.call(undo, undoArgs)
     t.ok(await queue.flush(100_000))
@@ -134,8 +134,8 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
     { capacity: 3 },
   )
   for (const minute of [1, 2, 3, 4, 5]) queue.enqueue({ minute, samples: [] })
-  t.equal(queue.depth, 3)
-  t.equal(queue.totals.dropped, 2)
+  t.equal(queue.status().waiting, 3)
+  t.equal(queue.status().totals.dropped, 2)
   release()
   t.ok(await queue.flush(1_000))
   t.strictSame(written, [1, 4, 5])
@@ -158,7 +158,7 @@ t.test('prices of the wrong kind stop the queue and say so once', async t => {
     ['KIMCHI_ERR_PRICES_KIND'],
   )
   queue.enqueue({ minute: now + 1, samples: [] })
-  t.equal(queue.totals.dropped, 1)
+  t.equal(queue.status().totals.dropped, 1)
 })
 
 t.test('a batch that cannot be encoded is taken out and counted; the next ones are written', async t => {
@@ -168,7 +168,7 @@ t.test('a batch that cannot be encoded is taken out and counted; the next ones a
   queue.enqueue({ minute: now, samples: [{ ...sampleOf('BTC', now), usdtKrw: 0 }] })
   queue.enqueue({ minute: now + 1, samples: [sampleOf('BTC', now + 1)] })
   t.ok(await queue.flush(100_000))
-  t.match(queue.totals, { rejected: 1, stored: 1 })
+  t.match(queue.status().totals, { rejected: 1, stored: 1 })
   t.match(log.lines, [
     {
       message: /cannot be written/,
@@ -198,7 +198,7 @@ t.test('retries are spread by the given randomness and grow to five seconds', as
     },
   )
   queue.enqueue({ minute: 1, samples: [] })
-  while (queue.depth > 0) await sleep(1)
+  while (queue.status().waiting > 0) await sleep(1)
   t.strictSame(waits, [150, 300, 600, 1_200, 2_400, 3_750, 3_750, 3_750])
 })
 
@@ -212,6 +212,6 @@ t.test('a flush gives up at its limit, and a closed queue writes nothing more', 
   t.notOk(await queue.flush(500))
   queue.close()
   queue.enqueue({ minute: 2, samples: [] })
-  t.equal(queue.depth, 1)
-  t.equal(queue.totals.dropped, 1)
+  t.equal(queue.status().waiting, 1)
+  t.equal(queue.status().totals.dropped, 1)
 })

@@ -3,7 +3,7 @@ import { dateOf, foldDays } from '@kimchi/core'
 import t from 'tap'
 import { dailyKey, samplesKey } from '../src/keys.ts'
 import { LIBRARY_VERSION } from '../src/library.ts'
-import type { ConnectionState } from '../src/redis/connect.ts'
+import type { ConnectionStatus } from '../src/redis/connect.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('fault 12: what cannot be read is skipped and counted, the rest is served', async t => {
@@ -66,7 +66,7 @@ t.test('the subscription says when it is deaf, and hears again after Redis came 
   const { now } = await todayMinutes(connection)
   await writer.track([BTC])
   const events = new EventTarget()
-  const states: ConnectionState[] = []
+  const states: ConnectionStatus[] = []
   const heard: number[] = []
   const subscription = reader.subscribeMinutes(
     minute => {

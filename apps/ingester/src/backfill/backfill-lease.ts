@@ -19,7 +19,7 @@ export function openBackfillLease(redis: RedisConnection, id: string): Lease {
 export async function giveBack(lease: Lease, { clock, log }: Pick<Context, 'clock' | 'log'>): Promise<void> {
   const answered = new AbortController()
   void lease
-    .release()
+    .close()
     .catch(thrown => log.debug({ err: thrown }, 'backfill lease not given back, it will expire'))
     .finally(() => answered.abort())
   await clock.wait(RELEASE_WITHIN_MS, answered.signal)

@@ -39,7 +39,7 @@ export async function importHistory(
   })
   try {
     if (!(await redis.untilReady(5_000, signal))) {
-      const reason = redis.state().reason
+      const reason = redis.status().reason
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
     const writer = createWriter({ redis, prices, retentionDays, log })

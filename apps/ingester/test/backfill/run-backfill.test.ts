@@ -162,7 +162,7 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
     lease: {
       // Lost at the second piece of work, had again a while later.
       claim: async () => ++claims < 5 || claims > 8,
-      release: async () => {},
+      close: async () => {},
       take: async () => {},
     },
   })
@@ -182,7 +182,7 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
     (await auditCandles(reader, worldOf(simulator.prices), ETH, YESTERDAY, YESTERDAY + 355)).wrong,
     [],
   )
-  t.ok(redis.state().ready)
+  t.ok(redis.status().ready)
 })
 
 for (const [title, appendonly] of [
@@ -198,7 +198,7 @@ for (const [title, appendonly] of [
     await passUntil(clock, 'it noticed', () => status().problem !== undefined)
     t.match(status().problem, /127\.0\.0\.1|connect|closed/i)
     await testRedis.restart()
-    await until('Redis is back', () => redis.state().ready)
+    await until('Redis is back', () => redis.status().ready)
     await passUntil(clock, 'a pass is over', () => status().passes === 1)
     t.equal(status().problem, undefined)
     const world = worldOf(simulator.prices)

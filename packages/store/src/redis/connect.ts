@@ -8,7 +8,7 @@ import { describeTarget, parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts'
 export type RedisArgument = string | number | Buffer
 
 /** Whether commands can be sent now, and if not, why. */
-export interface ConnectionState {
+export interface ConnectionStatus {
   readonly ready: boolean
   /** The newest trouble, for people; without credentials. */
   readonly reason: string | undefined
@@ -21,9 +21,9 @@ export interface ConnectionState {
 export interface RedisConnection {
   /** For logs: the URL without credentials. */
   readonly target: string
-  state(): ConnectionState
+  status(): ConnectionStatus
   /** Calls `listener` on every change between ready and not ready; returns how to stop that. */
-  onState(listener: (state: ConnectionState) => void): () => void
+  onStatus(listener: (status: ConnectionStatus) => void): () => void
   /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts, telling which. */
   untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean>
   /** Sends a command; the answer's strings are decoded as UTF-8. */
@@ -36,7 +36,7 @@ export interface RedisConnection {
   subscribe(
     channel: string,
     onMessage: (message: string) => void,
-    onState: (state: ConnectionState) => void,
+    onStatus: (status: ConnectionStatus) => void,
   ): Subscription
   close(): Promise<void>
 }
@@ -76,8 +76,8 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
     }
   return {
     target: where,
-    state: states.current,
-    onState: states.listen,
+    status: states.current,
+    onStatus: states.listen,
     untilReady: (timeoutMs, signal) => untilReady(states, timeoutMs, signal),
     call: callOn(client),
     callBuffer: async (command, ...args) => {
@@ -91,9 +91,9 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
       const primaries = client instanceof Cluster ? client.nodes('master') : [client]
       for (const primary of primaries) await run(callOn(primary))
     },
-    subscribe: (channel, onMessage, onState) => {
+    subscribe: (channel, onMessage, onStatus) => {
       const subscriber = openClient(target, { ...options, name: `${options.name ?? 'kimchi'}-subscriber` })
-      return subscribeOn(subscriber, where, channel, onMessage, onState)
+      return subscribeOn(subscriber, where, channel, onMessage, onStatus)
     },
     close: async () => client.disconnect(),
   }
@@ -106,9 +106,9 @@ type States = ReturnType<typeof watchState>
 
 /** Follows a client's events; an `error` event without a listener would end the program. */
 function watchState(client: Redis | Cluster, where: string) {
-  let state: ConnectionState = { ready: false, reason: `${where}: connecting` }
-  const listeners = new Set<(state: ConnectionState) => void>()
-  const change = (next: ConnectionState) => {
+  let state: ConnectionStatus = { ready: false, reason: `${where}: connecting` }
+  const listeners = new Set<(state: ConnectionStatus) => void>()
+  const change = (next: ConnectionStatus) => {
     const turned = next.ready !== state.ready
     state = next
     if (turned) for (const listener of listeners) listener(state)
@@ -130,7 +130,7 @@ function watchState(client: Redis | Cluster, where: string) {
   client.on('end', () => change({ ready: false, reason: `${where}: closed` }))
   return {
     current: () => state,
-    listen: (listener: (state: ConnectionState) => void) => {
+    listen: (listener: (state: ConnectionStatus) => void) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
@@ -164,7 +164,7 @@ function subscribeOn(
   where: string,
   channel: string,
   onMessage: (message: string) => void,
-  onState: (state: ConnectionState) => void,
+  onStatus: (status: ConnectionStatus) => void,
 ): Subscription {
   client.on('message', (heard: string, message: string) => {
     if (heard === channel) onMessage(message)
@@ -172,10 +172,10 @@ function subscribeOn(
   const states = watchState(client, where)
   states.listen(state => {
     // Subscribed anew after every reconnect; only then is the listener told that messages flow.
-    if (!state.ready) return onState(state)
+    if (!state.ready) return onStatus(state)
     client.subscribe(channel).then(
-      () => onState(state),
-      error => onState({ ready: false, reason: `${where}: ${reasonOf(error)}` }),
+      () => onStatus(state),
+      error => onStatus({ ready: false, reason: `${where}: ${reasonOf(error)}` }),
     )
   })
   return { close: () => client.disconnect() }

@@ -32,10 +32,9 @@ const CONTESTANTS = {
   },
   ours: () => {
     const latest = createLatestTicks()
+    const log = { debug: () => {}, info: () => {}, warn: console.error, error: console.error }
+    const context = { clock: systemClock, random: Math.random, log }
     const shared = {
-      clock: systemClock,
-      random: Math.random,
-      log: { debug: () => {}, info: () => {}, warn: console.error, error: console.error },
       /** @param {Parameters<LatestTicks['record']>[0]} tick */
       onTick: tick => {
         latest.record(tick)
@@ -43,12 +42,10 @@ const CONTESTANTS = {
       },
       onLost: latest.lost.bind(latest),
     }
-    openFeed({
-      ...shared,
-      protocol: upbitProtocol(`${wsUrl}/websocket/v1`),
-      markets: bases.map(base => `KRW-${base}`),
-    })
-    openFeed({ ...shared, protocol: binanceProtocol(wsUrl), markets: bases.map(base => `${base}USDT`) })
+    const upbit = upbitProtocol(`${wsUrl}/websocket/v1`)
+    openFeed({ ...shared, protocol: upbit, markets: bases.map(base => `KRW-${base}`) }, context)
+    const binance = binanceProtocol(wsUrl)
+    openFeed({ ...shared, protocol: binance, markets: bases.map(base => `${base}USDT`) }, context)
   },
   ccxt: () => {
     const upbit = new ccxt.pro.upbit({

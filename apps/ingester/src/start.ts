@@ -83,11 +83,10 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     log,
   })
 
-  const rest = openRestChild({
-    upbitRestUrl: config.UPBIT_REST_URL,
-    binanceRestUrl: config.BINANCE_REST_URL,
-    log,
-  })
+  const rest = openRestChild(
+    { upbitRestUrl: config.UPBIT_REST_URL, binanceRestUrl: config.BINANCE_REST_URL },
+    { log },
+  )
   const latest = createLatestTicks()
   const feeds = openExchangeFeeds(config, latest, context)
   const quarantine = createQuarantine({ allow: config.ALLOW, deny: config.DENY })

@@ -2,7 +2,7 @@ import type { Exchange, Market, Tick } from './tick.ts'
 import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
-/** Beyond this distance between receive and event time a tick counts as early or late. @see design §3, clock skew */
+/** Beyond this distance between receive and event time a tick counts as early or late. */
 export const MAX_LAG_MS: Milliseconds = 2_000
 
 /** A tick from further in the future than this is a broken timestamp and is refused. */
@@ -16,7 +16,7 @@ export type Skew = 'none' | 'early' | 'late'
 
 /**
  * The last tick of every market, minute by minute, so that a snapshot taken shortly after M still finds the last
- * price *before* M. Order and repetition of ticks don't matter. @see design §3
+ * price *before* M. Order and repetition of ticks don't matter. @see docs/architecture.md#samples-and-gaps
  */
 export interface LatestTicks {
   /**

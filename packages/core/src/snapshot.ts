@@ -8,13 +8,13 @@ import type { EpochMinute, EpochMs, Milliseconds, PremiumE4 } from './units.ts'
 /** Upbit's KRW-USDT, the rate of every sample. Always subscribed. */
 export const RATE_MARKET = 'KRW-USDT'
 
-/** Markets that are always subscribed, so that "the exchange was up" never hangs on the choice of coins. @see design §3 */
+/** Markets that are always subscribed, so that "the exchange was up" never depends on the choice of coins. */
 export const REFERENCE_MARKETS: Readonly<Record<Exchange, readonly string[]>> = {
   upbit: ['KRW-BTC', RATE_MARKET],
   binance: ['BTCUSDT'],
 }
 
-/** For how long after its last trade an Upbit price is carried while the exchange is up. @see design §3 */
+/** For how long after its last trade an Upbit price is carried while the exchange is up. */
 export const MAX_CARRY_MS: Milliseconds = HOUR_MS
 
 /** A premium beyond ±1,000,000 % is arithmetic on broken prices; it would not fit a day's exact sum either. */
@@ -66,7 +66,7 @@ export interface MinuteLegs {
 
 /**
  * Every coin's sample of minute M, or the reason why there is none. To be called 1 s after M, when late frames that
- * belong before M have arrived. @see design §3
+ * belong before M have arrived. @see docs/architecture.md#samples-and-gaps
  */
 export function takeSnapshot(latest: LatestTicks, minute: EpochMinute, coins: readonly Coin[]): Snapshot {
   const skewed =

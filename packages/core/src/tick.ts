@@ -1,6 +1,6 @@
 import type { EpochMs } from './units.ts'
 
-/** The two venues compared. */
+/** The two exchanges compared. */
 export type Exchange = 'upbit' | 'binance'
 
 /** An exchange's own pair code: `KRW-BTC` on Upbit, `BTCUSDT` on Binance. */

@@ -3,7 +3,7 @@ import type { Exchange, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
-import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
+import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 
 /** When the tests' clock begins. */
 export const AT = Date.UTC(2026, 10, 20, 12)
@@ -39,6 +39,7 @@ export function memoryLog() {
 export function watchFeed(
   t: Test,
   options: Pick<FeedOptions, 'protocol'> & Partial<FeedOptions>,
+  clock = createManualClock(AT),
 ): {
   feed: Feed
   clock: ManualClock
@@ -46,19 +47,19 @@ export function watchFeed(
   lost: { exchange: Exchange; at: number }[]
   log: ReturnType<typeof memoryLog>
 } {
-  const clock = createManualClock(AT)
   const ticks: Tick[] = []
   const lost: { exchange: Exchange; at: number }[] = []
   const log = memoryLog()
-  const feed = openFeed({
-    markets: [],
-    clock,
-    random: () => 0.5,
-    onTick: tick => ticks.push(tick),
-    onLost: (exchange, at) => lost.push({ exchange, at }),
-    log,
-    ...options,
-  })
+  const context: FeedContext = { clock, random: () => 0.5, log }
+  const feed = openFeed(
+    {
+      markets: [],
+      onTick: tick => ticks.push(tick),
+      onLost: (exchange, at) => lost.push({ exchange, at }),
+      ...options,
+    },
+    context,
+  )
   t.teardown(async () => {
     const closing = feed.close()
     // A peer that never answers the close frame is cut off by the clock.

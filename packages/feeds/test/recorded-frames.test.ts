@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createBinanceDecoder } from '../src/binance/binance.ts'
+import { createBinanceDecoder } from '../src/binance/decoder.ts'
 import type { Decoded } from '../src/feed/protocol.ts'
-import { createUpbitDecoder } from '../src/upbit/upbit.ts'
+import { createUpbitDecoder } from '../src/upbit/decoder.ts'
 import { noRecordings, pythonBytes, recordedLines, recordedText } from './recorded.ts'
 
 const NOW = 1_795_222_584_381
@@ -31,7 +31,7 @@ function binanceTick(market: string, price: number, eventAt: number) {
 }
 
 function ticksOf(decoded: Decoded): readonly unknown[] {
-  return decoded.kind === 'ticks' ? decoded.ticks : []
+  return decoded.kind === 'tick' ? [decoded.tick] : []
 }
 
 t.test('every recorded Upbit ticker decodes to its exact tick, byte for byte', { skip }, async t => {
@@ -52,7 +52,7 @@ t.test('every recorded Upbit ticker decodes to its exact tick, byte for byte', {
       }),
   )
   const decoder = upbit()
-  const decoded = frames.map(frame => decoder.decode(Buffer.from(frame), true, NOW))
+  const decoded = frames.map(frame => decoder.decode(Buffer.from(frame), NOW))
   t.strictSame(decoded.flatMap(ticksOf), [
     upbitTick('KRW-BTC', 89_886_000, 1_786_613_070_200, 'snapshot'),
     upbitTick('KRW-BTC', 89_887_000, 1_786_613_071_880, 'stream'),
@@ -63,7 +63,7 @@ t.test('every recorded Upbit ticker decodes to its exact tick, byte for byte', {
   ])
   t.strictSame(
     new Set(decoded.map(({ kind }) => kind)),
-    new Set(['ticks', 'ignored']),
+    new Set(['tick', 'ignored']),
     'trades, books and candles pass',
   )
 })
@@ -73,7 +73,7 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
   const received = ccxt.filter(({ dir }) => dir === 'recv').map(({ payload }) => JSON.stringify(payload))
   const single = recordedText('single-frames/binance-miniticker.2025-2026.jsonl').split('\n')
   const decoder = binance()
-  const decoded = received.map(frame => decoder.decode(frame, false, NOW))
+  const decoded = received.map(frame => decoder.decode(frame, NOW))
   t.strictSame(decoded.flatMap(ticksOf), [
     binanceTick('BTCUSDT', 64_117.99, 1_786_539_510_015),
     // The same price and a smaller volume: pushed because a trade left the 24-hour window, not because one came.
@@ -81,11 +81,9 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
   ])
   t.strictSame(
     decoded.map(({ kind }) => kind),
-    ['ack', 'ticks', 'ticks', 'ack', 'ignored', 'ignored'],
+    ['ack', 'tick', 'tick', 'ack', 'ignored', 'ignored'],
   )
-  const others = single
-    .filter(line => line !== '')
-    .map(line => binance().decode(Buffer.from(line), false, NOW))
+  const others = single.filter(line => line !== '').map(line => binance().decode(Buffer.from(line), NOW))
   t.strictSame(others.flatMap(ticksOf), [
     binanceTick('BTCUSDT', 102_492.27, 1_749_183_266_025),
     binanceTick('ATOMUSDT', 4.159, 1_749_183_267_518),
@@ -99,14 +97,14 @@ t.test(
   async t => {
     const decoder = upbit()
     const frames = recordedLines('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.frames.jsonl')
-    const fromText = frames.map(({ payload }) => decoder.decode(String(payload), false, NOW).kind)
+    const fromText = frames.map(({ payload }) => decoder.decode(String(payload), NOW).kind)
     t.equal(fromText.length, 449)
     t.ok(fromText.every(kind => kind === 'ignored'))
     const raw = recordedText('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.raw.txt').split('\n')
     const literals = raw
       .map(line => /^[\d.]+: (b['"].*)$/.exec(line)?.[1])
       .filter(literal => literal !== undefined)
-    const fromBytes = literals.map(literal => decoder.decode(pythonBytes(literal), true, NOW).kind)
+    const fromBytes = literals.map(literal => decoder.decode(pythonBytes(literal), NOW).kind)
     t.equal(fromBytes.length, 449)
     t.ok(fromBytes.every(kind => kind === 'ignored'))
   },
@@ -115,13 +113,13 @@ t.test(
 t.test('a real stream of Binance depth, books, trades and candles passes likewise', { skip }, async t => {
   const decoder = binance()
   const frames = recordedLines('cryptofeed/binance-ws-combined.2021-10-12.frames.jsonl')
-  const kinds = frames.map(({ payload }) => decoder.decode(Buffer.from(String(payload)), false, NOW).kind)
+  const kinds = frames.map(({ payload }) => decoder.decode(Buffer.from(String(payload)), NOW).kind)
   t.equal(kinds.length, 265)
   t.ok(kinds.every(kind => kind === 'ignored'))
   const raw = recordedText('cryptofeed/binance-ws-combined.2021-10-12.raw.txt').split('\n')
   const lines = raw.map(line => /^[\d.]+: (\{.*)$/.exec(line)?.[1]).filter(line => line !== undefined)
   t.equal(lines.length, 265)
-  t.ok(lines.every(line => decoder.decode(Buffer.from(line), false, NOW).kind === 'ignored'))
+  t.ok(lines.every(line => decoder.decode(Buffer.from(line), NOW).kind === 'ignored'))
 })
 
 t.test('real frames cut at any byte are malformed and nothing else', { skip }, async t => {
@@ -129,7 +127,7 @@ t.test('real frames cut at any byte are malformed and nothing else', { skip }, a
   const frame = Buffer.from(line)
   const decoder = upbit()
   for (let length = 0; length < frame.length; length++) {
-    if (decoder.decode(frame.subarray(0, length), true, NOW).kind !== 'malformed') t.fail(`cut at ${length}`)
+    if (decoder.decode(frame.subarray(0, length), NOW).kind !== 'malformed') t.fail(`cut at ${length}`)
   }
-  t.equal(decoder.decode(frame, true, NOW).kind, 'ticks')
+  t.equal(decoder.decode(frame, NOW).kind, 'tick')
 })

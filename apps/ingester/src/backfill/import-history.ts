@@ -32,11 +32,10 @@ export async function importHistory(
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const lease = openBackfillLease(redis, id)
-  const rest = openRestChild({
-    upbitRestUrl: config.UPBIT_REST_URL,
-    binanceRestUrl: config.BINANCE_REST_URL,
-    log,
-  })
+  const rest = openRestChild(
+    { upbitRestUrl: config.UPBIT_REST_URL, binanceRestUrl: config.BINANCE_REST_URL },
+    { log },
+  )
   try {
     if (!(await redis.untilReady(5_000, signal))) {
       const reason = redis.status().reason

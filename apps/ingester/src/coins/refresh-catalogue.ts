@@ -119,7 +119,6 @@ function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coi
     market,
     base: symbol,
     name,
-    warning: false,
   }))
   const binance = stored.map(({ binance: market }) => ({
     market,

@@ -1,4 +1,4 @@
-import type { Coin, Context, LatestTicks, Tick } from '@kimchi/core'
+import type { Coin, Context, Exchange, LatestTicks, Tick } from '@kimchi/core'
 import {
   binanceProtocol,
   binanceSeed,
@@ -31,31 +31,35 @@ export function openExchangeFeeds(
   latest: LatestTicks,
   context: Omit<Context, 'signal'>,
 ): ExchangeFeeds {
-  const { clock } = context
   let refusedTicks = 0
   let coins: readonly Coin[] = []
-  let feeds: Record<'upbit' | 'binance', Feed> | undefined
-  const shared = {
-    ...context,
+  let feeds: Record<Exchange, Feed> | undefined
+  const callbacks = {
     onTick: (tick: Tick) => {
       if (!latest.record(tick)) refusedTicks += 1
     },
     onLost: latest.lost.bind(latest),
   }
   const open = () => ({
-    upbit: openFeed({
-      ...shared,
-      protocol: upbitProtocol(config.UPBIT_WS_URL),
-      markets: coins.map(coin => coin.upbit),
-    }),
-    binance: openFeed({
-      ...shared,
-      protocol: binanceProtocol(config.BINANCE_WS_URL),
-      markets: coins.map(coin => coin.binance),
-      seed: binanceSeed({ clock, restUrl: config.BINANCE_REST_URL }),
-    }),
+    upbit: openFeed(
+      {
+        ...callbacks,
+        protocol: upbitProtocol(config.UPBIT_WS_URL),
+        markets: coins.map(coin => coin.upbit),
+      },
+      context,
+    ),
+    binance: openFeed(
+      {
+        ...callbacks,
+        protocol: binanceProtocol(config.BINANCE_WS_URL),
+        markets: coins.map(coin => coin.binance),
+        seed: binanceSeed({ restUrl: config.BINANCE_REST_URL }, context),
+      },
+      context,
+    ),
   })
-  const change = (exchange: 'upbit' | 'binance', before: readonly Coin[]) => {
+  const change = (exchange: Exchange, before: readonly Coin[]) => {
     const markets = coins.map(coin => coin[exchange])
     feeds?.[exchange].setMarkets(markets)
     for (const coin of before) if (!markets.includes(coin[exchange])) latest.forget(exchange, coin[exchange])

@@ -40,12 +40,8 @@ export async function openVenues(t: Test) {
   const simulator = await startSimulator({ pumpMs: 0 })
   t.teardown(() => simulator.close())
   const gate = await openRestGate(t, simulator)
-  const rest = openRestChild({
-    upbitRestUrl: gate.url,
-    binanceRestUrl: gate.url,
-    log: silent,
-    entry: new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url),
-  })
+  const entry = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
+  const rest = openRestChild({ upbitRestUrl: gate.url, binanceRestUrl: gate.url, entry }, { log: silent })
   t.teardown(() => rest.close())
   return { simulator, gate, rest }
 }

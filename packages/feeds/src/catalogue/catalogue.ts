@@ -7,10 +7,10 @@ import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from './pairs.ts'
 export type Wanted = 'all' | readonly string[]
 
 /** Why an Upbit coin has no place in the catalogue. */
-export type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-trading' | 'unpublishable'
+type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-trading' | 'unpublishable'
 
 /** An Upbit coin that is not tracked. */
-export interface LeftOut {
+interface LeftOut {
   readonly symbol: string
   readonly kind: LeftOutKind
   readonly reason: string
@@ -21,14 +21,12 @@ export interface Catalogue {
   readonly coins: readonly Coin[]
   /** Every KRW coin of Upbit that was wanted and is not tracked. */
   readonly leftOut: readonly LeftOut[]
-  /** How many of `coins` trade under another ticker on Binance. */
-  readonly aliased: number
   /** Symbols asked for that are on no list; only filled when `strict` is false. */
   readonly unknown: readonly string[]
 }
 
-/** The two listings and the wish. */
-export interface MatchOptions {
+/** The two listings, and which coins are wanted. */
+interface MatchOptions {
   readonly upbit: Pick<Listing<UpbitMarket>, 'markets'>
   readonly binance: Pick<Listing<BinanceMarket>, 'markets'>
   readonly wanted: Wanted
@@ -41,8 +39,9 @@ export interface MatchOptions {
  *
  * A list keeps its order; `all` is BTC first, then by symbol, an order that no refresh and no other replica changes.
  * A coin that is known but halted is left out and comes back by itself.
- * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is not on both exchanges, with near matches, or that is denied
- * @see exchange-protocols §6
+ * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both exchanges, with near
+ * matches
+ * @see docs/exchanges.md#symbol-mapping
  */
 export function matchCoins({ upbit, binance, wanted, strict = true }: MatchOptions): Catalogue {
   const binanceMarkets = new Map(binance.markets.map(market => [market.base, market]))
@@ -63,7 +62,6 @@ export function matchCoins({ upbit, binance, wanted, strict = true }: MatchOptio
     leftOut: chosen.flatMap(({ leftOut }) =>
       leftOut === undefined || kept.has(leftOut.symbol) ? [] : [leftOut],
     ),
-    aliased: coins.filter(coin => coin.binance !== `${coin.symbol}USDT`).length,
     unknown: symbols.filter(symbol => !outcomes.has(symbol)),
   }
 }

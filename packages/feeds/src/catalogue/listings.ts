@@ -12,8 +12,6 @@ export interface UpbitMarket {
   readonly base: string
   /** Upbit's English name, or the ticker where it has none. */
   readonly name: string
-  /** Designated as "investment warning", the step before a delisting. */
-  readonly warning: boolean
 }
 
 /** One USDT market of Binance, as `exchangeInfo` has it. */
@@ -31,25 +29,21 @@ export interface Listing<M> {
   readonly exchange: Exchange
   /** Markets in KRW on Upbit, in USDT on Binance. */
   readonly markets: readonly M[]
-  /** Markets in other currencies. */
-  readonly others: number
-  /** Entries that could not be read, left out. */
-  readonly unreadable: number
 }
 
 /**
- * Reads Upbit's raw answer to `market/all`, with or without details. One bad entry is counted, not fatal.
+ * Reads Upbit's raw answer to `market/all`. A bad entry is left out.
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is no list, or no entry of it can be read
- * @see exchange-protocols §2
+ * @see docs/exchanges.md#upbit-rest
  */
 export function parseUpbitMarkets(answer: unknown): Listing<UpbitMarket> {
   return readEntries('upbit', 'market/all', answer, toUpbitMarket)
 }
 
 /**
- * Reads Binance's raw answer to `exchangeInfo`. One bad entry is counted, not fatal.
+ * Reads Binance's raw answer to `exchangeInfo`. A bad entry is left out.
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it has no list of symbols, or no entry of it can be read
- * @see exchange-protocols §4
+ * @see docs/exchanges.md#binance-rest
  */
 export function parseBinanceSymbols(answer: unknown): Listing<BinanceMarket> {
   const symbols = isFields(answer) ? answer.symbols : answer
@@ -59,7 +53,8 @@ export function parseBinanceSymbols(answer: unknown): Listing<BinanceMarket> {
 /**
  * Refuses a listing that cannot be true, so that the caller keeps the one before.
  * @param previousCount markets of the listing before; 0 when there was none
- * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has lost more than a quarter of the markets before: an exchange never delists so many within an hour
+ * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has lost more than a quarter of the markets before: an
+ * exchange never delists so many within an hour
  */
 export function checkListing(
   previousCount: number,
@@ -88,34 +83,27 @@ function readEntries<M>(
     )
   }
   const markets: M[] = []
-  let others = 0
-  let unreadable = 0
+  let isReadable = false
   for (const entry of answer) {
     const market = isFields(entry) ? toMarket(entry) : undefined
-    if (market === undefined) unreadable += 1
-    else if (market === 'other') others += 1
-    else markets.push(market)
+    if (market !== undefined) isReadable = true
+    if (market !== undefined && market !== 'other') markets.push(market)
   }
-  if (markets.length === 0 && others === 0) {
+  if (!isReadable) {
     throw new KimchiError(
       'KIMCHI_ERR_CATALOGUE',
-      `${exchange} ${field} must hold markets, got: ${unreadable} entries, none of them readable`,
+      `${exchange} ${field} must hold markets, got: ${answer.length} entries, none of them readable`,
     )
   }
-  return { exchange, markets, others, unreadable }
+  return { exchange, markets }
 }
 
-function toUpbitMarket({
-  market,
-  english_name: englishName,
-  market_event: event,
-}: Fields): Entry<UpbitMarket> {
+function toUpbitMarket({ market, english_name: englishName }: Fields): Entry<UpbitMarket> {
   if (typeof market !== 'string') return undefined
   const [quote = '', base = '', ...rest] = market.split('-')
   if (quote === '' || base === '' || rest.length > 0) return undefined
   if (quote !== 'KRW') return 'other'
-  const warning = isFields(event) && event.warning === true
-  return { market, base, name: displayName(englishName) ?? base, warning }
+  return { market, base, name: displayName(englishName) ?? base }
 }
 
 function toBinanceMarket(entry: Fields): Entry<BinanceMarket> {

@@ -1,10 +1,8 @@
 import type { Market } from '@kimchi/core'
 
-/**
- * The one table of what a shared ticker does not tell. Default: the same ticker on both exchanges is the same coin.
- * Every line below is an exception with its reason; to add one, add one line. Keys are Upbit tickers unless said
- * otherwise. @see exchange-protocols §6
- */
+// The one table of what a shared ticker does not tell. Default: the same ticker on both exchanges is the same coin.
+// Every line below is an exception with its reason; to add one, add one line. Keys are Upbit tickers unless said
+// otherwise. See docs/exchanges.md#symbol-mapping.
 
 /** The same coin under another ticker: Upbit ticker → Binance ticker. The Binance ticker then belongs to it alone. */
 export const ALIASES: Readonly<Record<string, Pairing>> = {
@@ -65,13 +63,13 @@ export const MULTIPLIERS: Readonly<Record<string, Multiplied>> = {
 }
 
 /** Another ticker for the same coin, and how we know. */
-export interface Pairing {
+interface Pairing {
   readonly binance: string
   readonly reason: string
 }
 
 /** A ticker whose price is for 10^power coins. */
-export interface Multiplied extends Pairing {
+interface Multiplied extends Pairing {
   readonly power: number
 }
 

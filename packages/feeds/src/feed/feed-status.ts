@@ -1,11 +1,10 @@
 import {
-  type Clock,
+  type Context,
   type EpochMs,
   type Exchange,
   isWorthALine,
   KimchiError,
   type KimchiErrorCode,
-  type Log,
   messageOf,
 } from '@kimchi/core'
 
@@ -19,8 +18,6 @@ export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 export interface FeedStatus {
   readonly exchange: Exchange
   readonly state: FeedState
-  /** When the connection in use was opened; undefined when there is none. */
-  readonly connectedAt: EpochMs | undefined
   /** When the last data frame came, on whichever connection. */
   readonly lastDataAt: EpochMs | undefined
   /** Markets asked for, the reference markets included. */
@@ -33,9 +30,9 @@ export interface FeedStatus {
   readonly replacements: number
   readonly frames: number
   readonly ticks: number
-  /** Well-formed frames of no use, answers and signs of life among them. */
+  /** Well-formed frames of no use, acknowledgements and heartbeats among them. */
   readonly ignored: number
-  /** Frames, or entries of a list, that were dropped as broken. */
+  /** Frames that were dropped as broken. */
   readonly malformed: number
   /** Connections that fell silent while open. */
   readonly stalls: number
@@ -64,8 +61,26 @@ type Count =
   | 'seedsFailed'
 
 /** The counters of one feed, and the log lines that go with them. */
-export class FeedCounters {
-  readonly counts: Record<Count, number> = {
+export interface FeedCounters {
+  readonly counts: Record<Count, number>
+  readonly lastError: FeedError | undefined
+  /** Counts a broken frame; the first is logged, later ones only at round numbers. */
+  drop(reason: string): void
+  /** Keeps an error as the last one. */
+  remember(cause: unknown): void
+}
+
+/** Counters that stand at 0. */
+export function createFeedCounters(
+  exchange: Exchange,
+  { clock, log }: Pick<Context, 'clock' | 'log'>,
+): FeedCounters {
+  let lastError: FeedError | undefined
+  const remember = (cause: unknown): void => {
+    const code = cause instanceof KimchiError ? cause.code : 'KIMCHI_ERR_REST'
+    lastError = { code, message: messageOf(cause), at: clock.now() }
+  }
+  const counts = {
     connections: 0,
     reconnects: 0,
     replacements: 0,
@@ -77,28 +92,16 @@ export class FeedCounters {
     seedsOk: 0,
     seedsFailed: 0,
   }
-  lastError: FeedError | undefined
-  readonly #exchange: Exchange
-  readonly #clock: Clock
-  readonly #log: Log
-
-  constructor(exchange: Exchange, clock: Clock, log: Log) {
-    this.#exchange = exchange
-    this.#clock = clock
-    this.#log = log
-  }
-
-  /** Counts a broken frame; the first is logged, later ones only at round numbers. */
-  drop(reason: string): void {
-    const count = ++this.counts.malformed
-    this.remember(new KimchiError('KIMCHI_ERR_FRAME', reason))
-    if (!isWorthALine(count)) return
-    this.#log.warn({ exchange: this.#exchange, malformed: count, reason }, 'dropped a malformed frame')
-  }
-
-  /** Keeps an error as the last one. */
-  remember(cause: unknown): void {
-    const code = cause instanceof KimchiError ? cause.code : 'KIMCHI_ERR_REST'
-    this.lastError = { code, message: messageOf(cause), at: this.#clock.now() }
+  return {
+    counts,
+    get lastError() {
+      return lastError
+    },
+    drop: reason => {
+      const malformed = ++counts.malformed
+      remember(new KimchiError('KIMCHI_ERR_FRAME', reason))
+      if (isWorthALine(malformed)) log.warn({ exchange, malformed, reason }, 'dropped a malformed frame')
+    },
+    remember,
   }
 }

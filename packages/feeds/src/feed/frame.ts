@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { EpochMs, Tick } from '@kimchi/core'
-import { type Decoded, IGNORED } from './protocol.ts'
+import type { EpochMs } from '@kimchi/core'
+import type { Decoded } from './protocol.ts'
 
-/** A parsed frame or list entry whose fields nobody has looked at yet. */
+/** A parsed object whose fields are unchecked. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /** 2009-02-13 and 2128-06-11: outside is not a time in milliseconds (seconds and microseconds are far outside). */
@@ -48,26 +48,11 @@ export function shown(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
-/** The outcome of a frame that is no JSON object or list in UTF-8. */
+/** The outcome of a frame that is no JSON object in UTF-8. */
 export function unreadable(frame: Buffer | string): Decoded {
   const start = typeof frame === 'string' ? frame.slice(0, SHOWN) : frame.toString('latin1', 0, SHOWN)
   return {
     kind: 'malformed',
     reason: `frame of ${frame.length} is no JSON object in UTF-8: ${JSON.stringify(start)}`,
   }
-}
-
-/** The outcome of a list of entries: its ticks, if there are any, with the first complaint about the others. */
-export function decodeList(entries: readonly unknown[], decodeEntry: (entry: unknown) => Decoded): Decoded {
-  const ticks: Tick[] = []
-  let complaint: Decoded | undefined
-  let other: Decoded = IGNORED
-  for (const entry of entries) {
-    const decoded = decodeEntry(entry)
-    if (decoded.kind === 'ticks') ticks.push(...decoded.ticks)
-    else if (decoded.kind === 'malformed') complaint ??= decoded
-    else if (decoded.kind !== 'ignored') other = decoded
-  }
-  if (ticks.length === 0) return complaint ?? other
-  return { kind: 'ticks', ticks, malformed: complaint?.kind === 'malformed' ? complaint.reason : undefined }
 }

@@ -9,7 +9,7 @@ import {
 /** The longest stated wait that is believed: Binance bans for up to three days. */
 const MAX_RETRY_AFTER_MS: Milliseconds = 3 * 86_400_000
 
-/** An exchange's HTTP answer that is no success, to a handshake or a REST call. */
+/** A non-2xx response to a handshake or a REST call. */
 export class HttpError extends KimchiError {
   /** The HTTP status. */
   readonly status: number
@@ -25,7 +25,7 @@ export class HttpError extends KimchiError {
 }
 
 /** One refused request. */
-export interface Refusal {
+interface RefusedRequest {
   readonly exchange: Exchange
   /** What was refused, for the message: `handshake`, `GET /api/v3/ticker/price`. */
   readonly what: string
@@ -37,8 +37,8 @@ export interface Refusal {
  * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451, else `KIMCHI_ERR_FEED_REFUSED` for a
  * handshake and `KIMCHI_ERR_REST` for a REST call. Its message tells an operator what the status means and what to do.
  */
-export function httpErrorOf({ exchange, what, status, retryAfterMs }: Refusal): HttpError {
-  const wait = retryAfterMs === undefined ? '' : `, to be tried again in ${Math.ceil(retryAfterMs / 1_000)} s`
+export function httpErrorOf({ exchange, what, status, retryAfterMs }: RefusedRequest): HttpError {
+  const wait = retryAfterMs === undefined ? '' : `, retry in ${Math.ceil(retryAfterMs / 1_000)} s`
   const advice = status === 451 ? `. ${GEO_BLOCK_ADVICE[exchange]}` : ''
   const message = `${exchange} ${what}: HTTP ${status}, ${meaningOf(status)}${wait}${advice}`
   const code = what === 'handshake' ? 'KIMCHI_ERR_FEED_REFUSED' : 'KIMCHI_ERR_REST'
@@ -52,7 +52,7 @@ export function parseRetryAfter(header: string | null | undefined, now: EpochMs)
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
-/** What an operator can do where an exchange does not serve the region. @see exchange-protocols §4 */
+/** What an operator can do where an exchange does not serve the region. @see docs/exchanges.md#binance-rest */
 const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
   upbit: 'Run it where Upbit answers, or point UPBIT_WS_URL and UPBIT_REST_URL at a proxy there',
   binance:

@@ -1,8 +1,8 @@
 import type { EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
 
 /**
- * What an exchange fills so that the one connection loop can speak to it: plain values and pure functions, no sockets.
- * A test or an operator changes a limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`. @see exchange-protocols §1, §3
+ * What an exchange supplies so that the one feed can speak to it: plain values and pure functions, no sockets.
+ * A test changes a limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`. @see docs/exchanges.md
  */
 export interface Protocol {
   readonly exchange: Exchange
@@ -17,7 +17,7 @@ export interface Protocol {
   subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly string[]
   /** A decoder for one connection; it may remember what that connection has sent. */
   createDecoder(): Decoder
-  /** A connection without a data frame for this long is dead; pongs, acks and status frames don't count. */
+  /** A connection without a data frame for this long is stale; pongs, acks and status frames don't count. */
   readonly maxSilenceMs: Milliseconds
   /** A connection older than this is replaced by a new one, which is opened first; undefined for never. */
   readonly maxAgeMs: Milliseconds | undefined
@@ -41,19 +41,13 @@ export interface Decoder {
   setMarkets(markets: readonly Market[]): void
   /** Takes in a price known from elsewhere as the one before the first frame of its market. */
   seed(tick: Tick): void
-  decode(frame: Buffer | string, isBinary: boolean, receivedAt: EpochMs): Decoded
+  decode(frame: Buffer | string, receivedAt: EpochMs): Decoded
 }
 
 /** What one frame was. */
 export type Decoded =
-  | {
-      readonly kind: 'ticks'
-      /** At least one. */
-      readonly ticks: readonly Tick[]
-      /** What was wrong with the first bad entry of a list that held good ones too. */
-      readonly malformed: string | undefined
-    }
-  /** An answer to one of our messages, or a sign of life that is no data. */
+  | { readonly kind: 'tick'; readonly tick: Tick }
+  /** An answer to one of our messages, or a heartbeat. */
   | { readonly kind: 'ack' }
   /** Well formed, but of no use here: another channel, a market that is not subscribed. */
   | { readonly kind: 'ignored' }

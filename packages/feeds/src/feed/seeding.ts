@@ -1,40 +1,42 @@
-import type { Clock, Market, Tick } from '@kimchi/core'
+import type { Context, Market, Tick } from '@kimchi/core'
 import { retryDelay } from './backoff.ts'
 
 /** Fetches the present price of the markets, as ticks of origin `seed`. Rejects on any failure, and when aborted. */
 export type Seed = (markets: readonly Market[], signal: AbortSignal) => Promise<readonly Tick[]>
 
-/** What the seeding of one connection needs and whom it tells. */
+/** What the seeding of one connection is opened with. */
 export interface SeedingOptions {
   readonly seed: Seed
-  readonly clock: Clock
-  readonly random: () => number
-  /** Ends it, with the connection. */
-  readonly signal: AbortSignal
   readonly onTicks: (ticks: readonly Tick[]) => void
   readonly onFailure: (cause: unknown) => void
 }
 
 /**
  * The seeding of one connection: each market asked for is fetched once, together with others that wait; failures are
- * retried with backoff for as long as the connection lives.
+ * retried with backoff until `signal` aborts, with the connection.
  * @returns the function that asks for more markets
  */
-export function openSeeding(options: SeedingOptions): (markets: readonly Market[]) => void {
+export function openSeeding(
+  options: SeedingOptions,
+  context: Pick<Context, 'clock' | 'random' | 'signal'>,
+): (markets: readonly Market[]) => void {
   const waiting = new Set<Market>()
   let running = false
   return markets => {
     for (const market of markets) waiting.add(market)
     if (running || waiting.size === 0) return
     running = true
-    void seedAll(waiting, options).finally(() => {
+    void seedAll(waiting, options, context).finally(() => {
       running = false
     })
   }
 }
 
-async function seedAll(waiting: Set<Market>, options: SeedingOptions): Promise<void> {
-  const { seed, clock, random, signal, onTicks, onFailure } = options
+async function seedAll(
+  waiting: Set<Market>,
+  { seed, onTicks, onFailure }: SeedingOptions,
+  { clock, random, signal }: Pick<Context, 'clock' | 'random' | 'signal'>,
+): Promise<void> {
   for (let failures = 0; waiting.size > 0 && !signal.aborted; ) {
     const markets = [...waiting]
     try {

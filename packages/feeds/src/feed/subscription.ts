@@ -1,23 +1,16 @@
-import type { Clock, Market } from '@kimchi/core'
+import type { Context, Market } from '@kimchi/core'
 import type { Protocol } from './protocol.ts'
-
-/** What the subscription of one open connection needs. */
-export interface SubscriptionOptions {
-  readonly protocol: Protocol
-  readonly clock: Clock
-  readonly random: () => number
-  /** Ends it, with the connection. */
-  readonly signal: AbortSignal
-  readonly send: (message: string) => void
-}
 
 /**
  * The subscription of one open connection: sends what turns it into the markets wanted last. Changes that come faster than
- * the exchange's message limit allows are joined into one.
+ * the exchange's message limit allows are joined into one. Ends with `signal`.
  * @returns the function that changes the markets wanted
  */
-export function openSubscription(options: SubscriptionOptions): (markets: readonly Market[]) => void {
-  const { protocol, clock, random, signal, send } = options
+export function openSubscription(
+  protocol: Protocol,
+  send: (message: string) => void,
+  { clock, random, signal }: Pick<Context, 'clock' | 'random' | 'signal'>,
+): (markets: readonly Market[]) => void {
   let wanted: readonly Market[] = []
   let subscribed: readonly Market[] = []
   let running = false

@@ -1,4 +1,4 @@
-import type { Clock, Milliseconds } from '@kimchi/core'
+import type { Context, Milliseconds } from '@kimchi/core'
 import type { Keepalive, Protocol } from './protocol.ts'
 
 /** Looks per limit. Between 28 and 29 of them make silence, which leaves time for the first retry within the limit. */
@@ -6,81 +6,82 @@ const LOOKS = 30
 const SILENT_LOOKS = 28
 
 /** Whether something came since the last look. Setting it costs nothing, which matters on every frame. */
-export class Mark {
-  #isSet = false
-
-  set(): void {
-    this.#isSet = true
-  }
-
+export interface Mark {
+  set(): void
   /** Whether it was set since the last call. */
-  take(): boolean {
-    const wasSet = this.#isSet
-    this.#isSet = false
-    return wasSet
+  take(): boolean
+}
+
+/** A {@link Mark} that is not set. */
+export function createMark(): Mark {
+  let isSet = false
+  return {
+    set: () => {
+      isSet = true
+    },
+    take: () => {
+      const wasSet = isSet
+      isSet = false
+      return wasSet
+    },
   }
 }
 
-/** What an open connection shows of its life. */
-export interface Pulse {
+/** What the watchdog sees of an open connection. */
+export interface Watched {
   /** Set by each data frame, by nothing else. */
-  readonly heard: Mark
+  readonly data: Mark
   /** Set by each pong. */
-  readonly ponged: Mark
+  readonly pong: Mark
   readonly ping: () => void
 }
 
 /**
- * Watches an open connection. Resolves with the reason when it is dead although open: no data, or no pong.
- * Resolves with undefined when `signal` aborts. @see exchange-protocols §0
+ * The watchdog of an open connection. Resolves with the reason when it is stale although open: no data, or no pong.
+ * Resolves with undefined when `signal` aborts. @see docs/exchanges.md#which-price
  */
-export async function untilDead(
+export async function untilStale(
   { exchange, maxSilenceMs, keepalive }: Protocol,
-  { heard, ponged, ping }: Pulse,
-  clock: Clock,
-  signal: AbortSignal,
+  { data, pong, ping }: Watched,
+  context: Pick<Context, 'clock' | 'signal'>,
 ): Promise<string | undefined> {
-  const deaths = [
-    untilSilent(heard, maxSilenceMs, clock, signal).then(() => `no data for ${maxSilenceMs} ms`),
-  ]
+  const reasons = [untilSilent(data, maxSilenceMs, context).then(() => `no data for ${maxSilenceMs} ms`)]
   if (keepalive !== undefined) {
-    const missing = untilPongMissing(ping, ponged, keepalive, clock, signal)
-    deaths.push(missing.then(() => `no pong within ${keepalive.pongWithinMs} ms`))
+    const missing = untilPongMissing(ping, pong, keepalive, context)
+    reasons.push(missing.then(() => `no pong within ${keepalive.pongWithinMs} ms`))
   }
-  const death = await Promise.race(deaths)
-  return signal.aborted ? undefined : `${exchange} feed: ${death}`
+  const reason = await Promise.race(reasons)
+  return context.signal.aborted ? undefined : `${exchange} feed: ${reason}`
 }
 
 /**
- * Resolves when nothing was heard for nearly `maxSilenceMs` of elapsed time, or when `signal` aborts (look at it). Counts looks
- * instead of reading the wall clock, which may step; and a process that was frozen finds its frames before it judges.
+ * Resolves when there was no data for nearly `maxSilenceMs` of elapsed time, or when `signal` aborts. Counts looks
+ * instead of reading the wall clock, which may step; and a process that was frozen finds its frames before it decides.
  */
 async function untilSilent(
-  heard: Mark,
+  data: Mark,
   maxSilenceMs: Milliseconds,
-  clock: Clock,
-  signal: AbortSignal,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<void> {
   for (let silent = 0; silent < SILENT_LOOKS && !signal.aborted; ) {
     await clock.wait(maxSilenceMs / LOOKS, signal)
-    silent = heard.take() ? 0 : silent + 1
+    silent = data.take() ? 0 : silent + 1
   }
 }
 
-/** Pings for ever; resolves when a pong is missing, or when `signal` aborts (look at it). */
+/** Pings until a pong is missing or `signal` aborts. */
 async function untilPongMissing(
   ping: () => void,
-  ponged: Mark,
+  pong: Mark,
   { pingEveryMs, pongWithinMs }: Keepalive,
-  clock: Clock,
-  signal: AbortSignal,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.wait(pingEveryMs - pongWithinMs, signal)
     if (signal.aborted) return
-    ponged.take()
+    pong.take()
     ping()
     await clock.wait(pongWithinMs, signal)
-    if (!ponged.take()) return
+    if (!pong.take()) return
   }
 }

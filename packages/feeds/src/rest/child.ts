@@ -1,11 +1,11 @@
 import { KimchiError, messageOf } from '@kimchi/core'
 import { HttpError } from '../feed/http-error.ts'
-import { openExchanges } from './exchanges.ts'
+import { createRestExchanges } from './exchanges.ts'
 import type { Failure, RestAnswer, RestRequest } from './messages.ts'
 
 // The entry of the child process; ccxt is loaded here and nowhere else. Arguments: the two REST addresses.
 const [, , upbitRestUrl = '', binanceRestUrl = ''] = process.argv
-const exchanges = openExchanges(upbitRestUrl, binanceRestUrl, Date.now)
+const exchanges = createRestExchanges(upbitRestUrl, binanceRestUrl, Date.now)
 
 process.on('message', (request: RestRequest) => {
   void answer(request).then(reply => process.send?.(reply))
@@ -26,6 +26,6 @@ async function answer(request: RestRequest): Promise<RestAnswer> {
 
 function toFailure(error: unknown): Failure {
   const code = error instanceof KimchiError ? error.code : 'KIMCHI_ERR_REST'
-  const refusal = error instanceof HttpError ? error : undefined
-  return { code, message: messageOf(error), status: refusal?.status, retryAfterMs: refusal?.retryAfterMs }
+  const refused = error instanceof HttpError ? error : undefined
+  return { code, message: messageOf(error), status: refused?.status, retryAfterMs: refused?.retryAfterMs }
 }

@@ -1,20 +1,25 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Log } from '@kimchi/core'
-import { type EpochMinute, type Exchange, KimchiError, type Market, type Milliseconds } from '@kimchi/core'
+import {
+  type Context,
+  type EpochMinute,
+  type Exchange,
+  KimchiError,
+  type Market,
+  type Milliseconds,
+} from '@kimchi/core'
 import { HttpError } from '../feed/http-error.ts'
 import type { CandleRange, Failure, Listings, MinuteCandle, RestAnswer, RestRequest } from './messages.ts'
 
 /** Where the exchanges answer, and how long the child may idle. */
-export interface RestChildOptions {
+interface RestChildOptions {
   /** The part before `/v1`. */
   readonly upbitRestUrl: string
   /** The part before `/api/v3`. */
   readonly binanceRestUrl: string
   /** The child ends after this long without work; a new one is started when needed. @default 30 s */
   readonly idleMs?: Milliseconds
-  readonly log: Log
   /** The child's program. @default the built one beside this file */
   readonly entry?: URL
 }
@@ -28,7 +33,8 @@ export interface RestChild {
    */
   loadListings(signal?: AbortSignal): Promise<Listings>
   /**
-   * The 1-minute candles that open in [from, to), ascending. A minute without a trade is missing on Upbit and has volume 0 on Binance.
+   * The 1-minute candles that open in [from, to), ascending. A minute without a trade is missing on Upbit and has
+   * volume 0 on Binance.
    * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
    */
   minuteCandles(
@@ -45,12 +51,12 @@ export interface RestChild {
 }
 
 /**
- * A handle on the child process that holds ccxt (60 MB on disk, over 120 MB in memory), so that the streaming process stays small and is never
- * stalled by a large parse. The child is started by the first request, ends when idle, and is started anew after a crash.
- * @see design §5
+ * The child process that holds ccxt (60 MB on disk, over 120 MB in memory), so that the streaming process stays small
+ * and is never stalled by a large parse. The first request starts the child; it ends when idle, and a new one is started
+ * after a crash. @see docs/architecture.md#ingester
  */
-export function openRestChild(options: RestChildOptions): RestChild {
-  return new ChildHolder(options)
+export function openRestChild(options: RestChildOptions, context: Pick<Context, 'log'>): RestChild {
+  return new ChildHolder(options, context)
 }
 
 interface Pending {
@@ -62,14 +68,16 @@ type Question = { readonly kind: 'listings' } | ({ readonly kind: 'candles' } & 
 
 class ChildHolder implements RestChild {
   readonly #options: RestChildOptions
+  readonly #log: Context['log']
   readonly #pending = new Map<number, Pending>()
   #child: ChildProcess | undefined
   #idle: NodeJS.Timeout | undefined
   #ids = 0
   #closed = false
 
-  constructor(options: RestChildOptions) {
+  constructor(options: RestChildOptions, { log }: Pick<Context, 'log'>) {
     this.#options = options
+    this.#log = log
   }
 
   get pid(): number | undefined {
@@ -123,19 +131,14 @@ class ChildHolder implements RestChild {
   }
 
   #start(): ChildProcess {
-    const {
-      upbitRestUrl,
-      binanceRestUrl,
-      log,
-      entry = new URL('./child.js', import.meta.url),
-    } = this.#options
+    const { upbitRestUrl, binanceRestUrl, entry = new URL('./child.js', import.meta.url) } = this.#options
     const child = fork(fileURLToPath(entry), [upbitRestUrl, binanceRestUrl], {
       // Loaders and inspectors of the parent are not the child's.
       execArgv: ['--enable-source-maps'],
       serialization: 'json',
     })
     this.#child = child
-    log.debug({ pid: child.pid }, 'REST child started')
+    this.#log.debug({ pid: child.pid }, 'REST child started')
     child.on('message', message => this.#take(message as RestAnswer))
     child.once('error', error => this.#gone(child, error.message))
     child.once('exit', (code, signal) => this.#gone(child, `ended with ${signal ?? code}`))
@@ -163,7 +166,7 @@ class ChildHolder implements RestChild {
 
   #gone(child: ChildProcess, reason: string): void {
     if (this.#child !== child) return
-    this.#options.log.warn({ pid: child.pid, reason }, 'REST child is gone, the next request starts another')
+    this.#log.warn({ pid: child.pid, reason }, 'REST child is gone, the next request starts another')
     this.#release(reason)
   }
 

@@ -13,7 +13,7 @@ import { perCoinPrice } from '../catalogue/pairs.ts'
 import { httpErrorOf, parseRetryAfter } from '../feed/http-error.ts'
 import type { CandleRange, Listings, MinuteCandle } from './messages.ts'
 
-/** The most candles one answer holds. @see exchange-protocols §2, §4 */
+/** The most candles one answer holds. @see docs/exchanges.md */
 const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 
 /** Both exchanges' REST interfaces behind ccxt, whose throttle keeps their rate limits. */
@@ -25,11 +25,11 @@ export interface RestExchanges {
 }
 
 /**
- * Opens both. Nothing of ccxt's own naming is used: markets go in and out by the exchanges' codes, since its unified
- * symbols rename coins. @see exchange-protocols §6, §7
+ * Both exchanges. Nothing of ccxt's own naming is used: markets go in and out by the exchanges' codes, since its unified
+ * symbols rename coins. @see docs/exchanges.md#symbol-mapping
  * @param upbitRestUrl the part before `/v1` @param binanceRestUrl the part before `/api/v3`
  */
-export function openExchanges(
+export function createRestExchanges(
   upbitRestUrl: string,
   binanceRestUrl: string,
   now: () => EpochMs,
@@ -40,12 +40,12 @@ export function openExchanges(
     urls: { api: { public: `${trimmed(binanceRestUrl)}/api/v3` } },
     options: { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false },
   })
-  const venues = { upbit: watched('upbit', upbit, now), binance: watched('binance', binance, now) }
+  const call = { upbit: callerOf('upbit', upbit, now), binance: callerOf('binance', binance, now) }
   return {
     async listings() {
       const [upbitAnswer, binanceAnswer] = await Promise.all([
-        venues.upbit(() => upbit.publicGetMarketAll({ is_details: 'true' })),
-        venues.binance(() =>
+        call.upbit(() => upbit.publicGetMarketAll()),
+        call.binance(() =>
           binance.publicGetExchangeInfo({ symbolStatus: 'TRADING', showPermissionSets: 'false' }),
         ),
       ])
@@ -53,18 +53,27 @@ export function openExchanges(
     },
     candles: range =>
       range.exchange === 'upbit'
-        ? upbitCandles(upbit, venues.upbit, range)
-        : binanceCandles(binance, venues.binance, range),
+        ? upbitCandles(upbit, call.upbit, range)
+        : binanceCandles(binance, call.binance, range),
   }
 }
 
 type Call = <T>(request: () => Promise<T>) => Promise<T>
 
 /** Runs requests of one exchange; whatever goes wrong becomes an error with a code, by the HTTP status if there is one. */
-function watched(exchange: Exchange, venue: CcxtExchange, now: () => EpochMs): Call {
-  const onRestResponse = venue.onRestResponse.bind(venue)
+function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => EpochMs): Call {
+  const onRestResponse = ccxtExchange.onRestResponse.bind(ccxtExchange)
   // ccxt folds status and headers into classes of its own; here they are still at hand.
-  venue.onRestResponse = (status, statusText, url, method, headers, body, requestHeaders, requestBody) => {
+  ccxtExchange.onRestResponse = (
+    status,
+    statusText,
+    url,
+    method,
+    headers,
+    body,
+    requestHeaders,
+    requestBody,
+  ) => {
     if (status >= 400) {
       const retryAfter = headers['Retry-After'] ?? headers['retry-after']
       const what = `${method} ${new URL(url).pathname}`
@@ -127,17 +136,17 @@ async function binanceCandles(
 }
 
 /** Tells ccxt of a market under its raw code, which spares it from loading and renaming thousands. */
-function introduce(venue: CcxtExchange, market: string): void {
-  if (venue.markets?.[market] !== undefined) return
-  const known = Object.values(venue.markets ?? {})
-  const fresh = venue.safeMarketStructure({
+function introduce(ccxtExchange: CcxtExchange, market: string): void {
+  if (ccxtExchange.markets?.[market] !== undefined) return
+  const known = Object.values(ccxtExchange.markets ?? {})
+  const fresh = ccxtExchange.safeMarketStructure({
     id: market,
     symbol: market,
     spot: true,
     type: 'spot',
     active: true,
   })
-  venue.setMarkets([...known, fresh])
+  ccxtExchange.setMarkets([...known, fresh])
 }
 
 function keep(

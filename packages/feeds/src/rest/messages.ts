@@ -1,7 +1,7 @@
 import type { EpochMinute, Exchange, KimchiErrorCode, Market, Milliseconds } from '@kimchi/core'
 import type { BinanceMarket, Listing, UpbitMarket } from '../catalogue/listings.ts'
 
-/** The volume and close of one 1-minute candle, compact because many travel: `[open minute, close, volume]`. */
+/** One 1-minute candle, compact because many travel: `[open minute, close, volume]`. */
 export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
 
 /** What both exchanges list now. */

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { matchCoins, type Wanted } from '../src/catalogue/catalogue.ts'
-import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from '../src/catalogue/pairs.ts'
+import { matchCoins, type Wanted } from '../../src/catalogue/catalogue.ts'
+import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from '../../src/catalogue/pairs.ts'
 
 function upbit(...bases: string[]) {
   return {
-    markets: bases.map(base => ({ market: `KRW-${base}`, base, name: `${base} coin`, warning: false })),
+    markets: bases.map(base => ({ market: `KRW-${base}`, base, name: `${base} coin` })),
   }
 }
 
@@ -26,7 +26,6 @@ t.test('the same ticker on both is a coin; everything else is left out with a re
         { symbol: 'ETH', name: 'ETH coin', upbit: 'KRW-ETH', binance: 'ETHUSDT' },
       ],
       leftOut: [{ symbol: 'BORA', kind: 'not-on-binance', reason: 'Binance has no BORAUSDT' }],
-      aliased: 0,
       unknown: [],
     },
   )
@@ -108,10 +107,7 @@ t.test('a list keeps its order; doubles, blanks and letter case do not matter', 
 
 t.test('every unknown symbol is named at once, with near matches by ticker and by name', async t => {
   const listing = {
-    markets: [
-      { market: 'KRW-BTC', base: 'BTC', name: 'Bitcoin', warning: false },
-      ...upbit('ETH', 'BORA').markets,
-    ],
+    markets: [{ market: 'KRW-BTC', base: 'BTC', name: 'Bitcoin' }, ...upbit('ETH', 'BORA').markets],
   }
   const options = { upbit: listing, binance: binance('BTC', 'ETH') }
   t.throws(() => matchCoins({ ...options, wanted: ['BITCOIN', 'BTC', 'ETHH', 'BORA', 'QQQQ'] }), {

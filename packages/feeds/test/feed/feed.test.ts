@@ -1,10 +1,10 @@
 import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
-import { binanceProtocol } from '../src/binance/binance.ts'
-import { binanceSeed } from '../src/binance/binance-seed.ts'
-import { upbitProtocol } from '../src/upbit/upbit.ts'
-import { AT, simulate, until, watchFeed } from './harness.ts'
-import { miniTicker, scriptExchange, upbitTicker } from './scripted-exchange.ts'
+import { binanceProtocol } from '../../src/binance/protocol.ts'
+import { binanceSeed } from '../../src/binance/seed.ts'
+import { upbitProtocol } from '../../src/upbit/protocol.ts'
+import { AT, simulate, until, watchFeed } from '../harness.ts'
+import { miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 t.test('Upbit: every market gives a snapshot, then what trades, on one connection', async t => {
   const simulator = await simulate(t)
@@ -16,7 +16,7 @@ t.test('Upbit: every market gives a snapshot, then what trades, on one connectio
     ticks.some(({ origin, market }) => origin === 'stream' && market === 'KRW-BTC'),
   )
   const snapshots = ticks.filter(({ origin }) => origin === 'snapshot').map(({ market }) => market)
-  t.strictSame(snapshots.sort(), ['KRW-BTC', 'KRW-ETH', 'KRW-USDT', 'KRW-XRP'], 'witness markets included')
+  t.strictSame(snapshots.sort(), ['KRW-BTC', 'KRW-ETH', 'KRW-USDT', 'KRW-XRP'], 'reference markets included')
   t.equal(simulator.connections('upbit'), 1)
   t.match(feed.status(), { exchange: 'upbit', state: 'up', connections: 1, markets: 4, malformed: 0 })
 })
@@ -24,12 +24,15 @@ t.test('Upbit: every market gives a snapshot, then what trades, on one connectio
 t.test('Binance: seeds come first for every market, then frames', async t => {
   const simulator = await simulate(t)
   const clock = createManualClock(AT)
-  const { feed, ticks } = watchFeed(t, {
+  const { feed, ticks } = watchFeed(
+    t,
+    {
+      protocol: binanceProtocol(simulator.binanceWsUrl),
+      seed: binanceSeed({ restUrl: simulator.binanceRestUrl }, { clock }),
+      markets: ['ETHUSDT'],
+    },
     clock,
-    protocol: binanceProtocol(simulator.binanceWsUrl),
-    seed: binanceSeed({ clock, restUrl: simulator.binanceRestUrl }),
-    markets: ['ETHUSDT'],
-  })
+  )
   await until(
     'seed and stream',
     () => feed.status().seedsOk === 1 && ticks.some(({ origin }) => origin === 'stream'),

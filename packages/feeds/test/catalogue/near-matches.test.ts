@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nearMatches } from '../src/catalogue/near-matches.ts'
+import { nearMatches } from '../../src/catalogue/near-matches.ts'
 
 const KNOWN = [
   { base: 'BTC', name: 'Bitcoin' },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { httpErrorOf, parseRetryAfter } from '../src/feed/http-error.ts'
+import { httpErrorOf, parseRetryAfter } from '../../src/feed/http-error.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 
@@ -24,10 +24,7 @@ t.test('the code tells a region, a handshake and a REST call apart', async t => 
 t.test('the message says what happened, what it means and what to do', async t => {
   const messageOf = (exchange: 'upbit' | 'binance', status: number, retryAfterMs?: number) =>
     httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs }).message
-  t.equal(
-    messageOf('upbit', 429, 6_500),
-    'upbit handshake: HTTP 429, too many requests, to be tried again in 7 s',
-  )
+  t.equal(messageOf('upbit', 429, 6_500), 'upbit handshake: HTTP 429, too many requests, retry in 7 s')
   t.equal(messageOf('upbit', 302), 'upbit handshake: HTTP 302, a redirect, not followed')
   t.equal(messageOf('upbit', 503), 'upbit handshake: HTTP 503, refused')
   t.match(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS, perCoinPrice } from '../src/catalogue/pairs.ts'
+import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS, perCoinPrice } from '../../src/catalogue/pairs.ts'
 
 t.test('a ticker stands in one part of the table only, and every line has a reason', async t => {
   const tickers = [ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS].flatMap(part => Object.keys(part))

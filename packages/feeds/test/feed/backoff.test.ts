@@ -1,6 +1,6 @@
 import t from 'tap'
-import { isBlocked, retryDelay } from '../src/feed/backoff.ts'
-import { httpErrorOf } from '../src/feed/http-error.ts'
+import { isBlocked, retryDelay } from '../../src/feed/backoff.ts'
+import { httpErrorOf } from '../../src/feed/http-error.ts'
 
 function refused(status: number, retryAfterMs?: number) {
   return httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs })

@@ -1,5 +1,5 @@
 import {
-  type Clock,
+  type Context,
   isPrice,
   KimchiError,
   type Market,
@@ -11,10 +11,10 @@ import { perCoinPrice } from '../catalogue/pairs.ts'
 import { isFields, shown } from '../feed/frame.ts'
 import { httpErrorOf, parseRetryAfter } from '../feed/http-error.ts'
 import type { Seed } from '../feed/seeding.ts'
-import { isDecimal } from './binance.ts'
+import { isDecimal } from './decoder.ts'
 
 /** Where Binance's public REST interface answers. */
-export const BINANCE_REST_URL = 'https://api.binance.com'
+const BINANCE_REST_URL = 'https://api.binance.com'
 
 /** Above this many the list in the URL grows too long, and the whole list costs the same weight of 4. */
 const MAX_NAMED = 200
@@ -23,8 +23,7 @@ const MAX_NAMED = 200
 const INVALID_SYMBOL = -1121
 
 /** Where the seed comes from and how long it may take. */
-export interface BinanceSeedOptions {
-  readonly clock: Clock
+interface BinanceSeedOptions {
   /** The part before `/api/v3`. @default Binance's own */
   readonly restUrl?: string
   /** @default 10 s */
@@ -35,10 +34,10 @@ export interface BinanceSeedOptions {
  * A seed of Binance's last prices by one REST call (`ticker/price`, weight 4). The answer has no time of its own: its ticks
  * take the receive time as event time. When one symbol is unknown, a second call asks for everything and ours are picked.
  * @throws (rejects) HttpError when Binance refuses; KimchiError `KIMCHI_ERR_REST` for anything else
- * @see exchange-protocols §4
+ * @see docs/exchanges.md#binance-rest
  */
-export function binanceSeed(options: BinanceSeedOptions): Seed {
-  const { clock, restUrl = BINANCE_REST_URL, timeoutMs = 10_000 } = options
+export function binanceSeed(options: BinanceSeedOptions, { clock }: Pick<Context, 'clock'>): Seed {
+  const { restUrl = BINANCE_REST_URL, timeoutMs = 10_000 } = options
   const base = `${restUrl.replace(/\/+$/, '')}/api/v3/ticker/price`
   return async (markets, signal) => {
     const url = markets.length > MAX_NAMED ? `${base}?symbolStatus=TRADING` : `${base}?${named(markets)}`
@@ -54,7 +53,7 @@ function named(markets: readonly Market[]): string {
 
 async function get(
   url: string,
-  clock: Clock,
+  clock: Context['clock'],
   timeoutMs: Milliseconds,
   signal: AbortSignal,
 ): Promise<unknown> {

@@ -1,11 +1,12 @@
 import type { Tick } from '@kimchi/core'
 import t from 'tap'
-import { binanceProtocol, createBinanceDecoder } from '../src/binance/binance.ts'
+import { createBinanceDecoder } from '../../src/binance/decoder.ts'
+import { binanceProtocol } from '../../src/binance/protocol.ts'
 
 const NOW = 1_795_222_584_381
 const E = 1_795_222_584_015
 
-// Made after exchange-protocols §3 (binance-spot-api-docs, web-socket-streams).
+// Made after docs/exchanges.md#binance-websocket.
 const MINI = {
   e: '24hrMiniTicker',
   E,
@@ -35,21 +36,19 @@ function open(markets = ['BTCUSDT', 'ETHUSDT']) {
     ...decoder,
     take: (frame: unknown) => {
       const text = typeof frame === 'string' ? frame : JSON.stringify(frame)
-      return decoder.decode(Buffer.from(text), false, NOW)
+      return decoder.decode(Buffer.from(text), NOW)
     },
   }
 }
 
 function tradedAt(decoded: ReturnType<ReturnType<typeof open>['take']>): number | undefined | string {
-  return decoded.kind === 'ticks' ? decoded.ticks[0]?.tradedAt : decoded.kind
+  return decoded.kind === 'tick' ? decoded.tick.tradedAt : decoded.kind
 }
 
-t.test('the same tick comes out of raw, combined and list shapes', async t => {
-  const expected = { kind: 'ticks', ticks: [TICK], malformed: undefined }
+t.test('the same tick comes out of raw and combined frames', async t => {
+  const expected = { kind: 'tick', tick: TICK }
   t.strictSame(open().take(MINI), expected)
   t.strictSame(open().take({ stream: 'btcusdt@miniTicker', data: MINI }), expected)
-  t.strictSame(open().take([MINI]), expected)
-  t.strictSame(open().take({ stream: '!miniTicker@arr', data: [{ ...MINI, s: 'DOGEUSDT' }, MINI] }), expected)
 })
 
 t.test('only a price that differs from the one before proves a trade', async t => {
@@ -153,8 +152,8 @@ t.test('a broken price does not become the price before', async t => {
 
 t.test('a price for a thousand coins becomes the price of one, without rounding', async t => {
   const { take } = open(['1000SATSUSDT', '1MBABYDOGEUSDT'])
-  t.match(take({ ...MINI, s: '1000SATSUSDT', c: '0.00001620' }), { ticks: [{ price: 1.62e-8 }] })
-  t.match(take({ ...MINI, s: '1MBABYDOGEUSDT', c: '0.00123450' }), { ticks: [{ price: 1.2345e-9 }] })
+  t.match(take({ ...MINI, s: '1000SATSUSDT', c: '0.00001620' }), { tick: { price: 1.62e-8 } })
+  t.match(take({ ...MINI, s: '1MBABYDOGEUSDT', c: '0.00123450' }), { tick: { price: 1.2345e-9 } })
 })
 
 t.test('a new connection subscribes everything in one message', async t => {

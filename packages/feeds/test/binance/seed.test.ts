@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
-import { binanceSeed } from '../src/binance/binance-seed.ts'
-import { AT, simulate, until } from './harness.ts'
+import { binanceSeed } from '../../src/binance/seed.ts'
+import { AT, simulate, until } from '../harness.ts'
 
 const never = new AbortController().signal
 
@@ -20,12 +20,12 @@ async function serve(t: Test, answer: (request: IncomingMessage, response: Serve
   })
   const clock = createManualClock(AT)
   const restUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { seed: binanceSeed({ clock, restUrl }), clock, urls }
+  return { seed: binanceSeed({ restUrl }, { clock }), clock, urls }
 }
 
 t.test('one call gives a tick for every market, at its receive time', async t => {
   const simulator = await simulate(t)
-  const seed = binanceSeed({ clock: createManualClock(AT), restUrl: `${simulator.binanceRestUrl}/` })
+  const seed = binanceSeed({ restUrl: `${simulator.binanceRestUrl}/` }, { clock: createManualClock(AT) })
   const ticks = await seed(['BTCUSDT', 'ETHUSDT'], never)
   t.equal(ticks.length, 2)
   for (const tick of ticks) {
@@ -91,7 +91,7 @@ t.test('anything else is a REST error that says what happened', async t => {
     const { seed } = await serve(t, (_request, response) => response.end(body))
     await t.rejects(seed(['BTCUSDT'], never), { code: 'KIMCHI_ERR_REST' }, body)
   }
-  const refused = binanceSeed({ clock: createManualClock(AT), restUrl: 'http://127.0.0.1:9' })
+  const refused = binanceSeed({ restUrl: 'http://127.0.0.1:9' }, { clock: createManualClock(AT) })
   await t.rejects(refused(['BTCUSDT'], never), { code: 'KIMCHI_ERR_REST', message: /ticker\/price/ })
 })
 

@@ -1,0 +1,50 @@
+import { HOUR_MS, type Market } from '@kimchi/core'
+import type { Protocol } from '../feed/protocol.ts'
+import { createBinanceDecoder } from './decoder.ts'
+
+/** Where Binance's spot streams answer. */
+const BINANCE_WS_URL = 'wss://stream.binance.com:9443'
+
+/** A subscribe message names at most this many streams; clients in the field split above 350. */
+const STREAMS_PER_MESSAGE = 300
+
+/**
+ * Binance spot's combined miniTicker streams: one connection, subscribed by message.
+ * @param baseUrl the part before `/stream` @default Binance's own
+ * @see docs/exchanges.md#binance-websocket
+ */
+export function binanceProtocol(baseUrl: string = BINANCE_WS_URL): Protocol {
+  return {
+    exchange: 'binance',
+    url: `${baseUrl.replace(/\/+$/, '')}/stream`,
+    maxMarkets: 1_024,
+    subscribe: changes,
+    createDecoder: createBinanceDecoder,
+    maxSilenceMs: 15_000,
+    // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
+    maxAgeMs: 20 * HOUR_MS,
+    keepalive: undefined,
+    // Limits are 5 messages a second on a connection and 300 connections in 5 minutes.
+    sendSpacingMs: 1_000,
+    connectSpacingMs: 1_100,
+  }
+}
+
+function changes(previous: readonly Market[], next: readonly Market[], id: number): string[] {
+  const before = new Set(previous)
+  const after = new Set(next)
+  const gone = previous.filter(market => !after.has(market))
+  const added = next.filter(market => !before.has(market))
+  return [...requests('UNSUBSCRIBE', gone, id), ...requests('SUBSCRIBE', added, id + gone.length)]
+}
+
+function requests(method: string, markets: readonly Market[], firstId: number): string[] {
+  const messages: string[] = []
+  for (let at = 0; at < markets.length; at += STREAMS_PER_MESSAGE) {
+    const params = markets
+      .slice(at, at + STREAMS_PER_MESSAGE)
+      .map(market => `${market.toLowerCase()}@miniTicker`)
+    messages.push(JSON.stringify({ method, params, id: firstId + at }))
+  }
+  return messages
+}

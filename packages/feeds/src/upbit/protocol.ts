@@ -1,0 +1,37 @@
+import type { Market } from '@kimchi/core'
+import type { Protocol } from '../feed/protocol.ts'
+import { createUpbitDecoder } from './decoder.ts'
+
+/** Where Upbit's Korean site answers. Its sisters (sg-, id-, th-) list other markets. */
+const UPBIT_WS_URL = 'wss://api.upbit.com/websocket/v1'
+
+/**
+ * Upbit's public ticker channel: all markets in one subscription on one connection.
+ *
+ * Never send an `Origin` header here: Upbit throttles such clients to one request in ten seconds.
+ * @param url the whole WebSocket address @default the Korean site
+ * @see docs/exchanges.md#upbit-websocket
+ */
+export function upbitProtocol(url: string = UPBIT_WS_URL): Protocol {
+  return {
+    exchange: 'upbit',
+    url,
+    maxMarkets: 2_000,
+    subscribe: (_previous, next, id) => [subscription(next, id)],
+    createDecoder: createUpbitDecoder,
+    maxSilenceMs: 30_000,
+    maxAgeMs: undefined,
+    keepalive: { pingEveryMs: 30_000, pongWithinMs: 10_000 },
+    // Limits are 5 messages a second and 100 a minute, 5 connections a second.
+    sendSpacingMs: 1_000,
+    connectSpacingMs: 300,
+  }
+}
+
+function subscription(markets: readonly Market[], id: number): string {
+  return JSON.stringify([
+    { ticket: `kimchi-${id.toString(36)}` },
+    { type: 'ticker', codes: markets },
+    { format: 'DEFAULT' },
+  ])
+}

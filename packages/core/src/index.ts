@@ -2,7 +2,7 @@ export type { Clock } from './clock.ts'
 export type { Context } from './context.ts'
 export { averageE4, type Day, foldDays } from './daily.ts'
 export { KimchiError, type KimchiErrorCode, messageOf } from './errors.ts'
-export { createLatestTicks, type LatestTicks, MAX_LAG_MS, type Skew } from './latest-ticks.ts'
+export { createLatestTicks, type LatestTicks } from './latest-ticks.ts'
 export { isWorthALine, type Log } from './log.ts'
 export { isPrice, percentOf, premiumE4 } from './premium.ts'
 export type { Coin, PricesKind, Sample, SampleSource } from './sample.ts'
@@ -11,7 +11,6 @@ export {
   integerSetting,
   readSettings,
   type Setting,
-  type Settings,
   type SettingValues,
   urlSetting,
   wordSetting,
@@ -45,10 +44,7 @@ export {
 export type {
   EpochMinute,
   EpochMs,
-  Krw,
-  KrwPerUsdt,
   Milliseconds,
   PremiumE4,
-  Usdt,
   UtcDate,
 } from './units.ts'

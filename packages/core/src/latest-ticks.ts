@@ -3,7 +3,7 @@ import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
 /** Beyond this distance between receive and event time a tick counts as early or late. */
-export const MAX_LAG_MS: Milliseconds = 2_000
+const MAX_LAG_MS: Milliseconds = 2_000
 
 /** A tick from further in the future than this is a broken timestamp and is refused. */
 const MAX_FUTURE_MS: Milliseconds = 60_000

@@ -1,16 +1,9 @@
-export { DEFAULT_COINS, syntheticCoins } from './coins.ts'
-export type { SentFrame } from './connection.ts'
-export { SimulatorError } from './errors.ts'
-export type { ActiveFault, Fault, FaultBoard, FaultKind, GarbageShape } from './faults.ts'
-export type { Prices } from './prices.ts'
-export { startSimulator } from './server.ts'
-export type { Simulator, SimulatorOptions } from './simulator.ts'
-export type {
-  BinanceListing,
-  Candle,
-  Exchange,
-  SimulatedCoin,
-  SimulatorClock,
-  Trade,
-  UpbitListing,
-} from './types.ts'
+export type { ActiveFault, Faults } from './faults/board.ts'
+export type { Fault, GarbageShape } from './faults/fault.ts'
+export { DEFAULT_COINS, syntheticCoins } from './market/coins.ts'
+export type { Prices } from './market/prices.ts'
+export type { Exchange, SimulatedCoin, SimulatorClock, Trade } from './market/types.ts'
+export type { SentFrame } from './server/connection.ts'
+export type { RestRequest } from './server/requests.ts'
+export type { Simulator, SimulatorOptions } from './server/simulator.ts'
+export { startSimulator } from './server/start.ts'

@@ -1,6 +1,6 @@
 import { SimulatorError } from './errors.ts'
-import { startSimulator } from './server.ts'
-import type { Simulator } from './simulator.ts'
+import type { Simulator } from './server/simulator.ts'
+import { startSimulator } from './server/start.ts'
 
 interface Config {
   readonly host: string
@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   }
   process.once('SIGTERM', end)
   process.once('SIGINT', end)
-  // A parent that is gone must not leave a simulator behind.
+  // Without its parent the simulator has no purpose.
   process.once('disconnect', end)
 }
 
@@ -46,7 +46,6 @@ function announce(simulator: Simulator): void {
   console.log(`SIMULATED PRICES of Upbit and Binance at ${url}`)
   console.log(`  UPBIT_WS_URL=${upbitWsUrl} UPBIT_REST_URL=${upbitRestUrl}`)
   console.log(`  BINANCE_WS_URL=${binanceWsUrl} BINANCE_REST_URL=${binanceRestUrl}`)
-  console.log(`  set a fault:    curl ${url}/faults -d '{"kind":"stall","exchange":"upbit","forMs":30000}'`)
+  console.log(`  set a fault:    curl ${url}/faults -d '{"kind":"silence","exchange":"upbit","forMs":30000}'`)
   console.log(`  take all back:  curl -X DELETE ${url}/faults`)
-  process.send?.({ url, upbitWsUrl, upbitRestUrl, binanceWsUrl, binanceRestUrl })
 }

@@ -1,0 +1,106 @@
+import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import type { EpochMs } from '../market/types.ts'
+import type { Connection, ExchangeStream } from '../server/connection.ts'
+import { createWindowCounter } from '../server/limits.ts'
+import { createMiniTickers } from './mini-ticker.ts'
+
+interface Client {
+  readonly streams: Set<string>
+  readonly combined: boolean
+  closeAt: EpochMs
+}
+
+const MAX_STREAMS = 1_024
+const MAX_MESSAGES_PER_SECOND = 5
+
+/**
+ * Binance's spot streams.
+ * @param settle sends what is due before a subscription takes effect
+ * @see docs/exchanges.md#binance-websocket
+ */
+export function createBinanceStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
+  const { clock, limitFactor, faults } = exchanges
+  const clients = new Map<Connection, Client>()
+  const perSecond = createWindowCounter(1_000)
+  const dueFrames = createMiniTickers(exchanges)
+
+  faults.onChange((change, { id, fault }) => {
+    if (fault.kind !== 'shutdown' || change !== 'set') return
+    const payload = { e: 'serverShutdown', E: clock.now() }
+    for (const [connection, client] of clients) {
+      client.closeAt = payload.E + (fault.closeAfterMs ?? Number.POSITIVE_INFINITY)
+      connection.reply(client.combined ? { stream: '!serverShutdown', data: payload } : payload)
+    }
+    faults.clear(id)
+  })
+  return {
+    open: (connection, url) => void clients.set(connection, clientOf(url)),
+    closed: connection => void clients.delete(connection),
+    message(connection, text) {
+      const client = clients.get(connection)
+      const count = perSecond.add(String(connection.number), clock.now())
+      if (count > MAX_MESSAGES_PER_SECOND * limitFactor) connection.close(1008, 'Too many requests')
+      else if (client) {
+        settle()
+        connection.reply(obey(client, text))
+      }
+    },
+    pump(from, to) {
+      for (const [connection, { closeAt }] of clients) if (to >= closeAt) connection.close(1001)
+      const byStream = subscribers(clients)
+      const due = [...byStream.keys()].flatMap(stream => dueFrames(stream, from, to))
+      due.sort((a, b) => a.at - b.at)
+      for (const { stream, market, payload } of due) {
+        const raw = JSON.stringify(payload())
+        if (raw === undefined) continue
+        const wrapped = `{"stream":${JSON.stringify(stream)},"data":${raw}}`
+        for (const [connection, { combined }] of byStream.get(stream) ?? []) {
+          connection.stream(combined ? wrapped : raw, market.code)
+        }
+      }
+    },
+  }
+}
+
+/** Does what a client's message asks for and returns the reply. */
+function obey({ streams }: Client, text: string): object {
+  const { method, params, id = null } = parse(text)
+  const isKnown = method === 'SUBSCRIBE' || method === 'UNSUBSCRIBE'
+  if (!isKnown || !Array.isArray(params)) return { error: { code: 2, msg: 'Invalid request' }, id }
+  const wanted = new Set([...streams, ...params.map(String)])
+  if (method === 'UNSUBSCRIBE') for (const stream of params) streams.delete(stream)
+  else if (wanted.size > MAX_STREAMS) return { error: { code: 4, msg: 'Too many subscriptions' }, id }
+  else for (const stream of wanted) streams.add(stream)
+  return { result: null, id }
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    // What cannot be read asks for nothing, and is refused like that.
+    return {}
+  }
+}
+
+function subscribers(clients: ReadonlyMap<Connection, Client>): Map<string, [Connection, Client][]> {
+  const byStream = new Map<string, [Connection, Client][]>()
+  for (const [connection, client] of clients) {
+    for (const stream of client.streams) {
+      const known = byStream.get(stream)
+      if (known) known.push([connection, client])
+      else byStream.set(stream, [[connection, client]])
+    }
+  }
+  return byStream
+}
+
+function clientOf(url: string): Client {
+  const { pathname, searchParams } = new URL(url, 'ws://simulator')
+  const combined = pathname.startsWith('/stream')
+  const names = combined
+    ? (searchParams.get('streams') ?? '')
+    : decodeURIComponent(pathname.slice('/ws/'.length))
+  const streams = new Set(names.split('/').filter(name => name !== ''))
+  return { streams, combined, closeAt: Number.POSITIVE_INFINITY }
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http'
+import { SimulatorError } from '../errors.ts'
+import type { Markets } from '../market/markets.ts'
+import type { RestResponse } from '../server/rest-response.ts'
+import type { ActiveFault, Faults } from './board.ts'
+import { readFault } from './fault-json.ts'
+
+const MAX_BODY = 65_536
+
+/** Whether the path belongs to the faults. */
+export function isFaultPath(path: string): boolean {
+  return path === '/faults' || path.startsWith('/faults/')
+}
+
+/** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. */
+export async function respondToFaultRequest(
+  faults: Faults,
+  markets: Markets,
+  request: IncomingMessage,
+  path: string,
+): Promise<RestResponse> {
+  if (request.method === 'GET') return { status: 200, body: { faults: faults.list().map(shown) } }
+  if (request.method === 'DELETE') return remove(faults, path)
+  if (request.method !== 'POST' || path !== '/faults') {
+    return failed(405, 'use GET, POST or DELETE on /faults')
+  }
+  try {
+    const fault = readFault(parse(await bodyOf(request)), code => isMarket(markets, code))
+    faults.set(fault)
+    // A drop is over as soon as it is set, and then no longer in the list.
+    const active = faults.list().find(entry => entry.fault === fault)
+    return { status: 201, body: active ? shown(active) : { ...fault, done: true } }
+  } catch (error) {
+    if (error instanceof SimulatorError) return failed(400, error.message)
+    throw error
+  }
+}
+
+function remove(faults: Faults, path: string): RestResponse {
+  if (path === '/faults') return { status: 200, body: { ended: faults.clear() } }
+  const id = path.slice('/faults/'.length)
+  const ended = faults.clear(/^\d+$/.test(id) ? Number(id) : -1)
+  return ended > 0
+    ? { status: 200, body: { ended } }
+    : failed(404, `no fault has the id ${JSON.stringify(id)}`)
+}
+
+function shown({ id, fault, setAt, altered }: ActiveFault): object {
+  return { id, ...fault, setAt: new Date(setAt).toISOString(), altered }
+}
+
+function isMarket(markets: Markets, code: string): boolean {
+  return markets.get('upbit', code) !== undefined || markets.get('binance', code) !== undefined
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BODY) throw new SimulatorError('SIM_ERR_FAULT', `body must be at most ${MAX_BODY} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new SimulatorError('SIM_ERR_FAULT', `body must be JSON; ${(cause as Error).message}`, { cause })
+  }
+}
+
+function failed(status: number, message: string): RestResponse {
+  return { status, body: { error: message } }
+}

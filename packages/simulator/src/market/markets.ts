@@ -1,0 +1,41 @@
+import { usdtTickSize } from './tick-size.ts'
+import type { Exchange, Market, SimulatedCoin } from './types.ts'
+
+/** All simulated markets by exchange and code; coins may be added while the simulator runs. */
+export interface Markets {
+  get(exchange: Exchange, code: string): Market | undefined
+  all(exchange: Exchange): readonly Market[]
+  /** Adds the coin's markets, replacing those with the same code. */
+  add(coin: SimulatedCoin): void
+}
+
+/** Every market of `coins`, in their order. @param speed multiplies the number of trades */
+export function createMarkets(coins: readonly SimulatedCoin[], speed = 1): Markets {
+  const byCode: Record<Exchange, Map<string, Market>> = { upbit: new Map(), binance: new Map() }
+  const add = (coin: SimulatedCoin): void => {
+    for (const market of marketsOf(coin, speed)) byCode[market.exchange].set(market.code, market)
+  }
+  coins.forEach(add)
+  return {
+    get: (exchange, code) => byCode[exchange].get(code),
+    all: exchange => [...byCode[exchange].values()],
+    add,
+  }
+}
+
+function marketsOf(coin: SimulatedCoin, speed: number): Market[] {
+  const { upbit, binance } = coin
+  const markets: Market[] = []
+  if (upbit) {
+    const { base } = upbit
+    const fixed = { exchange: 'upbit', quote: 'KRW', coin, tickSize: 0, multiplier: 1 } as const
+    markets.push({ ...fixed, code: `KRW-${base}`, base, tradesPerMinute: upbit.tradesPerMinute * speed })
+  }
+  if (binance) {
+    const { base, multiplier = 1 } = binance
+    const tickSize = usdtTickSize(coin.price * multiplier)
+    const fixed = { exchange: 'binance', quote: 'USDT', coin, multiplier, tickSize } as const
+    markets.push({ ...fixed, code: `${base}USDT`, base, tradesPerMinute: binance.tradesPerMinute * speed })
+  }
+  return markets
+}

@@ -1,0 +1,94 @@
+import { hash, keyOf } from './hash.ts'
+import type { EpochMs } from './types.ts'
+
+/** A smooth wandering value in about [-1, 1] for any instant, without state. */
+export type Walk = (at: EpochMs) => number
+
+/** The three movements from which every price is made. */
+export interface PriceWalks {
+  /** Natural logarithm of the coin's USDT price relative to its base price. */
+  coin(id: string): Walk
+  /** KRW for one USDT, unrounded, around 1,400. */
+  readonly usdtKrw: Walk
+  /** The coin's premium as a fraction, wandering between about -0.01 and +0.03. */
+  premium(id: string): Walk
+}
+
+interface Octave {
+  readonly period: number
+  readonly height: number
+}
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+const COIN: readonly Octave[] = [
+  { period: 37 * DAY, height: 0.22 },
+  { period: 8.3 * DAY, height: 0.08 },
+  { period: 1.7 * DAY, height: 0.035 },
+  { period: 7.1 * HOUR, height: 0.014 },
+  { period: 1.3 * HOUR, height: 0.005 },
+  { period: 840_000, height: 0.002 },
+  { period: 97_000, height: 0.0008 },
+]
+const RATE: readonly Octave[] = [
+  { period: 29 * DAY, height: 0.03 },
+  { period: 2.9 * DAY, height: 0.008 },
+  { period: 5.3 * HOUR, height: 0.002 },
+  { period: 1_700_000, height: 0.0007 },
+]
+const COMMON_PREMIUM: readonly Octave[] = [
+  { period: 17 * DAY, height: 0.01 },
+  { period: 1.9 * DAY, height: 0.004 },
+  { period: 3.7 * HOUR, height: 0.0015 },
+  { period: 610_000, height: 0.0004 },
+]
+const COIN_PREMIUM: readonly Octave[] = [
+  { period: 5.3 * DAY, height: 0.003 },
+  { period: 2.3 * HOUR, height: 0.001 },
+]
+
+/** All walks of one seed; the same seed always gives the same prices. */
+export function priceWalks(seed: string): PriceWalks {
+  const rate = noise(keyOf(`${seed}/usdt-krw`), RATE)
+  const common = noise(keyOf(`${seed}/premium`), COMMON_PREMIUM)
+  return {
+    coin: id => noise(keyOf(`${seed}/coin/${id}`), COIN),
+    usdtKrw: at => 1_400 * (1 + rate(at)),
+    premium: id => {
+      const own = noise(keyOf(`${seed}/premium/${id}`), COIN_PREMIUM)
+      return at => 0.01 + common(at) + own(at)
+    },
+  }
+}
+
+function noise(key: number, octaves: readonly Octave[]): Walk {
+  const waves = octaves.map((octave, i) => valueNoise(hash(key, i), octave))
+  return at => {
+    let sum = 0
+    for (const wave of waves) sum += wave(at)
+    return sum
+  }
+}
+
+/** One octave: random values one period apart, joined by a curve whose slope is continuous. */
+function valueNoise(key: number, { period, height }: Octave): Walk {
+  // The ends of the newest period asked for are kept, since prices are mostly asked for in order.
+  let kept = Number.NaN
+  let from = 0
+  let step = 0
+  return at => {
+    const cell = Math.floor(at / period)
+    if (cell !== kept) {
+      kept = cell
+      from = levelAt(key, cell) * height
+      step = levelAt(key, cell + 1) * height - from
+    }
+    const t = at / period - cell
+    return from + step * (t * t * (3 - 2 * t))
+  }
+}
+
+function levelAt(key: number, cell: number): number {
+  return hash(key, cell) / 2_147_483_648 - 1
+}

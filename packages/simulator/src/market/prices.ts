@@ -1,0 +1,55 @@
+import { foldCandle } from './candles.ts'
+import type { Markets } from './markets.ts'
+import { priceWalks } from './price-walk.ts'
+import { createTape, type TradeTape } from './trades.ts'
+import type { Candle, EpochMs, Exchange, Market, Trade } from './types.ts'
+
+/** What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented. */
+export interface Prices {
+  /** Trades with from ≤ at < to, in time order; empty for an unknown market. */
+  trades(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): Trade[]
+  /** The newest trade with at < before. */
+  lastTrade(exchange: Exchange, market: string, before: EpochMs): Trade | undefined
+  /** Whether a trade lies in [from, to). */
+  traded(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): boolean
+  /** The fold of the trades in [openTime, openTime + 60 s), or before `until` if that is earlier; undefined when there was none. */
+  candle(exchange: Exchange, market: string, openTime: EpochMs, until?: EpochMs): Candle | undefined
+}
+
+/** The start of the pause in which a market did not trade at an instant; undefined when it traded. */
+export type PausedSince = (exchange: Exchange, market: string, at: EpochMs) => EpochMs | undefined
+
+const MINUTE = 60_000
+
+/** The prices of `seed` for the given markets. */
+export function createPrices(seed: string, markets: Markets, pausedSince: PausedSince): Prices {
+  const walks = priceWalks(seed)
+  const tapes = new Map<Market, TradeTape>()
+  const tape = (exchange: Exchange, code: string): TradeTape | undefined => {
+    const market = markets.get(exchange, code)
+    if (!market) return undefined
+    const known = tapes.get(market)
+    if (known) return known
+    const made = createTape(seed, market, walks)
+    tapes.set(market, made)
+    return made
+  }
+  const trades: Prices['trades'] = (exchange, market, from, to) => {
+    const all = tape(exchange, market)?.between(from, to) ?? []
+    return all.filter(({ at }) => pausedSince(exchange, market, at) === undefined)
+  }
+  return {
+    trades,
+    lastTrade(exchange, market, before) {
+      let last = tape(exchange, market)?.lastBefore(before)
+      for (let since = last && pausedSince(exchange, market, last.at); since !== undefined; ) {
+        last = tape(exchange, market)?.lastBefore(since)
+        since = last && pausedSince(exchange, market, last.at)
+      }
+      return last
+    },
+    traded: (exchange, market, from, to) => trades(exchange, market, from, to).length > 0,
+    candle: (exchange, market, openTime, until = Number.POSITIVE_INFINITY) =>
+      foldCandle(openTime, trades(exchange, market, openTime, Math.min(openTime + MINUTE, until))),
+  }
+}

@@ -1,0 +1,98 @@
+/** The two simulated exchanges. */
+export type Exchange = 'upbit' | 'binance'
+
+/** Milliseconds since 1970-01-01T00:00Z. */
+export type EpochMs = number
+
+/** A length of time in milliseconds. */
+export type Milliseconds = number
+
+/** Where the simulator takes its time from; a test passes its own. */
+export interface SimulatorClock {
+  /** Wall-clock time, UTC. */
+  now(): EpochMs
+  /** Calls `run` about every `ms` milliseconds; the returned function ends it. */
+  every(ms: Milliseconds, run: () => void): () => void
+}
+
+/** How a coin is listed on Upbit, always against KRW. */
+export interface UpbitListing {
+  /** Upbit's ticker of the coin, for example `BTC` in `KRW-BTC`. */
+  readonly base: string
+  readonly koreanName: string
+  readonly englishName: string
+  /** Mean number of trades a minute; 0.05 is one in twenty minutes. */
+  readonly tradesPerMinute: number
+  /** Designated as "investment warning". @default false */
+  readonly warning?: boolean
+}
+
+/** How a coin is listed on Binance, always against USDT. */
+export interface BinanceListing {
+  /** Binance's ticker of the coin, for example `BTC` in `BTCUSDT`. */
+  readonly base: string
+  readonly tradesPerMinute: number
+  /** Units of the coin in one unit of the market, 1000 for `1000SATS`. @default 1 */
+  readonly multiplier?: number
+  /** @default 'TRADING' */
+  readonly status?: BinanceStatus
+}
+
+/** What Binance calls the state of a symbol. */
+export type BinanceStatus = 'TRADING' | 'HALT' | 'BREAK'
+
+/** What Upbit calls the state of a market. */
+export type UpbitState = 'PREVIEW' | 'ACTIVE' | 'DELISTED'
+
+/** One simulated coin; both its listings follow the same price. */
+export interface SimulatedCoin {
+  /** Seeds the coin's price; two coins with the same ticker have different ids. */
+  readonly id: string
+  /** The price around which it wanders, in USDT. */
+  readonly price: number
+  /** Moves like the coin with this id, so that the ratio of their prices stays. @default moves by itself */
+  readonly follows?: string
+  /** Stays within 0.1 % of its price. @default false */
+  readonly stable?: boolean
+  readonly upbit?: UpbitListing
+  readonly binance?: BinanceListing
+}
+
+/** One market of one exchange, made from a listing. */
+export interface Market {
+  readonly exchange: Exchange
+  /** The exchange's own code, `KRW-BTC` or `BTCUSDT`. */
+  readonly code: string
+  readonly base: string
+  readonly quote: string
+  readonly coin: SimulatedCoin
+  readonly tradesPerMinute: number
+  /** Price step in the quote currency; 0 means Upbit's KRW table. */
+  readonly tickSize: number
+  readonly multiplier: number
+}
+
+/** One trade of one market. */
+export interface Trade {
+  readonly at: EpochMs
+  readonly price: number
+  /** In units of the base coin. */
+  readonly volume: number
+  /** The side that took the trade, in Upbit's words. */
+  readonly side: 'ASK' | 'BID'
+}
+
+/** The fold of all trades in [openTime, openTime + length). `undefined` stands for a candle without trades. */
+export interface Candle {
+  readonly openTime: EpochMs
+  readonly open: number
+  readonly high: number
+  readonly low: number
+  readonly close: number
+  /** In the base coin. */
+  readonly volume: number
+  /** In the quote currency. */
+  readonly quoteVolume: number
+  readonly trades: number
+  readonly lastTradeAt: EpochMs
+}

@@ -1,0 +1,127 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { createBinanceStream } from '../binance/stream.ts'
+import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import type { EpochMs, Exchange } from '../market/types.ts'
+import { createUpbitStream } from '../upbit/stream.ts'
+import { type Connection, createConnection, type ExchangeStream, type SentFrame } from './connection.ts'
+import { createWindowCounter } from './limits.ts'
+
+/** All open WebSockets of both exchanges. */
+export interface Sockets {
+  /** Listener for node's `upgrade` event. */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Sends everything that is due until now; returns that instant. */
+  readonly pump: () => EpochMs
+  readonly count: (exchange: Exchange) => number
+  /** Cuts every connection and every handshake that was left hanging. */
+  readonly closeAll: () => void
+}
+
+/** Accepts and feeds WebSocket connections. @param connections counts those accepted so far */
+export function createSockets(
+  exchanges: SimulatedExchanges,
+  connections: { count: number },
+  onFrame: (frame: SentFrame) => void,
+): Sockets {
+  const { clock, faults } = exchanges
+  const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
+  const open = new Map<Connection, Exchange>()
+  const hanging = new Set<Duplex>()
+  let pumpedTo = clock.now()
+
+  const pump = (): EpochMs => {
+    const now = clock.now()
+    faults.expire()
+    const from = Math.min(pumpedTo, now)
+    pumpedTo = now
+    streams.upbit.pump(from, now)
+    streams.binance.pump(from, now)
+    return now
+  }
+  const streams: Readonly<Record<Exchange, ExchangeStream>> = {
+    upbit: createUpbitStream(exchanges, pump),
+    binance: createBinanceStream(exchanges, pump),
+  }
+  const accept = (socket: WebSocket, exchange: Exchange, url: string): void => {
+    pump()
+    const connection = createConnection(exchanges, exchange, ++connections.count, socket, onFrame)
+    const stream = streams[exchange]
+    open.set(connection, exchange)
+    socket.on('close', () => {
+      open.delete(connection)
+      stream.closed(connection)
+    })
+    // A client that breaks the protocol is closed by the library; its 'close' follows.
+    socket.on('error', () => {})
+    stream.open(connection, url)
+    socket.on('message', message => stream.message(connection, message.toString()))
+    const drop = faults.find('drop', { exchange })
+    if (drop) connection.close(drop.fault.code)
+  }
+  const refusalOf = createDoorkeeper(exchanges)
+  actAtOnce(exchanges, open)
+  return {
+    upgrade(request, socket, head) {
+      const url = request.url ?? '/'
+      const exchange = exchangeOf(url)
+      socket.on('error', () => {})
+      const refusal = exchange ? refusalOf(exchange, request.socket.remoteAddress ?? '') : 404
+      if (exchange && refusal === undefined) {
+        server.handleUpgrade(request, socket, head, accepted => accept(accepted, exchange, url))
+      } else if (typeof refusal === 'number') refuse(socket, refusal)
+      else {
+        hanging.add(socket)
+        socket.on('close', () => hanging.delete(socket))
+      }
+    },
+    pump,
+    count: exchange => [...open.values()].filter(other => other === exchange).length,
+    closeAll() {
+      for (const connection of open.keys()) connection.close()
+      for (const socket of hanging) socket.destroy()
+    },
+  }
+}
+
+/** Decides about handshakes: a status to refuse one with, 'hang', or undefined to accept it. */
+function createDoorkeeper({ clock, faults, limitFactor }: SimulatedExchanges) {
+  // Upbit allows 5 handshakes a second and address, Binance 300 in 5 minutes.
+  const limits = {
+    upbit: { most: 5 * limitFactor, counter: createWindowCounter(1_000) },
+    binance: { most: 300 * limitFactor, counter: createWindowCounter(300_000) },
+  }
+  return (exchange: Exchange, caller: string): number | 'hang' | undefined => {
+    const { most, counter } = limits[exchange]
+    if (counter.add(caller, clock.now()) > most) return 429
+    const refusal = faults.find('refuse', { exchange })
+    if (!refusal || refusal.fault.on === 'rest') return undefined
+    faults.spend(refusal)
+    return refusal.fault.status
+  }
+}
+
+/** Applies the faults that act on connections at once instead of on the next frame. */
+function actAtOnce({ faults }: SimulatedExchanges, open: ReadonlyMap<Connection, Exchange>): void {
+  faults.onChange((change, { id, fault }) => {
+    for (const [connection, exchange] of open) {
+      if (fault.exchange !== 'both' && fault.exchange !== exchange) continue
+      if (fault.kind === 'half-open') connection.applyHalfOpen()
+      if (fault.kind === 'drop' && change === 'set') connection.close(fault.code)
+    }
+    if (fault.kind === 'drop' && change === 'set' && fault.forMs === undefined) faults.clear(id)
+  })
+}
+
+function exchangeOf(url: string): Exchange | undefined {
+  const { pathname } = new URL(url, 'ws://simulator')
+  if (pathname === '/websocket/v1') return 'upbit'
+  return /^\/(ws|stream)(\/|$)/.test(pathname) ? 'binance' : undefined
+}
+
+function refuse(socket: Duplex, status: number): void {
+  const location = status >= 300 && status < 400 ? 'Location: https://example.invalid/\r\n' : ''
+  const wait = status === 429 || status === 418 ? 'Retry-After: 1\r\n' : ''
+  socket.end(`HTTP/1.1 ${status} Refused\r\n${location}${wait}Connection: close\r\nContent-Length: 0\r\n\r\n`)
+}

@@ -1,0 +1,113 @@
+import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import { listedMarket, listedMarkets } from '../market/states.ts'
+import type { Candle, EpochMs, Market } from '../market/types.ts'
+import { createWindowCounter } from '../server/limits.ts'
+import { type RestHandler, type RestResponse, wholeNumber } from '../server/rest-response.ts'
+import { asKoreanTime, isoSeconds } from './utc.ts'
+
+const MINUTE = 60_000
+const MAX_CANDLES = 200
+const PER_SECOND = 10
+/** How far back candles are looked for before the response is cut short. */
+const MAX_EMPTY = 20_000
+
+/** Upbit's quotation REST under /v1. @see docs/exchanges.md#upbit-rest */
+export function createUpbitRest(exchanges: SimulatedExchanges): RestHandler {
+  const allowed = PER_SECOND * exchanges.limitFactor
+  const counter = createWindowCounter(1_000)
+  return (url, caller) => {
+    const route = ROUTES[url.pathname]
+    if (!route) return failed(404, 404, 'no Route matched')
+    const { group, respond } = route
+    const left = allowed - counter.add(`${caller}/${group}`, exchanges.clock.now())
+    const headers = { 'remaining-req': `group=${group}; min=${allowed * 60}; sec=${Math.max(0, left)}` }
+    if (left >= 0) return { ...respond(exchanges, url), headers }
+    return { ...failed(429, 'too_many_requests', '요청 수 제한을 초과했습니다.'), headers }
+  }
+}
+
+const ROUTES: Readonly<
+  Record<string, { group: string; respond: (exchanges: SimulatedExchanges, url: URL) => RestResponse }>
+> = {
+  '/v1/market/all': { group: 'market', respond: marketAll },
+  '/v1/candles/minutes/1': { group: 'candle', respond: candles },
+}
+
+/** Always with details, as if `is_details=true` had been asked for. */
+function marketAll(exchanges: SimulatedExchanges): RestResponse {
+  const body = listedMarkets(exchanges, 'upbit').map(({ code, coin: { upbit } }) => ({
+    market: code,
+    korean_name: upbit?.koreanName,
+    english_name: upbit?.englishName,
+    market_event: eventOf(upbit?.warning ?? false),
+  }))
+  return { status: 200, body }
+}
+
+function eventOf(warning: boolean): object {
+  const caution = {
+    PRICE_FLUCTUATIONS: false,
+    TRADING_VOLUME_SOARING: false,
+    DEPOSIT_AMOUNT_SOARING: false,
+    GLOBAL_PRICE_DIFFERENCES: false,
+    CONCENTRATION_OF_SMALL_ACCOUNTS: false,
+  }
+  return { warning, caution }
+}
+
+function candles(exchanges: SimulatedExchanges, url: URL): RestResponse {
+  const query = url.searchParams
+  const market = listedMarket(exchanges, 'upbit', query.get('market') ?? '')
+  if (!market) return failed(404, 404, 'Code not found')
+  const count = wholeNumber(query.get('count'), 1)
+  if (!(count > 0)) return failed(400, 400, `Invalid count: ${query.get('count')}`)
+  const now = exchanges.clock.now()
+  const to = instantOf(query.get('to'), now)
+  if (Number.isNaN(to)) return failed(400, 400, `Invalid to: ${query.get('to')}`)
+  const found = candlesBefore(exchanges, market, Math.min(to, now), Math.min(count, MAX_CANDLES))
+  return { status: 200, body: found.map(candle => candleObject(market, candle)) }
+}
+
+/** The newest `count` candles that open before `to`, newest first; the one that holds this moment is still open. */
+function candlesBefore(
+  { prices, clock }: SimulatedExchanges,
+  { code }: Market,
+  to: EpochMs,
+  count: number,
+): Candle[] {
+  const found: Candle[] = []
+  const newest = Math.ceil(to / MINUTE) * MINUTE - MINUTE
+  for (let open = newest, empty = 0; found.length < count && empty < MAX_EMPTY; open -= MINUTE) {
+    const candle = prices.candle('upbit', code, open, clock.now())
+    if (candle) found.push(candle)
+    else empty += 1
+  }
+  return found
+}
+
+function candleObject(market: Market, candle: Candle): object {
+  return {
+    market: market.code,
+    candle_date_time_utc: isoSeconds(candle.openTime),
+    candle_date_time_kst: isoSeconds(asKoreanTime(candle.openTime)),
+    opening_price: candle.open,
+    high_price: candle.high,
+    low_price: candle.low,
+    trade_price: candle.close,
+    timestamp: candle.lastTradeAt,
+    candle_acc_trade_price: candle.quoteVolume,
+    candle_acc_trade_volume: Math.round(candle.volume * 1e8) / 1e8,
+    unit: 1,
+  }
+}
+
+/** An ISO 8601 instant; without an offset it is UTC. NaN when it is not one. */
+function instantOf(text: string | null, fallback: EpochMs): EpochMs {
+  if (text === null || text === '') return fallback
+  const iso = text.trim().replace(' ', 'T')
+  return Date.parse(/(Z|[+-]\d\d:?\d\d)$/i.test(iso) ? iso : `${iso}Z`)
+}
+
+function failed(status: number, name: string | number, message: string): RestResponse {
+  return { status, body: { error: { name, message } } }
+}

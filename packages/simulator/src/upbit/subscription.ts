@@ -1,0 +1,35 @@
+/** How the frames of a connection are written. */
+export type UpbitFormat = 'DEFAULT' | 'SIMPLE'
+
+/** What a connection listens to; a new subscription replaces the one before. */
+export interface UpbitSubscription {
+  readonly codes: ReadonlySet<string>
+  readonly format: UpbitFormat
+}
+
+/**
+ * Reads a client's message: a ticket, type objects of tickers, and perhaps a format. Undefined when it is anything else,
+ * the other things included that Upbit understands.
+ * @see docs/exchanges.md#upbit-websocket
+ */
+export function readSubscription(text: string): UpbitSubscription | undefined {
+  const parts = parseObjects(text)
+  const format = parts.find(part => part.format !== undefined)?.format ?? 'DEFAULT'
+  const types = parts.filter(part => part.type !== undefined)
+  const isKnown =
+    types.length > 0 && types.every(({ type, codes }) => type === 'ticker' && Array.isArray(codes))
+  if (!isKnown || !parts.some(part => part.ticket) || (format !== 'DEFAULT' && format !== 'SIMPLE')) {
+    return undefined
+  }
+  return { codes: new Set(types.flatMap(({ codes }) => (codes as unknown[]).map(String))), format }
+}
+
+function parseObjects(text: string): Readonly<Record<string, unknown>>[] {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return Array.isArray(parsed) ? parsed.filter(part => typeof part === 'object' && part !== null) : []
+  } catch {
+    // Whatever is wrong with the text, Upbit's response is the same error frame.
+    return []
+  }
+}

@@ -70,8 +70,6 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
       clock,
       pumpMs: 10 * factor,
       limits: false,
-      // Pongs travel in real time.
-      keepalive: { binancePongMs: Number.POSITIVE_INFINITY, upbitIdleMs: Number.POSITIVE_INFINITY },
       onFrame: record.listener(`${views++}/`),
     })
     t.teardown(() => view.close())

@@ -51,7 +51,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   })
 
   await t.test('an exchange silent for minutes leaves gaps, and candles fill them', async t => {
-    const undo = faults.set({ kind: 'stall', exchange: 'binance' })
+    const undo = faults.set({ kind: 'silence', exchange: 'binance' })
     const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 4)
     t.match(await live('BTC', minute), [])
     undo()

@@ -56,7 +56,7 @@ t.test('an ingester with a stale feed contributes nothing, the other one’s sam
   const stale = bed.start('stale', { BACKFILL_DAYS: '0' }, view)
   const fresh = bed.start('fresh')
   await nextMinute(stale, ({ samples }) => samples === 4)
-  view.faults.set({ kind: 'stall', exchange: 'upbit' })
+  view.faults.set({ kind: 'silence', exchange: 'upbit' })
   const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
   const { minute } = await nextMinute(fresh, line => line.samples === 4 && line.minute > first.minute + 1)
   const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)

@@ -69,10 +69,6 @@ t.test('a whole day with outages of everything, and every minute and day row is 
     clock: { now: () => clock.now(), every: () => () => {} },
     pumpMs: 0,
     limits: false,
-    keepalive: {
-      binancePingMs: Number.POSITIVE_INFINITY,
-      upbitIdleMs: Number.POSITIVE_INFINITY,
-    },
     onFrame: record.take,
   })
   t.teardown(() => simulator.close())
@@ -129,7 +125,7 @@ t.test('a whole day with outages of everything, and every minute and day row is 
     events.push({
       at: from,
       run: () => {
-        undo = simulator.faults.set({ kind: 'stall', exchange })
+        undo = simulator.faults.set({ kind: 'silence', exchange })
       },
     })
     events.push({ at: to, run: () => undo() })

@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import { WebSocket } from 'ws'
-import { type Simulator, type SimulatorOptions, startSimulator } from '../src/index.ts'
-import type { EpochMs, Milliseconds, SimulatorClock } from '../src/types.ts'
+import { type SentFrame, type Simulator, type SimulatorOptions, startSimulator } from '../src/index.ts'
+import type { EpochMs, Milliseconds, SimulatorClock } from '../src/market/types.ts'
 
 /** 2026-11-20T13:37:30Z, in the middle of a minute. */
 export const NOON: EpochMs = Date.UTC(2026, 10, 20, 13, 37, 30)
@@ -37,9 +36,10 @@ export function manualClock(start: EpochMs = NOON): ManualClock {
 /** A simulator with a clock that stands still, and frames only on `pump()`; closed with the test. */
 export async function startManual(t: Test, options: SimulatorOptions = {}) {
   const clock = manualClock()
-  const simulator = await startSimulator({ clock, pumpMs: 0, record: true, ...options })
+  const sent: SentFrame[] = []
+  const simulator = await startSimulator({ clock, pumpMs: 0, onFrame: frame => sent.push(frame), ...options })
   t.teardown(() => simulator.close())
-  return { simulator, clock, ...stepper(simulator, clock) }
+  return { simulator, clock, sent, ...stepper(simulator, clock) }
 }
 
 function stepper(simulator: Simulator, clock: ManualClock) {
@@ -58,8 +58,6 @@ function stepper(simulator: Simulator, clock: ManualClock) {
 export interface Client {
   readonly socket: WebSocket
   readonly frames: { readonly text: string; readonly bytes: Buffer; readonly binary: boolean }[]
-  /** Bytes received on the wire. */
-  readonly bytesRead: () => number
   /** Number of pongs received. */
   readonly pongs: () => number
   readonly closed: Promise<{ code: number; reason: string }>
@@ -74,8 +72,8 @@ export interface Client {
 export type Frame = any
 
 /** Opens a WebSocket and resolves when it is open; cut with the test. */
-export async function connect(t: Test, url: string, options: { autoPong?: boolean } = {}): Promise<Client> {
-  const socket = new WebSocket(url, options)
+export async function connect(t: Test, url: string): Promise<Client> {
+  const socket = new WebSocket(url)
   t.teardown(() => socket.terminate())
   const frames: Client['frames'] = []
   const wakers = new Set<() => void>()
@@ -87,10 +85,6 @@ export async function connect(t: Test, url: string, options: { autoPong?: boolea
     for (const wake of wakers) wake()
   })
   socket.on('pong', () => pongs++)
-  let wire: Socket | undefined
-  socket.on('upgrade', response => {
-    wire = response.socket
-  })
   const closed = new Promise<{ code: number; reason: string }>(resolve => {
     socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }))
   })
@@ -108,7 +102,6 @@ export async function connect(t: Test, url: string, options: { autoPong?: boolea
     frames,
     closed,
     pongs: () => pongs,
-    bytesRead: () => wire?.bytesRead ?? 0,
     send: message => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     next: (matches = () => true) =>
       new Promise(resolve => {

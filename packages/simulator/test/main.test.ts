@@ -6,11 +6,7 @@ import { get } from './clients.ts'
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
-interface Urls {
-  readonly url: string
-}
-
-function started(t: Test, env: Record<string, string>): ChildProcess {
+function startMain(t: Test, env: Record<string, string>): ChildProcess {
   const child = spawn(process.execPath, [MAIN], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -19,7 +15,10 @@ function started(t: Test, env: Record<string, string>): ChildProcess {
   return child
 }
 
-const urlsOf = async (child: ChildProcess): Promise<Urls> => (await once(child, 'message'))[0]
+const urlOf = async (child: ChildProcess): Promise<string> => {
+  const [lines] = await once(child.stdout as NodeJS.ReadableStream, 'data')
+  return /http:\S+/.exec(String(lines))?.[0] ?? ''
+}
 
 t.test('runs alone, says where it is, and ends on SIGTERM', async t => {
   const child = spawn(process.execPath, [MAIN], { env: { ...process.env, PORT: '0' } })
@@ -34,8 +33,8 @@ t.test('the same seed gives the same past after a restart', async t => {
   const query = '/v1/candles/minutes/1?market=KRW-XRP&count=50&to=2026-01-01T00:00:00'
   const answers: unknown[] = []
   for (const SEED of ['a', 'a', 'b']) {
-    const child = started(t, { PORT: '0', SEED })
-    const { url } = await urlsOf(child)
+    const child = startMain(t, { PORT: '0', SEED })
+    const url = await urlOf(child)
     answers.push((await get(url + query)).body)
     child.kill('SIGINT')
     await once(child, 'exit')
@@ -45,20 +44,20 @@ t.test('the same seed gives the same past after a restart', async t => {
 })
 
 t.test('ends when its parent is gone', async t => {
-  const child = started(t, { PORT: '0' })
-  await urlsOf(child)
+  const child = startMain(t, { PORT: '0' })
+  await urlOf(child)
   child.disconnect()
   t.strictSame(await once(child, 'exit'), [0, null])
 })
 
 t.test('a port that is taken or wrong is said in one line', async t => {
-  const first = started(t, { PORT: '0' })
-  const { port } = new URL((await urlsOf(first)).url)
+  const first = startMain(t, { PORT: '0' })
+  const { port } = new URL(await urlOf(first))
   for (const [PORT, message] of [
     [port, /^simulator: .*EADDRINUSE/],
     ['http', /^simulator: PORT must be a whole number from 0 to 65535; got "http"\n$/],
   ] as const) {
-    const second = started(t, { PORT })
+    const second = startMain(t, { PORT })
     const exit = once(second, 'exit')
     const [line] = await once(second.stderr as NodeJS.ReadableStream, 'data')
     t.match(String(line), message)

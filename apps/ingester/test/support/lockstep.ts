@@ -31,7 +31,6 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     pumpMs: 0,
     speed: 20,
     limits: false,
-    keepalive: { binancePingMs: Number.POSITIVE_INFINITY, upbitIdleMs: Number.POSITIVE_INFINITY },
     onFrame: ({ connection }) => opened.add(connection),
     ...options,
   })

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { bothClients, connect, get, parsed, startManual, tickersOf } from './clients.ts'
+import { bothClients, connect, get, startManual, tickersOf } from '../clients.ts'
 
-t.test('stall: pings are answered, no frame comes, and it ends after its time', async t => {
+t.test('silence: pings are answered, no frame comes, and it ends after its time', async t => {
   const { simulator, upbit, binance, fresh } = await bothClients(t)
-  simulator.faults.set({ kind: 'stall', exchange: 'both', forMs: 5_000 })
+  simulator.faults.set({ kind: 'silence', exchange: 'both', forMs: 5_000 })
   t.equal((await fresh(upbit, 4_900)).length, 0)
   const before = binance.frames.length
   await binance.settled()
@@ -59,28 +59,6 @@ t.test('refuse: handshakes and REST get the status, or no answer at all', async 
   const error = await new Promise(resolve => hanging.once('error', resolve))
   t.match(error, { message: /timed out/ })
   t.equal((await get(`${simulator.binanceRestUrl}/api/v3/ping`)).status, 200)
-})
-
-t.test('halt: the state is announced, nothing trades, exchangeInfo says BREAK', async t => {
-  const { simulator, upbit, binance, fresh } = await bothClients(t)
-  const status = async (): Promise<string> => {
-    const { body } = await get(`${simulator.binanceRestUrl}/api/v3/exchangeInfo?symbol=BTCUSDT`)
-    return body.symbols[0].status
-  }
-  const undo = simulator.faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-BTC', state: 'DELISTED' })
-  const frames = parsed(await fresh(upbit, 0))
-  t.match(frames, [{ code: 'KRW-BTC', market_state: 'DELISTED', is_trading_suspended: true }])
-  t.notOk(parsed(await fresh(upbit)).some(({ code }) => code === 'KRW-BTC'))
-  undo()
-  t.match(
-    parsed(await fresh(upbit)).find(({ code }) => code === 'KRW-BTC'),
-    { market_state: 'ACTIVE' },
-  )
-
-  t.equal(await status(), 'TRADING')
-  simulator.faults.set({ kind: 'halt', exchange: 'binance', market: 'BTCUSDT' })
-  t.equal(await status(), 'BREAK')
-  t.notOk(parsed(await fresh(binance)).some(({ data }) => data.s === 'BTCUSDT'))
 })
 
 t.test('shutdown: announced in the shape of the connection, and closed when asked', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { connect, get, startManual, tickersOf } from './clients.ts'
+import { connect, get, startManual, tickersOf } from '../clients.ts'
 
 const send = (url: string, method: string, body?: unknown) =>
   fetch(url, {
@@ -13,14 +13,14 @@ t.test('a person sets, sees and takes back faults over HTTP', async t => {
   const client = await connect(t, simulator.upbitWsUrl)
   client.send(tickersOf('KRW-BTC'))
   await client.next()
-  const set = await send(faults, 'POST', { kind: 'stall', exchange: 'upbit' })
+  const set = await send(faults, 'POST', { kind: 'silence', exchange: 'upbit' })
   t.equal(set.status, 201)
   const { id } = (await set.json()) as { id: number }
   run(10_000)
   await client.settled()
   t.equal(client.frames.length, 1)
   const listed = (await get(faults)).body.faults
-  t.match(listed, [{ id, kind: 'stall', exchange: 'upbit', setAt: '2026-11-20T13:37:30.000Z' }])
+  t.match(listed, [{ id, kind: 'silence', exchange: 'upbit', setAt: '2026-11-20T13:37:30.000Z' }])
   t.ok(listed[0].altered > 0)
 
   t.strictSame(await (await send(`${faults}/${id}`, 'DELETE')).json(), { ended: 1 })
@@ -28,7 +28,7 @@ t.test('a person sets, sees and takes back faults over HTTP', async t => {
   run(10_000)
   t.match(await client.next(), { stream_type: 'REALTIME' })
   await send(faults, 'POST', { kind: 'silence', exchange: 'both', market: 'KRW-BTC' })
-  await send(faults, 'POST', { kind: 'delay', exchange: 'both', ms: 5 })
+  await send(faults, 'POST', { kind: 'price', exchange: 'both', factor: 2 })
   t.strictSame(await (await send(faults, 'DELETE')).json(), { ended: 2 })
   t.equal((await send(faults, 'POST', { kind: 'drop', exchange: 'upbit' })).status, 201)
   await client.closed
@@ -39,25 +39,24 @@ t.test('a bad fault gets 400 with the field, its value and what is allowed', asy
   for (const [body, message] of [
     ['{', /^body must be JSON/],
     [[], 'fault must be a JSON object; got []'],
-    [{ kind: 'flood', exchange: 'upbit' }, /^kind must be one of stall, .*; got "flood"$/],
+    [{ kind: 'flood', exchange: 'upbit' }, /^kind must be one of silence, .*; got "flood"$/],
     [{ kind: 'toString', exchange: 'upbit' }, /^kind must be one of/],
-    [{ kind: 'stall', exchange: 'kraken' }, 'exchange must be one of upbit, binance, both; got "kraken"'],
-    [{ kind: 'stall' }, 'exchange must be one of upbit, binance, both; got nothing'],
-    [{ kind: 'stall', exchange: 'upbit', market: 'KRW-NOSUCH' }, /^market must be .*; got "KRW-NOSUCH"$/],
+    [{ kind: 'silence', exchange: 'kraken' }, 'exchange must be one of upbit, binance, both; got "kraken"'],
+    [{ kind: 'silence' }, 'exchange must be one of upbit, binance, both; got nothing'],
+    [{ kind: 'silence', exchange: 'upbit', market: 'KRW-NOSUCH' }, /^market must be .*; got "KRW-NOSUCH"$/],
     [{ kind: 'drop', exchange: 'upbit', market: 'KRW-BTC' }, /^market must be left out/],
     [{ kind: 'delist', exchange: 'upbit' }, /^market must be a market code.*; got nothing$/],
-    [{ kind: 'delay', exchange: 'upbit' }, 'ms must be given; got nothing'],
-    [{ kind: 'delay', exchange: 'upbit', ms: -1 }, /^ms must be a whole number.*; got -1$/],
-    [{ kind: 'stall', exchange: 'upbit', forMs: 'long' }, /^forMs must be a whole number.*; got "long"$/],
-    [{ kind: 'stall', exchange: 'upbit', frames: 0 }, /^frames must be .*; got 0$/],
+    [{ kind: 'rest', exchange: 'upbit' }, 'mode must be given; got nothing'],
+    [{ kind: 'rest', exchange: 'upbit', mode: 'slow', ms: -1 }, /^ms must be a whole number.*; got -1$/],
+    [{ kind: 'silence', exchange: 'upbit', forMs: 'long' }, /^forMs must be a whole number.*; got "long"$/],
+    [{ kind: 'silence', exchange: 'upbit', frames: 0 }, /^frames must be .*; got 0$/],
     [
-      { kind: 'stall', exchange: 'upbit', colour: 1 },
-      /^colour must be left out; stall knows forMs, frames, connections; got 1$/,
+      { kind: 'silence', exchange: 'upbit', colour: 1 },
+      /^colour must be left out; silence has forMs, frames; got 1$/,
     ],
     [{ kind: 'refuse', exchange: 'upbit', status: 200 }, /^status must be .*; got 200$/],
     [{ kind: 'drop', exchange: 'upbit', code: 1006 }, /^code must be .*; got 1006$/],
-    [{ kind: 'price', exchange: 'upbit' }, /^value must be given, or else factor/],
-    [{ kind: 'price', exchange: 'upbit', value: 1, factor: 2 }, /^value must be given, or else factor/],
+    [{ kind: 'price', exchange: 'upbit' }, 'factor must be given; got nothing'],
     [{ kind: 'rest', exchange: 'upbit', mode: 'slow', path: 'v1' }, /^path must be .*; got "v1"$/],
   ] as const) {
     const answer = await send(`${simulator.url}/faults`, 'POST', body)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { krwTickSize, roundToStep, usdtTickSize } from '../src/tick-size.ts'
+import { krwTickSize, roundToStep, usdtTickSize } from '../../src/market/tick-size.ts'
 
 t.test('KRW price steps follow the table', async t => {
   for (const [price, step] of [

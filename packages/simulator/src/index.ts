@@ -1,5 +1,5 @@
-export type { ActiveFault, Faults } from './faults/board.ts'
-export type { Fault, GarbageShape } from './faults/fault.ts'
+export type { Faults } from './faults/board.ts'
+export type { ActiveFault, Fault, GarbageShape } from './faults/fault.ts'
 export { DEFAULT_COINS, syntheticCoins } from './market/coins.ts'
 export type { Prices } from './market/prices.ts'
 export type { Exchange, SimulatedCoin, SimulatorClock, Trade } from './market/types.ts'

@@ -1,15 +1,6 @@
-import type { EpochMs, Exchange, SimulatorClock } from '../market/types.ts'
-import type { Fault, FaultKind } from './fault.ts'
+import type { Exchange, SimulatorClock } from '../market/types.ts'
+import type { ActiveFault, Fault, FaultKind } from './fault.ts'
 import { createPauses, type Pauses } from './pauses.ts'
-
-/** A fault that is set. */
-export interface ActiveFault<F extends Fault = Fault> {
-  readonly id: number
-  readonly fault: F
-  readonly setAt: EpochMs
-  /** Frames or responses it has altered so far. */
-  readonly altered: number
-}
 
 /** The faults as a test or a person sets them. */
 export interface Faults {

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { SimulatorError } from '../errors.ts'
 import type { Markets } from '../market/markets.ts'
 import type { RestResponse } from '../server/rest-response.ts'
-import type { ActiveFault, Faults } from './board.ts'
+import type { Faults } from './board.ts'
+import type { ActiveFault } from './fault.ts'
 import { readFault } from './fault-json.ts'
 
 const MAX_BODY = 65_536

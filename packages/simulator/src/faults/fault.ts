@@ -61,3 +61,12 @@ export type GarbageShape = 'truncated' | 'utf8' | 'nested' | 'noise'
 export type Fault = FaultScope & FaultEffect
 /** What kinds of faults there are. */
 export type FaultKind = Fault['kind']
+
+/** A fault that is set. */
+export interface ActiveFault<F extends Fault = Fault> {
+  readonly id: number
+  readonly fault: F
+  readonly setAt: EpochMs
+  /** Frames or responses it has altered so far. */
+  readonly altered: number
+}

@@ -1,6 +1,5 @@
 import type { EpochMs, Exchange } from '../market/types.ts'
-import type { ActiveFault } from './board.ts'
-import type { Fault } from './fault.ts'
+import type { ActiveFault, Fault } from './fault.ts'
 
 /** A fault in which the exchange does not trade. */
 export type PauseFault = Extract<Fault, { kind: 'halt' | 'outage' }>

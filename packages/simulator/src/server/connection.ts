@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import type { ActiveFault } from '../faults/board.ts'
+import type { ActiveFault } from '../faults/fault.ts'
 import { garbageFrom } from '../faults/garbage.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'

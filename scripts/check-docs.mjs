@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
  * Fails when code or documents cite what this repository doesn't hold: a missing file or heading, a fault without a
- * number in docs/faults.md, a test that docs/faults.md names and that doesn't exist. Links of Markdown files are
- * markdownlint's job (.markdownlint-cli2.jsonc).
+ * number in docs/faults.md, a test that docs/faults.md names and that doesn't exist. Also on comments over 110
+ * columns, which no formatter wraps. Links and lines of Markdown are markdownlint's job (.markdownlint-cli2.jsonc).
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,19 +10,25 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
 const FAULTS = 'docs/faults.md'
-const SELF = 'scripts/check-references.mjs'
+const SELF = 'scripts/check-docs.mjs'
 
 /** A path of this repository, with the heading it points at. Built files and patterns such as `apps/*` are left out. */
 const PATH =
-  /(?<![\w./-])(?:apps|bench|deploy|docs|e2e|packages|scripts)\/[\w./-]+\.(?:ts|mjs|lua|md|json|yml)\b(#[\w-]+)?/g
+  /(?<![\w./-])(?:apps|bench|deploy|docs|e2e|packages|scripts)\/[\w./-]+\.(?:tsx?|mjs|lua|md|json|yml)\b(#[\w-]+)?/g
 const CITED_FAULTS = /faults\.md\)?, (\d+(?:(?:, | and |–)\d+)*)/g
+const COMMENT = /^\s*(?:\/?\*|\/\/|--) /
+const MAX_COLUMNS = 110
 /** Documents that are not in the repository, and fault numbers that don't say where the list is. */
 const DANGLING = /(?<!RFC \d{4} )§|\bfaults? \d+/g
 
-const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs', '*.lua', '*.md', '*.yml', 'Dockerfile'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
+const files = execFileSync(
+  'git',
+  ['ls-files', '*.ts', '*.tsx', '*.mjs', '*.lua', '*.md', '*.yml', 'Dockerfile'],
+  {
+    cwd: ROOT,
+    encoding: 'utf8',
+  },
+)
 const texts = new Map(
   files
     .split('\n')
@@ -57,7 +63,11 @@ function problemsOf(file, text) {
   const dangling = [...text.matchAll(DANGLING)].map(
     ({ 0: words, index }) => `${at(index)} "${words}" names no document of this repository`,
   )
-  return [...missing, ...unknown, ...dangling]
+  const wide = text.split('\n').flatMap((line, index) => {
+    const isWide = line.length > MAX_COLUMNS && COMMENT.test(line) && !file.endsWith('.md')
+    return isWide ? `${file}:${index + 1}: a comment of ${line.length} columns` : []
+  })
+  return [...missing, ...unknown, ...dangling, ...wide]
 }
 
 /**

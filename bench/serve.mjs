@@ -6,7 +6,6 @@
  * Needs wrk; nginx and webdis take part where they are installed. Build first.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,6 +13,7 @@ import { startRedis } from '../packages/testkit/dist/index.js'
 import { API_FLAGS, API_MALLOC } from '../scripts/api-process.mjs'
 import { prepareNginx } from './contestants/nginx.mjs'
 import { prepareWebdis, WEBDIS_PATH } from './contestants/webdis.mjs'
+import { exchange, own } from './lib/exchange.mjs'
 import { fill } from './lib/fill.mjs'
 import { LOAD_GENERATOR, load } from './lib/load.mjs'
 import {
@@ -265,31 +265,4 @@ async function startContestants(scenario, redis) {
 /** @param {import('ioredis').Redis} raw */
 async function commandsOf(raw) {
   return Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1])
-}
-
-/** The headers an app sends itself; Node adds the others. @param {import('node:http').IncomingHttpHeaders} headers */
-function own(headers) {
-  const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...rest } = headers
-  return /** @type {Record<string, string>} */ (rest)
-}
-
-/**
- * One request, nothing decoded.
- * @param {string} url
- * @param {Record<string, string>} headers
- * @returns {Promise<{ status: number, headers: import('node:http').IncomingHttpHeaders, body: Buffer }>}
- */
-function exchange(url, headers) {
-  return new Promise((resolve, reject) => {
-    request(url, { headers, agent: false }, response => {
-      /** @type {Buffer[]} */
-      const chunks = []
-      response.on('data', chunk => chunks.push(chunk))
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
-      )
-    })
-      .on('error', reject)
-      .end()
-  })
 }

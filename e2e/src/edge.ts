@@ -22,6 +22,8 @@ export interface EdgeOptions {
   readonly connections?: number
   /** Network whose `X-Forwarded-For` is believed, such as 127.0.0.1. @default none */
   readonly proxies?: string
+  /** Worker processes. @default one per core */
+  readonly workers?: number
   /** PEM files; with them the public port speaks TLS. @default plain HTTP */
   readonly tls?: { readonly certificate: string; readonly key: string }
 }
@@ -71,6 +73,9 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const [port, opsPort] = [await freePort(), await freePort()]
   const plainPort = tls === undefined ? 0 : await freePort()
   await writeSite(options, { port, opsPort, plainPort })
+  if (options.workers !== undefined) {
+    await adapt(dir, 'nginx.conf', [['worker_processes auto;', `worker_processes ${options.workers};`]])
+  }
   const log = join(dir, 'edge.log')
   const file = await open(log, 'a')
   // Started by root, its workers would be someone else, who must not read a temporary folder.
@@ -143,14 +148,14 @@ async function writeUpstream(dir: string, replicas: readonly number[]): Promise<
 
 type Change = readonly [from: string, to: string]
 
-/** Writes a shipped file into site/ with these changes. */
+/** Writes a shipped file with these changes; one of site/ or tls/ into site/. */
 async function adapt(dir: string, name: string, changes: readonly Change[]): Promise<void> {
   let text = await readFile(join(SHIPPED, name), 'utf8')
   for (const [from, to] of changes) {
     if (!text.includes(from)) throw new Error(`deploy/nginx/${name} must contain: ${from}`)
     text = text.replace(from, to)
   }
-  await writeFile(join(dir, 'conf/site', name.replace(/^\w+\//, '')), text)
+  await writeFile(join(dir, 'conf', name.replace(/^tls\//, 'site/')), text)
 }
 
 async function untilLive(child: ChildProcess, opsPort: number, log: string): Promise<void> {

@@ -8,7 +8,7 @@ export interface SoakFault {
 }
 
 /** Faults go on and off one after another, with some quiet in between. */
-export const FAULTS: readonly SoakFault[] = [
+const FAULTS: readonly SoakFault[] = [
   { name: 'Upbit silent', run: silence('upbit', 27) },
   { name: 'Binance silent', run: silence('binance', 13) },
   { name: 'Upbit drops connections', run: drop('upbit') },

@@ -18,10 +18,10 @@ interface Series {
 }
 
 /** How much the memory of a long run may grow between its middle and its last third, MB. */
-export const MAX_GROWTH_MB = 5
+const MAX_GROWTH_MB = 5
 
 /** A shorter run says nothing about slopes: caches, pools and heaps are still filling. */
-export const SLOPE_FROM_MINUTES = 15
+const SLOPE_FROM_MINUTES = 15
 
 function seriesOf(names: readonly string[]): Series[] {
   return [

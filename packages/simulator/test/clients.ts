@@ -12,7 +12,7 @@ export interface ManualClock extends SimulatorClock {
   advance(ms: Milliseconds): void
 }
 
-export function manualClock(start: EpochMs = NOON): ManualClock {
+function manualClock(start: EpochMs = NOON): ManualClock {
   let now = start
   const timers = new Set<{ ms: number; due: number; run: () => void }>()
   return {

@@ -1,7 +1,7 @@
 import { KimchiError, messageOf } from '@kimchi/core'
 
 /** The loaded library misses a function or is older than the caller needs; only a writer can load it. */
-export const LIBRARY_ABSENT = /Function not found|^KIMCHI_LIBRARY /
+const LIBRARY_ABSENT = /Function not found|^KIMCHI_LIBRARY /
 
 /**
  * Whether waiting and trying again may help: Redis was away, slow, loading, read-only, full or not set up yet.

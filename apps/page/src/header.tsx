@@ -31,7 +31,7 @@ export function Header({
         </span>
       </a>
       <div class="switches">
-        <button type="button" lang={other} aria-label={t.language} onClick={() => onLanguage(other)}>
+        <button type="button" lang={other} onClick={() => onLanguage(other)}>
           {other === 'ko' ? '한국어' : 'English'}
         </button>
         <button

@@ -59,17 +59,13 @@ export const en = {
   retry: 'Try again',
   notListed: 'Not in the live list now.',
   dayBegins: 'A day is 00:00–23:59 UTC.',
-  language: '한국어로 보기',
   theme: 'Colours: {x}',
   themeAuto: 'as the system',
   themeLight: 'light',
   themeDark: 'dark',
-  skip: 'Skip to the coins',
   reference: 'API for developers',
   referencePath: '/reference.html',
   charts: 'Charts by',
-  ascending: 'ascending',
-  descending: 'descending',
 }
 
 /** Every text by its key. */

@@ -1,0 +1,326 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { History, LiveList } from '@kimchi/client'
+import { type Browser, findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
+import t, { type Test } from 'tap'
+import { type Stack, startStack } from './stack.ts'
+import {
+  liveListAt,
+  look,
+  minuteOnScreen,
+  readDays,
+  readTable,
+  type Visit,
+  type VisitOptions,
+  visit,
+} from './visit.ts'
+
+const program = findChromium()
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const LIVE = '**/api/v1/kimchi-premium'
+
+t.test(
+  'the page in a browser, in front of the real service on simulated exchanges',
+  { skip: program === undefined && 'no chromium on PATH' },
+  async t => {
+    const stack = await startStack(t)
+    const browser = await openChromium(program ?? '', t)
+    // The minute takes its time; everything else is looked at meanwhile.
+    const minute = await openForMinute(browser, stack)
+    const open = (options?: VisitOptions) => visit(browser, stack.page, options)
+    await t.test('sorts, searches and keeps favourites', t => table(t, open))
+    await t.test('speaks the browser’s language until somebody switches', t => languages(t, open))
+    await t.test('shows a coin’s days as they are in the API, and gives them as a file', t =>
+      coin(t, open, stack),
+    )
+    await t.test('says why a row is old, and that prices are simulated', t => staleRows(t, open))
+    await t.test('has no accessibility violations in both themes and languages', t => accessibility(t, open))
+    await t.test('fits on 360 pixels', t => narrow(t, open))
+    await t.test('asks 60 times an hour while it is seen, never while hidden, once on return', t =>
+      anHour(t, open),
+    )
+    await t.test('shows the same numbers as the API, also a minute later', t =>
+      aMinuteLater(t, minute, stack),
+    )
+    await t.test('shows the last prices while the API is down, and recovers', t => apiDown(t, open, stack))
+  },
+)
+
+type Open = (options?: VisitOptions) => Promise<Visit>
+
+/** A visit that came with the minute that is shown first, and jitters least. */
+async function openForMinute(browser: Browser, stack: Stack) {
+  const opened = await visit(browser, stack.page, {
+    prepare: page => page.addInitScript('Math.random = () => 0'),
+  })
+  await opened.page.waitForSelector('.coins tbody tr')
+  return { ...opened, first: await minuteOnScreen(opened.page) }
+}
+
+async function aMinuteLater(
+  t: Test,
+  { page, first, liveAsked, asked, complaints }: Awaited<ReturnType<typeof openForMinute>>,
+  stack: Stack,
+) {
+  await page.waitForFunction(
+    shown => document.querySelector('.summary time')?.getAttribute('datetime') !== shown,
+    `${first}Z`,
+    { timeout: 80_000, polling: 200 },
+  )
+  const list = await askLive(stack)
+  t.equal(await minuteOnScreen(page), list.updated_at)
+  t.not(list.updated_at, first, 'a minute has passed')
+  t.equal(liveAsked(), 2, 'one question a minute')
+  const byPremium = list.data.toSorted((a, b) => b.premium_pct - a.premium_pct)
+  t.strictSame(
+    await readTable(page),
+    byPremium.map(({ name: _name, ...row }) => row),
+  )
+  const premiums = byPremium.map(({ premium_pct }) => premium_pct)
+  const [high = 0, low = 0] = [premiums[0], premiums.at(-1)]
+  const header = await page
+    .locator('.summary data')
+    .evaluateAll(found => found.map(item => Number(item.getAttribute('value'))))
+  const median = ((premiums[4] ?? 0) + (premiums[5] ?? 0)) / 2
+  t.strictSame(header, [Math.round(median * 10_000) / 10_000, high, low, list.data[0]?.usdt_krw])
+  t.strictSame(complaints, [], 'the policy was never broken')
+  t.ok(
+    asked.every(url => url.startsWith(stack.page) || url.startsWith('blob:')),
+    'nobody else was asked',
+  )
+  t.notOk(
+    asked.some(url => url.includes('coin-view')),
+    'the chart is loaded with a coin only',
+  )
+}
+
+async function askLive({ api }: Stack): Promise<LiveList> {
+  return (await fetch(`${api}/api/v1/kimchi-premium`)).json() as Promise<LiveList>
+}
+
+async function table(t: Test, open: Open) {
+  const { page, context } = await open()
+  const symbols = async () => (await readTable(page)).map(({ symbol }) => symbol)
+  const sorted = () =>
+    page.locator('th[aria-sort]').evaluateAll(found => found.map(th => `${th.textContent} ${th.ariaSort}`))
+  await page.waitForSelector('.coins tbody tr')
+  t.strictSame(await sorted(), ['Premium↓ descending'])
+  await page.getByRole('button', { name: 'Coin', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  t.strictSame(await sorted(), ['Coin↑ ascending'])
+  t.strictSame(await symbols(), ['ADA', 'AVAX', 'BTC', 'DOGE', 'DOT', 'ETH', 'LINK', 'SOL', 'TRX', 'XRP'])
+  await page.getByRole('searchbox').fill('bit')
+  t.strictSame(await symbols(), ['BTC'])
+  await page.getByRole('button', { name: 'Favourite BTC' }).click()
+  await page.reload()
+  await page.getByRole('button', { name: 'Favourites' }).click()
+  t.strictSame(await symbols(), ['BTC'], 'kept on the device')
+  await page.getByRole('button', { name: 'Favourite BTC' }).click()
+  t.match(await page.locator('.empty').textContent(), 'No favourites yet')
+  await context.close()
+}
+
+async function languages(t: Test, open: Open) {
+  const { page, context } = await open({ locale: 'ko-KR' })
+  const headings = () => page.locator('.coins thead th').allTextContents()
+  const colours = () =>
+    page.evaluate(() =>
+      ['--up', '--down'].map(name => getComputedStyle(document.documentElement).getPropertyValue(name)),
+    )
+  await page.waitForSelector('.coins tbody tr')
+  t.strictSame(await headings(), ['코인', '프리미엄↓', '업비트 KRW', '바이낸스 USDT', '환율', '경과'])
+  t.match(await page.locator('footer').textContent(), /USDT 기준.*UTC.*09:00/)
+  const korean = await colours()
+  await page.getByRole('button', { name: 'English' }).click()
+  t.strictSame(await headings(), ['Coin', 'Premium↓', 'Upbit KRW', 'Binance USDT', 'Rate', 'Age'])
+  t.match(await page.locator('footer').textContent(), /USDT basis.*UTC/)
+  const english = await colours()
+  t.equal(korean[0], english[1], 'red is up in Korean, down in English')
+  t.not(korean[1], english[0], 'blue is down in Korean')
+  await page.reload()
+  await page.waitForSelector('.coins tbody tr')
+  t.strictSame(
+    await page.evaluate(() => [document.documentElement.lang, document.title]),
+    ['en', 'Kimchi premium'],
+    'a choice stays',
+  )
+  await context.close()
+}
+
+async function coin(t: Test, open: Open, { api }: Stack) {
+  const { page, context, asked, complaints } = await open()
+  await page.getByRole('link', { name: 'ETH Ethereum' }).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.days tbody tr')
+  t.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN', 'the focus follows')
+  const { data } = (await (await fetch(`${api}/api/v1/kimchi-premium/ETH/daily?days=90`)).json()) as History
+  const shown = await readDays(page)
+  const today = data.at(-1)
+  t.strictSame(
+    shown.slice(0, -1),
+    data.slice(0, -1).map(day => ({ ...day, badge: day.samples < 1440 ? 'partial' : '' })),
+  )
+  t.match(shown.at(-1), { date: today?.date, open_pct: today?.open_pct, badge: 'running' })
+  t.ok((await page.locator('.canvas canvas').count()) > 0, 'a chart is drawn')
+  t.equal(
+    await page.getByRole('link', { name: 'TradingView' }).getAttribute('href'),
+    'https://www.tradingview.com/',
+  )
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Download CSV' }).click()
+  const [head, ...lines] = (await readFile(await (await saved).path(), 'utf8')).trim().split('\r\n')
+  t.equal(head, 'date,open_pct,high_pct,low_pct,close_pct,avg_pct,samples')
+  t.strictSame(
+    lines.slice(0, -1),
+    data.slice(0, -1).map(day => Object.values(day).join(',')),
+  )
+  await page.getByRole('button', { name: '30 days' }).click()
+  await page.waitForFunction(
+    () => document.querySelector('.ranges [aria-pressed="true"]')?.textContent === '30 days',
+  )
+  await page.getByRole('link', { name: 'All coins' }).click()
+  await page.waitForSelector('.coins tbody tr')
+  t.equal(await page.evaluate(() => document.activeElement?.textContent), 'ETH Ethereum', 'and comes back')
+  await page.goto(`${page.url().split('#')[0]}#/NOPE`)
+  await page.waitForSelector('[role=alert]')
+  t.match(await page.locator('[role=alert]').textContent(), 'NOPE is not tracked')
+  t.ok(
+    asked.some(url => url.endsWith('/ETH/daily?days=90')) &&
+      asked.some(url => url.endsWith('/ETH/daily?days=30')),
+  )
+  t.strictSame(
+    complaints.filter(text => !text.includes('404')),
+    [],
+  )
+  await context.close()
+}
+
+async function staleRows(t: Test, open: Open) {
+  const { page, context } = await open({
+    prepare: page =>
+      page.route(LIVE, async route => {
+        const response = await route.fetch()
+        const list = (await response.json()) as LiveList
+        const data = list.data.map(coin =>
+          coin.symbol === 'SOL' ? { ...coin, snapshot_at: `${list.updated_at.slice(0, 11)}00:00:00` } : coin,
+        )
+        await route.fulfill({ response, json: { ...list, data } })
+      }),
+  })
+  await page.waitForSelector('.coins tbody tr')
+  t.match(await page.locator('.simulated').textContent(), 'SIMULATED')
+  t.strictSame(await page.locator('tr.stale').evaluateAll(rows => rows.map(row => row.dataset.symbol)), [
+    'SOL',
+  ])
+  t.match(await page.locator('tr.stale .why').textContent(), /Last true value, of 00:00 UTC\..*silent/)
+  await context.close()
+}
+
+async function accessibility(t: Test, open: Open) {
+  for (const locale of ['en-US', 'ko-KR']) {
+    const { page, context } = await open({ locale })
+    for (const hash of ['', '#/BTC']) {
+      await page.evaluate(to => {
+        location.hash = to
+      }, hash)
+      await page.waitForSelector(hash ? '.days tbody tr' : '.coins tbody tr')
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        t.strictSame(await violations(page), [], `${locale} ${colorScheme} ${hash}`)
+      }
+    }
+    await context.close()
+  }
+}
+
+/** What axe-core finds wrong; it is put in by the debugger, which the page's policy does not bind. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'))
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe-core puts itself into the window.
+    const { violations } = await (window as any).axe.run()
+    return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
+      violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
+    )
+  })
+}
+
+async function narrow(t: Test, open: Open) {
+  for (const locale of ['en-US', 'ko-KR']) {
+    const { page, context } = await open({ locale, width: 360 })
+    await page.waitForSelector('.coins tbody tr')
+    const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+    t.equal(await width(), 360, `table, ${locale}`)
+    t.equal(await page.getByRole('row').count(), 11, 'it is still a table to a screen reader')
+    await page.locator('.coin a').first().click()
+    await page.waitForSelector('.days tbody tr')
+    t.equal(await width(), 360, `coin, ${locale}`)
+    await context.close()
+  }
+}
+
+const STEP_MS = 5_000
+
+/** An hour of the page's own time, against a service that lives in the same time. */
+async function anHour(t: Test, open: Open) {
+  let now = Date.UTC(2026, 10, 21, 13, 5, 20)
+  const { page, context, liveAsked, isAsking } = await open({
+    prepare: async page => {
+      await page.clock.install({ time: now })
+      await page.route(LIVE, route =>
+        route.fulfill({ json: liveListAt(now), headers: { date: new Date(now).toUTCString() } }),
+      )
+    },
+  })
+  await page.waitForSelector('.coins tbody tr')
+  now += 10_000
+  await page.clock.pauseAt(now)
+  /** In small steps: the page's time must not run away from a question that is on its way. */
+  const pass = async (ms: number) => {
+    for (const end = now + ms; now < end; ) {
+      now += STEP_MS
+      await page.clock.runFor(STEP_MS)
+      await page.evaluate(() => 0)
+      while (isAsking()) await page.waitForEvent('requestfinished')
+    }
+  }
+  const start = liveAsked()
+  await pass(3_600_000)
+  t.equal(liveAsked() - start, 60)
+  await look(page, 'hidden')
+  await page.clock.runFor(3_600_000)
+  t.equal(liveAsked() - start, 60, 'none while hidden')
+  now += 3_600_000
+  await look(page, 'visible')
+  await pass(STEP_MS)
+  t.equal(liveAsked() - start, 61, 'one on return')
+  await context.close()
+}
+
+async function apiDown(t: Test, open: Open, stack: Stack) {
+  const { page, context } = await open({
+    prepare: async page => {
+      await page.clock.install()
+      // The browser's cache lives in real time, and would go on answering; with a route it has none.
+      await page.route(LIVE, route => route.continue())
+    },
+  })
+  await page.waitForSelector('.coins tbody tr')
+  const prices = await readTable(page)
+  await stack.killApi()
+  await page.clock.fastForward(70_000)
+  await page.waitForSelector('.trouble')
+  t.match(
+    await page.locator('.trouble').textContent(),
+    /No answer from the API\. These are the prices of .* UTC \(.* ago\)/,
+  )
+  t.same((await readTable(page)).length, prices.length)
+  await page.reload()
+  await page.waitForSelector('.trouble')
+  t.same((await readTable(page)).length, prices.length, 'also after a reload')
+  await stack.startApi()
+  await page.clock.fastForward(70_000)
+  await page.waitForSelector('.trouble', { state: 'detached' })
+  t.equal(await minuteOnScreen(page), (await askLive(stack)).updated_at)
+  await context.close()
+}

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { createFormats } from '../../src/text/format.ts'
+
+const en = createFormats('en')
+const ko = createFormats('ko')
+
+t.test('a premium has a sign and four decimals, in two parts', async t => {
+  t.strictSame(en.percent(1.2345), ['+1.23', '45'])
+  t.strictSame(en.percent(-0.05), ['−0.05', '00'])
+  t.strictSame(en.percent(0), ['0.00', '00'])
+  t.strictSame(ko.percent(12.3), ['+12.30', '00'])
+})
+
+t.test('prices keep every digit', async t => {
+  t.equal(en.price(143_500_000), '143,500,000')
+  t.equal(ko.price(0.00001234), '0.00001234')
+  t.equal(en.price(101_250.5), '101,250.5')
+})
+
+t.test('ages grow from seconds to days', async t => {
+  const ages = [-5_000, 42_000, 119_000, 180_000, 7_300_000, 200_000_000]
+  t.strictSame(ages.map(en.age), ['0 sec', '42 sec', '119 sec', '3 min', '2 hr', '2 days'])
+  t.strictSame(ages.map(ko.age), ['0초', '42초', '119초', '3분', '2시간', '2일'])
+})
+
+t.test('times are UTC, with the date when it is another day', async t => {
+  const at = Date.UTC(2026, 10, 21, 13, 5)
+  t.equal(en.time(at, at + 3_600_000), '13:05 UTC')
+  t.equal(en.time(at, at + 86_400_000), '2026-11-21 13:05 UTC')
+})

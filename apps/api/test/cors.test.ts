@@ -32,7 +32,7 @@ const SEE = `async (url, options) => {
 }`
 
 t.test(
-  'fault 31: a page of another origin can read every answer',
+  'a page of another origin can read every answer',
   { skip: chromium === undefined && 'no chromium on PATH', timeout: 60_000 },
   async t => {
     const redis = await startRedis(t)
@@ -89,7 +89,7 @@ t.test(
 )
 
 t.test(
-  'fault 31: the browser’s own cache revalidates and the page sees 200',
+  'the browser’s own cache revalidates and the page sees 200',
   { skip: chromium === undefined && 'no chromium on PATH', timeout: 60_000 },
   async t => {
     const redis = await startRedis(t)

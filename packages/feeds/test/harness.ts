@@ -12,7 +12,7 @@ export const AT = Date.UTC(2026, 10, 20, 12)
 export async function until(what: string, condition: () => boolean, timeoutMs = 15_000): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs
   while (!condition()) {
-    if (Date.now() > giveUpAt) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`)
+    if (Date.now() > giveUpAt) throw new Error(`${what}: not within ${timeoutMs} ms`)
     await delay(5)
   }
 }
@@ -20,7 +20,7 @@ export async function until(what: string, condition: () => boolean, timeoutMs = 
 /** Lets the clock run, a twentieth of a second at a time and with room for the network, until something happens. */
 export async function passUntil(clock: ManualClock, what: string, condition: () => boolean): Promise<void> {
   for (let steps = 0; !condition(); steps++) {
-    if (steps > 5_000) throw new Error(`waited 250 s by the clock in vain: ${what}`)
+    if (steps > 5_000) throw new Error(`${what}: not within 250 s by the clock`)
     await clock.advance(50)
     await delay(1)
   }

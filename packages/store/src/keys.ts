@@ -3,7 +3,7 @@ import type { UtcDate } from '@kimchi/core'
 /** Version of everything below and of the sample codec; a writer of another layout is refused. */
 export const LAYOUT_VERSION = 1
 
-/** The hash tag puts every key into one slot, so that one function call may touch all of them. @see design §4 */
+/** The hash tag puts every key into one slot, so that one function call may touch all of them. @see docs/architecture.md#data-in-redis */
 const KEY_PREFIX = '{kp}:'
 
 /** The fixed keys and the channel. Keys with a variable part are made by the functions below. */

@@ -65,7 +65,7 @@ export interface SampleReader {
   ): Subscription
 }
 
-/** A reader over an open connection. @see design §4, §6 */
+/** A reader over an open connection. @see docs/architecture.md#data-in-redis, docs/architecture.md#api */
 export function createReader({ redis }: { readonly redis: RedisConnection }): SampleReader {
   const read = (name: LibraryFunction, args: readonly RedisArgument[]) =>
     redis.call('FCALL_RO', ...functionCall(name, args))

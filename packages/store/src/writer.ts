@@ -71,7 +71,7 @@ export interface SampleWriter {
   ): Promise<void>
 }
 
-/** A writer over an open connection. Loads the function library whenever it is missing or older. @see design §4 */
+/** A writer over an open connection. Loads the function library whenever it is missing or older. @see docs/architecture.md#data-in-redis */
 export function createWriter({ redis, prices, retentionDays, log }: WriterOptions): SampleWriter {
   const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION]
   let coins: readonly Coin[] = []

@@ -46,7 +46,7 @@ t.test('a server that accepts and never answers does not hold a command', async 
   t.notOk(await connection.untilReady(300))
 })
 
-t.test('fault 36: passwords appear in no error and no state', async t => {
+t.test('passwords appear in no error and no state', async t => {
   const redis = await startRedis(t)
   await redis.client().call('ACL', ['SETUSER', 'default', 'on', 'resetpass', '>right'])
   const connection = openRedis(redis.url.replace('//', '//default:s3cret@'))
@@ -98,7 +98,7 @@ t.test('the whole store works on a Cluster', async t => {
   t.equal(heard, now)
 })
 
-t.test('fault 11: an older library is replaced, a newer one is left alone', async t => {
+t.test('an older library is replaced, a newer one is left alone', async t => {
   const { connection, writer, reader, raw, log } = await openStore(t)
   const { now } = await todayMinutes(connection)
   const loaded = (version: number) =>

@@ -14,7 +14,7 @@ import { openRedis } from '../src/redis/connect.ts'
 import { createWriter } from '../src/writer.ts'
 import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
-t.test('fault 10: behind Sentinel, writing goes on after a failover and no minute is lost', async t => {
+t.test('behind Sentinel, writing goes on after a failover and no minute is lost', async t => {
   const master = await startRedis(t, { args: ['--repl-diskless-sync-delay', '0'] })
   const replica = await startRedis(t, { args: ['--replicaof', '127.0.0.1', String(master.port)] })
   const sentinel = await startSentinel(t, master.port)

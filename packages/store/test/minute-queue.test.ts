@@ -27,7 +27,7 @@ function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<Minute
   return { queue, log, fatal }
 }
 
-t.test('fault 7: minutes wait while Redis is down and are written oldest first, none lost', async t => {
+t.test('minutes wait while Redis is down and are written oldest first, none lost', async t => {
   const { redis, connection, writer, reader } = await openStore(t, { appendonly: true })
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
@@ -53,7 +53,7 @@ t.test('fault 7: minutes wait while Redis is down and are written oldest first, 
   )
 })
 
-t.test('faults 3 and 8: a write to a frozen Redis times out, is made again, and counts once', async t => {
+t.test('a write to a frozen Redis times out, is made again, and counts once', async t => {
   const { redis, connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
@@ -69,7 +69,7 @@ t.test('faults 3 and 8: a write to a frozen Redis times out, is made again, and 
   t.strictSame((await reader.readDays('BTC')).entries, foldDays([sampleOf('BTC', today)]))
 })
 
-t.test('fault 6: what Redis had not synced before SIGKILL may go, what is queued arrives', async t => {
+t.test('what Redis had not synced before SIGKILL may go, what is queued arrives', async t => {
   const { redis, connection, writer, reader } = await openStore(t, {
     appendonly: true,
     args: ['--appendfsync', 'always'],
@@ -89,7 +89,7 @@ t.test('fault 6: what Redis had not synced before SIGKILL may go, what is queued
   )
 })
 
-t.test('fault 9: a full Redis, a demoted master and missing replicas are waited out', async t => {
+t.test('a full Redis, a demoted master and missing replicas are waited out', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])

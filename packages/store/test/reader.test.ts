@@ -6,7 +6,7 @@ import { LIBRARY_VERSION } from '../src/library.ts'
 import type { ConnectionStatus } from '../src/redis/connect.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
-t.test('fault 12: what cannot be read is skipped and counted, the rest is served', async t => {
+t.test('what cannot be read is skipped and counted, the rest is served', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC, ETH])

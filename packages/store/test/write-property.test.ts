@@ -5,81 +5,78 @@ import t from 'tap'
 import { createWriter } from '../src/writer.ts'
 import { BTC, connected, ETH, openStore, rowOf, todayMinutes } from './fixtures.ts'
 
-t.test(
-  'fault 4: days equal the fold of the stored samples, whatever order, repetition and rivalry',
-  async t => {
-    const { redis, connection, reader, raw } = await openStore(t)
-    const log = createMemoryLog()
-    const one = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
-    const other = createWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
-    const { today } = await todayMinutes(connection)
-    const from = today - 2 * 1440
+t.test('days equal the fold of the stored samples, whatever order, repetition and rivalry', async t => {
+  const { redis, connection, reader, raw } = await openStore(t)
+  const log = createMemoryLog()
+  const one = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const other = createWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
+  const { today } = await todayMinutes(connection)
+  const from = today - 2 * 1440
 
-    const sample = fc
-      .record({
-        symbol: fc.constantFrom('BTC', 'ETH'),
-        // Few minutes around two day turns and an hour turn, so that they meet again and again.
-        minute: fc
-          .constantFrom(-61, -60, -59, -2, -1, 0, 1, 2, 1438, 1439, 1440, 1441)
-          .map(at => from + 1440 + at),
-        upbitKrw: fc.integer({ min: 1, max: 200_000_000 }),
-        binanceUsdt: fc.double({ min: 0.001, max: 120_000, noNaN: true }),
-        source: fc.constantFrom('live' as const, 'candle' as const),
-      })
-      .map(
-        (fields): Sample => ({
-          ...fields,
-          usdtKrw: 1_463.5,
-          premiumE4: Math.max(-1e10, Math.min(1e10, premiumE4(fields.upbitKrw, fields.binanceUsdt, 1_463.5))),
-        }),
-      )
-    const batches = fc.array(fc.array(sample, { maxLength: 12 }), { minLength: 1, maxLength: 8 })
-
-    await fc.assert(
-      fc.asyncProperty(batches, fc.boolean(), async (batches, isRivalry) => {
-        await raw.flushall()
-        await one.track([BTC, ETH])
-        const firsts = new Map<string, Sample>()
-        let stored = 0
-        const writes = batches.map((samples, index) => async () => {
-          const writer = isRivalry && index % 2 === 1 ? other : one
-          const result = await writer.write({ minute: today, samples })
-          stored += result.stored
-          if (isRivalry) return
-          for (const each of samples) {
-            const id = `${each.symbol}:${each.minute}`
-            if (!firsts.has(id)) firsts.set(id, each)
-          }
-        })
-        if (isRivalry) await Promise.all(writes.map(write => write()))
-        else for (const write of writes) await write()
-
-        const board = await reader.readBoard()
-        let kept = 0
-        for (const symbol of ['BTC', 'ETH']) {
-          const { entries: samples, corrupt } = await reader.readSamples(symbol, from, today + 1440)
-          kept += samples.length
-          t.equal(corrupt, 0)
-          t.strictSame(await reader.readDays(symbol), { entries: foldDays(samples), corrupt: 0 })
-          const newest = samples.at(-1)
-          const row = board.rows.find(row => row.symbol === symbol)
-          t.strictSame(row, newest && rowOf(newest), 'the live row is the newest stored sample')
-          const closed = samples.filter(each => dateOf(each.minute) !== board.today)
-          t.equal((board.revisions.get(symbol) ?? 0) > 0, closed.length > 0)
-          if (!isRivalry) {
-            const expected = [...firsts.values()].filter(each => each.symbol === symbol)
-            t.strictSame(
-              samples,
-              expected.sort((a, b) => a.minute - b.minute),
-              'the first stored wins whole',
-            )
-          }
-          const lines = (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', symbol)) as string[]
-          t.equal(lines.filter(line => / ok \d+ samples$/.test(line)).length, foldDays(samples).length)
-        }
-        t.equal(stored, kept, 'what is reported as stored is stored')
+  const sample = fc
+    .record({
+      symbol: fc.constantFrom('BTC', 'ETH'),
+      // Few minutes around two day turns and an hour turn, so that they meet again and again.
+      minute: fc
+        .constantFrom(-61, -60, -59, -2, -1, 0, 1, 2, 1438, 1439, 1440, 1441)
+        .map(at => from + 1440 + at),
+      upbitKrw: fc.integer({ min: 1, max: 200_000_000 }),
+      binanceUsdt: fc.double({ min: 0.001, max: 120_000, noNaN: true }),
+      source: fc.constantFrom('live' as const, 'candle' as const),
+    })
+    .map(
+      (fields): Sample => ({
+        ...fields,
+        usdtKrw: 1_463.5,
+        premiumE4: Math.max(-1e10, Math.min(1e10, premiumE4(fields.upbitKrw, fields.binanceUsdt, 1_463.5))),
       }),
-      { numRuns: 60 },
     )
-  },
-)
+  const batches = fc.array(fc.array(sample, { maxLength: 12 }), { minLength: 1, maxLength: 8 })
+
+  await fc.assert(
+    fc.asyncProperty(batches, fc.boolean(), async (batches, isRivalry) => {
+      await raw.flushall()
+      await one.track([BTC, ETH])
+      const firsts = new Map<string, Sample>()
+      let stored = 0
+      const writes = batches.map((samples, index) => async () => {
+        const writer = isRivalry && index % 2 === 1 ? other : one
+        const result = await writer.write({ minute: today, samples })
+        stored += result.stored
+        if (isRivalry) return
+        for (const each of samples) {
+          const id = `${each.symbol}:${each.minute}`
+          if (!firsts.has(id)) firsts.set(id, each)
+        }
+      })
+      if (isRivalry) await Promise.all(writes.map(write => write()))
+      else for (const write of writes) await write()
+
+      const board = await reader.readBoard()
+      let kept = 0
+      for (const symbol of ['BTC', 'ETH']) {
+        const { entries: samples, corrupt } = await reader.readSamples(symbol, from, today + 1440)
+        kept += samples.length
+        t.equal(corrupt, 0)
+        t.strictSame(await reader.readDays(symbol), { entries: foldDays(samples), corrupt: 0 })
+        const newest = samples.at(-1)
+        const row = board.rows.find(row => row.symbol === symbol)
+        t.strictSame(row, newest && rowOf(newest), 'the live row is the newest stored sample')
+        const closed = samples.filter(each => dateOf(each.minute) !== board.today)
+        t.equal((board.revisions.get(symbol) ?? 0) > 0, closed.length > 0)
+        if (!isRivalry) {
+          const expected = [...firsts.values()].filter(each => each.symbol === symbol)
+          t.strictSame(
+            samples,
+            expected.sort((a, b) => a.minute - b.minute),
+            'the first stored wins whole',
+          )
+        }
+        const lines = (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', symbol)) as string[]
+        t.equal(lines.filter(line => / ok \d+ samples$/.test(line)).length, foldDays(samples).length)
+      }
+      t.equal(stored, kept, 'what is reported as stored is stored')
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -245,7 +245,7 @@ t.test('an old day is imported whole, only for more samples, and never inside th
   await t.rejects(writer.importDay('BTC', dayOf('2021-02-29', 1)), { code: 'KIMCHI_ERR_CODEC' })
 })
 
-t.test('fault 11: the library and the coins come back after FUNCTION FLUSH and FLUSHALL', async t => {
+t.test('the library and the coins come back after FUNCTION FLUSH and FLUSHALL', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_NOT_READY' })

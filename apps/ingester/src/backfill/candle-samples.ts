@@ -20,7 +20,7 @@ export interface CandleLegs {
 /**
  * One coin's sample of minute M from one-minute candles, by the same decision as the live one: the closes of the candles
  * that open at M − 60 s, an Upbit close carried over minutes without trades for as long as a live price would be.
- * @see design §3
+ * @see docs/architecture.md#samples-and-gaps
  */
 export function candleSampleOrGap(symbol: string, minute: EpochMinute, legs: CandleLegs): Sample | GapReason {
   const open = minute - 1

@@ -4,7 +4,7 @@ import { CandleCache, type FetchCandles } from './candle-cache.ts'
 import { fillWindow } from './fill-window.ts'
 import { countMinutes, minutesOf } from './ranges.ts'
 
-/** Five days are exactly 36 full pages of Upbit candles. @see exchange-protocols §2 */
+/** Five days are exactly 36 full pages of Upbit candles. @see docs/exchanges.md#upbit-rest */
 const CHUNK_DAYS = 5
 
 /** What an import works with. */

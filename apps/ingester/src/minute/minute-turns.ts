@@ -1,6 +1,6 @@
 import { type Clock, type EpochMinute, type Milliseconds, minuteOf, minuteStart } from '@kimchi/core'
 
-/** How long after M its snapshot is taken, so that late frames that belong before M still count. @see design §3 */
+/** How long after M its snapshot is taken, so that late frames that belong before M still count. @see docs/architecture.md#samples-and-gaps */
 export const GRACE_MS: Milliseconds = 1_000
 
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */

@@ -40,7 +40,7 @@ t.test('the newest complete minute of every coin comes before anything older', a
 })
 
 t.test(
-  'fault 23: a clock an hour ahead takes no open candle for a whole one, and nothing of the time to come',
+  'a clock an hour ahead takes no open candle for a whole one, and nothing of the time to come',
   async t => {
     const present = minuteOf(Date.now())
     const { start, reader, clock } = await openBench(t, venues, { at: present - YESTERDAY + 60 })
@@ -187,7 +187,7 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
 
 for (const [title, appendonly] of [
   ['Redis away in the middle of a pass: the pass is held up, says why, and nothing is lost', true],
-  ['fault 11: a Redis that comes back empty, without functions, is filled anew', false],
+  ['a Redis that comes back empty, without functions, is filled anew', false],
 ] as const) {
   t.test(title, async t => {
     const testRedis = await startRedis(t, { appendonly })
@@ -208,7 +208,7 @@ for (const [title, appendonly] of [
   })
 }
 
-t.test('fault 17: 429, 418 and 451 are waited out for as long as asked, then the pass goes on', async t => {
+t.test('429, 418 and 451 are waited out for as long as asked, then the pass goes on', async t => {
   const { start, clock } = await openBench(t, venues, { at: 30 })
   const refusals = [
     { status: 429, headers: { 'retry-after': '7' }, waitMs: 7_000 },

@@ -53,7 +53,7 @@ const symbolsOf = (now: { readonly coins: readonly Coin[] } | undefined) =>
   now?.coins.map(({ symbol }) => symbol)
 
 t.test(
-  'fault 25: a list that is empty, cut off or half as long changes nothing, says so, and is asked for again',
+  'a list that is empty, cut off or half as long changes nothing, says so, and is asked for again',
   async t => {
     const { simulator, clock, catalogues, status, loads } = await start(t)
     await until('the lists', () => catalogues.length === 1)

@@ -64,48 +64,42 @@ t.test('hands each minute’s sample to the store one second after the minute', 
   ])
 })
 
-t.test(
-  'fault 21: a minute in which an exchange was silent is a gap with a reason, and nothing is stored',
-  async t => {
-    const { clock, stored, reports, trade } = start(t)
+t.test('a minute in which an exchange was silent is a gap with a reason, and nothing is stored', async t => {
+  const { clock, stored, reports, trade } = start(t)
+  await clock.advance(30_000)
+  trade(141_400_000)
+  await clock.advance(2 * MINUTE_MS)
+  t.equal(stored.length, 1)
+  t.match(
+    reports.find(report => report.turn.minute === M + 2),
+    { gaps: [{ symbol: 'BTC', minute: M + 2, reason: 'upbit-down' }], admitted: [] },
+  )
+})
+
+t.test('a spike of one minute never reaches the store, a jump that stays does with both minutes', async t => {
+  const { clock, stored, reports, trade } = start(t)
+  for (const krw of [141_400_000, 1_414_000_000, 141_500_000, 175_000_000, 175_100_000]) {
     await clock.advance(30_000)
-    trade(141_400_000)
-    await clock.advance(2 * MINUTE_MS)
-    t.equal(stored.length, 1)
-    t.match(
-      reports.find(report => report.turn.minute === M + 2),
-      { gaps: [{ symbol: 'BTC', minute: M + 2, reason: 'upbit-down' }], admitted: [] },
-    )
-  },
-)
+    trade(krw)
+    await clock.advance(30_000)
+  }
+  await clock.advance(1_000)
+  t.strictSame(
+    stored.flatMap(({ samples }) => samples.map(sample => [sample.minute - M, sample.upbitKrw])),
+    [
+      [1, 141_400_000],
+      [3, 141_500_000],
+      [4, 175_000_000],
+      [5, 175_100_000],
+    ],
+  )
+  t.match(
+    reports.find(report => report.turn.minute === M + 3),
+    { dropped: [{ minute: M + 2 }] },
+  )
+})
 
-t.test(
-  'fault 20: a spike of one minute never reaches the store, a jump that stays does with both minutes',
-  async t => {
-    const { clock, stored, reports, trade } = start(t)
-    for (const krw of [141_400_000, 1_414_000_000, 141_500_000, 175_000_000, 175_100_000]) {
-      await clock.advance(30_000)
-      trade(krw)
-      await clock.advance(30_000)
-    }
-    await clock.advance(1_000)
-    t.strictSame(
-      stored.flatMap(({ samples }) => samples.map(sample => [sample.minute - M, sample.upbitKrw])),
-      [
-        [1, 141_400_000],
-        [3, 141_500_000],
-        [4, 175_000_000],
-        [5, 175_100_000],
-      ],
-    )
-    t.match(
-      reports.find(report => report.turn.minute === M + 3),
-      { dropped: [{ minute: M + 2 }] },
-    )
-  },
-)
-
-t.test('fault 24: a minute taken seconds too late is a gap, not a guess', async t => {
+t.test('a minute taken seconds too late is a gap, not a guess', async t => {
   const { clock, stored, reports, trade } = start(t)
   await clock.advance(59_500)
   trade(141_400_000)
@@ -115,7 +109,7 @@ t.test('fault 24: a minute taken seconds too late is a gap, not a guess', async 
   t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
 })
 
-t.test('fault 25: a halted coin leaves the live list at the next minute', async t => {
+t.test('a halted coin leaves the live list at the next minute', async t => {
   const { clock, stored, trade } = start(t)
   await clock.advance(30_000)
   trade(141_400_000)
@@ -126,7 +120,7 @@ t.test('fault 25: a halted coin leaves the live list at the next minute', async 
 })
 
 t.test(
-  'fault 23: a clock stepped forward just before a minute turn makes that minute a gap, and the next one a sample',
+  'a clock stepped forward just before a minute turn makes that minute a gap, and the next one a sample',
   async t => {
     const { clock, stored, reports, trade } = start(t)
     await clock.advance(50_000)

@@ -14,7 +14,7 @@ import type { World } from './world.ts'
 /** The three prices of a sample, or why there must be none. */
 export type Truth = readonly [upbitKrw: number, binanceUsdt: number, usdtKrw: number] | 'down' | 'unknown'
 
-/** What is true of a coin's minute by the definitions of design §3, worked out from trades and nothing else. */
+/** What is true of a coin's minute by the definitions of docs/architecture.md#samples-and-gaps, worked out from trades and nothing else. */
 export function truthOf(world: World, coin: Coin, minute: EpochMinute): Truth {
   const end = minuteStart(minute)
   const start = end - MINUTE_MS

@@ -87,7 +87,7 @@ const TRAPS_2026: Readonly<Record<string, string | undefined>> = {
   TOKAMAK: undefined,
 }
 
-/** Binance tickers of 2026 that must be nobody's partner. */
+/** Binance tickers of 2026 that must pair with no coin. */
 const NOBODYS_2026 = [
   ...['AI', 'S', 'GRAM', 'METAB', 'AAPLB', 'TSLAB', 'HOT', 'STRK', 'RONIN', 'HEI', 'LUNA', 'LUNC'],
   ...['1000SATS', '1000CAT', '1000CHEEMS', '1MBABYDOGE'],
@@ -122,7 +122,7 @@ t.test('the lists of 2026: every trap that occurs in them is stepped around', { 
     t.ok(onBinance.has(ticker), `${ticker} occurs`)
     t.notOk(
       catalogue.coins.some(coin => coin.binance === `${ticker}USDT`),
-      `${ticker} is nobody's partner`,
+      `${ticker} pairs with no coin`,
     )
   }
   for (const { binance: market } of catalogue.coins)

@@ -259,7 +259,7 @@ t.test('a connection is replaced when it grows old, again and again', async t =>
 })
 
 t.test(
-  'while no successor can be had the old connection goes on; when it dies too, that is a loss',
+  'while no successor can be opened the old connection goes on; when it dies too, that is a loss',
   async t => {
     const { exchange, protocol, bringUp, clock, feed, ticks, lost } = await openScripted(t, binanceProtocol, {
       maxAgeMs: 8_000,

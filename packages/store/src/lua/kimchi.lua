@@ -1,5 +1,5 @@
 #!lua name=kimchi
--- What Redis itself does with samples, as functions: one call is one atomic step. Read design §4 first.
+-- What Redis itself does with samples, as functions: one call is one atomic step. Read docs/architecture.md#data-in-redis first.
 --
 -- Integers only: Lua numbers are doubles and cjson prints 14 digits, so premiums are integers of 1/10,000 percent,
 -- printed with %d, and prices pass through as the opaque members they came in.

@@ -86,7 +86,7 @@ function useDocument({ language, theme, title }: { language: string; theme: Them
   }, [language, theme, title])
 }
 
-/** Moves the focus to what is new when somebody opens or leaves a coin, as a browser does with a new page. */
+/** Moves the focus when a coin is opened or closed, as a browser does with a new page. */
 function useFocusOnMove(symbol: string | undefined) {
   const main = useRef<HTMLElement>(null)
   const before = useRef(symbol)

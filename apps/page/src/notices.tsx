@@ -6,7 +6,7 @@ import { useView } from './view.ts'
 /** A minute is out 5 s after its end; by then three more have passed. */
 const OVERDUE_MS = 4 * 60_000
 
-/** What a person must know before reading a number. */
+/** What a reader must know before reading a number. */
 export function Notices({ list, error }: Pick<Live, 'list' | 'error'>) {
   const { t, f, now } = useView()
   const at = list && utcMs(list.updated_at)

@@ -8,7 +8,9 @@ export interface Shelf {
 /** Everything that is kept. */
 export type ShelfKey = 'language' | 'theme' | 'favourites' | 'live' | 'history'
 
-/** A shelf in the browser's storage. It may be full or forbidden: then nothing is kept, and nothing breaks. */
+/**
+ * A shelf in the browser's storage. It may be full or forbidden: then nothing is kept, and nothing breaks.
+ */
 export function createShelf(storage: () => Pick<Storage, 'getItem' | 'setItem'>): Shelf {
   return {
     get: key => {
@@ -22,7 +24,7 @@ export function createShelf(storage: () => Pick<Storage, 'getItem' | 'setItem'>)
       try {
         storage().setItem(`kimchi.${key}`, JSON.stringify(value))
       } catch {
-        // The page works without; there is nobody to tell.
+        // The page works without it; nothing to report.
       }
     },
   }

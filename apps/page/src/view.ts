@@ -15,17 +15,17 @@ export interface View {
 
 export const ViewContext = createContext<View | undefined>(undefined)
 
-/** The view of the page around. */
+/** The view of the surrounding page. */
 export function useView(): View {
   const view = useContext(ViewContext)
   if (!view) throw new Error('a part of the page was drawn outside of it')
   return view
 }
 
-/** Ages are told to the second at first; a look every five seconds is calm, and close enough. */
+/** Ages begin in seconds; an update every five seconds is calm and close enough. */
 const TICK_MS = 5_000
 
-/** The time, now and again. */
+/** The current time, updated every few seconds. */
 export function useNow(clockOffsetMs: number): number {
   const [, tick] = useState(0)
   useEffect(() => {

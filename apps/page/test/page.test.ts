@@ -25,7 +25,7 @@ t.test(
   async t => {
     const stack = await startStack(t)
     const browser = await openChromium(program ?? '', t)
-    // The minute takes its time; everything else is looked at meanwhile.
+    // A real minute passes; the other tests run meanwhile.
     const minute = await openForMinute(browser, stack)
     const open = (options?: VisitOptions) => visit(browser, stack.page, options)
     await t.test('sorts, searches and keeps favourites', t => table(t, open))
@@ -48,7 +48,7 @@ t.test(
 
 type Open = (options?: VisitOptions) => Promise<Visit>
 
-/** A visit that came with the minute that is shown first, and jitters least. */
+/** A visit at the start of a minute, with the least jitter. */
 async function openForMinute(browser: Browser, stack: Stack) {
   const opened = await visit(browser, stack.page, {
     prepare: page => page.addInitScript('Math.random = () => 0'),
@@ -233,11 +233,11 @@ async function accessibility(t: Test, open: Open) {
   }
 }
 
-/** What axe-core finds wrong; it is put in by the debugger, which the page's policy does not bind. */
+/** axe-core's violations; the debugger injects it, past the page's policy. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(await readFile(AXE, 'utf8'))
   return page.evaluate(async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe-core puts itself into the window.
+    // biome-ignore lint/suspicious/noExplicitAny: axe-core adds itself to the window.
     const { violations } = await (window as any).axe.run()
     return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
       violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
@@ -261,7 +261,7 @@ async function narrow(t: Test, open: Open) {
 
 const STEP_MS = 5_000
 
-/** An hour of the page's own time, against a service that lives in the same time. */
+/** An hour of the page's own time, against a service on the same clock. */
 async function anHour(t: Test, open: Open) {
   let now = Date.UTC(2026, 10, 21, 13, 5, 20)
   const { page, context, liveAsked, isAsking } = await open({
@@ -275,7 +275,7 @@ async function anHour(t: Test, open: Open) {
   await page.waitForSelector('.coins tbody tr')
   now += 10_000
   await page.clock.pauseAt(now)
-  /** In small steps: the page's time must not run away from a question that is on its way. */
+  /** In small steps: the page's time must not overtake a request under way. */
   const pass = async (ms: number) => {
     for (const end = now + ms; now < end; ) {
       now += STEP_MS
@@ -301,7 +301,7 @@ async function apiDown(t: Test, open: Open, stack: Stack) {
   const { page, context } = await open({
     prepare: async page => {
       await page.clock.install()
-      // The browser's cache lives in real time, and would go on answering; with a route it has none.
+      // The browser's cache runs in real time and would go on answering; a routed request bypasses it.
       await page.route(LIVE, route => route.continue())
     },
   })

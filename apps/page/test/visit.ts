@@ -1,21 +1,21 @@
 import type { CoinPremium, DailyPremium, LiveList } from '@kimchi/client'
 import type { Browser, BrowserContext, Page } from '@kimchi/testkit/chromium'
 
-/** Somebody at the page. */
+/** A visitor of the page. */
 export interface Visit {
   readonly page: Page
   readonly context: BrowserContext
   /** Every URL that was asked for. */
   readonly asked: readonly string[]
-  /** What the browser complained of: errors, refused resources, broken policies. */
+  /** What the browser reported: errors, refused resources, policy violations. */
   readonly complaints: readonly string[]
-  /** How often the live list was asked for. */
+  /** How often the live list was requested. */
   liveAsked(): number
-  /** Whether a question has no answer yet. */
+  /** Whether a request is under way. */
   isAsking(): boolean
 }
 
-/** How somebody visits. */
+/** Options of a visit. */
 export interface VisitOptions {
   readonly hash?: string
   readonly locale?: string
@@ -48,12 +48,12 @@ export async function visit(browser: Browser, base: string, options: VisitOption
   return { page, context, asked, complaints, liveAsked, isAsking }
 }
 
-/** A number as somebody reads it. */
+/** A number as it is shown. */
 function read(text: string): number {
   return Number(text.replace(/[^\d.−]/g, '').replace('−', '-'))
 }
 
-/** The table as it is on screen; by the API's names. */
+/** The table on screen, by the API's names. */
 export async function readTable(page: Page): Promise<Omit<CoinPremium, 'name'>[]> {
   const rows = await page.locator('.coins tbody tr').evaluateAll(found =>
     found.map(row => {
@@ -109,7 +109,7 @@ export async function minuteOnScreen(page: Page): Promise<string> {
   return (at ?? '').replace('Z', '')
 }
 
-/** Makes the page believe that it is looked at, or not. */
+/** Makes the page believe that it is visible, or hidden. */
 export async function look(page: Page, state: 'visible' | 'hidden'): Promise<void> {
   await page.evaluate(value => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => value })

@@ -6,7 +6,7 @@ export interface Answer<T> {
   readonly date: string | null
 }
 
-/** How questions are asked. */
+/** Options of one request. */
 export interface AskOptions {
   readonly fetch: typeof fetch
   readonly timeoutMs: number
@@ -15,7 +15,7 @@ export interface AskOptions {
 }
 
 /**
- * Asks for one document.
+ * Requests one document.
  * @throws ApiError for anything but a good answer; the signal's reason when it aborts
  */
 export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T>> {

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from './time.ts'
 import type { History, LiveList } from './types.ts'
 import { type LiveUpdate, type WatchOptions, watch } from './watch.ts'
 
-/** Where and how to ask; everything has a default in a browser. */
+/** Where and how to send requests; everything has a default in a browser. */
 export interface ClientOptions {
   /** The part before `/kimchi-premium`. In Node it must be a whole URL. @default '/api/v1' */
   readonly baseUrl?: string
@@ -22,13 +22,13 @@ export interface Client {
   /** The newest `days` (1 to 3650, 365 when left out) of one coin, oldest first. @throws ApiError */
   daily(symbol: string, options?: { days?: number; signal?: AbortSignal }): Promise<History>
   /**
-   * Asks for the live list at once and then once per minute, 65 to 70 s after its `updated_at`, until the signal aborts.
-   * Failures back off, respect `Retry-After` and keep the last good answer.
+   * Requests the live list at once and then once per minute, 65 to 70 s after its `updated_at`, until the
+   * signal aborts. Failures back off, respect `Retry-After` and keep the last good answer.
    */
   watch(onUpdate: (update: LiveUpdate) => void, options?: WatchOptions): Promise<void>
 }
 
-/** Makes a client; nothing is asked yet. */
+/** A client; no request is sent yet. */
 export function createClient(options: ClientOptions = {}): Client {
   const { baseUrl = '/api/v1', timeoutMs = 10_000, clock = systemClock, random = Math.random } = options
   if (!('location' in globalThis) && !/^https?:/.test(baseUrl)) {

@@ -13,13 +13,13 @@ export interface ApiErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined
 }
 
-/** Why a question to the API has no good answer. */
+/** Why a request to the API failed. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: ApiErrorCode
-  /** HTTP status; undefined when nothing came. */
+  /** HTTP status; undefined without a response. */
   readonly status: number | undefined
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** `Retry-After` in milliseconds. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, { code, status, retryAfterMs, cause }: ApiErrorOptions) {

@@ -19,8 +19,8 @@ export interface Answered {
 }
 
 /**
- * Milliseconds until the next question: 65 to 70 s after the newest minute, or after a later one when that has passed
- * without a new minute.
+ * Milliseconds until the next request: 65 to 70 s after the newest minute, or after a later one when that has
+ * passed without a new minute.
  */
 export function waitAfterAnswer(
   { updatedAt, now, isUnchanged, onceMore }: Answered,
@@ -35,9 +35,9 @@ export function waitAfterAnswer(
 }
 
 /**
- * Milliseconds until the next question after `failures` failed ones in a row: a minute, doubled up to five minutes, and
- * never sooner than the server asks for. Before the first good answer a server that names a time is asked again then,
- * since it is starting: after 5 s at the soonest, doubled up to a minute.
+ * Milliseconds until the next request after `failures` failed ones in a row: a minute, doubled up to five
+ * minutes, and never sooner than the server asks for. Before the first good answer a server that names a time
+ * is asked again then, since it is starting: after 5 s at the soonest, doubled up to a minute.
  */
 export function waitAfterError(
   { retryAfterMs }: Pick<ApiError, 'retryAfterMs'>,

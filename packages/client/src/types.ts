@@ -3,7 +3,7 @@ import type { components } from './openapi.ts'
 /** The latest premium of every tracked coin, as the API answers it. Times are UTC, written without a zone. */
 export type LiveList = components['schemas']['LiveList']
 
-/** One coin of the live list: percent, won, tether. */
+/** One coin of the live list: percent, KRW, USDT. */
 export type CoinPremium = LiveList['data'][number]
 
 /** The daily history of one coin, oldest day first, today included. */

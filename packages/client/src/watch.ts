@@ -4,23 +4,23 @@ import { waitAfterAnswer, waitAfterError } from './schedule.ts'
 import { type Clock, clockOffset, utcMs } from './time.ts'
 import type { LiveList } from './types.ts'
 
-/** What is known after each question. */
+/** What is known after each request. */
 export interface LiveUpdate {
   /** The last good answer, also after a failure; undefined until there was one. */
   readonly list: LiveList | undefined
-  /** Why the newest question failed; undefined when it did not. */
+  /** Why the newest request failed; undefined when it did not. */
   readonly error: ApiError | undefined
   /** Milliseconds to add to the own clock to have the server's; 0 unless the own clock is clearly wrong. */
   readonly clockOffsetMs: number
-  /** Milliseconds until the next question. */
+  /** Milliseconds until the next request. */
   readonly nextInMs: number
 }
 
-/** How {@link Client.watch} watches. */
+/** Options of {@link Client.watch}. */
 export interface WatchOptions {
   /** Ends it. */
   readonly signal?: AbortSignal
-  /** An older answer to go on from. */
+  /** An older response to start from. */
   readonly last?: LiveList | undefined
   /** Ask once more, after 10 s, when a minute is overdue. @default false */
   readonly onceMore?: boolean
@@ -33,7 +33,7 @@ export interface Watcher {
   readonly random: () => number
 }
 
-/** Asks once per minute until the signal aborts, and tells of each answer and failure. */
+/** Requests the list once per minute until the signal aborts, and reports each response and failure. */
 export async function watch(
   { askLive, clock, random }: Watcher,
   onUpdate: (update: LiveUpdate) => void,

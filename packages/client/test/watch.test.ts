@@ -7,7 +7,10 @@ const iso = (ms: number) => new Date(ms).toISOString().slice(0, 19)
 /** What a server says at a time: the minute it has, or a refusal. */
 type Server = (now: number) => { minute: number } | { status: number; retryAfter?: string } | 'gone'
 
-/** Watches a server in a time of its own for some minutes, and tells when it was asked and what the watcher was told. */
+/**
+ * Watches a server in a time of its own for some minutes, and tells when it was asked and what the watcher
+ * was told.
+ */
 async function watchFor(
   minutes: number,
   server: Server,

@@ -61,7 +61,7 @@ export function Chart({
   )
 }
 
-/** A canvas has to be told when the system turns dark. */
+/** A canvas doesn't follow the system's change to dark by itself. */
 function useSystemDark(): boolean {
   const [query] = useState(() => matchMedia('(prefers-color-scheme: dark)'))
   const [isDark, setDark] = useState(query.matches)

@@ -23,7 +23,10 @@ export interface ChartOptions {
   readonly onPoint: (date: string | undefined) => void
 }
 
-/** Opens a candle chart with a zero line. Its logo would add a style element, which the policy refuses: see the caption. */
+/**
+ * Opens a candle chart with a zero line. Its logo would add a style element, which the policy refuses: see
+ * the caption.
+ */
 export function openChart(place: HTMLElement, options: ChartOptions): DrawnChart {
   const color = (name: string) => resolveColor(place, name)
   const chart = createChart(place, {
@@ -97,7 +100,7 @@ function toCandle({ date, open_pct: open, high_pct: high, low_pct: low, close_pc
   return { time: date, open, high, low, close }
 }
 
-/** The colour that a custom property has here and now, as the canvas can read it. */
+/** The current colour of a custom property, in a form the canvas can read. */
 function resolveColor(place: HTMLElement, name: string): string {
   const before = place.style.color
   place.style.color = `var(${name})`

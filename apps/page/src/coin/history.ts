@@ -33,13 +33,18 @@ export function toDays(history: readonly DailyPremium[], row: CoinPremium | unde
 export interface Figures {
   /** Mean of all minutes, percent. */
   readonly average: number
-  /** Percent of the earlier days that closed below today's newest premium; undefined without two earlier days. */
+  /**
+   * Percent of the earlier days that closed below today's newest premium; undefined without two earlier days.
+   */
   readonly percentile: number | undefined
-  /** Standard deviations between today's newest premium and the mean of the earlier closes; undefined where there is none. */
+  /**
+   * Standard deviations between today's newest premium and the mean of the earlier closes; undefined where
+   * there is none.
+   */
   readonly zScore: number | undefined
 }
 
-/** Figures of days in order; undefined without a day. */
+/** Figures of ascending days; undefined without a day. */
 export function figuresOf(days: readonly Day[]): Figures | undefined {
   const samples = days.reduce((sum, day) => sum + day.samples, 0)
   if (samples === 0) return undefined

@@ -2,24 +2,24 @@ import { ApiError, type Client, type History } from '@kimchi/client'
 import { useEffect, useState } from 'preact/hooks'
 import type { Shelf } from '../storage.ts'
 
-/** What is asked for. */
+/** The history to load. */
 export interface HistoryQuestion {
   readonly client: Pick<Client, 'daily'>
   readonly shelf: Shelf
   readonly symbol: string
   readonly range: number
-  /** UTC date; another one asks again. */
+  /** UTC date; a new one loads again. */
   readonly today: string
 }
 
 interface Known {
   readonly history?: History | undefined
   readonly error?: ApiError | undefined
-  /** The history is one that was kept, since the API did not answer. */
+  /** The history is the one kept on this device, since the API did not answer. */
   readonly isOld: boolean
 }
 
-/** A coin's history, asked for once per coin, range and day; where there is no answer, the one that was kept last. */
+/** A coin's history, requested once per coin, range and day; the one kept last when the request fails. */
 export function useHistory({
   client,
   shelf,

@@ -1,11 +1,11 @@
 import type { ApiError, Client, LiveList } from '@kimchi/client'
 import type { Shelf } from '../storage.ts'
 
-/** What the page knows of the live list. */
+/** The state of the live list on the page. */
 export interface Live {
   /** The last good answer, of this visit or an earlier one. */
   readonly list: LiveList | undefined
-  /** Why the newest question failed. */
+  /** Why the newest request failed. */
   readonly error: ApiError | undefined
   /** Milliseconds to add to this device's clock to have the server's. */
   readonly clockOffsetMs: number
@@ -14,7 +14,7 @@ export interface Live {
 /** The part of a document that is used. */
 export type Visibility = Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'>
 
-/** What {@link openLive} needs. */
+/** Options of {@link openLive}. */
 export interface LiveOptions {
   readonly client: Pick<Client, 'watch'>
   readonly shelf: Shelf
@@ -23,8 +23,8 @@ export interface LiveOptions {
 }
 
 /**
- * Keeps the live list new while somebody looks: one question a minute, none while the page is hidden, one when it is
- * seen again. Starts from what an earlier visit kept.
+ * Keeps the live list up to date: one request a minute, none while the page is hidden, one when it becomes
+ * visible. Starts from what an earlier visit kept.
  */
 export function openLive({ client, shelf, document, onChange }: LiveOptions): {
   readonly now: Live

@@ -140,7 +140,7 @@ function Row({ coin, isStale, isFavourite, share, onFavourite }: RowProps) {
   )
 }
 
-/** The premium as a length, to the right or left of nothing; from −1 to 1. */
+/** The premium as a bar to the right or left of zero, from −1 to 1. */
 function Bar({ share }: { share: number }) {
   const width = 30 * Math.abs(share)
   return (

@@ -9,20 +9,20 @@ export interface Sorting {
   readonly isAscending: boolean
 }
 
-/** What is looked for. */
+/** The search. */
 export interface Filter {
   readonly text: string
   /** Only these symbols; undefined for all. */
   readonly only?: ReadonlySet<string> | undefined
 }
 
-/** Names read best from A, everything else from the largest. The age of a row grows as its time goes back. */
+/** Names start at A, everything else at the largest. A row's age grows as its time goes back. */
 export function nextSorting(now: Sorting, column: Column): Sorting {
   const isAscending = now.column === column ? !now.isAscending : column === 'symbol'
   return { column, isAscending }
 }
 
-/** The rows that are looked for, in order. */
+/** The rows that match, sorted. */
 export function arrange(
   coins: readonly CoinPremium[],
   { column, isAscending }: Sorting,

@@ -7,7 +7,7 @@ export type Language = 'en' | 'ko'
 /** All texts by language. */
 export const dictionaries: Readonly<Record<Language, Texts>> = { en, ko }
 
-/** The language somebody chose, else the first of the browser's that there is, else English. */
+/** The chosen language, else the first of the browser's that the page has, else English. */
 export function pickLanguage(chosen: string | null, browser: readonly string[]): Language {
   const known = (tag: string | null): Language | undefined => {
     const [primary] = (tag ?? '').toLowerCase().split('-')

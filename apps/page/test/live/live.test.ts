@@ -11,7 +11,7 @@ const update = (updated_at: string): LiveUpdate => ({
   nextInMs: 60_000,
 })
 
-/** A page that somebody can look at and away from, and a client that says what it is told to. */
+/** A page that can be hidden and shown, and a client with scripted responses. */
 function openPage(kept: Record<string, string> = {}) {
   const storage = new Map(Object.entries(kept))
   const watches: { tell: (update: LiveUpdate) => void; options: WatchOptions | undefined }[] = []

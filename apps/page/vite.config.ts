@@ -1,4 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vite'
+import { reference } from './build/reference.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The development server writes styles into the page, which the page's policy refuses. */
 const developWithoutPolicy: Plugin = {
@@ -11,7 +15,7 @@ const { API_URL = 'http://127.0.0.1:3000' } = process.env
 const proxy = { '/api/': { target: API_URL } }
 
 export default defineConfig({
-  plugins: [developWithoutPolicy],
+  plugins: [developWithoutPolicy, reference(ROOT)],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], modulePreload: false, assetsInlineLimit: 0 },
   server: { host: '127.0.0.1', proxy },

@@ -76,6 +76,11 @@ t.test('the demo answers with prices, ends in order within 5 s, and goes on wher
   await demo.line(text => text.startsWith('First prices'))
   const before = await getJson<{ updated_at: string; note: string; count: number }>(api)
   t.match(before, { status: 200, body: { result: 'ok', count: 10, note: /^SIMULATED PRICES/ } })
+  const [address = ''] = demo.lines.filter(line => line.includes('http://'))
+  t.match(address, /^page http:\/\/127\.0\.0\.1:\d+\/$/, 'the page is the first of the addresses')
+  const page = address.slice('page '.length)
+  t.match(await (await fetch(page)).text(), '<title>Kimchi premium</title>')
+  t.match(await getJson(`${page}api/v1/kimchi-premium`), { status: 200, body: { result: 'ok', count: 10 } })
   const processes = descendants(demo.pid)
   t.ok(processes.length >= 4, 'Redis, simulator, ingester and API run')
 

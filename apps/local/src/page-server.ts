@@ -27,8 +27,8 @@ const NO_ANSWER = {
 }
 
 /**
- * Serves the page's files, and passes `/api/` on to the API as the edge does in production, so that the page asks its
- * own origin only.
+ * Serves the page's files, and passes `/api/` on to the API as the edge does in production, so that the page
+ * asks its own origin only.
  */
 export async function startPageServer({ dir, api, host, port }: PageServerOptions): Promise<PageServer> {
   // Read on each request: a build beside it must not leave it with names of files that are gone.
@@ -55,7 +55,9 @@ export async function startPageServer({ dir, api, host, port }: PageServerOption
   }
 }
 
-/** Files under assets/ have their content's hash in their names; everything else is asked for again each time. */
+/**
+ * Files under assets/ have their content's hash in their names; everything else is asked for again each time.
+ */
 function setHeaders(response: ServerResponse, path: string): void {
   const isHashed = path.startsWith('/assets/')
   response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')

@@ -7,7 +7,10 @@ export type { Browser, BrowserContext, Page } from 'playwright-core'
 
 const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** A container's root has no sandbox, and little shared memory; nothing but the page is to reach for the network. */
+/**
+ * A container's root has no sandbox, and little shared memory; nothing but the page is to reach for the
+ * network.
+ */
 const FLAGS = [
   '--no-sandbox',
   '--disable-dev-shm-usage',

@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import vm from 'node:vm'
+import { marked } from 'marked'
+import t, { type Test } from 'tap'
+import { startStack } from './stack.ts'
+
+/** A piece of code in the guide: its language, and what makes it special. */
+interface Snippet {
+  readonly file: string
+  readonly language: string
+  readonly kind: string
+  readonly code: string
+}
+
+const PLACEHOLDER = 'https://premium.example'
+const snippets = ['callers.md', 'callers.ko.md'].flatMap(readSnippets)
+
+t.test('every piece of code in the guide runs against the service', async t => {
+  const { api } = await startStack(t)
+  for (const { file, language, kind, code } of snippets) {
+    const here = code.replaceAll(PLACEHOLDER, api)
+    t.not(here, code, 'it asks the service')
+    const title = `${file}: ${language} ${kind}`
+    if (language === 'sh') await t.test(title, missing('curl'), t => shell(t, here, kind))
+    else if (kind === 'sheets') await t.test(title, missing('curl'), t => sheets(t, here))
+    else if (language === 'js') await t.test(title, t => javascript(t, here, kind))
+    else if (language === 'python') await t.test(title, await missingModule(kind), t => python(t, here, kind))
+    else t.fail(`${title} is of a language that is not run`)
+  }
+  t.ok(snippets.length >= 10, `${snippets.length} pieces`)
+})
+
+async function shell(t: Test, code: string, kind: string) {
+  const { output, errors } = await run('sh', ['-ec', code])
+  t.equal(errors, '')
+  if (kind === '304') t.match(output, /^(304|200)\n$/, 'the minute may turn between the two questions')
+  else
+    for (const answer of output.replaceAll('}{', '}\n{').split('\n'))
+      t.match(JSON.parse(answer), { result: 'ok' })
+}
+
+async function javascript(t: Test, code: string, kind: string) {
+  const { output, errors } = await run('node', ['--input-type=module', '-e', code], {
+    stopAtLine: kind === 'loop',
+  })
+  t.equal(errors, '')
+  t.match(output, kind === 'loop' ? /^\d{4}-\d\d-\d\dT\d\d:\d\d:00 10 coins\n/ : /:00 BTC -?\d/)
+}
+
+async function python(t: Test, code: string, module: string) {
+  const { output, errors } = await run(await pythonWith(module), ['-c', code])
+  t.equal(errors, '')
+  t.match(output, /BTC -?\d|close_pct/)
+}
+
+/** Google's runtime is not here; its one function that matters is played by curl, which waits like it. */
+async function sheets(t: Test, code: string) {
+  const asked: string[] = []
+  const UrlFetchApp = {
+    fetch: (url: string) => {
+      asked.push(url)
+      return { getContentText: () => text }
+    },
+  }
+  const [url = ''] = /http[^']*/.exec(code) ?? []
+  const { output: text } = await run('curl', ['-s', url])
+  const rows = vm.runInNewContext(`${code}; PREMIUMS()`, { UrlFetchApp }) as unknown[][]
+  t.strictSame(asked, [url])
+  t.equal(rows.length, 11)
+  t.strictSame([...(rows[0] ?? [])], ['coin', 'premium %'])
+  t.equal(typeof rows[1]?.[1], 'number')
+}
+
+/** Runs a program to its end, or to its first line. */
+function run(program: string, args: readonly string[], { stopAtLine = false } = {}) {
+  return new Promise<{ output: string; errors: string }>((resolve, reject) => {
+    const { PATH = '', HOME = '' } = process.env
+    const child = spawn(program, args, { env: { PATH, HOME }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let [output, errors] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      if (stopAtLine && output.includes('\n')) child.kill()
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors += text
+    })
+    child.once('error', reject)
+    child.once('close', code =>
+      code === 0 || stopAtLine
+        ? resolve({ output, errors })
+        : reject(new Error(`${program} ${code}: ${errors}`)),
+    )
+  })
+}
+
+/** A system has often more than one Python; only one may have the module. */
+async function pythonWith(module: string): Promise<string> {
+  for (const program of ['python3', '/usr/bin/python3']) {
+    const found = await run(program, ['-c', `import ${module}`]).catch(() => undefined)
+    if (found) return program
+  }
+  return ''
+}
+
+async function missingModule(module: string) {
+  return (await pythonWith(module)) ? {} : { skip: `no Python with ${module}` }
+}
+
+function missing(program: string) {
+  const folders = (process.env.PATH ?? '').split(':')
+  return folders.some(folder => existsSync(`${folder}/${program}`)) ? {} : { skip: `no ${program} on PATH` }
+}
+
+function readSnippets(file: string): Snippet[] {
+  const text = readFileSync(fileURLToPath(new URL(`../../../docs/${file}`, import.meta.url)), 'utf8')
+  return marked.lexer(text).flatMap(token => {
+    if (token.type !== 'code') return []
+    const [language = '', kind = ''] = (token.lang ?? '').split(' ')
+    return [{ file, language, kind, code: token.text }]
+  })
+}

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** Writes the configuration table of README.md from the settings in code; with --check it only says whether it is stale. */
+/**
+ * Writes the configuration table of README.md from the settings in code; with --check it only says whether it
+ * is stale. `local` is what `npm run demo` and `npm start` read themselves.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,6 +12,7 @@ const END = '<!-- configuration ends -->'
 
 const { settings: ingester } = await import('../apps/ingester/dist/config.js')
 const { settings: api } = await import('../apps/api/dist/config.js')
+const { settings: local } = await import('../apps/local/dist/config.js')
 
 const text = readFileSync(README, 'utf8')
 const [before, rest] = text.split(BEGIN)
@@ -28,19 +32,21 @@ if (process.argv.includes('--check')) {
 
 /** One row per variable; where the apps' defaults differ, each is named with its app. */
 function table() {
-  const names = new Set([...Object.keys(ingester), ...Object.keys(api)])
+  const names = new Set([ingester, api, local].flatMap(Object.keys))
   const rows = [...names].map(name => {
     /** @type {[string, Record<string, import('@kimchi/core').Setting<unknown>>][]} */
     const apps = [
       ['ingester', ingester],
       ['api', api],
+      ['local', local],
     ]
     const readers = apps.filter(([, settings]) => name in settings)
     const own = readers.map(([app, settings]) => ({ app, ...settings[name] }))
-    const isSame = own.every(setting => setting.default === own[0]?.default)
-    const defaults = isSame
-      ? `\`${own[0]?.default}\``
-      : own.map(setting => `\`${setting.default}\` (${setting.app})`).join(', ')
+    const given = own.filter(setting => setting.default !== undefined)
+    const isSame = given.every(setting => setting.default === given[0]?.default)
+    const defaults = (isSame ? given.slice(0, 1) : given)
+      .map(setting => `\`${setting.default}\`${isSame ? '' : ` (${setting.app})`}`)
+      .join(', ')
     return `| ${name} | ${own.map(({ app }) => app).join(', ')} | ${defaults} | ${own[0]?.description} | ${own[0]?.allowed} |`
   })
   return ['| name | read by | default | | allowed |', '|---|---|---|---|---|', ...rows].join('\n')

@@ -27,13 +27,22 @@ export interface Config {
 /** The variables that the stack itself reads; the apps read their own. */
 export const settings = {
   DATA_DIR: {
-    description: 'where `npm run demo` and `npm start` keep their Redis and logs',
+    description: 'folder of the Redis and the logs; without it `.data/demo` or `.data/live`',
     default: undefined,
     allowed: 'a folder',
     parse: text => text,
   },
-  PORT: { ...integerSetting('public port', 3_000, { min: 0, max: 65_535 }), default: undefined },
-  PAGE_PORT: { ...integerSetting('port of the page', 8_080, { min: 0, max: 65_535 }), default: undefined },
+  PORT: {
+    ...integerSetting('port of the public API; without it 3000 or a free one', 3_000, {
+      min: 0,
+      max: 65_535,
+    }),
+    default: undefined,
+  },
+  PAGE_PORT: {
+    ...integerSetting('port of the page; without it 8080 or a free one', 8_080, { min: 0, max: 65_535 }),
+    default: undefined,
+  },
 } satisfies Record<string, Setting<unknown>>
 
 /**

@@ -1,7 +1,7 @@
 import type { CoinPremium, DailyPremium } from '@kimchi/client'
 
 /** Minutes of a whole day. */
-export const WHOLE_DAY = 1440
+const WHOLE_DAY = 1440
 
 /** A day as it is shown. */
 export interface Day extends DailyPremium {

@@ -1,3 +1,4 @@
+import { PAUSES } from '../faults/timeline.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { listedMarket } from '../market/states.ts'
 import type { EpochMs, Market } from '../market/types.ts'
@@ -40,7 +41,7 @@ function rows(exchanges: SimulatedExchanges, { code }: Market, opens: readonly E
     const candle = prices.candle('binance', code, open, clock.now())
     before = candle?.close ?? before ?? prices.lastTrade('binance', code, open)?.price
     if (before === undefined) return []
-    if (!candle && faults.pauses.find('binance', code, open)?.klines === 'none') return []
+    if (!candle && faults.timeline.find(PAUSES, 'binance', code, open)?.klines === 'none') return []
     const { open: first = before, high = before, low = before } = candle ?? {}
     const { volume = 0, quoteVolume = 0, trades = 0 } = candle ?? {}
     const [o, h, l, c, v, q] = [first, high, low, before, volume, quoteVolume].map(decimal)

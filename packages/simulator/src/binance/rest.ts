@@ -2,7 +2,7 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { binanceStatus, listedMarket, listedMarkets } from '../market/states.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 import { createWindowCounter } from '../server/limits.ts'
-import type { RestHandler, RestResponse } from '../server/rest-response.ts'
+import type { RestResponse, RestSide } from '../server/rest-response.ts'
 import { decimal } from './decimal.ts'
 import { klines } from './klines.ts'
 import { RATE_LIMITS, symbolEntry } from './symbols.ts'
@@ -12,7 +12,7 @@ const WEIGHT_PER_MINUTE = 6_000
 const PATIENCE = 50
 
 /** Binance's public spot REST under /api/v3. @see docs/exchanges.md#binance-rest */
-export function createBinanceRest(exchanges: SimulatedExchanges): RestHandler {
+export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
   const { clock, limitFactor } = exchanges
   const usedWeight = createWindowCounter(60_000)
   const refusals = createWindowCounter(60_000)
@@ -27,17 +27,22 @@ export function createBinanceRest(exchanges: SimulatedExchanges): RestHandler {
     if (until === undefined) return { ...failed(429, -1003, msg), headers }
     return { ...failed(418, -1003, `Way too much request weight used; IP banned until ${until}.`), headers }
   }
-  return (url, caller) => {
-    const now = clock.now()
-    const weight = usedWeight.add(caller, now, weightOf(url))
-    if (weight > WEIGHT_PER_MINUTE * limitFactor || (bannedUntil.get(caller) ?? 0) > now) {
-      return refuse(caller, now)
-    }
-    bannedUntil.delete(caller)
-    const response = ROUTES[url.pathname]?.(exchanges, url) ?? failed(404, -1000, 'Path not found')
-    return { ...response, headers: { 'x-mbx-used-weight-1m': String(weight) } }
+  return {
+    respond(url, caller) {
+      const now = clock.now()
+      const weight = usedWeight.add(caller, now, weightOf(url))
+      if (weight > WEIGHT_PER_MINUTE * limitFactor || (bannedUntil.get(caller) ?? 0) > now) {
+        return refuse(caller, now)
+      }
+      bannedUntil.delete(caller)
+      const response = ROUTES[url.pathname]?.(exchanges, url) ?? failed(404, -1000, 'Path not found')
+      return { ...response, headers: { 'x-mbx-used-weight-1m': String(weight) } }
+    },
+    refusalBody: status => ({ code: REFUSAL_CODES[status] ?? 0, msg: 'A fault asked for this.' }),
   }
 }
+
+const REFUSAL_CODES: Readonly<Record<number, number>> = { 400: -1121, 418: -1003, 429: -1003 }
 
 const ROUTES: Readonly<Record<string, (exchanges: SimulatedExchanges, url: URL) => RestResponse>> = {
   '/api/v3/ping': () => ({ status: 200, body: {} }),
@@ -56,7 +61,7 @@ function exchangeInfo(exchanges: SimulatedExchanges, url: URL): RestResponse {
   const status = url.searchParams.get('symbolStatus')
   const names = symbolsOf(url)
   if (status !== null && names) {
-    return failed(400, -1130, 'symbolStatus cannot be combined with symbol or symbols.')
+    return failed(400, -1128, 'Combination of optional parameters invalid.')
   }
   const markets = marketsOf(exchanges, names)
   if (!markets) return failed(400, -1121, 'Invalid symbol.')
@@ -72,16 +77,14 @@ function tickerPrice(exchanges: SimulatedExchanges, url: URL): RestResponse {
   const markets = marketsOf(exchanges, names)
   if (!markets) return failed(400, -1121, 'Invalid symbol.')
   const status = url.searchParams.get('symbolStatus')
-  if (status !== null && names && markets.some(market => binanceStatus(exchanges, market) !== status)) {
-    return failed(400, -1220, 'The symbol status does not match the requested symbolStatus.')
-  }
-  const prices = markets
-    .filter(market => status === null || binanceStatus(exchanges, market) === status)
-    .flatMap(({ code }) => {
-      const last = exchanges.prices.lastTrade('binance', code, exchanges.clock.now())
-      return last ? [{ symbol: code, price: decimal(last.price) }] : []
-    })
-  return { status: 200, body: url.searchParams.has('symbol') ? (prices[0] ?? {}) : prices }
+  const matching = markets.filter(market => status === null || binanceStatus(exchanges, market) === status)
+  const isOne = url.searchParams.has('symbol')
+  if (isOne && matching.length === 0) return failed(400, -1220, 'The symbol status does not match.')
+  const prices = matching.flatMap(({ code }) => {
+    const last = exchanges.prices.lastTrade('binance', code, exchanges.clock.now())
+    return last ? [{ symbol: code, price: decimal(last.price) }] : []
+  })
+  return { status: 200, body: isOne ? prices[0] : prices }
 }
 
 /** The symbols that a query names; undefined when it names none, [''] when it cannot be read. */

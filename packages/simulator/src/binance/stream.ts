@@ -43,6 +43,10 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
       else if (client) {
         settle()
         connection.reply(obey(client, text))
+        const error = faults.find('error', { exchange: 'binance' })
+        if (!error) return
+        connection.reply({ error: { code: 2, msg: error.fault.name ?? 'A fault asked for this.' } })
+        faults.spend(error)
       }
     },
     pump(from, to) {

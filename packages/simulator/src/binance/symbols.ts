@@ -5,10 +5,9 @@ import { decimal } from './decimal.ts'
 
 /** One entry of exchangeInfo's `symbols`. @see docs/exchanges.md#binance-rest */
 export function symbolEntry(exchanges: SimulatedExchanges, market: Market): object {
-  const status = binanceStatus(exchanges, market)
   return {
     symbol: market.code,
-    status,
+    status: binanceStatus(exchanges, market),
     baseAsset: market.base,
     baseAssetPrecision: 8,
     quoteAsset: market.quote,
@@ -20,7 +19,8 @@ export function symbolEntry(exchanges: SimulatedExchanges, market: Market): obje
     icebergAllowed: true,
     ocoAllowed: true,
     quoteOrderQtyMarketAllowed: true,
-    isSpotTradingAllowed: status === 'TRADING',
+    // Also of symbols that do not trade, as recorded.
+    isSpotTradingAllowed: true,
     isMarginTradingAllowed: false,
     filters: filtersOf(market),
     permissions: [],

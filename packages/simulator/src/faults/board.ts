@@ -1,6 +1,13 @@
-import type { Exchange, SimulatorClock } from '../market/types.ts'
-import type { ActiveFault, Fault, FaultKind } from './fault.ts'
-import { createPauses, type Pauses } from './pauses.ts'
+import type { EpochMs, SimulatorClock } from '../market/types.ts'
+import {
+  type ActiveFault,
+  actsOn,
+  type Fault,
+  type FaultKind,
+  type FaultOf,
+  type FaultTarget,
+} from './fault.ts'
+import { createTimeline, type Timeline } from './timeline.ts'
 
 /** The faults as a test or a person sets them. */
 export interface Faults {
@@ -12,90 +19,85 @@ export interface Faults {
   clear(id?: number): number
 }
 
+/** Called when a fault is set or ends. */
+export type FaultListener = (change: 'set' | 'ended', active: ActiveFault) => void
+
 /** The faults as the exchanges obey them. */
 export interface FaultBoard extends Faults {
-  /** The first fault of `kind` that acts on this exchange, market and connection. */
+  /** The first fault of `kind` that acts on the target, and that `accepts` lets pass. */
   find<K extends FaultKind>(
     kind: K,
     target: FaultTarget,
-  ): ActiveFault<Extract<Fault, { kind: K }>> | undefined
-  /** Counts one altered frame and ends the fault when it was the last. */
+    accepts?: (fault: FaultOf<K>) => boolean,
+  ): ActiveFault<FaultOf<K>> | undefined
+  /** Counts one altered frame or response, and ends the fault when it was the last. */
   spend(active: ActiveFault): void
-  /** Ends what is over by the clock. */
-  expire(): void
-  /** Called for every fault that is set or ends. */
-  onChange(listener: (change: 'set' | 'ended', active: ActiveFault) => void): void
-  readonly pauses: Pauses
+  /** When the next fault ends by its `forMs`; Infinity when none does. */
+  nextEnd(): EpochMs
+  /** Ends what is over at an instant. */
+  expire(at: EpochMs): void
+  onChange(listener: FaultListener): void
+  readonly timeline: Timeline
 }
 
-/** What a fault may act on. */
-export interface FaultTarget {
-  readonly exchange: Exchange
-  /** Left out when a frame belongs to no single market; then faults of one market do not match. */
-  readonly market?: string | undefined
-  /** Number of the connection, counted from 1. */
-  readonly connection?: number | undefined
-}
-
-type Entry = { -readonly [K in keyof ActiveFault]: ActiveFault[K] }
+type Entry = { -readonly [K in keyof ActiveFault]: ActiveFault[K] } & { readonly newest: number }
 
 /** A board without faults. @param newestConnection its number, to know which connections exist already */
 export function createFaultBoard(clock: SimulatorClock, newestConnection: () => number): FaultBoard {
-  const entries = new Map<number, Entry & { readonly newest: number }>()
-  const listeners: ((change: 'set' | 'ended', active: ActiveFault) => void)[] = []
-  const pauses = createPauses(clock.now)
+  const entries = new Map<number, Entry>()
+  const listeners: FaultListener[] = []
+  const timeline = createTimeline(clock.now)
   let ids = 0
 
   const end = (id: number): boolean => {
     const entry = entries.get(id)
     if (!entry) return false
     entries.delete(id)
-    pauses.end(entry)
+    timeline.end(entry)
     for (const listener of listeners) listener('ended', entry)
     return true
   }
   return {
-    pauses,
+    timeline,
     set(fault) {
       const entry = { id: ++ids, fault, setAt: clock.now(), altered: 0, newest: newestConnection() }
       entries.set(entry.id, entry)
-      pauses.begin(entry)
+      timeline.begin(entry)
       for (const listener of listeners) listener('set', entry)
       return () => void end(entry.id)
     },
-    list: () => [...entries.values()].map(({ id, fault, setAt, altered }) => ({ id, fault, setAt, altered })),
+    list: () => [...entries.values()].map(({ newest, ...active }) => active),
     clear: id => [...entries.keys()].filter(key => (id === undefined || key === id) && end(key)).length,
-    find<K extends FaultKind>(kind: K, target: FaultTarget) {
+    find<K extends FaultKind>(
+      kind: K,
+      target: FaultTarget,
+      accepts: (fault: FaultOf<K>) => boolean = () => true,
+    ) {
       for (const entry of entries.values()) {
-        if (!isOfKind(entry, kind) || !matches(entry.fault, target)) continue
+        if (!isOfKind(entry, kind) || !actsOn(entry.fault, target) || !accepts(entry.fault)) continue
         if (kind === 'half-open' && (target.connection ?? 0) > entry.newest) continue
         return entry
       }
       return undefined
     },
-    spend(active) {
-      const entry = entries.get(active.id)
+    spend({ id }) {
+      const entry = entries.get(id)
       if (!entry) return
       entry.altered += 1
-      if (entry.fault.frames !== undefined && entry.altered >= entry.fault.frames) end(entry.id)
+      if (entry.fault.frames !== undefined && entry.altered >= entry.fault.frames) end(id)
     },
-    expire() {
-      for (const { id, fault, setAt } of entries.values()) {
-        if (fault.forMs !== undefined && clock.now() >= setAt + fault.forMs) end(id)
-      }
+    nextEnd: () => Math.min(...[...entries.values()].map(endOf)),
+    expire(at) {
+      for (const entry of entries.values()) if (endOf(entry) <= at) end(entry.id)
     },
     onChange: listener => void listeners.push(listener),
   }
 }
 
-function isOfKind<E extends ActiveFault, K extends FaultKind>(
-  entry: E,
-  kind: K,
-): entry is E & ActiveFault<Extract<Fault, { kind: K }>> {
-  return entry.fault.kind === kind
+function endOf({ fault, setAt }: ActiveFault): EpochMs {
+  return setAt + (fault.forMs ?? Number.POSITIVE_INFINITY)
 }
 
-function matches(fault: Fault, target: FaultTarget): boolean {
-  if (fault.exchange !== 'both' && fault.exchange !== target.exchange) return false
-  return fault.market === undefined || fault.market === target.market
+function isOfKind<K extends FaultKind>(entry: Entry, kind: K): entry is Entry & ActiveFault<FaultOf<K>> {
+  return entry.fault.kind === kind
 }

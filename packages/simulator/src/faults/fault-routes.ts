@@ -1,22 +1,20 @@
 import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { SimulatorError } from '../errors.ts'
-import type { Markets } from '../market/markets.ts'
 import type { RestResponse } from '../server/rest-response.ts'
 import type { Faults } from './board.ts'
 import type { ActiveFault } from './fault.ts'
 import { readFault } from './fault-json.ts'
-
-const MAX_BODY = 65_536
 
 /** Whether the path belongs to the faults. */
 export function isFaultPath(path: string): boolean {
   return path === '/faults' || path.startsWith('/faults/')
 }
 
-/** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. */
+/** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. @param isMarket whether the code is known */
 export async function respondToFaultRequest(
   faults: Faults,
-  markets: Markets,
+  isMarket: (code: string) => boolean,
   request: IncomingMessage,
   path: string,
 ): Promise<RestResponse> {
@@ -26,9 +24,9 @@ export async function respondToFaultRequest(
     return failed(405, 'use GET, POST or DELETE on /faults')
   }
   try {
-    const fault = readFault(parse(await bodyOf(request)), code => isMarket(markets, code))
+    const fault = readFault(parse(await text(request)), isMarket)
     faults.set(fault)
-    // A drop is over as soon as it is set, and then no longer in the list.
+    // A drop may be over as soon as it is set, and then no longer in the list.
     const active = faults.list().find(entry => entry.fault === fault)
     return { status: 201, body: active ? shown(active) : { ...fault, done: true } }
   } catch (error) {
@@ -50,24 +48,9 @@ function shown({ id, fault, setAt, altered }: ActiveFault): object {
   return { id, ...fault, setAt: new Date(setAt).toISOString(), altered }
 }
 
-function isMarket(markets: Markets, code: string): boolean {
-  return markets.get('upbit', code) !== undefined || markets.get('binance', code) !== undefined
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_BODY) throw new SimulatorError('SIM_ERR_FAULT', `body must be at most ${MAX_BODY} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-function parse(text: string): unknown {
+function parse(body: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(body)
   } catch (cause) {
     throw new SimulatorError('SIM_ERR_FAULT', `body must be JSON; ${(cause as Error).message}`, { cause })
   }

@@ -16,16 +16,22 @@ export function listedMarket(
   return market && isListed(exchanges, market) ? market : undefined
 }
 
-/** Upbit's word for the market's state. */
-export function upbitState({ clock, faults }: SimulatedExchanges, market: Market): UpbitState {
-  const halt = faults.pauses.find('upbit', market.code, clock.now(), 'halt')
-  return halt ? (halt.state ?? 'PREVIEW') : 'ACTIVE'
+/** Upbit's words for the market's state now. */
+export function upbitState(
+  { clock, faults }: SimulatedExchanges,
+  { code }: Market,
+): { readonly state: UpbitState; readonly suspended: boolean } {
+  const halt = faults.timeline.find(['halt'], 'upbit', code, clock.now())
+  return {
+    state: halt ? (halt.state ?? 'PREVIEW') : 'ACTIVE',
+    suspended: halt?.suspended ?? halt !== undefined,
+  }
 }
 
-/** Binance's word for the market's state. */
-export function binanceStatus({ clock, faults }: SimulatedExchanges, market: Market): BinanceStatus {
-  const halt = faults.pauses.find('binance', market.code, clock.now(), 'halt')
-  return halt ? 'BREAK' : (market.coin.binance?.status ?? 'TRADING')
+/** Binance's word for the market's state now. */
+export function binanceStatus({ clock, faults }: SimulatedExchanges, { code, coin }: Market): BinanceStatus {
+  const halt = faults.timeline.find(['halt'], 'binance', code, clock.now())
+  return halt ? (halt.status ?? 'BREAK') : (coin.binance?.status ?? 'TRADING')
 }
 
 function isListed({ faults }: SimulatedExchanges, { exchange, code }: Market): boolean {

@@ -1,4 +1,5 @@
 import type { WebSocket } from 'ws'
+import type { FaultListener } from '../faults/board.ts'
 import type { ActiveFault } from '../faults/fault.ts'
 import { garbageFrom } from '../faults/garbage.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
@@ -22,8 +23,8 @@ export interface Connection {
   stream(text: string, market: string): void
   /** Sends a reply or an error, which only a half-open connection holds back. */
   reply(message: object): void
-  /** Stops or resumes reading, as a half-open connection has it. */
-  applyHalfOpen(): void
+  /** Applies what acts at once when a fault is set or ends. */
+  readonly onFault: FaultListener
   /** Closes with a close frame, or cuts the socket when `code` is left out. */
   close(code?: number, reason?: string): void
 }
@@ -47,34 +48,60 @@ export function createConnection(
   socket: WebSocket,
   onFrame: (frame: SentFrame) => void,
 ): Connection {
-  const halfOpen = (): ActiveFault | undefined => faults.find('half-open', { exchange, connection: number })
-  const write = (payload: string | Buffer, market?: string): void => {
+  const target = { exchange, connection: number }
+  /** Frames that come when a silence ends, by its id. */
+  const held = new Map<number, (() => void)[]>()
+  let streamed = 0
+  let isDropped = false
+  const halfOpen = (): ActiveFault | undefined => faults.find('half-open', target)
+  const close: Connection['close'] = (code, reason = '') => {
+    if (code === undefined || socket.isPaused) socket.terminate()
+    else socket.close(code, reason)
+  }
+  const write = (payload: string | Buffer, market?: string, onSent?: () => void): void => {
     if (socket.readyState !== socket.OPEN) return
     // Upbit sends binary frames, Binance text.
-    socket.send(payload, { binary: exchange === 'upbit' })
+    socket.send(payload, { binary: exchange === 'upbit' }, onSent)
     const text = typeof payload === 'string' ? payload : payload.toString('latin1')
     onFrame({ exchange, connection: number, sentAt: clock.now(), text, ...(market ? { market } : {}) })
   }
+  const stream: Connection['stream'] = (text, market) => {
+    if (isDropped) return
+    streamed += 1
+    const isLast = ({ afterFrames = Number.POSITIVE_INFINITY }) => streamed >= afterFrames
+    const drop = faults.find('drop', target, isLast)
+    isDropped = drop !== undefined
+    const garbage = faults.find('garbage', { ...target, market })
+    const payload = garbage ? garbageFrom(garbage.fault.shape, text) : text
+    write(payload, market, drop && (() => close(drop.fault.code)))
+    if (garbage) faults.spend(garbage)
+  }
   return {
     number,
+    close,
     stream(text, market) {
-      const target = { exchange, market, connection: number }
-      const silence = faults.find('silence', target) ?? halfOpen()
-      const garbage = silence ? undefined : faults.find('garbage', target)
-      const active = silence ?? garbage
+      const silence = faults.find('silence', { ...target, market })
+      if (silence?.fault.delivery === 'late') {
+        const frames = held.get(silence.id) ?? []
+        held.set(silence.id, frames)
+        frames.push(() => stream(text, market))
+      }
+      const active = silence ?? halfOpen()
       if (active) faults.spend(active)
-      if (!silence) write(garbage ? garbageFrom(garbage.fault.shape, text) : text, market)
+      else stream(text, market)
     },
     reply(message) {
       if (!halfOpen()) write(JSON.stringify(message))
     },
-    applyHalfOpen() {
-      if (halfOpen()) socket.pause()
-      else if (socket.isPaused) socket.resume()
-    },
-    close(code, reason = '') {
-      if (code === undefined || socket.isPaused) socket.terminate()
-      else socket.close(code, reason)
+    onFault(change, { id, fault }) {
+      if (fault.kind === 'half-open') {
+        if (halfOpen()) socket.pause()
+        else if (socket.isPaused) socket.resume()
+      }
+      if (fault.kind === 'drop' && change === 'set' && fault.afterFrames === undefined) close(fault.code)
+      if (change === 'set') return
+      for (const send of held.get(id) ?? []) send()
+      held.delete(id)
     },
   }
 }

@@ -6,8 +6,13 @@ export interface RestResponse {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Responds to a GET of an exchange. @param caller its address, for limits */
-export type RestHandler = (url: URL, caller: string) => RestResponse
+/** One exchange's REST. */
+export interface RestSide {
+  /** Responds to a GET. @param caller its address, for limits */
+  respond(url: URL, caller: string): RestResponse
+  /** What the exchange writes with a status that a fault asks for. */
+  refusalBody(status: number): object
+}
 
 /** A whole number from a query, `fallback` when it is absent, NaN when it is not one. */
 export function wholeNumber(text: string | null, fallback: number): number {

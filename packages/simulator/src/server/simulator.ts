@@ -42,6 +42,15 @@ export interface Simulator {
   readonly binanceRestUrl: string
   readonly prices: Prices
   readonly faults: Faults
+  /**
+   * Event time and price of the newest frame that the exchange makes with an event time before an instant, received by
+   * anyone or not: Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
+   */
+  lastFrame(
+    exchange: Exchange,
+    market: string,
+    before: EpochMs,
+  ): { readonly eventAt: EpochMs; readonly price: number } | undefined
   /** Number of open connections. */
   connections(exchange: Exchange): number
   /** Sends everything that is due until now; returns that instant. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createBinanceStream } from '../binance/stream.ts'
+import { createRefusals, type Refusal } from '../faults/refusals.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
@@ -31,13 +32,19 @@ export function createSockets(
   const hanging = new Set<Duplex>()
   let pumpedTo = clock.now()
 
+  const pumpTo = (to: EpochMs): void => {
+    const from = Math.min(pumpedTo, to)
+    pumpedTo = to
+    streams.upbit.pump(from, to)
+    streams.binance.pump(from, to)
+  }
   const pump = (): EpochMs => {
     const now = clock.now()
-    faults.expire()
-    const from = Math.min(pumpedTo, now)
-    pumpedTo = now
-    streams.upbit.pump(from, now)
-    streams.binance.pump(from, now)
+    for (let end = faults.nextEnd(); end <= now; end = faults.nextEnd()) {
+      if (end > pumpedTo) pumpTo(end)
+      faults.expire(end)
+    }
+    pumpTo(now)
     return now
   }
   const streams: Readonly<Record<Exchange, ExchangeStream>> = {
@@ -57,20 +64,27 @@ export function createSockets(
     socket.on('error', () => {})
     stream.open(connection, url)
     socket.on('message', message => stream.message(connection, message.toString()))
-    const drop = faults.find('drop', { exchange })
+    const drop = faults.find('drop', { exchange }, ({ afterFrames }) => afterFrames === undefined)
     if (drop) connection.close(drop.fault.code)
   }
   const refusalOf = createDoorkeeper(exchanges)
-  actAtOnce(exchanges, open)
+  faults.onChange((change, active) => {
+    const { fault, id } = active
+    for (const [connection, exchange] of open) {
+      if (fault.exchange === 'both' || fault.exchange === exchange) connection.onFault(change, active)
+    }
+    const isMoment = fault.kind === 'drop' && fault.forMs === undefined && fault.afterFrames === undefined
+    if (isMoment && change === 'set') faults.clear(id)
+  })
   return {
     upgrade(request, socket, head) {
       const url = request.url ?? '/'
       const exchange = exchangeOf(url)
       socket.on('error', () => {})
-      const refusal = exchange ? refusalOf(exchange, request.socket.remoteAddress ?? '') : 404
+      const refusal = exchange ? refusalOf(exchange, request) : { status: 404, headers: {} }
       if (exchange && refusal === undefined) {
         server.handleUpgrade(request, socket, head, accepted => accept(accepted, exchange, url))
-      } else if (typeof refusal === 'number') refuse(socket, refusal)
+      } else if (refusal && refusal.status !== 'hang') refuse(socket, refusal)
       else {
         hanging.add(socket)
         socket.on('close', () => hanging.delete(socket))
@@ -85,33 +99,19 @@ export function createSockets(
   }
 }
 
-/** Decides about handshakes: a status to refuse one with, 'hang', or undefined to accept it. */
+/** Decides about handshakes: how to refuse one, or undefined to accept it. */
 function createDoorkeeper({ clock, faults, limitFactor }: SimulatedExchanges) {
+  const refusalOf = createRefusals(faults)
   // Upbit allows 5 handshakes a second and address, Binance 300 in 5 minutes.
   const limits = {
     upbit: { most: 5 * limitFactor, counter: createWindowCounter(1_000) },
     binance: { most: 300 * limitFactor, counter: createWindowCounter(300_000) },
   }
-  return (exchange: Exchange, caller: string): number | 'hang' | undefined => {
+  return (exchange: Exchange, { url = '/', socket }: IncomingMessage): Refusal | undefined => {
     const { most, counter } = limits[exchange]
-    if (counter.add(caller, clock.now()) > most) return 429
-    const refusal = faults.find('refuse', { exchange })
-    if (!refusal || refusal.fault.on === 'rest') return undefined
-    faults.spend(refusal)
-    return refusal.fault.status
+    if (counter.add(socket.remoteAddress ?? '', clock.now()) > most) return { status: 429, headers: {} }
+    return refusalOf(exchange, 'ws', url)
   }
-}
-
-/** Applies the faults that act on connections at once instead of on the next frame. */
-function actAtOnce({ faults }: SimulatedExchanges, open: ReadonlyMap<Connection, Exchange>): void {
-  faults.onChange((change, { id, fault }) => {
-    for (const [connection, exchange] of open) {
-      if (fault.exchange !== 'both' && fault.exchange !== exchange) continue
-      if (fault.kind === 'half-open') connection.applyHalfOpen()
-      if (fault.kind === 'drop' && change === 'set') connection.close(fault.code)
-    }
-    if (fault.kind === 'drop' && change === 'set' && fault.forMs === undefined) faults.clear(id)
-  })
 }
 
 function exchangeOf(url: string): Exchange | undefined {
@@ -120,8 +120,7 @@ function exchangeOf(url: string): Exchange | undefined {
   return /^\/(ws|stream)(\/|$)/.test(pathname) ? 'binance' : undefined
 }
 
-function refuse(socket: Duplex, status: number): void {
-  const location = status >= 300 && status < 400 ? 'Location: https://example.invalid/\r\n' : ''
-  const wait = status === 429 || status === 418 ? 'Retry-After: 1\r\n' : ''
-  socket.end(`HTTP/1.1 ${status} Refused\r\n${location}${wait}Connection: close\r\nContent-Length: 0\r\n\r\n`)
+function refuse(socket: Duplex, { status, headers }: Refusal): void {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} Refused\r\n${lines.join('')}Connection: close\r\nContent-Length: 0\r\n\r\n`)
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { lastMiniTicker } from '../binance/mini-ticker.ts'
 import { createFaultBoard, type FaultBoard, type Faults } from '../faults/board.ts'
 import { DEFAULT_COINS } from '../market/coins.ts'
 import { createMarkets } from '../market/markets.ts'
@@ -26,6 +27,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     ...urlsOf(server),
     prices: exchanges.prices,
     faults,
+    lastFrame(exchange, market, before) {
+      if (exchange === 'binance') return lastMiniTicker(exchanges, market, before)
+      const last = exchanges.prices.lastTrade('upbit', market, before)
+      return last && { eventAt: last.at, price: last.price }
+    },
     connections: sockets.count,
     pump: sockets.pump,
     list: exchanges.markets.add,
@@ -49,7 +55,7 @@ function createExchanges(options: SimulatorOptions, newestConnection: () => numb
   const { clock = systemClock, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
   const markets = createMarkets(coins, speed)
   const faults = createFaultBoard(clock, newestConnection)
-  const prices = createPrices(seed, markets, faults.pauses.since)
+  const prices = createPrices(seed, markets, faults.timeline.pausedSince)
   const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
   return { clock, markets, prices, faults, limitFactor }
 }

@@ -2,7 +2,7 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { listedMarket, listedMarkets } from '../market/states.ts'
 import type { Candle, EpochMs, Market } from '../market/types.ts'
 import { createWindowCounter } from '../server/limits.ts'
-import { type RestHandler, type RestResponse, wholeNumber } from '../server/rest-response.ts'
+import { type RestResponse, type RestSide, wholeNumber } from '../server/rest-response.ts'
 import { asKoreanTime, isoSeconds } from './utc.ts'
 
 const MINUTE = 60_000
@@ -12,17 +12,22 @@ const PER_SECOND = 10
 const MAX_EMPTY = 20_000
 
 /** Upbit's quotation REST under /v1. @see docs/exchanges.md#upbit-rest */
-export function createUpbitRest(exchanges: SimulatedExchanges): RestHandler {
+export function createUpbitRest(exchanges: SimulatedExchanges): RestSide {
   const allowed = PER_SECOND * exchanges.limitFactor
   const counter = createWindowCounter(1_000)
-  return (url, caller) => {
-    const route = ROUTES[url.pathname]
-    if (!route) return failed(404, 404, 'no Route matched')
-    const { group, respond } = route
-    const left = allowed - counter.add(`${caller}/${group}`, exchanges.clock.now())
-    const headers = { 'remaining-req': `group=${group}; min=${allowed * 60}; sec=${Math.max(0, left)}` }
-    if (left >= 0) return { ...respond(exchanges, url), headers }
-    return { ...failed(429, 'too_many_requests', '요청 수 제한을 초과했습니다.'), headers }
+  return {
+    respond(url, caller) {
+      const route = ROUTES[url.pathname]
+      if (!route) return failed(404, 404, 'no Route matched')
+      const { group, respond } = route
+      const left = allowed - counter.add(`${caller}/${group}`, exchanges.clock.now())
+      const headers = { 'remaining-req': `group=${group}; min=${allowed * 60}; sec=${Math.max(0, left)}` }
+      if (left >= 0) return { ...respond(exchanges, url), headers }
+      return { ...failed(429, 'too_many_requests', '요청 수 제한을 초과했습니다.'), headers }
+    },
+    refusalBody: status => ({
+      error: { name: status === 429 ? 'too_many_requests' : status, message: 'A fault asked for this.' },
+    }),
   }
 }
 

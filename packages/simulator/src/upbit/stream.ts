@@ -1,9 +1,9 @@
-import { withFaultyPrice } from '../faults/faulty-price.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { listedMarket } from '../market/states.ts'
-import type { EpochMs, Market, Trade } from '../market/types.ts'
+import type { EpochMs, Market } from '../market/types.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter } from '../server/limits.ts'
+import { newestPublished, type PublishedTrade, publishedTrades } from './published.ts'
 import { readSubscription, type UpbitFormat, type UpbitSubscription } from './subscription.ts'
 import { upbitTicker, withShortNames } from './ticker.ts'
 
@@ -13,37 +13,33 @@ import { upbitTicker, withShortNames } from './ticker.ts'
  * @see docs/exchanges.md#upbit-websocket
  */
 export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
-  const { clock, prices, faults } = exchanges
   const clients = new Map<Connection, UpbitSubscription>()
   const isTooFast = createMessageLimit(exchanges)
 
-  const broadcast = (market: Market, trade: Trade, to: readonly Connection[]): void => {
+  const broadcast = (market: Market, { trade, publishedAt }: PublishedTrade, to: readonly Connection[]) => {
     const texts: { [F in UpbitFormat]?: string } = {}
-    const ticker = tickerOf(exchanges, market, trade)
+    const ticker = upbitTicker(exchanges, market, trade, publishedAt, 'REALTIME')
     for (const connection of to) {
       const { format = 'DEFAULT' } = clients.get(connection) ?? {}
-      texts[format] ??= written({ ...ticker, stream_type: 'REALTIME' }, format)
+      texts[format] ??= written(ticker, format)
       connection.stream(texts[format], market.code)
     }
   }
-  const sendSnapshots = (
-    connection: Connection,
-    { codes, format }: UpbitSubscription,
-    now: EpochMs,
-  ): void => {
-    for (const code of codes) {
+  const subscribe = (connection: Connection, subscription: UpbitSubscription): void => {
+    const now = settle()
+    clients.set(connection, subscription)
+    for (const code of subscription.codes) {
       const market = listedMarket(exchanges, 'upbit', code)
-      const last = market && prices.lastTrade('upbit', code, now)
+      const last = market && newestPublished(exchanges, code, now)
       if (!market || !last) continue
-      const ticker = { ...tickerOf(exchanges, market, last), stream_type: 'SNAPSHOT' }
-      connection.stream(written(ticker, format), code)
+      const ticker = upbitTicker(exchanges, market, last, now, 'SNAPSHOT')
+      connection.stream(written(ticker, subscription.format), code)
     }
+    const error = exchanges.faults.find('error', { exchange: 'upbit' })
+    if (!error) return
+    connection.reply(errorFrame(error.fault.name ?? 'INTERNAL_ERROR', 'A fault asked for this.'))
+    exchanges.faults.spend(error)
   }
-  faults.onChange((_change, { fault }) => {
-    const market = fault.kind === 'halt' && fault.market && listedMarket(exchanges, 'upbit', fault.market)
-    const last = market && prices.lastTrade('upbit', market.code, clock.now())
-    if (market && last) broadcast(market, last, subscribers(clients).get(market.code) ?? [])
-  })
   return {
     open: connection => void clients.set(connection, { codes: new Set(), format: 'DEFAULT' }),
     closed: connection => void clients.delete(connection),
@@ -52,21 +48,19 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
       if (isTooFast(connection))
         connection.reply(errorFrame('TOO_MANY_REQUEST', '요청 수 제한을 초과했습니다.'))
       else if (!subscription) connection.reply(errorFrame('WRONG_FORMAT', 'Format이 맞지 않습니다.'))
-      else {
-        const now = settle()
-        clients.set(connection, subscription)
-        sendSnapshots(connection, subscription, now)
-      }
+      else subscribe(connection, subscription)
     },
     pump(from, to) {
-      const due: { market: Market; trade: Trade; connections: readonly Connection[] }[] = []
+      const due: { market: Market; published: PublishedTrade; connections: readonly Connection[] }[] = []
       for (const [code, connections] of subscribers(clients)) {
         const market = listedMarket(exchanges, 'upbit', code)
         if (!market) continue
-        for (const trade of prices.trades('upbit', code, from, to)) due.push({ market, trade, connections })
+        for (const published of publishedTrades(exchanges, code, from, to)) {
+          due.push({ market, published, connections })
+        }
       }
-      due.sort((a, b) => a.trade.at - b.trade.at)
-      for (const { market, trade, connections } of due) broadcast(market, trade, connections)
+      due.sort((a, b) => a.published.publishedAt - b.published.publishedAt)
+      for (const { market, published, connections } of due) broadcast(market, published, connections)
     },
   }
 }
@@ -92,10 +86,6 @@ function subscribers(clients: ReadonlyMap<Connection, UpbitSubscription>): Map<s
     }
   }
   return byCode
-}
-
-function tickerOf(exchanges: SimulatedExchanges, market: Market, trade: Trade) {
-  return withFaultyPrice(exchanges, market, upbitTicker(exchanges, market, trade), 'trade_price')
 }
 
 function written(ticker: object, format: UpbitFormat): string {

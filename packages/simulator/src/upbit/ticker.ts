@@ -1,4 +1,4 @@
-import { fraction } from '../market/hash.ts'
+import { withFaultyPrice } from '../faults/faulty-price.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { upbitState } from '../market/states.ts'
 import { krwTickSize, roundToStep } from '../market/tick-size.ts'
@@ -9,17 +9,23 @@ import { compactDate, compactTime, dayStart, isoDate } from './utc.ts'
 const DAY = 86_400_000
 
 /**
- * The ticker of a market after `trade`, without stream_type. Trade, state and times are true; figures of a day or a year
+ * The ticker of a market after `trade`, sent at `timestamp`. Trade, state and times are true; figures of a day or a year
  * have the right shape only.
  * @see docs/exchanges.md#upbit-websocket
  */
-export function upbitTicker(exchanges: SimulatedExchanges, market: Market, trade: Trade) {
+export function upbitTicker(
+  exchanges: SimulatedExchanges,
+  market: Market,
+  trade: Trade,
+  timestamp: EpochMs,
+  streamType: 'SNAPSHOT' | 'REALTIME',
+): object {
   const { at, price, side, volume } = trade
-  const state = upbitState(exchanges, market)
+  const { state, suspended } = upbitState(exchanges, market)
   const opening = openingPrice(market)
   const ofDay = (at - dayStart(at)) / DAY
   const ofWhole = market.tradesPerMinute * 1_440 * meanVolume(market)
-  return {
+  const ticker = {
     type: 'ticker',
     code: market.code,
     opening_price: opening,
@@ -42,13 +48,20 @@ export function upbitTicker(exchanges: SimulatedExchanges, market: Market, trade
     lowest_52_week_price: Math.min(opening, price),
     lowest_52_week_date: isoDate(at),
     market_state: state,
-    is_trading_suspended: state !== 'ACTIVE',
+    is_trading_suspended: suspended,
     delisting_date: state === 'DELISTED' ? isoDate(at) : null,
     market_warning: market.coin.upbit?.warning ? 'CAUTION' : 'NONE',
-    timestamp: reportedAt(at),
+    timestamp,
     acc_trade_price_24h: ofWhole * price,
     acc_trade_volume_24h: round8(ofWhole),
+    stream_type: streamType,
   }
+  const { faults } = exchanges
+  const omit = faults.find('omit', { exchange: 'upbit', market: market.code })
+  const sent = withFaultyPrice(faults, market, ticker, 'trade_price')
+  return omit
+    ? Object.fromEntries(Object.entries(sent).filter(([name]) => !omit.fault.fields.includes(name)))
+    : sent
 }
 
 function openingPrice({ coin }: Market): number {
@@ -66,11 +79,6 @@ function changeFrom(opening: number, price: number) {
     change_rate: Math.abs(rate),
     signed_change_rate: rate,
   }
-}
-
-/** The moment, up to 8 ms later, at which Upbit reports something that happened at `at`. */
-function reportedAt(at: EpochMs): EpochMs {
-  return at + 1 + Math.floor(fraction(0x7f4a7c15, at) * 8)
 }
 
 function round8(value: number): number {

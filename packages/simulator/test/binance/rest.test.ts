@@ -10,7 +10,7 @@ t.test('exchangeInfo honours its filters', async t => {
   t.ok(all.body.symbols.some(({ status }: { status: string }) => status === 'BREAK'))
   const trading = await info('?symbolStatus=TRADING')
   t.ok(trading.body.symbols.every(({ status }: { status: string }) => status === 'TRADING'))
-  t.match(await info('?symbolStatus=TRADING&symbol=BTCUSDT'), { status: 400, body: { code: -1130 } })
+  t.match(await info('?symbolStatus=TRADING&symbol=BTCUSDT'), { status: 400, body: { code: -1128 } })
   t.equal((await info('?symbol=BTCUSDT')).body.symbols.length, 1)
   t.equal((await info('?symbols=["BTCUSDT","ETHUSDT"]')).body.symbols.length, 2)
   const bad = await info('?symbols=["BTCUSDT","NOSUCH"]')

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { bothClients, connect, get, startManual, tickersOf } from '../clients.ts'
@@ -102,4 +104,68 @@ t.test('rest: answers are slow, empty, half as long or cut, candles are never sh
   while (simulator.faults.list().length > 0) await get(symbols)
   clock.advance(700)
   await slow
+})
+
+t.test('drop: new connections are accepted and closed, at once or after a frame', async t => {
+  const { simulator, clock } = await startManual(t, { limits: false })
+  simulator.faults.set({ kind: 'drop', exchange: 'upbit', code: 1001, forMs: 600_000 })
+  t.match(await (await connect(t, simulator.upbitWsUrl)).closed, { code: 1001 })
+  clock.advance(599_999)
+  t.match(await (await connect(t, simulator.upbitWsUrl)).closed, { code: 1001 })
+  simulator.faults.clear()
+  simulator.faults.set({ kind: 'drop', exchange: 'upbit', afterFrames: 1 })
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const client = await connect(t, simulator.upbitWsUrl)
+    client.send(tickersOf('KRW-BTC', 'KRW-ETH'))
+    await client.closed
+    t.equal(client.frames.length, 1)
+  }
+})
+
+t.test('error: a frame that says so follows the SNAPSHOT, or the acknowledgement', async t => {
+  const { simulator } = await startManual(t)
+  simulator.faults.set({ kind: 'error', exchange: 'both', name: 'TOO_MANY_REQUEST' })
+  const upbit = await connect(t, simulator.upbitWsUrl)
+  upbit.send(tickersOf('KRW-BTC'))
+  t.match(await upbit.next(), { stream_type: 'SNAPSHOT' })
+  t.match(await upbit.next(), { error: { name: 'TOO_MANY_REQUEST' } })
+  const binance = await connect(t, `${simulator.binanceWsUrl}/stream`)
+  binance.send({ method: 'SUBSCRIBE', params: ['btcusdt@miniTicker'], id: 1 })
+  t.strictSame(await binance.next(), { result: null, id: 1 })
+  t.match(await binance.next(), { error: { code: 2, msg: 'TOO_MANY_REQUEST' } })
+})
+
+t.test('refuse: with Retry-After or without, a share of requests, one market, one path', async t => {
+  const { simulator } = await startManual(t, { limits: false })
+  const candles = (market: string) => get(`${simulator.upbitRestUrl}/v1/candles/minutes/1?market=${market}`)
+  const klines = () => get(`${simulator.binanceRestUrl}/api/v3/klines?symbol=BTCUSDT&interval=1m`)
+  for (const retryAfter of [undefined, 7, 'Fri, 20 Nov 2026 13:40:00 GMT']) {
+    const wait = retryAfter === undefined ? {} : { retryAfter }
+    const undo = simulator.faults.set({ kind: 'refuse', exchange: 'binance', status: 418, ...wait })
+    const { status, headers, body } = await klines()
+    t.equal(status, 418)
+    t.match(body, { code: -1003, msg: String })
+    t.equal(headers.get('retry-after'), retryAfter === undefined ? null : String(retryAfter))
+    const socket = new WebSocket(`${simulator.binanceWsUrl}/ws`)
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
+    t.equal(response.headers['retry-after'], retryAfter === undefined ? undefined : String(retryAfter))
+    undo()
+  }
+  const path = '/v1/candles'
+  const alone = simulator.faults.set({
+    kind: 'refuse',
+    exchange: 'upbit',
+    status: 404,
+    market: 'KRW-XRP',
+    path,
+  })
+  t.match(await candles('KRW-XRP'), { status: 404, body: { error: { name: 404 } } })
+  t.equal((await candles('KRW-BTC')).status, 200)
+  t.equal((await get(`${simulator.upbitRestUrl}/v1/market/all`)).status, 200)
+  alone()
+  simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 429, on: 'rest', path, share: 0.1 })
+  let refused = 0
+  for (let i = 0; i < 300; i++) if ((await candles('KRW-BTC')).status === 429) refused += 1
+  t.ok(refused > 10 && refused < 60, `${refused} of 300`)
+  await t.resolves(connect(t, simulator.upbitWsUrl))
 })

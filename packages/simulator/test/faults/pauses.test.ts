@@ -1,5 +1,6 @@
 import t from 'tap'
-import { bothClients, get, NOON, parsed, startManual } from '../clients.ts'
+import type { Fault } from '../../src/index.ts'
+import { bothClients, connect, get, NOON, parsed, startManual, tickersOf } from '../clients.ts'
 
 const MINUTE = 60_000
 const OPEN = Math.floor(NOON / MINUTE) * MINUTE
@@ -8,7 +9,10 @@ t.test('outage: the exchange does not trade, sends no frame, and leaves a hole i
   const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
   const from = clock.now()
   const undo = simulator.faults.set({ kind: 'outage', exchange: 'both' })
-  t.equal((await fresh(upbit, 180_000)).length, 0)
+  await Promise.all([upbit.settled(), binance.settled()])
+  const late = parsed(await fresh(upbit, 180_000))
+  t.ok(late.every(({ trade_timestamp }) => trade_timestamp < from))
+  t.ok(late.length <= 2, 'only what was on its way')
   t.equal((await fresh(binance, 0)).length, 0)
   const to = clock.now()
   undo()
@@ -33,39 +37,97 @@ t.test('outage: the exchange does not trade, sends no frame, and leaves a hole i
 t.test('outage: may lie in the past, and is taken out of it again', async t => {
   const { simulator } = await startManual(t)
   const [from, to] = [OPEN - 10 * MINUTE, OPEN - 5 * MINUTE]
-  const closes = async () => {
+  const count = async () => {
     const query = `symbol=BTCUSDT&interval=1m&startTime=${from}&endTime=${to}`
     return (await get(`${simulator.binanceRestUrl}/api/v3/klines?${query}`)).body.length
   }
-  t.equal(await closes(), 6)
+  t.equal(await count(), 6)
   const undo = simulator.faults.set({ kind: 'outage', exchange: 'binance', from, to, klines: 'none' })
-  t.equal(await closes(), 1, 'the engine was down: no klines at all')
+  t.equal(await count(), 1, 'the engine was down: no klines at all')
   t.equal(simulator.prices.traded('upbit', 'KRW-BTC', from, to), true, 'the other exchange traded')
   undo()
-  t.equal(await closes(), 6)
+  t.equal(await count(), 6)
 })
 
-t.test('halt: one market does not trade, and exchangeInfo says BREAK', async t => {
-  const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
-  const status = async (): Promise<string> => {
-    const { body } = await get(`${simulator.binanceRestUrl}/api/v3/exchangeInfo?symbol=BTCUSDT`)
-    return body.symbols[0].status
+t.test('halt on Upbit: no frame says so, and the SNAPSHOT of the next subscription does', async t => {
+  for (const [fields, expected] of [
+    [{}, { market_state: 'PREVIEW', is_trading_suspended: true }],
+    [{ state: 'DELISTED' }, { market_state: 'DELISTED', is_trading_suspended: true }],
+    [{ state: 'ACTIVE' }, { market_state: 'ACTIVE', is_trading_suspended: true }],
+    [
+      { state: 'ACTIVE', suspended: false },
+      { market_state: 'ACTIVE', is_trading_suspended: false },
+    ],
+  ] as const) {
+    const { simulator, clock, upbit, fresh } = await bothClients(t)
+    const from = clock.now()
+    const fault: Fault = { kind: 'halt', exchange: 'upbit', market: 'KRW-BTC', ...fields }
+    const undo = simulator.faults.set(fault)
+    const frames = parsed(await fresh(upbit, 60_000)).filter(({ code }) => code === 'KRW-BTC')
+    t.ok(frames.every(({ trade_timestamp }) => trade_timestamp < from))
+    t.equal(simulator.prices.traded('upbit', 'KRW-BTC', from, clock.now()), false)
+    const snapshot = async () => {
+      upbit.send(tickersOf('KRW-BTC', 'KRW-BTC', 'KRW-ETH'))
+      const found = await upbit.next(frame => frame.code === 'KRW-BTC' && frame.stream_type === 'SNAPSHOT')
+      t.match(await upbit.next(), { code: 'KRW-ETH', stream_type: 'SNAPSHOT' }, 'one SNAPSHOT per code')
+      return found
+    }
+    t.match(await snapshot(), { ...expected, timestamp: clock.now() })
+    undo()
+    t.match(await snapshot(), { market_state: 'ACTIVE', is_trading_suspended: false })
+    t.ok(parsed(await fresh(upbit, 60_000)).some(({ code }) => code === 'KRW-BTC'))
   }
-  const from = clock.now()
-  const undo = simulator.faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-BTC', state: 'DELISTED' })
-  const frames = parsed(await fresh(upbit, 0))
-  t.match(frames, [{ code: 'KRW-BTC', market_state: 'DELISTED', is_trading_suspended: true }])
-  t.notOk(parsed(await fresh(upbit)).some(({ code }) => code === 'KRW-BTC'))
-  t.equal(simulator.prices.traded('upbit', 'KRW-BTC', from, clock.now()), false)
-  undo()
-  t.match(
-    parsed(await fresh(upbit)).find(({ code }) => code === 'KRW-BTC'),
-    { market_state: 'ACTIVE' },
-  )
+})
 
-  t.equal(await status(), 'TRADING')
-  simulator.faults.set({ kind: 'halt', exchange: 'binance', market: 'BTCUSDT' })
+t.test('halt on Binance: exchangeInfo and ticker/price tell, and symbolStatus filters', async t => {
+  const { simulator, binance, fresh } = await bothClients(t)
+  const api = `${simulator.binanceRestUrl}/api/v3`
+  const symbolsOf = (body: { symbol: string }[]) => body.map(({ symbol }) => symbol)
+  simulator.faults.set({ kind: 'halt', exchange: 'binance', market: 'BTCUSDT', status: 'HALT' })
   await binance.settled()
-  t.equal(await status(), 'BREAK')
-  t.notOk(parsed(await fresh(binance)).some(({ data }) => data.s === 'BTCUSDT'))
+  t.notOk(parsed(await fresh(binance, 60_000)).some(({ data }) => data.s === 'BTCUSDT'))
+
+  const info = await get(`${api}/exchangeInfo?symbol=BTCUSDT`)
+  t.match(info.body.symbols, [{ status: 'HALT' }])
+  const halted = await get(`${api}/exchangeInfo?symbolStatus=HALT`)
+  t.strictSame(symbolsOf(halted.body.symbols), ['BTCUSDT'])
+  const all = symbolsOf((await get(`${api}/ticker/price`)).body)
+  t.ok(all.includes('BTCUSDT') && all.includes('PROSUSDT'), 'their last prices stay')
+  const trading = symbolsOf((await get(`${api}/ticker/price?symbolStatus=TRADING`)).body)
+  t.notOk(trading.includes('BTCUSDT') || trading.includes('PROSUSDT'))
+  const some = await get(`${api}/ticker/price?symbols=["BTCUSDT","ETHUSDT"]&symbolStatus=TRADING`)
+  t.strictSame(symbolsOf(some.body), ['ETHUSDT'], 'of several, the others are left out')
+  const none = await get(`${api}/ticker/price?symbols=["BTCUSDT"]&symbolStatus=TRADING`)
+  t.strictSame(none.body, [])
+  const one = await get(`${api}/ticker/price?symbol=BTCUSDT&symbolStatus=TRADING`)
+  t.match(one, { status: 400, body: { code: -1220 } }, 'a single one is an error')
+})
+
+t.test('halt on Binance: frames may go on while old trades leave the window', async t => {
+  const { simulator, binance, fresh } = await bothClients(t)
+  const [before] = parsed(binance.frames.slice(-1))
+  t.ok(before)
+  simulator.faults.set({ kind: 'halt', exchange: 'binance', market: 'BTCUSDT', rolling: true })
+  await binance.settled()
+  const frames = parsed(await fresh(binance, 60_000)).filter(({ data }) => data.s === 'BTCUSDT')
+  t.ok(frames.length > 10, `${frames.length} frames`)
+  t.equal(new Set(frames.map(({ data }) => data.c)).size, 1, 'the price stays')
+  const volumes = frames.map(({ data }) => Number(data.v))
+  t.ok(
+    volumes.every((volume, i) => i === 0 || volume < (volumes[i - 1] ?? 0)),
+    'the volume falls',
+  )
+})
+
+t.test('omit: Upbit leaves fields out of its tickers', async t => {
+  const { simulator, run } = await startManual(t)
+  simulator.faults.set({ kind: 'omit', exchange: 'upbit', fields: ['market_state', 'is_trading_suspended'] })
+  const client = await connect(t, simulator.upbitWsUrl)
+  for (const format of ['DEFAULT', 'SIMPLE']) {
+    client.send([...tickersOf('KRW-BTC'), { format }])
+    const frame = await client.next()
+    for (const name of ['market_state', 'is_trading_suspended', 'ms', 'its']) t.notOk(name in frame, name)
+  }
+  run(10_000)
+  t.notOk('ms' in (await client.next(frame => frame.st === 'REALTIME')))
 })

@@ -1,0 +1,40 @@
+import { fraction } from '../market/hash.ts'
+import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import type { EpochMs, Trade } from '../market/types.ts'
+
+/** A trade, and when Upbit tells of it. */
+export interface PublishedTrade {
+  readonly trade: Trade
+  /** The frame's `timestamp`. */
+  readonly publishedAt: EpochMs
+}
+
+/** Without a `lag` fault a trade is published 1 to 8 ms after it was made. */
+const USUAL = { minMs: 1, maxMs: 8 }
+
+/** Trades of a market that are published in [from, to), in that order; a lag may bring an older trade after a newer one. */
+export function publishedTrades(
+  { prices, faults }: SimulatedExchanges,
+  code: string,
+  from: EpochMs,
+  to: EpochMs,
+): PublishedTrade[] {
+  const reach = Math.max(USUAL.maxMs, faults.timeline.longestLag(from))
+  return prices
+    .trades('upbit', code, from - reach, to)
+    .map(trade => {
+      const { minMs = 0, maxMs } = faults.timeline.find(['lag'], 'upbit', code, trade.at) ?? USUAL
+      const lag = minMs + Math.floor(fraction(0x7f4a7c15, trade.at) * (maxMs - minMs + 1))
+      return { trade, publishedAt: trade.at + lag }
+    })
+    .filter(({ publishedAt }) => publishedAt >= from && publishedAt < to)
+    .sort((a, b) => a.publishedAt - b.publishedAt)
+}
+
+/** The newest trade of a market that is published at an instant. */
+export function newestPublished(exchanges: SimulatedExchanges, code: string, at: EpochMs): Trade | undefined {
+  const reach = Math.max(USUAL.maxMs, exchanges.faults.timeline.longestLag(at))
+  const recent = publishedTrades(exchanges, code, at - reach, at).map(({ trade }) => trade)
+  const newest = recent.reduce<Trade | undefined>((a, b) => (a && a.at > b.at ? a : b), undefined)
+  return newest ?? exchanges.prices.lastTrade('upbit', code, at - reach)
+}

@@ -1,0 +1,111 @@
+import t from 'tap'
+import { bothClients, connect, parsed, startManual, tickersOf } from '../clients.ts'
+
+t.test('silence: frames that are only late come when it ends, in order', async t => {
+  const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
+  await Promise.all([upbit.settled(), binance.settled()])
+  const from = clock.now()
+  simulator.faults.set({ kind: 'silence', exchange: 'both', delivery: 'late', forMs: 15_000 })
+  t.equal((await fresh(upbit, 14_900)).length, 0)
+  t.equal((await fresh(binance, 0)).length, 0)
+  const frames = parsed(await fresh(upbit, 200))
+  const trades = ['KRW-BTC', 'KRW-ETH'].flatMap(code =>
+    simulator.prices.trades('upbit', code, from, clock.now() - 8),
+  )
+  t.ok(frames.length >= trades.length && trades.length > 10, `${frames.length} frames`)
+  const times = frames.map(({ timestamp }) => timestamp)
+  t.strictSame(times, times.toSorted())
+  await binance.settled()
+  t.ok(parsed(binance.frames).at(-1).data.E > from + 13_000)
+})
+
+t.test('silence: frames that are never sent are gone', async t => {
+  const { simulator, clock, upbit, fresh } = await bothClients(t)
+  await upbit.settled()
+  const undo = simulator.faults.set({ kind: 'silence', exchange: 'upbit' })
+  t.equal((await fresh(upbit, 27_000)).length, 0)
+  const end = clock.now()
+  undo()
+  const frames = parsed(await fresh(upbit, 10_000))
+  t.ok(frames.length > 0 && frames.every(({ timestamp }) => timestamp >= end))
+})
+
+t.test('silence: ends at its very time, however seldom the clock is looked at', async t => {
+  const { simulator, clock, upbit, run } = await bothClients(t)
+  await upbit.settled()
+  const end = clock.now() + 4_000
+  const before = upbit.frames.length
+  simulator.faults.set({ kind: 'silence', exchange: 'upbit', forMs: 4_000 })
+  run(20_000)
+  await upbit.settled()
+  const frames = parsed(upbit.frames.slice(before))
+  const due = ['KRW-BTC', 'KRW-ETH'].flatMap(code =>
+    simulator.prices.trades('upbit', code, end, clock.now() - 8),
+  )
+  t.ok(frames.every(({ timestamp }) => timestamp >= end))
+  t.ok(frames.length >= due.length && due.length > 5)
+})
+
+t.test(
+  'lag: Upbit trades from before a minute follow frames stamped after it, each exactly once',
+  async t => {
+    const { simulator, clock, run } = await startManual(t, { speed: 10 })
+    const client = await connect(t, simulator.upbitWsUrl)
+    client.send(tickersOf('KRW-BTC'))
+    await client.next()
+    const from = clock.now()
+    const undo = simulator.faults.set({ kind: 'lag', exchange: 'upbit', maxMs: 1_550 })
+    run(60_000, 100)
+    undo()
+    run(60_000, 100)
+    await client.settled()
+    const frames = parsed(client.frames.slice(1))
+    const trades = simulator.prices.trades('upbit', 'KRW-BTC', from - 8, clock.now() - 8)
+    const times = frames.map(({ trade_timestamp }) => trade_timestamp)
+    t.strictSame(new Set(times).size, times.length, 'none comes twice')
+    t.ok(
+      trades.filter(({ at }) => at >= from).every(({ at }) => times.includes(at)),
+      'none is lost',
+    )
+    const stamps = frames.map(({ timestamp }) => timestamp)
+    t.strictSame(stamps, stamps.toSorted(), '`timestamp` never goes back')
+    const latest = Math.max(...frames.map(frame => frame.timestamp - frame.trade_timestamp))
+    t.ok(latest > 1_300 && latest <= 1_550, `${latest} ms`)
+    const minute = Math.ceil(from / 60_000) * 60_000
+    const after = frames.findIndex(({ timestamp }) => timestamp >= minute)
+    t.ok(frames.slice(after + 1).some(({ trade_timestamp }) => trade_timestamp < minute))
+  },
+)
+
+t.test('lag: a busy exchange tells of every trade 1.9 s later, Binance by the price alone', async t => {
+  const { simulator, upbit, binance, fresh } = await bothClients(t)
+  await Promise.all([upbit.settled(), binance.settled()])
+  simulator.faults.set({ kind: 'lag', exchange: 'both', minMs: 1_900, maxMs: 1_900 })
+  await fresh(upbit, 5_000)
+  for (const frame of parsed(await fresh(upbit))) t.equal(frame.timestamp - frame.trade_timestamp, 1_900)
+  const before = binance.frames.length
+  await fresh(binance, 10_000)
+  for (const { data } of parsed(binance.frames.slice(before))) {
+    t.equal(Number(data.c), simulator.prices.lastTrade('binance', data.s, data.E - 1_900)?.price)
+  }
+})
+
+t.test('the simulator itself says what the last frame before an instant is', async t => {
+  const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
+  await fresh(upbit, 30_000)
+  await binance.settled()
+  const at = clock.now() - 10_000
+  const lastOf = (frames: { price: number; eventAt: number }[]) =>
+    frames.filter(({ eventAt }) => eventAt < at).at(-1)
+  const tickers = parsed(upbit.frames).filter(({ code }) => code === 'KRW-BTC')
+  t.strictSame(
+    simulator.lastFrame('upbit', 'KRW-BTC', at),
+    lastOf(tickers.map(frame => ({ eventAt: frame.trade_timestamp, price: frame.trade_price }))),
+  )
+  const minis = parsed(binance.frames).filter(({ data }) => data.s === 'BTCUSDT')
+  t.strictSame(
+    simulator.lastFrame('binance', 'BTCUSDT', at),
+    lastOf(minis.map(({ data }) => ({ eventAt: data.E, price: Number(data.c) }))),
+  )
+  t.equal(simulator.lastFrame('binance', 'NOSUCH', at), undefined)
+})

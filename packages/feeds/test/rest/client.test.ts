@@ -116,7 +116,8 @@ t.test('refusals travel with code, status and time', async t => {
       ['upbit', 'KRW-BTC'],
       ['binance', 'BTCUSDT'],
     ] as const) {
-      const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest' })
+      const wait = status === 451 ? {} : { retryAfter: 1 }
+      const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest', ...wait })
       const refused = child.minuteCandles(exchange, market, NOON - 5, NOON)
       await t.rejects(refused, {
         name: 'HttpError',

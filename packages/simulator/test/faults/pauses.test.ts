@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Fault } from '../../src/index.ts'
+import type { Fault } from '../../src/faults/fault.ts'
 import { bothClients, connect, get, NOON, parsed, startManual, tickersOf } from '../clients.ts'
 
 const MINUTE = 60_000

@@ -1,24 +1,77 @@
-# One image per app: docker build --target ingester . / docker build --target api .
-FROM node:26-slim AS build
-WORKDIR /app
-COPY package.json package-lock.json .npmrc tsconfig.json turbo.json ./
-COPY packages packages
-COPY apps apps
-COPY e2e/package.json e2e/
-RUN npm ci && npx turbo run build --filter="./apps/*" && npm prune --omit=dev
+# The images: docker build --target api|ingester|simulator|edge .
+# Where there is no Docker, deploy/image/build.sh builds them. deploy/image/pin.sh adds the digests of the bases.
+ARG NODE_IMAGE=docker.io/library/node:26.10.0-trixie-slim
+ARG NGINX_IMAGE=docker.io/library/nginx:1.30.5
 
-FROM node:26-slim AS runtime
-ENV NODE_ENV=production
-WORKDIR /app
-COPY --from=build --chown=node:node /app ./
-USER node
+FROM ${NODE_IMAGE} AS build
+WORKDIR /src
+COPY . .
+# A mirror or a private CA is told by a secret: it stays out of the layers.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci && npx turbo run build
 
-FROM runtime AS ingester
-EXPOSE 9465
-CMD ["node", "--enable-source-maps", "apps/ingester/dist/main.js"]
+FROM build AS files-of-api
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/api /out
+
+FROM build AS files-of-ingester
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/ingester /out
+
+FROM build AS files-of-simulator
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/simulator /out
+
+FROM ${NODE_IMAGE} AS runtime
+ARG VERSION=1.0.0
+ARG REVISION=unknown
+ARG NODE_IMAGE
+LABEL org.opencontainers.image.version=${VERSION} \
+  org.opencontainers.image.revision=${REVISION} \
+  org.opencontainers.image.licenses=MIT \
+  org.opencontainers.image.base.name=${NODE_IMAGE}
+ENV NODE_ENV=production OPS_HOST=0.0.0.0
+WORKDIR /app
+# By number, which Kubernetes can check. Everything in the image belongs to root: the app can change nothing of itself.
+USER 1000:1000
 
 FROM runtime AS api
+LABEL org.opencontainers.image.title="kimchi-premium api" \
+  org.opencontainers.image.description="Answers the two public routes from documents held in memory"
+COPY --from=files-of-api /out ./
 # Why these, and the flags below: scripts/api-process.mjs
 ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=32768
 EXPOSE 3000 9464
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "health.mjs", "9464"]
 CMD ["node", "--enable-source-maps", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=30", "apps/api/dist/main.js"]
+
+FROM runtime AS ingester
+LABEL org.opencontainers.image.title="kimchi-premium ingester" \
+  org.opencontainers.image.description="Takes both exchanges' prices and writes one sample per coin and minute"
+COPY --from=files-of-ingester /out ./
+EXPOSE 9465
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "health.mjs", "9465"]
+CMD ["node", "--enable-source-maps", "apps/ingester/dist/main.js"]
+
+FROM runtime AS simulator
+LABEL org.opencontainers.image.title="kimchi-premium simulator" \
+  org.opencontainers.image.description="Both exchanges, simulated, for the demo"
+COPY --from=files-of-simulator /out ./
+ENV HOST=0.0.0.0 PORT=8000
+EXPOSE 8000
+CMD ["node", "--enable-source-maps", "packages/simulator/dist/main.js"]
+
+# nginx with the page. site/ is mounted over where a machine differs.
+FROM ${NGINX_IMAGE} AS edge
+ARG VERSION=1.0.0
+ARG REVISION=unknown
+ARG NGINX_IMAGE
+LABEL org.opencontainers.image.title="kimchi-premium edge" \
+  org.opencontainers.image.description="The page, and the API behind a cache of a minute" \
+  org.opencontainers.image.version=${VERSION} \
+  org.opencontainers.image.revision=${REVISION} \
+  org.opencontainers.image.licenses=MIT \
+  org.opencontainers.image.base.name=${NGINX_IMAGE}
+COPY deploy/nginx /etc/nginx/kimchi
+COPY --from=build /src/apps/page/dist /srv/page
+USER 101:101
+EXPOSE 8080 8443
+HEALTHCHECK --interval=10s --timeout=3s CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8081/live"]
+ENTRYPOINT ["nginx", "-p", "/tmp", "-c", "/etc/nginx/kimchi/nginx.conf", "-g", "daemon off;"]
+CMD []

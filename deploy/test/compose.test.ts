@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { parse } from 'yaml'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const { PATH = '' } = process.env
+
+/** Debian's program, or the plugin of a Docker that is installed. */
+const program = ['docker-compose', 'docker'].find(name =>
+  PATH.split(delimiter).some(folder => existsSync(join(folder, name))),
+)
+const skip = program === undefined ? 'docker-compose is not installed' : false
+
+interface Service {
+  readonly user?: string
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly init?: boolean
+  readonly mem_limit?: string
+  readonly cpus?: number
+  readonly healthcheck?: unknown
+  readonly image?: string
+  readonly ports?: readonly unknown[]
+  readonly profiles?: readonly string[]
+  readonly networks?: Readonly<Record<string, unknown>>
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/** What compose makes of the file with nothing in the environment but the PATH. */
+async function readConfig(...args: readonly string[]): Promise<Record<string, Service>> {
+  const command = program === 'docker' ? ['compose'] : []
+  const options = { cwd: ROOT, env: { PATH } }
+  const { stdout } = await run(String(program), [...command, ...args, 'config'], options)
+  return parse(stdout).services
+}
+
+t.test('with an empty environment', { skip }, async t => {
+  const services = await readConfig()
+  t.match(
+    Object.keys(services).sort(),
+    ['api', 'edge', 'ingester-a', 'ingester-b', 'redis'],
+    'the default profile',
+  )
+  const published = Object.entries(services).filter(([, { ports = [] }]) => ports.length > 0)
+  t.strictSame(
+    published.map(([name]) => name),
+    ['edge'],
+    'only the edge is published',
+  )
+  t.strictSame(Object.keys(services.redis?.networks ?? {}), ['data'], 'Redis is on a network of its own')
+  for (const [name, service] of Object.entries(services)) {
+    t.match(service.user, /^[1-9]\d*:[1-9]\d*$/, `${name} is nobody special, by number`)
+    t.strictSame(service.cap_drop, ['ALL'], name)
+    t.match(service, { read_only: true, init: true, security_opt: ['no-new-privileges:true'] }, name)
+    t.ok(service.mem_limit && service.cpus, `${name} has limits`)
+    t.ok(service.healthcheck, `${name} has a health check`)
+    t.match(service.image, /:\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?$/, `${name} has an exact tag`)
+  }
+})
+
+t.test('the demo asks the simulator, and keeps away from the Redis of real prices', { skip }, async t => {
+  const services = await readConfig('--env-file', 'deploy/demo.env')
+  for (const name of ['ingester-a', 'ingester-b']) {
+    const { environment = {} } = services[name] ?? {}
+    t.equal(environment.PRICES, 'simulated')
+    for (const url of ['UPBIT_WS_URL', 'UPBIT_REST_URL', 'BINANCE_WS_URL', 'BINANCE_REST_URL']) {
+      t.match(environment[url], /\/\/simulator:8000/)
+    }
+  }
+  t.match(await readFile(join(ROOT, 'deploy/demo.env'), 'utf8'), /^COMPOSE_PROJECT_NAME=kimchi-demo$/m)
+})
+
+t.test('each base image has an exact tag', async t => {
+  const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8')
+  const bases = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(.+)$/gm)].map(([, image]) => image)
+  t.ok(bases.length > 0)
+  for (const base of bases) t.match(base, /:\d+\.\d+\.\d+(-[a-z]+)*(@sha256:[0-9a-f]{64})?$/)
+  for (const [, from = ''] of dockerfile.matchAll(/^FROM (\S+)/gm)) {
+    t.ok(from.startsWith('${') || dockerfile.includes(` AS ${from}\n`), `${from} is a base above or a stage`)
+  }
+})

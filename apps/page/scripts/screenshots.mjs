@@ -14,7 +14,7 @@ import { findChromium, openChromium } from '@kimchi/testkit/chromium'
 const ROOT = join(import.meta.dirname, '../../..')
 const IMAGES = join(ROOT, 'docs/images')
 const SIZES = {
-  desktop: { viewport: { width: 1180, height: 720 }, deviceScaleFactor: 1 },
+  desktop: { viewport: { width: 1180, height: 760 }, deviceScaleFactor: 1 },
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true },
 }
 const VIEWS = { table: '', coin: '#/BTC' }

@@ -11,8 +11,6 @@ export interface Visit {
   readonly complaints: readonly string[]
   /** How often the live list was requested. */
   liveAsked(): number
-  /** Whether a request is under way. */
-  isAsking(): boolean
 }
 
 /** Options of a visit. */
@@ -32,11 +30,7 @@ export async function visit(browser: Browser, base: string, options: VisitOption
   const page = await context.newPage()
   const asked: string[] = []
   const complaints: string[] = []
-  let answered = 0
   page.on('request', request => asked.push(request.url()))
-  page.on('requestfinished', () => {
-    answered += 1
-  })
   page.on('pageerror', error => complaints.push(String(error)))
   page.on('console', message => {
     if (message.type() === 'error') complaints.push(message.text())
@@ -44,8 +38,7 @@ export async function visit(browser: Browser, base: string, options: VisitOption
   await options.prepare?.(page)
   await page.goto(`${base}${hash}`)
   const liveAsked = () => asked.filter(url => url.endsWith('/kimchi-premium')).length
-  const isAsking = () => answered < asked.length
-  return { page, context, asked, complaints, liveAsked, isAsking }
+  return { page, context, asked, complaints, liveAsked }
 }
 
 /** A number as it is shown. */

@@ -32,7 +32,6 @@ export function CoinView({ symbol, row, client, shelf, theme }: CoinProps) {
         </h1>
         {row ? <Percent value={row.premium_pct} arrow /> : <span class="note">{t.notListed}</span>}
       </div>
-      <FigureList row={row} day={running} figures={figures} />
       <fieldset class="ranges">
         <legend class="unseen">{t.range}</legend>
         {RANGES.map(days => (
@@ -58,6 +57,7 @@ export function CoinView({ symbol, row, client, shelf, theme }: CoinProps) {
       {!history && !error && <p class="empty">{t.loading}</p>}
       {history && days.length === 0 && <p class="empty">{fill(t.noHistory, symbol)}</p>}
       {days.length > 0 && <Chart days={days} average={figures?.average} symbol={symbol} theme={theme} />}
+      <FigureList row={row} day={running} figures={figures} />
       {days.length > 0 && <DayTable days={days} symbol={symbol} />}
     </article>
   )

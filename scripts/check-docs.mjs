@@ -121,6 +121,6 @@ function problemsOfFaults() {
 /** @param {string} line */
 function isShown(line) {
   const [, file = '', title = ''] = line.match(/^`([^`]+)`: (.+)$/) ?? []
-  if (file === '') return line === 'Open.' || line === 'chaos'
+  if (file === '') return ['Open.', 'chaos', 'soak'].includes(line)
   return texts.get(file)?.includes(title) === true
 }

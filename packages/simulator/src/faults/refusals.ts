@@ -2,11 +2,8 @@ import { fraction } from '../market/hash.ts'
 import type { Exchange } from '../market/types.ts'
 import type { FaultBoard } from './board.ts'
 
-/** How a handshake or request is refused. */
-export interface Refusal {
-  readonly status: number | 'hang'
-  readonly headers: Readonly<Record<string, string>>
-}
+/** How a handshake or request is refused; 'hang' is never responding. */
+export type Refusal = 'hang' | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
 
 /** Decides about one handshake or request. @param market the one market it names, if it names one */
 export type RefusalOf = (
@@ -30,9 +27,10 @@ export function createRefusals(faults: FaultBoard): RefusalOf {
     if (!active) return undefined
     faults.spend(active)
     const { status, retryAfter } = active.fault
+    if (status === 'hang') return status
     const headers: Record<string, string> = {}
     if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
-    if (status !== 'hang' && status < 400) headers.location = 'https://example.invalid/'
+    if (status < 400) headers.location = 'https://example.invalid/'
     return { status, headers }
   }
 }

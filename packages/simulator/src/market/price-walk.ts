@@ -14,38 +14,36 @@ export interface PriceWalks {
   premium(id: string): Walk
 }
 
-interface Octave {
-  readonly period: number
-  readonly height: number
-}
+/** How long a swing takes, in milliseconds, and how high it is. */
+type Octave = readonly [period: number, height: number]
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 const COIN: readonly Octave[] = [
-  { period: 37 * DAY, height: 0.22 },
-  { period: 8.3 * DAY, height: 0.08 },
-  { period: 1.7 * DAY, height: 0.035 },
-  { period: 7.1 * HOUR, height: 0.014 },
-  { period: 1.3 * HOUR, height: 0.005 },
-  { period: 840_000, height: 0.002 },
-  { period: 97_000, height: 0.0008 },
+  [37 * DAY, 0.22],
+  [8.3 * DAY, 0.08],
+  [1.7 * DAY, 0.035],
+  [7.1 * HOUR, 0.014],
+  [1.3 * HOUR, 0.005],
+  [840_000, 0.002],
+  [97_000, 0.0008],
 ]
 const RATE: readonly Octave[] = [
-  { period: 29 * DAY, height: 0.03 },
-  { period: 2.9 * DAY, height: 0.008 },
-  { period: 5.3 * HOUR, height: 0.002 },
-  { period: 1_700_000, height: 0.0007 },
+  [29 * DAY, 0.03],
+  [2.9 * DAY, 0.008],
+  [5.3 * HOUR, 0.002],
+  [1_700_000, 0.0007],
 ]
 const COMMON_PREMIUM: readonly Octave[] = [
-  { period: 17 * DAY, height: 0.01 },
-  { period: 1.9 * DAY, height: 0.004 },
-  { period: 3.7 * HOUR, height: 0.0015 },
-  { period: 610_000, height: 0.0004 },
+  [17 * DAY, 0.01],
+  [1.9 * DAY, 0.004],
+  [3.7 * HOUR, 0.0015],
+  [610_000, 0.0004],
 ]
 const COIN_PREMIUM: readonly Octave[] = [
-  { period: 5.3 * DAY, height: 0.003 },
-  { period: 2.3 * HOUR, height: 0.001 },
+  [5.3 * DAY, 0.003],
+  [2.3 * HOUR, 0.001],
 ]
 
 /** All walks of one seed; the same seed always gives the same prices. */
@@ -72,7 +70,7 @@ function noise(key: number, octaves: readonly Octave[]): Walk {
 }
 
 /** One octave: random values one period apart, joined by a curve whose slope is continuous. */
-function valueNoise(key: number, { period, height }: Octave): Walk {
+function valueNoise(key: number, [period, height]: Octave): Walk {
   // The ends of the newest period asked for are kept, since prices are mostly asked for in order.
   let kept = Number.NaN
   let from = 0

@@ -1,4 +1,3 @@
-import { foldCandle } from './candles.ts'
 import type { Markets } from './markets.ts'
 import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
@@ -52,4 +51,23 @@ export function createPrices(seed: string, markets: Markets, pausedSince: Paused
     candle: (exchange, market, openTime, until = Number.POSITIVE_INFINITY) =>
       foldCandle(openTime, trades(exchange, market, openTime, Math.min(openTime + MINUTE, until))),
   }
+}
+
+/** The candle of `trades`, which are in time order; undefined when there is none. */
+function foldCandle(openTime: EpochMs, trades: readonly Trade[]): Candle | undefined {
+  const first = trades[0]
+  if (!first) return undefined
+  let { price: high, price: low } = first
+  let last = first
+  let volume = 0
+  let quoteVolume = 0
+  for (const trade of trades) {
+    if (trade.price > high) high = trade.price
+    if (trade.price < low) low = trade.price
+    volume += trade.volume
+    quoteVolume += trade.volume * trade.price
+    last = trade
+  }
+  const prices = { open: first.price, high, low, close: last.price }
+  return { openTime, ...prices, volume, quoteVolume, trades: trades.length, lastTradeAt: last.at }
 }

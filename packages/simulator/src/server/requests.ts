@@ -63,13 +63,17 @@ function createExchangeResponder(exchanges: SimulatedExchanges, onRequest: (requ
     const path = url.pathname
     const market = url.searchParams.get('market') ?? url.searchParams.get('symbol') ?? undefined
     const refusal = refusalOf(exchange, 'rest', path, market)
-    const found =
-      refusal && refusal.status !== 'hang'
-        ? { ...refusal, status: refusal.status, body: sides[exchange].refusalBody(refusal.status) }
-        : sides[exchange].respond(url, request.socket.remoteAddress ?? '')
-    const status = refusal?.status ?? found.status
-    onRequest({ exchange, at: clock.now(), path, ...(market === undefined ? {} : { market }), status })
-    if (status === 'hang') return
+    const report = (status: RestRequest['status']): void =>
+      onRequest({ exchange, at: clock.now(), path, ...(market === undefined ? {} : { market }), status })
+    if (refusal === 'hang') {
+      report(refusal)
+      return
+    }
+    const side = sides[exchange]
+    const found = refusal
+      ? { ...refusal, body: side.refusalBody(refusal.status) }
+      : side.respond(url, request.socket.remoteAddress ?? '')
+    report(found.status)
     const text = faultyText(faults, exchange, path, found)
     const delayMs = delayOf(faults, exchange, path)
     if (delayMs === 0) {

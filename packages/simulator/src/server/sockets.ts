@@ -84,7 +84,7 @@ export function createSockets(
       const refusal = exchange ? refusalOf(exchange, request) : { status: 404, headers: {} }
       if (exchange && refusal === undefined) {
         server.handleUpgrade(request, socket, head, accepted => accept(accepted, exchange, url))
-      } else if (refusal && refusal.status !== 'hang') refuse(socket, refusal)
+      } else if (refusal && refusal !== 'hang') refuse(socket, refusal)
       else {
         hanging.add(socket)
         socket.on('close', () => hanging.delete(socket))
@@ -120,7 +120,7 @@ function exchangeOf(url: string): Exchange | undefined {
   return /^\/(ws|stream)(\/|$)/.test(pathname) ? 'binance' : undefined
 }
 
-function refuse(socket: Duplex, { status, headers }: Refusal): void {
+function refuse(socket: Duplex, { status, headers }: Exclude<Refusal, 'hang'>): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} Refused\r\n${lines.join('')}Connection: close\r\nContent-Length: 0\r\n\r\n`)
 }

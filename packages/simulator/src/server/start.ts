@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { lastMiniTicker } from '../binance/mini-ticker.ts'
@@ -20,7 +21,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const faults = settled(exchanges.faults, sockets.pump)
   const server = createServer(createRequestListener(exchanges, faults, onRequest))
   server.on('upgrade', sockets.upgrade)
-  await listen(server, port, host)
+  server.listen(port, host)
+  await once(server, 'listening')
   const stopPump = pumpMs > 0 ? exchanges.clock.every(pumpMs, sockets.pump) : () => {}
   let closed: Promise<void> | undefined
   return {
@@ -89,16 +91,6 @@ function urlsOf(server: Server) {
     binanceWsUrl: `ws://${authority}`,
     binanceRestUrl: `http://${authority}`,
   }
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
 }
 
 function closeAll(server: Server, sockets: Sockets, stopPump: () => void): Promise<void> {

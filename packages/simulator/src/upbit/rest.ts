@@ -3,9 +3,9 @@ import { listedMarket, listedMarkets } from '../market/states.ts'
 import type { Candle, EpochMs, Market } from '../market/types.ts'
 import { createWindowCounter } from '../server/limits.ts'
 import { type RestResponse, type RestSide, wholeNumber } from '../server/rest-response.ts'
-import { asKoreanTime, isoSeconds } from './utc.ts'
 
 const MINUTE = 60_000
+const KST = 9 * 60 * MINUTE
 const MAX_CANDLES = 200
 const PER_SECOND = 10
 /** How far back candles are looked for before the response is cut short. */
@@ -94,7 +94,7 @@ function candleObject(market: Market, candle: Candle): object {
   return {
     market: market.code,
     candle_date_time_utc: isoSeconds(candle.openTime),
-    candle_date_time_kst: isoSeconds(asKoreanTime(candle.openTime)),
+    candle_date_time_kst: isoSeconds(candle.openTime + KST),
     opening_price: candle.open,
     high_price: candle.high,
     low_price: candle.low,
@@ -104,6 +104,11 @@ function candleObject(market: Market, candle: Candle): object {
     candle_acc_trade_volume: Math.round(candle.volume * 1e8) / 1e8,
     unit: 1,
   }
+}
+
+/** `yyyy-MM-ddTHH:mm:ss` in UTC, without zone. */
+function isoSeconds(at: EpochMs): string {
+  return new Date(at).toISOString().slice(0, 19)
 }
 
 /** An ISO 8601 instant; without an offset it is UTC. NaN when it is not one. */

@@ -4,7 +4,6 @@ import { upbitState } from '../market/states.ts'
 import { krwTickSize, roundToStep } from '../market/tick-size.ts'
 import { meanVolume } from '../market/trades.ts'
 import type { EpochMs, Market, Trade } from '../market/types.ts'
-import { compactDate, compactTime, dayStart, isoDate } from './utc.ts'
 
 const DAY = 86_400_000
 
@@ -23,7 +22,8 @@ export function upbitTicker(
   const { at, price, side, volume } = trade
   const { state, suspended } = upbitState(exchanges, market)
   const opening = openingPrice(market)
-  const ofDay = (at - dayStart(at)) / DAY
+  const ofDay = (at % DAY) / DAY
+  const [date = '', time = ''] = new Date(at).toISOString().slice(0, 19).split('T')
   const ofWhole = market.tradesPerMinute * 1_440 * meanVolume(market)
   const ticker = {
     type: 'ticker',
@@ -38,18 +38,18 @@ export function upbitTicker(
     ask_bid: side,
     trade_volume: volume,
     acc_trade_volume: round8(ofWhole * ofDay),
-    trade_date: compactDate(at),
-    trade_time: compactTime(at),
+    trade_date: date.replaceAll('-', ''),
+    trade_time: time.replaceAll(':', ''),
     trade_timestamp: at,
     acc_ask_volume: round8(ofWhole * ofDay * 0.48),
     acc_bid_volume: round8(ofWhole * ofDay * 0.52),
     highest_52_week_price: Math.max(opening, price),
-    highest_52_week_date: isoDate(at),
+    highest_52_week_date: date,
     lowest_52_week_price: Math.min(opening, price),
-    lowest_52_week_date: isoDate(at),
+    lowest_52_week_date: date,
     market_state: state,
     is_trading_suspended: suspended,
-    delisting_date: state === 'DELISTED' ? isoDate(at) : null,
+    delisting_date: state === 'DELISTED' ? date : null,
     market_warning: market.coin.upbit?.warning ? 'CAUTION' : 'NONE',
     timestamp,
     acc_trade_price_24h: ofWhole * price,

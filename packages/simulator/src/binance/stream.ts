@@ -2,6 +2,7 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter } from '../server/limits.ts'
+import { subscribersByKey } from '../server/subscribers.ts'
 import { createMiniTickers } from './mini-ticker.ts'
 
 interface Client {
@@ -25,7 +26,7 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
   const dueFrames = createMiniTickers(exchanges)
 
   faults.onChange((change, { id, fault }) => {
-    if (fault.kind !== 'shutdown' || change !== 'set') return
+    if (fault.kind !== 'shutdown' || fault.exchange === 'upbit' || change !== 'set') return
     const payload = { e: 'serverShutdown', E: clock.now() }
     for (const [connection, client] of clients) {
       client.closeAt = payload.E + (fault.closeAfterMs ?? Number.POSITIVE_INFINITY)
@@ -51,15 +52,15 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
     },
     pump(from, to) {
       for (const [connection, { closeAt }] of clients) if (to >= closeAt) connection.close(1001)
-      const byStream = subscribers(clients)
+      const byStream = subscribersByKey(clients, ({ streams }) => streams)
       const due = [...byStream.keys()].flatMap(stream => dueFrames(stream, from, to))
       due.sort((a, b) => a.at - b.at)
       for (const { stream, market, payload } of due) {
         const raw = JSON.stringify(payload())
         if (raw === undefined) continue
         const wrapped = `{"stream":${JSON.stringify(stream)},"data":${raw}}`
-        for (const [connection, { combined }] of byStream.get(stream) ?? []) {
-          connection.stream(combined ? wrapped : raw, market.code)
+        for (const connection of byStream.get(stream) ?? []) {
+          connection.stream(clients.get(connection)?.combined ? wrapped : raw, market.code)
         }
       }
     },
@@ -85,18 +86,6 @@ function parse(text: string): Readonly<Record<string, unknown>> {
     // What cannot be read asks for nothing, and is refused like that.
     return {}
   }
-}
-
-function subscribers(clients: ReadonlyMap<Connection, Client>): Map<string, [Connection, Client][]> {
-  const byStream = new Map<string, [Connection, Client][]>()
-  for (const [connection, client] of clients) {
-    for (const stream of client.streams) {
-      const known = byStream.get(stream)
-      if (known) known.push([connection, client])
-      else byStream.set(stream, [[connection, client]])
-    }
-  }
-  return byStream
 }
 
 function clientOf(url: string): Client {

@@ -3,6 +3,7 @@ import { listedMarket } from '../market/states.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter } from '../server/limits.ts'
+import { subscribersByKey } from '../server/subscribers.ts'
 import { newestPublished, type PublishedTrade, publishedTrades } from './published.ts'
 import { readSubscription, type UpbitFormat, type UpbitSubscription } from './subscription.ts'
 import { upbitTicker, withShortNames } from './ticker.ts'
@@ -52,7 +53,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
     },
     pump(from, to) {
       const due: { market: Market; published: PublishedTrade; connections: readonly Connection[] }[] = []
-      for (const [code, connections] of subscribers(clients)) {
+      for (const [code, connections] of subscribersByKey(clients, ({ codes }) => codes)) {
         const market = listedMarket(exchanges, 'upbit', code)
         if (!market) continue
         for (const published of publishedTrades(exchanges, code, from, to)) {
@@ -74,18 +75,6 @@ function createMessageLimit({ clock, limitFactor }: SimulatedExchanges) {
     const ofMinute = perMinute.add(String(number), clock.now())
     return ofSecond > 5 * limitFactor || ofMinute > 100 * limitFactor
   }
-}
-
-function subscribers(clients: ReadonlyMap<Connection, UpbitSubscription>): Map<string, Connection[]> {
-  const byCode = new Map<string, Connection[]>()
-  for (const [connection, { codes }] of clients) {
-    for (const code of codes) {
-      const known = byCode.get(code)
-      if (known) known.push(connection)
-      else byCode.set(code, [connection])
-    }
-  }
-  return byCode
 }
 
 function written(ticker: object, format: UpbitFormat): string {

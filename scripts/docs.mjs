@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * Writes the configuration table of README.md from the settings in code; with --check it only says whether it
+ * Writes the table of docs/configuration.md from the settings in code; with --check it only says whether it
  * is stale. `local` is what `npm run demo` and `npm start` read themselves.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const README = join(import.meta.dirname, '..', 'README.md')
+const DOCUMENT = join(import.meta.dirname, '..', 'docs/configuration.md')
 const BEGIN = '<!-- configuration: made by `npm run docs` from apps/*/src/config.ts -->'
 const END = '<!-- configuration ends -->'
 
@@ -14,20 +14,21 @@ const { settings: ingester } = await import('../apps/ingester/dist/config.js')
 const { settings: api } = await import('../apps/api/dist/config.js')
 const { settings: local } = await import('../apps/local/dist/config.js')
 
-const text = readFileSync(README, 'utf8')
+const text = readFileSync(DOCUMENT, 'utf8')
 const [before, rest] = text.split(BEGIN)
 const after = rest?.split(END)[1]
-if (before === undefined || after === undefined) throw new Error(`README.md must contain the line: ${BEGIN}`)
+if (before === undefined || after === undefined)
+  throw new Error(`docs/configuration.md must contain the line: ${BEGIN}`)
 const next = `${before}${BEGIN}\n${table()}\n${END}${after}`
 
 if (process.argv.includes('--check')) {
   if (next !== text) {
-    process.stderr.write('The configuration table in README.md is stale; run: npm run docs\n')
+    process.stderr.write('The table in docs/configuration.md is stale; run: npm run docs\n')
     process.exit(1)
   }
-  process.stdout.write('The configuration table in README.md is up to date.\n')
+  process.stdout.write('The table in docs/configuration.md is up to date.\n')
 } else {
-  writeFileSync(README, next)
+  writeFileSync(DOCUMENT, next)
 }
 
 /** One row per variable; where the apps' defaults differ, each is named with its app. */

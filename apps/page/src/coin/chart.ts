@@ -7,6 +7,8 @@ import {
 } from 'lightweight-charts'
 import type { Day } from './history.ts'
 
+const WIDEST_DAY_PX = 44
+
 /** A chart on the page. */
 export interface DrawnChart {
   /** Shows these days; the view is fitted when their number changes. */
@@ -40,7 +42,7 @@ export function openChart(place: HTMLElement, options: ChartOptions): DrawnChart
     },
     grid: { vertLines: { visible: false }, horzLines: { color: color('--line') } },
     rightPriceScale: { borderVisible: false, entireTextOnly: true },
-    timeScale: { borderVisible: false, fixLeftEdge: true, rightOffset: 2, maxBarSpacing: 44 },
+    timeScale: { borderVisible: false },
     localization: { locale: options.language, priceFormatter: options.percent, dateFormat: 'yyyy-MM-dd' },
     handleScroll: { vertTouchDrag: false, mouseWheel: false },
     handleScale: { mouseWheel: false },
@@ -81,11 +83,18 @@ export function openChart(place: HTMLElement, options: ChartOptions): DrawnChart
               lineWidth: 1,
               title: options.averageName,
             })
-      if (days.length !== shown) chart.timeScale().fitContent()
+      if (days.length !== shown)
+        chart.timeScale().setVisibleLogicalRange(rangeOf(days.length, place.clientWidth))
       shown = days.length
     },
     close: () => chart.remove(),
   }
+}
+
+/** All days, a few of them no wider than they look good, with room for the line's name at the right. */
+function rangeOf(days: number, width: number): { from: number; to: number } {
+  const to = days + 1
+  return { from: to - Math.max(days + 2, width / WIDEST_DAY_PX), to }
 }
 
 /** The zero line is what a premium is measured from, so it is always in view. */

@@ -61,14 +61,19 @@ async function bodyBreaches(schema: string, { headers, body }: SeenAnswer): Prom
   if (headers['content-type'] !== 'application/json; charset=utf-8') {
     breaches.push(`content-type ${headers['content-type']}`)
   }
+  return [...breaches, ...(await schemaBreaches(schema, body))]
+}
+
+/** In what a body differs from a documented schema, named by its reference or its last part. */
+export async function schemaBreaches(reference: string, body: string): Promise<readonly string[]> {
+  const schema = reference.split('/').at(-1)
   const checked = await validator.inject({
     method: 'POST',
     url: `/${schema}`,
     headers: { 'content-type': 'application/json' },
     payload: body,
   })
-  if (checked.statusCode !== 200) breaches.push(`${schema}: ${checked.json().message}`)
-  return breaches
+  return checked.statusCode === 200 ? [] : [`${schema}: ${checked.json().message}`]
 }
 
 function documented(method: string, url: string, status: number): DocumentedResponse | undefined {
@@ -77,5 +82,8 @@ function documented(method: string, url: string, status: number): DocumentedResp
     new RegExp(`^/api/v1${candidate.replace('{symbol}', '[^/]*')}$`).test(path),
   )
   const operation = template === undefined ? undefined : document.paths[template][method.toLowerCase()]
-  return operation?.responses[status] ?? document.components.responses[`Error${status}`]
+  const response = operation?.responses[status]
+  return response?.$ref === undefined && response !== undefined
+    ? response
+    : document.components.responses[`Error${status}`]
 }

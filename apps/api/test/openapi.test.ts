@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { percentOf, premiumE4 } from '@kimchi/core'
 import t from 'tap'
 import { ERRORS } from '../src/contract/errors.ts'
+import { LIVE_LIST_EXAMPLE } from '../src/contract/examples.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { errorSchema } from '../src/contract/schemas.ts'
-import { breachesOf } from './contract.ts'
+import { breachesOf, schemaBreaches } from './contract.ts'
 
 t.test('docs/openapi.json is what the code says', async t => {
   const file = fileURLToPath(new URL('../../../docs/openapi.json', import.meta.url))
@@ -43,4 +45,30 @@ t.test('the contract check notices breaches', async t => {
     /enum|allowed/,
   ])
   t.match(await breachesOf('GET', '/x', { ...good, status: 418 }), [/not documented/])
+})
+
+t.test('every documented answer with a body has an example that fits its schema', async t => {
+  const { paths, components } = JSON.parse(JSON.stringify(openApiDocument()))
+  const answers = [
+    ...Object.values<{ get: { responses: object } }>(paths).flatMap(({ get }) =>
+      Object.entries(get.responses),
+    ),
+    ...Object.entries(components.responses),
+  ].filter(([, { content }]) => content !== undefined)
+  t.ok(answers.length >= 11, `${answers.length} answers`)
+  for (const [name, { content }] of answers) {
+    const { schema, example, examples } = content['application/json']
+    const values = examples
+      ? Object.values<{ value: unknown }>(examples).map(({ value }) => value)
+      : [example]
+    t.not(values.length, 0, `${name} has an example`)
+    for (const value of values)
+      t.strictSame(await schemaBreaches(schema.$ref, JSON.stringify(value)), [], name)
+  }
+})
+
+t.test("the live example's premium follows from its own prices", async t => {
+  for (const { upbit_krw, binance_usdt, usdt_krw, premium_pct } of LIVE_LIST_EXAMPLE.data) {
+    t.equal(premium_pct, percentOf(premiumE4(upbit_krw, binance_usdt, usdt_krw)))
+  }
 })

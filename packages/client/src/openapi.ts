@@ -25,7 +25,10 @@ export interface paths {
     readonly "/kimchi-premium/{symbol}/daily": {
         readonly parameters: {
             readonly query?: {
-                /** @description How many rows, newest counted first; given once. Other query keys are ignored. */
+                /**
+                 * @description How many rows, newest counted first; given once. Other query keys are ignored.
+                 * @example 30
+                 */
                 readonly days?: number;
             };
             readonly header?: never;
@@ -107,14 +110,14 @@ export interface components {
              * @description Stable, for programs.
              * @enum {string}
              */
-            readonly code: "invalid_symbol" | "invalid_days" | "bad_request" | "bad_url" | "unknown_symbol" | "no_such_route" | "method_not_allowed" | "request_timeout" | "unmet_expectation" | "headers_too_large" | "internal" | "not_ready";
+            readonly code: "invalid_symbol" | "invalid_days" | "bad_request" | "bad_url" | "unknown_symbol" | "no_such_route" | "method_not_allowed" | "request_timeout" | "unmet_expectation" | "too_many_requests" | "headers_too_large" | "internal" | "not_ready";
             /** @description For people; may change. */
             readonly message: string;
         };
     };
     responses: {
-        /** @description `invalid_symbol`: symbol must be a coin ticker of 1 to 20 letters and digits, such as BTC. `invalid_days`: days must be an integer from 1 to 3650, given once. `bad_request`: the request is not well-formed HTTP. `bad_url`: the path is not a well-formed URL path. */
-        readonly Error400: {
+        /** @description `unknown_symbol`: symbol is not tracked. `no_such_route`: routes are /api/v1/kimchi-premium and /api/v1/kimchi-premium/{symbol}/daily. */
+        readonly Error404: {
             headers: {
                 readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
@@ -125,8 +128,8 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `unknown_symbol`: symbol is not tracked. `no_such_route`: routes are /api/v1/kimchi-premium and /api/v1/kimchi-premium/{symbol}/daily. */
-        readonly Error404: {
+        /** @description `invalid_symbol`: symbol must be a coin ticker of 1 to 20 letters and digits, such as BTC. `invalid_days`: days must be an integer from 1 to 3650, given once. `bad_request`: the request is not well-formed HTTP. `bad_url`: the path is not a well-formed URL path. */
+        readonly Error400: {
             headers: {
                 readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
@@ -174,12 +177,50 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description `too_many_requests`: too many requests from your address, try again after Retry-After seconds. */
+        readonly Error429: {
+            headers: {
+                readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly "Retry-After": components["headers"]["Retry-After"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description `headers_too_large`: request line and headers are too large. */
         readonly Error431: {
             headers: {
                 readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `internal`: something went wrong on our side. */
+        readonly Error500: {
+            headers: {
+                readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `not_ready`: nothing has been published yet, try again soon. */
+        readonly Error503: {
+            headers: {
+                readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly "Retry-After": components["headers"]["Retry-After"];
                 readonly [name: string]: unknown;
             };
             content: {
@@ -226,6 +267,25 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "result": "ok",
+                     *       "updated_at": "2026-11-20T13:05:00",
+                     *       "count": 1,
+                     *       "note": "Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.",
+                     *       "data": [
+                     *         {
+                     *           "symbol": "BTC",
+                     *           "name": "Bitcoin",
+                     *           "premium_pct": 1.2341,
+                     *           "upbit_krw": 143500000,
+                     *           "binance_usdt": 101250.5,
+                     *           "usdt_krw": 1400,
+                     *           "snapshot_at": "2026-11-20T13:05:00"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["LiveList"];
                 };
             };
@@ -241,31 +301,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `internal`: something went wrong on our side. */
-            readonly 500: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_ready`: nothing has been published yet, try again soon. */
-            readonly 503: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Error"];
-                };
-            };
+            readonly 400: components["responses"]["Error400"];
+            readonly 405: components["responses"]["Error405"];
+            readonly 408: components["responses"]["Error408"];
+            readonly 417: components["responses"]["Error417"];
+            readonly 429: components["responses"]["Error429"];
+            readonly 431: components["responses"]["Error431"];
+            readonly 500: components["responses"]["Error500"];
+            readonly 503: components["responses"]["Error503"];
         };
     };
     readonly headLivePremium: {
@@ -301,33 +344,23 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `internal`: something went wrong on our side. */
-            readonly 500: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description `not_ready`: nothing has been published yet, try again soon. */
-            readonly 503: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
+            readonly 400: components["responses"]["Error400"];
+            readonly 405: components["responses"]["Error405"];
+            readonly 408: components["responses"]["Error408"];
+            readonly 417: components["responses"]["Error417"];
+            readonly 429: components["responses"]["Error429"];
+            readonly 431: components["responses"]["Error431"];
+            readonly 500: components["responses"]["Error500"];
+            readonly 503: components["responses"]["Error503"];
         };
     };
     readonly getDailyPremium: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many rows, newest counted first; given once. Other query keys are ignored. */
+                /**
+                 * @description How many rows, newest counted first; given once. Other query keys are ignored.
+                 * @example 30
+                 */
                 readonly days?: number;
             };
             readonly header?: never;
@@ -350,6 +383,25 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "result": "ok",
+                     *       "symbol": "BTC",
+                     *       "name": "Bitcoin",
+                     *       "count": 1,
+                     *       "data": [
+                     *         {
+                     *           "date": "2026-11-20",
+                     *           "open_pct": 1.1021,
+                     *           "high_pct": 1.5,
+                     *           "low_pct": 0.9124,
+                     *           "close_pct": 1.2341,
+                     *           "avg_pct": 1.1873,
+                     *           "samples": 786
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["History"];
                 };
             };
@@ -365,61 +417,24 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_symbol`: symbol must be a coin ticker of 1 to 20 letters and digits, such as BTC. `invalid_days`: days must be an integer from 1 to 3650, given once. `bad_request`: the request is not well-formed HTTP. `bad_url`: the path is not a well-formed URL path. */
-            readonly 400: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unknown_symbol`: symbol is not tracked. `no_such_route`: routes are /api/v1/kimchi-premium and /api/v1/kimchi-premium/{symbol}/daily. */
-            readonly 404: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal`: something went wrong on our side. */
-            readonly 500: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_ready`: nothing has been published yet, try again soon. */
-            readonly 503: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Error"];
-                };
-            };
+            readonly 400: components["responses"]["Error400"];
+            readonly 404: components["responses"]["Error404"];
+            readonly 405: components["responses"]["Error405"];
+            readonly 408: components["responses"]["Error408"];
+            readonly 417: components["responses"]["Error417"];
+            readonly 429: components["responses"]["Error429"];
+            readonly 431: components["responses"]["Error431"];
+            readonly 500: components["responses"]["Error500"];
+            readonly 503: components["responses"]["Error503"];
         };
     };
     readonly headDailyPremium: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many rows, newest counted first; given once. Other query keys are ignored. */
+                /**
+                 * @description How many rows, newest counted first; given once. Other query keys are ignored.
+                 * @example 30
+                 */
                 readonly days?: number;
             };
             readonly header?: never;
@@ -455,47 +470,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_symbol`: symbol must be a coin ticker of 1 to 20 letters and digits, such as BTC. `invalid_days`: days must be an integer from 1 to 3650, given once. `bad_request`: the request is not well-formed HTTP. `bad_url`: the path is not a well-formed URL path. */
-            readonly 400: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description `unknown_symbol`: symbol is not tracked. `no_such_route`: routes are /api/v1/kimchi-premium and /api/v1/kimchi-premium/{symbol}/daily. */
-            readonly 404: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description `internal`: something went wrong on our side. */
-            readonly 500: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description `not_ready`: nothing has been published yet, try again soon. */
-            readonly 503: {
-                headers: {
-                    readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                    readonly "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
+            readonly 400: components["responses"]["Error400"];
+            readonly 404: components["responses"]["Error404"];
+            readonly 405: components["responses"]["Error405"];
+            readonly 408: components["responses"]["Error408"];
+            readonly 417: components["responses"]["Error417"];
+            readonly 429: components["responses"]["Error429"];
+            readonly 431: components["responses"]["Error431"];
+            readonly 500: components["responses"]["Error500"];
+            readonly 503: components["responses"]["Error503"];
         };
     };
 }

@@ -7,7 +7,7 @@ export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 export type ErrorCode = ErrorBody['code']
 
 /**
- * Everything that can be wrong with a request or with us. `message` is for people; 5xx messages are fixed, so that
+ * Everything that can be wrong with a request or with us. `too_many_requests` comes from an edge in front, never from here. `message` is for people; 5xx messages are fixed, so that
  * nothing of the inside gets out.
  */
 export const ERRORS = {
@@ -29,6 +29,10 @@ export const ERRORS = {
   method_not_allowed: { status: 405, message: `method must be one of ${ALLOWED_METHODS}` },
   request_timeout: { status: 408, message: 'the request took too long to arrive' },
   unmet_expectation: { status: 417, message: 'the Expect header asks for something unknown' },
+  too_many_requests: {
+    status: 429,
+    message: 'too many requests from your address, try again after Retry-After seconds',
+  },
   headers_too_large: { status: 431, message: 'request line and headers are too large' },
   internal: { status: 500, message: 'something went wrong on our side' },
   not_ready: { status: 503, message: 'nothing has been published yet, try again soon' },

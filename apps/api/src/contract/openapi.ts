@@ -1,4 +1,5 @@
 import { ALLOWED_METHODS, ERRORS } from './errors.ts'
+import { HISTORY_EXAMPLE, LIVE_LIST_EXAMPLE } from './examples.ts'
 import { daysSchema, errorSchema, historySchema, liveListSchema, symbolSchema } from './schemas.ts'
 
 const text = { type: 'string' } as const
@@ -24,6 +25,14 @@ const headers = {
 const ON_EVERY_ANSWER = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const
 const ON_DOCUMENTS = [...ON_EVERY_ANSWER, 'Cache-Control', 'ETag', 'Vary'] as const
 
+/** Statuses that any request may get, whatever it asks: broken HTTP, another method, limits of an edge. */
+const ANY_REQUEST = [400, 405, 408, 417, 429, 431, 500, 503] as const
+
+const DOCUMENTS = {
+  LiveList: { schema: liveListSchema, example: LIVE_LIST_EXAMPLE },
+  History: { schema: historySchema, example: HISTORY_EXAMPLE },
+} as const
+
 /** The contract as an OpenAPI 3.1 document, for `docs/openapi.json`. Everything in it comes from the schemas and the error table. */
 export function openApiDocument() {
   return {
@@ -35,27 +44,38 @@ export function openApiDocument() {
         'The gap in percent between the price of crypto coins on Upbit (KRW) and on Binance (USDT), every minute, and its history by UTC day. Free, no key, callable from any page.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/api/v1' }],
+    servers: [
+      {
+        url: '{origin}/api/v1',
+        description: 'Wherever the service runs.',
+        variables: {
+          origin: {
+            default: 'http://127.0.0.1:3000',
+            description: 'Scheme, host and port; the default is that of `npm start`.',
+          },
+        },
+      },
+    ],
+    security: [],
     paths: {
       '/kimchi-premium': {
-        get: operation('getLivePremium', 'The latest premium of every tracked coin', 'LiveList', []),
-        head: operation('headLivePremium', 'The headers of the live list', undefined, []),
+        get: operation('getLivePremium', 'The latest premium of every tracked coin', 'LiveList'),
+        head: operation('headLivePremium', 'The headers of the live list', undefined),
       },
       '/kimchi-premium/{symbol}/daily': {
         parameters: [
           { name: 'symbol', in: 'path', required: true, schema: symbolSchema, example: 'BTC' },
           daysParameter(),
         ],
-        get: operation('getDailyPremium', 'The daily premium history of one coin', 'History', [400, 404]),
-        head: operation('headDailyPremium', 'The headers of a history', undefined, [400, 404]),
+        get: operation('getDailyPremium', 'The daily premium history of one coin', 'History', [404]),
+        head: operation('headDailyPremium', 'The headers of a history', undefined, [404]),
       },
     },
     components: {
       schemas: { LiveList: liveListSchema, History: historySchema, Error: errorSchema },
       headers,
-      // What is answered to requests that are none of the operations above: other paths and methods, broken HTTP.
       responses: Object.fromEntries(
-        [400, 404, 405, 408, 417, 431].map(status => [`Error${status}`, errorResponse(status, 'Error')]),
+        [404, ...ANY_REQUEST].map(status => [`Error${status}`, errorResponse(status)]),
       ),
     },
   }
@@ -68,15 +88,17 @@ function daysParameter() {
     required: false,
     description: 'How many rows, newest counted first; given once. Other query keys are ignored.',
     schema: daysSchema,
+    example: 30,
   }
 }
 
 function operation(
   operationId: string,
   summary: string,
-  schema: 'LiveList' | 'History' | undefined,
-  errors: readonly number[],
+  document: keyof typeof DOCUMENTS | undefined,
+  errors: readonly number[] = [],
 ) {
+  const statuses = [...ANY_REQUEST, ...errors].sort((a, b) => a - b)
   return {
     operationId,
     summary,
@@ -84,26 +106,37 @@ function operation(
       200: {
         description: 'The newest data.',
         headers: references(ON_DOCUMENTS),
-        ...(schema === undefined ? {} : content(schema)),
+        ...(document && content(document, DOCUMENTS[document].example)),
       },
       304: { description: 'What the caller has is still the newest.', headers: references(ON_DOCUMENTS) },
-      ...Object.fromEntries([...errors, 500, 503].map(status => [status, errorResponse(status, schema)])),
+      ...Object.fromEntries(
+        statuses.map(status => [status, { $ref: `#/components/responses/Error${status}` }]),
+      ),
     },
   }
 }
 
-function errorResponse(status: number, schema: string | undefined) {
+/** Its examples are the error's own words, one per code. */
+function errorResponse(status: number) {
   const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status)
-  const own = status === 405 ? ['Allow'] : status === 503 ? ['Retry-After'] : []
+  const own = status === 405 ? ['Allow'] : status === 503 || status === 429 ? ['Retry-After'] : []
+  const examples = codes.map(([code, { message }]) => [code, { value: { result: 'error', code, message } }])
   return {
     description: codes.map(([code, { message }]) => `\`${code}\`: ${message}.`).join(' '),
     headers: references([...ON_EVERY_ANSWER, 'Cache-Control', ...own] as (keyof typeof headers)[]),
-    ...(schema === undefined ? {} : content('Error')),
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(examples),
+      },
+    },
   }
 }
 
-function content(schema: string) {
-  return { content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } }
+function content(schema: string, example: unknown) {
+  return {
+    content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, example } },
+  }
 }
 
 function references(names: readonly (keyof typeof headers)[]) {

@@ -107,6 +107,7 @@ export const errorSchema = {
         'method_not_allowed',
         'request_timeout',
         'unmet_expectation',
+        'too_many_requests',
         'headers_too_large',
         'internal',
         'not_ready',

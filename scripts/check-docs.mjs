@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
- * Fails when code or documents cite what this repository doesn't hold: a missing file or heading, a fault without a
- * number in docs/faults.md, a test that docs/faults.md names and that doesn't exist. Also on comments over 110
- * columns, which no formatter wraps. Links and lines of Markdown are markdownlint's job (.markdownlint-cli2.jsonc).
+ * Fails when code or documents cite what this repository doesn't hold: a missing file or heading, a fault
+ * without a number in docs/faults.md, a test that docs/faults.md names and that doesn't exist. Also on
+ * comments over 110 columns, which no formatter wraps. Links and lines of Markdown are markdownlint's job
+ * (.markdownlint-cli2.jsonc).
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,7 +13,10 @@ const ROOT = join(import.meta.dirname, '..')
 const FAULTS = 'docs/faults.md'
 const SELF = 'scripts/check-docs.mjs'
 
-/** A path of this repository, with the heading it points at. Built files and patterns such as `apps/*` are left out. */
+/**
+ * A path of this repository, with the heading it points at. Built files and patterns such as `apps/*` are
+ * left out.
+ */
 const PATH =
   /(?<![\w./-])(?:apps|bench|deploy|docs|e2e|packages|scripts)\/[\w./-]+\.(?:tsx?|mjs|lua|md|json|yml)\b(#[\w-]+)?/g
 const CITED_FAULTS = /faults\.md\)?, (\d+(?:(?:, | and |–)\d+)*)/g

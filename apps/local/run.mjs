@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npm run demo` and `npm start`: builds what is stale, then hands over to the built code. Plain JavaScript, because
- * nothing is built yet; it ends the build with itself, so that no signal leaves a compiler behind.
+ * `npm run demo` and `npm start`: builds what is stale, then hands over to the built code. Plain JavaScript,
+ * because nothing is built yet; it ends the build with itself, so that no signal leaves a compiler behind.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -131,7 +131,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** The shorter way to write a folder for somebody who is here. */
+/** The folder as a person in the current directory would write it. */
 function shownPath(folder: string): string {
   const path = relative(process.cwd(), folder)
   return path.startsWith('..') ? folder : path

@@ -65,7 +65,8 @@ async function untilFilled() {
 
 /**
  * @param {import('@kimchi/testkit/chromium').Browser} browser
- * @param {{ page: string, size: keyof typeof SIZES, colorScheme: 'light' | 'dark', locale: string, suffix: string }} how
+ * @param {{ page: string, size: keyof typeof SIZES, colorScheme: 'light' | 'dark', locale: string, suffix:
+ *   string }} how
  */
 async function shoot(browser, { page, size, colorScheme, locale, suffix }) {
   for (const [view, hash] of Object.entries(VIEWS)) {

@@ -31,7 +31,9 @@ const LIVE = '/api/v1/kimchi-premium'
 const CODINGS = ['br', 'gzip', 'identity']
 const FAILURES_KEPT = 10
 
-/** Opens callers on kept connections: mostly the live list, some histories; some with the tag they got last. */
+/**
+ * Opens callers on kept connections: mostly the live list, some histories; some with the tag they got last.
+ */
 export function openLoad({ port, coins, callers = 20, perSecond = 100, random }: LoadOptions): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: callers })
   const closing = new AbortController()

@@ -35,7 +35,8 @@ export async function isDebianFamily(path: string): Promise<boolean> {
  * The distribution's redis-server, redis-tools and the libraries they miss on this machine, unpacked under
  * `cacheDir` and found there the next time. A folder that appears under its final name is complete.
  *
- * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when the packages can't be fetched, with what a person can do about it
+ * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when the packages can't be fetched, with what a person can do
+ *   about it
  */
 export async function fetchDebianRedis({ cacheDir, path, log }: FindRedisOptions): Promise<RedisBinary> {
   const folder = join(cacheDir, await systemName())

@@ -160,7 +160,8 @@ async function untilReady(
   while (performance.now() < deadline) {
     if (isGone) throw new Error('gone')
     const answer = await ask(port, 'PING\r\nINFO server\r\n')
-    // The process id tells our server from another program that took the port in between; LOADING is not +PONG.
+    // The process id tells our server from another program that took the port in between; LOADING is not
+    // +PONG.
     if (answer.startsWith('+PONG') && answer.includes(`process_id:${pid}\r\n`)) return
     await wait(20)
   }

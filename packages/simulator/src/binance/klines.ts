@@ -8,7 +8,10 @@ import { decimal } from './decimal.ts'
 const MINUTE = 60_000
 const MAX_ROWS = 1_000
 
-/** GET /api/v3/klines: a row for every minute, with volume 0 when nothing traded. @see docs/exchanges.md#binance-rest */
+/**
+ * GET /api/v3/klines: a row for every minute, with volume 0 when nothing traded.
+ * @see docs/exchanges.md#binance-rest
+ */
 export function klines(exchanges: SimulatedExchanges, url: URL): RestResponse {
   const query = url.searchParams
   const market = listedMarket(exchanges, 'binance', query.get('symbol') ?? '')

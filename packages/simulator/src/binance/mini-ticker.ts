@@ -20,7 +20,10 @@ const SECOND = 1_000
 const DAY = 86_400_000
 const NAME = /^([^@A-Z]+)@miniTicker$/
 
-/** What is due on a stream in [from, to); nothing on a stream that is not simulated. @see docs/exchanges.md#binance-websocket */
+/**
+ * What is due on a stream in [from, to); nothing on a stream that is not simulated.
+ * @see docs/exchanges.md#binance-websocket
+ */
 export type DueFrames = (stream: string, from: EpochMs, to: EpochMs) => DueFrame[]
 
 /** The miniTicker streams of all markets. */
@@ -59,7 +62,9 @@ export function createMiniTickers(exchanges: SimulatedExchanges): DueFrames {
   }
 }
 
-/** The event time and price of the newest miniTicker with `E` before an instant, received by anyone or not. */
+/**
+ * The event time and price of the newest miniTicker with `E` before an instant, received by anyone or not.
+ */
 export function lastMiniTicker(
   exchanges: SimulatedExchanges,
   code: string,
@@ -75,7 +80,9 @@ export function lastMiniTicker(
   return undefined
 }
 
-/** Whether a frame is sent at `at`: a trade came in during the second before, or one left the 24-hour window. */
+/**
+ * Whether a frame is sent at `at`: a trade came in during the second before, or one left the 24-hour window.
+ */
 function isDue(exchanges: SimulatedExchanges, market: Market, at: EpochMs): boolean {
   const { prices, faults } = exchanges
   const pause = faults.timeline.find(PAUSES, 'binance', market.code, at)
@@ -89,7 +96,10 @@ function lagOf({ faults }: SimulatedExchanges, { code }: Market, at: EpochMs): n
   return faults.timeline.find(['lag'], 'binance', code, at)?.maxMs ?? 0
 }
 
-/** The newest instant before `to` at which the market's frames are sent: every second at a millisecond of its own. */
+/**
+ * The newest instant before `to` at which the market's frames are sent: every second at a millisecond of its
+ * own.
+ */
 function newestInstant({ code }: Market, to: EpochMs): EpochMs {
   const phase = hash(keyOf(code), 1) % SECOND
   return Math.ceil((to - phase) / SECOND) * SECOND - SECOND + phase

@@ -6,8 +6,8 @@ const MINUTE = 60_000
 const DAY = 86_400_000
 
 /**
- * The volume of the last 24 hours before `at`, in the base coin. It begins at a typical level; from then on it rises by every
- * trade and falls by every trade that leaves the window, and by nothing else.
+ * The volume of the last 24 hours before `at`, in the base coin. It begins at a typical level; from then on
+ * it rises by every trade and falls by every trade that leaves the window, and by nothing else.
  */
 export function createRollingVolume(prices: Prices): (market: Market, at: EpochMs) => number {
   const known = new Map<Market, { at: EpochMs; volume: number }>()

@@ -11,7 +11,10 @@ export function isFaultPath(path: string): boolean {
   return path === '/faults' || path.startsWith('/faults/')
 }
 
-/** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. @param isMarket whether the code is known */
+/**
+ * The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}.
+ * @param isMarket whether the code is known
+ */
 export async function respondToFaultRequest(
   faults: Faults,
   isMarket: (code: string) => boolean,

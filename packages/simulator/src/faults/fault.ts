@@ -29,7 +29,10 @@ interface WithoutTrades {
 
 /** What a fault does. */
 type FaultEffect =
-  /** No stream frame, while connections stay open and pings are answered. What was held comes when it ends, if it is only late. */
+  /**
+   * No stream frame, while connections stay open and pings are answered. What was held comes when it ends, if
+   * it is only late.
+   */
   | { readonly kind: 'silence'; readonly delivery?: 'never' | 'late' }
   /** The connections that exist now stay open, but nothing is read and nothing is sent, not even a pong. */
   | { readonly kind: 'half-open' }
@@ -38,8 +41,8 @@ type FaultEffect =
   /** The price in frames is multiplied. */
   | { readonly kind: 'price'; readonly factor: number }
   /**
-   * Connections are closed with `code`, or cut without a close frame: those that are open; with `forMs` new ones too; with
-   * `afterFrames` each one after that many stream frames.
+   * Connections are closed with `code`, or cut without a close frame: those that are open; with `forMs` new
+   * ones too; with `afterFrames` each one after that many stream frames.
    */
   | { readonly kind: 'drop'; readonly code?: number; readonly afterFrames?: number }
   /** An error frame follows the SNAPSHOTs (Upbit) or the acknowledgement (Binance) of each subscription. */

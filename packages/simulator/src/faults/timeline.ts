@@ -1,7 +1,10 @@
 import type { EpochMs, Exchange, Milliseconds } from '../market/types.ts'
 import { type ActiveFault, actsOn, type Fault, type FaultOf } from './fault.ts'
 
-/** Kinds of faults that act on what happens at a time, and not on frames: they stay in the past when they are over. */
+/**
+ * Kinds of faults that act on what happens at a time, and not on frames: they stay in the past when they are
+ * over.
+ */
 type TimedKind = 'halt' | 'outage' | 'lag'
 
 /** When halts, outages and lags were. */

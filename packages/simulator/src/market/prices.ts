@@ -3,7 +3,9 @@ import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
 import type { Candle, EpochMs, Exchange, Market, Trade } from './types.ts'
 
-/** What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented. */
+/**
+ * What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented.
+ */
 export interface Prices {
   /** Trades with from ≤ at < to, in time order; empty for an unknown market. */
   trades(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): Trade[]
@@ -11,7 +13,10 @@ export interface Prices {
   lastTrade(exchange: Exchange, market: string, before: EpochMs): Trade | undefined
   /** Whether a trade lies in [from, to). */
   traded(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): boolean
-  /** The fold of the trades in [openTime, openTime + 60 s), or before `until` if that is earlier; undefined when there was none. */
+  /**
+   * The fold of the trades in [openTime, openTime + 60 s), or before `until` if that is earlier; undefined
+   * when there was none.
+   */
   candle(exchange: Exchange, market: string, openTime: EpochMs, until?: EpochMs): Candle | undefined
 }
 

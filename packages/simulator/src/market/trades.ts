@@ -20,8 +20,8 @@ export function meanVolume({ coin, multiplier }: Market): number {
 }
 
 /**
- * The tape of `market`. Time is cut into slots, a slot holds one trade or none, and everything about that trade
- * comes from hashing (seed, market, slot), so any moment can be asked for in any order.
+ * The tape of `market`. Time is cut into slots, a slot holds one trade or none, and everything about that
+ * trade comes from hashing (seed, market, slot), so any moment can be asked for in any order.
  */
 export function createTape(seed: string, market: Market, walks: PriceWalks): TradeTape {
   const key = keyOf(`${seed}/${market.exchange}/${market.code}/${market.coin.id}`)

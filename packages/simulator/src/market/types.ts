@@ -82,7 +82,9 @@ export interface Trade {
   readonly side: 'ASK' | 'BID'
 }
 
-/** The fold of all trades in [openTime, openTime + length). `undefined` stands for a candle without trades. */
+/**
+ * The fold of all trades in [openTime, openTime + length). `undefined` stands for a candle without trades.
+ */
 export interface Candle {
   readonly openTime: EpochMs
   readonly open: number

@@ -43,8 +43,9 @@ export interface Simulator {
   readonly prices: Prices
   readonly faults: Faults
   /**
-   * Event time and price of the newest frame that the exchange makes with an event time before an instant, received by
-   * anyone or not: Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
+   * Event time and price of the newest frame that the exchange makes with an event time before an instant,
+   * received by anyone or not: Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left
+   * out.
    */
   lastFrame(
     exchange: Exchange,

@@ -12,7 +12,10 @@ export interface PublishedTrade {
 /** Without a `lag` fault a trade is published 1 to 8 ms after it was made. */
 const USUAL = { minMs: 1, maxMs: 8 }
 
-/** Trades of a market that are published in [from, to), in that order; a lag may bring an older trade after a newer one. */
+/**
+ * Trades of a market that are published in [from, to), in that order; a lag may bring an older trade after a
+ * newer one.
+ */
 export function publishedTrades(
   { prices, faults }: SimulatedExchanges,
   code: string,

@@ -73,7 +73,10 @@ function candles(exchanges: SimulatedExchanges, url: URL): RestResponse {
   return { status: 200, body: found.map(candle => candleObject(market, candle)) }
 }
 
-/** The newest `count` candles that open before `to`, newest first; the one that holds this moment is still open. */
+/**
+ * The newest `count` candles that open before `to`, newest first; the one that holds this moment is still
+ * open.
+ */
 function candlesBefore(
   { prices, clock }: SimulatedExchanges,
   { code }: Market,

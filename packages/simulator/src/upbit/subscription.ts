@@ -8,8 +8,8 @@ export interface UpbitSubscription {
 }
 
 /**
- * Reads a client's message: a ticket, type objects of tickers, and perhaps a format. Undefined when it is anything else,
- * the other things included that Upbit understands.
+ * Reads a client's message: a ticket, type objects of tickers, and perhaps a format. Undefined when it is
+ * anything else, the other things included that Upbit understands.
  * @see docs/exchanges.md#upbit-websocket
  */
 export function readSubscription(text: string): UpbitSubscription | undefined {

@@ -8,8 +8,8 @@ import type { EpochMs, Market, Trade } from '../market/types.ts'
 const DAY = 86_400_000
 
 /**
- * The ticker of a market after `trade`, sent at `timestamp`. Trade, state and times are true; figures of a day or a year
- * have the right shape only.
+ * The ticker of a market after `trade`, sent at `timestamp`. Trade, state and times are true; figures of a
+ * day or a year have the right shape only.
  * @see docs/exchanges.md#upbit-websocket
  */
 export function upbitTicker(

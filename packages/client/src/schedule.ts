@@ -7,6 +7,8 @@ const MINUTE_MS = 60_000
 const LONGEST_BACKOFF_MS = 300_000
 const ONCE_MORE_MS = 10_000
 const SHORTEST_RETRY_MS = 5_000
+/** A service has started by then, or it is not starting. */
+const PATIENT_RETRIES = 6
 
 /** What is known after a good answer. Times in milliseconds since the epoch, by the server's clock. */
 export interface Answered {
@@ -37,7 +39,8 @@ export function waitAfterAnswer(
 /**
  * Milliseconds until the next request after `failures` failed ones in a row: a minute, doubled up to five
  * minutes, and never sooner than the server asks for. Before the first good answer a server that names a time
- * is asked again then, since it is starting: after 5 s at the soonest, doubled up to a minute.
+ * is asked again then, since it is starting: after 5 s at the soonest, from the seventh time on after longer and
+ * longer, up to a minute.
  */
 export function waitAfterError(
   { retryAfterMs }: Pick<ApiError, 'retryAfterMs'>,
@@ -45,7 +48,10 @@ export function waitAfterError(
   random: () => number,
 ): number {
   const isStarting = !answered && retryAfterMs !== undefined
-  const [first, longest] = isStarting ? [SHORTEST_RETRY_MS, MINUTE_MS] : [MINUTE_MS, LONGEST_BACKOFF_MS]
-  const backoff = Math.min(longest, first * 2 ** (failures - 1))
-  return Math.max(backoff, retryAfterMs ?? 0) + (isStarting ? 0 : random() * JITTER_MS)
+  if (isStarting) {
+    const doublings = Math.max(0, failures - PATIENT_RETRIES)
+    return Math.max(Math.min(MINUTE_MS, SHORTEST_RETRY_MS * 2 ** doublings), retryAfterMs)
+  }
+  const backoff = Math.min(LONGEST_BACKOFF_MS, MINUTE_MS * 2 ** (failures - 1))
+  return Math.max(backoff, retryAfterMs ?? 0) + random() * JITTER_MS
 }

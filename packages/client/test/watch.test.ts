@@ -95,7 +95,7 @@ t.test('Retry-After is respected', async t => {
 t.test('a service that starts is asked when it says so, until it has data', async t => {
   const server: Server = now => (now < M + 23_000 ? { status: 503, retryAfter: '5' } : steady(now))
   const { asked, updates } = await watchFor(2, server)
-  t.strictSame(asked, [10, 15, 25, 67.5])
+  t.strictSame(asked, [10, 15, 20, 25, 67.5])
   t.equal(updates[0]?.list, undefined)
 })
 

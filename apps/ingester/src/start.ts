@@ -37,9 +37,6 @@ const REDIS_PATIENCE_MS: Milliseconds = 1_000
 /** How long an end may spend on minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
 
-/** A status that nobody renews for this long belongs to an ingester that is gone. */
-const STATUS_TTL_SECONDS = 180
-
 /** What an ingester gets from the outside, besides its configuration. */
 export interface IngesterOptions extends Omit<Context, 'signal'> {
   /** Names this ingester among others on the same Redis. */
@@ -71,7 +68,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const readBoard = () => patientlyRead(redis, reader, context)
   const publishStatus = () => {
     writer
-      .publishStatus(id, statusFields(status(), clock.now()), STATUS_TTL_SECONDS)
+      .announce(id, statusFields(status(), clock.now()))
       .catch(thrown => log.debug({ err: thrown }, 'status not published'))
   }
   const queue = openMinuteQueue({
@@ -93,6 +90,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const tracking = createCoinTracking({
     quarantine,
     writer,
+    listing: { order: config.COINS, denied: config.DENY },
     onSubscribed: feeds.setCoins,
     onFatal: fail,
     log,

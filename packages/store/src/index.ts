@@ -8,4 +8,11 @@ export { type ConnectionStatus, openRedis, type RedisConnection } from './redis/
 export { isRetryable } from './redis/redis-error.ts'
 export { redisUrlSetting } from './redis/redis-url-setting.ts'
 export type { KnownCoin } from './validate.ts'
-export { createWriter, type SampleBatch, type SampleWriter } from './writer.ts'
+export {
+  createWriter,
+  type Listing,
+  type RefusedSample,
+  type SampleBatch,
+  type SampleWriter,
+  type WriteResult,
+} from './writer.ts'

@@ -4,7 +4,7 @@ import type { UtcDate } from '@kimchi/core'
 export const LAYOUT_VERSION = 1
 
 /** The hash tag puts every key into one slot, so that one function call may touch all of them. @see docs/architecture.md#data-in-redis */
-const KEY_PREFIX = '{kp}:'
+export const KEY_PREFIX = '{kp}:'
 
 /** The fixed keys and the channel. Keys with a variable part are made by the functions below. */
 export const KEYS = {
@@ -12,10 +12,17 @@ export const KEYS = {
   coins: `${KEY_PREFIX}coins`,
   /** hash · symbol → live row as JSON in the spec's field names · for ever, one row per tracked coin */
   live: `${KEY_PREFIX}live`,
-  /** hash · `prices` live or simulated, `layout` version · for ever */
+  /**
+   * hash · `prices` live or simulated, `layout` version, `retention` in days, `newest` minute, `announced`: when an
+   * ingester was last heard of, in seconds · for ever
+   */
   meta: `${KEY_PREFIX}meta`,
   /** hash · symbol → counter of changes to days other than today · for ever */
   revisions: `${KEY_PREFIX}revisions`,
+  /** sorted set · symbol, score the second until which it is listed without being announced again */
+  tracked: `${KEY_PREFIX}tracked`,
+  /** sorted set · symbol, score the second until which it is denied without being announced again */
+  denied: `${KEY_PREFIX}denied`,
   /** channel · the epoch minute that was just written */
   minute: `${KEY_PREFIX}minute`,
 } as const
@@ -28,11 +35,6 @@ export function dailyKey(symbol: string): string {
 /** sorted set · score epoch minute, member packed sample · until the retention of its UTC day is over. */
 export function samplesKey(symbol: string, date: UtcDate, hour: number): string {
   return `${KEY_PREFIX}samples:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
-}
-
-/** hash · status of one ingester · expires soon after its last sign of life. */
-export function ingesterKey(id: string): string {
-  return `${KEY_PREFIX}ingester:${id}`
 }
 
 /** string · id of the process that does a piece of work at the moment · expires unless it is claimed again. */

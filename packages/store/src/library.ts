@@ -11,7 +11,7 @@ export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
 /** Function names of the library, as called with FCALL and FCALL_RO. */
 export type LibraryFunction =
   | 'kp_write'
-  | 'kp_track'
+  | 'kp_announce'
   | 'kp_import_day'
   | 'kp_read'
   | 'kp_days'

@@ -147,7 +147,9 @@ class BoundedQueue implements MinuteQueue {
   #confirm(batch: SampleBatch, result: WriteResult): void {
     this.#batches.shift()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
-    for (const key of ['stored', 'duplicates', 'refused'] as const) this.#count(key, result[key])
+    this.#count('stored', result.stored)
+    this.#count('duplicates', result.duplicates)
+    this.#count('refused', result.refused.length)
     if (this.#problem !== undefined) {
       this.#options.log.info({ waiting: this.#batches.length }, 'writing works again')
       this.#problem = undefined

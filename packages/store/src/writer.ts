@@ -8,7 +8,7 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { encodeSample } from './codec.ts'
-import { ingesterKey, LAYOUT_VERSION } from './keys.ts'
+import { LAYOUT_VERSION } from './keys.ts'
 import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
 import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
@@ -25,16 +25,39 @@ export interface SampleBatch {
   readonly removed?: readonly string[]
 }
 
+/** A sample that Redis will never take. */
+export interface RefusedSample {
+  readonly symbol: string
+  readonly minute: EpochMinute
+  /** `expired`: its UTC day is past the retention. `frozen`: its day has lost stored samples and must not count again. */
+  readonly reason: 'expired' | 'frozen'
+}
+
 /** What became of a batch. Stored + duplicates + refused = its samples. */
 export interface WriteResult {
   readonly stored: number
   /** Their minute had a sample already; the first stored wins whole. */
   readonly duplicates: number
-  /** Their UTC day has expired, or is partly gone, and must not be counted again. */
-  readonly refused: number
+  readonly refused: readonly RefusedSample[]
   /** Live rows taken out. */
   readonly removed: number
+  /** Replication id of the primary that took it; another one may lack what the last one had confirmed. */
+  readonly primary: string
 }
+
+/** How coins are listed. */
+export interface Listing {
+  /**
+   * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters of one setting
+   * write one order, whichever of its coins each of them has. @default the order in which the coins are given
+   */
+  readonly order?: 'all' | readonly string[]
+  /** Symbols that are off the list while an ingester lives that denies them, whatever others track. @default none */
+  readonly denied?: readonly string[]
+}
+
+/** A status that its ingester has not renewed for this long is gone. */
+const STATUS_TTL_SECONDS = 180
 
 /** How a writer is opened. */
 export interface WriterOptions {
@@ -54,29 +77,27 @@ export interface WriterOptions {
  */
 export interface SampleWriter {
   /**
-   * Makes these coins, in this order, tracked ones; kept up by itself when Redis lost it.
-   * @param departed the coins that are no longer tracked; all others stay as another writer has left them.
-   * Without it every coin that is not given departs
+   * These are the coins that this ingester tracks from now on. What any living ingester tracks is listed: a coin leaves 2
+   * to 5 minutes after the last one that tracked it has stopped to {@link announce} it. Kept up when Redis lost it.
    */
-  track(coins: readonly Coin[], departed?: Iterable<string>): Promise<void>
+  track(coins: readonly Coin[], listing?: Listing): Promise<void>
+  /**
+   * This ingester's sign of life, due once a minute: renews what it tracks and denies, and publishes what it says about
+   * itself; that is gone 3 minutes after the last time.
+   */
+  announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void>
   /** Writes samples; safe to repeat, in any order, from several writers at once. */
   write(batch: SampleBatch): Promise<WriteResult>
   /** Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples. */
   importDay(symbol: string, day: Day): Promise<'stored' | 'duplicate' | 'refused'>
-  /** Publishes what an ingester says about itself; gone `ttlSeconds` after the last time. */
-  publishStatus(
-    id: string,
-    fields: Readonly<Record<string, string | number>>,
-    ttlSeconds: number,
-  ): Promise<void>
 }
 
-/** A writer over an open connection. Loads the function library whenever it is missing or older. @see docs/architecture.md#data-in-redis */
+/** A writer over an open connection. Loads the function library whenever it is missing or older. */
 export function createWriter({ redis, prices, retentionDays, log }: WriterOptions): SampleWriter {
   const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION]
   let coins: readonly Coin[] = []
-  let departed: ReadonlySet<string> | undefined
-  let isTracked = true
+  let listing: Listing = {}
+  let isAnnounced = true
 
   async function call(name: LibraryFunction, args: readonly RedisArgument[]): Promise<unknown> {
     const command = functionCall(name, [...writerArgs, ...args])
@@ -90,12 +111,15 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     }
   }
 
-  async function sendCoins(): Promise<void> {
-    const departing = departed === undefined ? [] : [departed.size, ...departed]
-    await call('kp_track', [coins.length, ...coins.flatMap(trackArguments), ...departing])
-    // Told once: another ingester may have good reason to track them again.
-    departed = departed && new Set()
-    isTracked = true
+  /** @param status alternating names and values */
+  async function announce(id: string, status: readonly RedisArgument[]): Promise<void> {
+    const { denied = [] } = listing
+    await call('kp_announce', [
+      ...[id, STATUS_TTL_SECONDS, isAnnounced ? 0 : 1],
+      ...[coins.length, ...coinArguments(coins, listing), denied.length, ...denied],
+      ...status,
+    ])
+    isAnnounced = true
   }
 
   async function writeChunk(samples: readonly Sample[], batch: SampleBatch, names: Map<string, string>) {
@@ -108,49 +132,83 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
       removed.length,
       ...removals,
     ]
-    const reply = (await call('kp_write', args)) as number[]
-    const [stored = 0, duplicates = 0, expired = 0, frozen = 0, removedRows = 0, knownCoins = 0] = reply
+    const reply = (await call('kp_write', args)) as WriteReply
+    const [stored, duplicates, expired, frozen, removedRows, knownCoins, refusals, primary] = reply
     if (expired > 0) log.warn({ samples: expired }, 'samples refused: their day has expired')
     if (frozen > 0) log.warn({ samples: frozen }, 'samples refused: their day has lost stored samples')
     // Redis was emptied: the list of coins is ours to bring back.
-    if (knownCoins === 0 && coins.length > 0) isTracked = false
-    return { stored, duplicates, refused: expired + frozen, removed: removedRows }
+    if (knownCoins === 0 && coins.length > 0) isAnnounced = false
+    const refused = refusals.map(refusal => toRefused(refusal, samples))
+    return { stored, duplicates, refused, removed: removedRows, primary }
   }
 
   return {
-    track: async (next, gone) => {
-      // What departed before is still to be told when Redis was away.
-      const symbols = new Set(next.map(coin => coin.symbol))
-      departed = gone && new Set([...(departed ?? []), ...gone].filter(symbol => !symbols.has(symbol)))
+    track: async (next, nextListing = {}) => {
       coins = next
-      isTracked = false
-      await sendCoins()
+      listing = nextListing
+      isAnnounced = false
+      await announce('', [])
     },
+    announce: (id, status) => announce(id, Object.entries(status).flat()),
     write: async batch => {
       const names = new Map(coins.map(coin => [coin.symbol, coin.name]))
-      const total = { stored: 0, duplicates: 0, refused: 0, removed: 0 }
-      if (!isTracked) await sendCoins()
+      const results: WriteResult[] = []
+      if (!isAnnounced) await announce('', [])
       for (let start = 0; start === 0 || start < batch.samples.length; start += SAMPLES_PER_CALL) {
-        const chunk = batch.samples.slice(start, start + SAMPLES_PER_CALL)
-        const result = await writeChunk(chunk, batch, names)
-        for (const key of ['stored', 'duplicates', 'refused', 'removed'] as const) total[key] += result[key]
+        results.push(await writeChunk(batch.samples.slice(start, start + SAMPLES_PER_CALL), batch, names))
       }
-      if (!isTracked) await sendCoins()
-      return total
+      if (!isAnnounced) await announce('', [])
+      return joinResults(results)
     },
     importDay: async (symbol, day) => {
       const reply = await call('kp_import_day', [retentionDays, symbol, ...dayArguments(day)])
       return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
     },
-    publishStatus: async (id, fields, ttlSeconds) => {
-      await redis.call('HSET', ingesterKey(id), ...Object.entries(fields).flat())
-      await redis.call('EXPIRE', ingesterKey(id), ttlSeconds)
-    },
   }
 }
 
-function trackArguments({ symbol, name, upbit, binance }: Coin, order: number): string[] {
-  return [symbol, JSON.stringify({ order, name, upbit, binance })]
+/** As `kp_write` replies. */
+type WriteReply = [
+  stored: number,
+  duplicates: number,
+  expired: number,
+  frozen: number,
+  removed: number,
+  knownCoins: number,
+  refusals: string[],
+  primary: string,
+]
+
+/** @param refusal the sample's place, counted from 1, and the reason */
+function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
+  const [place, reason] = refusal.split(' ')
+  const { symbol, minute } = samples[Number(place) - 1] as Sample
+  return { symbol, minute, reason: reason as RefusedSample['reason'] }
+}
+
+function joinResults(results: readonly WriteResult[]): WriteResult {
+  const sum = (field: 'stored' | 'duplicates' | 'removed') =>
+    results.reduce((total, result) => total + result[field], 0)
+  return {
+    stored: sum('stored'),
+    duplicates: sum('duplicates'),
+    refused: results.flatMap(({ refused }) => refused),
+    removed: sum('removed'),
+    primary: results.at(-1)?.primary ?? '',
+  }
+}
+
+/** Equal numbers are listed by symbol. */
+function coinArguments(coins: readonly Coin[], { order }: Listing): string[] {
+  const list = order ?? coins.map(({ symbol }) => symbol)
+  const placeOf = (symbol: string) => {
+    if (list === 'all') return symbol === 'BTC' ? 0 : 1
+    return list.includes(symbol) ? list.indexOf(symbol) : list.length
+  }
+  return coins.flatMap(({ symbol, name, upbit, binance }) => [
+    symbol,
+    JSON.stringify({ order: placeOf(symbol), name, upbit, binance }),
+  ])
 }
 
 /** The live row of a coin comes only with its newest sample: the others would be overtaken in the same call. */

@@ -59,7 +59,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   await writer.track([])
   const day = { date: '2020-01-01', open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1 }
   t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
-  await writer.publishStatus('a1', { version: '1' }, 60)
+  await writer.announce('a1', { version: '1' })
   const lease = openLease(connection, 'backfill', 'a1', 60_000)
   t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and prolongs its lease')
   await lease.close()

@@ -11,7 +11,7 @@ const clock: Clock = {
   now: () => Date.now(),
   wait: (ms, signal) => sleep(ms / 10, undefined, signal ? { signal } : {}).catch(() => {}),
 }
-const ONE_STORED: WriteResult = { stored: 1, duplicates: 0, refused: 0, removed: 0 }
+const ONE_STORED: WriteResult = { stored: 1, duplicates: 0, refused: [], removed: 0, primary: 'a' }
 
 function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<MinuteQueueOptions> = {}) {
   const log = createMemoryLog()

@@ -58,7 +58,7 @@ t.test('missing minutes come as ranges, across hours and days', async t => {
   ])
   t.strictSame(await reader.readMissing('BTC', today - 30, today), [])
   t.strictSame(await reader.readMissing('BTC', today, today), [])
-  t.strictSame(await reader.readMissing('NONE', 7, 9), [{ start: 7, end: 9 }])
+  t.strictSame(await reader.readMissing('NONE', today - 2, today), [{ start: today - 2, end: today }])
 })
 
 t.test('the subscription says when it is deaf, and hears again after Redis came back', async t => {
@@ -99,7 +99,7 @@ t.test('people at redis-cli get readable answers', async t => {
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
   await writer.track([ETH])
-  await writer.publishStatus('a1', { version: '1.0.0' }, 60)
+  await writer.announce('a1', { version: '1.0.0' })
   const samples = [sampleOf('BTC', today - 1, 150_000_123), sampleOf('ETH', today, 140_000_000.5)]
   await writer.write({ minute: today, samples })
   const ask = (name: string, ...args: (string | number)[]) =>
@@ -117,8 +117,8 @@ t.test('people at redis-cli get readable answers', async t => {
   t.strictSame((await ask('kp_status', 'a1', 'b2')).toSpliced(2, 1), [
     `library version ${LIBRARY_VERSION}`,
     'prices live, layout 1',
+    `BTC tracked, snapshot ${yesterday}T23:59:00, samples today 0, revision 1`,
     `ETH tracked, snapshot ${date}T00:00:00, samples today 1, revision 0`,
-    'BTC not tracked, snapshot none, samples today 0, revision 1',
     'ingester a1 version 1.0.0',
     'ingester b2 not seen',
   ])

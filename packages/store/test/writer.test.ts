@@ -11,11 +11,12 @@ t.test('what is written is what is read', async t => {
   await writer.track([BTC, ETH])
   const btc = sampleOf('BTC', now)
   const eth = sampleOf('ETH', now, 5_123_456.75)
-  t.strictSame(await writer.write({ minute: now, samples: [eth, btc] }), {
+  t.match(await writer.write({ minute: now, samples: [eth, btc] }), {
     stored: 2,
     duplicates: 0,
-    refused: 0,
+    refused: [],
     removed: 0,
+    primary: /^[0-9a-f]{40}$/,
   })
   const board = await reader.readBoard()
   t.strictSame(board.rows, [rowOf(btc), rowOf(eth)])
@@ -43,67 +44,6 @@ t.test('the live row moves forward only, and comes only from the stored sample',
   t.strictSame(await rowAfter(sampleOf('BTC', now, 1)), [first], 'a rival of the same minute')
   t.strictSame(await rowAfter(sampleOf('BTC', now - 1, 2)), [first], 'a late minute')
   t.strictSame(await rowAfter(sampleOf('BTC', now + 1, 3)), [rowOf(sampleOf('BTC', now + 1, 3))])
-})
-
-t.test('with a list of departed coins, those another ingester tracks are left alone', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  const other = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
-  const symbols = async () => (await reader.readBoard()).rows.map(row => row.symbol)
-  await writer.track([BTC, ETH], [])
-  await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
-  await other.track([BTC], ['XRP'])
-  t.strictSame(await symbols(), ['BTC', 'ETH'], 'ETH is not known to the other one yet')
-  t.equal(await raw.hlen('{kp}:coins'), 2, 'nothing is made up for an unknown coin that departs')
-  await other.track([BTC], ['ETH'])
-  t.strictSame(await symbols(), ['BTC'])
-  t.match((await reader.readBoard()).coins, [{ symbol: 'BTC' }, { symbol: 'ETH', order: undefined }])
-  await writer.track([BTC, ETH], [])
-  await raw.del('{kp}:coins')
-  await other.write({ minute: now + 1, samples: [sampleOf('BTC', now + 1)] })
-  await writer.write({ minute: now + 1, samples: [sampleOf('ETH', now + 1)] })
-  t.match((await reader.readBoard()).coins, [{ symbol: 'BTC' }], 'what departed is told only once')
-})
-
-t.test('a coin that departs while Redis is away has departed when it is back', async t => {
-  const { redis, connection, writer, reader } = await openStore(t, { appendonly: true })
-  const { now } = await todayMinutes(connection)
-  const tracked = async () => (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)
-  await writer.track([BTC, ETH], [])
-  await redis.stop()
-  await t.rejects(writer.track([BTC], ['ETH']))
-  await t.rejects(writer.track([BTC], []))
-  await redis.restart()
-  t.ok(await connection.untilReady(10_000))
-  t.match(await tracked(), { length: 2 })
-  await writer.write({ minute: now, samples: [] })
-  t.match(await tracked(), [{ symbol: 'BTC' }])
-})
-
-t.test('a coin that is removed or no longer tracked leaves the live list, its history stays', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
-  await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
-  const symbols = async () => (await reader.readBoard()).rows.map(row => row.symbol)
-
-  t.match(await writer.write({ minute: now, samples: [], removed: ['BTC'] }), { removed: 0 }, 'not older')
-  t.match(await writer.write({ minute: now + 1, samples: [], removed: ['BTC'] }), { removed: 1 })
-  t.strictSame(await symbols(), ['ETH'])
-
-  await writer.track([BTC])
-  t.strictSame(await symbols(), [])
-  t.strictSame((await reader.readBoard()).coins, [
-    { ...BTC, order: 0 },
-    { ...ETH, order: undefined },
-  ])
-  t.equal(
-    await raw.hget('{kp}:coins', 'ETH'),
-    '{"order":null,"name":"이더리움 \\"E\\"","upbit":"KRW-ETH","binance":"ETHUSDT"}',
-  )
-  await writer.write({ minute: now + 2, samples: [sampleOf('ETH', now + 2)] })
-  t.strictSame(await symbols(), [], 'a buffered sample does not bring it back')
-  t.equal((await reader.readDays('ETH')).entries[0]?.samples, 2)
 })
 
 t.test('the minute is published only when something was stored or removed', async t => {
@@ -141,7 +81,11 @@ t.test(
     )
 
     const expired = [sampleOf('BTC', oldest - 1), sampleOf('BTC', oldest)]
-    t.match(await writer.write({ minute: today, samples: expired }), { stored: 0, duplicates: 1, refused: 1 })
+    t.match(await writer.write({ minute: today, samples: expired }), {
+      stored: 0,
+      duplicates: 1,
+      refused: [{ symbol: 'BTC', minute: oldest - 1, reason: 'expired' }],
+    })
     t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
     t.match(log.lines.at(-1), { level: 'warn', message: /day has expired/, fields: { samples: 1 } })
 
@@ -162,22 +106,6 @@ t.test(
     )
   },
 )
-
-t.test('a closed day whose hours are partly gone is left as it is, so that nothing counts twice', async t => {
-  const { connection, writer, reader, raw, log } = await openStore(t)
-  const { today } = await todayMinutes(connection)
-  const yesterday = today - 1440
-  const samples = [sampleOf('BTC', yesterday), sampleOf('BTC', yesterday + 60)]
-  await writer.write({ minute: today, samples })
-  const days = await reader.readDays('BTC')
-  await raw.del(samplesKey('BTC', dateOf(yesterday), 0))
-  t.match(await writer.write({ minute: today, samples: [...samples, sampleOf('BTC', yesterday + 5)] }), {
-    stored: 0,
-    refused: 3,
-  })
-  t.strictSame(await reader.readDays('BTC'), days)
-  t.match(log.lines.at(-1), { level: 'warn', message: /lost stored samples/, fields: { samples: 3 } })
-})
 
 t.test('a missing or damaged day row is rebuilt from the stored samples', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
@@ -221,7 +149,7 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
   await t.rejects(simulated.write({ minute: now, samples: [sampleOf('BTC', now)] }), refusal)
   await t.rejects(simulated.track([ETH]), refusal)
   await t.rejects(simulated.importDay('BTC', dayOf('2020-02-29', 1)), refusal)
-  t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:meta'])
+  t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:meta', '{kp}:tracked'])
   await raw.hset('{kp}:meta', 'layout', 2)
   await t.rejects(writer.write({ minute: now, samples: [] }), { code: 'KIMCHI_ERR_LAYOUT' })
 })
@@ -292,14 +220,7 @@ t.test('a key of the wrong type stops a write before it has changed anything', a
   await raw.set(dailyKey('ETH'), 'not a hash')
   const samples = [sampleOf('BTC', now), sampleOf('ETH', now)]
   await t.rejects(writer.write({ minute: now, samples }), { code: 'KIMCHI_ERR_REDIS', message: /WRONGTYPE/ })
-  t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:daily:ETH', '{kp}:meta'])
-})
-
-t.test('an ingester tells about itself until it falls silent', async t => {
-  const { writer, raw } = await openStore(t)
-  await writer.publishStatus('a1', { version: '1.0.0', last_minute: 29_000_000 }, 90)
-  t.strictSame(await raw.hgetall('{kp}:ingester:a1'), { version: '1.0.0', last_minute: '29000000' })
-  t.ok((await raw.ttl('{kp}:ingester:a1')) > 80)
+  t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:daily:ETH', '{kp}:meta', '{kp}:tracked'])
 })
 
 function dayOf(date: string, samples: number): Day {

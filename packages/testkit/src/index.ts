@@ -1,2 +1,6 @@
+export { eventually, passUntil } from './eventually.ts'
+export { createFolder } from './folder.ts'
 export { createMemoryLog, type LogLine, type MemoryLog } from './memory-log.ts'
+export { followProgram, type Program, startProgram } from './program.ts'
 export { startRedis, type Teardown, type TestRedis, type TestRedisOptions } from './redis.ts'
+export { type RedisGroup, startCluster, startSentinels } from './redis-groups.ts'

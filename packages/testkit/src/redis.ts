@@ -27,8 +27,9 @@ export interface TestRedis {
   /** Data folder; kept over {@link TestRedis.restart}. */
   readonly dir: string
   readonly binary: RedisBinary
-  /** A raw client for assertions, closed with the server. */
+  /** A raw client for assertions, closed with the server. @param options.port another server than this one */
   client(options?: {
+    readonly port?: number
     readonly commandTimeout?: number
     readonly username?: string
     readonly password?: string
@@ -71,7 +72,7 @@ export async function startRedis(t?: Teardown, options: TestRedisOptions = {}): 
     dir,
     binary,
     client: clientOptions => {
-      const client = new Redis(port, '127.0.0.1', clientOptions ?? {})
+      const client = new Redis({ port, ...clientOptions })
       // Tests take the server away on purpose; what matters is what the commands answer.
       client.on('error', () => {})
       clients.push(client)

@@ -1,5 +1,5 @@
 import type { Coin, Log } from '@kimchi/core'
-import { isRetryable, type SampleWriter } from '@kimchi/store'
+import { isRetryable, type Listing, type SampleWriter } from '@kimchi/store'
 import type { Quarantine } from './quarantine.ts'
 import type { RefreshedCatalogue } from './refresh-catalogue.ts'
 
@@ -7,6 +7,8 @@ import type { RefreshedCatalogue } from './refresh-catalogue.ts'
 export interface CoinTrackingOptions {
   readonly quarantine: Quarantine
   readonly writer: Pick<SampleWriter, 'track'>
+  /** The live list's order, and what no ingester may list. */
+  readonly listing: Listing
   /** Called with the coins to subscribe, at first and whenever they change. */
   readonly onSubscribed: (coins: readonly Coin[]) => void
   /** Called when Redis will never take our coins. */
@@ -24,14 +26,14 @@ export interface CoinTracking {
 
 /** A {@link CoinTracking} that has told nobody anything yet. */
 export function createCoinTracking(options: CoinTrackingOptions): CoinTracking {
-  const { quarantine, writer, onSubscribed, onFatal, log } = options
+  const { quarantine, writer, listing, onSubscribed, onFatal, log } = options
   let subscribed: readonly Coin[] | undefined
   let tracked: readonly Coin[] = []
   let quarantined = new Set<string>()
 
-  const track = (departed: readonly string[]) => {
+  const track = () => {
     tracked = quarantine.tracked
-    writer.track(tracked, departed).catch(thrown => {
+    writer.track(tracked, listing).catch(thrown => {
       // Redis is away: the writer brings the coins along with the next minute.
       if (!isRetryable(thrown)) onFatal(thrown)
     })
@@ -52,16 +54,11 @@ export function createCoinTracking(options: CoinTrackingOptions): CoinTracking {
       report()
       if (!isSame(subscribed, quarantine.subscribed)) onSubscribed(quarantine.subscribed)
       subscribed = quarantine.subscribed
-      const kept = new Set(subscribed.map(({ symbol }) => symbol))
-      const seen = new Set([...now.before, ...now.coins.map(({ symbol }) => symbol)])
-      const departed = [...seen].filter(symbol => !kept.has(symbol))
-      const inRedis = new Set(now.tracked.map(({ symbol }) => symbol))
-      const isForgotten = quarantine.tracked.some(({ symbol }) => !inRedis.has(symbol))
-      if (departed.length > 0 || isForgotten || tracked !== quarantine.tracked) track(departed)
+      if (tracked !== quarantine.tracked) track()
     },
     apply: () => {
       report()
-      if (tracked !== quarantine.tracked) track([])
+      if (tracked !== quarantine.tracked) track()
     },
   }
 }

@@ -5,7 +5,7 @@ import { coinOf, lie, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 t.test(
   'a restart knows its coins at once, begins anew with those in quarantine, and survives a delisting',
   async t => {
-    const { simulator, read, passUntil, start } = await openLockstep(t, { coins: MARKET_COINS })
+    const { simulator, read, pass, passUntil, start } = await openLockstep(t, { coins: MARKET_COINS })
     const one = await start()
     await passUntil('the first minute', async () => (await read.live()).length === MARKET.length)
     simulator.list(NEW)
@@ -21,12 +21,14 @@ t.test(
       { coins: '7', quarantined: /(no premium|for [12] of 30 minutes)/ },
       'anew',
     )
+    await pass(5)
     t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'SOL', 'TRX'])
     await two.close()
 
     const named = await start({ id: 'c', env: { COINS: 'BTC,ETH,XRP,SOL,ADA,LINK', ALLOW: 'SOL' } })
     await passUntil('the lists', async () => (await read.status('c')).missing?.length)
     t.match(await read.status('c'), { missing: 'XRP (not on Upbit in KRW)', coins: '5' })
+    await pass(5)
     t.strictSame(await read.live(), ['BTC', 'ETH', 'SOL', 'ADA', 'LINK'], 'in the order asked for')
     await named.close()
     const refused = await start({ id: 'd', env: { COINS: 'BTC,QQQ' } })

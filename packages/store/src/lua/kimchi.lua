@@ -1,21 +1,31 @@
 #!lua name=kimchi
--- What Redis itself does with samples, as functions: one call is one atomic step. Read docs/architecture.md#data-in-redis first.
+-- What Redis itself does with samples, as functions: one call is one atomic step.
+-- Keys and rules: docs/architecture.md#data-in-redis.
 --
--- Integers only: Lua numbers are doubles and cjson prints 14 digits, so premiums are integers of 1/10,000 percent,
--- printed with %d, and prices pass through as the opaque members they came in.
+-- Integers only: Lua numbers are doubles and cjson prints 14 digits. Premiums are integers of 1/10,000 percent,
+-- printed with %d and read back by pattern; prices pass through as the opaque members they came in. No JSON here.
 -- A Redis script is not rolled back when it fails. So kp_write reads and checks everything first and then only
 -- writes to keys whose type it has seen; nothing can stop it half-way.
 
--- Raised with every change of this file: a writer that needs a higher one loads its own copy.
-local VERSION = 2
+-- Raised with every change of this file: a writer that needs a higher one loads its own copy. Writers and readers of
+-- the version before run beside it during an upgrade, so their calls keep their arguments and replies only grow.
+local VERSION = 3
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
 local PREFIX = '{kp}:'
 local META, COINS, LIVE = PREFIX .. 'meta', PREFIX .. 'coins', PREFIX .. 'live'
+local TRACKED, DENIED = PREFIX .. 'tracked', PREFIX .. 'denied'
 local REVISIONS, CHANNEL = PREFIX .. 'revisions', PREFIX .. 'minute'
+-- A coin stays listed this long (seconds) after an ingester said for the last time that it tracks it; each says so once
+-- a minute. Longer than IDLE without anybody saying so, and it is not the coins that are gone.
+local LEASE, IDLE = 210, 120
+-- A row that is this many minutes older than the newest leaves the live list.
+local LIST_MINUTES = 60
 local ROW_FIELDS = { 'open', 'high', 'low', 'close', 'sum', 'samples', 'first', 'last' }
 local ROW_FORMAT = '{"open":%d,"high":%d,"low":%d,"close":%d,"sum":%d,"samples":%d,"first":%d,"last":%d}'
+local ROW_PATTERN = '^{"open":(-?%d+),"high":(-?%d+),"low":(-?%d+),"close":(-?%d+),"sum":(-?%d+),'
+  .. '"samples":(%d+),"first":(%d+),"last":(%d+)}$'
 
 -- Calendar ---------------------------------------------------------------------------------------------------------
 
@@ -104,16 +114,22 @@ local function argument_reader(args)
     if not string.match(text, '^[%w._-]+$') then argument_error('symbol must be letters and digits', text) end
     return text
   end
+  function reader.has_more() return args[next_index + 1] ~= nil end
   function reader.optional_integer(field, fallback)
-    if not args[next_index + 1] then return fallback end
+    if not reader.has_more() then return fallback end
     return reader.integer(field)
+  end
+  function reader.rest()
+    local rest = {}
+    while reader.has_more() do rest[#rest + 1] = reader.text('argument') end
+    return rest
   end
   return reader
 end
 
 -- Every writing call begins with the library version it needs, its prices kind and its layout version.
 -- The first call ever decides what this Redis holds; a writer of another kind never mixes in.
-local function admit_writer(reader)
+local function check_writer(reader)
   local needed = reader.integer('version')
   if needed > VERSION then
     return redis.error_reply(string.format('KIMCHI_LIBRARY version %d is loaded, %d is needed', VERSION, needed))
@@ -128,7 +144,7 @@ local function admit_writer(reader)
     return redis.error_reply(
       string.format('KIMCHI_LAYOUT this Redis holds layout %s, the writer brings %d', meta[2], layout))
   end
-  return nil, { prices = prices, layout = layout, known = meta[1] and meta[2] }
+  return nil, { version = needed, prices = prices, layout = layout, known = meta[1] and meta[2] }
 end
 
 local function remember_writer(writer)
@@ -145,10 +161,11 @@ end
 
 -- The row as a table, or nil when there is none or it is not what kp_write would have written.
 local function parse_row(text)
-  if not text then return nil end
-  local ok, row = pcall(cjson.decode, text)
-  if not ok or type(row) ~= 'table' then return nil end
-  for _, field in ipairs(ROW_FIELDS) do
+  local values = { string.match(text or '', ROW_PATTERN) }
+  if #values == 0 then return nil end
+  local row = {}
+  for index, field in ipairs(ROW_FIELDS) do
+    row[field] = tonumber(values[index])
     if not is_integer(row[field]) then return nil end
   end
   if row.samples < 1 or row.first > row.last then return nil end
@@ -218,20 +235,25 @@ local function snapshot_of(live_text)
 end
 
 -- One coin's day as this call sees and changes it.
-local function open_day(symbol, day, current_day)
+local function open_day(symbol, day)
   local date = date_of_day(day)
-  local text = redis.call('HGET', daily_key(symbol), date)
-  local row = parse_row(text)
-  local opened = { symbol = symbol, day = day, date = date, row = row }
+  local row = parse_row(redis.call('HGET', daily_key(symbol), date))
+  local opened = { symbol = symbol, day = day, date = date }
   if row then
-    -- A closed day whose hours are partly gone (expired under a shorter retention, evicted, deleted) has a row that
-    -- counts minutes we can no longer see: writing them again would count them twice. Such a day is left as it is.
-    opened.frozen = day ~= current_day and stored_count(symbol, day) ~= row.samples
+    opened.row, opened.counted, opened.last = row, row.samples, row.last
   else
     -- No row, or one that cannot be read: the stored samples are the truth.
     opened.row = fold_stored(symbol, day)
   end
   return opened
+end
+
+-- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that counts minutes
+-- we can no longer see: writing them again would count them twice. It is frozen and takes only minutes after its last.
+local function is_frozen(opened, minute)
+  if not opened.last or minute > opened.last then return false end
+  if opened.frozen == nil then opened.frozen = stored_count(opened.symbol, opened.day) ~= opened.counted end
+  return opened.frozen
 end
 
 -- One coin's live row as this call sees and changes it; a coin that is no longer tracked gets none.
@@ -263,40 +285,49 @@ local function read_removals(reader)
   return removals
 end
 
+-- Whether a sample may become its coin's live row: newer than that, and not too old for the list.
+local function is_live(live, snapshot, oldest)
+  return snapshot and not live.untracked and snapshot > oldest and (not live.snapshot or snapshot > live.snapshot)
+end
+
 -- Decides, without writing, what becomes of every sample.
-local function plan_write(samples, retention_days)
+local function plan_write(samples, retention_days, oldest)
   local now = redis_seconds()
   local plan = {
-    adds = {}, days = {}, lives = {}, today = math.floor(now / 86400),
+    adds = {}, days = {}, lives = {}, refused = {}, today = math.floor(now / 86400),
     duplicates = 0, expired = 0, frozen = 0,
   }
   local seen = {}
-  for _, sample in ipairs(samples) do
+  local function refuse(index, reason)
+    plan[reason] = plan[reason] + 1
+    plan.refused[#plan.refused + 1] = string.format('%d %s', index, reason)
+  end
+  local function add(sample, key, opened)
+    opened.row = fold(opened.row, sample.minute, sample.premium)
+    opened.changed = true
+    plan.adds[#plan.adds + 1] = { key = key, minute = sample.minute, member = sample.member, day = opened }
+    local live = plan.lives[sample.symbol] or open_live(sample.symbol)
+    plan.lives[sample.symbol] = live
+    local snapshot = snapshot_of(sample.live)
+    if is_live(live, snapshot, oldest) then live.snapshot, live.text = snapshot, sample.live end
+  end
+  for index, sample in ipairs(samples) do
     local symbol, minute = sample.symbol, sample.minute
     local day = day_of(minute)
     if now >= expiry_of(day, retention_days) then
-      plan.expired = plan.expired + 1
+      refuse(index, 'expired')
     else
-      local id = symbol .. ':' .. day
-      local opened = plan.days[id] or open_day(symbol, day, plan.today)
+      local id, mark = symbol .. ':' .. day, symbol .. ':' .. minute
+      local opened = plan.days[id] or open_day(symbol, day)
       plan.days[id] = opened
       local key = hour_key_of(symbol, minute)
-      local mark = symbol .. ':' .. minute
-      if opened.frozen then
-        plan.frozen = plan.frozen + 1
-      elseif seen[mark] or redis.call('ZCOUNT', key, minute, minute) > 0 then
+      if seen[mark] or redis.call('ZCOUNT', key, minute, minute) > 0 then
         plan.duplicates = plan.duplicates + 1
+      elseif is_frozen(opened, minute) then
+        refuse(index, 'frozen')
       else
         seen[mark] = true
-        opened.row = fold(opened.row, minute, sample.premium)
-        opened.changed = true
-        plan.adds[#plan.adds + 1] = { key = key, minute = minute, member = sample.member, day = opened }
-        local live = plan.lives[symbol] or open_live(symbol)
-        plan.lives[symbol] = live
-        local snapshot = snapshot_of(sample.live)
-        if snapshot and not live.untracked and (not live.snapshot or snapshot > live.snapshot) then
-          live.snapshot, live.text = snapshot, sample.live
-        end
+        add(sample, key, opened)
       end
     end
   end
@@ -340,18 +371,56 @@ local function write_days(days, current_day)
   for symbol in pairs(closed_changed) do raise_revision(symbol) end
 end
 
+-- The newest minute before which a row is too old for the list, as a timestamp. A minute from the future, by Redis'
+-- clock, must not empty the list.
+local function oldest_listed(newest)
+  local now = math.floor(redis_seconds() / 60)
+  return timestamp_of(math.max(0, math.min(newest, now + 1) - LIST_MINUTES))
+end
+
+local function remove_old_rows(oldest)
+  local rows, removed = redis.call('HGETALL', LIVE), 0
+  for index = 1, #rows, 2 do
+    local snapshot = snapshot_of(rows[index + 1])
+    if snapshot and snapshot <= oldest then removed = removed + redis.call('HDEL', LIVE, rows[index]) end
+  end
+  return removed
+end
+
+-- Tells writers that another primary answers now, one that may lack what the last one had confirmed.
+local function replication_id()
+  return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
+end
+
+-- Version 2 said only once which coins it tracks: its samples say so from then on.
+local function renew_for_version_2(samples, version)
+  if version > 2 then return end
+  local until_second = redis_seconds() + LEASE
+  for _, sample in ipairs(samples) do
+    if redis.call('ZSCORE', TRACKED, sample.symbol) then
+      redis.call('ZADD', TRACKED, 'GT', until_second, sample.symbol)
+    end
+  end
+end
+
 -- Arguments: version prices layout retentionDays
 --            samples {symbol minute premiumE4 member liveRow}*   removals {symbol minute}*
 -- An empty live row leaves the live list alone.
--- Reply: stored, duplicates, expired, frozen, removed, and how many coins {kp}:coins knows.
+-- Reply: stored, duplicates, expired, frozen, removed, how many coins {kp}:coins knows, {'index reason'}* of the
+-- refused samples, counted from 1, and the primary's replication id.
 local function kp_write(_, args)
   local reader = argument_reader(args)
-  local refusal, writer = admit_writer(reader)
+  local refusal, writer = check_writer(reader)
   if refusal then return refusal end
   local retention_days = reader.integer('retention')
   local samples, removals = read_samples(reader), read_removals(reader)
   redis.call('HLEN', REVISIONS)
-  local plan = plan_write(samples, retention_days)
+  redis.call('ZCARD', TRACKED)
+  local newest = tonumber(redis.call('HGET', META, 'newest') or '') or 0
+  local newest_given = newest
+  for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
+  local oldest = oldest_listed(newest_given)
+  local plan = plan_write(samples, retention_days, oldest)
   local removable = {}
   for _, removal in ipairs(removals) do
     local live = redis.call('HGET', LIVE, removal.symbol)
@@ -360,54 +429,155 @@ local function kp_write(_, args)
   end
 
   remember_writer(writer)
-  local newest = add_samples(plan.adds, retention_days)
+  redis.call('HSET', META, 'retention', string.format('%d', retention_days))
+  local added = add_samples(plan.adds, retention_days)
   write_days(plan.days, plan.today)
   for symbol, live in pairs(plan.lives) do
     if live.text then redis.call('HSET', LIVE, symbol, live.text) end
   end
   for _, symbol in ipairs(removable) do redis.call('HDEL', LIVE, symbol) end
-  if newest or #removable > 0 then
-    redis.call('PUBLISH', CHANNEL, string.format('%d', newest or math.floor(redis_seconds() / 60)))
+  local removed = #removable
+  if added and added > newest then
+    redis.call('HSET', META, 'newest', string.format('%d', added))
+    removed = removed + remove_old_rows(oldest)
+  end
+  renew_for_version_2(samples, writer.version)
+  if added or removed > 0 then
+    redis.call('PUBLISH', CHANNEL, string.format('%d', added or math.floor(redis_seconds() / 60)))
   end
   return {
-    #plan.adds, plan.duplicates, plan.expired, plan.frozen, #removable, redis.call('HLEN', COINS),
+    #plan.adds, plan.duplicates, plan.expired, plan.frozen, removed, redis.call('HLEN', COINS), plan.refused,
+    replication_id(),
   }
 end
 
--- kp_track ---------------------------------------------------------------------------------------------------------
+-- kp_announce and kp_track -----------------------------------------------------------------------------------------
 
--- Arguments: version prices layout   coins {symbol coinJson}*   [departed {symbol}*]
--- Coins that depart keep their entry with "order":null and leave the live list. Without a list of them every coin that
--- is not given departs; with one the others stay as they are, so that several ingesters, one of which may know of a
--- coin that another one doesn't, only add to each other. Reply: live rows removed.
-local function kp_track(_, args)
-  local reader = argument_reader(args)
-  local refusal, writer = admit_writer(reader)
-  if refusal then return refusal end
-  local tracked, given = {}, {}
+local function is_listed(coin) return coin and string.find(coin, '^{"order":%d') ~= nil end
+
+local function read_symbols(reader, field)
+  local symbols = {}
+  for index = 1, reader.integer(field) do symbols[index] = reader.symbol() end
+  return symbols
+end
+
+local function read_coins(reader)
+  local coins = {}
   for index = 1, reader.integer('coins') do
-    local symbol = reader.symbol()
-    given[index] = { symbol = symbol, text = reader.text('coin') }
-    tracked[symbol] = true
+    coins[index] = { symbol = reader.symbol(), text = reader.text('coin') }
   end
-  local listed, departed = reader.optional_integer('departed', nil), {}
-  for _ = 1, listed or 0 do departed[reader.symbol()] = true end
-  local function departs(symbol) return not tracked[symbol] and (not listed or departed[symbol]) end
-  local known, live = redis.call('HGETALL', COINS), redis.call('HKEYS', LIVE)
+  return coins
+end
 
-  remember_writer(writer)
+-- Takes a coin off the list; its entry and its history stay.
+local function unlist(symbol, coin)
+  redis.call('HSET', COINS, symbol, (string.gsub(coin, '^{"order":%d+', '{"order":null')))
+  return redis.call('HDEL', LIVE, symbol)
+end
+
+local function publish_removal(removed)
+  if removed > 0 then redis.call('PUBLISH', CHANNEL, string.format('%d', math.floor(redis_seconds() / 60))) end
+end
+
+-- Nobody has announced anything for a while: Redis was away, or every ingester. What was listed then gets a fresh lease,
+-- so that neither a restart nor the ingester that happens to come back first takes a coin off the list.
+local function wake_leases(now, known)
+  local announced = tonumber(redis.call('HGET', META, 'announced') or '') or 0
+  redis.call('HSET', META, 'announced', string.format('%d', now))
+  if now - announced <= IDLE then return end
   for index = 1, #known, 2 do
-    if departs(known[index]) then
-      local text = string.gsub(known[index + 1], '^{"order":%d+', '{"order":null')
-      redis.call('HSET', COINS, known[index], text)
+    if is_listed(known[index + 1]) then redis.call('ZADD', TRACKED, 'GT', now + LEASE, known[index]) end
+  end
+  for _, symbol in ipairs(redis.call('ZRANGE', DENIED, 0, -1)) do
+    redis.call('ZADD', DENIED, 'GT', now + LEASE, symbol)
+  end
+end
+
+-- Takes coins off the list that no living ingester tracks, or that one denies.
+local function unlist_lapsed(now)
+  local known, removed = redis.call('HGETALL', COINS), 0
+  for index = 1, #known, 2 do
+    local symbol, coin = known[index], known[index + 1]
+    if is_listed(coin) then
+      local tracked = tonumber(redis.call('ZSCORE', TRACKED, symbol) or '0')
+      local denied = tonumber(redis.call('ZSCORE', DENIED, symbol) or '0')
+      if tracked <= now or denied > now then removed = removed + unlist(symbol, coin) end
     end
   end
-  for _, coin in ipairs(given) do redis.call('HSET', COINS, coin.symbol, coin.text) end
-  local removed = 0
-  for _, symbol in ipairs(live) do
-    if departs(symbol) then removed = removed + redis.call('HDEL', LIVE, symbol) end
+  redis.call('ZREMRANGEBYSCORE', TRACKED, '-inf', now)
+  redis.call('ZREMRANGEBYSCORE', DENIED, '-inf', now)
+  return removed
+end
+
+-- Arguments: version prices layout   id ttlSeconds   isNew   coins {symbol coinJson}*   denied {symbol}*
+--            {field value}*
+-- One ingester's sign of life: the coins it tracks and those it denies stay so for another LEASE, and its status is the
+-- given fields until ttlSeconds are over. isNew 1: its coins have changed, so that their order is written; else the
+-- order of a listed coin is left as it is, so that ingesters of different orders don't overwrite each other's every
+-- minute. Reply: live rows removed.
+local function kp_announce(_, args)
+  local reader = argument_reader(args)
+  local refusal, writer = check_writer(reader)
+  if refusal then return refusal end
+  local id, ttl, is_new = reader.text('id'), reader.integer('ttl'), reader.integer('isNew') == 1
+  local coins, denied = read_coins(reader), read_symbols(reader, 'denied')
+  local status = reader.rest()
+  if #status % 2 == 1 then argument_error('status must be pairs', #status) end
+  local now, key = redis_seconds(), PREFIX .. 'ingester:' .. id
+  local known = redis.call('HGETALL', COINS)
+  for _, other in ipairs({ TRACKED, DENIED }) do redis.call('ZCARD', other) end
+  for _, other in ipairs({ LIVE, key }) do redis.call('HLEN', other) end
+
+  remember_writer(writer)
+  wake_leases(now, known)
+  for _, symbol in ipairs(denied) do redis.call('ZADD', DENIED, now + LEASE, symbol) end
+  for _, coin in ipairs(coins) do
+    if is_new or not is_listed(redis.call('HGET', COINS, coin.symbol)) then
+      redis.call('HSET', COINS, coin.symbol, coin.text)
+    end
+    redis.call('ZADD', TRACKED, now + LEASE, coin.symbol)
   end
-  if removed > 0 then redis.call('PUBLISH', CHANNEL, string.format('%d', math.floor(redis_seconds() / 60))) end
+  local removed = unlist_lapsed(now)
+  if #status > 0 then
+    redis.call('DEL', key)
+    redis.call('HSET', key, unpack(status))
+    redis.call('EXPIRE', key, ttl)
+  end
+  publish_removal(removed)
+  return removed
+end
+
+-- As version 2 calls it. Arguments: version prices layout   coins {symbol coinJson}*   [departed {symbol}*]
+-- Without a list of departed coins every coin that is not given departs. Reply: live rows removed.
+local function kp_track(_, args)
+  local reader = argument_reader(args)
+  local refusal, writer = check_writer(reader)
+  if refusal then return refusal end
+  local coins, given = read_coins(reader), {}
+  for _, coin in ipairs(coins) do given[coin.symbol] = true end
+  local departed
+  if reader.has_more() then
+    departed = {}
+    for _, symbol in ipairs(read_symbols(reader, 'departed')) do departed[symbol] = true end
+  end
+  local known = redis.call('HGETALL', COINS)
+  redis.call('ZCARD', TRACKED)
+  redis.call('HLEN', LIVE)
+
+  remember_writer(writer)
+  local removed = 0
+  for index = 1, #known, 2 do
+    local symbol = known[index]
+    if not given[symbol] and (not departed or departed[symbol]) then
+      removed = removed + unlist(symbol, known[index + 1])
+      redis.call('ZREM', TRACKED, symbol)
+    end
+  end
+  for _, coin in ipairs(coins) do
+    redis.call('HSET', COINS, coin.symbol, coin.text)
+    redis.call('ZADD', TRACKED, 'GT', redis_seconds() + LEASE, coin.symbol)
+  end
+  publish_removal(removed)
   return removed
 end
 
@@ -418,7 +588,7 @@ end
 -- Reply: 1 stored, 0 a row of as many samples is there, -1 refused: the day belongs to kp_write.
 local function kp_import_day(_, args)
   local reader = argument_reader(args)
-  local refusal, writer = admit_writer(reader)
+  local refusal, writer = check_writer(reader)
   if refusal then return refusal end
   local retention_days, symbol, date = reader.integer('retention'), reader.symbol(), reader.text('date')
   local day = day_of_date(date)
@@ -529,8 +699,17 @@ local function kp_samples(_, args)
   return lines
 end
 
--- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample, the end
--- not included. A whole hour costs one ZCARD.
+-- Minutes of a day that kp_write would refuse are not missing: up to this one, not included, there is nothing to do.
+local function refused_until(symbol, day)
+  local retention_days = tonumber(redis.call('HGET', META, 'retention') or '')
+  if retention_days and redis_seconds() >= expiry_of(day, retention_days) then return (day + 1) * DAY_MINUTES end
+  local row = parse_row(redis.call('HGET', daily_key(symbol), date_of_day(day)))
+  if row and stored_count(symbol, day) ~= row.samples then return row.last + 1 end
+  return 0
+end
+
+-- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample that may be
+-- written, the end not included. A whole hour costs one ZCARD.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
@@ -542,40 +721,67 @@ local function kp_missing(_, args)
     end
     if past > expected then expected = past end
   end
-  local hour = math.floor(from / 60)
-  while hour * 60 < to do
-    local key, start = hour_key_of(symbol, hour * 60), hour * 60
-    if start >= from and start + 60 <= to and redis.call('ZCARD', key) == 60 then
-      present(start, start + 60)
+  local function present_in_hour(hour, start, past)
+    local key = hour_key_of(symbol, hour * 60)
+    if past - start == 60 and redis.call('ZCARD', key) == 60 then
+      present(start, past)
     else
-      local entries = redis.call('ZRANGEBYSCORE', key, from, '(' .. string.format('%d', to), 'WITHSCORES')
+      local entries = redis.call('ZRANGEBYSCORE', key, start, '(' .. string.format('%d', past), 'WITHSCORES')
       for index = 2, #entries, 2 do present(tonumber(entries[index]), tonumber(entries[index]) + 1) end
     end
-    hour = hour + 1
+  end
+  for day = day_of(from), day_of(to - 1) do
+    local first, past = math.max(from, day * DAY_MINUTES), math.min(to, (day + 1) * DAY_MINUTES)
+    local writable = math.min(past, math.max(first, refused_until(symbol, day)))
+    present(first, writable)
+    local hour = math.floor(writable / 60)
+    while hour * 60 < past do
+      present_in_hour(hour, math.max(writable, hour * 60), math.min(past, hour * 60 + 60))
+      hour = hour + 1
+    end
   end
   present(to, to)
   return reply
 end
 
--- Argument: symbol. Reply: one line per day whose samples are still kept: is its row the fold of them?
+-- The hours of a day in which nothing is stored although its row goes on after them, e.g. '05 06'.
+local function empty_hours(symbol, row)
+  local hours = {}
+  for minute = row.first - row.first % 60, row.last, 60 do
+    if redis.call('EXISTS', hour_key_of(symbol, minute)) == 0 then
+      hours[#hours + 1] = string.format('%02d', minute % DAY_MINUTES / 60)
+    end
+  end
+  return #hours > 0 and table.concat(hours, ' ') or 'none'
+end
+
+-- One day's verdict; nil when its samples are no longer kept.
+local function check_day(symbol, date, text, retention_days)
+  local day = day_of_date(date)
+  if not day then return 'WRONG not a date' end
+  local row, count = parse_row(text), stored_count(symbol, day)
+  local is_kept = retention_days and redis_seconds() < expiry_of(day, retention_days)
+  if count == 0 and not is_kept then return nil end
+  local folded, corrupt = fold_stored(symbol, day)
+  if row and count ~= row.samples then
+    return string.format(
+      'FROZEN row counts %d, %d are stored (hours without any: %s): only minutes after %s are taken', row.samples,
+      count, empty_hours(symbol, row), timestamp_of(row.last))
+  end
+  local expected = folded and format_row(folded) or 'nothing readable'
+  if text == expected and corrupt == 0 then return string.format('ok %d samples', row.samples) end
+  return string.format('WRONG row %s, samples fold to %s, corrupt members %d', text, expected, corrupt)
+end
+
+-- Argument: symbol. Reply: one line per day whose samples are kept: is its row the fold of them?
 local function kp_check(_, args)
   local symbol = argument_reader(args).symbol()
+  local retention_days = tonumber(redis.call('HGET', META, 'retention') or '')
   local dates, rows = sorted_dates(symbol)
   local lines = {}
   for _, date in ipairs(dates) do
-    local day = day_of_date(date)
-    if not day then
-      lines[#lines + 1] = date .. ' WRONG not a date'
-    elseif redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0 then
-      local folded, corrupt = fold_stored(symbol, day)
-      local expected = folded and format_row(folded) or 'nothing readable'
-      if rows[date] == expected and corrupt == 0 then
-        lines[#lines + 1] = string.format('%s ok %d samples', date, folded.samples)
-      else
-        lines[#lines + 1] = string.format(
-          '%s WRONG row %s, samples fold to %s, corrupt members %d', date, rows[date], expected, corrupt)
-      end
-    end
+    local verdict = check_day(symbol, date, rows[date], retention_days)
+    if verdict then lines[#lines + 1] = date .. ' ' .. verdict end
   end
   return lines
 end
@@ -616,6 +822,7 @@ local function kp_status(_, args)
 end
 
 redis.register_function('kp_write', kp_write)
+redis.register_function('kp_announce', kp_announce)
 redis.register_function('kp_track', kp_track)
 redis.register_function('kp_import_day', kp_import_day)
 

@@ -14,11 +14,40 @@ export interface ConnectOptions {
   readonly random?: () => number
 }
 
-/** The client for a target: fails fast while Redis is away, reconnects for ever with jittered backoff. */
-export function openClient(target: RedisTarget, options: ConnectOptions): Redis | Cluster {
+/** A client that stays until it is closed. */
+export interface Client {
+  readonly client: Redis | Cluster
+  close(): void
+}
+
+/** The client for a target: fails fast while Redis is away, reconnects with jittered backoff until it is closed. */
+export function openClient(target: RedisTarget, options: ConnectOptions): Client {
   const { random = Math.random } = options
   const delay = (attempt: number) =>
     Math.round(Math.min(100 * 2 ** Math.min(attempt, 6), 3_000) * (0.5 + random() / 2))
+  const client = createClient(target, options, delay)
+  // Behind Sentinel it gives up when a failover is announced while it looks for the primary.
+  let revival: NodeJS.Timeout | undefined
+  const revive = () => {
+    // What it reports of the attempt comes as an event as well.
+    revival = setTimeout(() => client.connect().catch(() => {}), delay(0))
+  }
+  client.on('end', revive)
+  return {
+    client,
+    close: () => {
+      client.off('end', revive)
+      clearTimeout(revival)
+      client.disconnect()
+    },
+  }
+}
+
+function createClient(
+  target: RedisTarget,
+  options: ConnectOptions,
+  delay: (attempt: number) => Milliseconds,
+): Redis | Cluster {
   const common = commonOptions(target, options)
   if (target.kind === 'cluster') {
     return new Cluster([...target.hosts], {
@@ -37,6 +66,8 @@ export function openClient(target: RedisTarget, options: ConnectOptions): Redis 
     sentinelUsername: target.sentinelUsername,
     sentinelPassword: target.sentinelPassword,
     sentinelRetryStrategy: delay,
+    // One that hangs must not keep us from asking the next.
+    sentinelCommandTimeout: options.commandTimeoutMs ?? 2_000,
     failoverDetector: true,
     enableTLSForSentinelMode: target.tls,
   })

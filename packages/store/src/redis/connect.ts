@@ -1,6 +1,6 @@
 import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
-import { type ConnectOptions, openClient } from './client.ts'
+import { type Client, type ConnectOptions, openClient } from './client.ts'
 import { toRedisError } from './redis-error.ts'
 import { describeTarget, parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts'
 
@@ -15,7 +15,7 @@ export interface ConnectionStatus {
 }
 
 /**
- * A Redis, whichever way it is set up. Reconnects for ever; a command while it is away fails at once, so that the
+ * A Redis, whichever way it is set up. Reconnects until it is closed; a command while it is away fails at once, so that the
  * caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what the library refused).
  */
 export interface RedisConnection {
@@ -57,7 +57,7 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
     throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${REDIS_URL_FORMS}`)
   }
   const where = describeTarget(target)
-  const client = openClient(target, options)
+  const { client, close } = openClient(target, options)
   const states = watchState(client, where)
   const explain = (error: unknown) => {
     const { ready, reason } = states.current()
@@ -95,7 +95,7 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
       const subscriber = openClient(target, { ...options, name: `${options.name ?? 'kimchi'}-subscriber` })
       return subscribeOn(subscriber, where, channel, onMessage, onStatus)
     },
-    close: async () => client.disconnect(),
+    close: async () => close(),
   }
 }
 
@@ -127,7 +127,7 @@ function watchState(client: Redis | Cluster, where: string) {
   client.on('close', () => {
     if (state.ready) change({ ready: false, reason: `${where}: connection lost` })
   })
-  client.on('end', () => change({ ready: false, reason: `${where}: closed` }))
+  client.on('end', () => change({ ready: false, reason: `${where}: connection closed` }))
   return {
     current: () => state,
     listen: (listener: (state: ConnectionStatus) => void) => {
@@ -160,7 +160,7 @@ function untilReady(states: States, timeoutMs: Milliseconds, signal?: AbortSigna
 }
 
 function subscribeOn(
-  client: Redis | Cluster,
+  { client, close }: Client,
   where: string,
   channel: string,
   onMessage: (message: string) => void,
@@ -171,12 +171,12 @@ function subscribeOn(
   })
   const states = watchState(client, where)
   states.listen(state => {
-    // Subscribed anew after every reconnect; only then is the listener told that messages flow.
+    // Subscribed again after every reconnect; only then is the listener told that messages flow.
     if (!state.ready) return onStatus(state)
     client.subscribe(channel).then(
       () => onStatus(state),
       error => onStatus({ ready: false, reason: `${where}: ${reasonOf(error)}` }),
     )
   })
-  return { close: () => client.disconnect() }
+  return { close }
 }

@@ -1,0 +1,83 @@
+import { dateOf, foldDays } from '@kimchi/core'
+import t, { type Test } from 'tap'
+import { samplesKey } from '../src/keys.ts'
+import { openStore, sampleOf, todayMinutes } from './fixtures.ts'
+
+// docs/faults.md, 42 and 43
+
+/** A day of which the samples of its first hour are gone. */
+async function openFrozenDay(t: Test, daysAgo: number) {
+  const store = await openStore(t)
+  const { today } = await todayMinutes(store.connection)
+  const start = today - daysAgo * 1440
+  const samples = [0, 1, 60, 61].map(at => sampleOf('BTC', start + at))
+  await store.writer.write({ minute: start + 61, samples })
+  await store.raw.del(samplesKey('BTC', dateOf(start), 0))
+  const check = () => store.raw.call('FCALL_RO', ['kp_check', 1, '{kp}:meta', 'BTC']) as Promise<string[]>
+  return { ...store, start, samples, check }
+}
+
+for (const [name, daysAgo] of [
+  ['today', 0],
+  ['a closed day', 1],
+] as const) {
+  t.test(`an hour of ${name} that vanished is never counted again`, async t => {
+    const { writer, reader, start, samples } = await openFrozenDay(t, daysAgo)
+    const before = await reader.readDays('BTC')
+    const again = await writer.write({ minute: start, samples: [...samples, sampleOf('BTC', start + 5)] })
+    t.match(again, { stored: 0, duplicates: 2 })
+    t.strictSame(
+      again.refused,
+      [0, 1, 5].map(at => ({ symbol: 'BTC', minute: start + at, reason: 'frozen' })),
+    )
+    t.strictSame(await reader.readDays('BTC'), before)
+  })
+
+  t.test(`${name} goes on after the last minute it counts, also in an hour that vanished`, async t => {
+    const { writer, reader, raw, start, samples } = await openFrozenDay(t, daysAgo)
+    await raw.del(samplesKey('BTC', dateOf(start), 1))
+    const later = [62, 63].map(at => sampleOf('BTC', start + at))
+    t.match(await writer.write({ minute: start + 63, samples: later }), { stored: 2, refused: [] })
+    // The hour exists again, which must not open the day: 00:30 and 01:01 may have been counted.
+    t.match(
+      await writer.write({ minute: start + 63, samples: [30, 61].map(at => sampleOf('BTC', start + at)) }),
+      {
+        stored: 0,
+        refused: { length: 2 },
+      },
+    )
+    t.strictSame((await reader.readDays('BTC')).entries, foldDays([...samples, ...later]))
+  })
+}
+
+t.test('the live row goes on while its day is frozen', async t => {
+  const { writer, reader, start } = await openFrozenDay(t, 0)
+  await writer.track([{ symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }])
+  await writer.write({ minute: start + 62, samples: [sampleOf('BTC', start + 62)] })
+  t.equal((await reader.readBoard()).rows[0]?.minute, start + 62)
+})
+
+t.test('a person is told that a day is frozen, which hours are gone and what it still takes', async t => {
+  const { check, raw, start } = await openFrozenDay(t, 1)
+  const date = dateOf(start)
+  const verdict = 'only minutes after'
+  t.strictSame(await check(), [
+    `${date} FROZEN row counts 4, 2 are stored (hours without any: 00): ${verdict} ${date}T01:01:00 are taken`,
+  ])
+  await raw.del(samplesKey('BTC', date, 1))
+  t.strictSame(await check(), [
+    `${date} FROZEN row counts 4, 0 are stored (hours without any: 00 01): ${verdict} ${date}T01:01:00 are taken`,
+  ])
+})
+
+t.test('what would be refused is not missing: frozen, expired, or imported as a whole day', async t => {
+  const { writer, reader, start, raw } = await openFrozenDay(t, 1)
+  t.strictSame(await reader.readMissing('BTC', start, start + 70), [{ start: start + 62, end: start + 70 }])
+  const expired = start - 8 * 1440
+  t.strictSame(await reader.readMissing('BTC', expired, expired + 5), [])
+  const row = { open: 1, high: 1, low: 1, close: 1, sum: 1440, samples: 1440 }
+  const day = { ...row, date: dateOf(expired), firstMinute: expired, lastMinute: expired + 1439 }
+  t.equal(await writer.importDay('BTC', day), 'stored')
+  await raw.hset('{kp}:meta', 'retention', 30)
+  t.strictSame(await reader.readMissing('BTC', expired, expired + 1440), [], 'the retention was raised')
+})

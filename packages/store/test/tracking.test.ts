@@ -1,0 +1,210 @@
+import t from 'tap'
+import { createReader } from '../src/reader.ts'
+import { createWriter } from '../src/writer.ts'
+import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+
+// docs/faults.md, 46
+
+const XRP = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
+
+/** Two ingesters on one Redis, and the time their words have been there. */
+async function openTwo(t: Parameters<typeof openStore>[0]) {
+  const store = await openStore(t)
+  const { connection, log, raw, writer, reader } = store
+  const { now } = await todayMinutes(connection)
+  const other = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const samples = [BTC, ETH, XRP].map(({ symbol }) => sampleOf(symbol, now))
+  await writer.write({ minute: now, samples })
+  /** Lets everything that was announced be this much older; Redis' clock can't be set. */
+  const age = async (seconds: number) => {
+    for (const key of ['{kp}:tracked', '{kp}:denied']) {
+      for (const symbol of await raw.zrange(key, 0, '-1')) await raw.zincrby(key, -seconds, symbol)
+    }
+    await raw.hincrby('{kp}:meta', 'announced', -seconds)
+  }
+  const listed = async () => (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)
+  const list = async () => (await listed()).map(({ symbol }) => symbol).join(' ')
+  const rows = async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol).join(' ')
+  const write = (symbols: readonly string[]) =>
+    writer.write({ minute: now, samples: symbols.map(symbol => sampleOf(symbol, now)) })
+  return { ...store, one: writer, other, age, list, rows, write, now }
+}
+
+t.test('what any living ingester tracks is listed', async t => {
+  const { one, other, age, list } = await openTwo(t)
+  await one.track([BTC, ETH])
+  await other.track([BTC, XRP])
+  t.equal(await list(), 'BTC ETH XRP')
+  for (let minute = 0; minute < 6; minute++) {
+    await age(60)
+    await one.announce('one', {})
+    await other.announce('other', {})
+    t.equal(await list(), 'BTC ETH XRP')
+  }
+})
+
+t.test('a coin stays at least 2 and at most 5 minutes after the last ingester that tracked it', async t => {
+  const { one, other, age, list, rows, write, raw } = await openTwo(t)
+  await one.track([BTC, ETH])
+  await other.track([BTC, XRP])
+  await write([])
+  await one.write({ minute: 0, samples: [] })
+  t.equal(await list(), 'BTC ETH XRP')
+  // It dies a minute after its last word; the other one speaks once a minute.
+  await age(60)
+  let stayed = 0
+  for (; (await list()).includes('XRP'); stayed += 60) {
+    await one.announce('one', {})
+    if ((await list()).includes('XRP')) await age(60)
+  }
+  t.ok(stayed >= 120 && stayed <= 300, `stayed ${stayed} s`)
+  t.equal(await list(), 'BTC ETH')
+  t.notMatch(await rows(), /XRP/)
+  t.equal(
+    await raw.hget('{kp}:coins', 'XRP'),
+    '{"order":null,"name":"XRP","upbit":"KRW-XRP","binance":"XRPUSDT"}',
+    'its entry and its history stay',
+  )
+})
+
+t.test('a restart takes nothing off the list, however long it takes', async t => {
+  const { connection, reader, log, one, other, age, list } = await openTwo(t)
+  await one.track([BTC, ETH])
+  await other.track([BTC, XRP])
+  await age(86_400)
+  const again = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  await again.track([BTC, ETH])
+  t.equal(await list(), 'BTC ETH XRP', 'the one that is back first takes nothing from the other')
+  t.strictSame((await createReader({ redis: connection }).readBoard()).corrupt, 0)
+  await age(60)
+  await other.announce('other', {})
+  await age(180)
+  await again.announce('one', {})
+  await other.announce('other', {})
+  t.equal(await list(), 'BTC ETH XRP')
+  t.equal((await reader.readBoard()).coins.length, 3)
+})
+
+t.test('without a living ingester the list stays as it is', async t => {
+  const { one, age, rows, write } = await openTwo(t)
+  await one.track([BTC, ETH])
+  const before = await rows()
+  await age(86_400)
+  await write([])
+  t.equal(await rows(), before)
+})
+
+t.test('a denied coin is off the list at once, whatever others track, until its denial has gone', async t => {
+  const { one, other, age, list, rows } = await openTwo(t)
+  await one.track([BTC, ETH, XRP])
+  await other.track([BTC, ETH], { denied: ['XRP'] })
+  t.equal(await list(), 'BTC ETH')
+  t.notMatch(await rows(), /XRP/)
+  await one.track([BTC, ETH, XRP])
+  t.equal(await list(), 'BTC ETH')
+  for (let minute = 0; minute < 3; minute++) {
+    await age(60)
+    await one.announce('one', {})
+    t.equal(await list(), 'BTC ETH', 'the ingester that denies it may be restarting')
+  }
+  await age(60)
+  await one.announce('one', {})
+  t.equal(await list(), 'BTC ETH XRP')
+})
+
+t.test('two ingesters of all coins write one order, whichever coins each of them has', async t => {
+  const { one, other, list, raw } = await openTwo(t)
+  await one.track([BTC, XRP], { order: 'all' })
+  await other.track([BTC, ETH, XRP], { order: 'all' })
+  const written = await raw.hgetall('{kp}:coins')
+  t.equal(await list(), 'BTC ETH XRP')
+  await one.track([BTC, XRP], { order: 'all' })
+  t.strictSame(await raw.hgetall('{kp}:coins'), written)
+})
+
+t.test('ingesters of different orders do not overwrite each other every minute', async t => {
+  const { one, other, age, list } = await openTwo(t)
+  await one.track([BTC, XRP], { order: ['XRP', 'BTC'] })
+  await other.track([BTC, XRP], { order: ['BTC', 'ETH', 'XRP'] })
+  for (const writer of [one, other, one]) {
+    await age(30)
+    await writer.announce('any', {})
+    t.equal(await list(), 'BTC XRP', 'as the one that changed its coins last has it')
+  }
+})
+
+t.test('what was tracked while Redis was away is tracked when it is back', async t => {
+  const { redis, connection, writer, list, now } = { ...(await openTwo(t)) }
+  await writer.track([BTC, ETH])
+  redis.pause()
+  await t.rejects(writer.track([BTC, XRP]))
+  redis.resume()
+  t.ok(await connection.untilReady(10_000))
+  await writer.write({ minute: now, samples: [] })
+  t.equal(await list(), 'BTC ETH XRP')
+})
+
+t.test('a coin that is removed leaves the live list at once and stays tracked', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
+  const rows = async () => (await reader.readBoard()).rows.map(row => row.symbol)
+  t.match(await writer.write({ minute: now, samples: [], removed: ['BTC'] }), { removed: 0 }, 'not older')
+  t.match(await writer.write({ minute: now + 1, samples: [], removed: ['BTC'] }), { removed: 1 })
+  t.strictSame(await rows(), ['ETH'])
+  await writer.write({ minute: now + 2, samples: [sampleOf('BTC', now + 2)] })
+  t.strictSame(await rows(), ['BTC', 'ETH'])
+})
+
+t.test('a sample of a coin that is no longer listed does not bring it back', async t => {
+  const { one, age, rows, now } = await openTwo(t)
+  await one.track([BTC, ETH])
+  await one.track([BTC], { denied: ['ETH'] })
+  await one.write({ minute: now + 1, samples: [sampleOf('ETH', now + 1)] })
+  t.notMatch(await rows(), /ETH/)
+  await age(0)
+})
+
+t.test('a coin without a sample for an hour leaves the live list until it has one', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const start = today - 1440
+  await writer.track([BTC, ETH])
+  const write = (minute: number, symbols: readonly string[]) =>
+    writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
+  const rows = async () => (await reader.readBoard()).rows.map(row => row.symbol).join(' ')
+  await write(start, ['BTC', 'ETH'])
+  await write(start + 59, ['BTC'])
+  t.equal(await rows(), 'BTC ETH')
+  t.match(await write(start + 60, ['BTC']), { removed: 1 })
+  t.equal(await rows(), 'BTC')
+  await write(start - 5, ['ETH'])
+  t.equal(await rows(), 'BTC', 'backfill of an old minute does not bring it back')
+  await write(start + 61, ['ETH'])
+  t.equal(await rows(), 'BTC ETH')
+})
+
+t.test('rows that are old together stay: nobody knows anything newer', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  await writer.write({ minute: now - 500, samples: [sampleOf('BTC', now - 500), sampleOf('ETH', now - 510)] })
+  t.equal((await reader.readBoard()).rows.length, 2)
+  await writer.write({ minute: now + 600, samples: [sampleOf('XRP', now + 600)] })
+  t.equal(
+    (await reader.readBoard()).rows.length,
+    0,
+    'an hour by Redis’ clock, not by a minute from the future',
+  )
+})
+
+t.test('a status is gone soon after its ingester, and is replaced as a whole', async t => {
+  const { writer, raw } = await openStore(t)
+  await writer.announce('a1', { version: '1.0.0', problem: 'none' })
+  await writer.track([BTC])
+  await writer.announce('a1', { version: '1.0.0', last_minute: 29_000_000 })
+  t.strictSame(await raw.hgetall('{kp}:ingester:a1'), { version: '1.0.0', last_minute: '29000000' })
+  const ttl = await raw.ttl('{kp}:ingester:a1')
+  t.ok(ttl > 170 && ttl <= 180)
+})

@@ -1,0 +1,45 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Milliseconds } from '@kimchi/core'
+import type { ManualClock } from '@kimchi/core/testing'
+
+/** What a test waits for: nothing yet, or the answer. */
+export type Answer<T> = T | undefined | false
+
+/**
+ * Asks again and again until the answer is neither undefined nor false.
+ * @param withinMs real time. @default 30 s
+ * @throws Error naming `what`, when that takes longer
+ */
+export async function eventually<T>(
+  what: string,
+  ask: () => Answer<T> | Promise<Answer<T>>,
+  withinMs: Milliseconds = 30_000,
+): Promise<T> {
+  const giveUpAt = performance.now() + withinMs
+  while (performance.now() < giveUpAt) {
+    const answer = await ask()
+    if (answer !== undefined && answer !== false) return answer
+    await delay(10)
+  }
+  throw new Error(`not within ${withinMs} ms: ${what}`)
+}
+
+/**
+ * Lets a manual clock run while something waits for it, until the answer is neither undefined nor false; it stands still
+ * while work is under way.
+ * @param stepMs how far the clock goes at a time. @default 250
+ * @throws Error naming `what`, after 30 s of real time
+ */
+export function passUntil<T>(
+  clock: ManualClock,
+  what: string,
+  ask: () => Answer<T> | Promise<Answer<T>>,
+  stepMs: Milliseconds = 250,
+): Promise<T> {
+  return eventually(what, async () => {
+    const answer = await ask()
+    if (answer !== undefined && answer !== false) return answer
+    if (clock.waiting > 0) await clock.advance(stepMs)
+    return undefined
+  })
+}

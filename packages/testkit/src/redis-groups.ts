@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePort } from '@kimchi/local-redis'
+import type { Redis } from 'ioredis'
+import { eventually } from './eventually.ts'
+import { followProgram } from './program.ts'
+import { startRedis, type Teardown, type TestRedis } from './redis.ts'
+
+/** Several servers that stand in for each other. */
+export interface RedisGroup {
+  readonly url: string
+  readonly nodes: readonly TestRedis[]
+  /** A raw connection to the server that holds the data now. */
+  primary(): Promise<Redis>
+  /**
+   * Kills the server that holds the data and waits for the next one; the old one stays away until {@link RedisGroup.heal}.
+   * @param confirmed what has to happen while the replicas are frozen: the dying server alone will know of it
+   */
+  failOver(confirmed?: (primary: Redis) => Promise<unknown>): Promise<void>
+  /** Brings killed servers back as replicas and waits until they are up to date. */
+  heal(): Promise<void>
+}
+
+/** How soon a dead server is missed. */
+const DOWN_AFTER_MS = 1_000
+
+/** Sentinels look around every few seconds; a test has no time for that. */
+const EAGER = ['info-period', '200', 'ping-period', '100', 'ask-period', '100', 'publish-period', '100']
+
+const NO_DELAY = ['--repl-diskless-sync-delay', '0']
+
+/** One primary, one replica, three Sentinels that know of both. */
+export async function startSentinels(t: Teardown, args: readonly string[] = []): Promise<RedisGroup> {
+  const options = { appendonly: true, args: [...NO_DELAY, ...args] }
+  const first = await startRedis(t, options)
+  const replicaOf = ['--replicaof', '127.0.0.1', String(first.port)]
+  const second = await startRedis(t, { ...options, args: [...options.args, ...replicaOf] })
+  const ports = await Promise.all([0, 1, 2].map(index => startSentinel(t, first, index)))
+  const sentinels = ports.map(port => first.client({ port }))
+  for (const sentinel of sentinels) {
+    await eventually('the Sentinel answers', () => succeeds(sentinel.call('SENTINEL', 'DEBUG', ...EAGER)))
+  }
+  await eventually('the Sentinels know each other and the replica', async () => {
+    const known = await Promise.all(sentinels.map(knowsAll))
+    return known.every(Boolean)
+  })
+  const url = `redis+sentinel://${ports.map(port => `127.0.0.1:${port}`).join(',')}/kp`
+  return { ...groupOf([first, second]), url }
+}
+
+/** Three primaries, each with one replica. */
+export async function startCluster(t: Teardown): Promise<RedisGroup> {
+  const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1500', ...NO_DELAY]
+  const nodes = await Promise.all(Array.from({ length: 6 }, () => startRedis(t, { appendonly: true, args })))
+  const [first] = nodes as [TestRedis]
+  const raws = nodes.map(node => node.client())
+  for (const [index, raw] of raws.entries()) {
+    await raw.call('CLUSTER', 'MEET', '127.0.0.1', first.port)
+    const [start, end] = [index, index + 1].map(third => Math.floor((16_384 * third) / 3))
+    if (index < 3) await raw.call('CLUSTER', 'ADDSLOTSRANGE', start ?? 0, (end ?? 0) - 1)
+  }
+  const ids = await Promise.all(raws.map(async raw => String(await raw.call('CLUSTER', 'MYID'))))
+  for (const [index, raw] of raws.slice(3).entries()) {
+    const follow = () => raw.call('CLUSTER', 'REPLICATE', ids[index] ?? '')
+    await eventually('the node is known', () => succeeds(follow()))
+  }
+  const group = groupOf(nodes)
+  for (const raw of raws) {
+    await eventually('the cluster is whole', async () =>
+      String(await raw.call('CLUSTER', 'INFO')).includes('cluster_state:ok'),
+    )
+  }
+  await group.heal()
+  return { ...group, url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}` }
+}
+
+/** Which server is primary is asked of the servers themselves; on a Cluster the one that owns our slot. */
+function groupOf(nodes: readonly TestRedis[]): Omit<RedisGroup, 'url'> {
+  const clients = new Map(nodes.map(node => [node, node.client({ commandTimeout: 1_000 })]))
+  const dead = new Set<TestRedis>()
+  const findPrimary = () =>
+    eventually('a primary', async () => {
+      for (const [node, client] of clients) if (await isPrimary(client)) return { node, client }
+      return undefined
+    })
+  const replicasOf = async (port: number) => {
+    const replicas: TestRedis[] = []
+    for (const [node, client] of clients) {
+      const [role, , of] = await client.role().catch(() => [])
+      if (role === 'slave' && of === port) replicas.push(node)
+    }
+    return replicas
+  }
+  return {
+    nodes,
+    primary: async () => (await findPrimary()).client,
+    async failOver(confirmed = async () => {}) {
+      const { node, client } = await findPrimary()
+      const replicas = await replicasOf(node.port)
+      for (const replica of replicas) replica.pause()
+      // What was sent to a frozen replica waits in its socket: cut, it gets nothing more.
+      await client.call('CLIENT', 'KILL', 'TYPE', 'replica')
+      try {
+        await confirmed(client)
+        await node.kill()
+        dead.add(node)
+      } finally {
+        for (const replica of replicas) replica.resume()
+      }
+      await findPrimary()
+    },
+    async heal() {
+      for (const node of dead) await node.restart()
+      dead.clear()
+      for (const client of clients.values()) {
+        await eventually('every server is up to date', async () => {
+          const info = await client.info('replication').catch(() => '')
+          return info.includes('role:master') ? isFollowed(info) : info.includes('master_link_status:up')
+        })
+      }
+    },
+  }
+}
+
+async function isPrimary(client: Redis): Promise<boolean> {
+  const replies = await client
+    .multi()
+    .get('{kp}:none')
+    .role()
+    .exec()
+    .catch(() => null)
+  return replies?.every(([error]) => !error) === true && String(replies[1]?.[1]).startsWith('master')
+}
+
+/** A primary of one shard has one replica; a server that is about to be made a replica has none. */
+function isFollowed(info: string): boolean {
+  return /connected_slaves:[1-9]/.test(info)
+}
+
+async function knowsAll(sentinel: Redis): Promise<boolean> {
+  const replicas = (await sentinel.call('SENTINEL', 'REPLICAS', 'kp').catch(() => [])) as string[][]
+  const others = (await sentinel.call('SENTINEL', 'SENTINELS', 'kp').catch(() => [])) as string[][]
+  return replicas.some(fields => fields[fields.indexOf('flags') + 1] === 'slave') && others.length === 2
+}
+
+async function startSentinel(t: Teardown, primary: TestRedis, index: number): Promise<number> {
+  const port = await freePort()
+  const file = join(primary.dir, `sentinel-${index}.conf`)
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${primary.dir}`,
+    `sentinel monitor kp 127.0.0.1 ${primary.port} 2`,
+    `sentinel down-after-milliseconds kp ${DOWN_AFTER_MS}`,
+    'sentinel failover-timeout kp 4000',
+  ]
+  await writeFile(file, lines.join('\n'))
+  const { server, env } = primary.binary
+  const child = spawn(server, [file, '--sentinel'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const sentinel = followProgram(child, `Sentinel ${index}`)
+  t.teardown(() => sentinel.end('SIGKILL'))
+  return port
+}
+
+function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}

@@ -67,7 +67,7 @@ t.test('two ingesters on one Redis: what one releases stays, although the other 
   // The other ingester has a reason to tell Redis its coins, which are without NEW.
   simulator.delist('KRW-XRP')
   await passUntil('both know', async () => (await read.status('c')).quarantined === '')
-  await pass(1.5)
+  await pass(5)
   t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'NEW', 'SOL', 'TRX'])
   t.match(await read.status('c'), { quarantined: '', coins: '8' }, 'tracked by one is released by the other')
   for (const symbol of ['NEW', 'BTC']) {

@@ -11,8 +11,6 @@ export type { KnownCoin } from './validate.ts'
 export {
   createWriter,
   type Listing,
-  type RefusedSample,
   type SampleBatch,
   type SampleWriter,
-  type WriteResult,
 } from './writer.ts'

@@ -4,7 +4,7 @@ import type { UtcDate } from '@kimchi/core'
 export const LAYOUT_VERSION = 1
 
 /** The hash tag puts every key into one slot, so that one function call may touch all of them. @see docs/architecture.md#data-in-redis */
-export const KEY_PREFIX = '{kp}:'
+const KEY_PREFIX = '{kp}:'
 
 /** The fixed keys and the channel. Keys with a variable part are made by the functions below. */
 export const KEYS = {

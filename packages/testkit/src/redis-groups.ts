@@ -2,22 +2,21 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
-import type { Redis } from 'ioredis'
 import { eventually } from './eventually.ts'
 import { followProgram } from './program.ts'
-import { startRedis, type Teardown, type TestRedis } from './redis.ts'
+import { type RawRedis, startRedis, type Teardown, type TestRedis } from './redis.ts'
 
 /** Several servers that stand in for each other. */
 export interface RedisGroup {
   readonly url: string
   readonly nodes: readonly TestRedis[]
   /** A raw connection to the server that holds the data now. */
-  primary(): Promise<Redis>
+  primary(): Promise<RawRedis>
   /**
    * Kills the server that holds the data and waits for the next one; the old one stays away until {@link RedisGroup.heal}.
    * @param confirmed what has to happen while the replicas are frozen: the dying server alone will know of it
    */
-  failOver(confirmed?: (primary: Redis) => Promise<unknown>): Promise<void>
+  failOver(confirmed?: (primary: RawRedis) => Promise<unknown>): Promise<void>
   /** Brings killed servers back as replicas and waits until they are up to date. */
   heal(): Promise<void>
 }
@@ -123,7 +122,7 @@ function groupOf(nodes: readonly TestRedis[]): Omit<RedisGroup, 'url'> {
   }
 }
 
-async function isPrimary(client: Redis): Promise<boolean> {
+async function isPrimary(client: RawRedis): Promise<boolean> {
   const replies = await client
     .multi()
     .get('{kp}:none')
@@ -138,7 +137,7 @@ function isFollowed(info: string): boolean {
   return /connected_slaves:[1-9]/.test(info)
 }
 
-async function knowsAll(sentinel: Redis): Promise<boolean> {
+async function knowsAll(sentinel: RawRedis): Promise<boolean> {
   const replicas = (await sentinel.call('SENTINEL', 'REPLICAS', 'kp').catch(() => [])) as string[][]
   const others = (await sentinel.call('SENTINEL', 'SENTINELS', 'kp').catch(() => [])) as string[][]
   return replicas.some(fields => fields[fields.indexOf('flags') + 1] === 'slave') && others.length === 2

@@ -5,6 +5,9 @@ import type { RedisBinary } from '@kimchi/local-redis'
 import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
 import { Redis } from 'ioredis'
 
+/** A raw client, for what a test does to a server and finds in it. */
+export type RawRedis = Redis
+
 /** The part of a tap test that is used: what to do when it is over. */
 export interface Teardown {
   teardown(close: () => unknown): void
@@ -33,7 +36,7 @@ export interface TestRedis {
     readonly commandTimeout?: number
     readonly username?: string
     readonly password?: string
-  }): Redis
+  }): RawRedis
   /** Ends the server at once (SIGKILL). */
   kill(): Promise<void>
   /** Ends the server in order (SIGTERM). */

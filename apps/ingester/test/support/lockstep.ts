@@ -4,7 +4,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { createReader, loadLibrary, openRedis } from '@kimchi/store'
-import { startRedis, type TestRedis } from '@kimchi/testkit'
+import { type RawRedis, startRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { startIngester } from '../../src/start.ts'
@@ -129,7 +129,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
 }
 
 /** Redis' clock can't be set: what the ingesters have announced is made older instead. */
-async function ageLeases(raw: ReturnType<TestRedis['client']>, seconds: number): Promise<void> {
+async function ageLeases(raw: RawRedis, seconds: number): Promise<void> {
   for (const key of ['{kp}:tracked', '{kp}:denied']) {
     for (const symbol of await raw.zrange(key, 0, '-1')) await raw.zincrby(key, -seconds, symbol)
   }

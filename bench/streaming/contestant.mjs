@@ -40,7 +40,8 @@ const CONTESTANTS = {
         latest.record(tick)
         count()
       },
-      onLost: latest.lost.bind(latest),
+      onInterrupted: latest.interrupted.bind(latest),
+      onTradable: latest.setTradable.bind(latest),
     }
     const upbit = upbitProtocol(`${wsUrl}/websocket/v1`)
     openFeed({ ...shared, protocol: upbit, markets: bases.map(base => `KRW-${base}`) }, context)

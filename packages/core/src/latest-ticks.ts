@@ -1,18 +1,24 @@
-import type { Exchange, Market, Tick } from './tick.ts'
+import type { Leg } from './sample-or-gap.ts'
+import { createSkewMeter, MAX_LAG_MS, type Skew, type SkewMeter } from './skew.ts'
+import type { Exchange, Interruption, Market, Tick } from './tick.ts'
 import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
-/** Beyond this distance between receive and event time a tick counts as early or late. */
-const MAX_LAG_MS: Milliseconds = 2_000
+/**
+ * How far a frame may be overtaken by later ones, so how far a stream must have got beyond M before nothing that belongs
+ * before M is under way. Upbit: trades came up to 1.55 s out of order, docs/exchanges.md#upbit-websocket. Binance: each
+ * market is updated once a second.
+ */
+const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
 
 /** A tick from further in the future than this is a broken timestamp and is refused. */
 const MAX_FUTURE_MS: Milliseconds = 60_000
 
-/** How many minutes each market remembers: one being taken, one running, one to spare for a late snapshot. */
+/** How many minutes each market remembers: one being taken, one running, one to spare. */
 const MINUTES_KEPT = 3
 
-/** Which way most ticks of a minute were off, when more than half were off by more than {@link MAX_LAG_MS}. */
-export type Skew = 'none' | 'early' | 'late'
+/** Interruptions are at most a few within the seconds between M and its snapshot. */
+const INTERRUPTIONS_KEPT = 8
 
 /**
  * The last tick of every market, minute by minute, so that a snapshot taken shortly after M still finds the last
@@ -24,22 +30,34 @@ export interface LatestTicks {
    * @returns false when the tick was refused because a time in it lies more than a minute in the future
    */
   record(tick: Tick): boolean
-  /**
-   * The exchange's data broke off at `at`: for minutes after it, prices received until then are no longer known to be
-   * the last ones, and count again only when received again.
-   */
-  lost(exchange: Exchange, at: EpochMs): void
+  /** Takes in that frames may have been lost. Ongoing ones need no word: without frames no stream passes M. */
+  interrupted(interruption: Interruption): void
+  /** Takes in what an exchange says about a market without a tick. */
+  setTradable(exchange: Exchange, market: Market, tradable: boolean): void
   /** Drops what is known of a market that is no longer subscribed. */
   forget(exchange: Exchange, market: Market): void
   /**
-   * The market's last tick with an event time before minute M, or undefined when it is not known for sure.
-   * A seed answers only where no frame does.
+   * What is known of a market just before minute M. Its price is the last one with an event time before M, or undefined
+   * when frames may be missing. A seed answers only where no frame does.
    */
-  before(exchange: Exchange, market: Market, minute: EpochMinute): Tick | undefined
+  legBefore(exchange: Exchange, market: Market, minute: EpochMinute): Leg
+  /** Whether the exchange's stream has got so far that every frame that belongs before M has come, if none was lost. */
+  hasPassed(exchange: Exchange, minute: EpochMinute): boolean
+  /** Whether M lies within an interruption that is over. */
+  isInterruptedAt(exchange: Exchange, minute: EpochMinute): boolean
   /** Whether any market of the exchange is known to have traded in the minute that ends at M. */
   tradedBefore(exchange: Exchange, minute: EpochMinute): boolean
   /** Whether most stream ticks received in the minute that ends at M came more than 2 s early or late. */
   skewBefore(exchange: Exchange, minute: EpochMinute): Skew
+  status(exchange: Exchange): LatestTicksStatus
+}
+
+/** What is known of one exchange. */
+export interface LatestTicksStatus {
+  /** The newest event time of its stream; undefined before the first frame. */
+  readonly watermark: EpochMs | undefined
+  /** Markets that don't trade now, by the exchange's own word. */
+  readonly halted: readonly Market[]
 }
 
 /** An empty {@link LatestTicks}. */
@@ -55,41 +73,65 @@ class MinuteByMinute implements LatestTicks {
 
   record(tick: Tick): boolean {
     const exchange = this.#exchanges[tick.exchange]
-    if (tick.origin === 'stream') countLag(exchange, tick)
-    if (!(Math.max(tick.eventAt, tick.tradedAt ?? tick.eventAt) <= tick.receivedAt + MAX_FUTURE_MS)) {
+    const { origin, eventAt, sentAt, receivedAt, tradedAt } = tick
+    const isStream = origin === 'stream'
+    if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
+    const market = ticksOf(exchange, tick.market)
+    if (!(eventAt <= receivedAt + MAX_FUTURE_MS && (tradedAt ?? eventAt) <= receivedAt + MAX_FUTURE_MS)) {
       // The market has moved on to a price that can't be placed in time: the one known before is no longer its last.
-      exchange.markets.delete(tick.market)
+      market.frames.length = 0
+      market.seeds.length = 0
       return false
     }
-    if (tick.tradedAt !== undefined) markTraded(exchange, minuteOf(tick.tradedAt))
-    const { frames, seeds } = ticksOf(exchange, tick.market)
-    keepLastOfMinute(tick.origin === 'seed' ? seeds : frames, tick, ({ eventAt }) => eventAt, isNewer)
+    // A single wrong time must not carry the stream past minutes that it has not reached.
+    if (isStream && eventAt > exchange.watermark && eventAt <= receivedAt + MAX_LAG_MS) {
+      exchange.watermark = eventAt
+    }
+    if (tradedAt !== undefined) {
+      keepLastOfMinute(market.trades, tradedAt, identity, isLater)
+      if (isStream) markTraded(exchange, minuteOf(tradedAt))
+    }
+    if (tick.tradable !== undefined) market.tradable = tick.tradable
+    if (!isStream && receivedAt >= (market.told?.receivedAt ?? receivedAt)) market.told = tick
+    keepLastOfMinute(origin === 'seed' ? market.seeds : market.frames, tick, eventTime, isNewer)
     return true
   }
 
-  lost(exchange: Exchange, at: EpochMs): void {
-    keepLastOfMinute(
-      this.#exchanges[exchange].losses,
-      at,
-      loss => loss,
-      (loss, kept) => loss > kept,
-    )
+  interrupted({ exchange: name, ...interruption }: Interruption): void {
+    const exchange = this.#exchanges[name]
+    exchange.pricesFrom = Math.max(exchange.pricesFrom, interruption.pricesFrom)
+    exchange.interruptions = [...exchange.interruptions, interruption].slice(-INTERRUPTIONS_KEPT)
+  }
+
+  setTradable(exchange: Exchange, market: Market, tradable: boolean): void {
+    ticksOf(this.#exchanges[exchange], market).tradable = tradable
   }
 
   forget(exchange: Exchange, market: Market): void {
     this.#exchanges[exchange].markets.delete(market)
   }
 
-  before(exchange: Exchange, market: Market, minute: EpochMinute): Tick | undefined {
-    const { markets, losses } = this.#exchanges[exchange]
-    const known = markets.get(market)
-    if (known === undefined) return undefined
-    const lostAt = losses.findLast(at => at < minuteStart(minute)) ?? Number.POSITIVE_INFINITY
-    const frame = lastBefore(known.frames, minute)
-    if (frame === undefined && known.frames.length === MINUTES_KEPT) return undefined // may have been forgotten
-    if (frame !== undefined && frame.receivedAt > lostAt) return frame
-    const seed = lastBefore(known.seeds, minute)
-    return seed !== undefined && seed.receivedAt > lostAt ? seed : undefined
+  legBefore(name: Exchange, market: Market, minute: EpochMinute): Leg {
+    const exchange = this.#exchanges[name]
+    const known = exchange.markets.get(market)
+    if (known === undefined) return UNKNOWN
+    const { pricesFrom } = exchange
+    const disorderMs = DISORDER_MS[name]
+    const frame = frameBefore(known, minute, pricesFrom, disorderMs)
+    return {
+      price: (frame ?? seedBefore(known, minute, pricesFrom, disorderMs))?.price,
+      tradedAt: known.trades.findLast(at => at < minuteStart(minute)),
+      tradable: known.tradable,
+    }
+  }
+
+  hasPassed(exchange: Exchange, minute: EpochMinute): boolean {
+    return this.#exchanges[exchange].watermark >= minuteStart(minute) + DISORDER_MS[exchange]
+  }
+
+  isInterruptedAt(exchange: Exchange, minute: EpochMinute): boolean {
+    const at = minuteStart(minute)
+    return this.#exchanges[exchange].interruptions.some(({ from, to }) => from < at && at < to)
   }
 
   tradedBefore(exchange: Exchange, minute: EpochMinute): boolean {
@@ -97,50 +139,64 @@ class MinuteByMinute implements LatestTicks {
   }
 
   skewBefore(exchange: Exchange, minute: EpochMinute): Skew {
-    const lags = this.#exchanges[exchange].lags.find(counts => counts.minute === minute - 1)
-    if (lags === undefined) return 'none'
-    if (lags.early * 2 > lags.total) return 'early'
-    return lags.late * 2 > lags.total ? 'late' : 'none'
+    return this.#exchanges[exchange].skew.before(minute)
+  }
+
+  status(name: Exchange): LatestTicksStatus {
+    const { watermark, markets } = this.#exchanges[name]
+    return {
+      watermark: Number.isFinite(watermark) ? watermark : undefined,
+      halted: [...markets].filter(([, { tradable }]) => !tradable).map(([market]) => market),
+    }
   }
 }
 
 interface ExchangeTicks {
   readonly markets: Map<Market, MarketTicks>
-  /** Ascending; the oldest is -Infinity until so many were recorded that earlier ones are forgotten. */
-  readonly losses: EpochMs[]
+  readonly skew: SkewMeter
+  /** The newest event time of the stream. */
+  watermark: EpochMs
+  /** Prices received before this may have been followed by others that were lost. */
+  pricesFrom: EpochMs
+  interruptions: Omit<Interruption, 'exchange'>[]
   tradedMinutes: EpochMinute[]
-  lags: LagCounts[]
 }
 
-/** Both ascending, one tick per minute. */
+/** The lists are ascending, one item per minute. */
 interface MarketTicks {
   readonly frames: Tick[]
   readonly seeds: Tick[]
+  readonly trades: EpochMs[]
+  /** The last snapshot or seed: the exchange's word on which trade is the last. */
+  told: Tick | undefined
+  tradable: boolean
 }
 
-/** Counts suffice for "is the median beyond ±2 s", and cost nothing at thousands of ticks a second. */
-interface LagCounts {
-  readonly minute: EpochMinute
-  early: number
-  late: number
-  total: number
-}
+const UNKNOWN: Leg = { price: undefined, tradedAt: undefined, tradable: true }
 
 function newExchangeTicks(): ExchangeTicks {
-  return { markets: new Map(), losses: [Number.NEGATIVE_INFINITY], tradedMinutes: [], lags: [] }
+  return {
+    markets: new Map(),
+    skew: createSkewMeter(),
+    watermark: Number.NEGATIVE_INFINITY,
+    pricesFrom: Number.NEGATIVE_INFINITY,
+    interruptions: [],
+    tradedMinutes: [],
+  }
 }
 
-function countLag(exchange: ExchangeTicks, { receivedAt, eventAt }: Tick): void {
-  const minute = minuteOf(receivedAt)
-  let counts = exchange.lags.at(-1)
-  if (counts?.minute !== minute) {
-    counts = { minute, early: 0, late: 0, total: 0 }
-    exchange.lags = [...exchange.lags.filter(kept => kept.minute !== minute).slice(1 - MINUTES_KEPT), counts]
+function ticksOf(exchange: ExchangeTicks, market: Market): MarketTicks {
+  const known = exchange.markets.get(market)
+  if (known !== undefined) return known
+  const fresh = {
+    frames: [],
+    seeds: [],
+    trades: [],
+    told: undefined,
+    tradable: true,
   }
-  const lag = receivedAt - eventAt
-  counts.total += 1
-  if (lag < -MAX_LAG_MS) counts.early += 1
-  if (lag > MAX_LAG_MS) counts.late += 1
+  exchange.markets.set(market, fresh)
+  return fresh
 }
 
 function markTraded(exchange: ExchangeTicks, minute: EpochMinute): void {
@@ -148,14 +204,53 @@ function markTraded(exchange: ExchangeTicks, minute: EpochMinute): void {
   exchange.tradedMinutes = [...exchange.tradedMinutes, minute].sort((a, b) => a - b).slice(-MINUTES_KEPT)
 }
 
-function ticksOf(exchange: ExchangeTicks, market: Market): MarketTicks {
-  const known = exchange.markets.get(market) ?? { frames: [], seeds: [] }
-  exchange.markets.set(market, known)
-  return known
+/**
+ * The last frame before M, unless a later one may have been lost: it was received when the stream was whole again, and
+ * since frames overtake each other, either a while after that or with the exchange's word on the last trade.
+ */
+function frameBefore(
+  { frames, told }: MarketTicks,
+  minute: EpochMinute,
+  from: EpochMs,
+  disorderMs: Milliseconds,
+): Tick | undefined {
+  const frame = lastBefore(frames, minute)
+  if (frame === undefined || frame.receivedAt < from) return undefined
+  const isTold = told !== undefined && told.receivedAt >= from && told.eventAt < minuteStart(minute)
+  return isTold || frame.receivedAt >= from + disorderMs ? frame : undefined
+}
+
+/**
+ * The last seed before M. It must be so old that a trade it knows of led to a frame before M too: frames come with a delay,
+ * and the last one before M is what a sample is made of.
+ */
+function seedBefore(
+  { frames, seeds }: MarketTicks,
+  minute: EpochMinute,
+  from: EpochMs,
+  disorderMs: Milliseconds,
+): Tick | undefined {
+  const seed = lastBefore(seeds, minute)
+  if (seed === undefined || seed.receivedAt < from) return undefined
+  if (seed.receivedAt > minuteStart(minute) - disorderMs) return undefined
+  const mayBeForgotten = lastBefore(frames, minute) === undefined && frames.length === MINUTES_KEPT
+  return mayBeForgotten ? undefined : seed
 }
 
 function lastBefore(ticks: readonly Tick[], minute: EpochMinute): Tick | undefined {
   return ticks.findLast(tick => minuteOf(tick.eventAt) < minute)
+}
+
+function identity(at: EpochMs): EpochMs {
+  return at
+}
+
+function isLater(at: EpochMs, kept: EpochMs): boolean {
+  return at > kept
+}
+
+function eventTime(tick: Tick): EpochMs {
+  return tick.eventAt
 }
 
 /** Later by the exchange's clock; by ours when the exchange's is equal, as when a frame is sent again. */

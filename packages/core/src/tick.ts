@@ -9,7 +9,7 @@ export type Market = string
 /**
  * One normalised price update of one market.
  *
- * Two clocks that are never mixed: `eventAt` is the exchange's, `receivedAt` is ours.
+ * Two clocks that are never mixed: `eventAt`, `sentAt` and `tradedAt` are the exchange's, `receivedAt` is ours.
  */
 export interface Tick {
   readonly exchange: Exchange
@@ -21,6 +21,8 @@ export interface Tick {
    * A REST seed has no exchange time and takes its receive time.
    */
   readonly eventAt: EpochMs
+  /** When the exchange sent it (Upbit `timestamp`, Binance `E`); undefined when it doesn't say. */
+  readonly sentAt: EpochMs | undefined
   readonly receivedAt: EpochMs
   /**
    * How the price came: `stream` a frame of something that just happened, `snapshot` the first answer
@@ -28,11 +30,21 @@ export interface Tick {
    */
   readonly origin: 'stream' | 'snapshot' | 'seed'
   /**
-   * The instant at which this tick proves that its market traded, or undefined when it proves nothing:
-   * an Upbit stream frame proves `trade_timestamp`, a Binance stream frame proves `E` when the price
-   * differs from the one before on the same connection.
+   * The market's last trade as far as this tick tells: Upbit `trade_timestamp`; Binance `E` of a frame whose price
+   * changed or whose volume rose, undefined for other frames; a seed counts as traded when received.
    */
   readonly tradedAt: EpochMs | undefined
-  /** False when the exchange says in the same frame that the market is not trading (preview, delisted). */
-  readonly tradable: boolean
+  /** Whether the exchange says with this tick that the market trades; undefined when it says nothing. */
+  readonly tradable: boolean | undefined
+}
+
+/** A time in which frames of an exchange may have been lost: a long silence, or the time between two connections. */
+export interface Interruption {
+  readonly exchange: Exchange
+  /** Up to here nothing is missing; -Infinity before the first connection. Our clock, like the others. */
+  readonly from: EpochMs
+  /** From here on nothing is missing. */
+  readonly to: EpochMs
+  /** Prices received before this are no longer known to be the last ones. */
+  readonly pricesFrom: EpochMs
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createLatestTicks, type LatestTicks, minuteOf, type Tick } from '../src/index.ts'
-import { at, binanceTick, M, seed, upbitTick } from './ticks.ts'
+import { at, binanceTick, M, seed, silence, upbitTick } from './ticks.ts'
 
 const BTC = 'KRW-BTC'
 const USDT = 'BTCUSDT'
@@ -13,7 +13,7 @@ function record(...ticks: readonly Tick[]): LatestTicks {
 }
 
 function priceBefore(latest: LatestTicks, minute: number, market = BTC): number | undefined {
-  return latest.before(market === BTC ? 'upbit' : 'binance', market, minute)?.price
+  return latest.legBefore(market === BTC ? 'upbit' : 'binance', market, minute).price
 }
 
 t.test('the last price before M is the one at :59.999, never the one at :00.000', async t => {
@@ -73,10 +73,10 @@ t.test('any order and repetition of ticks gives the same answers as sorting all 
 })
 
 t.test(
-  'any order and repetition of frames, seeds and losses gives the answers of the definition',
+  'any order and repetition of frames, seeds and silences gives the answers of the definition',
   async () => {
-    const seconds = fc.integer({ min: -175, max: -1 })
-    const event = fc.record({ kind: fc.constantFrom('frame', 'seed', 'loss'), seconds })
+    const seconds = fc.integer({ min: -175, max: -3 })
+    const event = fc.record({ kind: fc.constantFrom('frame', 'seed', 'silence'), seconds })
     const shuffled = fc.array(event, { maxLength: 12 }).chain(events => {
       const twice = [...events, ...events]
       return fc.tuple(fc.constant(events), fc.shuffledSubarray(twice, { minLength: twice.length }))
@@ -88,21 +88,16 @@ t.test(
           if (kind === 'frame')
             latest.record(binanceTick(USDT, -second, at(second), { receivedAt: at(second) }))
           else if (kind === 'seed') latest.record(seed(USDT, 1_000 - second, at(second)))
-          else latest.lost('binance', at(second))
+          else latest.interrupted(silence('binance', second - 4, second))
         }
-        const newest = (kind: string, minute: number) =>
-          Math.max(
-            ...events
-              .filter(found => found.kind === kind && at(found.seconds) < at(0, minute))
-              .map(found => found.seconds),
-          )
-        return [M, M - 1, M - 2].every(minute => {
-          const lost = newest('loss', minute)
-          const frame = newest('frame', minute)
-          const seeded = newest('seed', minute)
-          const expected = frame > lost ? -frame : seeded > lost ? 1_000 - seeded : undefined
-          return priceBefore(latest, minute, USDT) === expected
-        })
+        const newest = (kind: string) =>
+          Math.max(...events.filter(found => found.kind === kind).map(found => found.seconds))
+        const [silent, frame, seeded] = [newest('silence'), newest('frame'), newest('seed')]
+        const isFrameKnown = frame >= silent && (frame >= silent + 1 || seeded >= silent)
+        const seedOrNothing =
+          seeded >= silent && seeded > Number.NEGATIVE_INFINITY ? 1_000 - seeded : undefined
+        const expected = isFrameKnown && Number.isFinite(frame) ? -frame : seedOrNothing
+        return priceBefore(latest, M, USDT) === expected
       }),
       { numRuns: 2_000 },
     )
@@ -111,9 +106,9 @@ t.test(
 
 t.test('a market that never ticked, or only after M, is unknown', async t => {
   const latest = record(upbitTick(BTC, 1, at(1)))
-  t.equal(latest.before('upbit', BTC, M), undefined)
-  t.equal(latest.before('upbit', 'KRW-ETH', M + 1), undefined)
-  t.equal(latest.before('binance', BTC, M + 1), undefined, 'exchanges are kept apart')
+  t.equal(latest.legBefore('upbit', BTC, M).price, undefined)
+  t.equal(latest.legBefore('upbit', 'KRW-ETH', M + 1).price, undefined)
+  t.equal(latest.legBefore('binance', BTC, M + 1).price, undefined, 'exchanges are kept apart')
 })
 
 t.test('a quiet market keeps its last tick for as long as nothing newer comes', async t => {
@@ -167,75 +162,137 @@ t.test('a seed received after M says nothing about M', async t => {
 })
 
 t.test(
-  'after a loss, prices received before it are unknown for later minutes and known for earlier',
+  'a seed received in the last second before M may know more than the last frame, and is not used',
   async t => {
-    const latest = record(upbitTick(BTC, 1, at(-70)), upbitTick(BTC, 2, at(-20)))
-    latest.lost('upbit', at(-10))
-    t.equal(priceBefore(latest, M), undefined)
-    t.equal(priceBefore(latest, M - 1), 1)
-    latest.record(upbitTick(BTC, 3, at(-9), { receivedAt: at(-2) }))
-    t.equal(priceBefore(latest, M), 3)
+    t.equal(priceBefore(record(seed(USDT, 1, at(-0.9))), M, USDT), undefined)
+    t.equal(priceBefore(record(seed(USDT, 1, at(-1))), M, USDT), 1)
   },
 )
 
-t.test('a loss exactly at M or after it leaves M known', async t => {
-  for (const seconds of [0, 0.4]) {
-    const latest = record(upbitTick(BTC, 1, at(-5)))
-    latest.lost('upbit', at(seconds))
-    t.equal(priceBefore(latest, M), 1)
-    t.equal(priceBefore(latest, M + 1), undefined)
-  }
-})
-
-t.test('the snapshot after a reconnect brings an old trade back to life', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-600)))
-  latest.lost('upbit', at(-30))
+t.test('prices received before a silence are unknown until a frame comes after it', async t => {
+  const latest = record(upbitTick(BTC, 1, at(-20)), upbitTick(BTC, 2, at(-9.5)))
+  latest.interrupted(silence('upbit', -9, -5))
   t.equal(priceBefore(latest, M), undefined)
-  latest.record(upbitTick(BTC, 1, at(-600), { receivedAt: at(-20), origin: 'snapshot' }))
-  t.match(latest.before('upbit', BTC, M), { price: 1, eventAt: at(-600) })
+  latest.record(upbitTick(BTC, 3, at(-3)))
+  t.equal(priceBefore(latest, M), 3)
 })
 
-t.test('a price from before an earlier loss stays unknown when a second loss follows after M', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-50)))
-  latest.lost('upbit', at(-30))
-  latest.lost('upbit', at(0.5))
-  t.equal(priceBefore(latest, M), undefined)
-})
+t.test(
+  'right after a silence a frame alone proves nothing: a later trade may have come before it',
+  async t => {
+    const latest = record(upbitTick(BTC, 1, at(-20)))
+    latest.interrupted(silence('upbit', -9, -5))
+    latest.record(upbitTick(BTC, 2, at(-5.5), { receivedAt: at(-4.9) }))
+    t.equal(priceBefore(latest, M), undefined)
+    const later = upbitTick(BTC, 3, at(-5.2), { receivedAt: at(-4.8), origin: 'snapshot' })
+    latest.record(later)
+    t.equal(priceBefore(latest, M), 3, 'the snapshot tells which trade is the last')
+  },
+)
 
-t.test('losses reported out of order do not undo each other', async t => {
+t.test('a snapshot that shows a trade after M says nothing about the last one before M', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20)))
-  latest.lost('upbit', at(-10))
-  latest.lost('upbit', at(-40))
+  latest.interrupted(silence('upbit', -4, -0.3))
+  latest.record(upbitTick(BTC, 2, at(-0.6), { receivedAt: at(-0.2) }))
+  latest.record(upbitTick(BTC, 3, at(0.05), { receivedAt: at(0.1), origin: 'snapshot' }))
+  t.equal(priceBefore(latest, M), undefined)
+  t.equal(priceBefore(latest, M + 1), 3)
+})
+
+t.test('the snapshot after a reconnect brings an old trade back', async t => {
+  const latest = record(upbitTick(BTC, 1, at(-600)))
+  latest.record(upbitTick(BTC, 1, at(-600), { receivedAt: at(-20), origin: 'snapshot' }))
+  latest.interrupted(silence('upbit', -30, -19, -21))
+  t.strictSame(latest.legBefore('upbit', BTC, M), { price: 1, tradedAt: at(-600), tradable: true })
+})
+
+t.test('a snapshot during a silence is no word on what came later in it', async t => {
+  const latest = record(upbitTick(BTC, 1, at(-60)))
+  latest.record(upbitTick(BTC, 1, at(-60), { receivedAt: at(-20), origin: 'snapshot' }))
+  latest.interrupted(silence('upbit', -25, -15))
   t.equal(priceBefore(latest, M), undefined)
 })
 
-t.test('after losses in many minutes an old minute is unknown rather than trusted', async t => {
-  const latest = record(upbitTick(BTC, 1, at(-590)))
-  for (const seconds of [-500, -170, -110, -50]) latest.lost('upbit', at(seconds))
-  t.equal(priceBefore(latest, M - 4), undefined)
-  t.equal(priceBefore(latest, M), undefined)
-})
-
-t.test('after a loss a fresh seed counts instead of a frame from before it', async t => {
-  const latest = record(binanceTick(USDT, 1, at(-50)))
-  latest.lost('binance', at(-40))
+t.test('after a silence a fresh seed counts instead of a frame or a seed from before it', async t => {
+  const latest = record(seed(USDT, 9, at(-55)), binanceTick(USDT, 1, at(-50)))
+  latest.interrupted(silence('binance', -48, -40))
+  t.equal(priceBefore(latest, M, USDT), undefined)
   latest.record(seed(USDT, 2, at(-30)))
   t.equal(priceBefore(latest, M, USDT), 2)
   latest.record(binanceTick(USDT, 3, at(-29)))
   t.equal(priceBefore(latest, M, USDT), 3)
 })
 
-t.test('after a loss an old seed is unknown too', async t => {
-  const latest = record(seed(USDT, 1, at(-50)))
-  latest.lost('binance', at(-40))
-  t.equal(priceBefore(latest, M, USDT), undefined)
-})
-
-t.test('the loss of one exchange does not touch the other', async t => {
+t.test('a silence of one exchange does not touch the other', async t => {
   const latest = record(binanceTick(USDT, 1, at(-50)), upbitTick(BTC, 2, at(-50)))
-  latest.lost('upbit', at(-40))
+  latest.interrupted(silence('upbit', -48, -40))
   t.equal(priceBefore(latest, M, USDT), 1)
   t.equal(priceBefore(latest, M), undefined)
+  t.equal(latest.isInterruptedAt('upbit', M), false)
+})
+
+t.test('a minute boundary within an interruption is known as such, the next one is not touched', async t => {
+  const latest = createLatestTicks()
+  latest.interrupted(silence('upbit', -2, 2))
+  latest.interrupted(silence('upbit', 5, 9))
+  t.equal(latest.isInterruptedAt('upbit', M), true)
+  t.equal(latest.isInterruptedAt('binance', M), false)
+  t.equal(latest.isInterruptedAt('upbit', M + 1), false)
+  latest.interrupted({ exchange: 'binance', from: Number.NEGATIVE_INFINITY, to: at(1), pricesFrom: at(1) })
+  t.equal(latest.isInterruptedAt('binance', M), true, 'before the first connection')
+})
+
+t.test('a stream has passed M when nothing from before M can be under way', async t => {
+  const latest = record(upbitTick(BTC, 1, at(1.599)), binanceTick(USDT, 1, at(0.999)))
+  t.equal(latest.hasPassed('upbit', M), false)
+  t.equal(latest.hasPassed('binance', M), false)
+  latest.record(upbitTick('KRW-ETH', 1, at(1.6)))
+  latest.record(binanceTick('ETHUSDT', 1, at(1)))
+  t.equal(latest.hasPassed('upbit', M), true)
+  t.equal(latest.hasPassed('binance', M), true)
+  t.equal(latest.hasPassed('upbit', M + 1), false)
+  t.strictSame(latest.status('upbit'), { watermark: at(1.6), halted: [] })
+})
+
+t.test('snapshots, seeds and wrong times move no watermark', async t => {
+  const latest = record(
+    upbitTick(BTC, 1, at(30), { origin: 'snapshot' }),
+    seed(USDT, 1, at(30)),
+    upbitTick(BTC, 1, at(30), { receivedAt: at(27.9) }),
+  )
+  t.strictSame(latest.status('upbit'), { watermark: undefined, halted: [] })
+  t.strictSame(latest.status('binance'), { watermark: undefined, halted: [] })
+  latest.record(upbitTick(BTC, 1, at(30), { receivedAt: at(28) }))
+  t.equal(latest.status('upbit').watermark, at(30))
+})
+
+t.test('a halt lasts until the exchange says otherwise', async t => {
+  const latest = record(upbitTick(BTC, 1, at(-20)), binanceTick(USDT, 1, at(-20)))
+  t.strictSame(latest.legBefore('upbit', BTC, M), { price: 1, tradedAt: at(-20), tradable: true })
+  latest.record(upbitTick(BTC, 1, at(-20), { receivedAt: at(-10), origin: 'snapshot', tradable: false }))
+  latest.setTradable('binance', USDT, false)
+  latest.setTradable('binance', 'NEWUSDT', false)
+  latest.record(upbitTick(BTC, 1, at(-20), { receivedAt: at(-9), origin: 'snapshot', tradable: undefined }))
+  latest.record(binanceTick(USDT, 2, at(-8)))
+  t.equal(latest.legBefore('upbit', BTC, M).tradable, false)
+  t.equal(latest.legBefore('binance', USDT, M).tradable, false, 'a frame says nothing about it')
+  t.strictSame(latest.status('binance').halted, [USDT, 'NEWUSDT'])
+  latest.setTradable('binance', USDT, true)
+  latest.record(upbitTick(BTC, 1, at(-5)))
+  t.equal(latest.legBefore('upbit', BTC, M).tradable, true)
+  latest.forget('binance', 'NEWUSDT')
+  t.strictSame(latest.status('binance').halted, [])
+})
+
+t.test("knows each market's last trade before M; on Binance not every frame is one", async t => {
+  const latest = record(
+    seed(USDT, 1, at(-50)),
+    binanceTick(USDT, 2, at(-40)),
+    binanceTick(USDT, 2, at(-30), { tradedAt: undefined }),
+    binanceTick(USDT, 3, at(2)),
+  )
+  t.equal(latest.legBefore('binance', USDT, M).tradedAt, at(-40))
+  t.equal(record(seed(USDT, 1, at(-50))).legBefore('binance', USDT, M).tradedAt, at(-50))
 })
 
 t.test(
@@ -307,47 +364,11 @@ t.test('remembers the traded minutes that the next snapshots need, whatever the 
   )
 })
 
-t.test('no skew while most ticks are within two seconds', async t => {
-  const latest = record(
-    upbitTick(BTC, 1, at(-9), { receivedAt: at(-7) }),
-    upbitTick(BTC, 1, at(-6), { receivedAt: at(-8) }),
-    upbitTick(BTC, 1, at(-50), { receivedAt: at(-5) }),
-  )
-  t.equal(latest.skewBefore('upbit', M), 'none', 'exactly two seconds is within')
-  t.equal(latest.skewBefore('upbit', M - 1), 'none', 'nothing received')
-})
-
-t.test('skew is late or early when more than half of the ticks are', async t => {
-  const lags = (...seconds: readonly number[]) =>
-    record(...seconds.map(lag => upbitTick(BTC, 1, at(-30 - lag), { receivedAt: at(-30) })))
-  t.equal(lags(2.001).skewBefore('upbit', M), 'late')
-  t.equal(lags(-2.001).skewBefore('upbit', M), 'early')
-  t.equal(lags(3, 0).skewBefore('upbit', M), 'none')
-  t.equal(lags(3, 0, 3).skewBefore('upbit', M), 'late')
-  t.equal(lags(-3, 0, -3).skewBefore('upbit', M), 'early')
-  t.equal(lags(-3, 3).skewBefore('upbit', M), 'none')
-  t.equal(lags(-3_600, -3_600).skewBefore('upbit', M), 'early', 'refused ticks are witnesses too')
-  t.equal(lags(9).skewBefore('binance', M), 'none')
-})
-
-t.test('only stream frames testify about the clock, and only in the minute they were received', async t => {
+t.test('frames are compared with our clock by the time they were sent, not by their trade', async t => {
   const receivedAt = at(-30)
-  const latest = record(
-    upbitTick(BTC, 1, at(-600), { receivedAt, origin: 'snapshot' }),
-    upbitTick('KRW-ETH', 1, at(-600), { receivedAt, origin: 'snapshot' }),
-    upbitTick(BTC, 1, at(-30.1), { receivedAt }),
-  )
-  t.equal(latest.skewBefore('upbit', M), 'none')
-  latest.record(upbitTick(BTC, 1, at(20), { receivedAt: at(30) }))
-  t.equal(latest.skewBefore('upbit', M), 'none')
-  t.equal(latest.skewBefore('upbit', M + 1), 'late')
-})
-
-t.test('a clock that steps back into a minute resets its verdict', async t => {
-  const latest = createLatestTicks()
-  for (let seconds = -60; seconds < 20; seconds++) latest.record(upbitTick(BTC, 1, at(seconds)))
-  latest.record(upbitTick(BTC, 1, at(20), { receivedAt: at(-40) }))
-  t.equal(latest.skewBefore('upbit', M), 'early')
-  for (const minute of [M + 1, M + 2, M + 3]) latest.record(upbitTick(BTC, 1, at(1, minute)))
-  t.equal(latest.skewBefore('upbit', M), 'none', 'and is forgotten after three minutes')
+  const sent = (sentAt: number | undefined) => upbitTick(BTC, 1, at(-40), { receivedAt, sentAt })
+  t.equal(record(sent(at(-30.5))).skewBefore('upbit', M), 'none', 'an old trade, sent just now')
+  t.equal(record(sent(at(-33))).skewBefore('upbit', M), 'late')
+  t.equal(record(sent(undefined)).skewBefore('upbit', M), 'none')
+  t.equal(record({ ...sent(at(-33)), origin: 'snapshot' }).skewBefore('upbit', M), 'none')
 })

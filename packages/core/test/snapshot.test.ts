@@ -1,22 +1,13 @@
-import fc from 'fast-check'
 import t from 'tap'
-import {
-  createLatestTicks,
-  type GapReason,
-  type LatestTicks,
-  type Leg,
-  type MinuteLegs,
-  premiumE4,
-  sampleOrGap,
-  type Tick,
-  takeSnapshot,
-} from '../src/index.ts'
-import { at, BTC, binanceTick, ETH, M, seed, upbitTick } from './ticks.ts'
+import { createLatestTicks, type GapReason, type LatestTicks, type Tick, takeSnapshot } from '../src/index.ts'
+import { at, BTC, binanceTick, ETH, M, seed, silence, upbitTick } from './ticks.ts'
 
 const UPBIT_BTC = upbitTick('KRW-BTC', 99_000_000, at(-3))
 const RATE = upbitTick('KRW-USDT', 1_400, at(-20))
 const BINANCE_BTC = binanceTick('BTCUSDT', 70_000, at(-0.5))
-const WHOLE = [UPBIT_BTC, RATE, BINANCE_BTC]
+/** Frames of other markets by which both streams have passed M. */
+const PASSED = [upbitTick('KRW-SOL', 1, at(1.6)), binanceTick('SOLUSDT', 1, at(1))]
+const WHOLE = [UPBIT_BTC, RATE, BINANCE_BTC, ...PASSED]
 
 function record(...ticks: readonly Tick[]): LatestTicks {
   const latest = createLatestTicks()
@@ -64,6 +55,8 @@ t.test(
     )
     latest.record(upbitTick('KRW-BTC', 99_100_000, at(-0.001), { receivedAt: at(0.9) }))
     t.strictSame(outcomes(latest), [[99_100_000, 70_000, 1_400]])
+    latest.record(upbitTick('KRW-SOL', 1, at(2, M + 1)))
+    latest.record(binanceTick('SOLUSDT', 1, at(2, M + 1)))
     t.strictSame(outcomes(latest, M + 1), [[1, 1, 1]])
   },
 )
@@ -79,14 +72,20 @@ t.test(
   },
 )
 
-t.test('carries a quiet coin on Binance for as long as Binance is up', async t => {
-  const latest = record(...WHOLE, upbitTick('KRW-ETH', 5_000_000, at(-9)), seed('ETHUSDT', 3_500, at(-9_000)))
-  t.strictSame(outcomes(latest, M, [ETH]), [[5_000_000, 3_500, 1_400]])
+t.test('carries a coin that is quiet on Binance for as long, a seed counting as a trade', async t => {
+  const eth = upbitTick('KRW-ETH', 5_000_000, at(-9))
+  const seeded = (seconds: number) => record(...WHOLE, eth, seed('ETHUSDT', 3_500, at(seconds)))
+  t.strictSame(outcomes(seeded(-3_600), M, [ETH]), [[5_000_000, 3_500, 1_400]])
+  t.strictSame(outcomes(seeded(-3_601), M, [ETH]), ['no-binance-price'])
+  const unchanged = binanceTick('ETHUSDT', 3_500, at(-2), { tradedAt: undefined })
+  const latest = seeded(-3_601)
+  latest.record(unchanged)
+  t.strictSame(outcomes(latest, M, [ETH]), ['no-binance-price'], 'a frame is no trade')
 })
 
 t.test('the rate is carried like a coin and no longer', async t => {
   const latest = (seconds: number) =>
-    record(UPBIT_BTC, upbitTick('KRW-USDT', 1_400, at(seconds)), BINANCE_BTC)
+    record(UPBIT_BTC, upbitTick('KRW-USDT', 1_400, at(seconds)), BINANCE_BTC, ...PASSED)
   t.strictSame(outcomes(latest(-3_600)), [[99_000_000, 70_000, 1_400]])
   t.strictSame(outcomes(latest(-3_601)), ['no-rate'])
 })
@@ -96,6 +95,7 @@ t.test('one exchange silent: a gap for every coin, never a premium of mixed age'
     ...tick,
     eventAt: tick.eventAt - 60_000,
     tradedAt: tick.eventAt - 60_000,
+    sentAt: tick.eventAt - 60_000,
     receivedAt: tick.receivedAt - 60_000,
   }))
   t.strictSame(outcomes(record(...silentUpbit, BINANCE_BTC), M, [BTC, ETH]), ['upbit-down', 'upbit-down'])
@@ -106,36 +106,53 @@ t.test('one exchange silent: a gap for every coin, never a premium of mixed age'
 })
 
 t.test('KRW-USDT missing: no sample', async t => {
-  t.strictSame(outcomes(record(UPBIT_BTC, BINANCE_BTC)), ['no-rate'])
+  t.strictSame(outcomes(record(UPBIT_BTC, BINANCE_BTC, ...PASSED)), ['no-rate'])
 })
 
 t.test('KRW-USDT halted: no sample', async t => {
-  t.strictSame(outcomes(record(UPBIT_BTC, { ...RATE, tradable: false }, BINANCE_BTC)), ['no-rate'])
+  t.strictSame(outcomes(record(UPBIT_BTC, { ...RATE, tradable: false }, BINANCE_BTC, ...PASSED)), ['no-rate'])
 })
 
 t.test('an Upbit snapshot sets prices and proves no life', async t => {
-  const snapshot = { origin: 'snapshot', tradedAt: undefined } as const
-  const latest = record({ ...UPBIT_BTC, ...snapshot }, { ...RATE, ...snapshot }, BINANCE_BTC)
+  const snapshot = { origin: 'snapshot' } as const
+  const latest = record({ ...UPBIT_BTC, ...snapshot }, { ...RATE, ...snapshot }, BINANCE_BTC, ...PASSED)
   t.strictSame(outcomes(latest), ['upbit-down'])
   latest.record(upbitTick('KRW-ETH', 1, at(-1)))
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
 })
 
 t.test('a coin one exchange never named is a gap of its own', async t => {
-  t.strictSame(outcomes(record(RATE, BINANCE_BTC)), ['no-upbit-price'])
+  t.strictSame(outcomes(record(RATE, BINANCE_BTC, ...PASSED)), ['no-upbit-price'])
   const latest = record(...WHOLE, upbitTick('KRW-ETH', 5_000_000, at(-9)))
   t.strictSame(outcomes(latest, M, [BTC, ETH]), [[99_000_000, 70_000, 1_400], 'no-binance-price'])
 })
 
-t.test('a lost feed is a gap until its prices are received again', async t => {
+t.test('until both streams have passed M the minute is behind', async t => {
+  const [upbit, binance] = PASSED
+  t.strictSame(outcomes(record(UPBIT_BTC, RATE, BINANCE_BTC), M, [BTC, ETH]), ['behind', 'behind'])
+  const latest = record(UPBIT_BTC, RATE, BINANCE_BTC, ...(upbit ? [upbit] : []))
+  t.strictSame(outcomes(latest), ['behind'])
+  if (binance) latest.record(binance)
+  t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
+})
+
+t.test('a minute boundary within a silence is a gap, whatever is known', async t => {
+  for (const exchange of ['upbit', 'binance'] as const) {
+    const latest = record(...WHOLE)
+    latest.interrupted(silence(exchange, -0.1, 3.5, -10))
+    t.strictSame(outcomes(latest, M, [BTC, ETH]), ['interrupted', 'interrupted'])
+  }
+})
+
+t.test('a silence before M is a gap until the prices are received again', async t => {
   const latest = record(...WHOLE)
-  latest.lost('upbit', at(-2))
+  latest.interrupted(silence('upbit', -6, -2))
   t.strictSame(outcomes(latest), ['no-rate'])
   latest.record(upbitTick('KRW-USDT', 1_400, at(-20), { receivedAt: at(-1), origin: 'snapshot' }))
   t.strictSame(outcomes(latest), ['no-upbit-price'])
   latest.record(upbitTick('KRW-BTC', 99_000_000, at(-3), { receivedAt: at(-1), origin: 'snapshot' }))
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
-  latest.lost('binance', at(-0.2))
+  latest.interrupted(silence('binance', -5, -0.2))
   t.strictSame(outcomes(latest), ['no-binance-price'])
 })
 
@@ -145,10 +162,17 @@ t.test('a market halted on either exchange is a gap, others are untouched', asyn
     outcomes(record(...WHOLE, ...eth, upbitTick('KRW-ETH', 1, at(-8), { tradable: false })), M, [BTC, ETH]),
     [[99_000_000, 70_000, 1_400], 'halted'],
   )
-  t.strictSame(
-    outcomes(record(...WHOLE, ...eth, binanceTick('ETHUSDT', 1, at(-0.5), { tradable: false })), M, [ETH]),
-    ['halted'],
-  )
+  const latest = record(...WHOLE, ...eth)
+  latest.setTradable('binance', 'ETHUSDT', false)
+  t.strictSame(outcomes(latest, M, [ETH]), ['halted'])
+})
+
+t.test('a halt is told whatever else is wrong, for its minutes are not for backfill', async t => {
+  const latest = record(UPBIT_BTC, RATE, BINANCE_BTC)
+  latest.setTradable('binance', 'ETHUSDT', false)
+  t.strictSame(outcomes(latest, M, [BTC, ETH]), ['behind', 'halted'])
+  t.match(takeSnapshot(latest, M, [BTC, ETH], 'late').gaps, [{ reason: 'late' }, { reason: 'halted' }])
+  t.strictSame(outcomes(latest, M + 9, [BTC, ETH]), ['upbit-down', 'halted'])
 })
 
 t.test('a wrong clock writes nothing, whichever exchange shows it', async t => {
@@ -157,80 +181,12 @@ t.test('a wrong clock writes nothing, whichever exchange shows it', async t => {
     [2, 2_500],
     [2, -2_500],
   ] as const) {
-    const ticks = WHOLE.map(tick => ({ ...tick, receivedAt: tick.eventAt }))
+    const ticks = WHOLE.map(tick => ({ ...tick, receivedAt: tick.eventAt, sentAt: tick.eventAt }))
     const odd = ticks[index]
     const latest = record(...ticks)
     for (let copy = 0; odd && copy < 5; copy++) {
-      latest.record({ ...odd, eventAt: at(-30), receivedAt: at(-30) + lag })
+      latest.record({ ...odd, eventAt: at(-30), sentAt: at(-30), receivedAt: at(-30) + lag })
     }
     t.strictSame(outcomes(latest, M, [BTC, ETH]), ['clock-skew', 'clock-skew'])
   }
-})
-
-const WHOLE_LEGS: MinuteLegs = {
-  upbitUp: true,
-  binanceUp: true,
-  upbit: { price: 99_000_000, tradedAt: at(-3), tradable: true },
-  binance: { price: 70_000, tradable: true },
-  rate: { price: 1_400, tradable: true },
-}
-
-t.test('decides alike for candles, whose source it keeps', async t => {
-  t.match(sampleOrGap('BTC', M, 'candle', WHOLE_LEGS), { source: 'candle', premiumE4: 10_204, minute: M })
-})
-
-t.test('an impossible price or premium is a gap', async t => {
-  const tradable = true
-  const broken: Partial<MinuteLegs>[] = [
-    { upbit: { price: 0, tradable } },
-    { binance: { price: Number.NaN, tradable } },
-    { rate: { price: -1_400, tradable } },
-    { rate: { price: 1e308, tradable } },
-    { binance: { price: 1e-9, tradable } },
-    { binance: { price: 5e-324, tradable }, rate: { price: 5e-324, tradable } },
-  ]
-  for (const legs of broken) {
-    t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, ...legs }), 'implausible', JSON.stringify(legs))
-  }
-})
-
-t.test('never a sample without both exchanges up and three fresh, tradable, real prices', async () => {
-  const mostly = fc.integer({ min: 0, max: 9 }).map(drawn => drawn > 0)
-  const leg: fc.Arbitrary<Leg | undefined> = fc.option(
-    fc.record({
-      price: fc.oneof(fc.double(), { arbitrary: fc.double({ min: 1e-2, max: 1e4, noNaN: true }), weight: 8 }),
-      tradedAt: fc.integer({ min: at(-7_200), max: at(0) - 1 }),
-      tradable: mostly,
-    }),
-    { nil: undefined, freq: 10 },
-  )
-  const legs = fc.record({
-    upbitUp: mostly,
-    binanceUp: mostly,
-    upbit: leg,
-    binance: leg,
-    rate: leg,
-  })
-  const isGood = (found: Leg | undefined, maxAge: number) =>
-    found?.tradable === true && found.price > 0 && at(0) - (found.tradedAt ?? 0) <= maxAge
-  fc.assert(
-    fc.property(legs, given => {
-      const { upbitUp, binanceUp, upbit, binance, rate } = given
-      const outcome = sampleOrGap('BTC', M, 'live', {
-        ...given,
-        binance: binance && { ...binance, tradedAt: at(-1) },
-      })
-      if (typeof outcome === 'string') return true
-      return (
-        upbitUp &&
-        binanceUp &&
-        isGood(upbit, 3_600_000) &&
-        isGood(rate, 3_600_000) &&
-        isGood(binance, 7_200_000) &&
-        outcome.premiumE4 === premiumE4(outcome.upbitKrw, outcome.binanceUsdt, outcome.usdtKrw) &&
-        Math.abs(outcome.premiumE4) <= 1e10
-      )
-    }),
-    { numRuns: 2_000 },
-  )
 })

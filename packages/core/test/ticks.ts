@@ -1,4 +1,4 @@
-import { type Coin, MINUTE_MS, type Tick } from '../src/index.ts'
+import { type Coin, type Exchange, type Interruption, MINUTE_MS, type Tick } from '../src/index.ts'
 
 /** Minute 29,000,000 is 2025-02-20T21:20Z; every test counts its minutes from here. */
 export const M = 29_000_000
@@ -13,16 +13,15 @@ export const ETH: Coin = { symbol: 'ETH', name: 'Ethereum', upbit: 'KRW-ETH', bi
 
 /** A stream frame of something that just happened, received 100 ms after the event. */
 export function upbitTick(market: string, price: number, eventAt: number, changes: Partial<Tick> = {}): Tick {
-  const receivedAt = changes.receivedAt ?? eventAt + 100
-  const tradedAt = changes.origin === 'snapshot' ? undefined : eventAt
   return {
     exchange: 'upbit',
     market,
     price,
     eventAt,
-    receivedAt,
+    sentAt: eventAt,
+    receivedAt: eventAt + 100,
     origin: 'stream',
-    tradedAt,
+    tradedAt: eventAt,
     tradable: true,
     ...changes,
   }
@@ -35,10 +34,20 @@ export function binanceTick(
   eventAt: number,
   changes: Partial<Tick> = {},
 ): Tick {
-  return { ...upbitTick(market, price, eventAt, changes), exchange: 'binance', ...changes }
+  return { ...upbitTick(market, price, eventAt), exchange: 'binance', tradable: undefined, ...changes }
 }
 
 /** A REST answer received at `receivedAt`. */
 export function seed(market: string, price: number, receivedAt: number): Tick {
-  return binanceTick(market, price, receivedAt, { receivedAt, origin: 'seed', tradedAt: undefined })
+  return binanceTick(market, price, receivedAt, {
+    receivedAt,
+    sentAt: undefined,
+    origin: 'seed',
+    tradable: true,
+  })
+}
+
+/** A silence of the stream, received times in seconds around M. */
+export function silence(exchange: Exchange, from: number, to: number, pricesFrom = to): Interruption {
+  return { exchange, from: at(from), to: at(to), pricesFrom: at(pricesFrom) }
 }

@@ -1,5 +1,5 @@
 export { binanceProtocol } from './binance/protocol.ts'
-export { binanceSeed } from './binance/seed.ts'
+export { binanceTradingPrices } from './binance/trading-prices.ts'
 export { type Catalogue, matchCoins } from './catalogue/catalogue.ts'
 export { checkListing } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Exchange, Tick } from '@kimchi/core'
+import type { Interruption, Market, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
@@ -44,18 +44,23 @@ export function watchFeed(
   feed: Feed
   clock: ManualClock
   ticks: Tick[]
-  lost: { exchange: Exchange; at: number }[]
+  /** Without the exchange, whose name is known. */
+  interruptions: Omit<Interruption, 'exchange'>[]
+  /** What the exchange said about markets without a tick, the last word of each. */
+  tradable: Map<Market, boolean>
   log: ReturnType<typeof memoryLog>
 } {
   const ticks: Tick[] = []
-  const lost: { exchange: Exchange; at: number }[] = []
+  const interruptions: Omit<Interruption, 'exchange'>[] = []
+  const tradable = new Map<Market, boolean>()
   const log = memoryLog()
   const context: FeedContext = { clock, random: () => 0.5, log }
   const feed = openFeed(
     {
       markets: [],
       onTick: tick => ticks.push(tick),
-      onLost: (exchange, at) => lost.push({ exchange, at }),
+      onInterrupted: ({ exchange: _, ...interruption }) => interruptions.push(interruption),
+      onTradable: (_exchange, market, isTradable) => tradable.set(market, isTradable),
       ...options,
     },
     context,
@@ -66,7 +71,7 @@ export function watchFeed(
     await clock.advance(1_000)
     await closing
   })
-  return { feed, clock, ticks, lost, log }
+  return { feed, clock, ticks, interruptions, tradable, log }
 }
 
 /** A simulator that is closed with the test. */

@@ -72,22 +72,23 @@ export function miniTicker(market: string, price: string, eventAt: number): stri
   return JSON.stringify({ stream: `${market.toLowerCase()}@miniTicker`, data: payload })
 }
 
-/** A ticker frame as Upbit sends it. */
+/** A ticker frame as Upbit sends it in format SIMPLE. */
 export function upbitTicker(
   market: string,
   price: number,
   tradedAt: number,
-  streamType = 'REALTIME',
+  streamType: 'REALTIME' | 'SNAPSHOT' = 'REALTIME',
 ): Buffer {
+  const times = { ttms: tradedAt, tms: tradedAt + 5 }
   return Buffer.from(
     JSON.stringify({
-      type: 'ticker',
-      code: market,
-      trade_price: price,
-      trade_timestamp: tradedAt,
-      timestamp: tradedAt + 5,
-      market_state: 'ACTIVE',
-      stream_type: streamType,
+      ty: 'ticker',
+      cd: market,
+      tp: price,
+      ...times,
+      ms: 'ACTIVE',
+      its: false,
+      st: streamType,
     }),
   )
 }

@@ -47,5 +47,5 @@ function carriedLeg(series: CandleSeries, minute: EpochMinute): Leg | undefined 
 /** Binance writes a candle for every minute in which its engine runs; a missing one means it did not. */
 function exactLeg(series: CandleSeries, open: EpochMinute): Leg | undefined {
   const candle = series.at(open)
-  return candle && { price: candle[1], tradable: true }
+  return candle && { price: candle[1], tradedAt: minuteStart(open), tradable: true }
 }

@@ -1,7 +1,7 @@
-import type { Coin, Context, Exchange, LatestTicks, Tick } from '@kimchi/core'
+import type { Coin, Context, Exchange, LatestTicks, LatestTicksStatus, Tick } from '@kimchi/core'
 import {
   binanceProtocol,
-  binanceSeed,
+  binanceTradingPrices,
   type Feed,
   type FeedStatus,
   openFeed,
@@ -17,10 +17,13 @@ export interface ExchangeFeeds {
   close(): Promise<void>
 }
 
+/** One exchange's feed, and what came of its ticks. */
+export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
+
 /** What both feeds say of themselves. */
 export interface FeedsStatus {
   /** Empty until the coins are known. */
-  readonly feeds: readonly FeedStatus[]
+  readonly feeds: readonly ExchangeStatus[]
   /** Ticks refused for their timestamp. */
   readonly refusedTicks: number
 }
@@ -38,7 +41,8 @@ export function openExchangeFeeds(
     onTick: (tick: Tick) => {
       if (!latest.record(tick)) refusedTicks += 1
     },
-    onLost: latest.lost.bind(latest),
+    onInterrupted: latest.interrupted.bind(latest),
+    onTradable: latest.setTradable.bind(latest),
   }
   const open = () => ({
     upbit: openFeed(
@@ -54,7 +58,7 @@ export function openExchangeFeeds(
         ...callbacks,
         protocol: binanceProtocol(config.BINANCE_WS_URL),
         markets: coins.map(coin => coin.binance),
-        seed: binanceSeed({ restUrl: config.BINANCE_REST_URL }, context),
+        askTradingPrices: binanceTradingPrices(config.BINANCE_REST_URL, context),
       },
       context,
     ),
@@ -64,6 +68,7 @@ export function openExchangeFeeds(
     feeds?.[exchange].setMarkets(markets)
     for (const coin of before) if (!markets.includes(coin[exchange])) latest.forget(exchange, coin[exchange])
   }
+  const statusOf = (exchange: Exchange, feed: Feed) => ({ ...feed.status(), ...latest.status(exchange) })
   return {
     setCoins: next => {
       const before = coins
@@ -71,7 +76,10 @@ export function openExchangeFeeds(
       if (feeds === undefined) feeds = open()
       else for (const exchange of ['upbit', 'binance'] as const) change(exchange, before)
     },
-    status: () => ({ feeds: feeds ? [feeds.upbit.status(), feeds.binance.status()] : [], refusedTicks }),
+    status: () => ({
+      feeds: feeds ? [statusOf('upbit', feeds.upbit), statusOf('binance', feeds.binance)] : [],
+      refusedTicks,
+    }),
     close: async () => {
       await Promise.all([feeds?.upbit.close(), feeds?.binance.close()])
     },

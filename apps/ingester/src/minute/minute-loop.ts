@@ -1,6 +1,7 @@
 import {
   type Coin,
   type Context,
+  type EpochMinute,
   type Gap,
   type LatestTicks,
   type Milliseconds,
@@ -14,10 +15,10 @@ import type { Quarantine } from '../coins/quarantine.ts'
 import type { CoinTracking } from '../coins/track-coins.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 
-/** A snapshot taken later than this after its due time can't be trusted to have seen every frame. */
-const MAX_LATE_MS: Milliseconds = 5_000
+/** How late after M + 2 s a snapshot may be: the streams get until M + 5 s to pass M. */
+const MAX_LATE_MS: Milliseconds = 3_100
 
-/** A wall clock that moved this far within a minute has put ticks or the snapshot into the wrong one; a stalled loop looks the same. */
+/** A wall clock that moved this far within a minute has misplaced ticks or the snapshot; a stalled loop looks the same. */
 const MAX_JUMP_MS: Milliseconds = 2_000
 
 /** What became of one minute. */
@@ -67,6 +68,8 @@ export function createMinuteLoop(
   const gapCounts = new Map<string, number>()
   const counts = { admitted: 0, dropped: 0, skipped: 0 }
   let last: MinuteReport | undefined
+  const hasPassed = (minute: EpochMinute) =>
+    latest.hasPassed('upbit', minute) && latest.hasPassed('binance', minute)
   const count = (report: MinuteReport) => {
     last = report
     counts.admitted += report.admitted.length
@@ -76,7 +79,7 @@ export function createMinuteLoop(
   }
   return {
     run: async () => {
-      for await (const turn of minuteTurns(clock, signal)) {
+      for await (const turn of minuteTurns(hasPassed, { clock, signal })) {
         const { minute } = turn
         const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
         const publishable = quarantine.check(minute, samples)
@@ -96,6 +99,6 @@ export function createMinuteLoop(
 
 function snapshotOf(latest: LatestTicks, turn: MinuteTurn, coins: readonly Coin[]): Snapshot {
   const { minute, lateMs, jumpedMs } = turn
-  if (lateMs <= MAX_LATE_MS && jumpedMs <= MAX_JUMP_MS) return takeSnapshot(latest, minute, coins)
-  return { minute, samples: [], gaps: coins.map(({ symbol }) => ({ symbol, minute, reason: 'late' })) }
+  const isLate = lateMs > MAX_LATE_MS || jumpedMs > MAX_JUMP_MS
+  return isLate ? takeSnapshot(latest, minute, coins, 'late') : takeSnapshot(latest, minute, coins)
 }

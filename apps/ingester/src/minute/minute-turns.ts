@@ -1,7 +1,13 @@
-import { type Clock, type EpochMinute, type Milliseconds, minuteOf, minuteStart } from '@kimchi/core'
+import { type Context, type EpochMinute, type Milliseconds, minuteOf, minuteStart } from '@kimchi/core'
 
-/** How long after M its snapshot is taken, so that late frames that belong before M still count. @see docs/architecture.md#samples-and-gaps */
-export const GRACE_MS: Milliseconds = 1_000
+/** How long after M its snapshot is taken at the earliest, so that late frames that belong before M still count. */
+export const EARLIEST_MS: Milliseconds = 2_000
+
+/** How long after M the exchanges' streams may take to pass it. */
+const LATEST_MS: Milliseconds = 5_000
+
+/** How often it is looked whether they have. */
+const POLL_MS: Milliseconds = 50
 
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
 const LONGEST_WAIT_MS: Milliseconds = 1_000
@@ -13,7 +19,7 @@ const STALLED_BY_MS: Milliseconds = 200
 /** A minute whose snapshot is due now. */
 export interface MinuteTurn {
   readonly minute: EpochMinute
-  /** How much later than M + 1 s it is. */
+  /** How much later than M + 2 s it is. */
   readonly lateMs: Milliseconds
   /** How far the wall clock moved away from elapsed time during this minute, in either direction. */
   readonly jumpedMs: Milliseconds
@@ -21,12 +27,17 @@ export interface MinuteTurn {
   readonly skipped: number
 }
 
-/** Yields each minute M once, at M + 1 s of the wall clock, until `signal` aborts. A clock that steps back starts anew from there. */
+/**
+ * Yields each minute M once, from M + 2 s of the wall clock as soon as it is complete, by M + 5 s whether complete or not.
+ * Ends when `signal` aborts. A clock that steps back goes on from where it stands.
+ */
 export async function* minuteTurns(
-  clock: Clock,
-  signal: AbortSignal,
+  isComplete: (minute: EpochMinute) => boolean,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): AsyncGenerator<MinuteTurn, void, void> {
-  let last = lastDue(clock)
+  const dueAt = (minute: EpochMinute) => minuteStart(minute) + EARLIEST_MS
+  const lastDue = () => minuteOf(clock.now() - EARLIEST_MS)
+  let last = lastDue()
   let jumpedMs = 0
   const wait = async (ms: Milliseconds) => {
     const expected = clock.now() + ms
@@ -35,24 +46,21 @@ export async function* minuteTurns(
   }
   while (!signal.aborted) {
     const waitMs = dueAt(last + 1) - clock.now()
-    if (waitMs > dueAt(1) - dueAt(0)) last = lastDue(clock)
+    if (waitMs > dueAt(1) - dueAt(0)) last = lastDue()
     if (waitMs > 0) {
       await wait(Math.min(waitMs, LONGEST_WAIT_MS))
       continue
     }
     if (-waitMs > STALLED_BY_MS) await wait(DRAIN_MS)
-    const minute = lastDue(clock)
+    const minute = lastDue()
     const skipped = minute - last - 1
     last = minute
+    // By elapsed time, since the wall clock may step.
+    for (let waited = 0; waited < LATEST_MS - EARLIEST_MS && !isComplete(minute); waited += POLL_MS) {
+      await wait(POLL_MS)
+    }
+    if (signal.aborted) return
     yield { minute, lateMs: clock.now() - dueAt(minute), jumpedMs, skipped }
     jumpedMs = 0
   }
-}
-
-function dueAt(minute: EpochMinute): number {
-  return minuteStart(minute) + GRACE_MS
-}
-
-function lastDue(clock: Clock): EpochMinute {
-  return minuteOf(clock.now() - GRACE_MS)
 }

@@ -107,6 +107,7 @@ function liveOutcome(world: World, coin: Coin, minute: number) {
         market,
         price,
         eventAt: at,
+        sentAt: at,
         receivedAt: at + 50,
         tradable: true,
       } as const
@@ -114,23 +115,27 @@ function liveOutcome(world: World, coin: Coin, minute: number) {
     }
   }
   for (const market of new Set([coin.binance, 'BTCUSDT'])) {
-    let before = world.lastTrade('binance', market, end - 2 * MINUTE_MS)?.price
     for (let eventAt = end - 2 * MINUTE_MS + 137; eventAt < end; eventAt += 1_000) {
       const isFirst = eventAt < end - 2 * MINUTE_MS + 1_000
       if (!isFirst && world.trades('binance', market, eventAt - 1_000, eventAt).length === 0) continue
-      const price = world.lastTrade('binance', market, eventAt)?.price
-      if (price === undefined) continue
+      const last = world.lastTrade('binance', market, eventAt)
+      if (last === undefined) continue
       const tick = {
         exchange: 'binance',
         market,
-        price,
+        price: last.price,
         eventAt,
+        sentAt: eventAt,
         receivedAt: eventAt + 50,
-        tradable: true,
+        tradable: undefined,
       } as const
-      latest.record({ ...tick, origin: 'stream', tradedAt: price === before ? undefined : eventAt })
-      before = price
+      latest.record({ ...tick, origin: 'stream', tradedAt: isFirst ? last.at : eventAt })
     }
+  }
+  // Whether the streams have passed the minute is not the question here.
+  for (const exchange of ['upbit', 'binance'] as const) {
+    const times = { eventAt: end + 2_000, sentAt: end + 2_000, receivedAt: end + 2_000, tradedAt: undefined }
+    latest.record({ exchange, market: 'OTHER', price: 1, ...times, origin: 'stream', tradable: undefined })
   }
   const { samples, gaps } = takeSnapshot(latest, minute, [coin])
   return samples[0] ?? gaps[0]?.reason ?? `nothing for ${minuteOf(end)}`

@@ -1,4 +1,11 @@
-import { type Coin, createLatestTicks, createSpikeFilter, MINUTE_MS, minuteOf, type Tick } from '@kimchi/core'
+import {
+  type Coin,
+  createLatestTicks,
+  createSpikeFilter,
+  type Exchange,
+  MINUTE_MS,
+  minuteOf,
+} from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import t, { type Test } from 'tap'
@@ -31,13 +38,14 @@ function start(t: Test) {
     ending.abort()
     await running
   })
-  const tick = (exchange: Tick['exchange'], market: string, price: number, tradable = true) => {
+  const tick = (exchange: Exchange, market: string, price: number, tradable = true) => {
     const now = clock.now()
     latest.record({
       exchange,
       market,
       price,
       eventAt: now,
+      sentAt: now,
       receivedAt: now,
       origin: 'stream',
       tradedAt: now,
@@ -49,41 +57,83 @@ function start(t: Test) {
     tick('upbit', 'KRW-USDT', 1_400)
     tick('binance', 'BTCUSDT', 100_000)
   }
-  return { clock, stored, reports, trade }
+  /** Lets time pass while other markets trade on these exchanges. */
+  const pass = async (ms: number, exchanges: readonly Exchange[] = ['upbit', 'binance']) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      for (const exchange of exchanges) tick(exchange, 'OTHER', 1)
+      await clock.advance(Math.min(500, ms - passed))
+    }
+  }
+  return { clock, stored, reports, trade, pass, latest }
 }
 
-t.test('hands each minute’s sample to the store one second after the minute', async t => {
-  const { clock, stored, trade } = start(t)
-  await clock.advance(30_000)
+t.test('hands each minute’s sample to the store two seconds after the minute', async t => {
+  const { stored, trade, pass } = start(t)
+  await pass(30_000)
   trade(141_400_000)
-  await clock.advance(30_999)
+  await pass(31_999)
   t.equal(stored.length, 0)
-  await clock.advance(1)
+  await pass(1)
   t.match(stored, [
     { minute: M + 1, samples: [{ symbol: 'BTC', minute: M + 1, premiumE4: 10_000, source: 'live' }] },
   ])
 })
 
-t.test('a minute in which an exchange was silent is a gap with a reason, and nothing is stored', async t => {
-  const { clock, stored, reports, trade } = start(t)
-  await clock.advance(30_000)
+t.test('a stream that passes the minute late is waited for, until five seconds after it', async t => {
+  const { clock, stored, reports, trade, pass } = start(t)
+  for (const [silentMs, outcome] of [
+    [4_400, 'stored'],
+    [5_500, 'behind'],
+  ] as const) {
+    await pass(MINUTE_MS - (clock.now() % MINUTE_MS) - 30_000)
+    trade(141_400_000)
+    await pass(30_500)
+    const before = stored.length
+    await pass(silentMs - 500, ['upbit'])
+    await pass(2_000)
+    t.equal(stored.length - before, outcome === 'stored' ? 1 : 0)
+    if (outcome === 'behind') t.match(reports.at(-1), { gaps: [{ reason: 'behind' }] })
+  }
+})
+
+t.test('a minute boundary in a silence is a gap', async t => {
+  const { clock, stored, reports, trade, pass, latest } = start(t)
+  await pass(30_000)
   trade(141_400_000)
-  await clock.advance(2 * MINUTE_MS)
+  await pass(31_000)
+  const [from, to] = [clock.now() - 2_000, clock.now()]
+  latest.interrupted({ exchange: 'upbit', from, to, pricesFrom: from })
+  await pass(2_000)
+  t.equal(stored.length, 0)
+  t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'interrupted' }] })
+})
+
+t.test('a minute in which an exchange was silent is a gap with a reason, and nothing is stored', async t => {
+  const { stored, reports, trade, pass } = start(t)
+  await pass(30_000)
+  trade(141_400_000)
+  await pass(MINUTE_MS)
+  await pass(2 * MINUTE_MS, ['binance'])
   t.equal(stored.length, 1)
-  t.match(
-    reports.find(report => report.turn.minute === M + 2),
-    { gaps: [{ symbol: 'BTC', minute: M + 2, reason: 'upbit-down' }], admitted: [] },
+  t.strictSame(
+    reports.map(({ turn, gaps }) => [turn.minute - M, gaps[0]?.reason]),
+    [
+      [0, 'upbit-down'],
+      [1, undefined],
+      [2, 'behind'],
+      [3, 'upbit-down'],
+    ],
   )
 })
 
 t.test('a spike of one minute never reaches the store, a jump that stays does with both minutes', async t => {
-  const { clock, stored, reports, trade } = start(t)
+  const { stored, reports, trade, pass } = start(t)
   for (const krw of [141_400_000, 1_414_000_000, 141_500_000, 175_000_000, 175_100_000]) {
-    await clock.advance(30_000)
+    await pass(30_000)
     trade(krw)
-    await clock.advance(30_000)
+    await pass(30_000)
   }
-  await clock.advance(1_000)
+  await pass(3_000)
   t.strictSame(
     stored.flatMap(({ samples }) => samples.map(sample => [sample.minute - M, sample.upbitKrw])),
     [
@@ -100,37 +150,37 @@ t.test('a spike of one minute never reaches the store, a jump that stays does wi
 })
 
 t.test('a minute taken seconds too late is a gap, not a guess', async t => {
-  const { clock, stored, reports, trade } = start(t)
-  await clock.advance(59_500)
+  const { clock, stored, reports, trade, pass } = start(t)
+  await pass(59_500)
   trade(141_400_000)
   clock.step(8_000)
-  await clock.advance(1_000)
+  await pass(1_000)
   t.equal(stored.length, 0)
   t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
 })
 
 t.test('a halted coin leaves the live list at the next minute', async t => {
-  const { clock, stored, trade } = start(t)
-  await clock.advance(30_000)
+  const { stored, trade, pass } = start(t)
+  await pass(30_000)
   trade(141_400_000)
-  await clock.advance(MINUTE_MS)
+  await pass(MINUTE_MS)
   trade(141_400_000, false)
-  await clock.advance(MINUTE_MS)
+  await pass(MINUTE_MS)
   t.match(stored[1], { minute: M + 2, samples: [], removed: ['BTC'] })
 })
 
 t.test(
   'a clock stepped forward just before a minute turn makes that minute a gap, and the next one a sample',
   async t => {
-    const { clock, stored, reports, trade } = start(t)
-    await clock.advance(50_000)
+    const { clock, stored, reports, trade, pass } = start(t)
+    await pass(50_000)
     trade(141_400_000)
     clock.step(10_000)
-    await clock.advance(2_000)
+    await pass(3_000)
     t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
-    await clock.advance(30_000)
+    await pass(30_000)
     trade(141_400_000)
-    await clock.advance(30_000)
+    await pass(30_000)
     t.match(stored, [{ minute: M + 2 }])
   },
 )

@@ -1,16 +1,19 @@
-import { HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
+import { HOUR_MS, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
 import { type MinuteTurn, minuteTurns } from '../../src/minute/minute-turns.ts'
 
 const MIDNIGHT = Date.UTC(2026, 10, 20)
 
-function collect(t: Test, startedAt: number) {
+function collect(t: Test, startedAt: number, isComplete = (_minute: number, _now: number) => true) {
   const clock = createManualClock(startedAt)
   const ending = new AbortController()
   const turns: (MinuteTurn & { at: number })[] = []
   const running = (async () => {
-    for await (const turn of minuteTurns(clock, ending.signal)) turns.push({ ...turn, at: clock.now() })
+    const { signal } = ending
+    for await (const turn of minuteTurns(minute => isComplete(minute, clock.now()), { clock, signal })) {
+      turns.push({ ...turn, at: clock.now() })
+    }
   })()
   t.teardown(async () => {
     ending.abort()
@@ -19,12 +22,12 @@ function collect(t: Test, startedAt: number) {
   return { clock, turns, ending, running }
 }
 
-t.test('each minute turns once, one second after its boundary', async t => {
+t.test('each minute turns once, two seconds after its boundary', async t => {
   const { clock, turns } = collect(t, MIDNIGHT + 30_000)
   await clock.advance(3 * MINUTE_MS)
   t.strictSame(
     turns.map(turn => turn.at - MIDNIGHT),
-    [61_000, 121_000, 181_000],
+    [62_000, 122_000, 182_000],
   )
   t.strictSame(
     turns.map(({ minute, lateMs, jumpedMs, skipped }) => ({ minute, lateMs, jumpedMs, skipped })),
@@ -32,9 +35,29 @@ t.test('each minute turns once, one second after its boundary', async t => {
   )
 })
 
-t.test('a start within the grace second still gets the minute that has just ended', async t => {
+t.test('a minute that is not complete waits until it is, for three seconds at most', async t => {
+  const completeAt = new Map(
+    [1, 2, 3].map((minute, at) => [minuteOf(MIDNIGHT) + minute, [2_700, 5_100, 0][at]]),
+  )
+  const { clock, turns } = collect(
+    t,
+    MIDNIGHT + 30_000,
+    (minute, now) => now >= minuteStart(minute) + (completeAt.get(minute) ?? 0),
+  )
+  await clock.advance(3 * MINUTE_MS)
+  t.strictSame(
+    turns.map(({ at, lateMs }) => [at - MIDNIGHT, lateMs]),
+    [
+      [62_700, 700],
+      [125_000, 3_000],
+      [182_000, 0],
+    ],
+  )
+})
+
+t.test('a start within the first seconds still gets the minute that has just ended', async t => {
   const { clock, turns } = collect(t, MIDNIGHT + 400)
-  await clock.advance(1_000)
+  await clock.advance(2_000)
   t.equal(turns[0]?.minute, minuteOf(MIDNIGHT))
 })
 
@@ -56,7 +79,7 @@ t.test('a clock that steps back 90 s goes on from where it stands', async t => {
   await clock.advance(2.5 * MINUTE_MS)
   t.match(
     turns.map(turn => turn.minute - minuteOf(MIDNIGHT)),
-    [1, 2, 3, 3, 4],
+    [1, 2, 3, 2, 3, 4],
     'a minute that comes again is written again, which the store takes once',
   )
 })
@@ -66,7 +89,7 @@ t.test(
   async t => {
     const { clock, turns } = collect(t, MIDNIGHT + 30_000)
     await clock.advance(20_000)
-    clock.step(12_500)
+    clock.step(13_500)
     await clock.advance(1_100)
     t.match(turns, [{ minute: minuteOf(MIDNIGHT) + 1, skipped: 0 }])
     t.ok((turns[0]?.lateMs ?? 0) >= 1_500 + 50, `late by ${turns[0]?.lateMs} ms`)

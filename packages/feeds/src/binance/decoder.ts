@@ -11,24 +11,26 @@ import {
 } from '../feed/frame.ts'
 import { ACK, type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
 
-/** Stands for "no price seen yet"; no price is 0. */
-const UNKNOWN = 0
+/** What the frame before told of a market; NaN before the first, which compares as neither changed nor risen. */
+interface Before {
+  price: number
+  volume: number
+}
 
 /**
- * A decoder of Binance miniTicker frames, raw or combined. It remembers each market's last price on its
- * connection, since only a changed price proves a trade: a frame also comes when the 24-hour figures changed.
+ * A decoder of Binance miniTicker frames, raw or combined. It remembers each market's last frame on its connection, since
+ * only a changed price or a risen volume proves a trade: a frame also comes when old trades leave the 24 hours.
  * @see docs/exchanges.md#binance-websocket
  */
 export function createBinanceDecoder(): Decoder {
-  const previous = new Map<Market, number>()
+  const previous = new Map<Market, Before>()
   return {
     setMarkets: markets => {
       const wanted = new Set(markets)
       for (const market of previous.keys()) if (!wanted.has(market)) previous.delete(market)
-      for (const market of wanted) if (!previous.has(market)) previous.set(market, UNKNOWN)
-    },
-    seed: ({ market, price }) => {
-      if (previous.get(market) === UNKNOWN) previous.set(market, price)
+      for (const market of wanted) {
+        if (!previous.has(market)) previous.set(market, { price: Number.NaN, volume: Number.NaN })
+      }
     },
     decode: (frame, receivedAt) => {
       const value = parseFrame(frame)
@@ -38,7 +40,7 @@ export function createBinanceDecoder(): Decoder {
   }
 }
 
-function decodeFields(fields: Fields, previous: Map<Market, number>, receivedAt: EpochMs): Decoded {
+function decodeFields(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {
   if (fields.e === '24hrMiniTicker') return toTick(fields, previous, receivedAt)
   if (fields.e === 'serverShutdown') return SHUTDOWN
   if (fields.error !== undefined) return complaint(fields.error)
@@ -46,8 +48,8 @@ function decodeFields(fields: Fields, previous: Map<Market, number>, receivedAt:
   return fields.result !== undefined && fields.id !== undefined ? ACK : IGNORED
 }
 
-function toTick(fields: Fields, previous: Map<Market, number>, receivedAt: EpochMs): Decoded {
-  const { s: market, c: text, E: eventAt } = fields
+function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {
+  const { s: market, c: text, v, E: eventAt } = fields
   if (typeof market !== 'string') return malformed('s', market)
   const before = previous.get(market)
   if (before === undefined) return IGNORED
@@ -55,16 +57,21 @@ function toTick(fields: Fields, previous: Map<Market, number>, receivedAt: Epoch
   const price = perCoinPrice(market, Number(text))
   if (!isPrice(price)) return malformed(`${market} c`, text)
   if (!isExchangeTime(eventAt)) return malformed(`${market} E`, eventAt)
-  previous.set(market, price)
+  const volume = typeof v === 'string' ? Number(v) : Number.NaN
+  const isTrade = volume > before.volume || Math.abs(price - before.price) > 0
+  before.price = price
+  before.volume = volume
   const tick = {
     exchange: 'binance',
     market,
     price,
     eventAt,
+    sentAt: eventAt,
     receivedAt,
     origin: 'stream',
-    tradedAt: before !== UNKNOWN && before !== price ? eventAt : undefined,
-    tradable: true,
+    tradedAt: isTrade ? eventAt : undefined,
+    // Frames may go on in a halt: docs/exchanges.md#unconfirmed.
+    tradable: undefined,
   } as const
   return { kind: 'tick', tick }
 }

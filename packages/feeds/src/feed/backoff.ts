@@ -5,18 +5,16 @@ import { HttpError } from './http-error.ts'
 const FIRST_MS: Milliseconds = 500
 const CAP_MS: Milliseconds = 30_000
 
-/** Statuses that want their own, long distance, whatever the attempt; used when the exchange names no time itself. */
+/** Statuses that say we are shut out: a long distance, whatever the attempt, when the exchange names no time itself. */
 const LONG_DELAYS: ReadonlyMap<number, Milliseconds> = new Map([
-  [429, 30_000],
   [418, 300_000],
-  [403, 120_000],
   // A region does not change; this only notices when an operator has moved the traffic.
   [451, 600_000],
 ])
 
 /**
  * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is taken off
- * so that many clients don't come back together; a refusal waits as long as the exchange says, or as its status deserves.
+ * so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
  * @param attempt failures in a row before this one, from 0
  * @param random as `Math.random`
  */
@@ -32,5 +30,5 @@ export function retryDelay(attempt: number, random: () => number, cause?: unknow
 
 /** Whether a failure means that the exchange has shut us out, so that an operator should look. */
 export function isBlocked(cause: unknown): boolean {
-  return cause instanceof HttpError && [403, 418, 451].includes(cause.status)
+  return cause instanceof HttpError && LONG_DELAYS.has(cause.status)
 }

@@ -10,7 +10,7 @@ import {
 import WebSocket, { type RawData } from 'ws'
 import { httpErrorOf, parseRetryAfter } from './http-error.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
-import { openSubscription } from './subscription.ts'
+import { openSubscription, type Subscription } from './subscription.ts'
 import { createMark, untilStale } from './watchdog.ts'
 
 /** No documented frame comes near this; larger ones end the connection. */
@@ -23,8 +23,8 @@ export interface ConnectionOptions {
   readonly handshakeTimeoutMs: Milliseconds
   /** How long a peer may take to answer our close frame before it is cut off. */
   readonly closeGraceMs: Milliseconds
-  readonly onOpen: (connection: Connection) => void
-  readonly onFrame: (decoded: Decoded) => void
+  readonly onOpen: () => void
+  readonly onFrame: (decoded: Decoded, connection: Connection) => void
 }
 
 /** Why and when a connection ended. */
@@ -37,7 +37,6 @@ export interface Ending {
 
 /** One WebSocket from its handshake to its end. It never reconnects; the feed does. */
 export interface Connection {
-  readonly decoder: Decoder
   /** Aborts when the connection ends. */
   readonly signal: AbortSignal
   /** True at the first data frame, false when the connection ended without one. */
@@ -47,11 +46,13 @@ export interface Connection {
   readonly due: Promise<void>
   /** Resolves when the socket is really closed. */
   readonly closed: Promise<void>
-  readonly lastDataAt: EpochMs | undefined
-  /** Whether it is open and has brought data. */
+  readonly openedAt: EpochMs | undefined
+  /** Whether it is open and has brought data. Snapshots are none: they only repeat what was. */
   readonly carrying: boolean
   /** Changes the subscription on the same connection; quick changes are joined to keep the exchange's limits. */
   setMarkets(markets: readonly Market[]): void
+  /** Sends the subscription again, for its snapshots. */
+  renewSubscription(): void
   /** Ends the connection in an orderly way, or by force when the peer does not answer. Resolves when it is closed. */
   close(): Promise<void>
 }
@@ -65,7 +66,6 @@ export function openConnection(
 }
 
 class SocketConnection implements Connection {
-  readonly decoder: Decoder
   readonly signal: AbortSignal
   readonly live: Promise<boolean>
   readonly ended: Promise<Ending>
@@ -73,16 +73,17 @@ class SocketConnection implements Connection {
   readonly closed: Promise<void>
   readonly #options: ConnectionOptions
   readonly #context: Pick<Context, 'clock' | 'random'>
+  readonly #decoder: Decoder
   readonly #socket: WebSocket
   readonly #over = new AbortController()
   #setLive: (live: boolean) => void = () => {}
   #setEnded: (ending: Ending) => void = () => {}
   #setDue: () => void = () => {}
   #wanted: readonly Market[]
-  #subscribe: ((markets: readonly Market[]) => void) | undefined
+  #subscription: Subscription | undefined
   readonly #data = createMark()
   readonly #pong = createMark()
-  #isOpen = false
+  #openedAt: EpochMs | undefined
   #lastDataAt: EpochMs | undefined
 
   constructor(options: ConnectionOptions, context: Pick<Context, 'clock' | 'random'>) {
@@ -90,8 +91,8 @@ class SocketConnection implements Connection {
     this.#context = context
     this.#wanted = options.markets
     this.signal = this.#over.signal
-    this.decoder = options.protocol.createDecoder()
-    this.decoder.setMarkets(options.markets)
+    this.#decoder = options.protocol.createDecoder()
+    this.#decoder.setMarkets(options.markets)
     this.live = new Promise(resolve => {
       this.#setLive = resolve
     })
@@ -114,8 +115,8 @@ class SocketConnection implements Connection {
     void this.#limitHandshake()
   }
 
-  get lastDataAt(): EpochMs | undefined {
-    return this.#lastDataAt
+  get openedAt(): EpochMs | undefined {
+    return this.#openedAt
   }
 
   get carrying(): boolean {
@@ -124,8 +125,12 @@ class SocketConnection implements Connection {
 
   setMarkets(markets: readonly Market[]): void {
     this.#wanted = markets
-    this.decoder.setMarkets(markets)
-    this.#subscribe?.(markets)
+    this.#decoder.setMarkets(markets)
+    this.#subscription?.setMarkets(markets)
+  }
+
+  renewSubscription(): void {
+    this.#subscription?.renew()
   }
 
   async close(): Promise<void> {
@@ -149,28 +154,28 @@ class SocketConnection implements Connection {
 
   #opened(): void {
     if (this.signal.aborted) return
-    this.#isOpen = true
+    this.#openedAt = this.#context.clock.now()
     const send = (message: string): void => this.#socket.send(message)
     const context = { ...this.#context, signal: this.signal }
-    this.#subscribe = openSubscription(this.#options.protocol, send, context)
-    this.#subscribe(this.#wanted)
+    this.#subscription = openSubscription(this.#options.protocol, send, context)
+    this.#subscription.setMarkets(this.#wanted)
     void this.#watch()
     void this.#watchAge()
-    this.#options.onOpen(this)
+    this.#options.onOpen()
   }
 
   #receive(frame: RawData): void {
     if (this.signal.aborted) return
     const receivedAt = this.#context.clock.now()
     // `ws` hands out one Buffer per message unless told otherwise.
-    const decoded = this.decoder.decode(frame as Buffer, receivedAt)
-    if (decoded.kind === 'tick') {
+    const decoded = this.#decoder.decode(frame as Buffer, receivedAt)
+    if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
       this.#data.set()
       const isFirst = this.#lastDataAt === undefined
       this.#lastDataAt = receivedAt
       if (isFirst) this.#setLive(true)
     }
-    this.#options.onFrame(decoded)
+    this.#options.onFrame(decoded, this)
     if (decoded.kind === 'shutdown') this.#setDue()
     if (decoded.kind === 'error') {
       const text = `${this.#options.protocol.exchange} error frame: ${decoded.message}`
@@ -189,7 +194,7 @@ class SocketConnection implements Connection {
   async #limitHandshake(): Promise<void> {
     const { protocol, handshakeTimeoutMs } = this.#options
     await this.#context.clock.wait(handshakeTimeoutMs, this.signal)
-    if (this.#isOpen || this.signal.aborted) return
+    if (this.#openedAt !== undefined || this.signal.aborted) return
     const text = `${protocol.exchange} handshake: no answer within ${handshakeTimeoutMs} ms`
     this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text))
   }

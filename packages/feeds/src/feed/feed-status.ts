@@ -10,7 +10,7 @@ import {
 
 /**
  * `connecting`: a handshake or the first data frame is awaited; `up`: data flows; `waiting`: between two attempts;
- * `blocked`: the exchange has shut us out (403, 418, 451) and is asked again rarely; `closed`: by us, for good.
+ * `blocked`: the exchange has shut us out (418, 451) and is asked again rarely; `closed`: by us, for good.
  */
 export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 
@@ -20,45 +20,47 @@ export interface FeedStatus {
   readonly state: FeedState
   /** When the last data frame came, on whichever connection. */
   readonly lastDataAt: EpochMs | undefined
+  /** When the exchange last told which markets trade; when the feed was opened before it first did. */
+  readonly statusAt: EpochMs
   /** Markets asked for, the reference markets included. */
   readonly markets: number
+  /** Connections tried. */
+  readonly attempts: number
   /** Handshakes that succeeded. */
   readonly connections: number
   /** Times that data came back after it had broken off. */
   readonly reconnects: number
   /** Connections replaced while they still worked. */
   readonly replacements: number
+  /** Silences of more than 3 s on an open connection. */
+  readonly silences: number
   readonly frames: number
   readonly ticks: number
   /** Well-formed frames of no use, acknowledgements and heartbeats among them. */
   readonly ignored: number
   /** Frames that were dropped as broken. */
   readonly malformed: number
-  /** Connections that fell silent while open. */
+  /** Connections that fell silent while open, and were given up. */
   readonly stalls: number
-  readonly seedsOk: number
-  readonly seedsFailed: number
+  /** Requests for the trading status that failed. */
+  readonly statusFailures: number
   readonly lastError: FeedError | undefined
 }
 
 /** The last thing that went wrong, kept after it is over. */
-export interface FeedError {
+interface FeedError {
   readonly code: KimchiErrorCode
   readonly message: string
   readonly at: EpochMs
 }
 
-type Count =
-  | 'connections'
-  | 'reconnects'
-  | 'replacements'
-  | 'frames'
-  | 'ticks'
-  | 'ignored'
-  | 'malformed'
-  | 'stalls'
-  | 'seedsOk'
-  | 'seedsFailed'
+type Count = {
+  [K in keyof FeedStatus]: FeedStatus[K] extends number
+    ? K extends 'markets' | 'statusAt'
+      ? never
+      : K
+    : never
+}[keyof FeedStatus]
 
 /** The counters of one feed, and the log lines that go with them. */
 export interface FeedCounters {
@@ -81,16 +83,17 @@ export function createFeedCounters(
     lastError = { code, message: messageOf(cause), at: clock.now() }
   }
   const counts = {
+    attempts: 0,
     connections: 0,
     reconnects: 0,
     replacements: 0,
+    silences: 0,
     frames: 0,
     ticks: 0,
     ignored: 0,
     malformed: 0,
     stalls: 0,
-    seedsOk: 0,
-    seedsFailed: 0,
+    statusFailures: 0,
   }
   return {
     counts,

@@ -2,6 +2,7 @@ import {
   type Context,
   type EpochMs,
   type Exchange,
+  type Interruption,
   KimchiError,
   type Market,
   type Milliseconds,
@@ -11,24 +12,36 @@ import {
 } from '@kimchi/core'
 import { isBlocked, retryDelay } from './backoff.ts'
 import { type Connection, type Ending, openConnection } from './connection.ts'
+import { createConnectionBudget } from './connection-budget.ts'
 import { createFeedCounters, type FeedCounters, type FeedState, type FeedStatus } from './feed-status.ts'
 import type { Decoded, Protocol } from './protocol.ts'
-import { openSeeding, type Seed } from './seeding.ts'
+import { openStatusRequests, type StatusRequests } from './status-requests.ts'
 
-/** What a feed is opened with. */
+/**
+ * Asks an exchange for the markets that trade now, each with its last price where that is plausible. Rejects on any failure,
+ * and when aborted.
+ */
+export type AskTradingPrices = (signal: AbortSignal) => Promise<ReadonlyMap<Market, number | undefined>>
+
+/** What a feed is opened with. Callbacks run synchronously and must not throw. */
 export interface FeedOptions {
   readonly protocol: Protocol
   /** The exchange's own codes; the reference markets are added by the feed. */
   readonly markets: readonly Market[]
   /**
-   * Takes each tick, synchronously, straight from the socket. A callback and not an async iterator: at thousands of frames
-   * a second a promise per tick costs more than its decoding. Must not throw.
+   * Takes each tick, straight from the socket. A callback and not an async iterator: at thousands of frames a second a promise
+   * per tick costs more than its decoding.
    */
   readonly onTick: (tick: Tick) => void
-  /** The data broke off at `at`, and no other connection carries it: feed this to `LatestTicks.lost`. */
-  readonly onLost: (exchange: Exchange, at: EpochMs) => void
-  /** Present prices after each connect, where the exchange's stream begins without them. */
-  readonly seed?: Seed
+  /** Frames may have been lost; called before the first tick after it. */
+  readonly onInterrupted: (interruption: Interruption) => void
+  /** The exchange said, without a tick, whether a market trades. */
+  readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean) => void
+  /**
+   * How to learn which markets trade, and the prices with which a stream begins. Where it is absent, the subscription is sent
+   * again and its snapshots tell both.
+   */
+  readonly askTradingPrices?: AskTradingPrices
   readonly timing?: Partial<FeedTiming>
 }
 
@@ -56,7 +69,8 @@ export interface Feed {
 
 /**
  * Opens the feed of one exchange: connects, subscribes, and keeps data coming until it is closed. Reconnects with jittered
- * backoff; replaces a connection that grows old, or is about to be closed by the exchange, after its successor carries data.
+ * backoff and within a budget; replaces a connection that grows old, or is about to be closed by the exchange, after its
+ * successor carries data; asks once a minute which markets trade.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when there are more markets than one connection may carry
  * @see docs/architecture.md#ingester
  */
@@ -66,80 +80,118 @@ export function openFeed(options: FeedOptions, context: FeedContext): Feed {
 
 const TIMING: FeedTiming = { handshakeTimeoutMs: 10_000, overlapMs: 1_000, closeGraceMs: 500 }
 
+/** A longer silence may have swallowed frames. */
+const MAX_QUIET_MS: Milliseconds = 3_000
+
+/** Failures are forgotten when a connection has carried data for this long, not before. */
+const HEALTHY_MS: Milliseconds = 60_000
+
 class ReconnectingFeed implements Feed {
   readonly #options: FeedOptions
-  readonly #context: FeedContext
+  readonly #context: Context
   readonly #timing: FeedTiming
   readonly #exchange: Exchange
   readonly #counters: FeedCounters
   readonly #stop = new AbortController()
   readonly #connections = new Set<Connection>()
-  /** How each connection asks for seeds. */
-  readonly #seeding = new WeakMap<Connection, (markets: readonly Market[]) => void>()
+  readonly #statusRequests: StatusRequests
   readonly #running: Promise<void>
   #markets: readonly Market[]
+  /** Markets whose present price is to be asked for. */
+  #unseeded = new Set<Market>()
   #phase: 'connecting' | 'waiting' | 'blocked' = 'connecting'
-  #lastDataAt: EpochMs | undefined
+  #isCarried = false
   #wasUp = false
+  #lastDataAt: EpochMs | undefined
+  /** Up to here nothing was lost when the last connection ended. */
+  #brokenAt: EpochMs = Number.NEGATIVE_INFINITY
+  #statusAt: EpochMs
 
   constructor(options: FeedOptions, context: FeedContext) {
     this.#options = options
-    this.#context = context
+    this.#context = { ...context, signal: this.#stop.signal }
     this.#exchange = options.protocol.exchange
     this.#timing = { ...TIMING, ...options.timing }
     this.#counters = createFeedCounters(this.#exchange, context)
     this.#markets = withReferenceMarkets(options.protocol, options.markets)
+    this.#statusAt = context.clock.now()
+    const request = (signal: AbortSignal) => this.#askStatus(signal)
+    const onFailure = (cause: unknown) => this.#noteStatusFailure(cause)
+    this.#statusRequests = openStatusRequests(request, onFailure, this.#context)
     this.#running = this.#run()
   }
 
   async #run(): Promise<void> {
-    const { clock, random } = this.#context
+    const { clock, random, signal } = this.#context
+    const spendConnection = createConnectionBudget(this.#context)
     let failures = 0
-    while (!this.#stop.signal.aborted) {
-      const spaced = clock.wait(this.#options.protocol.connectSpacingMs, this.#stop.signal)
+    while (!signal.aborted) {
+      await spendConnection()
+      if (signal.aborted) break
+      const spaced = clock.wait(this.#options.protocol.connectSpacingMs, signal)
       this.#phase = 'connecting'
       const connection = this.#connect()
-      if (await connection.live) {
-        failures = 0
-        this.#takeOver(connection)
-        await Promise.race([connection.ended, connection.due])
-      }
-      // Still open means due: its successor is opened while it goes on.
-      if (connection.signal.aborted && !this.#stop.signal.aborted) {
-        const { error } = await connection.ended
+      const isHealthy = await this.#untilOver(connection)
+      if (isHealthy) failures = 0
+      // Still open means that it is due: its successor is opened while it goes on.
+      const isDue = !connection.signal.aborted
+      if (!signal.aborted && !(isDue && isHealthy)) {
+        const error = isDue ? undefined : (await connection.ended).error
         const delayMs = retryDelay(failures, random, error)
         this.#phase = isBlocked(error) ? 'blocked' : 'waiting'
-        this.#logRetry(error, failures, delayMs)
+        if (error !== undefined) this.#logRetry(error, failures, delayMs)
         failures += 1
-        await clock.wait(delayMs, this.#stop.signal)
+        await clock.wait(delayMs, signal)
       }
       await spaced
     }
   }
 
   #connect(): Connection {
+    this.#counters.counts.attempts += 1
     const connection = openConnection(
       {
         ...this.#timing,
         protocol: this.#options.protocol,
         markets: this.#markets,
-        onOpen: opened => this.#startSeeding(opened),
-        onFrame: decoded => this.#take(decoded),
+        onOpen: () => {
+          this.#counters.counts.connections += 1
+        },
+        onFrame: (decoded, opened) => this.#take(decoded, opened),
       },
       this.#context,
     )
     this.#connections.add(connection)
-    void connection.ended.then(ending => this.#lose(connection, ending))
+    void connection.ended.then(ending => this.#lose(ending))
     void connection.closed.then(() => this.#connections.delete(connection))
     return connection
   }
 
-  #take(decoded: Decoded): void {
+  /** Resolves when the connection has ended, or should be replaced; true when it has carried data for long. */
+  async #untilOver(connection: Connection): Promise<boolean> {
+    if (!(await connection.live)) return false
+    this.#takeOver(connection)
+    let isHealthy = false
+    void this.#context.clock.wait(HEALTHY_MS, connection.signal).then(() => {
+      isHealthy = !connection.signal.aborted
+    })
+    await Promise.race([connection.ended, connection.due])
+    return isHealthy
+  }
+
+  #take(decoded: Decoded, connection: Connection): void {
     const { counts } = this.#counters
     counts.frames += 1
-    if (decoded.kind === 'tick') this.#emit(decoded.tick)
+    if (decoded.kind === 'tick') this.#takeTick(decoded.tick, connection)
+    else if (decoded.kind === 'halted') this.#options.onTradable(this.#exchange, decoded.market, false)
     else if (decoded.kind === 'malformed') this.#counters.drop(decoded.reason)
     else counts.ignored += 1
+  }
+
+  #takeTick(tick: Tick, connection: Connection): void {
+    if (tick.origin === 'stream') this.#noteData(tick.receivedAt, connection)
+    else this.#statusAt = tick.receivedAt
+    this.#emit(tick)
   }
 
   #emit(tick: Tick): void {
@@ -147,35 +199,92 @@ class ReconnectingFeed implements Feed {
     this.#options.onTick(tick)
   }
 
+  /** Tells of an interruption that ends with this frame; a wall clock that stepped is one too. */
+  #noteData(at: EpochMs, connection: Connection): void {
+    const openedAt = this.#isCarried ? undefined : connection.openedAt
+    const quietSince = openedAt ?? this.#lastDataAt ?? at
+    const isSilence = Math.abs(at - quietSince) > MAX_QUIET_MS
+    const from = this.#isCarried ? quietSince : this.#brokenAt
+    const isInterruption = isSilence || !this.#isCarried
+    this.#isCarried = true
+    this.#lastDataAt = at
+    if (!isInterruption) return
+    if (isSilence) this.#counters.counts.silences += 1
+    // A new connection begins with the present prices, and what follows is whole unless it was silent.
+    const pricesFrom = isSilence ? at : (openedAt ?? at)
+    this.#options.onInterrupted({ exchange: this.#exchange, from, to: at, pricesFrom })
+    if (isSilence || this.#options.askTradingPrices !== undefined) this.#seed(this.#markets)
+  }
+
+  /** Asks for present prices. They come after the frames under way, so that nothing falls between them. */
+  #seed(markets: readonly Market[]): void {
+    for (const market of markets) this.#unseeded.add(market)
+    this.#statusRequests.askNow()
+  }
+
+  async #askStatus(signal: AbortSignal): Promise<void> {
+    const { askTradingPrices } = this.#options
+    if (askTradingPrices === undefined) {
+      this.#carrying()?.renewSubscription()
+      return
+    }
+    const unseeded = this.#unseeded
+    this.#unseeded = new Set()
+    try {
+      const prices = await askTradingPrices(signal)
+      if (!signal.aborted) this.#takeTradingPrices(prices, unseeded)
+    } catch (cause) {
+      for (const market of unseeded) this.#unseeded.add(market)
+      throw cause
+    }
+  }
+
+  #takeTradingPrices(prices: ReadonlyMap<Market, number | undefined>, unseeded: ReadonlySet<Market>): void {
+    const now = this.#context.clock.now()
+    this.#statusAt = now
+    for (const market of this.#markets) {
+      this.#options.onTradable(this.#exchange, market, prices.has(market))
+      const price = prices.get(market)
+      if (price === undefined || !unseeded.has(market)) continue
+      const exchange = this.#exchange
+      const times = { eventAt: now, sentAt: undefined, receivedAt: now, tradedAt: now }
+      this.#emit({ exchange, market, price, ...times, origin: 'seed', tradable: true })
+    }
+  }
+
+  #noteStatusFailure(cause: unknown): void {
+    this.#counters.counts.statusFailures += 1
+    this.#counters.remember(cause)
+    const fields = { exchange: this.#exchange, error: messageOf(cause) }
+    this.#context.log.warn(fields, 'trading status not known, will be asked for again')
+  }
+
   /** The new connection carries data: whatever came before it may go. */
   #takeOver(connection: Connection): void {
-    const { log, clock } = this.#context
+    const { log, clock, signal } = this.#context
     const others = [...this.#connections].filter(other => other !== connection)
     const isReplacement = others.some(other => other.carrying)
     if (isReplacement) this.#counters.counts.replacements += 1
     else if (this.#wasUp) this.#counters.counts.reconnects += 1
     this.#wasUp = true
-    log.info(
-      { exchange: this.#exchange, replaced: isReplacement, markets: this.#markets.length },
-      'feed is up',
-    )
+    const fields = { exchange: this.#exchange, replaced: isReplacement, markets: this.#markets.length }
+    log.info(fields, 'feed is up')
     if (others.length === 0) return
-    void clock.wait(this.#timing.overlapMs, this.#stop.signal).then(() => {
+    void clock.wait(this.#timing.overlapMs, signal).then(() => {
       // When the new one has broken already, the old one is still the better of the two.
       if (connection.carrying) for (const other of others) void other.close()
     })
   }
 
-  #lose(connection: Connection, { error, lostAt, hadData }: Ending): void {
-    if (connection.lastDataAt !== undefined) {
-      this.#lastDataAt = Math.max(this.#lastDataAt ?? 0, connection.lastDataAt)
-    }
+  #lose({ error, lostAt, hadData }: Ending): void {
     if (error.code === 'KIMCHI_ERR_FEED_STALLED') this.#counters.counts.stalls += 1
     if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.drop(error.message)
     if (this.#stop.signal.aborted) return
-    const isCarried = [...this.#connections].some(other => other.carrying)
+    const isCarried = this.#carrying() !== undefined
     if (!isCarried || !hadData) this.#counters.remember(error)
-    if (!isCarried && hadData) this.#options.onLost(this.#exchange, lostAt)
+    if (isCarried || !hadData) return
+    this.#isCarried = false
+    this.#brokenAt = lostAt
   }
 
   #logRetry(error: KimchiError, failures: number, delayMs: Milliseconds): void {
@@ -190,62 +299,33 @@ class ReconnectingFeed implements Feed {
     else this.#context.log.warn(fields, 'no data from the exchange, will connect again')
   }
 
-  #startSeeding(connection: Connection): void {
-    const { counts } = this.#counters
-    counts.connections += 1
-    const { seed } = this.#options
-    if (seed === undefined) return
-    const ask = openSeeding(
-      {
-        seed,
-        onTicks: ticks => {
-          counts.seedsOk += 1
-          for (const tick of ticks) this.#takeSeed(connection, tick)
-        },
-        onFailure: cause => {
-          counts.seedsFailed += 1
-          this.#counters.remember(cause)
-          const fields = { exchange: this.#exchange, error: messageOf(cause) }
-          this.#context.log.warn(fields, 'seed failed, will be tried again')
-        },
-      },
-      { ...this.#context, signal: connection.signal },
-    )
-    this.#seeding.set(connection, ask)
-    ask(this.#markets)
-  }
-
-  #takeSeed(connection: Connection, tick: Tick): void {
-    if (!this.#markets.includes(tick.market)) return
-    connection.decoder.seed(tick)
-    this.#emit(tick)
-  }
-
   setMarkets(markets: readonly Market[]): void {
     const known = new Set(this.#markets)
     this.#markets = withReferenceMarkets(this.#options.protocol, markets)
+    for (const connection of this.#connections) connection.setMarkets(this.#markets)
     const added = this.#markets.filter(market => !known.has(market))
-    for (const connection of this.#connections) {
-      connection.setMarkets(this.#markets)
-      this.#seeding.get(connection)?.(added)
-    }
+    if (added.length > 0 && this.#options.askTradingPrices !== undefined) this.#seed(added)
   }
 
   status(): FeedStatus {
-    const carrying = [...this.#connections].findLast(connection => connection.carrying)
     return {
       exchange: this.#exchange,
-      state: this.#state(carrying !== undefined),
-      lastDataAt: carrying?.lastDataAt ?? this.#lastDataAt,
+      state: this.#state(),
+      lastDataAt: this.#lastDataAt,
+      statusAt: this.#statusAt,
       markets: this.#markets.length,
       ...this.#counters.counts,
       lastError: this.#counters.lastError,
     }
   }
 
-  #state(carrying: boolean): FeedState {
+  #state(): FeedState {
     if (this.#stop.signal.aborted) return 'closed'
-    return carrying ? 'up' : this.#phase
+    return this.#carrying() === undefined ? this.#phase : 'up'
+  }
+
+  #carrying(): Connection | undefined {
+    return [...this.#connections].findLast(connection => connection.carrying)
   }
 
   async close(): Promise<void> {

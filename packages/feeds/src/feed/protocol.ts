@@ -39,14 +39,14 @@ export interface Keepalive {
 export interface Decoder {
   /** The markets wanted from now on; frames of others are ignored. What is known of forgotten ones is dropped. */
   setMarkets(markets: readonly Market[]): void
-  /** Takes in a price known from elsewhere as the one before the first frame of its market. */
-  seed(tick: Tick): void
   decode(frame: Buffer | string, receivedAt: EpochMs): Decoded
 }
 
 /** What one frame was. */
 export type Decoded =
   | { readonly kind: 'tick'; readonly tick: Tick }
+  /** A market that does not trade and has no last trade to show. */
+  | { readonly kind: 'halted'; readonly market: Market }
   /** An answer to one of our messages, or a heartbeat. */
   | { readonly kind: 'ack' }
   /** Well formed, but of no use here: another channel, a market that is not subscribed. */

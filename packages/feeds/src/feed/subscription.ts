@@ -1,16 +1,22 @@
 import type { Context, Market } from '@kimchi/core'
 import type { Protocol } from './protocol.ts'
 
+/** What a connection is subscribed to. */
+export interface Subscription {
+  setMarkets(markets: readonly Market[]): void
+  /** Sends the whole subscription again, for its snapshots. */
+  renew(): void
+}
+
 /**
- * The subscription of one open connection: sends what turns it into the markets wanted last. Changes that come faster than
- * the exchange's message limit allows are joined into one. Ends with `signal`.
- * @returns the function that changes the markets wanted
+ * The subscription of one open connection. What comes faster than the exchange's message limit allows is joined into one.
+ * Ends with `signal`.
  */
 export function openSubscription(
   protocol: Protocol,
   send: (message: string) => void,
   { clock, random, signal }: Pick<Context, 'clock' | 'random' | 'signal'>,
-): (markets: readonly Market[]) => void {
+): Subscription {
   let wanted: readonly Market[] = []
   let subscribed: readonly Market[] = []
   let running = false
@@ -25,10 +31,19 @@ export function openSubscription(
     }
     running = false
   }
-  return markets => {
-    wanted = markets
+  const start = (): void => {
     if (running) return
     running = true
     void run()
+  }
+  return {
+    setMarkets: markets => {
+      wanted = markets
+      start()
+    },
+    renew: () => {
+      subscribed = []
+      start()
+    },
   }
 }

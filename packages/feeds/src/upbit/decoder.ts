@@ -10,83 +10,52 @@ import {
 } from '../feed/frame.ts'
 import { ACK, type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
-/** A decoder of Upbit ticker frames, binary or text, in long or short names. @see docs/exchanges.md#upbit-websocket */
+/** A decoder of Upbit ticker frames in format SIMPLE, binary or text. @see docs/exchanges.md#upbit-websocket */
 export function createUpbitDecoder(): Decoder {
   let wanted: ReadonlySet<Market> = new Set()
   return {
     setMarkets: markets => {
       wanted = new Set(markets)
     },
-    seed: () => {},
     decode: (frame, receivedAt) => {
       const value = parseFrame(frame)
-      return isFields(value) ? decodeFields(value, wanted, receivedAt) : unreadable(frame)
+      if (!isFields(value)) return unreadable(frame)
+      if (value.ty === 'ticker') return toTick(value, wanted, receivedAt)
+      if (value.error !== undefined) return complaint(value.error)
+      return value.status !== undefined || value.mthd !== undefined ? ACK : IGNORED
     },
   }
 }
 
-function decodeFields(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs): Decoded {
-  if (fields.type === 'ticker') {
-    const suspended = fields.is_trading_suspended === true
-    return toTick(
-      wanted,
-      receivedAt,
-      fields.code,
-      fields.trade_price,
-      fields.trade_timestamp,
-      fields.stream_type,
-      isTradable(fields.market_state, suspended),
-    )
-  }
-  if (fields.ty === 'ticker') {
-    const suspended = fields.its === true
-    return toTick(
-      wanted,
-      receivedAt,
-      fields.cd,
-      fields.tp,
-      fields.ttms,
-      fields.st,
-      isTradable(fields.ms, suspended),
-    )
-  }
-  if (fields.error !== undefined) return complaint(fields.error)
-  const isAnswer = fields.status !== undefined || fields.method !== undefined || fields.mthd !== undefined
-  return isAnswer ? ACK : IGNORED
-}
-
-function toTick(
-  wanted: ReadonlySet<Market>,
-  receivedAt: EpochMs,
-  market: unknown,
-  price: unknown,
-  eventAt: unknown,
-  streamType: unknown,
-  tradable: boolean,
-): Decoded {
-  if (typeof market !== 'string') return malformed('code', market)
+function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs): Decoded {
+  const { cd: market, tp: price, ttms: tradedAt, tms: sentAt } = fields
+  if (typeof market !== 'string') return malformed('cd', market)
   if (!wanted.has(market)) return IGNORED
-  // A market that does not trade yet has no last trade.
-  if (!tradable && (!isPrice(price) || !isExchangeTime(eventAt))) return IGNORED
-  if (!isPrice(price)) return malformed(`${market} trade_price`, price)
-  if (!isExchangeTime(eventAt)) return malformed(`${market} trade_timestamp`, eventAt)
   // Only what is marked as REALTIME proves that something just happened.
-  const isStream = streamType === 'REALTIME'
+  const isStream = fields.st === 'REALTIME'
+  const tradable = isTradable(fields.ms, fields.its, isStream)
+  if (tradable === false && (!isPrice(price) || !isExchangeTime(tradedAt))) return { kind: 'halted', market }
+  if (!isPrice(price)) return malformed(`${market} tp`, price)
+  if (!isExchangeTime(tradedAt)) return malformed(`${market} ttms`, tradedAt)
   const tick = {
     exchange: 'upbit',
     market,
     price,
-    eventAt,
+    eventAt: tradedAt,
+    sentAt: isExchangeTime(sentAt) ? sentAt : undefined,
     receivedAt,
     origin: isStream ? 'stream' : 'snapshot',
-    tradedAt: isStream ? eventAt : undefined,
+    tradedAt,
     tradable,
   } as const
   return { kind: 'tick', tick }
 }
 
-function isTradable(marketState: unknown, suspended: boolean): boolean {
-  return !suspended && (marketState === undefined || marketState === null || marketState === 'ACTIVE')
+/** By `market_state` and `is_trading_suspended`, either of which may be missing; a trade speaks for itself. */
+function isTradable(state: unknown, isSuspended: unknown, isTrade: boolean): boolean | undefined {
+  if (isSuspended === true) return false
+  if (typeof state === 'string') return state === 'ACTIVE'
+  return isSuspended === false || isTrade ? true : undefined
 }
 
 function complaint(error: unknown): Decoded {

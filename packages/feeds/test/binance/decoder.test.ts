@@ -1,4 +1,3 @@
-import type { Tick } from '@kimchi/core'
 import t from 'tap'
 import { createBinanceDecoder } from '../../src/binance/decoder.ts'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
@@ -23,10 +22,11 @@ const TICK = {
   market: 'BTCUSDT',
   price: 64_117.99,
   eventAt: E,
+  sentAt: E,
   receivedAt: NOW,
   origin: 'stream',
   tradedAt: undefined,
-  tradable: true,
+  tradable: undefined,
 }
 
 function open(markets = ['BTCUSDT', 'ETHUSDT']) {
@@ -51,33 +51,22 @@ t.test('the same tick comes out of raw and combined frames', async t => {
   t.strictSame(open().take({ stream: 'btcusdt@miniTicker', data: MINI }), expected)
 })
 
-t.test('only a price that differs from the one before proves a trade', async t => {
+t.test('a changed price or a risen volume proves a trade, nothing else does', async t => {
   const { take } = open()
-  t.equal(tradedAt(take(MINI)), undefined, 'the first price proves nothing')
-  t.equal(tradedAt(take({ ...MINI, E: E + 1_000 })), undefined, 'the same price proves nothing')
-  t.equal(tradedAt(take({ ...MINI, E: E + 2_000, c: '64118.00' })), E + 2_000)
-  t.equal(
-    tradedAt(take({ ...MINI, E: E + 3_000, c: '64118.0000' })),
-    undefined,
-    'the same number in other digits',
-  )
+  t.equal(tradedAt(take(MINI)), undefined, 'the first frame')
+  t.equal(tradedAt(take({ ...MINI, E: E + 1_000 })), undefined, 'the same again')
+  t.equal(tradedAt(take({ ...MINI, E: E + 2_000, c: '64118.00' })), E + 2_000, 'another price')
+  t.equal(tradedAt(take({ ...MINI, E: E + 3_000, c: '64118.0000' })), undefined, 'the same in other digits')
+  t.equal(tradedAt(take({ ...MINI, E: E + 4_000, c: '64118', v: '1.00000001' })), E + 4_000, 'volume came')
+  t.equal(tradedAt(take({ ...MINI, E: E + 5_000, c: '64118', v: '0.9' })), undefined, 'volume went')
+  t.equal(tradedAt(take({ ...MINI, E: E + 6_000, c: '64118', v: undefined })), undefined, 'volume not told')
+  t.equal(tradedAt(take({ ...MINI, E: E + 7_000, c: '64118', v: '5' })), undefined, 'after none was told')
 })
 
 t.test('what was seen belongs to one connection', async t => {
   const first = open()
   first.take(MINI)
   t.equal(tradedAt(open().take({ ...MINI, c: '64118.00' })), undefined)
-})
-
-t.test('a seed counts as the price before, but not after a frame', async t => {
-  const seedTick: Tick = { ...TICK, exchange: 'binance', origin: 'seed', price: 64_000 }
-  const seeded = open()
-  seeded.seed(seedTick)
-  t.equal(tradedAt(seeded.take(MINI)), E)
-  const late = open()
-  late.take(MINI)
-  late.seed(seedTick)
-  t.equal(tradedAt(late.take({ ...MINI, E: E + 1_000 })), undefined)
 })
 
 t.test('a market that was forgotten gives no tick, and has no past when it comes back', async t => {

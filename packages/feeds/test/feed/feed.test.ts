@@ -1,7 +1,7 @@
 import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
-import { binanceSeed } from '../../src/binance/seed.ts'
+import { binanceTradingPrices } from '../../src/binance/trading-prices.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, simulate, until, watchFeed } from '../harness.ts'
 import { miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
@@ -21,26 +21,28 @@ t.test('Upbit: every market gives a snapshot, then what trades, on one connectio
   t.match(feed.status(), { exchange: 'upbit', state: 'up', connections: 1, markets: 4, malformed: 0 })
 })
 
-t.test('Binance: seeds come first for every market, then frames', async t => {
+t.test('Binance: frames and a seed for every market that trades', async t => {
   const simulator = await simulate(t)
   const clock = createManualClock(AT)
-  const { feed, ticks } = watchFeed(
+  const { feed, ticks, tradable } = watchFeed(
     t,
     {
       protocol: binanceProtocol(simulator.binanceWsUrl),
-      seed: binanceSeed({ restUrl: simulator.binanceRestUrl }, { clock }),
-      markets: ['ETHUSDT'],
+      askTradingPrices: binanceTradingPrices(simulator.binanceRestUrl, { clock }),
+      markets: ['ETHUSDT', 'NOSUCHUSDT'],
     },
     clock,
   )
-  await until(
-    'seed and stream',
-    () => feed.status().seedsOk === 1 && ticks.some(({ origin }) => origin === 'stream'),
-  )
+  await until('seeds', () => tradable.size === 3)
   const seeds = ticks.filter(({ origin }) => origin === 'seed')
   t.strictSame(seeds.map(({ market }) => market).sort(), ['BTCUSDT', 'ETHUSDT'])
-  t.ok(seeds.every(({ eventAt, receivedAt, tradedAt }) => eventAt === receivedAt && tradedAt === undefined))
-  t.match(feed.status(), { state: 'up', seedsFailed: 0, lastError: undefined })
+  t.ok(
+    seeds.every(
+      ({ eventAt, receivedAt, tradedAt }) => eventAt === AT && receivedAt === AT && tradedAt === AT,
+    ),
+  )
+  t.strictSame(Object.fromEntries(tradable), { BTCUSDT: true, ETHUSDT: true, NOSUCHUSDT: false })
+  t.match(feed.status(), { state: 'up', statusFailures: 0, statusAt: AT, lastError: undefined })
 })
 
 t.test('never sends an Origin header', async t => {
@@ -50,24 +52,162 @@ t.test('never sends an Origin header', async t => {
   t.equal(exchange.peers[0]?.request.headers.origin, undefined)
 })
 
-t.test('a first seed that fails is tried again while the connection lives', async t => {
+t.test('a trading status that fails changes nothing, is counted and asked for again', async t => {
   const exchange = await scriptExchange(t)
   let calls = 0
-  const { feed, clock, ticks } = watchFeed(t, {
+  const { feed, clock, ticks, tradable } = watchFeed(t, {
     protocol: binanceProtocol(exchange.url),
-    seed: async markets => {
+    askTradingPrices: async () => {
       calls += 1
       if (calls < 3) throw new Error('no answer')
-      return markets.map(market => ({ ...SEED, market }))
+      return new Map([['BTCUSDT', 5]])
     },
   })
-  await until('first failure', () => feed.status().seedsFailed === 1)
+  await until('the connection', () => exchange.peers.length === 1)
+  t.equal(calls, 0, 'prices are asked for when the stream has begun, so that nothing falls between them')
+  exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '4', AT))
+  await until('a first failure', () => feed.status().statusFailures === 1)
   await clock.advance(500)
   t.equal(calls, 2)
+  t.equal(tradable.size, 0)
   await clock.advance(1_000)
   t.equal(calls, 3)
-  t.match(feed.status(), { seedsOk: 1, seedsFailed: 2, lastError: { message: 'no answer' } })
-  t.match(ticks, [{ market: 'BTCUSDT', origin: 'seed' }])
+  t.match(feed.status(), { statusFailures: 2, statusAt: AT + 1_125, lastError: { message: 'no answer' } })
+  t.match(ticks, [{ origin: 'stream' }, { market: 'BTCUSDT', price: 5, origin: 'seed' }])
+})
+
+t.test('Binance: the trading status is asked for once a minute, and its prices are no seeds', async t => {
+  const exchange = await scriptExchange(t)
+  const askedAt: number[] = []
+  const { clock, ticks, tradable } = watchFeed(t, {
+    protocol: { ...binanceProtocol(exchange.url), maxSilenceMs: 3_600_000 },
+    markets: ['ETHUSDT'],
+    askTradingPrices: async () => {
+      askedAt.push((clock.now() - AT) / 1_000)
+      return askedAt.length === 2
+        ? new Map([['BTCUSDT', 5]])
+        : new Map([
+            ['BTCUSDT', 5],
+            ['ETHUSDT', 6],
+          ])
+    },
+  })
+  await clock.advance(60_000)
+  t.strictSame(askedAt, [35])
+  t.equal(tradable.get('ETHUSDT'), true)
+  await clock.advance(60_000)
+  t.strictSame(askedAt, [35, 95])
+  t.equal(tradable.get('ETHUSDT'), false)
+  await clock.advance(60_000)
+  t.equal(tradable.get('ETHUSDT'), true)
+  t.strictSame(ticks, [])
+})
+
+t.test('Upbit: the subscription is sent again once a minute, for its snapshots', async t => {
+  const exchange = await scriptExchange(t)
+  const { clock, feed, ticks } = watchFeed(t, {
+    protocol: { ...upbitProtocol(exchange.url), keepalive: undefined },
+    markets: ['KRW-ETH'],
+  })
+  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  const peer = exchange.peers[0]
+  peer?.socket.send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
+  await until('data', () => ticks.length === 1)
+  await clock.advance(34_999 - 15_000)
+  peer?.socket.send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
+  await until('data', () => ticks.length === 2)
+  await clock.advance(15_000)
+  t.equal(peer?.received.length, 2, 'after the silence of 20 seconds')
+  await clock.advance(1)
+  await until('the renewal', () => peer?.received.length === 3)
+  t.strictSame(JSON.parse(peer?.received[2] ?? '')[1].codes, ['KRW-BTC', 'KRW-USDT', 'KRW-ETH'])
+  t.equal(feed.status().statusAt, AT, 'not known yet')
+  peer?.socket.send(upbitTicker('KRW-ETH', 5, AT, 'SNAPSHOT'))
+  await until('the snapshot', () => ticks.length === 3)
+  t.equal(feed.status().statusAt, clock.now())
+})
+
+t.test('Upbit: snapshots are no data', async t => {
+  const exchange = await scriptExchange(t)
+  const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+  await until('the connection', () => exchange.peers.length === 1)
+  for (const market of ['KRW-BTC', 'KRW-USDT']) {
+    exchange.peers[0]?.socket.send(upbitTicker(market, 5, AT, 'SNAPSHOT'))
+  }
+  await until('the snapshots', () => ticks.length === 2)
+  t.match(feed.status(), { state: 'connecting', lastDataAt: undefined })
+  t.strictSame(interruptions, [])
+  exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
+  await until('data', () => feed.status().state === 'up')
+  t.strictSame(interruptions, [{ from: Number.NEGATIVE_INFINITY, to: AT, pricesFrom: AT }])
+})
+
+t.test(
+  'the snapshots of a new connection count from its opening, unless it was silent afterwards',
+  async t => {
+    for (const quietMs of [2_900, 3_100]) {
+      const exchange = await scriptExchange(t)
+      const { clock, feed, interruptions } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+      await until('the connection', () => exchange.peers.length === 1)
+      const openedAt = clock.now()
+      await clock.advance(quietMs)
+      exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
+      await until('data', () => feed.status().state === 'up')
+      t.match(interruptions, [{ to: clock.now(), pricesFrom: quietMs > 3_000 ? clock.now() : openedAt }])
+      await clock.advance(100)
+      t.equal(exchange.peers[0]?.received.length, quietMs > 3_000 ? 2 : 1, 'present prices are asked for')
+    }
+  },
+)
+
+t.test(
+  'a silence of more than three seconds is an interruption, and present prices are asked for',
+  async t => {
+    for (const protocolOf of [upbitProtocol, binanceProtocol]) {
+      const exchange = await scriptExchange(t)
+      const protocol = protocolOf(exchange.url)
+      let asked = 0
+      const askTradingPrices = async () => {
+        asked += 1
+        return new Map([['BTCUSDT', asked]])
+      }
+      const isUpbit = protocol.exchange === 'upbit'
+      const { clock, feed, ticks, interruptions } = watchFeed(t, {
+        protocol,
+        ...(isUpbit ? {} : { askTradingPrices }),
+      })
+      await until('the connection', () => exchange.peers.length === 1)
+      const send = async () => {
+        const frame = isUpbit ? upbitTicker('KRW-BTC', 5, AT) : miniTicker('BTCUSDT', '5', AT)
+        const { frames } = feed.status()
+        exchange.peers[0]?.socket.send(frame)
+        await until('data', () => feed.status().frames > frames)
+      }
+      await send()
+      await clock.advance(3_000)
+      await send()
+      t.equal(interruptions.length, 1, 'the start alone')
+      const from = clock.now()
+      await clock.advance(3_001)
+      await send()
+      t.strictSame(interruptions[1], { from, to: from + 3_001, pricesFrom: from + 3_001 })
+      t.equal(feed.status().silences, 1)
+      if (isUpbit) await until('a second subscription', () => exchange.peers[0]?.received.length === 2)
+      else await until('a second seed', () => ticks.at(-1)?.origin === 'seed' && ticks.at(-1)?.price === 2)
+    }
+  },
+)
+
+t.test('a wall clock that steps is an interruption too, so that no time before it is compared', async t => {
+  const exchange = await scriptExchange(t)
+  const { clock, ticks, interruptions } = watchFeed(t, { protocol: binanceProtocol(exchange.url) })
+  await until('the connection', () => exchange.peers.length === 1)
+  for (const [index, stepMs] of [0, 90_000, -90_000].entries()) {
+    clock.step(stepMs)
+    exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', AT))
+    await until('data', () => ticks.length === index + 1)
+    t.match(interruptions[index], { to: clock.now(), pricesFrom: clock.now() })
+  }
 })
 
 t.test('Upbit: changed markets are sent whole on the same connection, quick changes as one', async t => {
@@ -91,18 +231,18 @@ t.test('Upbit: changed markets are sent whole on the same connection, quick chan
   t.equal(exchange.state.attempts, 1)
 })
 
-t.test('Binance: changed markets send the difference and are seeded', async t => {
+t.test('Binance: changed markets send the difference, and those added are seeded', async t => {
   const exchange = await scriptExchange(t)
-  const asked: string[][] = []
   const { feed, clock, ticks } = watchFeed(t, {
     protocol: binanceProtocol(exchange.url),
     markets: ['ETHUSDT'],
-    seed: async markets => {
-      asked.push([...markets])
-      return markets.map(market => ({ ...SEED, market }))
-    },
+    askTradingPrices: async () =>
+      new Map(['BTCUSDT', 'ETHUSDT', 'XRPUSDT', 'OTHER'].map(market => [market, 1])),
   })
+  const streamed = (market: string) => exchange.peers[0]?.socket.send(miniTicker(market, '5', AT))
   await until('subscription', () => exchange.peers[0]?.received.length === 1)
+  streamed('ETHUSDT')
+  await until('seeds', () => ticks.length === 3)
   feed.setMarkets(['XRPUSDT'])
   await clock.advance(1_000)
   await until('difference', () => exchange.peers[0]?.received.length === 3)
@@ -115,13 +255,12 @@ t.test('Binance: changed markets send the difference and are seeded', async t =>
     ['UNSUBSCRIBE', 'ethusdt@miniTicker'],
     ['SUBSCRIBE', 'xrpusdt@miniTicker'],
   ])
-  t.strictSame(asked, [['BTCUSDT', 'ETHUSDT'], ['XRPUSDT']])
-  exchange.peers[0]?.socket.send(miniTicker('ETHUSDT', '5', AT))
-  exchange.peers[0]?.socket.send(miniTicker('XRPUSDT', '5', AT))
+  streamed('ETHUSDT')
+  streamed('XRPUSDT')
   await until('tick', () => ticks.at(-1)?.origin === 'stream')
   t.strictSame(
-    ticks.filter(({ origin }) => origin === 'stream').map(({ market }) => market),
-    ['XRPUSDT'],
+    ticks.map(({ origin, market }) => `${origin} ${market}`),
+    ['stream ETHUSDT', 'seed BTCUSDT', 'seed ETHUSDT', 'seed XRPUSDT', 'stream XRPUSDT'],
   )
 })
 
@@ -180,21 +319,11 @@ for (const [name, protocolOf, markets] of [
 
 t.test('no tick comes after close', async t => {
   const simulator = await simulate(t)
-  const { feed, ticks, lost } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
+  const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
   await until('up', () => feed.status().state === 'up')
   const closing = feed.close()
   const count = ticks.length
   await closing
   t.equal(ticks.length, count)
-  t.strictSame(lost, [], 'an end of our own is no loss')
+  t.equal(interruptions.length, 1, 'an end of our own is none')
 })
-
-const SEED = {
-  exchange: 'binance',
-  price: 1,
-  eventAt: AT,
-  receivedAt: AT,
-  origin: 'seed',
-  tradedAt: undefined,
-  tradable: true,
-} as const

@@ -6,26 +6,16 @@ const NOW = 1_795_222_584_381
 const AT = 1_795_222_583_731
 
 // Made after the field table of docs/exchanges.md#upbit-websocket.
-const FULL = {
-  type: 'ticker',
-  code: 'KRW-BTC',
-  opening_price: 107_000_000.0,
-  trade_price: 107_997_000.0,
-  trade_timestamp: AT,
-  timestamp: AT + 30,
-  market_state: 'ACTIVE',
-  is_trading_suspended: false,
-  delisting_date: null,
-  stream_type: 'REALTIME',
-}
-const SHORT = {
+const FRAME = {
   ty: 'ticker',
   cd: 'KRW-BTC',
-  tp: 107_997_000,
+  op: 107_000_000.0,
+  tp: 107_997_000.0,
   ttms: AT,
   tms: AT + 30,
   ms: 'ACTIVE',
   its: false,
+  dd: null,
   st: 'REALTIME',
 }
 const TICK = {
@@ -33,6 +23,7 @@ const TICK = {
   market: 'KRW-BTC',
   price: 107_997_000,
   eventAt: AT,
+  sentAt: AT + 30,
   receivedAt: NOW,
   origin: 'stream',
   tradedAt: AT,
@@ -46,45 +37,55 @@ function decode(frame: unknown, markets = ['KRW-BTC', 'KRW-ETH']) {
   return decoder.decode(Buffer.from(text), NOW)
 }
 
-t.test('the same tick comes out of long and short names, binary and text', async t => {
-  const expected = { kind: 'tick', tick: TICK }
-  for (const frame of [FULL, SHORT]) t.strictSame(decode(frame), expected)
+function tickOf(changes: object) {
+  const decoded = decode({ ...FRAME, ...changes })
+  return decoded.kind === 'tick' ? decoded.tick : undefined
+}
+
+t.test('a frame is a tick, binary or text', async t => {
+  t.strictSame(decode(FRAME), { kind: 'tick', tick: TICK })
   const decoder = createUpbitDecoder()
   decoder.setMarkets(['KRW-BTC'])
-  t.strictSame(decoder.decode(JSON.stringify(FULL), NOW), expected)
+  t.strictSame(decoder.decode(JSON.stringify(FRAME), NOW), { kind: 'tick', tick: TICK })
 })
 
-t.test(
-  'a snapshot sets the price and proves no trade, and so does a frame without a stream type',
-  async t => {
-    const expected = { kind: 'tick', tick: { ...TICK, origin: 'snapshot', tradedAt: undefined } }
-    t.strictSame(decode({ ...FULL, stream_type: 'SNAPSHOT' }), expected)
-    t.strictSame(decode({ ...SHORT, st: 'SNAPSHOT' }), expected)
-    const { stream_type: _, ...without } = FULL
-    t.strictSame(decode(without), expected)
-  },
-)
+t.test('a snapshot tells the last trade, and so does a frame without a stream type', async t => {
+  const expected = { ...TICK, origin: 'snapshot' }
+  t.strictSame(tickOf({ st: 'SNAPSHOT' }), expected)
+  t.strictSame(tickOf({ st: undefined }), expected)
+})
 
-t.test('a market in preview, delisted or suspended is not tradable; without a state it is', async t => {
-  const tradable = (fields: object) => {
-    const decoded = decode({ ...FULL, ...fields })
-    return decoded.kind === 'tick' && decoded.tick.tradable
+t.test('a send time that is missing or broken is no reason to lose the tick', async t => {
+  for (const tms of [undefined, null, 'x', 5]) t.strictSame(tickOf({ tms }), { ...TICK, sentAt: undefined })
+})
+
+t.test('a market in preview, delisted or suspended does not trade, by whichever field says so', async t => {
+  for (const [changes, tradable] of [
+    [{ ms: 'PREVIEW' }, false],
+    [{ ms: 'DELISTED' }, false],
+    [{ its: true }, false],
+    [{ ms: undefined, its: true }, false],
+    [{ ms: undefined }, true],
+    [{ its: undefined }, true],
+    [{ ms: null, its: null }, true],
+  ] as const) {
+    t.equal(tickOf(changes)?.tradable, tradable, JSON.stringify(changes))
   }
-  t.equal(tradable({ market_state: 'PREVIEW' }), false)
-  t.equal(tradable({ market_state: 'DELISTED' }), false)
-  t.equal(tradable({ is_trading_suspended: true }), false)
-  t.equal(tradable({ market_state: undefined, is_trading_suspended: undefined }), true)
-  t.match(decode({ ...SHORT, ms: 'PREVIEW' }), { tick: { tradable: false } })
-  t.match(
-    decode({ ...FULL, market_state: 'PREVIEW', trade_price: null }),
-    { kind: 'ignored' },
-    'nothing traded yet',
-  )
+})
+
+t.test('without both fields a trade speaks for itself, and a snapshot says nothing', async t => {
+  t.equal(tickOf({ ms: undefined, its: undefined })?.tradable, true)
+  t.equal(tickOf({ ms: undefined, its: undefined, st: 'SNAPSHOT' })?.tradable, undefined)
+})
+
+t.test('a market that does not trade needs no last trade to be known as such', async t => {
+  const halted = { kind: 'halted', market: 'KRW-BTC' }
+  t.strictSame(decode({ ...FRAME, ms: 'PREVIEW', tp: null }), halted)
+  t.strictSame(decode({ ...FRAME, its: true, ttms: 0, st: 'SNAPSHOT' }), halted)
 })
 
 t.test('answers and heartbeats are acks, complaints are errors', async t => {
   t.equal(decode({ status: 'UP' }).kind, 'ack')
-  t.equal(decode({ method: 'LIST_SUBSCRIPTIONS', result: [], ticket: 'x' }).kind, 'ack')
   t.equal(decode({ mthd: 'LIST_SUBSCRIPTIONS', rslt: [], tckt: 'x' }).kind, 'ack')
   t.match(decode({ error: { name: 'NO_CODES', message: 'no codes' } }), {
     kind: 'error',
@@ -94,30 +95,22 @@ t.test('answers and heartbeats are acks, complaints are errors', async t => {
 })
 
 t.test('other channels and markets that are not subscribed are ignored', async t => {
-  t.equal(decode({ ...FULL, type: 'trade' }).kind, 'ignored')
-  t.equal(decode({ ...FULL, code: 'KRW-DOGE' }).kind, 'ignored')
-  t.equal(decode({ ...FULL, code: '__proto__' }).kind, 'ignored')
-  t.equal(decode({ ...FULL, code: 'constructor' }).kind, 'ignored')
+  t.equal(decode({ ...FRAME, ty: 'trade' }).kind, 'ignored')
+  t.equal(decode({ ...FRAME, cd: 'KRW-DOGE' }).kind, 'ignored')
+  t.equal(decode({ ...FRAME, cd: '__proto__' }).kind, 'ignored')
+  t.equal(decode({ ...FRAME, cd: 'constructor' }).kind, 'ignored')
   t.equal(decode({}).kind, 'ignored')
 })
 
 t.test('what breaks the documents is dropped, and named', async t => {
   for (const price of [0, -1, null, '107997000', 1e308, undefined, [], true]) {
-    t.match(
-      decode({ ...FULL, trade_price: price }),
-      { kind: 'malformed', reason: /KRW-BTC trade_price/ },
-      String(price),
-    )
+    t.match(decode({ ...FRAME, tp: price }), { kind: 'malformed', reason: /KRW-BTC tp/ }, String(price))
   }
   for (const at of [0, -1, null, String(AT), AT * 1_000, AT / 1_000, AT + 0.5, undefined]) {
-    t.match(
-      decode({ ...FULL, trade_timestamp: at }),
-      { kind: 'malformed', reason: /trade_timestamp/ },
-      String(at),
-    )
+    t.match(decode({ ...FRAME, ttms: at }), { kind: 'malformed', reason: /ttms/ }, String(at))
   }
-  t.match(decode({ ...FULL, code: 5 }), { kind: 'malformed', reason: /code/ })
-  for (const text of ['', 'x', '{"type":"ticker"', '"ticker"', '5', 'null', '[5]', '[{}]']) {
+  t.match(decode({ ...FRAME, cd: 5 }), { kind: 'malformed', reason: /cd/ })
+  for (const text of ['', 'x', '{"ty":"ticker"', '"ticker"', '5', 'null', '[5]', '[{}]']) {
     t.equal(decode(text).kind, 'malformed', text)
   }
   const decoder = createUpbitDecoder()
@@ -129,15 +122,15 @@ t.test('what breaks the documents is dropped, and named', async t => {
 })
 
 t.test('keys that look like a prototype change nothing', async t => {
-  const text = JSON.stringify(FULL).replace('{', '{"__proto__":{"trade_price":1,"polluted":true},')
+  const text = JSON.stringify(FRAME).replace('{', '{"__proto__":{"tp":1,"polluted":true},')
   t.match(decode(text), { kind: 'tick', tick: TICK })
   t.equal(({} as Record<string, unknown>).polluted, undefined)
 })
 
-t.test('the subscription is one message with the complete list, in DEFAULT format', async t => {
+t.test('the subscription is one message with the complete list, in SIMPLE format', async t => {
   const messages = upbitProtocol().subscribe(['KRW-XRP'], ['KRW-BTC', 'KRW-ETH'], 35)
   t.strictSame(
     messages.map(message => JSON.parse(message)),
-    [[{ ticket: 'kimchi-z' }, { type: 'ticker', codes: ['KRW-BTC', 'KRW-ETH'] }, { format: 'DEFAULT' }]],
+    [[{ ticket: 'kimchi-z' }, { type: 'ticker', codes: ['KRW-BTC', 'KRW-ETH'] }, { format: 'SIMPLE' }]],
   )
 })

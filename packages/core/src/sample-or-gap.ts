@@ -1,0 +1,83 @@
+import { isPrice, premiumE4 } from './premium.ts'
+import type { Sample, SampleSource } from './sample.ts'
+import { HOUR_MS, minuteStart } from './time.ts'
+import type { EpochMinute, EpochMs, Milliseconds, PremiumE4 } from './units.ts'
+
+/** For how long after its market's last known trade a price is carried while its exchange is up. */
+export const MAX_CARRY_MS: Milliseconds = HOUR_MS
+
+/** A premium beyond ±1,000,000 % is arithmetic on broken prices; it would not fit a day's exact sum either. */
+const MAX_PREMIUM_E4: PremiumE4 = 1e10
+
+/**
+ * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time; `interrupted`: frames
+ * around M may have been lost; `late`: this process was; `halted`: never to be filled from candles either.
+ */
+export type GapReason =
+  | 'halted'
+  | 'late'
+  | 'clock-skew'
+  | 'upbit-down'
+  | 'binance-down'
+  | 'behind'
+  | 'interrupted'
+  | 'no-rate'
+  | 'no-upbit-price'
+  | 'no-binance-price'
+  | 'implausible'
+
+/** What one leg of a sample is known to be just before M. */
+export interface Leg {
+  /** The last trade's price, or undefined when it is not known for sure. */
+  readonly price: number | undefined
+  /** The market's last known trade, which limits how long the price is carried. */
+  readonly tradedAt: EpochMs | undefined
+  /** False while the exchange says that the market is halted, in preview or delisted. */
+  readonly tradable: boolean
+}
+
+/** Everything the decision between sample and gap needs for one coin and minute, wherever it comes from. */
+export interface MinuteLegs {
+  readonly upbitUp: boolean
+  readonly binanceUp: boolean
+  /** Undefined when nothing is known of it. */
+  readonly upbit: Leg | undefined
+  readonly binance: Leg | undefined
+  readonly rate: Leg | undefined
+}
+
+/**
+ * The one decision between sample and gap, shared by the live feeds and by backfill.
+ * Never invents a value: an exchange that was down, an unknown or outdated price, or a halted market is a gap.
+ * @see docs/architecture.md#samples-and-gaps
+ */
+export function sampleOrGap(
+  symbol: string,
+  minute: EpochMinute,
+  source: SampleSource,
+  { upbitUp, binanceUp, upbit, binance, rate }: MinuteLegs,
+): Sample | GapReason {
+  if (upbit?.tradable === false || binance?.tradable === false) return 'halted'
+  if (!upbitUp) return 'upbit-down'
+  if (!binanceUp) return 'binance-down'
+  if (!isKnown(rate, minute) || !rate.tradable) return 'no-rate'
+  if (!isKnown(upbit, minute)) return 'no-upbit-price'
+  if (!isKnown(binance, minute)) return 'no-binance-price'
+  if (![upbit.price, binance.price, rate.price].every(isPrice)) return 'implausible'
+  const premium = premiumE4(upbit.price, binance.price, rate.price)
+  if (Math.abs(premium) > MAX_PREMIUM_E4) return 'implausible'
+  return {
+    symbol,
+    minute,
+    upbitKrw: upbit.price,
+    binanceUsdt: binance.price,
+    usdtKrw: rate.price,
+    premiumE4: premium,
+    source,
+  }
+}
+
+function isKnown(leg: Leg | undefined, minute: EpochMinute): leg is Leg & { readonly price: number } {
+  const { price, tradedAt } = leg ?? {}
+  return price !== undefined && tradedAt !== undefined && minuteStart(minute) - tradedAt <= MAX_CARRY_MS
+}

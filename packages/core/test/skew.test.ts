@@ -1,0 +1,41 @@
+import t from 'tap'
+import { createSkewMeter } from '../src/skew.ts'
+import { at, M } from './ticks.ts'
+
+/** A meter that took in frames received at M − 30 s, so many seconds after they were sent. */
+function meterOf(...lags: readonly number[]) {
+  const meter = createSkewMeter()
+  for (const lag of lags) meter.add(at(-30), at(-30 - lag))
+  return meter
+}
+
+t.test('no skew while most frames are within two seconds', async t => {
+  t.equal(meterOf(2, -2, 45).before(M), 'none', 'exactly two seconds is within')
+  t.equal(meterOf(9).before(M - 1), 'none', 'nothing received')
+  t.equal(meterOf(1.9, 1.9, 1.9).before(M), 'none')
+})
+
+t.test('skew is late or early when more than half of the frames are', async t => {
+  t.equal(meterOf(2.001).before(M), 'late')
+  t.equal(meterOf(-2.001).before(M), 'early')
+  t.equal(meterOf(3, 0).before(M), 'none')
+  t.equal(meterOf(3, 0, 3).before(M), 'late')
+  t.equal(meterOf(-3, 0, -3).before(M), 'early')
+  t.equal(meterOf(-3, 3).before(M), 'none')
+})
+
+t.test('each minute is judged by the frames received in it', async t => {
+  const meter = meterOf(0)
+  meter.add(at(30), at(20))
+  t.equal(meter.before(M), 'none')
+  t.equal(meter.before(M + 1), 'late')
+})
+
+t.test('a clock that steps back into a minute resets its verdict', async t => {
+  const meter = createSkewMeter()
+  for (let seconds = -60; seconds < 20; seconds++) meter.add(at(seconds), at(seconds))
+  meter.add(at(-40), at(20))
+  t.equal(meter.before(M), 'early')
+  for (const minute of [M + 1, M + 2, M + 3]) meter.add(at(1, minute), at(1, minute))
+  t.equal(meter.before(M), 'none', 'and is forgotten after three minutes')
+})

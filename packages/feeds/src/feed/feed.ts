@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import {
   type Context,
   type EpochMs,
@@ -115,6 +116,8 @@ class ReconnectingFeed implements Feed {
     this.#counters = createFeedCounters(this.#exchange, context)
     this.#markets = withReferenceMarkets(options.protocol, options.markets)
     this.#statusAt = context.clock.now()
+    // Each connection of the budget waits on it.
+    setMaxListeners(100, this.#stop.signal)
     const request = (signal: AbortSignal) => this.#askStatus(signal)
     const onFailure = (cause: unknown) => this.#noteStatusFailure(cause)
     this.#statusRequests = openStatusRequests(request, onFailure, this.#context)

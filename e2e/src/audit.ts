@@ -60,7 +60,7 @@ function checkSamples(
       find(verdict, 'wrong', `${symbol} ${at(sample.minute)} ${problem}: ${JSON.stringify(sample)}`)
   }
   for (let minute = options.from; minute < options.to; minute++) {
-    if (!minutes.has(minute) && isExpected(symbol, minute, options.truth.prices)) {
+    if (!minutes.has(minute) && isExpected(symbol, minute, options.truth)) {
       find(verdict, 'lost', `${symbol} ${at(minute)} is missing`)
     }
   }

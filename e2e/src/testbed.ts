@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { DAY_MINUTES, DAY_MS, dayStart, MINUTE_MS, minuteOf } from '@kimchi/core'
-import { type Simulator, startSimulator } from '@kimchi/simulator'
+import { DAY_MINUTES, DAY_MS, dayStart, HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
+import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
 import { type AppProcess, follow } from './app-process.ts'
 import { audit, type Verdict } from './audit.ts'
 import { eventually } from './eventually.ts'
 import { createFastClock, type FastClock } from './fast-clock.ts'
-import { FrameRecord } from './frame-record.ts'
 import type { RawRedis } from './stored-samples.ts'
 
 /** The part of a tap test that is used. */
@@ -39,6 +38,8 @@ export interface Testbed {
   minute(): number
   /** The same exchanges seen from elsewhere: same prices, own faults. */
   openView(): Promise<Simulator>
+  /** Multiplies a market's prices in frames until the returned function is called; the audit knows of it. */
+  scalePrice(exchange: Exchange, market: string, factor: number): () => void
   /** Starts an ingester process. @param id stays the same when it is started again */
   start(id: string, env?: Record<string, string>, view?: Simulator): AppProcess
   /** Ends all ingesters at once. */
@@ -51,9 +52,6 @@ export interface Testbed {
 
 const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
 
-/** What a frame may take from an exchange into an ingester on a busy machine, in real milliseconds. */
-const TRANSIT_REAL_MS = 300
-
 /** The newest minutes are left to the live feeds. @see docs/architecture.md#ingester */
 const LEFT_TO_LIVE = 6
 
@@ -62,15 +60,13 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
   const { factor = 20, seed = 'fault', coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
-  const record = new FrameRecord()
-  let views = 0
+  const scales: Scale[] = []
   const openView = async () => {
     const view = await startSimulator({
       seed,
       clock,
       pumpMs: 10 * factor,
       limits: false,
-      onFrame: record.listener(`${views++}/`),
     })
     t.teardown(() => view.close())
     return view
@@ -93,7 +89,11 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
   const look = async (to: number) =>
     audit({
       redis: await options.raw(),
-      truth: { prices: exchanges.prices, record, transitMs: TRANSIT_REAL_MS * factor },
+      truth: {
+        prices: exchanges.prices,
+        lastFrame: exchanges.lastFrame,
+        scaled: (exchange, market, at) => factorsOf(scales, exchange, market, at),
+      },
       coins,
       // As BACKFILL_DAYS=1 has it.
       from: dayStart(minuteOf(clock.now())) - DAY_MINUTES,
@@ -106,6 +106,15 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
     coins,
     minute: () => minuteOf(clock.now()),
     openView,
+    scalePrice(exchange, market, factor) {
+      const scale: Scale = { exchange, market, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
+      scales.push(scale)
+      const undo = exchanges.faults.set({ kind: 'price', exchange, market, factor })
+      return () => {
+        undo()
+        scale.to = clock.now()
+      }
+    },
     start,
     killAll,
     audit: () => look(settledTo),
@@ -120,6 +129,29 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
       return look(settledTo)
     },
   }
+}
+
+/** A market whose frames were multiplied for a while. */
+interface Scale {
+  readonly exchange: Exchange
+  readonly market: string
+  readonly factor: number
+  readonly from: number
+  to: number
+}
+
+/** A quiet market's last frame before a minute may be this much older: longer carries nobody. */
+const LONGEST_CARRY_MS = HOUR_MS
+
+function factorsOf(scales: readonly Scale[], exchange: Exchange, market: string, at: number) {
+  const near = scales.filter(
+    scale =>
+      scale.exchange === exchange &&
+      scale.market === market &&
+      scale.from <= at &&
+      at <= scale.to + LONGEST_CARRY_MS,
+  )
+  return [1, ...near.map(({ factor }) => factor)]
 }
 
 /**

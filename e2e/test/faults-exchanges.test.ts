@@ -30,7 +30,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   await t.test('a tenfold rate for less than a minute never reaches history', async t => {
     const { minute } = await nextMinute(ingester, WHOLE)
     await clock.until((minute + 1) * MINUTE_MS - 15_000)
-    const spike = faults.set({ kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: 10 })
+    const spike = bed.scalePrice('upbit', 'KRW-USDT', 10)
     const { minute: spiked } = await nextMinute(ingester, line => line.minute > minute)
     spike()
     await nextMinute(ingester, WHOLE)
@@ -39,12 +39,12 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   })
 
   await t.test('a jump that stays does reach history, with its first minute', async t => {
-    const jump = faults.set({ kind: 'price', exchange: 'upbit', market: 'KRW-ETH', factor: 1.25 })
+    const jump = bed.scalePrice('upbit', 'KRW-ETH', 1.25)
     const from = ingester.lines.length
     await nextMinute(ingester, line => line.samples > 4)
     jump()
     const [first] = minutesOf(ingester, from).filter(line => line.samples === 3)
-    t.ok(first, 'it waited for its witness')
+    t.ok(first, 'it waited for the next minute')
     t.match(await stored('ETH', first?.minute ?? 0), [/ 2\d\.\d{4}% .* live$/])
     // Its way back is a jump as well.
     await nextMinute(ingester, line => line.samples > 4)

@@ -73,6 +73,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   }
   const queue = openMinuteQueue({
     writer,
+    redis,
     clock,
     random,
     onWritten: publishStatus,

@@ -43,7 +43,16 @@ const STATUS: IngesterStatus = {
     waiting: 5,
     problem: undefined,
     lastWrittenMinute: undefined,
-    totals: { stored: 95, duplicates: 5, refused: 0, dropped: 0, rejected: 0, retries: 8 },
+    totals: {
+      stored: 95,
+      duplicates: 5,
+      refused: 0,
+      dropped: 0,
+      rejected: 0,
+      retries: 8,
+      resent: 0,
+      recovered: 0,
+    },
   },
   backfill: {
     passes: 1,

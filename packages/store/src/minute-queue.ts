@@ -1,4 +1,5 @@
-import { type Context, type EpochMinute, KimchiError, type Milliseconds } from '@kimchi/core'
+import { type Context, type EpochMinute, type EpochMs, KimchiError, type Milliseconds } from '@kimchi/core'
+import type { RedisConnection } from './redis/connect.ts'
 import { isRetryable } from './redis/redis-error.ts'
 import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 
@@ -7,12 +8,17 @@ const DEFAULT_CAPACITY = 1_440
 const FIRST_RETRY_MS: Milliseconds = 200
 const MAX_RETRY_MS: Milliseconds = 5_000
 
+/** A primary that dies may take with it what it confirmed and had not replicated; this long it can be sent again. */
+const KEPT_AFTER_MS: Milliseconds = 600_000
+
 /** How a queue is opened. */
 export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | 'log'> {
   readonly writer: Pick<SampleWriter, 'write'>
+  /** The writer's connection. */
+  readonly redis: Pick<RedisConnection, 'onStatus'>
   /** Batches kept while Redis is away; beyond, the oldest is dropped. @default 1440 */
   readonly capacity?: number
-  /** Called when Redis confirmed a batch. */
+  /** Called when Redis confirmed a batch for the first time. */
   readonly onWritten?: (batch: SampleBatch, result: WriteResult) => void
   /** Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue stops. */
   readonly onFatal: (error: KimchiError) => void
@@ -29,11 +35,15 @@ export interface QueueTotals {
   readonly rejected: number
   /** Failed attempts; each was made again. */
   readonly retries: number
+  /** Confirmed batches that were sent again, because another primary may have taken over. */
+  readonly resent: number
+  /** Samples that were stored only by sending them again. */
+  readonly recovered: number
 }
 
 /** How a queue is doing. */
 export interface QueueStatus {
-  /** Batches not yet confirmed. */
+  /** Batches not yet confirmed, or to be confirmed again. */
   readonly waiting: number
   /** Newest minute that Redis has confirmed. */
   readonly lastWrittenMinute: EpochMinute | undefined
@@ -44,7 +54,8 @@ export interface QueueStatus {
 
 /**
  * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that timed
- * out is made again; writing twice is harmless. Starts by itself with the first {@link MinuteQueue.enqueue}.
+ * out is made again; and for 10 minutes more, so that it is sent again after every reconnect and when another primary
+ * answers. Writing twice is harmless. Starts by itself with the first {@link MinuteQueue.enqueue}.
  */
 export interface MinuteQueue {
   status(): QueueStatus
@@ -61,10 +72,32 @@ export function openMinuteQueue(options: MinuteQueueOptions): MinuteQueue {
   return new BoundedQueue(options)
 }
 
+/** A batch and, when Redis has confirmed it, since when. */
+interface Entry {
+  readonly batch: SampleBatch
+  readonly confirmedAt: EpochMs | undefined
+}
+
+const NOTHING: QueueTotals = {
+  stored: 0,
+  duplicates: 0,
+  refused: 0,
+  dropped: 0,
+  rejected: 0,
+  retries: 0,
+  resent: 0,
+  recovered: 0,
+}
+
 class BoundedQueue implements MinuteQueue {
   readonly #options: MinuteQueueOptions
-  readonly #batches: SampleBatch[] = []
+  readonly #stopListening: () => void
   readonly #closing = new AbortController()
+  /** What is to be written, oldest first. */
+  #waiting: Entry[] = []
+  /** What was confirmed and may be sent again. */
+  #confirmed: Entry[] = []
+  #primary: string | undefined
   #hurry = new AbortController()
   #draining: Promise<void> = Promise.resolve()
   #isDraining = false
@@ -73,15 +106,18 @@ class BoundedQueue implements MinuteQueue {
   #lastWrittenMinute: EpochMinute | undefined
   #problem: string | undefined
   #fatal: KimchiError | undefined
-  #totals: QueueTotals = { stored: 0, duplicates: 0, refused: 0, dropped: 0, rejected: 0, retries: 0 }
+  #totals = NOTHING
 
   constructor(options: MinuteQueueOptions) {
     this.#options = options
+    this.#stopListening = options.redis.onStatus(({ ready }) => {
+      if (ready) this.#sendAgain('Redis is connected again')
+    })
   }
 
   status(): QueueStatus {
     return {
-      waiting: this.#batches.length,
+      waiting: this.#waiting.length,
       lastWrittenMinute: this.#lastWrittenMinute,
       problem: this.#problem,
       totals: this.#totals,
@@ -93,11 +129,9 @@ class BoundedQueue implements MinuteQueue {
       this.#count('dropped')
       return
     }
-    if (this.#batches.length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
-    this.#batches.push(batch)
-    if (this.#isDraining) return
-    this.#isDraining = true
-    this.#draining = this.#drain()
+    if (this.#waiting.length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
+    this.#waiting.push({ batch, confirmedAt: undefined })
+    this.#start()
   }
 
   async flush(limitMs: Milliseconds): Promise<boolean> {
@@ -108,53 +142,86 @@ class BoundedQueue implements MinuteQueue {
     await Promise.race([this.#draining, timeUp])
     limit.abort()
     this.#isHurried = false
-    return this.#batches.length === 0
+    return this.#waiting.length === 0
   }
 
   close(): void {
+    this.#stopListening()
     this.#closing.abort()
     this.#hurry.abort()
   }
 
+  #start(): void {
+    if (this.#isDraining) return
+    this.#isDraining = true
+    this.#draining = this.#drain()
+  }
+
   async #drain(): Promise<void> {
     let failures = 0
-    for (let batch = this.#batches[0]; batch !== undefined && !this.#isOver(); batch = this.#batches[0]) {
-      const outcome = await this.#attempt(batch)
+    for (let entry = this.#waiting[0]; entry !== undefined && !this.#isOver(); entry = this.#waiting[0]) {
+      this.#isWriting = true
+      const outcome = await this.#attempt(entry.batch)
+      this.#isWriting = false
       if (!(outcome instanceof Error)) {
-        this.#confirm(batch, outcome)
+        this.#confirm(entry, outcome)
         failures = 0
       } else if (isRetryable(outcome)) {
         this.#complain(outcome)
         await this.#pause(failures++)
       } else {
-        this.#giveUp(batch, outcome)
+        this.#giveUp(entry.batch, outcome)
       }
     }
     this.#isDraining = false
   }
 
   async #attempt(batch: SampleBatch): Promise<WriteResult | Error> {
-    this.#isWriting = true
     try {
       return await this.#options.writer.write(batch)
     } catch (thrown) {
       return thrown instanceof Error ? thrown : new Error(String(thrown))
-    } finally {
-      this.#isWriting = false
     }
   }
 
-  #confirm(batch: SampleBatch, result: WriteResult): void {
-    this.#batches.shift()
+  #confirm({ batch, confirmedAt }: Entry, result: WriteResult): void {
+    const { clock, log, onWritten } = this.#options
+    this.#waiting.shift()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
-    this.#count('stored', result.stored)
-    this.#count('duplicates', result.duplicates)
-    this.#count('refused', result.refused.length)
+    if (confirmedAt === undefined) {
+      this.#count('stored', result.stored)
+      this.#count('duplicates', result.duplicates)
+      this.#count('refused', result.refused.length)
+    } else {
+      this.#count('resent')
+      this.#count('recovered', result.stored)
+    }
     if (this.#problem !== undefined) {
-      this.#options.log.info({ waiting: this.#batches.length }, 'writing works again')
+      log.info({ waiting: this.#waiting.length }, 'writing works again')
       this.#problem = undefined
     }
-    this.#options.onWritten?.(batch, result)
+    const isOther = this.#primary !== undefined && this.#primary !== result.primary
+    this.#primary = result.primary
+    if (isOther) this.#sendAgain('another primary answers')
+    this.#confirmed.push({ batch, confirmedAt: clock.now() })
+    this.#forgetOld()
+    if (confirmedAt === undefined) onWritten?.(batch, result)
+  }
+
+  /** Puts what was confirmed lately before what waits; the batch being written stays the first. */
+  #sendAgain(reason: string): void {
+    this.#forgetOld()
+    if (this.#confirmed.length === 0 || this.#isOver()) return
+    this.#options.log.info({ minutes: this.#confirmed.length, reason }, 'sending confirmed minutes again')
+    this.#waiting.splice(this.#isWriting ? 1 : 0, 0, ...this.#confirmed)
+    this.#confirmed = []
+    this.#start()
+  }
+
+  /** A clock that was set back keeps them a while longer, which costs nothing but memory. */
+  #forgetOld(): void {
+    const oldest = this.#options.clock.now() - KEPT_AFTER_MS
+    this.#confirmed = this.#confirmed.filter(({ confirmedAt = 0 }) => confirmedAt > oldest)
   }
 
   /** Stops for good, or takes out the one batch that is at fault. */
@@ -165,7 +232,7 @@ class BoundedQueue implements MinuteQueue {
       this.#options.onFatal(error)
       return
     }
-    this.#batches.shift()
+    this.#waiting.shift()
     this.#count('rejected')
     this.#options.log.error({ minute: batch.minute, err: error }, 'minute cannot be written')
   }
@@ -174,7 +241,7 @@ class BoundedQueue implements MinuteQueue {
     this.#count('retries')
     if (this.#problem !== message) {
       this.#options.log.warn(
-        { waiting: this.#batches.length, reason: message },
+        { waiting: this.#waiting.length, reason: message },
         'writing fails, minutes wait',
       )
     }
@@ -190,11 +257,11 @@ class BoundedQueue implements MinuteQueue {
 
   /** The batch being written stays: Redis may have it already, and its confirmation will take it out. */
   #dropOldest(): void {
-    const [lost] = this.#batches.splice(this.#isWriting ? 1 : 0, 1)
+    const [lost] = this.#waiting.splice(this.#isWriting ? 1 : 0, 1)
+    if (lost === undefined || lost.confirmedAt !== undefined) return
     this.#count('dropped')
-    if (lost !== undefined) {
-      this.#options.log.error({ minute: lost.minute }, 'queue is full, the oldest minute is left to backfill')
-    }
+    const { minute } = lost.batch
+    this.#options.log.error({ minute }, 'queue is full, the oldest minute is left to backfill')
   }
 
   #isOver(): boolean {

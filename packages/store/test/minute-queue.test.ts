@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, foldDays, KimchiError } from '@kimchi/core'
-import { createMemoryLog } from '@kimchi/testkit'
+import { createManualClock } from '@kimchi/core/testing'
+import { createMemoryLog, eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { type MinuteQueueOptions, openMinuteQueue } from '../src/minute-queue.ts'
 import type { WriteResult } from '../src/writer.ts'
@@ -18,6 +19,7 @@ function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<Minute
   const fatal: KimchiError[] = []
   const queue = openMinuteQueue({
     writer,
+    redis: { onStatus: () => () => {} },
     clock,
     onFatal: error => fatal.push(error),
     random: Math.random,
@@ -214,4 +216,102 @@ t.test('a flush gives up at its limit, and a closed queue writes nothing more', 
   queue.enqueue({ minute: 2, samples: [] })
   t.equal(queue.status().waiting, 1)
   t.equal(queue.status().totals.dropped, 1)
+})
+
+/** A queue over a writer that notes what it is given, and a connection that a test turns. */
+function openWatched(primary = () => 'a') {
+  const clock = createManualClock(0)
+  const sent: number[] = []
+  const confirmed: number[] = []
+  let ready: () => void = () => {}
+  const { queue } = openQueue(
+    {
+      write: async batch => {
+        sent.push(batch.minute)
+        return { ...ONE_STORED, primary: primary() }
+      },
+    },
+    {
+      clock,
+      onWritten: batch => confirmed.push(batch.minute),
+      redis: {
+        onStatus: listener => {
+          ready = () => listener({ ready: true, reason: undefined })
+          return () => {}
+        },
+      },
+    },
+  )
+  const enqueue = async (minute: number) => {
+    queue.enqueue({ minute, samples: [] })
+    await eventually('it is confirmed', () => queue.status().waiting === 0)
+  }
+  return { queue, clock, sent, confirmed, reconnect: () => ready(), enqueue }
+}
+
+t.test('after a reconnect the minutes of the last ten minutes are sent again, oldest first', async t => {
+  const { queue, clock, sent, confirmed, reconnect, enqueue } = openWatched()
+  reconnect()
+  for (const minute of [1, 2, 3]) {
+    await enqueue(minute)
+    await clock.advance(240_000)
+  }
+  sent.length = 0
+  reconnect()
+  t.equal(queue.status().waiting, 2, 'minute 1 was confirmed twelve minutes ago')
+  await enqueue(4)
+  t.strictSame(sent, [2, 3, 4])
+  t.strictSame(confirmed, [1, 2, 3, 4], 'nobody is told twice')
+  t.match(queue.status().totals, { stored: 4, resent: 2, recovered: 2 })
+  sent.length = 0
+  reconnect()
+  await enqueue(5)
+  t.strictSame(sent, [2, 3, 4, 5], 'and again: another primary may have taken over')
+})
+
+t.test('when another primary answers, the confirmed minutes are sent to it', async t => {
+  let primary = 'a'
+  const { sent, enqueue } = openWatched(() => primary)
+  await enqueue(1)
+  await enqueue(2)
+  t.strictSame(sent, [1, 2])
+  primary = 'b'
+  await enqueue(3)
+  t.strictSame(sent, [1, 2, 3, 1, 2], 'each once')
+})
+
+t.test('minutes to be sent again do not overtake the one being written', async t => {
+  const gates: (() => void)[] = []
+  const sent: number[] = []
+  let ready: () => void = () => {}
+  const { queue } = openQueue(
+    {
+      write: batch => {
+        sent.push(batch.minute)
+        return new Promise(resolve => gates.push(() => resolve(ONE_STORED)))
+      },
+    },
+    {
+      redis: {
+        onStatus: listener => {
+          ready = () => listener({ ready: true, reason: undefined })
+          return () => {}
+        },
+      },
+    },
+  )
+  const answer = async () => {
+    const gate = await eventually('a write', () => gates.shift())
+    gate()
+  }
+  queue.enqueue({ minute: 1, samples: [] })
+  await answer()
+  await eventually('it is confirmed', () => queue.status().waiting === 0)
+  queue.enqueue({ minute: 2, samples: [] })
+  queue.enqueue({ minute: 3, samples: [] })
+  await eventually('it is being written', () => sent.length === 2)
+  ready()
+  for (let writes = 0; writes < 3; writes++) await answer()
+  await eventually('all is written', () => queue.status().waiting === 0)
+  t.strictSame(sent, [1, 2, 1, 3])
 })

@@ -19,7 +19,10 @@ export function isRight(symbol: string, sample: StoredSample, truth: Truth): str
   return sample.isCandle ? checkCandle(symbol, sample, truth) : checkLive(symbol, sample, truth)
 }
 
-/** Whether both exchanges were up in the minute that ends at M, and the coin's prices are known and young enough. */
+/**
+ * Whether both exchanges were up in the minute that ends at M, and the coin's prices are known and young
+ * enough.
+ */
 export function isExpected(symbol: string, minute: number, { prices }: Pick<Truth, 'prices'>): boolean {
   const at = minute * MINUTE
   const traded = (exchange: Exchange, markets: readonly string[]) =>
@@ -51,7 +54,9 @@ function checkCandle(symbol: string, sample: StoredSample, truth: Truth): string
   return isExpected(symbol, sample.minute, truth) ? undefined : 'an exchange was not up'
 }
 
-/** Each leg must be the exchange's own last frame before M; nothing else is right, however late frames came. */
+/**
+ * Each leg must be the exchange's own last frame before M; nothing else is right, however late frames came.
+ */
 function checkLive(symbol: string, sample: StoredSample, { lastFrame, scaled }: Truth): string | undefined {
   const at = sample.minute * MINUTE
   const legs = [

@@ -39,8 +39,8 @@ export function waitAfterAnswer(
 /**
  * Milliseconds until the next request after `failures` failed ones in a row: a minute, doubled up to five
  * minutes, and never sooner than the server asks for. Before the first good answer a server that names a time
- * is asked again then, since it is starting: after 5 s at the soonest, from the seventh time on after longer and
- * longer, up to a minute.
+ * is asked again then, since it is starting: after 5 s at the soonest, from the seventh time on after longer
+ * and longer, up to a minute.
  */
 export function waitAfterError(
   { retryAfterMs }: Pick<ApiError, 'retryAfterMs'>,

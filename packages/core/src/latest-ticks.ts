@@ -5,9 +5,9 @@ import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
 /**
- * How far a frame may be overtaken by later ones, so how far a stream must have got beyond M before nothing that belongs
- * before M is under way. Upbit: trades came up to 1.55 s out of order, docs/exchanges.md#upbit-websocket. Binance: each
- * market is updated once a second.
+ * How far a frame may be overtaken by later ones, so how far a stream must have got beyond M before nothing
+ * that belongs before M is under way. Upbit: trades came up to 1.55 s out of order,
+ * docs/exchanges.md#upbit-websocket. Binance: each market is updated once a second.
  */
 const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
 
@@ -21,8 +21,9 @@ const MINUTES_KEPT = 3
 const INTERRUPTIONS_KEPT = 8
 
 /**
- * The last tick of every market, minute by minute, so that a snapshot taken shortly after M still finds the last
- * price *before* M. Order and repetition of ticks don't matter. @see docs/architecture.md#samples-and-gaps
+ * The last tick of every market, minute by minute, so that a snapshot taken shortly after M still finds the
+ * last price *before* M. Order and repetition of ticks don't matter.
+ * @see docs/architecture.md#samples-and-gaps
  */
 export interface LatestTicks {
   /**
@@ -30,18 +31,23 @@ export interface LatestTicks {
    * @returns false when the tick was refused because a time in it lies more than a minute in the future
    */
   record(tick: Tick): boolean
-  /** Takes in that frames may have been lost. Ongoing ones need no word: without frames no stream passes M. */
+  /**
+   * Takes in that frames may have been lost. Ongoing ones need no word: without frames no stream passes M.
+   */
   interrupted(interruption: Interruption): void
   /** Takes in what an exchange says about a market without a tick. */
   setTradable(exchange: Exchange, market: Market, tradable: boolean): void
   /** Drops what is known of a market that is no longer subscribed. */
   forget(exchange: Exchange, market: Market): void
   /**
-   * What is known of a market just before minute M. Its price is the last one with an event time before M, or undefined
-   * when frames may be missing. A seed answers only where no frame does.
+   * What is known of a market just before minute M. Its price is the last one with an event time before M, or
+   * undefined when frames may be missing. A seed answers only where no frame does.
    */
   legBefore(exchange: Exchange, market: Market, minute: EpochMinute): Leg
-  /** Whether the exchange's stream has got so far that every frame that belongs before M has come, if none was lost. */
+  /**
+   * Whether the exchange's stream has got so far that every frame that belongs before M has come, if none was
+   * lost.
+   */
   hasPassed(exchange: Exchange, minute: EpochMinute): boolean
   /** Whether M lies within an interruption that is over. */
   isInterruptedAt(exchange: Exchange, minute: EpochMinute): boolean
@@ -78,7 +84,8 @@ class MinuteByMinute implements LatestTicks {
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
     const market = ticksOf(exchange, tick.market)
     if (!(eventAt <= receivedAt + MAX_FUTURE_MS && (tradedAt ?? eventAt) <= receivedAt + MAX_FUTURE_MS)) {
-      // The market has moved on to a price that can't be placed in time: the one known before is no longer its last.
+      // The market has moved on to a price that can't be placed in time: the one known before is no longer
+      // its last.
       market.frames.length = 0
       market.seeds.length = 0
       return false
@@ -205,8 +212,9 @@ function markTraded(exchange: ExchangeTicks, minute: EpochMinute): void {
 }
 
 /**
- * The last frame before M, unless a later one may have been lost: it was received when the stream was whole again, and
- * since frames overtake each other, either a while after that or with the exchange's word on the last trade.
+ * The last frame before M, unless a later one may have been lost: it was received when the stream was whole
+ * again, and since frames overtake each other, either a while after that or with the exchange's word on the
+ * last trade.
  */
 function frameBefore(
   { frames, told }: MarketTicks,
@@ -221,8 +229,8 @@ function frameBefore(
 }
 
 /**
- * The last seed before M. It must be so old that a trade it knows of led to a frame before M too: frames come with a delay,
- * and the last one before M is what a sample is made of.
+ * The last seed before M. It must be so old that a trade it knows of led to a frame before M too: frames come
+ * with a delay, and the last one before M is what a sample is made of.
  */
 function seedBefore(
   { frames, seeds }: MarketTicks,

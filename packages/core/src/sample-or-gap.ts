@@ -6,12 +6,15 @@ import type { EpochMinute, EpochMs, Milliseconds, PremiumE4 } from './units.ts'
 /** For how long after its market's last known trade a price is carried while its exchange is up. */
 export const MAX_CARRY_MS: Milliseconds = HOUR_MS
 
-/** A premium beyond ±1,000,000 % is arithmetic on broken prices; it would not fit a day's exact sum either. */
+/**
+ * A premium beyond ±1,000,000 % is arithmetic on broken prices; it would not fit a day's exact sum either.
+ */
 const MAX_PREMIUM_E4: PremiumE4 = 1e10
 
 /**
- * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time; `interrupted`: frames
- * around M may have been lost; `late`: this process was; `halted`: never to be filled from candles either.
+ * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
+ * `interrupted`: frames around M may have been lost; `late`: this process was; `halted`: never to be filled
+ * from candles either.
  */
 export type GapReason =
   | 'halted'
@@ -48,7 +51,8 @@ export interface MinuteLegs {
 
 /**
  * The one decision between sample and gap, shared by the live feeds and by backfill.
- * Never invents a value: an exchange that was down, an unknown or outdated price, or a halted market is a gap.
+ * Never invents a value: an exchange that was down, an unknown or outdated price, or a halted market is a
+ * gap.
  * @see docs/architecture.md#samples-and-gaps
  */
 export function sampleOrGap(

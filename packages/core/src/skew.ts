@@ -7,7 +7,9 @@ export const MAX_LAG_MS: Milliseconds = 2_000
 /** Minutes that are remembered. */
 const MINUTES_KEPT = 3
 
-/** Which way most frames of a minute were off, when more than half were off by more than {@link MAX_LAG_MS}. */
+/**
+ * Which way most frames of a minute were off, when more than half were off by more than {@link MAX_LAG_MS}.
+ */
 export type Skew = 'none' | 'early' | 'late'
 
 /** Compares our clock with an exchange's, minute by minute. */

@@ -28,8 +28,8 @@ export interface Snapshot {
 }
 
 /**
- * Every coin's sample of minute M, or the reason why there is none. To be called when both streams have passed M, or when
- * it is too late to wait for them.
+ * Every coin's sample of minute M, or the reason why there is none. To be called when both streams have
+ * passed M, or when it is too late to wait for them.
  * @param obstacle why no coin can have a sample, where the caller knows better
  * @see docs/architecture.md#samples-and-gaps
  */

@@ -21,8 +21,9 @@ export interface SpikeVerdict {
 }
 
 /**
- * The spike filter: a sample more than 10 points away from its coin's last stored one waits one minute; when the next
- * one agrees within 5 points both are admitted, else the first is dropped. @see docs/architecture.md#ingester
+ * The spike filter: a sample more than 10 points away from its coin's last stored one waits one minute; when
+ * the next one agrees within 5 points both are admitted, else the first is dropped.
+ * @see docs/architecture.md#ingester
  */
 export interface SpikeFilter {
   /** Remembers what is stored already, e.g. the live rows read at start. Only forward in time. */

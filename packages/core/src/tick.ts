@@ -9,7 +9,8 @@ export type Market = string
 /**
  * One normalised price update of one market.
  *
- * Two clocks that are never mixed: `eventAt`, `sentAt` and `tradedAt` are the exchange's, `receivedAt` is ours.
+ * Two clocks that are never mixed: `eventAt`, `sentAt` and `tradedAt` are the exchange's, `receivedAt` is
+ * ours.
  */
 export interface Tick {
   readonly exchange: Exchange
@@ -30,15 +31,18 @@ export interface Tick {
    */
   readonly origin: 'stream' | 'snapshot' | 'seed'
   /**
-   * The market's last trade as far as this tick tells: Upbit `trade_timestamp`; Binance `E` of a frame whose price
-   * changed or whose volume rose, undefined for other frames; a seed counts as traded when received.
+   * The market's last trade as far as this tick tells: Upbit `trade_timestamp`; Binance `E` of a frame whose
+   * price changed or whose volume rose, undefined for other frames; a seed counts as traded when received.
    */
   readonly tradedAt: EpochMs | undefined
   /** Whether the exchange says with this tick that the market trades; undefined when it says nothing. */
   readonly tradable: boolean | undefined
 }
 
-/** A time in which frames of an exchange may have been lost: a long silence, or the time between two connections. */
+/**
+ * A time in which frames of an exchange may have been lost: a long silence, or the time between two
+ * connections.
+ */
 export interface Interruption {
   readonly exchange: Exchange
   /** Up to here nothing is missing; -Infinity before the first connection. Our clock, like the others. */

@@ -17,7 +17,10 @@ export async function until(what: string, condition: () => boolean, timeoutMs = 
   }
 }
 
-/** Lets the clock run, a twentieth of a second at a time and with room for the network, until something happens. */
+/**
+ * Lets the clock run, a twentieth of a second at a time and with room for the network, until something
+ * happens.
+ */
 export async function passUntil(clock: ManualClock, what: string, condition: () => boolean): Promise<void> {
   for (let steps = 0; !condition(); steps++) {
     if (steps > 5_000) throw new Error(`${what}: not within 250 s by the clock`)

@@ -20,7 +20,9 @@ function binance(markets = ['BTCUSDT', 'ATOMUSDT', 'NKNUSDT', 'BLZETH', 'LRCBTC'
   return decoder
 }
 
-/** Recorded tickers have long names; the short ones are Upbit's own table, docs/exchanges.md#upbit-websocket. */
+/**
+ * Recorded tickers have long names; the short ones are Upbit's own table, docs/exchanges.md#upbit-websocket.
+ */
 function withShortNames(frame: string): string {
   const names = new Map(
     'type:ty code:cd trade_price:tp trade_timestamp:ttms timestamp:tms market_state:ms is_trading_suspended:its stream_type:st'
@@ -93,7 +95,8 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
   const decoded = received.map(frame => decoder.decode(frame, NOW))
   t.strictSame(decoded.flatMap(ticksOf), [
     binanceTick('BTCUSDT', 64_117.99, 1_786_539_510_015),
-    // The same price and a smaller volume: pushed because a trade left the 24-hour window, not because one came.
+    // The same price and a smaller volume: pushed because a trade left the 24-hour window, not because one
+    // came.
     binanceTick('BTCUSDT', 64_117.99, 1_786_539_511_015),
   ])
   t.strictSame(

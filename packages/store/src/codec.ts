@@ -8,7 +8,9 @@ import {
 } from '@kimchi/core'
 import { Packr } from 'msgpackr'
 
-/** Records would need a shared dictionary, float32 would change prices: plain MessagePack that cmsgpack reads. */
+/**
+ * Records would need a shared dictionary, float32 would change prices: plain MessagePack that cmsgpack reads.
+ */
 const packr = new Packr({ useRecords: false })
 
 /** Position in this list is what is stored; only ever append. */
@@ -19,8 +21,9 @@ export const MAX_MEMBER_BYTES = 64
 
 /**
  * A sample as a sorted-set member: the MessagePack array (minute of the hour, upbitKrw, binanceUsdt, usdtKrw,
- * premiumE4, source), at most 64 bytes. The symbol and the hour are in the key, and the score is the whole minute, so
- * one byte is enough to keep members apart; four bytes more would put a full hour into the next larger allocation.
+ * premiumE4, source), at most 64 bytes. The symbol and the hour are in the key, and the score is the whole
+ * minute, so one byte is enough to keep members apart; four bytes more would put a full hour into the next
+ * larger allocation.
  *
  * @throws KimchiError `KIMCHI_ERR_CODEC` naming the first field that cannot be stored
  */
@@ -32,7 +35,8 @@ export function encodeSample(sample: Sample): Buffer {
 }
 
 /**
- * The sample of a member that is stored under the score `minute`. Strict: whatever is not exactly what {@link encodeSample} writes is refused.
+ * The sample of a member that is stored under the score `minute`. Strict: whatever is not exactly what
+ * {@link encodeSample} writes is refused.
  *
  * @throws KimchiError `KIMCHI_ERR_CODEC` naming the field or the bytes
  */

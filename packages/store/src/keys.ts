@@ -3,21 +3,24 @@ import type { UtcDate } from '@kimchi/core'
 /** Version of everything below and of the sample codec; a writer of another layout is refused. */
 export const LAYOUT_VERSION = 1
 
-/** The hash tag puts every key into one slot, so that one function call may touch all of them. @see docs/architecture.md#data-in-redis */
+/**
+ * The hash tag puts every key into one slot, so that one function call may touch all of them.
+ * @see docs/architecture.md#data-in-redis
+ */
 const KEY_PREFIX = '{kp}:'
 
 /** The fixed keys and the channel. Keys with a variable part are made by the functions below. */
 export const KEYS = {
-  /** hash · symbol → `{"order":0,"name":"Bitcoin","upbit":"KRW-BTC","binance":"BTCUSDT"}` · for ever */
+  /** hash · symbol → `{"order":0,"name":"Bitcoin","upbit":"KRW-BTC","binance":"BTCUSDT"}` · kept */
   coins: `${KEY_PREFIX}coins`,
-  /** hash · symbol → live row as JSON in the spec's field names · for ever, one row per tracked coin */
+  /** hash · symbol → live row as JSON in the spec's field names · kept, one row per tracked coin */
   live: `${KEY_PREFIX}live`,
   /**
-   * hash · `prices` live or simulated, `layout` version, `retention` in days, `newest` minute, `announced`: when an
-   * ingester was last heard of, in seconds · for ever
+   * hash · `prices` live or simulated, `layout` version, `retention` in days, `newest` minute, `announced`:
+   * when an ingester was last heard of, in seconds · kept
    */
   meta: `${KEY_PREFIX}meta`,
-  /** hash · symbol → counter of changes to days other than today · for ever */
+  /** hash · symbol → counter of changes to days other than today · kept */
   revisions: `${KEY_PREFIX}revisions`,
   /** sorted set · symbol, score the second until which it is listed without being announced again */
   tracked: `${KEY_PREFIX}tracked`,
@@ -27,7 +30,7 @@ export const KEYS = {
   minute: `${KEY_PREFIX}minute`,
 } as const
 
-/** hash · date → `{"open":…,"high":…,"low":…,"close":…,"sum":…,"samples":…,"first":…,"last":…}` · for ever */
+/** hash · date → `{"open":…,"high":…,"low":…,"close":…,"sum":…,"samples":…,"first":…,"last":…}` · kept */
 export function dailyKey(symbol: string): string {
   return `${KEY_PREFIX}daily:${symbol}`
 }
@@ -37,7 +40,9 @@ export function samplesKey(symbol: string, date: UtcDate, hour: number): string 
   return `${KEY_PREFIX}samples:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
 }
 
-/** string · id of the process that does a piece of work at the moment · expires unless it is claimed again. */
+/**
+ * string · id of the process that does a piece of work at the moment · expires unless it is claimed again.
+ */
 export function leaseKey(name: string): string {
   return `${KEY_PREFIX}lease:${name}`
 }

@@ -3,11 +3,11 @@ import { leaseKey } from './keys.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
 /**
- * A claim on a piece of work that several processes could do, so that they don't all do it. It saves effort and is never needed for
- * correctness: it may be lost at any moment, and the work must be safe to do twice.
+ * A claim on a piece of work that several processes could do, so that they don't all do it. It saves effort
+ * and is never needed for correctness: it may be lost at any moment, and the work must be safe to do twice.
  */
 export interface Lease {
-  /** Takes the lease, or prolongs it when it is ours already; false while somebody else holds it. */
+  /** Takes the lease, or prolongs it when it is ours already; false while another process holds it. */
   claim(): Promise<boolean>
   /** Takes the lease from its holder, which finds out at its next claim. */
   take(): Promise<void>

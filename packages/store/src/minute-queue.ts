@@ -8,7 +8,10 @@ const DEFAULT_CAPACITY = 1_440
 const FIRST_RETRY_MS: Milliseconds = 200
 const MAX_RETRY_MS: Milliseconds = 5_000
 
-/** A primary that dies may take with it what it confirmed and had not replicated; this long it can be sent again. */
+/**
+ * A primary that dies may take with it what it confirmed and had not replicated; this long it can be sent
+ * again.
+ */
 const KEPT_AFTER_MS: Milliseconds = 600_000
 
 /** How a queue is opened. */
@@ -20,7 +23,10 @@ export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | '
   readonly capacity?: number
   /** Called when Redis confirmed a batch for the first time. */
   readonly onWritten?: (batch: SampleBatch, result: WriteResult) => void
-  /** Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue stops. */
+  /**
+   * Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue
+   * stops.
+   */
   readonly onFatal: (error: KimchiError) => void
 }
 
@@ -53,15 +59,20 @@ export interface QueueStatus {
 }
 
 /**
- * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that timed
- * out is made again; and for 10 minutes more, so that it is sent again after every reconnect and when another primary
- * answers. Writing twice is harmless. Starts by itself with the first {@link MinuteQueue.enqueue}.
+ * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that
+ * timed out is made again; and for 10 minutes more, so that it is sent again after every reconnect and when
+ * another primary answers. Writing twice is harmless. Starts by itself with the first
+ * {@link MinuteQueue.enqueue}.
  */
 export interface MinuteQueue {
   status(): QueueStatus
-  /** Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
+  /**
+   * Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped.
+   */
   enqueue(batch: SampleBatch): void
-  /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
+  /**
+   * Writes what is left without long waits between attempts; false when something is left after `limitMs`.
+   */
   flush(limitMs: Milliseconds): Promise<boolean>
   /** Stops writing; what is left is lost. Call {@link flush} first. */
   close(): void

@@ -47,8 +47,8 @@ export interface MinuteRange {
 /**
  * The only way out of Redis; works for a user that may only read. One read-only function call per method.
  *
- * All methods throw KimchiError: `KIMCHI_ERR_REDIS` when Redis is away, `KIMCHI_ERR_NOT_READY` when no writer has
- * loaded the function library yet, `KIMCHI_ERR_LAYOUT` when another layout is stored.
+ * All methods throw KimchiError: `KIMCHI_ERR_REDIS` when Redis is away, `KIMCHI_ERR_NOT_READY` when no writer
+ * has loaded the function library yet, `KIMCHI_ERR_LAYOUT` when another layout is stored.
  */
 export interface SampleReader {
   readBoard(): Promise<Board>
@@ -92,7 +92,10 @@ export function createReader({ redis }: { readonly redis: RedisConnection }): Sa
   }
 }
 
-/** As `kp_read` in kimchi.lua replies; other versions of this reader rely on the order, so it only grows at the end. */
+/**
+ * As `kp_read` in kimchi.lua replies; other versions of this reader rely on the order, so it only grows at
+ * the end.
+ */
 type BoardReply = [
   time: string,
   prices: string,

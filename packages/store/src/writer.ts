@@ -13,7 +13,10 @@ import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from
 import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 
-/** Samples per function call: a call stops Redis for everyone, for a few ms at this size. A live minute is one call. */
+/**
+ * Samples per function call: a call stops Redis for everyone, for a few ms at this size. A live minute is one
+ * call.
+ */
 const SAMPLES_PER_CALL = 2_000
 
 /** What is written in one go: usually one minute of all coins, in backfill many minutes. */
@@ -29,7 +32,10 @@ export interface SampleBatch {
 export interface RefusedSample {
   readonly symbol: string
   readonly minute: EpochMinute
-  /** `expired`: its UTC day is past the retention. `frozen`: its day has lost stored samples and must not count again. */
+  /**
+   * `expired`: its UTC day is past the retention. `frozen`: its day has lost stored samples and must not
+   * count again.
+   */
   readonly reason: 'expired' | 'frozen'
 }
 
@@ -48,11 +54,15 @@ export interface WriteResult {
 /** How coins are listed. */
 export interface Listing {
   /**
-   * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters of one setting
-   * write one order, whichever of its coins each of them has. @default the order in which the coins are given
+   * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters of one
+   * setting write one order, whichever of its coins each of them has. @default the order in which the coins
+   * are given
    */
   readonly order?: 'all' | readonly string[]
-  /** Symbols that are off the list while an ingester lives that denies them, whatever others track. @default none */
+  /**
+   * Symbols that are off the list while an ingester lives that denies them, whatever others track.
+   * @default none
+   */
   readonly denied?: readonly string[]
 }
 
@@ -72,23 +82,27 @@ export interface WriterOptions {
 /**
  * The only way into Redis. Each method resolves when Redis has confirmed.
  *
- * All methods throw KimchiError: `KIMCHI_ERR_REDIS` and `KIMCHI_ERR_NOT_READY` may be tried again (`isRetryable`),
- * `KIMCHI_ERR_PRICES_KIND` and `KIMCHI_ERR_LAYOUT` are final, `KIMCHI_ERR_CODEC` blames the argument.
+ * All methods throw KimchiError: `KIMCHI_ERR_REDIS` and `KIMCHI_ERR_NOT_READY` may be tried again
+ * (`isRetryable`), `KIMCHI_ERR_PRICES_KIND` and `KIMCHI_ERR_LAYOUT` are final, `KIMCHI_ERR_CODEC` blames the
+ * argument.
  */
 export interface SampleWriter {
   /**
-   * These are the coins that this ingester tracks from now on. What any living ingester tracks is listed: a coin leaves 2
-   * to 5 minutes after the last one that tracked it has stopped to {@link announce} it. Kept up when Redis lost it.
+   * These are the coins that this ingester tracks from now on. What any living ingester tracks is listed: a
+   * coin leaves 2 to 5 minutes after the last one that tracked it has stopped to {@link announce} it. Kept up
+   * when Redis lost it.
    */
   track(coins: readonly Coin[], listing?: Listing): Promise<void>
   /**
-   * This ingester's sign of life, due once a minute: renews what it tracks and denies, and publishes what it says about
-   * itself; that is gone 3 minutes after the last time.
+   * This ingester's sign of life, due once a minute: renews what it tracks and denies, and publishes what it
+   * says about itself; that is gone 3 minutes after the last time.
    */
   announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void>
   /** Writes samples; safe to repeat, in any order, from several writers at once. */
   write(batch: SampleBatch): Promise<WriteResult>
-  /** Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples. */
+  /**
+   * Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples.
+   */
   importDay(symbol: string, day: Day): Promise<'stored' | 'duplicate' | 'refused'>
 }
 
@@ -211,7 +225,9 @@ function coinArguments(coins: readonly Coin[], { order }: Listing): string[] {
   ])
 }
 
-/** The live row of a coin comes only with its newest sample: the others would be overtaken in the same call. */
+/**
+ * The live row of a coin comes only with its newest sample: the others would be overtaken in the same call.
+ */
 function sampleArguments(samples: readonly Sample[], names: Map<string, string>): RedisArgument[] {
   const newest = new Map<string, EpochMinute>()
   for (const { symbol, minute } of samples) {

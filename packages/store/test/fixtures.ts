@@ -42,8 +42,8 @@ export async function openStore(t: T, options: TestRedisOptions & { prices?: Pri
 }
 
 /**
- * A minute of today by Redis' clock, `ago` minutes before now but not before 00:00, and the first minute of today.
- * Waits over midnight rather than straddling it, so that "today" stays today for the length of a test.
+ * A minute of today by Redis' clock, `ago` minutes before now but not before 00:00, and the first minute of
+ * today. Waits over midnight rather than straddling it, so that "today" stays today for the length of a test.
  */
 export async function todayMinutes(connection: RedisConnection) {
   const [seconds] = (await connection.call('TIME')) as string[]

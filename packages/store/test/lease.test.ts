@@ -15,7 +15,7 @@ t.test('one holder at a time, prolonged by its own claims, free after release or
   t.equal(await theirs.claim(), false)
   t.equal(await ours.claim(), true, 'claiming again prolongs it')
   await theirs.close()
-  t.equal(await theirs.claim(), false, 'somebody else cannot release it')
+  t.equal(await theirs.claim(), false, 'another process cannot release it')
   await ours.close()
   t.equal(await theirs.claim(), true)
 

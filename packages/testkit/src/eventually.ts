@@ -25,8 +25,8 @@ export async function eventually<T>(
 }
 
 /**
- * Lets a manual clock run while something waits for it, until the answer is neither undefined nor false; it stands still
- * while work is under way.
+ * Lets a manual clock run while something waits for it, until the answer is neither undefined nor false; it
+ * stands still while work is under way.
  * @param stepMs how far the clock goes at a time. @default 250
  * @throws Error naming `what`, after 30 s of real time
  */

@@ -17,7 +17,10 @@ export interface Program {
   end(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-/** Starts a Node program; SIGKILLed with the test when one is given. @param env exactly its environment, besides PATH */
+/**
+ * Starts a Node program; SIGKILLed with the test when one is given.
+ * @param env exactly its environment, besides PATH
+ */
 export function startProgram(
   t: Teardown | undefined,
   args: readonly string[],

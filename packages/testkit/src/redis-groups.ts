@@ -13,7 +13,8 @@ export interface RedisGroup {
   /** A raw connection to the server that holds the data now. */
   primary(): Promise<RawRedis>
   /**
-   * Kills the server that holds the data and waits for the next one; the old one stays away until {@link RedisGroup.heal}.
+   * Kills the server that holds the data and waits for the next one; the old one stays away until
+   * {@link RedisGroup.heal}.
    * @param confirmed what has to happen while the replicas are frozen: the dying server alone will know of it
    */
   failOver(confirmed?: (primary: RawRedis) => Promise<unknown>): Promise<void>

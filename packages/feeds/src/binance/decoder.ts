@@ -11,15 +11,18 @@ import {
 } from '../feed/frame.ts'
 import { ACK, type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
 
-/** What the frame before told of a market; NaN before the first, which compares as neither changed nor risen. */
+/**
+ * What the frame before told of a market; NaN before the first, which compares as neither changed nor risen.
+ */
 interface Before {
   price: number
   volume: number
 }
 
 /**
- * A decoder of Binance miniTicker frames, raw or combined. It remembers each market's last frame on its connection, since
- * only a changed price or a risen volume proves a trade: a frame also comes when old trades leave the 24 hours.
+ * A decoder of Binance miniTicker frames, raw or combined. It remembers each market's last frame on its
+ * connection, since only a changed price or a risen volume proves a trade: a frame also comes when old trades
+ * leave the 24 hours.
  * @see docs/exchanges.md#binance-websocket
  */
 export function createBinanceDecoder(): Decoder {
@@ -76,7 +79,9 @@ function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedA
   return { kind: 'tick', tick }
 }
 
-/** Digits with at most one point between them. A loop, because a regular expression costs more on every frame. */
+/**
+ * Digits with at most one point between them. A loop, because a regular expression costs more on every frame.
+ */
 export function isDecimal(value: unknown): value is string {
   if (typeof value !== 'string' || value.length === 0 || value.length > 40) return false
   let points = 0

@@ -21,10 +21,11 @@ const TIMEOUT_MS: Milliseconds = 10_000
 const PATH = '/api/v3/ticker/price'
 
 /**
- * Asks Binance which symbols trade now, and at what price: one REST call of weight 4. A symbol that is halted or delisted is
- * absent from the response.
+ * Asks Binance which symbols trade now, and at what price: one REST call of weight 4. A symbol that is halted
+ * or delisted is absent from the response.
  * @param restUrl the part before `/api/v3` @default Binance's own
- * @returns a function that rejects with an HttpError for a non-2xx response, and with `KIMCHI_ERR_REST` for anything else
+ * @returns a function that rejects with an HttpError for a non-2xx response, and with `KIMCHI_ERR_REST` for
+ *   anything else
  * @see docs/exchanges.md#binance-rest
  */
 export function binanceTradingPrices(

@@ -37,10 +37,10 @@ interface MatchOptions {
 /**
  * The coins that really are the same on both exchanges, by ticker and by the table in `pairs.ts`.
  *
- * A list keeps its order; `all` is BTC first, then by symbol, an order that no refresh and no other replica changes.
- * A coin that is known but halted is left out and comes back by itself.
- * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both exchanges, with near
- * matches
+ * A list keeps its order; `all` is BTC first, then by symbol, an order that no refresh and no other replica
+ * changes. A coin that is known but halted is left out and comes back by itself.
+ * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both
+ *   exchanges, with near matches
  * @see docs/exchanges.md#symbol-mapping
  */
 export function matchCoins({ upbit, binance, wanted, strict = true }: MatchOptions): Catalogue {

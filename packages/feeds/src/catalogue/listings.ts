@@ -53,8 +53,8 @@ export function parseBinanceSymbols(answer: unknown): Listing<BinanceMarket> {
 /**
  * Refuses a listing that cannot be true, so that the caller keeps the one before.
  * @param previousCount markets of the listing before; 0 when there was none
- * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has lost more than a quarter of the markets before: an
- * exchange never delists so many within an hour
+ * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has lost more than a quarter of the markets
+ *   before: an exchange never delists so many within an hour
  */
 export function checkListing(
   previousCount: number,

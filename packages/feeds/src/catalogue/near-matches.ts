@@ -4,8 +4,8 @@ import { distance } from 'fastest-levenshtein'
 const NAMED = 3
 
 /**
- * What someone who wrote `symbol` may have meant, as the end of a sentence: ` (did you mean BTC, BCH?)`, or an empty text.
- * Looks at tickers and at names, so that `BITCOIN` finds `BTC`.
+ * What someone who wrote `symbol` may have meant, as the end of a sentence: ` (did you mean BTC, BCH?)`, or
+ * an empty text. Looks at tickers and at names, so that `BITCOIN` finds `BTC`.
  */
 export function nearMatches(symbol: string, known: readonly { base: string; name: string }[]): string {
   const reach = Math.max(1, Math.floor(symbol.length / 3))

@@ -1,10 +1,13 @@
 import type { Market } from '@kimchi/core'
 
-// The one table of what a shared ticker does not tell. Default: the same ticker on both exchanges is the same coin.
-// Every line below is an exception with its reason; to add one, add one line. Keys are Upbit tickers unless said
-// otherwise. See docs/exchanges.md#symbol-mapping.
+// The one table of what a shared ticker does not tell. Default: the same ticker on both exchanges is the same
+// coin. Every line below is an exception with its reason; to add one, add one line. Keys are Upbit tickers
+// unless said otherwise. See docs/exchanges.md#symbol-mapping.
 
-/** The same coin under another ticker: Upbit ticker → Binance ticker. The Binance ticker then belongs to it alone. */
+/**
+ * The same coin under another ticker: Upbit ticker → Binance ticker. The Binance ticker then belongs to it
+ * alone.
+ */
 export const ALIASES: Readonly<Record<string, Pairing>> = {
   BTT: { binance: 'BTTC', reason: 'BitTorrent: redenominated 1:1000 in 2022, Upbit kept the ticker BTT' },
   BEAM: { binance: 'BEAMX', reason: 'Beam: Binance adds an X' },
@@ -54,7 +57,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 
 /**
  * Binance tickers whose price is for many coins at once: Upbit ticker → Binance ticker and the power of ten.
- * The price is divided where it enters (frame, seed, candle), so that everything behind sees the price of one coin.
+ * The price is divided where it enters (frame, seed, candle), so that everything behind sees the price of one
+ * coin.
  */
 export const MULTIPLIERS: Readonly<Record<string, Multiplied>> = {
   SATS: { binance: '1000SATS', power: 3, reason: 'price for 1,000' },
@@ -78,8 +82,8 @@ const POWERS: ReadonlyMap<Market, number> = new Map(
 )
 
 /**
- * The price of one coin, from the price as Binance prints it for a market. The point is moved in the decimal digits,
- * so that no rounding enters.
+ * The price of one coin, from the price as Binance prints it for a market. The point is moved in the decimal
+ * digits, so that no rounding enters.
  */
 export function perCoinPrice(market: Market, price: number): number {
   const power = POWERS.get(market)

@@ -5,7 +5,10 @@ import { HttpError } from './http-error.ts'
 const FIRST_MS: Milliseconds = 500
 const CAP_MS: Milliseconds = 30_000
 
-/** Statuses that say we are shut out: a long distance, whatever the attempt, when the exchange names no time itself. */
+/**
+ * Statuses that say we are shut out: a long distance, whatever the attempt, when the exchange names no time
+ * itself.
+ */
 const LONG_DELAYS: ReadonlyMap<number, Milliseconds> = new Map([
   [418, 300_000],
   // A region does not change; this only notices when an operator has moved the traffic.
@@ -13,8 +16,8 @@ const LONG_DELAYS: ReadonlyMap<number, Milliseconds> = new Map([
 ])
 
 /**
- * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is taken off
- * so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
+ * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is
+ * taken off so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
  * @param attempt failures in a row before this one, from 0
  * @param random as `Math.random`
  */

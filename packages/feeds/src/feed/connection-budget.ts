@@ -3,7 +3,10 @@ import type { Context, Milliseconds } from '@kimchi/core'
 /** A feed opens at most so many connections … */
 const CONNECTIONS = 20
 
-/** … in this time. Binance allows 300 to an address, docs/exchanges.md#binance-websocket, for all feeds behind it. */
+/**
+ * … in this time. Binance allows 300 to an address, docs/exchanges.md#binance-websocket, for all feeds behind
+ * it.
+ */
 const WINDOW_MS: Milliseconds = 300_000
 
 /**

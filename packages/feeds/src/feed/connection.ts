@@ -30,7 +30,10 @@ export interface ConnectionOptions {
 /** Why and when a connection ended. */
 export interface Ending {
   readonly error: KimchiError
-  /** Until when its data is known to be complete: the last data frame, or the close when it was an orderly one. */
+  /**
+   * Until when its data is known to be complete: the last data frame, or the close when it was an orderly
+   * one.
+   */
   readonly lostAt: EpochMs
   readonly hadData: boolean
 }
@@ -49,11 +52,16 @@ export interface Connection {
   readonly openedAt: EpochMs | undefined
   /** Whether it is open and has brought data. Snapshots are none: they only repeat what was. */
   readonly carrying: boolean
-  /** Changes the subscription on the same connection; quick changes are joined to keep the exchange's limits. */
+  /**
+   * Changes the subscription on the same connection; quick changes are joined to keep the exchange's limits.
+   */
   setMarkets(markets: readonly Market[]): void
   /** Sends the subscription again, for its snapshots. */
   renewSubscription(): void
-  /** Ends the connection in an orderly way, or by force when the peer does not answer. Resolves when it is closed. */
+  /**
+   * Ends the connection in an orderly way, or by force when the peer does not answer. Resolves when it is
+   * closed.
+   */
   close(): Promise<void>
 }
 

@@ -9,8 +9,9 @@ import {
 } from '@kimchi/core'
 
 /**
- * `connecting`: a handshake or the first data frame is awaited; `up`: data flows; `waiting`: between two attempts;
- * `blocked`: the exchange has shut us out (418, 451) and is asked again rarely; `closed`: by us, for good.
+ * `connecting`: a handshake or the first data frame is awaited; `up`: data flows; `waiting`: between two
+ * attempts; `blocked`: the exchange has shut us out (418, 451) and is asked again rarely; `closed`: by us,
+ * for good.
  */
 export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 

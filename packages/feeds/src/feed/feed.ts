@@ -19,8 +19,8 @@ import type { Decoded, Protocol } from './protocol.ts'
 import { openStatusRequests, type StatusRequests } from './status-requests.ts'
 
 /**
- * Asks an exchange for the markets that trade now, each with its last price where that is plausible. Rejects on any failure,
- * and when aborted.
+ * Asks an exchange for the markets that trade now, each with its last price where that is plausible. Rejects
+ * on any failure, and when aborted.
  */
 export type AskTradingPrices = (signal: AbortSignal) => Promise<ReadonlyMap<Market, number | undefined>>
 
@@ -30,8 +30,8 @@ export interface FeedOptions {
   /** The exchange's own codes; the reference markets are added by the feed. */
   readonly markets: readonly Market[]
   /**
-   * Takes each tick, straight from the socket. A callback and not an async iterator: at thousands of frames a second a promise
-   * per tick costs more than its decoding.
+   * Takes each tick, straight from the socket. A callback and not an async iterator: at thousands of frames a
+   * second a promise per tick costs more than its decoding.
    */
   readonly onTick: (tick: Tick) => void
   /** Frames may have been lost; called before the first tick after it. */
@@ -39,8 +39,8 @@ export interface FeedOptions {
   /** The exchange said, without a tick, whether a market trades. */
   readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean) => void
   /**
-   * How to learn which markets trade, and the prices with which a stream begins. Where it is absent, the subscription is sent
-   * again and its snapshots tell both.
+   * How to learn which markets trade, and the prices with which a stream begins. Where it is absent, the
+   * subscription is sent again and its snapshots tell both.
    */
   readonly askTradingPrices?: AskTradingPrices
   readonly timing?: Partial<FeedTiming>
@@ -69,9 +69,9 @@ export interface Feed {
 }
 
 /**
- * Opens the feed of one exchange: connects, subscribes, and keeps data coming until it is closed. Reconnects with jittered
- * backoff and within a budget; replaces a connection that grows old, or is about to be closed by the exchange, after its
- * successor carries data; asks once a minute which markets trade.
+ * Opens the feed of one exchange: connects, subscribes, and keeps data coming until it is closed. Reconnects
+ * with jittered backoff and within a budget; replaces a connection that grows old, or is about to be closed
+ * by the exchange, after its successor carries data; asks once a minute which markets trade.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when there are more markets than one connection may carry
  * @see docs/architecture.md#ingester
  */
@@ -170,7 +170,9 @@ class ReconnectingFeed implements Feed {
     return connection
   }
 
-  /** Resolves when the connection has ended, or should be replaced; true when it has carried data for long. */
+  /**
+   * Resolves when the connection has ended, or should be replaced; true when it has carried data for long.
+   */
   async #untilOver(connection: Connection): Promise<boolean> {
     if (!(await connection.live)) return false
     this.#takeOver(connection)
@@ -298,8 +300,8 @@ class ReconnectingFeed implements Feed {
       failures,
       delayMs: Math.round(delayMs),
     }
-    if (isBlocked(error)) this.#context.log.error(fields, 'the exchange shuts us out')
-    else this.#context.log.warn(fields, 'no data from the exchange, will connect again')
+    if (isBlocked(error)) this.#context.log.error(fields, 'blocked by the exchange')
+    else this.#context.log.warn(fields, 'no data from the exchange, reconnecting')
   }
 
   setMarkets(markets: readonly Market[]): void {

@@ -5,7 +5,10 @@ import type { Decoded } from './protocol.ts'
 /** A parsed object whose fields are unchecked. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** 2009-02-13 and 2128-06-11: outside is not a time in milliseconds (seconds and microseconds are far outside). */
+/**
+ * 2009-02-13 and 2128-06-11: outside is not a time in milliseconds (seconds and microseconds are far
+ * outside).
+ */
 const EARLIEST_MS = 1_234_567_890_000
 const LATEST_MS = 5_000_000_000_000
 
@@ -13,8 +16,8 @@ const LATEST_MS = 5_000_000_000_000
 const SHOWN = 80
 
 /**
- * The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON (JSON itself has no
- * undefined). Plain ASCII, which is nearly every frame, takes the short way.
+ * The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON (JSON itself
+ * has no undefined). Plain ASCII, which is nearly every frame, takes the short way.
  */
 export function parseFrame(frame: Buffer | string): unknown {
   try {
@@ -48,11 +51,11 @@ export function shown(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
-/** The outcome of a frame that is no JSON object in UTF-8. */
+/** The outcome of a frame that is not a JSON object in UTF-8. */
 export function unreadable(frame: Buffer | string): Decoded {
   const start = typeof frame === 'string' ? frame.slice(0, SHOWN) : frame.toString('latin1', 0, SHOWN)
   return {
     kind: 'malformed',
-    reason: `frame of ${frame.length} is no JSON object in UTF-8: ${JSON.stringify(start)}`,
+    reason: `frame of ${frame.length} is not a JSON object in UTF-8: ${JSON.stringify(start)}`,
   }
 }

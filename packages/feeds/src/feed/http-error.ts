@@ -34,8 +34,9 @@ interface RefusedRequest {
 }
 
 /**
- * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451, else `KIMCHI_ERR_FEED_REFUSED` for a
- * handshake and `KIMCHI_ERR_REST` for a REST call. Its message tells an operator what the status means and what to do.
+ * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451, else
+ * `KIMCHI_ERR_FEED_REFUSED` for a handshake and `KIMCHI_ERR_REST` for a REST call. Its message tells an
+ * operator what the status means and what to do.
  */
 export function httpErrorOf({ exchange, what, status, retryAfterMs }: RefusedRequest): HttpError {
   const wait = retryAfterMs === undefined ? '' : `, retry in ${Math.ceil(retryAfterMs / 1_000)} s`
@@ -52,7 +53,10 @@ export function parseRetryAfter(header: string | null | undefined, now: EpochMs)
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
-/** What an operator can do where an exchange does not serve the region. @see docs/exchanges.md#binance-rest */
+/**
+ * What an operator can do where an exchange does not serve the region.
+ * @see docs/exchanges.md#binance-rest
+ */
 const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
   upbit: 'Run it where Upbit answers, or point UPBIT_WS_URL and UPBIT_REST_URL at a proxy there',
   binance:

@@ -1,8 +1,9 @@
 import type { EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
 
 /**
- * What an exchange supplies so that the one feed can speak to it: plain values and pure functions, no sockets.
- * A test changes a limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`. @see docs/exchanges.md
+ * What an exchange supplies so that the one feed can speak to it: plain values and pure functions, no
+ * sockets. A test changes a limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`.
+ * @see docs/exchanges.md
  */
 export interface Protocol {
   readonly exchange: Exchange
@@ -37,7 +38,9 @@ export interface Keepalive {
 
 /** Turns the frames of one connection into ticks. Never throws, whatever the frame holds. */
 export interface Decoder {
-  /** The markets wanted from now on; frames of others are ignored. What is known of forgotten ones is dropped. */
+  /**
+   * The markets wanted from now on; frames of others are ignored. What is known of forgotten ones is dropped.
+   */
   setMarkets(markets: readonly Market[]): void
   decode(frame: Buffer | string, receivedAt: EpochMs): Decoded
 }

@@ -2,8 +2,8 @@ import { type Context, type EpochMs, MINUTE_MS, type Milliseconds } from '@kimch
 import { retryDelay } from './backoff.ts'
 
 /**
- * When in a minute an exchange is asked which markets trade: far from the turn of the minute, and late enough for the next
- * turn to know of a halt that is a minute old. A random part keeps several ingesters apart.
+ * When in a minute an exchange is asked which markets trade: far from the turn of the minute, and late enough
+ * for the next turn to know of a halt that is a minute old. A random part keeps several ingesters apart.
  */
 const EARLIEST_MS: Milliseconds = 30_000
 const SPREAD_MS: Milliseconds = 10_000
@@ -14,7 +14,10 @@ export interface StatusRequests {
   askNow(): void
 }
 
-/** Opens {@link StatusRequests} that go on until `signal` aborts. A request that rejects is made again with backoff. */
+/**
+ * Opens {@link StatusRequests} that go on until `signal` aborts. A request that rejects is made again with
+ * backoff.
+ */
 export function openStatusRequests(
   request: (signal: AbortSignal) => Promise<void>,
   onFailure: (cause: unknown) => void,

@@ -9,8 +9,8 @@ export interface Subscription {
 }
 
 /**
- * The subscription of one open connection. What comes faster than the exchange's message limit allows is joined into one.
- * Ends with `signal`.
+ * The subscription of one open connection. What comes faster than the exchange's message limit allows is
+ * joined into one. Ends with `signal`.
  */
 export function openSubscription(
   protocol: Protocol,

@@ -1,7 +1,10 @@
 import type { Context, Milliseconds } from '@kimchi/core'
 import type { Keepalive, Protocol } from './protocol.ts'
 
-/** Looks per limit. Between 28 and 29 of them make silence, which leaves time for the first retry within the limit. */
+/**
+ * Looks per limit. Between 28 and 29 of them make silence, which leaves time for the first retry within the
+ * limit.
+ */
 const LOOKS = 30
 const SILENT_LOOKS = 28
 
@@ -37,8 +40,9 @@ export interface Watched {
 }
 
 /**
- * The watchdog of an open connection. Resolves with the reason when it is stale although open: no data, or no pong.
- * Resolves with undefined when `signal` aborts. @see docs/exchanges.md#which-price
+ * The watchdog of an open connection. Resolves with the reason when it is stale although open: no data, or no
+ * pong. Resolves with undefined when `signal` aborts.
+ * @see docs/exchanges.md#which-price
  */
 export async function untilStale(
   { exchange, maxSilenceMs, keepalive }: Protocol,
@@ -55,8 +59,9 @@ export async function untilStale(
 }
 
 /**
- * Resolves when there was no data for nearly `maxSilenceMs` of elapsed time, or when `signal` aborts. Counts looks
- * instead of reading the wall clock, which may step; and a process that was frozen finds its frames before it decides.
+ * Resolves when there was no data for nearly `maxSilenceMs` of elapsed time, or when `signal` aborts. Counts
+ * looks instead of reading the wall clock, which may step; and a process that was frozen finds its frames
+ * before it decides.
  */
 async function untilSilent(
   data: Mark,

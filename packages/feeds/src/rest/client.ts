@@ -28,13 +28,13 @@ interface RestChildOptions {
 export interface RestChild {
   /**
    * What both exchanges list now.
-   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, HttpError when an exchange refuses,
-   * `KIMCHI_ERR_REST` for anything else
+   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, HttpError when an exchange
+   *   refuses, `KIMCHI_ERR_REST` for anything else
    */
   loadListings(signal?: AbortSignal): Promise<Listings>
   /**
-   * The 1-minute candles that open in [from, to), ascending. A minute without a trade is missing on Upbit and has
-   * volume 0 on Binance.
+   * The 1-minute candles that open in [from, to), ascending. A minute without a trade is missing on Upbit and
+   * has volume 0 on Binance.
    * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
    */
   minuteCandles(
@@ -51,9 +51,10 @@ export interface RestChild {
 }
 
 /**
- * The child process that holds ccxt (60 MB on disk, over 120 MB in memory), so that the streaming process stays small
- * and is never stalled by a large parse. The first request starts the child; it ends when idle, and a new one is started
- * after a crash. @see docs/architecture.md#ingester
+ * The child process that holds ccxt (60 MB on disk, over 120 MB in memory), so that the streaming process
+ * stays small and is never stalled by a large parse. The first request starts the child; it ends when idle,
+ * and a new one is started after a crash.
+ * @see docs/architecture.md#ingester
  */
 export function openRestChild(options: RestChildOptions, context: Pick<Context, 'log'>): RestChild {
   return new ChildHolder(options, context)

@@ -20,13 +20,16 @@ const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 export interface RestExchanges {
   /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, HttpError, `KIMCHI_ERR_REST` otherwise */
   listings(): Promise<Listings>
-  /** Ascending, each minute at most once; minutes without a trade are missing on Upbit. Prices are per coin. */
+  /**
+   * Ascending, each minute at most once; minutes without a trade are missing on Upbit. Prices are per coin.
+   */
   candles(range: CandleRange): Promise<MinuteCandle[]>
 }
 
 /**
- * Both exchanges. Nothing of ccxt's own naming is used: markets go in and out by the exchanges' codes, since its unified
- * symbols rename coins. @see docs/exchanges.md#symbol-mapping
+ * Both exchanges. Nothing of ccxt's own naming is used: markets go in and out by the exchanges' codes, since
+ * its unified symbols rename coins.
+ * @see docs/exchanges.md#symbol-mapping
  * @param upbitRestUrl the part before `/v1` @param binanceRestUrl the part before `/api/v3`
  */
 export function createRestExchanges(
@@ -60,7 +63,10 @@ export function createRestExchanges(
 
 type Call = <T>(request: () => Promise<T>) => Promise<T>
 
-/** Runs requests of one exchange; whatever goes wrong becomes an error with a code, by the HTTP status if there is one. */
+/**
+ * Runs requests of one exchange; whatever goes wrong becomes an error with a code, by the HTTP status if
+ * there is one.
+ */
 function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => EpochMs): Call {
   const onRestResponse = ccxtExchange.onRestResponse.bind(ccxtExchange)
   // ccxt folds status and headers into classes of its own; here they are still at hand.
@@ -95,7 +101,10 @@ function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => Epo
   }
 }
 
-/** Newest page first: a page holds the last 200 candles that exist before its end, however far back they reach. */
+/**
+ * Newest page first: a page holds the last 200 candles that exist before its end, however far back they
+ * reach.
+ */
 async function upbitCandles(
   upbit: CcxtExchange,
   call: Call,

@@ -10,7 +10,10 @@ import {
 } from '../feed/frame.ts'
 import { ACK, type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
-/** A decoder of Upbit ticker frames in format SIMPLE, binary or text. @see docs/exchanges.md#upbit-websocket */
+/**
+ * A decoder of Upbit ticker frames in format SIMPLE, binary or text.
+ * @see docs/exchanges.md#upbit-websocket
+ */
 export function createUpbitDecoder(): Decoder {
   let wanted: ReadonlySet<Market> = new Set()
   return {
@@ -51,7 +54,9 @@ function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs
   return { kind: 'tick', tick }
 }
 
-/** By `market_state` and `is_trading_suspended`, either of which may be missing; a trade speaks for itself. */
+/**
+ * By `market_state` and `is_trading_suspended`, either of which may be missing; a trade speaks for itself.
+ */
 function isTradable(state: unknown, isSuspended: unknown, isTrade: boolean): boolean | undefined {
   if (isSuspended === true) return false
   if (typeof state === 'string') return state === 'ACTIVE'

@@ -2,13 +2,14 @@
 -- What Redis itself does with samples, as functions: one call is one atomic step.
 -- Keys and rules: docs/architecture.md#data-in-redis.
 --
--- Integers only: Lua numbers are doubles and cjson prints 14 digits. Premiums are integers of 1/10,000 percent,
--- printed with %d and read back by pattern; prices pass through as the opaque members they came in. No JSON here.
--- A Redis script is not rolled back when it fails. So kp_write reads and checks everything first and then only
--- writes to keys whose type it has seen; nothing can stop it half-way.
+-- Integers only: Lua numbers are doubles and cjson prints 14 digits. Premiums are integers of 1/10,000
+-- percent, printed with %d and read back by pattern; prices pass through as the opaque members they came in.
+-- No JSON here. A Redis script is not rolled back when it fails. So kp_write reads and checks everything
+-- first and then only writes to keys whose type it has seen; nothing can stop it half-way.
 
--- Raised with every change of this file: a writer that needs a higher one loads its own copy. Writers and readers of
--- the version before run beside it during an upgrade, so their calls keep their arguments and replies only grow.
+-- Raised with every change of this file: a writer that needs a higher one loads its own copy. Writers and
+-- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
+-- replies only grow.
 local VERSION = 3
 
 local DAY_MINUTES = 1440
@@ -17,8 +18,8 @@ local PREFIX = '{kp}:'
 local META, COINS, LIVE = PREFIX .. 'meta', PREFIX .. 'coins', PREFIX .. 'live'
 local TRACKED, DENIED = PREFIX .. 'tracked', PREFIX .. 'denied'
 local REVISIONS, CHANNEL = PREFIX .. 'revisions', PREFIX .. 'minute'
--- A coin stays listed this long (seconds) after an ingester said for the last time that it tracks it; each says so once
--- a minute. Longer than IDLE without anybody saying so, and it is not the coins that are gone.
+-- A coin stays listed this long (seconds) after an ingester said for the last time that it tracks it; each
+-- says so once a minute. Longer than IDLE without anybody saying so, and it is not the coins that are gone.
 local LEASE, IDLE = 210, 120
 -- A row that is this many minutes older than the newest leaves the live list.
 local LIST_MINUTES = 60
@@ -27,7 +28,7 @@ local ROW_FORMAT = '{"open":%d,"high":%d,"low":%d,"close":%d,"sum":%d,"samples":
 local ROW_PATTERN = '^{"open":(-?%d+),"high":(-?%d+),"low":(-?%d+),"close":(-?%d+),"sum":(-?%d+),'
   .. '"samples":(%d+),"first":(%d+),"last":(%d+)}$'
 
--- Calendar ---------------------------------------------------------------------------------------------------------
+-- Calendar --------------------------------------------------------------------------------------------------
 
 -- The proleptic Gregorian date of a day number since 1970-01-01, in whole-number arithmetic.
 local function date_of_day(day)
@@ -68,7 +69,7 @@ local function redis_seconds() return tonumber(redis.call('TIME')[1]) end
 
 local function today() return math.floor(redis_seconds() / 86400) end
 
--- Keys -------------------------------------------------------------------------------------------------------------
+-- Keys ------------------------------------------------------------------------------------------------------
 
 local function daily_key(symbol) return PREFIX .. 'daily:' .. symbol end
 
@@ -86,10 +87,11 @@ local function hour_keys(symbol, day)
   return keys
 end
 
--- All hours of one UTC day expire at this instant (seconds) by Redis' own clock; writes into the day end with it.
+-- All hours of one UTC day expire at this instant (seconds) by Redis' own clock; writes into the day end with
+-- it.
 local function expiry_of(day, retention_days) return (day + retention_days + 1) * 86400 end
 
--- Arguments --------------------------------------------------------------------------------------------------------
+-- Arguments -------------------------------------------------------------------------------------------------
 
 local function argument_error(field, value)
   error(redis.error_reply('KIMCHI_ARGUMENT ' .. field .. ', got: ' .. tostring(value)))
@@ -153,7 +155,7 @@ local function remember_writer(writer)
   end
 end
 
--- Day rows ---------------------------------------------------------------------------------------------------------
+-- Day rows --------------------------------------------------------------------------------------------------
 
 local function is_integer(value)
   return type(value) == 'number' and value == math.floor(value) and value > -2 ^ 53 and value < 2 ^ 53
@@ -228,7 +230,7 @@ local function fold_stored(symbol, day)
   return row, corrupt
 end
 
--- kp_write ---------------------------------------------------------------------------------------------------------
+-- kp_write --------------------------------------------------------------------------------------------------
 
 local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
@@ -248,8 +250,9 @@ local function open_day(symbol, day)
   return opened
 end
 
--- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that counts minutes
--- we can no longer see: writing them again would count them twice. It is frozen and takes only minutes after its last.
+-- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that
+-- counts minutes we can no longer see: writing them again would count them twice. It is frozen and takes only
+-- minutes after its last.
 local function is_frozen(opened, minute)
   if not opened.last or minute > opened.last then return false end
   if opened.frozen == nil then opened.frozen = stored_count(opened.symbol, opened.day) ~= opened.counted end
@@ -371,8 +374,8 @@ local function write_days(days, current_day)
   for symbol in pairs(closed_changed) do raise_revision(symbol) end
 end
 
--- The newest minute before which a row is too old for the list, as a timestamp. A minute from the future, by Redis'
--- clock, must not empty the list.
+-- The newest minute before which a row is too old for the list, as a timestamp. A minute from the future, by
+-- Redis' clock, must not empty the list.
 local function oldest_listed(newest)
   local now = math.floor(redis_seconds() / 60)
   return timestamp_of(math.max(0, math.min(newest, now + 1) - LIST_MINUTES))
@@ -406,8 +409,8 @@ end
 -- Arguments: version prices layout retentionDays
 --            samples {symbol minute premiumE4 member liveRow}*   removals {symbol minute}*
 -- An empty live row leaves the live list alone.
--- Reply: stored, duplicates, expired, frozen, removed, how many coins {kp}:coins knows, {'index reason'}* of the
--- refused samples, counted from 1, and the primary's replication id.
+-- Reply: stored, duplicates, expired, frozen, removed, how many coins {kp}:coins knows, {'index reason'}* of
+-- the refused samples, counted from 1, and the primary's replication id.
 local function kp_write(_, args)
   local reader = argument_reader(args)
   local refusal, writer = check_writer(reader)
@@ -451,7 +454,7 @@ local function kp_write(_, args)
   }
 end
 
--- kp_announce and kp_track -----------------------------------------------------------------------------------------
+-- kp_announce and kp_track ----------------------------------------------------------------------------------
 
 local function is_listed(coin) return coin and string.find(coin, '^{"order":%d') ~= nil end
 
@@ -479,8 +482,9 @@ local function publish_removal(removed)
   if removed > 0 then redis.call('PUBLISH', CHANNEL, string.format('%d', math.floor(redis_seconds() / 60))) end
 end
 
--- Nobody has announced anything for a while: Redis was away, or every ingester. What was listed then gets a fresh lease,
--- so that neither a restart nor the ingester that happens to come back first takes a coin off the list.
+-- Nobody has announced anything for a while: Redis was away, or every ingester. What was listed then gets a
+-- fresh lease, so that neither a restart nor the ingester that happens to come back first takes a coin off
+-- the list.
 local function wake_leases(now, known)
   local announced = tonumber(redis.call('HGET', META, 'announced') or '') or 0
   redis.call('HSET', META, 'announced', string.format('%d', now))
@@ -511,10 +515,10 @@ end
 
 -- Arguments: version prices layout   id ttlSeconds   isNew   coins {symbol coinJson}*   denied {symbol}*
 --            {field value}*
--- One ingester's sign of life: the coins it tracks and those it denies stay so for another LEASE, and its status is the
--- given fields until ttlSeconds are over. isNew 1: its coins have changed, so that their order is written; else the
--- order of a listed coin is left as it is, so that ingesters of different orders don't overwrite each other's every
--- minute. Reply: live rows removed.
+-- One ingester's sign of life: the coins it tracks and those it denies stay so for another LEASE, and its
+-- status is the given fields until ttlSeconds are over. isNew 1: its coins have changed, so that their order
+-- is written; else the order of a listed coin is left as it is, so that ingesters of different orders don't
+-- overwrite each other's every minute. Reply: live rows removed.
 local function kp_announce(_, args)
   local reader = argument_reader(args)
   local refusal, writer = check_writer(reader)
@@ -581,7 +585,7 @@ local function kp_track(_, args)
   return removed
 end
 
--- kp_import_day ----------------------------------------------------------------------------------------------------
+-- kp_import_day ---------------------------------------------------------------------------------------------
 
 -- Arguments: version prices layout retentionDays symbol date open high low close sum samples first last
 -- For days whose samples are no longer kept. Replaces a row only by one of more samples.
@@ -606,7 +610,7 @@ local function kp_import_day(_, args)
   return 1
 end
 
--- Reading ----------------------------------------------------------------------------------------------------------
+-- Reading ---------------------------------------------------------------------------------------------------
 
 -- Everything a replica needs once per minute. Reply: Redis time in ms, prices, layout, {symbol coin}*,
 -- {symbol live row}*, today's date, {symbol today's row}*, {symbol revision}*
@@ -699,7 +703,8 @@ local function kp_samples(_, args)
   return lines
 end
 
--- Minutes of a day that kp_write would refuse are not missing: up to this one, not included, there is nothing to do.
+-- Minutes of a day that kp_write would refuse are not missing: up to this one, not included, there is nothing
+-- to do.
 local function refused_until(symbol, day)
   local retention_days = tonumber(redis.call('HGET', META, 'retention') or '')
   if retention_days and redis_seconds() >= expiry_of(day, retention_days) then return (day + 1) * DAY_MINUTES end
@@ -708,8 +713,8 @@ local function refused_until(symbol, day)
   return 0
 end
 
--- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample that may be
--- written, the end not included. A whole hour costs one ZCARD.
+-- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample that
+-- may be written, the end not included. A whole hour costs one ZCARD.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')

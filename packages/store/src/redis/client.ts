@@ -20,7 +20,10 @@ export interface Client {
   close(): void
 }
 
-/** The client for a target: fails fast while Redis is away, reconnects with jittered backoff until it is closed. */
+/**
+ * The client for a target: fails fast while Redis is away, reconnects with jittered backoff until it is
+ * closed.
+ */
 export function openClient(target: RedisTarget, options: ConnectOptions): Client {
   const { random = Math.random } = options
   const delay = (attempt: number) =>
@@ -91,7 +94,8 @@ function commonOptions(target: RedisTarget, options: ConnectOptions) {
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: null,
-    // A demoted master answers READONLY for ever on this connection; the next one finds the new master.
+    // A demoted master answers READONLY on this connection until it closes; the next one finds the new
+    // master.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
 }

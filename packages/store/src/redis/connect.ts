@@ -15,8 +15,9 @@ export interface ConnectionStatus {
 }
 
 /**
- * A Redis, whichever way it is set up. Reconnects until it is closed; a command while it is away fails at once, so that the
- * caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what the library refused).
+ * A Redis, whichever way it is set up. Reconnects until it is closed; a command while it is away fails at
+ * once, so that the caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what
+ * the library refused).
  */
 export interface RedisConnection {
   /** For logs: the URL without credentials. */
@@ -137,7 +138,10 @@ function watchState(client: Redis | Cluster, where: string) {
   }
 }
 
-/** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no text. */
+/**
+ * A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no
+ * text.
+ */
 function reasonOf(error: unknown): string {
   const { lastNodeError, code } = error as { lastNodeError?: Error; code?: string }
   const text = messageOf(error) || code || 'connection failed'

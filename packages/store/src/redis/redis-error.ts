@@ -4,8 +4,9 @@ import { KimchiError, messageOf } from '@kimchi/core'
 const LIBRARY_ABSENT = /Function not found|^KIMCHI_LIBRARY /
 
 /**
- * Whether waiting and trying again may help: Redis was away, slow, loading, read-only, full or not set up yet.
- * Anything else (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`, `KIMCHI_ERR_CODEC`) stays wrong until a person acts.
+ * Whether waiting and trying again may help: Redis was away, slow, loading, read-only, full or not set up
+ * yet. Anything else (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`, `KIMCHI_ERR_CODEC`) stays wrong until a
+ * person acts.
  */
 export function isRetryable(error: unknown): boolean {
   return (
@@ -15,8 +16,8 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * What went wrong with a command, as a KimchiError without secrets. The client's own error is not kept as cause: it
- * holds the command with its arguments, AUTH among them.
+ * What went wrong with a command, as a KimchiError without secrets. The client's own error is not kept as
+ * cause: it holds the command with its arguments, AUTH among them.
  */
 export function toRedisError(thrown: unknown, where: string): KimchiError {
   if (thrown instanceof KimchiError) return thrown

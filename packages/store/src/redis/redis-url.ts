@@ -33,8 +33,9 @@ const KINDS = {
 const DEFAULT_PORT = { single: 6379, sentinel: 26379, cluster: 6379 }
 
 /**
- * The target of a Redis URL, or undefined when the text is not one. Credentials before `@` are those of the data
- * servers, percent-encoded; `?tls=true`, `?db=`, `?sentinelUsername=` and `?sentinelPassword=` where they apply.
+ * The target of a Redis URL, or undefined when the text is not one. Credentials before `@` are those of the
+ * data servers, percent-encoded; `?tls=true`, `?db=`, `?sentinelUsername=` and `?sentinelPassword=` where
+ * they apply.
  * @see docs/architecture.md#configuration
  */
 export function parseRedisUrl(text: string): RedisTarget | undefined {

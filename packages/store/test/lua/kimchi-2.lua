@@ -1,10 +1,11 @@
 #!lua name=kimchi
--- What Redis itself does with samples, as functions: one call is one atomic step. Read design §4 first.
+-- What Redis itself does with samples, as functions: one call is one atomic step. Read
+-- docs/architecture.md#data-in-redis first.
 --
--- Integers only: Lua numbers are doubles and cjson prints 14 digits, so premiums are integers of 1/10,000 percent,
--- printed with %d, and prices pass through as the opaque members they came in.
--- A Redis script is not rolled back when it fails. So kp_write reads and checks everything first and then only
--- writes to keys whose type it has seen; nothing can stop it half-way.
+-- Integers only: Lua numbers are doubles and cjson prints 14 digits, so premiums are integers of 1/10,000
+-- percent, printed with %d, and prices pass through as the opaque members they came in.
+-- A Redis script is not rolled back when it fails. So kp_write reads and checks everything first and then
+-- only writes to keys whose type it has seen; nothing can stop it half-way.
 
 -- Raised with every change of this file: a writer that needs a higher one loads its own copy.
 local VERSION = 2
@@ -17,7 +18,7 @@ local REVISIONS, CHANNEL = PREFIX .. 'revisions', PREFIX .. 'minute'
 local ROW_FIELDS = { 'open', 'high', 'low', 'close', 'sum', 'samples', 'first', 'last' }
 local ROW_FORMAT = '{"open":%d,"high":%d,"low":%d,"close":%d,"sum":%d,"samples":%d,"first":%d,"last":%d}'
 
--- Calendar ---------------------------------------------------------------------------------------------------------
+-- Calendar --------------------------------------------------------------------------------------------------
 
 -- The proleptic Gregorian date of a day number since 1970-01-01, in whole-number arithmetic.
 local function date_of_day(day)
@@ -58,7 +59,7 @@ local function redis_seconds() return tonumber(redis.call('TIME')[1]) end
 
 local function today() return math.floor(redis_seconds() / 86400) end
 
--- Keys -------------------------------------------------------------------------------------------------------------
+-- Keys ------------------------------------------------------------------------------------------------------
 
 local function daily_key(symbol) return PREFIX .. 'daily:' .. symbol end
 
@@ -76,10 +77,11 @@ local function hour_keys(symbol, day)
   return keys
 end
 
--- All hours of one UTC day expire at this instant (seconds) by Redis' own clock; writes into the day end with it.
+-- All hours of one UTC day expire at this instant (seconds) by Redis' own clock; writes into the day end with
+-- it.
 local function expiry_of(day, retention_days) return (day + retention_days + 1) * 86400 end
 
--- Arguments --------------------------------------------------------------------------------------------------------
+-- Arguments -------------------------------------------------------------------------------------------------
 
 local function argument_error(field, value)
   error(redis.error_reply('KIMCHI_ARGUMENT ' .. field .. ', got: ' .. tostring(value)))
@@ -137,7 +139,7 @@ local function remember_writer(writer)
   end
 end
 
--- Day rows ---------------------------------------------------------------------------------------------------------
+-- Day rows --------------------------------------------------------------------------------------------------
 
 local function is_integer(value)
   return type(value) == 'number' and value == math.floor(value) and value > -2 ^ 53 and value < 2 ^ 53
@@ -211,7 +213,7 @@ local function fold_stored(symbol, day)
   return row, corrupt
 end
 
--- kp_write ---------------------------------------------------------------------------------------------------------
+-- kp_write --------------------------------------------------------------------------------------------------
 
 local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
@@ -224,8 +226,9 @@ local function open_day(symbol, day, current_day)
   local row = parse_row(text)
   local opened = { symbol = symbol, day = day, date = date, row = row }
   if row then
-    -- A closed day whose hours are partly gone (expired under a shorter retention, evicted, deleted) has a row that
-    -- counts minutes we can no longer see: writing them again would count them twice. Such a day is left as it is.
+    -- A closed day whose hours are partly gone (expired under a shorter retention, evicted, deleted) has a
+    -- row that counts minutes we can no longer see: writing them again would count them twice. Such a day is
+    -- left as it is.
     opened.frozen = day ~= current_day and stored_count(symbol, day) ~= row.samples
   else
     -- No row, or one that cannot be read: the stored samples are the truth.
@@ -374,12 +377,12 @@ local function kp_write(_, args)
   }
 end
 
--- kp_track ---------------------------------------------------------------------------------------------------------
+-- kp_track --------------------------------------------------------------------------------------------------
 
 -- Arguments: version prices layout   coins {symbol coinJson}*   [departed {symbol}*]
--- Coins that depart keep their entry with "order":null and leave the live list. Without a list of them every coin that
--- is not given departs; with one the others stay as they are, so that several ingesters, one of which may know of a
--- coin that another one doesn't, only add to each other. Reply: live rows removed.
+-- Coins that depart keep their entry with "order":null and leave the live list. Without a list of them every
+-- coin that is not given departs; with one the others stay as they are, so that several ingesters, one of
+-- which may know of a coin that another one doesn't, only add to each other. Reply: live rows removed.
 local function kp_track(_, args)
   local reader = argument_reader(args)
   local refusal, writer = admit_writer(reader)
@@ -411,7 +414,7 @@ local function kp_track(_, args)
   return removed
 end
 
--- kp_import_day ----------------------------------------------------------------------------------------------------
+-- kp_import_day ---------------------------------------------------------------------------------------------
 
 -- Arguments: version prices layout retentionDays symbol date open high low close sum samples first last
 -- For days whose samples are no longer kept. Replaces a row only by one of more samples.
@@ -436,7 +439,7 @@ local function kp_import_day(_, args)
   return 1
 end
 
--- Reading ----------------------------------------------------------------------------------------------------------
+-- Reading ---------------------------------------------------------------------------------------------------
 
 -- Everything a replica needs once per minute. Reply: Redis time in ms, prices, layout, {symbol coin}*,
 -- {symbol live row}*, today's date, {symbol today's row}*, {symbol revision}*
@@ -529,8 +532,8 @@ local function kp_samples(_, args)
   return lines
 end
 
--- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample, the end
--- not included. A whole hour costs one ZCARD.
+-- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample, the
+-- end not included. A whole hour costs one ZCARD.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')

@@ -1,9 +1,8 @@
 #!/usr/bin/env node
 /**
  * Fails when code or documents cite what this repository doesn't hold: a missing file or heading, a fault
- * without a number in docs/faults.md, a test that docs/faults.md names and that doesn't exist. Also on
- * comments over 110 columns, which no formatter wraps. Links and lines of Markdown are markdownlint's job
- * (.markdownlint-cli2.jsonc).
+ * without a number in docs/faults.md, a test that docs/faults.md names and that doesn't exist. Links and line
+ * lengths of Markdown are markdownlint's job (.markdownlint-cli2.jsonc).
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -20,8 +19,6 @@ const SELF = 'scripts/check-docs.mjs'
 const PATH =
   /(?<![\w./-])(?:apps|bench|deploy|docs|e2e|packages|scripts)\/[\w./-]+\.(?:tsx?|mjs|lua|md|json|yml)\b(#[\w-]+)?/g
 const CITED_FAULTS = /faults\.md\)?, (\d+(?:(?:, | and |–)\d+)*)/g
-const COMMENT = /^\s*(?:\/?\*|\/\/|--) /
-const MAX_COLUMNS = 110
 /** Documents that are not in the repository, and fault numbers that don't say where the list is. */
 const DANGLING = /(?<!RFC \d{4} )§|\bfaults? \d+/g
 
@@ -67,11 +64,7 @@ function problemsOf(file, text) {
   const dangling = [...text.matchAll(DANGLING)].map(
     ({ 0: words, index }) => `${at(index)} "${words}" names no document of this repository`,
   )
-  const wide = text.split('\n').flatMap((line, index) => {
-    const isWide = line.length > MAX_COLUMNS && COMMENT.test(line) && !file.endsWith('.md')
-    return isWide ? `${file}:${index + 1}: a comment of ${line.length} columns` : []
-  })
-  return [...missing, ...unknown, ...dangling, ...wide]
+  return [...missing, ...unknown, ...dangling]
 }
 
 /**

@@ -1,5 +1,7 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
-import { startRedis, type TestRedis } from '@kimchi/testkit'
+import { createFolder, startRedis, type TestRedis } from '@kimchi/testkit'
 import { type AppProcess, startProcess } from '../../src/app-process.ts'
 
 /** The part of a tap test that is used. */
@@ -25,7 +27,9 @@ export interface Stack {
 
 /** Starts Redis and chooses ports; the apps are started by the test. Everything ends with the test. */
 export async function openStack(t: Teardown, env: Record<string, string> = {}): Promise<Stack> {
-  const redis = await startRedis(t, { appendonly: true })
+  const aclFile = join(await createFolder(t), 'users.acl')
+  await writeFile(aclFile, '')
+  const redis = await startRedis(t, { appendonly: true, args: ['--aclfile', aclFile] })
   const [exchangePort, apiPort, apiOpsPort, ingesterOpsPort] = [
     await freePort(),
     await freePort(),
@@ -33,11 +37,14 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
     await freePort(),
   ]
   const authority = `127.0.0.1:${exchangePort}`
-  const shared = { REDIS_URL: redis.url, LOG_LEVEL: 'info', ...env }
+  await createUsers(redis)
+  const urlOf = (user: string) => redis.url.replace('//', `//${user}:${user}@`)
+  const shared = { LOG_LEVEL: 'info', ...env }
   const environments = {
     simulator: { HOST: '127.0.0.1', PORT: String(exchangePort), SEED: 'journey' },
     ingester: {
       ...shared,
+      REDIS_URL: urlOf('ingester'),
       PRICES: 'simulated',
       UPBIT_WS_URL: `ws://${authority}/websocket/v1`,
       UPBIT_REST_URL: `http://${authority}`,
@@ -45,7 +52,13 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
       BINANCE_REST_URL: `http://${authority}`,
       OPS_PORT: String(ingesterOpsPort),
     },
-    api: { ...shared, HOST: '127.0.0.1', PORT: String(apiPort), OPS_PORT: String(apiOpsPort) },
+    api: {
+      ...shared,
+      REDIS_URL: urlOf('api'),
+      HOST: '127.0.0.1',
+      PORT: String(apiPort),
+      OPS_PORT: String(apiOpsPort),
+    },
   }
   const processes = new Map<string, AppProcess>()
   t.teardown(() => Promise.all([...processes.values()].map(running => running.end('SIGKILL'))))
@@ -62,4 +75,16 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
     },
     running: app => processes.get(app) as AppProcess,
   }
+}
+
+/** The users of production, which are kept in a file that a restarted server reads again. */
+async function createUsers(redis: TestRedis): Promise<void> {
+  const acl = await readFile(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
+  const raw = redis.client()
+  for (const line of acl
+    .split('\n')
+    .filter(line => line.startsWith('user ') && !line.startsWith('user default'))) {
+    await raw.call('ACL', 'SETUSER', ...line.split(' ').slice(1))
+  }
+  await raw.call('ACL', 'SAVE')
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createMemoryLog, type TestRedis } from '@kimchi/testkit'
+import { createMemoryLog, type RawRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openLease } from '../src/lease.ts'
 import { createReader } from '../src/reader.ts'
@@ -12,7 +12,7 @@ t.test('a user that may only read can read and hear everything, and nothing else
   await writer.track([BTC])
   await raw.set('other', 'secret')
   await createUser(raw, 'api')
-  const url = redis.url.replace('//', '//api:password@')
+  const url = redis.url.replace('//', '//api:api@')
   const reading = await connected(t, { ...redis, url })
   const reader = createReader({ redis: reading })
   const heard: number[] = []
@@ -48,7 +48,7 @@ t.test('a user that may only read can read and hear everything, and nothing else
 t.test("the ingester's user can do all that a writer does, and cannot empty or stop Redis", async t => {
   const { redis, raw } = await openStore(t)
   await createUser(raw, 'ingester')
-  const url = redis.url.replace('//', '//ingester:password@')
+  const url = redis.url.replace('//', '//ingester:ingester@')
   const connection = await connected(t, { ...redis, url })
   const { now, today } = await todayMinutes(connection)
   const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
@@ -74,9 +74,33 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   }
 })
 
-/** The user as the README tells operators to create it. */
-async function createUser(raw: ReturnType<TestRedis['client']>, user: string): Promise<void> {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const line = readme.split('\n').find(line => line.startsWith(`ACL SETUSER ${user} `)) ?? ''
-  await raw.call('ACL', line.split(' ').slice(1))
+t.test(
+  'an operator can look at and repair our keys, and cannot empty, stop or reconfigure Redis',
+  async t => {
+    const { redis, raw, writer } = await openStore(t)
+    await writer.track([BTC])
+    await createUser(raw, 'operator')
+    const connection = await connected(t, { ...redis, url: redis.url.replace('//', '//operator:operator@') })
+    t.match(await connection.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'), [/^library version/])
+    t.equal(await connection.call('HDEL', '{kp}:live', 'BTC'), 0)
+    t.match(await connection.call('CONFIG', 'GET', 'maxmemory'), ['maxmemory'])
+    for (const [command = '', ...args] of [
+      ['FLUSHALL'],
+      ['FLUSHDB'],
+      ['SHUTDOWN'],
+      ['CONFIG', 'SET', 'maxmemory', '1'],
+      ['ACL', 'LIST'],
+      ['GET', 'other'],
+      ['REPLICAOF', 'NO', 'ONE'],
+    ]) {
+      await t.rejects(connection.call(command, ...args), { message: /NOPERM/ }, command)
+    }
+  },
+)
+
+/** The user as the shipped file has it. */
+async function createUser(raw: RawRedis, user: string): Promise<void> {
+  const acl = readFileSync(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
+  const rules = acl.split('\n').find(line => line.startsWith(`user ${user} `)) ?? ''
+  await raw.call('ACL', 'SETUSER', ...rules.split(' ').slice(1))
 }

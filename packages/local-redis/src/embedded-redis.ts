@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { KimchiError, messageOf } from '@kimchi/core'
-import { lockDataDir } from './data-dir-lock.ts'
+import { openDataDirLock } from './data-dir-lock.ts'
 import { freePort, isPortFree } from './port.ts'
 import type { RedisBinary } from './programs.ts'
 
@@ -60,12 +60,12 @@ export interface EmbeddedRedis {
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const dir = resolve(options.dir)
   await mkdir(dir, { recursive: true })
-  const lock = await lockDataDir(dir)
+  const lock = await openDataDirLock(dir)
   try {
     const port = options.port || (await freePort())
     if (!(await isPortFree(port))) throw portTaken(port)
     const { pid, child, exited, complaints } = await launch(options, dir, port)
-    void exited.then(() => lock.release())
+    void exited.then(() => lock.close())
     await lock.hand(pid, port)
     const stop = memoized(() => stopServer(child, exited, options.stopTimeoutMs ?? 3_000))
     try {
@@ -86,7 +86,7 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
       kill: s => void child.kill(s),
     }
   } catch (error) {
-    await lock.release()
+    await lock.close()
     throw error
   }
 }

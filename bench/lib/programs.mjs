@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os'
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK']))
 
 /** The servers have one core, the load generator another. */
-const SERVER_CORE = '0'
+export const SERVER_CORE = '0'
 export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0'
 
 /**

@@ -44,6 +44,7 @@ export interface Edge {
   close(): Promise<void>
 }
 
+const LOG = 'edge.log'
 const SHIPPED = fileURLToPath(new URL('../../deploy/nginx', import.meta.url))
 
 // Debian puts it where only root's PATH looks.
@@ -66,33 +67,23 @@ export async function hasNginx(): Promise<boolean> {
  * @throws Error with nginx's own words when it does not start
  */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
-  const { dir, tls } = options
-  const conf = join(dir, 'conf')
-  await cp(SHIPPED, conf, { recursive: true })
+  const { dir } = options
+  await cp(SHIPPED, join(dir, 'conf'), { recursive: true })
   await mkdir(join(dir, 'page'), { recursive: true })
-  const [port, opsPort] = [await freePort(), await freePort()]
-  const plainPort = tls === undefined ? 0 : await freePort()
-  await writeSite(options, { port, opsPort, plainPort })
   if (options.workers !== undefined) {
     await adapt(dir, 'nginx.conf', [['worker_processes auto;', `worker_processes ${options.workers};`]])
   }
-  const log = join(dir, 'edge.log')
-  const file = await open(log, 'a')
-  // Started by root, its workers would be someone else, who must not read a temporary folder.
-  const globals = `daemon off;${process.getuid?.() === 0 ? ' user root;' : ''}`
-  const args = ['-p', dir, '-c', join(conf, 'nginx.conf'), '-g', globals]
-  // A file, because /dev/stdout cannot be opened on a socket, which is what a pipe of Node is.
-  const child = spawn('nginx', args, { env: ENV, stdio: ['ignore', file.fd, file.fd] })
-  await file.close()
-  await untilLive(child, opsPort, log)
+  const { child, ...ports } = await startNginx(options).catch(error => {
+    // Another program took a port between choosing and listening.
+    if (!String(error).includes('bind()')) throw error
+    return startNginx(options)
+  })
   return {
     pid: child.pid as number,
-    port,
-    opsPort,
-    plainPort,
-    log,
-    async scale(ports) {
-      await writeUpstream(dir, ports)
+    ...ports,
+    log: join(dir, LOG),
+    async scale(replicas) {
+      await writeUpstream(dir, replicas)
       const before = await workersOf(child)
       child.kill('SIGHUP')
       // The new workers have their configuration; the old ones finish what they have.
@@ -100,6 +91,22 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     },
     close: () => end(child),
   }
+}
+
+async function startNginx(options: EdgeOptions): Promise<Ports & { readonly child: ChildProcess }> {
+  const { dir, tls } = options
+  const [port, opsPort] = [await freePort(), await freePort()]
+  const plainPort = tls === undefined ? 0 : await freePort()
+  await writeSite(options, { port, opsPort, plainPort })
+  const log = await open(join(dir, LOG), 'a')
+  // Started by root, its workers would be someone else, who must not read a temporary folder.
+  const globals = `daemon off;${process.getuid?.() === 0 ? ' user root;' : ''}`
+  const args = ['-p', dir, '-c', join(dir, 'conf/nginx.conf'), '-g', globals]
+  // A file, because /dev/stdout cannot be opened on a socket, which is what a pipe of Node is.
+  const child = spawn('nginx', args, { env: ENV, stdio: ['ignore', log.fd, log.fd] })
+  await log.close()
+  await untilLive(child, opsPort, join(dir, LOG))
+  return { child, port, opsPort, plainPort }
 }
 
 interface Ports {

@@ -54,7 +54,8 @@ t.test('X-Forwarded-For of a stranger is not believed', { skip }, async t => {
 
 t.test('the page is at /, the API below /api, and every refusal of the edge is JSON', { skip }, async t => {
   const page = join(await temporaryFolder(t), 'page')
-  await mkdir(page)
+  await mkdir(join(page, 'assets'), { recursive: true })
+  await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
   await writeFile(join(page, 'index.html'), '<title>Kimchi premium</title>')
   const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), replicas: 1, page })
 
@@ -63,6 +64,8 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
     status: 200,
     headers: { 'content-type': 'text/html', 'x-content-type-options': 'nosniff' },
   })
+  const { headers } = await ask(edge.port, '/assets/index-1a2b.js')
+  t.match(headers, { 'content-type': /javascript/, 'cache-control': /immutable/ })
   for (const [path, status, code] of [
     ['/api', 404, 'no_such_route'],
     ['/api/v1/other', 404, 'no_such_route'],

@@ -13,7 +13,6 @@ import {
   premiumE4,
   type Sample,
 } from '@kimchi/core'
-import { freePort } from '@kimchi/local-redis'
 import { createWriter, openRedis } from '@kimchi/store'
 import { createMemoryLog, startRedis, type Teardown } from '@kimchi/testkit'
 import { type AppProcess, startProcess } from '../../src/app-process.ts'
@@ -117,20 +116,23 @@ export function premiumAt(minute: EpochMinute): number {
 }
 
 async function startReplica(t: Teardown, env: Record<string, string>): Promise<Replica> {
-  const [port, opsPort] = [await freePort(), await freePort()]
-  const start = () =>
-    startProcess('api', { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), ...env })
+  const startAt = async (port: number, opsPort: number) => {
+    const own = { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort) }
+    const process = startProcess('api', { ...own, ...env })
+    t.teardown(() => process.end('SIGKILL'))
+    const line = await process.line(line => line.includes('API listens'))
+    return { process, ports: JSON.parse(line) as { port: number; opsPort: number } }
+  }
+  // It chooses its ports; on a second start it must have the same.
+  const { process, ports } = await startAt(0, 0)
   const replica: Replica = {
-    port,
-    opsPort,
-    process: start(),
+    port: ports.port,
+    opsPort: ports.opsPort,
+    process,
     async start() {
-      replica.process = start()
-      await replica.process.line(line => line.includes('API listens'))
+      replica.process = (await startAt(ports.port, ports.opsPort)).process
     },
   }
-  t.teardown(() => replica.process.end('SIGKILL'))
-  await replica.process.line(line => line.includes('API listens'))
   return replica
 }
 

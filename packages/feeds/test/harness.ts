@@ -43,6 +43,7 @@ export function watchFeed(
   t: Test,
   options: Pick<FeedOptions, 'protocol'> & Partial<FeedOptions>,
   clock = createManualClock(AT),
+  random = () => 0.5,
 ): {
   feed: Feed
   clock: ManualClock
@@ -57,7 +58,7 @@ export function watchFeed(
   const interruptions: Omit<Interruption, 'exchange'>[] = []
   const tradable = new Map<Market, boolean>()
   const log = memoryLog()
-  const context: FeedContext = { clock, random: () => 0.5, log }
+  const context: FeedContext = { clock, random, log }
   const feed = openFeed(
     {
       markets: [],

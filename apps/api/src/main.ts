@@ -1,8 +1,8 @@
-import { createLogger, runApp, systemClock } from '@kimchi/runtime'
+import { createLogger, runApp, systemClock, withSecretFiles } from '@kimchi/runtime'
 import { readConfig } from './config.ts'
 import { startApi } from './start.ts'
 
 await runApp(async () => {
-  const config = readConfig(process.env)
+  const config = readConfig(withSecretFiles(process.env, ['REDIS_URL']))
   return startApi(config, { log: createLogger('api', config.LOG_LEVEL), clock: systemClock })
 })

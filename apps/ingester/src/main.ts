@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
-import { createLogger, runApp, systemClock } from '@kimchi/runtime'
+import { createLogger, runApp, systemClock, withSecretFiles } from '@kimchi/runtime'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig } from './config.ts'
 import { startIngester } from './start.ts'
 
 await runApp(() => {
-  const config = readConfig(process.env)
+  const config = readConfig(withSecretFiles(process.env, ['REDIS_URL']))
   return startIngester(config, {
     log: createLogger('ingester', config.LOG_LEVEL),
     clock: systemClock,

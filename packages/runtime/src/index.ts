@@ -3,4 +3,5 @@ export { createMetricsRegistry, type MetricsRegistry } from './metrics-registry.
 export { openOpsServer } from './ops-server.ts'
 export { opsSettings } from './ops-settings.ts'
 export { type RunningApp, runApp } from './run-app.ts'
+export { withSecretFiles } from './secret-files.ts'
 export { systemClock } from './system-clock.ts'

@@ -3,6 +3,7 @@ import { describeTarget, parseRedisUrl } from '../src/redis/redis-url.ts'
 
 const none = {
   tls: false,
+  tlsFiles: {},
   username: undefined,
   password: undefined,
   db: 0,

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
-import { systemClock } from '@kimchi/runtime'
+import { systemClock, withSecretFiles } from '@kimchi/runtime'
 import { SingleBar } from 'cli-progress'
 import { readConfig } from '../config.ts'
 import { importHistory } from './import-history.ts'
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     options: { days: { type: 'string', default: '365' }, coins: { type: 'string' } },
   })
   const config = readConfig({
-    ...process.env,
+    ...withSecretFiles(process.env, ['REDIS_URL']),
     ...(values.coins === undefined ? {} : { COINS: values.coins }),
   })
   const bars = { minutes: progressBar('minutes'), days: progressBar('days') }

@@ -1,4 +1,5 @@
-import type { Milliseconds } from '@kimchi/core'
+import { readFileSync } from 'node:fs'
+import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, Redis } from 'ioredis'
 import type { RedisTarget } from './redis-url.ts'
 
@@ -73,6 +74,7 @@ function createClient(
     sentinelCommandTimeout: options.commandTimeoutMs ?? 2_000,
     failoverDetector: true,
     enableTLSForSentinelMode: target.tls,
+    ...(target.tls ? { sentinelTLS: tlsOptions(target) } : {}),
   })
 }
 
@@ -81,7 +83,7 @@ function commonOptions(target: RedisTarget, options: ConnectOptions) {
     username: target.username,
     password: target.password,
     db: target.db,
-    ...(target.tls ? { tls: {} } : {}),
+    ...(target.tls ? { tls: tlsOptions(target) } : {}),
     protocol: 2 as const,
     connectionName: options.name ?? 'kimchi',
     disableClientInfo: true,
@@ -98,4 +100,18 @@ function commonOptions(target: RedisTarget, options: ConnectOptions) {
     // master.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
+}
+
+/** @throws KimchiError `KIMCHI_ERR_CONFIG` naming the file that can't be read */
+function tlsOptions({ tlsFiles }: RedisTarget): Record<string, Buffer> {
+  return Object.fromEntries(
+    Object.entries(tlsFiles).map(([name, file]) => {
+      try {
+        return [name, readFileSync(file)]
+      } catch (thrown) {
+        const message = `REDIS_URL: ${name} must be a readable file, got: ${file} (${messageOf(thrown)})`
+        throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+      }
+    }),
+  )
 }

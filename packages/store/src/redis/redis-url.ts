@@ -10,6 +10,8 @@ export interface RedisTarget {
   /** The server, or the Sentinels, or some nodes of the Cluster. */
   readonly hosts: readonly RedisHost[]
   readonly tls: boolean
+  /** PEM files of a private authority and of a client certificate. */
+  readonly tlsFiles: { readonly ca?: string; readonly cert?: string; readonly key?: string }
   readonly username: string | undefined
   readonly password: string | undefined
   /** Database number; 0 on a Cluster. */
@@ -56,6 +58,9 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
     kind,
     hosts: hosts as RedisHost[],
     tls: scheme === 'rediss' || options.get('tls') === 'true',
+    tlsFiles: Object.fromEntries(
+      ['ca', 'cert', 'key'].flatMap(name => (options.get(name) ? [[name, options.get(name)]] : [])),
+    ),
     ...credentials,
     db: Number(db),
     sentinelName: kind === 'sentinel' ? path : undefined,

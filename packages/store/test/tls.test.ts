@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process'
+import { createFolder, startRedis } from '@kimchi/testkit'
+import t from 'tap'
+import { openRedis } from '../src/redis/connect.ts'
+
+/** A private authority, and certificates of a server and a client that it has signed. */
+async function createCertificates(folder: string) {
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.pem',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=test authority',
+  )
+  for (const name of ['server', 'client']) {
+    openssl(
+      'req',
+      ...key,
+      '-keyout',
+      `${name}.key`,
+      '-out',
+      `${name}.csr`,
+      '-subj',
+      `/CN=${name}`,
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+    )
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      `${name}.csr`,
+      '-CA',
+      'ca.pem',
+      '-CAkey',
+      'ca.key',
+      '-CAcreateserial',
+      '-out',
+      `${name}.pem`,
+      '-days',
+      '2',
+      '-copy_extensions',
+      'copy',
+    )
+  }
+}
+
+t.test('rediss:// with a private authority and a client certificate', async t => {
+  const folder = await createFolder(t)
+  await createCertificates(folder)
+  const redis = await startRedis(t)
+  const raw = redis.client()
+  const settings = {
+    'tls-ca-cert-file': 'ca.pem',
+    'tls-cert-file': 'server.pem',
+    'tls-key-file': 'server.key',
+  }
+  const tlsPort = redis.port < 60_000 ? redis.port + 5_000 : redis.port - 5_000
+  const files = Object.entries(settings).flatMap(([name, file]) => [name, `${folder}/${file}`])
+  await raw.call('CONFIG', 'SET', ...files, 'tls-port', tlsPort)
+  const open = async (query: string) => {
+    const connection = openRedis(`rediss://127.0.0.1:${tlsPort}${query}`)
+    t.teardown(() => connection.close())
+    return { connection, isReady: await connection.untilReady(1_500) }
+  }
+  const trusted = await open(`?ca=${folder}/ca.pem&cert=${folder}/client.pem&key=${folder}/client.key`)
+  t.ok(trusted.isReady, trusted.connection.status().reason ?? '')
+  t.equal(await trusted.connection.call('PING'), 'PONG')
+  t.notOk((await open('')).isReady, 'an authority that is not ours is not trusted')
+  t.notOk((await open(`?ca=${folder}/ca.pem`)).isReady, 'nor is a client without a certificate')
+  t.throws(() => openRedis(`rediss://127.0.0.1:${tlsPort}?ca=/nowhere.pem`), {
+    code: 'KIMCHI_ERR_CONFIG',
+    message: /ca must be a readable file, got: \/nowhere\.pem/,
+  })
+})

@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openEdge } from '../e2e/dist/edge.js'
@@ -142,6 +142,7 @@ function report(rows) {
 ${machine()}. One nginx worker on one core, ${LOAD_GENERATOR} on another; ${rounds} rounds of ${seconds} s, each contestant in each round, medians; "÷" is the median of
 the ratios within a round. File: the same nginx serving the API's bytes as a file (gzip made beforehand) from its open file cache, with no
 limits, no log and nothing in front. Edge: deploy/nginx as shipped but for the limits' figures, with a real API behind it.
+Load average of the machine at the end, of which this is about 2: ${loadavg()[0]?.toFixed(1)}. Much more means that others were at work.
 
 ${table(['what', 'bytes, file', 'bytes, edge', 'file, requests/s', 'edge, requests/s', '÷', 'file, CPU', 'edge, CPU', 'file, p99', 'edge, p99', 'load generator'], rows)}`
 }

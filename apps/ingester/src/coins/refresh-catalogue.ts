@@ -72,16 +72,16 @@ export function createCatalogueRefresh(options: CatalogueOptions, context: Conte
     checkListing(listings?.upbit.markets.length ?? 0, next.upbit)
     checkListing(listings?.binance.markets.length ?? 0, next.binance)
     if (listings === undefined) refuseUnknown(wanted, next, stored)
-    const matched = matchCoins({ ...next, wanted, strict: false })
+    const present = [...tracked, ...coins].map(({ symbol }) => symbol)
+    const matched = matchCoins({ ...next, wanted, strict: false, known: present })
     checkLosses(coins, matched)
     const newcomers = listings === undefined ? atStart(wanted, matched.coins, tracked) : 'hold'
-    const before = [...tracked, ...coins].map(({ symbol }) => symbol)
     if (JSON.stringify(coins) !== JSON.stringify(matched.coins))
       log.info({ coins: matched.coins.length, leftOut: matched.leftOut.length }, 'catalogue changed')
     listings = next
     coins = matched.coins
     status = { coins: coins.length, missing: missingOf(wanted, matched), problem: undefined }
-    onCatalogue({ coins, tracked, newcomers, before })
+    onCatalogue({ coins, tracked, newcomers, before: present })
   }
   return {
     run: async () => {

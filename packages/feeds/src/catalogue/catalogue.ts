@@ -32,18 +32,21 @@ interface MatchOptions {
   readonly wanted: Wanted
   /** Refuse unknown and denied symbols, as at start; false leaves them out, as at a refresh. @default true */
   readonly strict?: boolean
+  /** Symbols of coins that `all` keeps while Binance halts them. @default none */
+  readonly known?: readonly string[]
 }
 
 /**
  * The coins that really are the same on both exchanges, by ticker and by the table in `pairs.ts`.
  *
  * A list keeps its order; `all` is BTC first, then by symbol, an order that no refresh and no other replica
- * changes. A coin that is known but halted is left out and comes back by itself.
+ * changes. A coin that Binance halts stays when it is known or asked for by name: the feeds notice when it trades.
  * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both
  *   exchanges, with near matches
  * @see docs/exchanges.md#symbol-mapping
  */
-export function matchCoins({ upbit, binance, wanted, strict = true }: MatchOptions): Catalogue {
+export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }: MatchOptions): Catalogue {
+  const stays = new Set(known)
   const binanceMarkets = new Map(binance.markets.map(market => [market.base, market]))
   const outcomes = new Map<string, Outcome>()
   for (const market of upbit.markets) outcomes.set(market.base, matchOne(market, binanceMarkets))
@@ -54,7 +57,9 @@ export function matchCoins({ upbit, binance, wanted, strict = true }: MatchOptio
   }
   const chosen = symbols.flatMap(symbol => outcomes.get(symbol) ?? [])
   const coins = chosen.flatMap(({ coin, leftOut }) => {
-    return coin !== undefined && (wanted !== 'all' || leftOut === undefined) ? [coin] : []
+    if (coin === undefined) return []
+    const isKept = leftOut === undefined || (leftOut.kind === 'not-trading' && stays.has(coin.symbol))
+    return wanted !== 'all' || isKept ? [coin] : []
   })
   const kept = new Set(coins.map(coin => coin.symbol))
   return {
@@ -66,7 +71,7 @@ export function matchCoins({ upbit, binance, wanted, strict = true }: MatchOptio
   }
 }
 
-/** A coin, a reason, or both: a stablecoin is a true pair that `all` leaves out. */
+/** A coin, a reason, or both: `all` leaves out stablecoins, and coins that don't trade unless they are known. */
 interface Outcome {
   readonly coin?: Coin
   readonly leftOut?: LeftOut
@@ -95,8 +100,8 @@ function matchOne(
   const ticker = (TABLE.aliases.get(base) ?? TABLE.multipliers.get(base))?.binance ?? base
   const partner = binanceMarkets.get(ticker)
   if (partner === undefined) return not('not-on-binance', `Binance has no ${ticker}USDT`)
-  if (!partner.trading) return not('not-trading', `${ticker}USDT does not trade on Binance`)
   const coin = { symbol: base, name, upbit: market, binance: partner.market }
+  if (!partner.trading) return { coin, ...not('not-trading', `${ticker}USDT does not trade on Binance`) }
   const noCoin = TABLE.leftOut.get(base)
   return noCoin === undefined ? { coin } : { coin, ...not('no-coin', noCoin) }
 }

@@ -48,9 +48,7 @@ export function createRestExchanges(
     async listings() {
       const [upbitAnswer, binanceAnswer] = await Promise.all([
         call.upbit(() => upbit.publicGetMarketAll()),
-        call.binance(() =>
-          binance.publicGetExchangeInfo({ symbolStatus: 'TRADING', showPermissionSets: 'false' }),
-        ),
+        call.binance(() => binance.publicGetExchangeInfo({ showPermissionSets: 'false' })),
       ])
       return { upbit: parseUpbitMarkets(upbitAnswer), binance: parseBinanceSymbols(binanceAnswer) }
     },

@@ -16,6 +16,8 @@ done
 npm ci --omit=dev
 npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json
 
+# A workspace below packages/ comes without apps/.
+mkdir -p apps
 # What was only for building. The Lua library stays in src/, where it is read.
 find apps packages -type f \( -name '*.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' -o -name '*.log' \) \
   -not -path '*/node_modules/*' -delete

@@ -4,9 +4,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '@kimchi/local-redis'
-import { startRedis, type TestRedis } from '@kimchi/testkit'
+import { type RawRedis, startRedis, type TestRedis } from '@kimchi/testkit'
 import { eventually } from './eventually.ts'
-import type { RawRedis } from './stored-samples.ts'
 import type { Teardown } from './testbed.ts'
 
 /** Several servers that stand in for each other. */

@@ -3,11 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { DAY_MINUTES, DAY_MS, dayStart, HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
+import { audit, type RawRedis, type Verdict } from '@kimchi/testkit'
 import { type AppProcess, follow } from './app-process.ts'
-import { audit, type Verdict } from './audit.ts'
 import { eventually } from './eventually.ts'
 import { createFastClock, type FastClock } from './fast-clock.ts'
-import type { RawRedis } from './stored-samples.ts'
 
 /** The part of a tap test that is used. */
 export interface Teardown {

@@ -112,15 +112,38 @@ function registerRedis(metrics: MetricsRegistry, status: () => IngesterStatus): 
 function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus): void {
   metrics.counter({
     name: 'kimchi_ingester_backfill_holes_total',
-    help: 'Holes, one a coin and missing minute, that candles turned into samples, or could not.',
+    help: 'Holes, one a coin and missing minute, by what became of them.',
     labels: ['outcome'],
     read: () => {
-      const { samples, gaps } = status().backfill
+      const { samples, gaps, refused } = status().backfill
       return [
         [{ outcome: 'sample' }, samples],
         [{ outcome: 'gap' }, gaps],
+        [{ outcome: 'refused' }, refused],
       ]
     },
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_backfill_holes',
+    help: 'Holes that wait for candles, one a coin and missing minute.',
+    read: () => status().backfill.missing,
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_backfill_waiting_coins',
+    help: 'Coins whose candles could not be fetched; why: the status hash.',
+    read: () => status().backfill.waiting.length,
+  })
+  metrics.counter({
+    name: 'kimchi_ingester_backfill_requests_total',
+    help: 'Requests for candles.',
+    labels: ['exchange'],
+    read: () => status().backfill.lanes.map(({ exchange, requests }) => [{ exchange }, requests]),
+  })
+  metrics.counter({
+    name: 'kimchi_ingester_backfill_failures_total',
+    help: 'Requests for candles that failed.',
+    labels: ['exchange'],
+    read: () => status().backfill.lanes.map(({ exchange, failures }) => [{ exchange }, failures]),
   })
   metrics.gauge({
     name: 'kimchi_ingester_drift_ratio',

@@ -1,4 +1,5 @@
 import {
+  type Coin,
   type Context,
   createLatestTicks,
   createSpikeFilter,
@@ -20,7 +21,7 @@ import {
   type SampleWriter,
 } from '@kimchi/store'
 import { openBackfillLease } from './backfill/backfill-lease.ts'
-import { batchOf } from './backfill/fill-missing.ts'
+import type { KnownMinute } from './backfill/hole-finder.ts'
 import { createBackfill } from './backfill/run-backfill.ts'
 import { createQuarantine } from './coins/quarantine.ts'
 import { createCatalogueRefresh } from './coins/refresh-catalogue.ts'
@@ -36,6 +37,9 @@ const REDIS_PATIENCE_MS: Milliseconds = 1_000
 
 /** How long an end may spend on minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
+
+/** Backfill is told of this many minutes that were passed over; it finds older ones by itself. */
+const MAX_PASSED_OVER = 10
 
 /** What an ingester gets from the outside, besides its configuration. */
 export interface IngesterOptions extends Omit<Context, 'signal'> {
@@ -109,9 +113,11 @@ export async function startIngester(config: Config, options: IngesterOptions): P
 
   const spikeFilter = createSpikeFilter()
   void readBoard().then(board => remember(spikeFilter, board))
-  const onMinute = ({ turn, admitted, gaps }: MinuteReport) => {
+  const onMinute = (report: MinuteReport) => {
+    const { turn, admitted, gaps } = report
     const { minute, lateMs } = turn
     log.info({ minute, samples: admitted.length, gaps: gaps.length, lateMs }, 'minute')
+    for (const known of knownOf(report, quarantine.tracked)) backfill.learn(known)
     // What waits to be written publishes the status when it is.
     if (queue.status().waiting === 0) publishStatus()
   }
@@ -122,9 +128,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       tracking,
       days: config.BACKFILL_DAYS,
       reader,
-      fetchCandles: (exchange, market, { start, end }) =>
-        rest.minuteCandles(exchange, market, start, end, ending.signal),
-      write: async samples => void (await writer.write(batchOf(samples))),
+      writer,
+      fetchPage: (exchange, market, { start, end }) =>
+        rest.candlePage({ exchange, market, from: start, to: end }, ending.signal),
       lease: openBackfillLease(redis, id),
     },
     context,
@@ -206,6 +212,25 @@ function remember(spikeFilter: SpikeFilter, board: Board | undefined): void {
   for (const { symbol, minute, premiumE4 } of board?.rows ?? []) {
     spikeFilter.remember(symbol, minute, premiumE4)
   }
+}
+
+/** What a minute tells backfill: gaps, spikes of the minute before, and minutes that were passed over. */
+function knownOf(report: MinuteReport, tracked: readonly Coin[]): KnownMinute[] {
+  const { turn, gaps, dropped } = report
+  const symbolsOf = (list: readonly { readonly symbol: string }[]) => list.map(({ symbol }) => symbol)
+  const passedOver = Array.from({ length: Math.min(turn.skipped, MAX_PASSED_OVER) }, (_, back) => ({
+    minute: turn.minute - 1 - back,
+    missing: symbolsOf(tracked),
+    halted: [],
+  }))
+  const spikes = dropped.map(({ minute, symbol }) => ({ minute, missing: [symbol], halted: [] }))
+  const halted = gaps.filter(({ reason }) => reason === 'halted')
+  const missing = gaps.filter(({ reason }) => reason !== 'halted')
+  return [
+    ...passedOver,
+    ...spikes,
+    { minute: turn.minute, missing: symbolsOf(missing), halted: symbolsOf(halted) },
+  ]
 }
 
 /** A promise that only ever rejects, with the first failure it is told. */

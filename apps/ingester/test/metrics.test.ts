@@ -56,9 +56,12 @@ const STATUS: IngesterStatus = {
   },
   backfill: {
     passes: 1,
+    missing: 9,
     samples: 50,
     gaps: 6,
-    progress: undefined,
+    refused: 0,
+    waiting: [{ symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', retryAt: 0 }],
+    lanes: [{ exchange: 'upbit', requests: 70, failures: 1, problem: undefined }],
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
     problem: undefined,
   },
@@ -79,6 +82,10 @@ t.test('says in Prometheus’ words what the parts say of themselves', async t =
     'kimchi_ingester_gaps_total{reason="upbit-down"} 4',
     'kimchi_ingester_skipped_turns_total 2',
     'kimchi_ingester_backfill_holes_total{outcome="gap"} 6',
+    'kimchi_ingester_backfill_holes 9',
+    'kimchi_ingester_backfill_waiting_coins 1',
+    'kimchi_ingester_backfill_requests_total{exchange="upbit"} 70',
+    'kimchi_ingester_backfill_failures_total{exchange="upbit"} 1',
     'kimchi_ingester_drift_ratio{statistic="worst"} 0.0003',
   ]) {
     t.ok(text.split('\n').includes(line), line)

@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
-import type { RawRedis } from '../stored-samples.ts'
+import type { RawRedis } from '@kimchi/testkit'
 
 /** What one process holds of the machine. */
 export interface ProcessUse {

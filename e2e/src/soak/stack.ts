@@ -2,11 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
-import { startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
+import { type RawRedis, startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
 import { type AppProcess, startProcess } from '../app-process.ts'
 import { hasNginx, openEdge } from '../edge.ts'
 import { eventually, getJson } from '../eventually.ts'
-import type { RawRedis } from '../stored-samples.ts'
 import { openTestbed, type Testbed } from '../testbed.ts'
 
 /** The whole service in real time: two ingesters, three replicas behind nginx, Redis, both exchanges. */

@@ -1,9 +1,13 @@
-import { startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/testkit'
+import {
+  type RawRedis,
+  startRedis,
+  type TestRedis,
+  type TestRedisOptions,
+  type Verdict,
+} from '@kimchi/testkit'
 import type { Test } from 'tap'
 import type { AppProcess } from '../../src/app-process.ts'
-import type { Verdict } from '../../src/audit.ts'
 import { eventually } from '../../src/eventually.ts'
-import type { RawRedis } from '../../src/stored-samples.ts'
 import { openTestbed, type Testbed, type TestbedOptions } from '../../src/testbed.ts'
 
 /** A Redis and a bed whose ingesters write to it; all of it ends with the test. */

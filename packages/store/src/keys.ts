@@ -35,6 +35,11 @@ export function dailyKey(symbol: string): string {
   return `${KEY_PREFIX}daily:${symbol}`
 }
 
+/** set · dates of a coin's days that an import has made as whole as they can be, with fewer than 1,440 samples · for ever */
+export function importedKey(symbol: string): string {
+  return `${KEY_PREFIX}imported:${symbol}`
+}
+
 /** sorted set · score epoch minute, member packed sample · until the retention of its UTC day is over. */
 export function samplesKey(symbol: string, date: UtcDate, hour: number): string {
   return `${KEY_PREFIX}samples:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`

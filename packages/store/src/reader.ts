@@ -7,7 +7,7 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import { decodeSample } from './codec.ts'
-import { KEYS, LAYOUT_VERSION } from './keys.ts'
+import { importedKey, KEYS, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
 import { type BoardRow, parseLiveRow } from './live-row.ts'
 import type { ConnectionStatus, RedisArgument, RedisConnection, Subscription } from './redis/connect.ts'
@@ -58,6 +58,8 @@ export interface SampleReader {
   readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>>
   /** Minutes without a sample from a minute up to, not including, another, as ranges; cheap. */
   readMissing(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
+  /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
+  readImported(symbol: string): Promise<readonly UtcDate[]>
   /** Hears of each written minute, over reconnects; `onStatus` says when it listens and when it does not. */
   subscribeMinutes(
     onMinute: (minute: EpochMinute) => void,
@@ -81,6 +83,7 @@ export function createReader({ redis }: { readonly redis: RedisConnection }): Sa
       const reply = (await read('kp_missing', [symbol, from, to])) as number[]
       return pairs(reply).map(([start, end]) => ({ start, end }))
     },
+    readImported: async symbol => (await redis.call('SMEMBERS', importedKey(symbol))) as string[],
     subscribeMinutes: (onMinute, onStatus) =>
       redis.subscribe(
         KEYS.minute,

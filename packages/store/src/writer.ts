@@ -6,9 +6,10 @@ import {
   type Log,
   type PricesKind,
   type Sample,
+  type UtcDate,
 } from '@kimchi/core'
 import { encodeSample } from './codec.ts'
-import { LAYOUT_VERSION } from './keys.ts'
+import { importedKey, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
 import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
@@ -104,6 +105,8 @@ export interface SampleWriter {
    * Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples.
    */
   importDay(symbol: string, day: Day): Promise<'stored' | 'duplicate' | 'refused'>
+  /** Notes days that an import need not look at again although they have fewer than 1,440 samples. */
+  markImported(symbol: string, dates: readonly UtcDate[]): Promise<void>
 }
 
 /** A writer over an open connection. Loads the function library whenever it is missing or older. */
@@ -177,6 +180,9 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     importDay: async (symbol, day) => {
       const reply = await call('kp_import_day', [retentionDays, symbol, ...dayArguments(day)])
       return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
+    },
+    markImported: async (symbol, dates) => {
+      if (dates.length > 0) await redis.call('SADD', importedKey(symbol), ...dates)
     },
   }
 }

@@ -13,23 +13,23 @@ export interface CandleLegs {
   readonly upbit: CandleSeries
   readonly binance: CandleSeries
   readonly rate: CandleSeries
-  readonly upbitWitness: CandleSeries
-  readonly binanceWitness: CandleSeries
+  readonly upbitReference: CandleSeries
+  readonly binanceReference: CandleSeries
 }
 
 /**
- * One coin's sample of minute M from one-minute candles, by the same decision as the live one: the closes of the candles
- * that open at M − 60 s, an Upbit close carried over minutes without trades for as long as a live price would be.
+ * One coin's sample of minute M from one-minute candles, by the same decision as the live one: the closes of the last
+ * candles with a trade that open before M, carried for as long as a live price would be.
  * @see docs/architecture.md#samples-and-gaps
  */
 export function candleSampleOrGap(symbol: string, minute: EpochMinute, legs: CandleLegs): Sample | GapReason {
   const open = minute - 1
   return sampleOrGap(symbol, minute, 'candle', {
-    upbitUp: [legs.upbit, legs.rate, legs.upbitWitness].some(series => series.at(open) !== undefined),
-    binanceUp: [legs.binance, legs.binanceWitness].some(series => (series.at(open)?.[2] ?? 0) > 0),
+    upbitUp: [legs.upbit, legs.rate, legs.upbitReference].some(series => series.traded(open)),
+    binanceUp: [legs.binance, legs.binanceReference].some(series => series.traded(open)),
     upbit: carriedLeg(legs.upbit, minute),
     rate: carriedLeg(legs.rate, minute),
-    binance: exactLeg(legs.binance, open),
+    binance: carriedLeg(legs.binance, minute),
   })
 }
 
@@ -38,14 +38,8 @@ export function candleSampleOrGap(symbol: string, minute: EpochMinute, legs: Can
  * both.
  */
 function carriedLeg(series: CandleSeries, minute: EpochMinute): Leg | undefined {
-  const candle = series.lastBefore(minute)
+  const candle = series.lastTradedBefore(minute)
   if (candle === undefined) return undefined
   const [openMinute, close] = candle
   return { price: close, tradedAt: minuteStart(openMinute), tradable: true }
-}
-
-/** Binance writes a candle for every minute in which its engine runs; a missing one means it did not. */
-function exactLeg(series: CandleSeries, open: EpochMinute): Leg | undefined {
-  const candle = series.at(open)
-  return candle && { price: candle[1], tradedAt: minuteStart(open), tradable: true }
 }

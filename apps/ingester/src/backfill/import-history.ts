@@ -1,11 +1,30 @@
-import { type Coin, type Context, KimchiError, messageOf, type Sample } from '@kimchi/core'
-import { HttpError, matchCoins, openRestChild, type RestChild, retryDelay } from '@kimchi/feeds'
-import { createReader, createWriter, type KnownCoin, type Lease, openRedis } from '@kimchi/store'
+import {
+  type Coin,
+  type Context,
+  DAY_MINUTES,
+  dayStart,
+  type EpochMinute,
+  KimchiError,
+  minuteOf,
+} from '@kimchi/core'
+import { HttpError, matchCoins, openRestChild, type RestChild } from '@kimchi/feeds'
+import {
+  createReader,
+  createWriter,
+  type KnownCoin,
+  type Lease,
+  openRedis,
+  type SampleReader,
+  type SampleWriter,
+} from '@kimchi/store'
 import type { Config } from '../config.ts'
 import { giveBack, openBackfillLease } from './backfill-lease.ts'
-import type { FetchCandles } from './candle-cache.ts'
-import { batchOf, fillMissing, findNewestMinute } from './fill-missing.ts'
+import { createExchangeLanes } from './exchange-lanes.ts'
 import { importDays } from './import-days.ts'
+import { type ImportWindow, type ImportWindowsOptions, importWindows } from './import-windows.ts'
+import { findNewestMinute } from './newest-minute.ts'
+import { intersectRanges, minutesOf } from './ranges.ts'
+import { createSkippedDays, type Skipped } from './skipped-days.ts'
 
 /** What importing history is called with. */
 export interface ImportOptions {
@@ -14,70 +33,116 @@ export interface ImportOptions {
   readonly days: number
   /** Names this process among others on the same Redis. */
   readonly id: string
+  /** Multiplies the request rate, for exchanges whose limits are higher. @default 1 */
+  readonly speed?: number
   /** How far a phase is: minutes that samples are kept of, then whole days before them. */
   readonly onProgress: (phase: 'minutes' | 'days', done: number, total: number, symbol: string) => void
 }
 
 /**
- * Brings the history of the configured coins back to `days` before today: minutes where single samples are kept, whole days before
- * that. What is there already is not fetched again, so it may be stopped and started at any time.
- * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL`, `KIMCHI_ERR_PRICES_KIND`,
- * `KIMCHI_ERR_GEO_BLOCKED`
+ * Brings the history of the configured coins back to `days` before today: minutes where single samples are kept, whole
+ * days before that. What is there already is not fetched again, so it may be stopped and started at any time.
+ * @returns what could not be imported, and why
+ * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL`,
+ * `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED`
  */
 export async function importHistory(
-  { config, days, id, onProgress }: ImportOptions,
+  { config, days, id, onProgress, speed = 1 }: ImportOptions,
   context: Context,
-): Promise<void> {
-  const { clock, random, signal, log } = context
+): Promise<readonly Skipped[]> {
+  const { random, signal, log, clock } = context
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const lease = openBackfillLease(redis, id)
   const rest = openRestChild(
-    { upbitRestUrl: config.UPBIT_REST_URL, binanceRestUrl: config.BINANCE_REST_URL },
+    { upbitRestUrl: config.UPBIT_REST_URL, binanceRestUrl: config.BINANCE_REST_URL, speed },
     { log },
   )
   try {
     if (!(await redis.untilReady(5_000, signal))) {
-      const reason = redis.status().reason
+      const { reason } = redis.status()
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
     const writer = createWriter({ redis, prices, retentionDays, log })
-    const write = async (samples: readonly Sample[]) => void (await writer.write(batchOf(samples)))
-    const mayGoOn = () => untilClaimed(lease, context)
     const reader = createReader({ redis })
-    const fetchCandles = patient(rest, context)
     // Also the check that this Redis holds prices of our kind, before anything is fetched.
-    await write([])
+    await writer.write({ minute: 0, samples: [] })
     const { coins: known } = await reader.readBoard()
-    const coins = admittedOf(await findCoins(rest, config, signal), known, config)
+    const coins = publishedOf(await findCoins(rest, config, signal), known, config)
     // Asked for by hand, it comes first: ingesters keep the lease for as long as they live, and go on when it is given back.
     await lease.take()
-    await fillMissing({
+    const lanes = createExchangeLanes(
+      (exchange, market, { start, end }) =>
+        rest.candlePage({ exchange, market, from: start, to: end }, signal),
+      context,
+      isGeoBlocked,
+    )
+    const skipped = createSkippedDays()
+    const shared = {
       coins,
-      newest: await findNewestMinute(clock, fetchCandles),
       reader,
-      fetchCandles,
-      days: Math.min(days, retentionDays),
-      settled: new Map(),
-      mayGoOn,
-      write,
-      onProgress: ({ done, total, symbol }) => onProgress('minutes', done, total, symbol),
-    })
-    await importDays({
-      coins,
-      days,
-      retentionDays,
-      clock,
-      reader,
-      fetchCandles,
-      mayGoOn,
-      importDay: writer.importDay.bind(writer),
-      onProgress: ({ done, total, symbol }) => onProgress('days', done, total, symbol),
-    })
+      writer,
+      skipped,
+      fetchPage: lanes.fetchPage,
+      mayGoOn: () => untilClaimed(lease, context),
+      isFinal: isGeoBlocked,
+    }
+    const newest = await findNewestMinute(minuteOf(clock.now() - CANDLE_GRACE_MS), lanes.fetchPage)
+    const start = dayStart(newest) - Math.min(days, retentionDays) * DAY_MINUTES
+    await importMinutes(
+      { ...shared, start, newest, onProgress: onProgress.bind(undefined, 'minutes') },
+      context,
+    )
+    await importDays(
+      { ...shared, days, retentionDays, onProgress: onProgress.bind(undefined, 'days') },
+      context,
+    )
+    return skipped.list()
   } finally {
     await giveBack(lease, context)
     await Promise.all([rest.close(), redis.close()])
   }
+}
+
+/** A candle is read this long after its end at the earliest. */
+const CANDLE_GRACE_MS = 10_000
+
+interface ImportMinutesOptions extends Omit<ImportWindowsOptions, 'store' | 'onDone'> {
+  readonly coins: readonly Coin[]
+  readonly reader: Pick<SampleReader, 'readMissing'>
+  readonly writer: Pick<SampleWriter, 'write'>
+  readonly start: EpochMinute
+  readonly newest: EpochMinute
+  readonly onProgress: (done: number, total: number, symbol: string) => void
+}
+
+/** Minutes of which single samples are kept, a UTC day of a coin at a time. */
+async function importMinutes(options: ImportMinutesOptions, context: Context): Promise<void> {
+  const { coins, reader, writer, start, newest, onProgress } = options
+  const windows: ImportWindow[] = []
+  for (const coin of coins) {
+    const missing = await reader.readMissing(coin.symbol, start, newest + 1)
+    for (let day = start; day <= newest; day += DAY_MINUTES) {
+      const minutes = intersectRanges(missing, { start: day, end: day + DAY_MINUTES }).flatMap(minutesOf)
+      if (minutes.length > 0) windows.push({ coin, minutes })
+    }
+  }
+  const total = windows.reduce((sum, { minutes }) => sum + minutes.length, 0)
+  let done = 0
+  await importWindows(
+    windows,
+    {
+      ...options,
+      store: async ({ minutes }, { samples }) => {
+        await writer.write({ minute: minutes.at(-1) ?? 0, samples })
+      },
+      onDone: ({ coin, minutes }) => {
+        done += minutes.length
+        onProgress(done, total, coin.symbol)
+      },
+    },
+    context,
+  )
 }
 
 async function findCoins(rest: RestChild, config: Config, signal: AbortSignal): Promise<readonly Coin[]> {
@@ -85,8 +150,8 @@ async function findCoins(rest: RestChild, config: Config, signal: AbortSignal): 
   return matchCoins({ ...listings, wanted: config.COINS }).coins
 }
 
-/** Of all coins only those that an ingester has admitted, once there are any; a coin that is asked for by name is no surprise. */
-function admittedOf(
+/** Of all coins only those that an ingester publishes, once there are any; a coin that is asked for by name is no surprise. */
+function publishedOf(
   coins: readonly Coin[],
   known: readonly KnownCoin[],
   { COINS: wanted, DENY: deny }: Config,
@@ -108,18 +173,7 @@ async function untilClaimed(
   return false
 }
 
-/** Tries again for as long as it takes, as slowly as an exchange asks for; only a region block is final. */
-function patient(rest: RestChild, { clock, random, signal, log }: Context): FetchCandles {
-  return async (exchange, market, { start, end }) => {
-    for (let failures = 0; ; failures++) {
-      try {
-        return await rest.minuteCandles(exchange, market, start, end, signal)
-      } catch (thrown) {
-        const isFinal = thrown instanceof HttpError && thrown.code === 'KIMCHI_ERR_GEO_BLOCKED'
-        if (signal.aborted || isFinal) throw thrown
-        log.warn({ reason: messageOf(thrown) }, 'candles not fetched, will be tried again')
-        await clock.wait(retryDelay(failures, random, thrown), signal)
-      }
-    }
-  }
+/** A region does not change while somebody waits for an import. */
+function isGeoBlocked(thrown: unknown): boolean {
+  return thrown instanceof HttpError && thrown.code === 'KIMCHI_ERR_GEO_BLOCKED'
 }

@@ -5,6 +5,7 @@ import { systemClock, withSecretFiles } from '@kimchi/runtime'
 import { SingleBar } from 'cli-progress'
 import { readConfig } from '../config.ts'
 import { importHistory } from './import-history.ts'
+import type { Skipped } from './skipped-days.ts'
 
 const PHASES = { minutes: 'missing minutes', days: 'older days' }
 
@@ -20,7 +21,12 @@ const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort())
 
 try {
-  await main()
+  const skipped = await main()
+  for (const { symbol, reason, days, from, to } of skipped) {
+    process.stdout.write(
+      `${symbol}: ${days} ${days === 1 ? 'day' : 'days'} not whole, ${from} to ${to}: ${reason}\n`,
+    )
+  }
   process.stdout.write(
     ending.signal.aborted ? 'Stopped; run it again to go on from here.\n' : 'History is complete.\n',
   )
@@ -32,7 +38,7 @@ try {
   }
 }
 
-async function main(): Promise<void> {
+async function main(): Promise<readonly Skipped[]> {
   const { values } = parseArgs({
     options: { days: { type: 'string', default: '365' }, coins: { type: 'string' } },
   })
@@ -42,7 +48,7 @@ async function main(): Promise<void> {
   })
   const bars = { minutes: progressBar('minutes'), days: progressBar('days') }
   try {
-    await importHistory(
+    return await importHistory(
       {
         config,
         days: readDays(values.days),

@@ -1,18 +1,24 @@
 import type { EpochMinute } from '@kimchi/core'
 import type { MinuteRange } from '@kimchi/store'
 
-/** The parts of `range` that none of `others` covers, ascending. */
-export function subtractRanges(range: MinuteRange, others: readonly MinuteRange[]): MinuteRange[] {
-  let left: MinuteRange[] = [range]
-  for (const { start, end } of others) {
-    left = left.flatMap(part => [
-      ...(part.start < Math.min(start, part.end)
-        ? [{ start: part.start, end: Math.min(start, part.end) }]
-        : []),
-      ...(Math.max(end, part.start) < part.end ? [{ start: Math.max(end, part.start), end: part.end }] : []),
-    ])
+/** The parts of `ranges` that none of `others` covers. Both ascending and apart, as {@link joinRanges} leaves them. */
+export function subtractRanges(
+  ranges: readonly MinuteRange[],
+  others: readonly MinuteRange[],
+): MinuteRange[] {
+  const left: MinuteRange[] = []
+  let next = 0
+  for (const { start, end } of ranges) {
+    while ((others[next]?.end ?? end) <= start) next += 1
+    let from = start
+    for (let index = next; from < end; index++) {
+      const other = others[index]
+      const until = Math.min(other?.start ?? end, end)
+      if (from < until) left.push({ start: from, end: until })
+      from = Math.max(from, other?.end ?? end)
+    }
   }
-  return left.sort((a, b) => a.start - b.start)
+  return left
 }
 
 /** The parts of the ranges that lie within `window`. */
@@ -33,6 +39,11 @@ export function joinRanges(ranges: readonly MinuteRange[]): MinuteRange[] {
   return joined
 }
 
+/** Minutes as ranges. */
+export function rangesOf(minutes: Iterable<EpochMinute>): MinuteRange[] {
+  return joinRanges([...minutes].map(minute => ({ start: minute, end: minute + 1 })))
+}
+
 /** Every minute of a range, ascending. */
 export function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
   return Array.from({ length: end - start }, (_, offset) => start + offset)
@@ -41,20 +52,4 @@ export function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
 /** How many minutes the ranges hold together; they must not overlap. */
 export function countMinutes(ranges: readonly MinuteRange[]): number {
   return ranges.reduce((sum, { start, end }) => sum + end - start, 0)
-}
-
-/**
- * Windows of at most `size` minutes that together hold all minutes of `ranges`, newest first; each begins and ends with a
- * wanted minute, so that nothing is fetched for the empty stretches between them.
- */
-export function windowsOf(ranges: readonly MinuteRange[], size: number): MinuteRange[] {
-  const windows: MinuteRange[] = []
-  let left = joinRanges(ranges)
-  for (let newest = left.at(-1); newest !== undefined; newest = left.at(-1)) {
-    const start = Math.max(newest.end - size, (left[0] as MinuteRange).start)
-    const inside = left.filter(range => range.end > start)
-    windows.push({ start: Math.max(start, (inside[0] as MinuteRange).start), end: newest.end })
-    left = left.flatMap(range => subtractRanges(range, [{ start, end: Number.POSITIVE_INFINITY }]))
-  }
-  return windows
 }

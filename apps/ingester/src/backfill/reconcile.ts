@@ -1,7 +1,23 @@
-import type { Coin, EpochMinute, PremiumE4 } from '@kimchi/core'
-import type { MinuteRange, SampleReader } from '@kimchi/store'
-import { CandleCache, type FetchCandles } from './candle-cache.ts'
-import { fillWindow } from './fill-window.ts'
+import {
+  type Clock,
+  type Coin,
+  type EpochMinute,
+  type EpochMs,
+  type Milliseconds,
+  minuteOf,
+  type PremiumE4,
+} from '@kimchi/core'
+import type { SampleReader } from '@kimchi/store'
+import { createCandleBook, type FetchPage } from './candle-book.ts'
+import { decideMinutes } from './decide-minutes.ts'
+
+/** A few coins now and then: a gauge must not cost more requests than the work it watches. */
+const EVERY_MS: Milliseconds = 180_000
+const COINS_AT_A_TIME = 4
+const MINUTES = 10
+
+/** Newer minutes may not be stored, or their candles not be complete, yet. */
+const NEWEST_AGE_MS: Milliseconds = 300_000
 
 /** How far live samples are from what candles say about the same minutes. */
 export interface Drift {
@@ -21,44 +37,65 @@ export interface Difference {
 }
 
 /** What the reconciler works with. */
-export interface ReconcileOptions {
-  readonly coins: readonly Coin[]
-  readonly range: MinuteRange
+export interface ReconcilerOptions {
   readonly reader: Pick<SampleReader, 'readSamples'>
-  readonly fetchCandles: FetchCandles
-  readonly mayGoOn: () => Promise<boolean>
+  readonly fetchPage: FetchPage
+  readonly clock: Clock
 }
 
 /**
- * Compares stored live samples with candles of the same minutes. Changes nothing: a live sample is never replaced.
- * Binance's ticker comes once a second, so a trade in the last second of a minute is in the candle but not in the live sample.
+ * Compares stored live samples with candles of the same minutes, a few coins at a time. Changes nothing: a live sample
+ * is never replaced. Binance's ticker comes once a second, so a trade in the last second of a minute is in the candle
+ * but not in the live sample.
  */
-export async function reconcile({
-  coins,
-  range,
-  reader,
-  fetchCandles,
-  mayGoOn,
-}: ReconcileOptions): Promise<Drift> {
-  const cache = new CandleCache(fetchCandles)
-  const differences: Difference[] = []
-  for (const coin of coins) {
-    const { entries } = await reader.readSamples(coin.symbol, range.start, range.end)
-    const live = new Map(
-      entries.filter(({ source }) => source === 'live').map(sample => [sample.minute, sample]),
-    )
-    if (live.size === 0) continue
-    if (!(await mayGoOn())) break
-    const { samples } = await fillWindow(coin, [...live.keys()], range, cache)
-    for (const { symbol, minute, premiumE4 } of samples) {
-      const distance = Math.abs(premiumE4 - (live.get(minute)?.premiumE4 ?? premiumE4))
-      differences.push({ symbol, minute, e4: distance })
-    }
-  }
-  differences.sort((a, b) => a.e4 - b.e4)
+export interface Reconciler {
+  /** Of the last comparison. */
+  readonly drift: Drift | undefined
+  /** Compares the next coins in turn, when it is time to. */
+  run(coins: readonly Coin[]): Promise<void>
+}
+
+/** A {@link Reconciler} that has compared nothing yet. */
+export function createReconciler({ reader, fetchPage, clock }: ReconcilerOptions): Reconciler {
+  let drift: Drift | undefined
+  let ranAt: EpochMs = Number.NEGATIVE_INFINITY
+  let next = 0
   return {
-    compared: differences.length,
-    medianE4: differences[differences.length >> 1]?.e4 ?? 0,
-    worst: differences.at(-1),
+    get drift() {
+      return drift
+    },
+    run: async coins => {
+      if (clock.now() - ranAt < EVERY_MS || coins.length === 0) return
+      ranAt = clock.now()
+      const end = minuteOf(clock.now() - NEWEST_AGE_MS) + 1
+      const chosen = Array.from({ length: Math.min(COINS_AT_A_TIME, coins.length) }, (_, index) => {
+        return coins[(next + index) % coins.length] as Coin
+      })
+      next = (next + chosen.length) % coins.length
+      const book = createCandleBook(fetchPage)
+      const differences: Difference[] = []
+      for (const coin of chosen) {
+        const { entries } = await reader.readSamples(coin.symbol, end - MINUTES, end)
+        const live = new Map(
+          entries.filter(({ source }) => source === 'live').map(sample => [sample.minute, sample]),
+        )
+        const minutes = [...live.keys()]
+        if (minutes.length === 0) continue
+        // A coin whose candles can't be fetched is the backfill's trouble; here it is only left out.
+        const { samples } = await decideMinutes(coin, minutes, minutes[0] ?? 0, book).catch(() => ({
+          samples: [],
+        }))
+        for (const { symbol, minute, premiumE4 } of samples) {
+          const distance = Math.abs(premiumE4 - (live.get(minute)?.premiumE4 ?? premiumE4))
+          differences.push({ symbol, minute, e4: distance })
+        }
+      }
+      differences.sort((a, b) => a.e4 - b.e4)
+      drift = {
+        compared: differences.length,
+        medianE4: differences[differences.length >> 1]?.e4 ?? 0,
+        worst: differences.at(-1),
+      }
+    },
   }
 }

@@ -1,42 +1,27 @@
-import { type Context, type Milliseconds, messageOf, type Sample } from '@kimchi/core'
+import { type Context, type EpochMs, type Milliseconds, messageOf, minuteOf } from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
-import type { Lease, MinuteRange, SampleReader } from '@kimchi/store'
+import type { Lease, SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import type { CoinTracking } from '../coins/track-coins.ts'
 import { giveBack } from './backfill-lease.ts'
-import type { FetchCandles } from './candle-cache.ts'
-import {
-  type FillOptions,
-  type FillProgress,
-  fillMissing,
-  fillNewestMinute,
-  findNewestMinute,
-  LIVE_MINUTES,
-} from './fill-missing.ts'
-import { type Drift, reconcile } from './reconcile.ts'
+import { createCandleBook, type FetchPage } from './candle-book.ts'
+import type { CoinTrouble } from './coin-work.ts'
+import { createExchangeLanes, type LaneStatus } from './exchange-lanes.ts'
+import { createCoinFiller } from './fill-coin.ts'
+import { createFillPool } from './fill-pool.ts'
+import { createHoleFinder, type KnownMinute } from './hole-finder.ts'
+import { countMinutes } from './ranges.ts'
+import { createReconciler, type Drift } from './reconcile.ts'
 
-/** Time between two looks for missing minutes. */
-const PASS_EVERY_MS: Milliseconds = 180_000
+/** The lease is prolonged, or asked for, this often: it stays with one ingester for as long as that one lives. */
+const CLAIM_EVERY_MS: Milliseconds = 10_000
 
-/**
- * The lease is prolonged, or asked for, this often: it stays with one ingester for as long as that one lives, so that what
- * it has learnt is learnt once, and another takes over soon after its end.
- */
-const CLAIM_EVERY_MS: Milliseconds = 20_000
+/** How often, and how far back, candles that came late get another chance. */
+const FORGET_EVERY_MS: Milliseconds = 60_000
+const FORGOTTEN_MINUTES = 15
 
-/** Live samples are compared with candles over the time of a few passes, so that none is left out. */
-const RECONCILED_MINUTES = 10
-
-/** What backfill says of itself. Counters run since the start. */
-export interface BackfillStatus {
-  readonly passes: number
-  readonly samples: number
-  readonly gaps: number
-  /** The pass under way, or the last one. */
-  readonly progress: FillProgress | undefined
-  readonly drift: Drift | undefined
-  readonly problem: string | undefined
-}
+/** Time between two looks whether there is something to do. */
+const IDLE_MS: Milliseconds = 1_000
 
 /** What backfill works with. */
 export interface BackfillOptions {
@@ -46,111 +31,136 @@ export interface BackfillOptions {
   /** Whole UTC days before today that are kept without holes. */
   readonly days: number
   readonly reader: Pick<SampleReader, 'readMissing' | 'readSamples'>
-  readonly fetchCandles: FetchCandles
-  /** Stores samples; without any it only makes sure that Redis takes them from us. */
-  readonly write: (samples: readonly Sample[]) => Promise<void>
+  readonly writer: Pick<SampleWriter, 'write'>
+  /** One request for candles. */
+  readonly fetchPage: FetchPage
   /** Keeps several ingesters from fetching the same candles. */
   readonly lease: Lease
+}
+
+/** What backfill says of itself. Counters run since the start. */
+export interface BackfillStatus {
+  /** Times that all that is kept was looked at for holes, and nothing was left to do. */
+  readonly passes: number
+  /** Holes that are known and wait for candles, one a coin and minute. */
+  readonly missing: number
+  readonly samples: number
+  readonly gaps: number
+  /** Samples that Redis did not take: their day has expired or is frozen. */
+  readonly refused: number
+  /** Coins whose candles could not be fetched; each waits alone. */
+  readonly waiting: readonly CoinTrouble[]
+  readonly lanes: readonly LaneStatus[]
+  readonly drift: Drift | undefined
+  /** What holds up all of it. */
+  readonly problem: string | undefined
 }
 
 /** Fills holes from candles, for as long as an ingester lives. */
 export interface Backfill {
   /** Works until the signal aborts; whatever fails is tried again. */
   run(): Promise<void>
+  /** Takes in what became of a minute, so that its holes are filled at once. */
+  learn(known: KnownMinute): void
   status(): BackfillStatus
 }
 
-type State = { -readonly [K in keyof BackfillStatus]: BackfillStatus[K] }
-
-/** A {@link Backfill} of the minutes that are missing since 00:00 UTC of today − `days`. @see docs/architecture.md#ingester */
+/** A {@link Backfill} of the minutes missing since 00:00 UTC of today − `days`. @see docs/architecture.md#ingester */
 export function createBackfill(options: BackfillOptions, context: Context): Backfill {
-  const state: State = {
-    passes: 0,
-    samples: 0,
-    gaps: 0,
-    progress: undefined,
-    drift: undefined,
-    problem: undefined,
-  }
-  return { run: () => runBackfill(options, context, state), status: () => state }
-}
-
-async function runBackfill(options: BackfillOptions, context: Context, state: State): Promise<void> {
-  const { quarantine, lease } = options
+  const { quarantine, reader, writer, lease } = options
   const { clock, random, signal, log } = context
-  const settled = new Map<string, readonly MinuteRange[]>()
-  let failures = 0
-  let restedMs = PASS_EVERY_MS
-  while (!signal.aborted) {
-    const isStarted = quarantine.tracked.length + quarantine.untested.length > 0
-    try {
-      const isDue = isStarted && (await lease.claim()) && restedMs >= PASS_EVERY_MS
-      if (isDue && (await pass(options, context, state, settled))) {
-        state.passes += 1
-        state.problem = undefined
-        failures = 0
-        restedMs = 0
-      }
-      const waitMs = isStarted ? CLAIM_EVERY_MS : 100
-      await clock.wait(waitMs, signal)
-      restedMs += waitMs
-    } catch (thrown) {
-      if (signal.aborted) break
-      state.problem = messageOf(thrown)
-      const delayMs = retryDelay(failures++, random, thrown)
-      log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill is held up, will go on')
-      await clock.wait(delayMs, signal)
-    }
+  const lanes = createExchangeLanes(options.fetchPage, context)
+  const finder = createHoleFinder({ ...options, fetchPage: lanes.fetchPage, clock })
+  const book = createCandleBook(lanes.fetchPage)
+  const filler = createCoinFiller({ ...options, book, clock })
+  const reconciler = createReconciler({ reader, fetchPage: lanes.fetchPage, clock })
+  const counts = { passes: 0, samples: 0, gaps: 0, refused: 0 }
+  const missing = () => {
+    return [...finder.works.values()].reduce((sum, { holes }) => sum + countMinutes(holes), pool.minutes)
   }
-  await giveBack(lease, context)
+  const logProgress = createProgressLog(() => missing(), log)
+  const pool = createFillPool(filler, context, (work, minutes, filled) => {
+    for (const key of ['samples', 'gaps', 'refused'] as const) counts[key] += filled[key]
+    logProgress(work.coin.symbol, minutes, counts)
+  })
+  let claimedAt: EpochMs = Number.NEGATIVE_INFINITY
+  let forgotAt: EpochMs = clock.now()
+  let looks = 0
+  let isRedisOurs = false
+  let problem: string | undefined
+
+  const holdsLease = async (): Promise<boolean> => {
+    if (clock.now() - claimedAt < CLAIM_EVERY_MS) return true
+    claimedAt = Number.NEGATIVE_INFINITY
+    if (!(await lease.claim())) return false
+    claimedAt = clock.now()
+    return true
+  }
+  /** An exchange's candles may come late: those of the last minutes are asked for again. */
+  const forgetDoubtful = () => {
+    if (clock.now() - forgotAt < FORGET_EVERY_MS) return
+    forgotAt = clock.now()
+    book.forgetFrom(minuteOf(forgotAt) - FORGOTTEN_MINUTES)
+  }
+  const step = async (): Promise<void> => {
+    finder.follow(quarantine.tracked, quarantine.untested)
+    if (finder.works.size === 0) return clock.wait(IDLE_MS, signal)
+    if (!(await holdsLease())) return clock.wait(CLAIM_EVERY_MS, signal)
+    // An empty write loads the function library, and a Redis that refuses us is known before anything is fetched.
+    if (!isRedisOurs) await writer.write({ minute: 0, samples: [] })
+    isRedisOurs = true
+    await finder.look(pool.isBusy)
+    forgetDoubtful()
+    pool.start(() => finder.next(pool.isBusy))
+    await (pool.size > 0 ? pool.progress() : rest())
+  }
+  const rest = async (): Promise<void> => {
+    if (finder.looks > looks) counts.passes += 1
+    looks = finder.looks
+    await reconciler.run(quarantine.tracked)
+    await clock.wait(IDLE_MS, signal)
+  }
+  return {
+    run: async () => {
+      for (let failures = 0; !signal.aborted; ) {
+        try {
+          await step()
+          failures = 0
+          problem = undefined
+        } catch (thrown) {
+          if (signal.aborted) break
+          problem = messageOf(thrown)
+          isRedisOurs = false
+          const delayMs = retryDelay(failures++, random, thrown)
+          log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill is held up, will go on')
+          await clock.wait(delayMs, signal)
+        }
+      }
+      await pool.idle()
+      await giveBack(lease, context)
+    },
+    learn: known => finder.learn(known),
+    status: () => ({
+      ...counts,
+      missing: missing(),
+      waiting: [...finder.works.values()].flatMap(({ trouble }) => trouble ?? []),
+      lanes: lanes.status(),
+      drift: reconciler.drift,
+      problem,
+    }),
+  }
 }
 
-/** What is written here may be the first that is known of a coin, so it goes through the quarantine as a live minute does. */
-async function fillNewest(
-  { quarantine, tracking }: BackfillOptions,
-  work: Omit<FillOptions, 'coins'>,
-): Promise<void> {
-  await fillNewestMinute({
-    ...work,
-    coins: [...quarantine.tracked, ...quarantine.untested],
-    write: async samples => {
-      const publishable = quarantine.check(samples[0]?.minute ?? 0, samples)
-      tracking.apply()
-      if (publishable.length > 0) await work.write(publishable)
-    },
-  })
-}
-
-/** Whether it got to its end; false when the lease was lost on the way. */
-async function pass(
-  options: BackfillOptions,
-  { clock, signal, log }: Context,
-  state: State,
-  settled: Map<string, readonly MinuteRange[]>,
-): Promise<boolean> {
-  const { quarantine, days, reader, fetchCandles, write, lease } = options
-  // Loads the function library where it is missing; and a Redis that refuses us is known before anything is fetched.
-  await write([])
-  const mayGoOn = async () => !signal.aborted && (await lease.claim())
-  const newest = await findNewestMinute(clock, fetchCandles)
-  const work = { newest, reader, fetchCandles, write, mayGoOn }
-  if (state.passes === 0) await fillNewest(options, work)
-  const shared = { ...work, coins: quarantine.tracked }
-  const before = { samples: state.samples, gaps: state.gaps }
-  const isWhole = await fillMissing({
-    ...shared,
-    days,
-    settled,
-    onProgress: progress => {
-      state.progress = progress
-      state.samples = before.samples + progress.samples
-      state.gaps = before.gaps + progress.gaps
-      const { symbol, done, total, samples, gaps } = progress
-      log.info({ symbol, percent: Math.floor((100 * done) / total), samples, gaps }, 'backfill')
-    },
-  })
-  if (!isWhole) return false
-  const end = newest - LIVE_MINUTES + 1
-  state.drift = await reconcile({ ...shared, range: { start: end - RECONCILED_MINUTES, end } })
-  return true
+/** Logs how far the work is, each time by another whole percent. */
+function createProgressLog(missing: () => number, log: Context['log']) {
+  let done = 0
+  let percent = 0
+  return (symbol: string, minutes: number, { samples, gaps }: { samples: number; gaps: number }) => {
+    done += minutes
+    const left = missing()
+    const now = Math.floor((100 * done) / (done + left))
+    if (now !== percent) log.info({ symbol, percent: now, samples, gaps }, 'backfill')
+    percent = now
+    if (left === 0) done = 0
+  }
 }

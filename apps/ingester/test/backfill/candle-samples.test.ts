@@ -1,20 +1,20 @@
 import t from 'tap'
 import { candleSampleOrGap } from '../../src/backfill/candle-samples.ts'
-import { CandleSeries } from '../../src/backfill/candle-series.ts'
+import { createCandleSeries } from '../../src/backfill/candle-series.ts'
 
 const M = 29_000_000
 
 /** Candles at minutes relative to M: [offset, close, volume]. */
 function series(...candles: [offset: number, close: number, volume?: number][]) {
-  return new CandleSeries(candles.map(([offset, close, volume = 1]) => [M + offset, close, volume]))
+  return createCandleSeries(candles.map(([offset, close, volume = 1]) => [M + offset, close, volume]))
 }
 
 const legs = {
   upbit: series([-1, 141_400_000]),
   binance: series([-1, 100_000]),
   rate: series([-1, 1_400]),
-  upbitWitness: series([-1, 141_400_000]),
-  binanceWitness: series([-1, 100_000]),
+  upbitReference: series([-1, 141_400_000]),
+  binanceReference: series([-1, 100_000]),
 }
 
 t.test('takes the closes of the candles that open a minute before M, and no later ones', async t => {
@@ -46,19 +46,41 @@ t.test('an exchange without any trade in the minute was down: a gap, whatever co
   const silentUpbit = {
     upbit: series([-2, 141_400_000]),
     rate: series([-2, 1_400]),
-    upbitWitness: series([-2, 1]),
+    upbitReference: series([-2, 1]),
   }
   t.equal(candleSampleOrGap('BTC', M, { ...legs, ...silentUpbit }), 'upbit-down')
-  const flat = { binance: series([-1, 100_000, 0]), binanceWitness: series([-1, 100_000, 0]) }
+  const flat = { binance: series([-1, 100_000, 0]), binanceReference: series([-1, 100_000, 0]) }
   t.equal(candleSampleOrGap('BTC', M, { ...legs, ...flat }), 'binance-down')
 })
 
 t.test('an idle Binance minute of one coin is a sample while another market trades', async t => {
-  t.match(candleSampleOrGap('BTC', M, { ...legs, binance: series([-1, 100_000, 0]) }), {
+  t.match(candleSampleOrGap('BTC', M, { ...legs, binance: series([-5, 100_000], [-1, 100_000, 0]) }), {
     binanceUsdt: 100_000,
   })
 })
 
-t.test('a minute without a Binance candle is a gap', async t => {
-  t.equal(candleSampleOrGap('BTC', M, { ...legs, binance: series([-2, 100_000]) }), 'no-binance-price')
-})
+t.test(
+  'both legs are carried for sixty minutes since their last trade, whatever kind of silence it is',
+  async t => {
+    const idle = (since: number) =>
+      series(
+        [since, 100_000],
+        ...Array.from({ length: -since - 1 }, (_, at) => [since + 1 + at, 1, 0] as [number, number, number]),
+      )
+    for (const [since, outcome] of [
+      [-60, { binanceUsdt: 100_000 }],
+      [-61, 'no-binance-price'],
+    ] as const) {
+      t.match(
+        candleSampleOrGap('BTC', M, { ...legs, binance: series([since, 100_000]) }),
+        outcome,
+        'no klines at all',
+      )
+      t.match(
+        candleSampleOrGap('BTC', M, { ...legs, binance: idle(since) }),
+        outcome,
+        'klines without volume',
+      )
+    }
+  },
+)

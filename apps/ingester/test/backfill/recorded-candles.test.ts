@@ -3,7 +3,7 @@ import { type EpochMinute, type GapReason, minuteOf, premiumE4, type Sample } fr
 import type { MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { candleSampleOrGap } from '../../src/backfill/candle-samples.ts'
-import { CandleSeries } from '../../src/backfill/candle-series.ts'
+import { createCandleSeries } from '../../src/backfill/candle-series.ts'
 
 /** Recorded exchange data, beside the repository; absent in a plain clone. */
 const RECORDED = new URL('../../../../../shared/recorded/', import.meta.url)
@@ -19,7 +19,7 @@ t.test(
     const upbit = csv('upbit-candles/KRW-BTC-5m.2025-05-28_08-23.csv')
     const binance = csv('binance-klines/BTCUSDT-5m.2025-05-28_08-23.matching.csv')
     t.equal(upbit.length, 5_200)
-    const rate = new CandleSeries(upbit.map(([open]) => [open, RATE, 1]))
+    const rate = createCandleSeries(upbit.map(([open]) => [open, RATE, 1]))
     const legs = { ...btcLegs(upbit, binance), rate }
     const premiums: number[] = []
     for (const [index, [open, krw]] of upbit.entries()) {
@@ -41,18 +41,18 @@ t.test(
 
 t.test('the Binance outage of 2023-03-24 is a gap in exactly its minutes', { skip }, async t => {
   for (const symbol of ['BTC', 'ETH', 'ADA', 'SOL']) {
-    const [binance, witness] = [symbol, 'BTC'].map(base =>
+    const [binance, reference] = [symbol, 'BTC'].map(base =>
       json(`binance-klines/${base}USDT-1m.2023-03-24_25.outage.json`),
     ) as [MinuteCandle[], MinuteCandle[]]
     const from = binance[0]?.[0] ?? 0
     const everyMinute = Array.from({ length: 2_880 }, (_, offset) => from + offset)
-    const steady = new CandleSeries(everyMinute.map(open => [open, RATE, 1]))
+    const steady = createCandleSeries(everyMinute.map(open => [open, RATE, 1]))
     const legs = {
       upbit: steady,
       rate: steady,
-      upbitWitness: steady,
-      binance: new CandleSeries(binance),
-      binanceWitness: new CandleSeries(witness),
+      upbitReference: steady,
+      binance: createCandleSeries(binance),
+      binanceReference: createCandleSeries(reference),
     }
     const gaps = new Map<EpochMinute, GapReason>()
     for (const open of everyMinute) {
@@ -78,25 +78,32 @@ t.test('an idle Binance market is sampled while the exchange is up', { skip }, a
     iota.map(([open]) => [open, 0.01, 1]),
     iota,
   )
-  const rate = new CandleSeries(iota.map(([open]) => [open, RATE, 1]))
-  const witness = new CandleSeries(iota.map(([open]) => [open, 30_000, 1]))
-  for (const [open, close] of idle) {
-    const sample = candleSampleOrGap('IOTA', open + 1, { ...legs, rate, binanceWitness: witness })
+  const rate = createCandleSeries(iota.map(([open]) => [open, RATE, 1]))
+  const reference = createCandleSeries(iota.map(([open]) => [open, 30_000, 1]))
+  const [firstTrade = 0] = iota.find(([, , volume]) => volume > 0) ?? []
+  for (const [open, close] of idle.filter(([open]) => open > firstTrade)) {
+    const sample = candleSampleOrGap('IOTA', open + 1, { ...legs, rate, binanceReference: reference })
     if (typeof sample === 'string' || sample.binanceUsdt !== close)
       t.fail(`${open}: ${JSON.stringify(sample)}`)
     if (candleSampleOrGap('IOTA', open + 1, { ...legs, rate }) !== 'binance-down')
-      t.fail(`${open} without a witness`)
+      t.fail(`${open} without a reference`)
   }
 })
 
 t.test('a missing Upbit minute carries the close before it, for sixty minutes', { skip }, async t => {
   const upbit = csv('upbit-candles/KRW-BTC-1m.2025-03_04.holey.csv')
   const [first, last] = [upbit[0]?.[0] ?? 0, upbit.at(-1)?.[0] ?? 0]
-  const steady = new CandleSeries(
+  const steady = createCandleSeries(
     Array.from({ length: last - first + 100 }, (_, at) => [first + at, RATE, 1]),
   )
-  const series = new CandleSeries(upbit)
-  const legs = { upbit: series, rate: steady, upbitWitness: steady, binance: steady, binanceWitness: steady }
+  const series = createCandleSeries(upbit)
+  const legs = {
+    upbit: series,
+    rate: steady,
+    upbitReference: steady,
+    binance: steady,
+    binanceReference: steady,
+  }
   const hole = minuteOf(Date.UTC(2025, 2, 15, 19, 50))
   t.equal(series.at(hole), undefined)
   t.match(candleSampleOrGap('BTC', hole + 1, legs), { upbitKrw: series.at(hole - 1)?.[1] })
@@ -104,7 +111,7 @@ t.test('a missing Upbit minute carries the close before it, for sixty minutes', 
   const outcomes = { own: 0, carried: 0, gap: 0, wrong: 0 }
   for (let open = first; open <= last; open++) {
     const outcome = candleSampleOrGap('BTC', open + 1, legs)
-    const newest = series.lastBefore(open + 1)
+    const newest = series.lastTradedBefore(open + 1)
     const age = open - (newest?.[0] ?? 0)
     if (typeof outcome === 'string')
       outcomes[outcome === 'no-upbit-price' && age >= 60 ? 'gap' : 'wrong'] += 1
@@ -119,8 +126,8 @@ t.test('a missing Upbit minute carries the close before it, for sixty minutes', 
 })
 
 function btcLegs(upbit: readonly MinuteCandle[], binance: readonly MinuteCandle[]) {
-  const [krw, usdt] = [new CandleSeries(upbit), new CandleSeries(binance)]
-  return { upbit: krw, upbitWitness: krw, binance: usdt, binanceWitness: usdt }
+  const [krw, usdt] = [createCandleSeries(upbit), createCandleSeries(binance)]
+  return { upbit: krw, upbitReference: krw, binance: usdt, binanceReference: usdt }
 }
 
 function csv(path: string): MinuteCandle[] {

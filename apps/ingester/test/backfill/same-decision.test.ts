@@ -8,19 +8,19 @@ import {
   RATE_MARKET,
   takeSnapshot,
 } from '@kimchi/core'
-import { startSimulator } from '@kimchi/simulator'
+import { type Prices, startSimulator } from '@kimchi/simulator'
 import fc from 'fast-check'
 import t from 'tap'
 import { candleSampleOrGap } from '../../src/backfill/candle-samples.ts'
-import { CandleSeries } from '../../src/backfill/candle-series.ts'
+import { createCandleSeries } from '../../src/backfill/candle-series.ts'
 import { BTC, ETH, IQ, KNC, YESTERDAY } from '../support/backfill-bench.ts'
-import { type Outage, type World, worldOf } from '../support/world.ts'
 
 const RUNS = 300
 
 t.test('the live feeds and candles decide the same for any coin and minute of any world', async t => {
   const simulator = await startSimulator({ pumpMs: 0 })
   t.teardown(() => simulator.close())
+  const { prices } = simulator
   const seen = new Map<string, number>()
   let lagged = 0
   fc.assert(
@@ -38,25 +38,25 @@ t.test('the live feeds and candles decide the same for any coin and minute of an
       ),
       (coin, offset, stretches) => {
         const minute = YESTERDAY + offset
-        const outages = stretches.map(({ exchange, backMs, forMs }): Outage => {
+        simulator.faults.clear()
+        for (const { exchange, backMs, forMs } of stretches) {
           const from = minuteStart(minute) - backMs
-          return { exchange, from, to: from + forMs }
-        })
-        const world = worldOf(simulator.prices, outages)
-        const live = liveOutcome(world, coin, minute)
-        const candle = candleOutcome(world, coin, minute)
+          simulator.faults.set({ kind: 'outage', exchange, from, to: from + forMs })
+        }
+        const live = liveOutcome(prices, coin, minute)
+        const candle = candleOutcome(prices, coin, minute)
         const kind = typeof candle === 'string' ? candle : 'sample'
         seen.set(kind, (seen.get(kind) ?? 0) + 1)
         if (typeof live === 'string' || typeof candle === 'string') {
           if (live !== candle) lagged += 1
-          return live === candle || lastSecond(world, coin, minute)
+          return live === candle || lastSecond(prices, coin, minute)
         }
         const isLagging = live.binanceUsdt !== candle.binanceUsdt
         if (isLagging) lagged += 1
         return (
           live.upbitKrw === candle.upbitKrw &&
           live.usdtKrw === candle.usdtKrw &&
-          (!isLagging || lastSecond(world, coin, minute))
+          (!isLagging || lastSecond(prices, coin, minute))
         )
       },
     ),
@@ -67,40 +67,40 @@ t.test('the live feeds and candles decide the same for any coin and minute of an
 })
 
 /** Whether Binance traded so shortly before the minute that no ticker has told of it. */
-function lastSecond(world: World, coin: Coin, minute: number): boolean {
+function lastSecond(prices: Prices, coin: Coin, minute: number): boolean {
   const end = minuteStart(minute)
   return [coin.binance, 'BTCUSDT'].some(
-    market => world.trades('binance', market, end - 1_000, end).length > 0,
+    market => prices.trades('binance', market, end - 1_000, end).length > 0,
   )
 }
 
-function candleOutcome(world: World, coin: Coin, minute: number) {
+function candleOutcome(prices: Prices, coin: Coin, minute: number) {
   const series = (exchange: Exchange, market: string, minutes: number) =>
-    new CandleSeries(
+    createCandleSeries(
       Array.from({ length: minutes }, (_, back) => minute - 1 - back).flatMap(open => {
-        const candle = world.candle(exchange, market, open)
+        const candle = prices.candle(exchange, market, minuteStart(open))
         if (candle !== undefined) return [[open, candle.close, candle.volume] as const]
         // Binance writes idle minutes, with the price before them.
-        const last = exchange === 'binance' && world.lastTrade(exchange, market, minuteStart(open))
+        const last = exchange === 'binance' && prices.lastTrade(exchange, market, minuteStart(open))
         return last ? [[open, last.price, 0] as const] : []
       }),
     )
   return candleSampleOrGap(coin.symbol, minute, {
     upbit: series('upbit', coin.upbit, 63),
     rate: series('upbit', RATE_MARKET, 63),
-    upbitWitness: series('upbit', 'KRW-BTC', 2),
-    binance: series('binance', coin.binance, 2),
-    binanceWitness: series('binance', 'BTCUSDT', 2),
+    upbitReference: series('upbit', 'KRW-BTC', 2),
+    binance: series('binance', coin.binance, 63),
+    binanceReference: series('binance', 'BTCUSDT', 2),
   })
 }
 
 /** What takeSnapshot makes of the frames that the exchanges would have sent about the same trades. */
-function liveOutcome(world: World, coin: Coin, minute: number) {
+function liveOutcome(prices: Prices, coin: Coin, minute: number) {
   const latest = createLatestTicks()
   const end = minuteStart(minute)
   for (const market of new Set([coin.upbit, RATE_MARKET, 'KRW-BTC'])) {
-    const first = world.lastTrade('upbit', market, end - 2 * MINUTE_MS)
-    const trades = world.trades('upbit', market, end - 2 * MINUTE_MS, end)
+    const first = prices.lastTrade('upbit', market, end - 2 * MINUTE_MS)
+    const trades = prices.trades('upbit', market, end - 2 * MINUTE_MS, end)
     for (const { at, price } of first === undefined ? trades : [first, ...trades]) {
       const tick = {
         exchange: 'upbit',
@@ -117,8 +117,8 @@ function liveOutcome(world: World, coin: Coin, minute: number) {
   for (const market of new Set([coin.binance, 'BTCUSDT'])) {
     for (let eventAt = end - 2 * MINUTE_MS + 137; eventAt < end; eventAt += 1_000) {
       const isFirst = eventAt < end - 2 * MINUTE_MS + 1_000
-      if (!isFirst && world.trades('binance', market, eventAt - 1_000, eventAt).length === 0) continue
-      const last = world.lastTrade('binance', market, eventAt)
+      if (!isFirst && prices.trades('binance', market, eventAt - 1_000, eventAt).length === 0) continue
+      const last = prices.lastTrade('binance', market, eventAt)
       if (last === undefined) continue
       const tick = {
         exchange: 'binance',

@@ -1,13 +1,21 @@
-import { type Coin, DAY_MINUTES, dayStart, type EpochMinute, minuteOf, minuteStart } from '@kimchi/core'
+import {
+  type Coin,
+  DAY_MINUTES,
+  dayStart,
+  type EpochMinute,
+  type Log,
+  minuteOf,
+  minuteStart,
+} from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
-import { startSimulator } from '@kimchi/simulator'
+import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { createReader, createWriter, openLease, openRedis } from '@kimchi/store'
-import { startRedis, type TestRedis } from '@kimchi/testkit'
+import { audit, startRedis, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import { type BackfillOptions, type BackfillStatus, createBackfill } from '../../src/backfill/run-backfill.ts'
-import { openRestGate } from './rest-gate.ts'
+import type { FetchPage } from '../../src/backfill/candle-book.ts'
+import { type Backfill, type BackfillOptions, createBackfill } from '../../src/backfill/run-backfill.ts'
 
 /** 00:00 UTC of yesterday: a day that is over, and well inside the retention by Redis' own clock. */
 export const YESTERDAY: EpochMinute = dayStart(minuteOf(Date.now())) - DAY_MINUTES
@@ -21,6 +29,29 @@ export const KNC: Coin = { symbol: 'KNC', name: 'Kyber Network', upbit: 'KRW-KNC
 /** Trades every forty minutes on Upbit: sometimes nothing can be carried. */
 export const IQ: Coin = { symbol: 'IQ', name: 'IQ', upbit: 'KRW-IQ', binance: 'IQUSDT' }
 
+/** The built child: Node cannot run its TypeScript source. */
+export const REST_CHILD = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
+
+type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
+
+/** A simulator whose candles are asked for through a real REST child, for all tests of a file. */
+export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
+  const requests: RestRequest[] = []
+  const simulator = await startSimulator({
+    pumpMs: 0,
+    limits: false,
+    onRequest: request => requests.push(request),
+    ...options,
+  })
+  t.teardown(() => simulator.close())
+  const { upbitRestUrl, binanceRestUrl } = simulator
+  const rest = openRestChild({ upbitRestUrl, binanceRestUrl, speed: 50, entry: REST_CHILD }, { log: silent })
+  t.teardown(() => rest.close())
+  const requestsFor = (exchange: string) =>
+    requests.filter(request => request.exchange === exchange && /candles|klines/.test(request.path))
+  return { simulator, rest, requests, requestsFor }
+}
+
 /** What a bench is made of. */
 export interface BenchOptions {
   /** Minutes into yesterday at which the ingester's clock stands. @default 360 */
@@ -28,45 +59,40 @@ export interface BenchOptions {
   readonly redis?: TestRedis
 }
 
+/** How a backfill of a test differs from an ingester's. */
+export interface StartOptions extends Partial<BackfillOptions> {
+  readonly id?: string
+  readonly log?: Log
+  /** Stands between backfill and exchanges. */
+  readonly around?: (fetchPage: FetchPage) => FetchPage
+}
+
 /** A backfill that runs. */
-export interface RunningBackfill {
-  status(): BackfillStatus
+export interface RunningBackfill extends Pick<Backfill, 'status' | 'learn'> {
   /** Ends it and waits until it has ended. */
   stop(): Promise<void>
 }
 
-/** A real simulator with its limits and a real REST child, for all tests of a file. */
-export async function openVenues(t: Test) {
-  const simulator = await startSimulator({ pumpMs: 0 })
-  t.teardown(() => simulator.close())
-  const gate = await openRestGate(t, simulator)
-  const entry = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
-  const rest = openRestChild({ upbitRestUrl: gate.url, binanceRestUrl: gate.url, entry }, { log: silent })
-  t.teardown(() => rest.close())
-  return { simulator, gate, rest }
-}
-
-/** A real Redis, and a clock that the test turns, before those venues. */
+/** A real Redis, and a clock that the test turns, before those exchanges. */
 export async function openBench(
   t: Test,
-  { gate, rest }: Awaited<ReturnType<typeof openVenues>>,
+  { simulator, rest, requests }: Awaited<ReturnType<typeof openExchanges>>,
   { at = 360, redis: given }: BenchOptions = {},
 ) {
-  gate.requests.length = 0
-  gate.outages = []
-  gate.missing = []
-  gate.intercept = () => undefined
+  requests.length = 0
+  simulator.faults.clear()
   const testRedis = given ?? (await startRedis(t))
+  const raw = testRedis.client()
   const redis = openRedis(testRedis.url, { name: 'test' })
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
   const writer = createWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent })
   const reader = createReader({ redis })
   const clock = createManualClock(minuteStart(YESTERDAY + at) + 30_000)
-  await writer.track([BTC, ETH])
 
   /** Starts a backfill as an ingester does; ended with the test. */
-  const start = (coins: readonly Coin[], changes: Partial<BackfillOptions> & { id?: string } = {}) => {
+  const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
+    const { id = 'a', log = silent, around = fetchPage => fetchPage, ...changes } = options
     const ending = new AbortController()
     const backfill = createBackfill(
       {
@@ -74,15 +100,14 @@ export async function openBench(
         tracking: { apply: () => {} },
         days: 0,
         reader,
-        fetchCandles: (exchange, market, { start, end }) =>
-          rest.minuteCandles(exchange, market, start, end, ending.signal),
-        write: async samples => {
-          await writer.write({ minute: Math.max(...samples.map(sample => sample.minute)), samples })
-        },
-        lease: openLease(redis, 'backfill', changes.id ?? 'a', 60_000),
+        writer,
+        fetchPage: around((exchange, market, { start, end }) =>
+          rest.candlePage({ exchange, market, from: start, to: end }, ending.signal),
+        ),
+        lease: openLease(redis, 'backfill', id, 30_000),
         ...changes,
       },
-      { clock, random: () => 0.5, signal: ending.signal, log: silent },
+      { clock, random: () => 0.5, signal: ending.signal, log },
     )
     const running = backfill.run()
     const stop = async () => {
@@ -90,7 +115,16 @@ export async function openBench(
       await running
     }
     t.teardown(stop)
-    return { status: backfill.status, stop } satisfies RunningBackfill
+    return { status: () => backfill.status(), learn: known => backfill.learn(known), stop }
   }
-  return { testRedis, redis, writer, reader, clock, start }
+  /** What is wrong with what is stored, and missing of [YESTERDAY, YESTERDAY + to). */
+  const check = (coins: readonly Coin[], to: EpochMinute) =>
+    audit({
+      redis: raw,
+      truth: { prices: simulator.prices, lastFrame: simulator.lastFrame, scaled: () => [1] },
+      coins: coins.map(({ symbol }) => symbol),
+      from: YESTERDAY,
+      to: YESTERDAY + to,
+    })
+  return { testRedis, raw, redis, writer, reader, clock, start, check }
 }

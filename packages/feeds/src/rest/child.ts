@@ -3,9 +3,9 @@ import { HttpError } from '../feed/http-error.ts'
 import { createRestExchanges } from './exchanges.ts'
 import type { Failure, RestAnswer, RestRequest } from './messages.ts'
 
-// The entry of the child process; ccxt is loaded here and nowhere else. Arguments: the two REST addresses.
-const [, , upbitRestUrl = '', binanceRestUrl = ''] = process.argv
-const exchanges = createRestExchanges(upbitRestUrl, binanceRestUrl, Date.now)
+// The entry of the child process; ccxt is loaded here and nowhere else. Arguments: the two REST addresses, and the speed.
+const [, , upbitRestUrl = '', binanceRestUrl = '', speed = '1'] = process.argv
+const exchanges = createRestExchanges(upbitRestUrl, binanceRestUrl, Date.now, Number(speed))
 
 process.on('message', (request: RestRequest) => {
   void answer(request).then(reply => process.send?.(reply))
@@ -17,7 +17,8 @@ process.on('SIGINT', () => {})
 
 async function answer(request: RestRequest): Promise<RestAnswer> {
   try {
-    const result = request.kind === 'listings' ? await exchanges.listings() : await exchanges.candles(request)
+    const result =
+      request.kind === 'listings' ? await exchanges.listings() : await exchanges.candlePage(request)
     return { id: request.id, ok: true, result }
   } catch (error) {
     return { id: request.id, ok: false, failure: toFailure(error) }

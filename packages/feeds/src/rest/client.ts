@@ -1,16 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import {
-  type Context,
-  type EpochMinute,
-  type Exchange,
-  KimchiError,
-  type Market,
-  type Milliseconds,
-} from '@kimchi/core'
+import { type Context, KimchiError, type Milliseconds } from '@kimchi/core'
 import { HttpError } from '../feed/http-error.ts'
-import type { CandleRange, Failure, Listings, MinuteCandle, RestAnswer, RestRequest } from './messages.ts'
+import type { CandlePage, CandleRange, Failure, Listings, RestAnswer, RestRequest } from './messages.ts'
 
 /** Where the exchanges answer, and how long the child may idle. */
 interface RestChildOptions {
@@ -20,6 +13,8 @@ interface RestChildOptions {
   readonly binanceRestUrl: string
   /** The child ends after this long without work; a new one is started when needed. @default 30 s */
   readonly idleMs?: Milliseconds
+  /** Multiplies the request rate, for exchanges whose limits are higher. @default 1 */
+  readonly speed?: number
   /** The child's program. @default the built one beside this file */
   readonly entry?: URL
 }
@@ -33,17 +28,11 @@ export interface RestChild {
    */
   loadListings(signal?: AbortSignal): Promise<Listings>
   /**
-   * The 1-minute candles that open in [from, to), ascending. A minute without a trade is missing on Upbit and
-   * has volume 0 on Binance.
+   * The newest 1-minute candles that open in a range, by one request: at most 200 of Upbit, 1,000 of Binance.
+   * A minute without a trade is missing on Upbit and has volume 0 on Binance.
    * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
    */
-  minuteCandles(
-    exchange: Exchange,
-    market: Market,
-    from: EpochMinute,
-    to: EpochMinute,
-    signal?: AbortSignal,
-  ): Promise<readonly MinuteCandle[]>
+  candlePage(range: CandleRange, signal?: AbortSignal): Promise<CandlePage>
   /** Process id of the running child, undefined while there is none. */
   readonly pid: number | undefined
   /** Ends the child; requests under way are rejected. May be called more than once. */
@@ -89,15 +78,8 @@ class ChildHolder implements RestChild {
     return (await this.#ask({ kind: 'listings' }, signal)) as Listings
   }
 
-  async minuteCandles(
-    exchange: Exchange,
-    market: Market,
-    from: EpochMinute,
-    to: EpochMinute,
-    signal?: AbortSignal,
-  ): Promise<readonly MinuteCandle[]> {
-    const question = { kind: 'candles', exchange, market, from, to } as const
-    return (await this.#ask(question, signal)) as readonly MinuteCandle[]
+  async candlePage(range: CandleRange, signal?: AbortSignal): Promise<CandlePage> {
+    return (await this.#ask({ kind: 'candles', ...range }, signal)) as CandlePage
   }
 
   async close(): Promise<void> {
@@ -132,8 +114,13 @@ class ChildHolder implements RestChild {
   }
 
   #start(): ChildProcess {
-    const { upbitRestUrl, binanceRestUrl, entry = new URL('./child.js', import.meta.url) } = this.#options
-    const child = fork(fileURLToPath(entry), [upbitRestUrl, binanceRestUrl], {
+    const {
+      upbitRestUrl,
+      binanceRestUrl,
+      speed = 1,
+      entry = new URL('./child.js', import.meta.url),
+    } = this.#options
+    const child = fork(fileURLToPath(entry), [upbitRestUrl, binanceRestUrl, String(speed)], {
       // Loaders and inspectors of the parent are not the child's.
       execArgv: ['--enable-source-maps'],
       serialization: 'json',

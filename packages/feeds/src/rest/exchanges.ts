@@ -11,19 +11,20 @@ import ccxt, { type Exchange as CcxtExchange } from 'ccxt'
 import { parseBinanceSymbols, parseUpbitMarkets } from '../catalogue/listings.ts'
 import { perCoinPrice } from '../catalogue/pairs.ts'
 import { httpErrorOf, parseRetryAfter } from '../feed/http-error.ts'
-import type { CandleRange, Listings, MinuteCandle } from './messages.ts'
+import type { CandlePage, CandleRange, Listings, MinuteCandle } from './messages.ts'
 
 /** The most candles one answer holds. @see docs/exchanges.md */
 const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
+
+/** As ccxt has it for both: a unit of weight each 50 ms. Candles weigh 2 on Upbit, where 10 a second are allowed. */
+const REQUEST_MS = 50
 
 /** Both exchanges' REST interfaces behind ccxt, whose throttle keeps their rate limits. */
 export interface RestExchanges {
   /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, HttpError, `KIMCHI_ERR_REST` otherwise */
   listings(): Promise<Listings>
-  /**
-   * Ascending, each minute at most once; minutes without a trade are missing on Upbit. Prices are per coin.
-   */
-  candles(range: CandleRange): Promise<MinuteCandle[]>
+  /** The newest candles that open in a range, by one request. Prices are per coin. */
+  candlePage(range: CandleRange): Promise<CandlePage>
 }
 
 /**
@@ -31,15 +32,21 @@ export interface RestExchanges {
  * its unified symbols rename coins.
  * @see docs/exchanges.md#symbol-mapping
  * @param upbitRestUrl the part before `/v1` @param binanceRestUrl the part before `/api/v3`
+ * @param speed multiplies the request rate, for exchanges whose limits are higher
  */
 export function createRestExchanges(
   upbitRestUrl: string,
   binanceRestUrl: string,
   now: () => EpochMs,
+  speed = 1,
 ): RestExchanges {
   const upbitUrl = trimmed(upbitRestUrl)
-  const upbit = new ccxt.upbit({ urls: { api: { public: upbitUrl, private: upbitUrl } } })
+  const upbit = new ccxt.upbit({
+    rateLimit: REQUEST_MS / speed,
+    urls: { api: { public: upbitUrl, private: upbitUrl } },
+  })
   const binance = new ccxt.binance({
+    rateLimit: REQUEST_MS / speed,
     urls: { api: { public: `${trimmed(binanceRestUrl)}/api/v3` } },
     options: { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false },
   })
@@ -52,10 +59,10 @@ export function createRestExchanges(
       ])
       return { upbit: parseUpbitMarkets(upbitAnswer), binance: parseBinanceSymbols(binanceAnswer) }
     },
-    candles: range =>
+    candlePage: range =>
       range.exchange === 'upbit'
-        ? upbitCandles(upbit, call.upbit, range)
-        : binanceCandles(binance, call.binance, range),
+        ? upbitPage(upbit, call.upbit, range)
+        : binancePage(binance, call.binance, range),
   }
 }
 
@@ -78,14 +85,17 @@ function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => Epo
     requestHeaders,
     requestBody,
   ) => {
+    const what = `${method} ${new URL(url).pathname}`
     if (status >= 400) {
       const retryAfter = headers['Retry-After'] ?? headers['retry-after']
-      const what = `${method} ${new URL(url).pathname}`
       const asked = parseRetryAfter(retryAfter, now())
       // Upbit counts by the second and names no time.
       const retryAfterMs = asked ?? (exchange === 'upbit' && status === 429 ? 1_000 : undefined)
       throw httpErrorOf({ exchange, what, status, retryAfterMs })
     }
+    // ccxt takes what it can't parse for an empty list, and a minute without candles for a minute without trades.
+    if (!isJson(body))
+      throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: the response is no JSON`)
     return onRestResponse(status, statusText, url, method, headers, body, requestHeaders, requestBody)
   }
   return async request => {
@@ -99,47 +109,37 @@ function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => Epo
   }
 }
 
-/**
- * Newest page first: a page holds the last 200 candles that exist before its end, however far back they
- * reach.
- */
-async function upbitCandles(
+/** A page holds the last candles that exist before its end, however far back they reach. */
+async function upbitPage(
   upbit: CcxtExchange,
   call: Call,
   { market, from, to }: CandleRange,
-): Promise<MinuteCandle[]> {
+): Promise<CandlePage> {
   introduce(upbit, market)
-  const candles = new Map<EpochMinute, MinuteCandle>()
-  for (let end = to; end > from; ) {
-    const limit = Math.min(PAGE.upbit, end - from)
-    // `to` is exclusive on Upbit.
-    const before = new Date(end * MINUTE_MS).toISOString().replace('.000Z', 'Z')
-    const rows = await call(() => upbit.fetchOHLCV(market, '1m', undefined, limit, { to: before }))
-    keep(candles, market, rows, from, end)
-    const oldest = rows.reduce((least, [at]) => Math.min(least, minuteOf(at ?? end * MINUTE_MS)), end)
-    if (rows.length < limit || oldest >= end) break
-    end = oldest
-  }
-  return ascending(candles)
+  const limit = Math.min(PAGE.upbit, to - from)
+  // `to` is exclusive on Upbit.
+  const before = new Date(to * MINUTE_MS).toISOString().replace('.000Z', 'Z')
+  const candles = toCandles(
+    market,
+    await call(() => upbit.fetchOHLCV(market, '1m', undefined, limit, { to: before })),
+    to,
+  )
+  const [oldest] = candles[0] ?? []
+  // Nothing at all: there are no older candles. A page that is not full promises no more than the minutes it was asked for.
+  if (oldest === undefined) return { candles, start: from }
+  return { candles, start: candles.length < limit ? to - limit : oldest }
 }
 
-async function binanceCandles(
+async function binancePage(
   binance: CcxtExchange,
   call: Call,
   { market, from, to }: CandleRange,
-): Promise<MinuteCandle[]> {
+): Promise<CandlePage> {
   introduce(binance, market)
-  const candles = new Map<EpochMinute, MinuteCandle>()
-  for (let start = from; start < to; ) {
-    const limit = Math.min(PAGE.binance, to - start)
-    const until = to * MINUTE_MS - 1
-    const rows = await call(() => binance.fetchOHLCV(market, '1m', start * MINUTE_MS, limit, { until }))
-    keep(candles, market, rows, start, to)
-    const newest = rows.reduce((most, [at]) => Math.max(most, minuteOf(at ?? 0)), -1)
-    if (rows.length < limit || newest < start) break
-    start = newest + 1
-  }
-  return ascending(candles)
+  const start = Math.max(from, to - PAGE.binance)
+  const until = to * MINUTE_MS - 1
+  const rows = await call(() => binance.fetchOHLCV(market, '1m', start * MINUTE_MS, to - start, { until }))
+  return { candles: toCandles(market, rows, to), start }
 }
 
 /** Tells ccxt of a market under its raw code, which spares it from loading and renaming thousands. */
@@ -156,23 +156,27 @@ function introduce(ccxtExchange: CcxtExchange, market: string): void {
   ccxtExchange.setMarkets([...known, fresh])
 }
 
-function keep(
-  candles: Map<EpochMinute, MinuteCandle>,
+/** Ascending, each minute once, none that opens at or after `to`. */
+function toCandles(
   market: string,
   rows: readonly (readonly (number | undefined)[])[],
-  from: EpochMinute,
   to: EpochMinute,
-): void {
+): MinuteCandle[] {
+  const candles = new Map<EpochMinute, MinuteCandle>()
   for (const [at, , , , close, volume] of rows) {
-    if (at === undefined || close === undefined) continue
-    const minute = minuteOf(at)
-    if (minute < from || minute >= to) continue
-    candles.set(minute, [minute, perCoinPrice(market, close), volume ?? 0])
+    if (at === undefined || close === undefined || minuteOf(at) >= to) continue
+    candles.set(minuteOf(at), [minuteOf(at), perCoinPrice(market, close), volume ?? 0])
   }
+  return [...candles.values()].sort(([a], [b]) => a - b)
 }
 
-function ascending(candles: ReadonlyMap<EpochMinute, MinuteCandle>): MinuteCandle[] {
-  return [...candles.values()].sort(([a], [b]) => a - b)
+function isJson(text: unknown): boolean {
+  try {
+    JSON.parse(String(text))
+    return true
+  } catch {
+    return false
+  }
 }
 
 function trimmed(url: string): string {

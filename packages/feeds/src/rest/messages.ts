@@ -4,6 +4,13 @@ import type { BinanceMarket, Listing, UpbitMarket } from '../catalogue/listings.
 /** One 1-minute candle, compact because many travel: `[open minute, close, volume]`. */
 export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
 
+/** Some candles, ascending, each minute at most once, and from which minute on there are no others. */
+export interface CandlePage {
+  readonly candles: readonly MinuteCandle[]
+  /** All candles that open from here up to the end of the range asked for are among them; there may be older ones too. */
+  readonly start: EpochMinute
+}
+
 /** What both exchanges list now. */
 export interface Listings {
   readonly upbit: Listing<UpbitMarket>

@@ -9,14 +9,16 @@ import { memoryLog, simulate, until } from '../harness.ts'
 const ENTRY = new URL('../../dist/rest/child.js', import.meta.url)
 /** 2026-11-20T12:00Z as an epoch minute. */
 const NOON = Date.UTC(2026, 10, 20, 12) / 60_000
+const BTC = { exchange: 'upbit', market: 'KRW-BTC', to: NOON } as const
 
 async function open(t: Test, idleMs = 30_000) {
-  const simulator = await simulate(t, { speed: 1 })
+  let requests = 0
+  const simulator = await simulate(t, { speed: 1, onRequest: () => requests++ })
   const { upbitRestUrl, binanceRestUrl } = simulator
   const log = memoryLog()
   const child = openRestChild({ upbitRestUrl, binanceRestUrl, idleMs, entry: ENTRY }, { log })
   t.teardown(() => child.close())
-  return { simulator, child, log }
+  return { simulator, child, log, asked: () => requests }
 }
 
 function isAlive(pid: number): boolean {
@@ -65,20 +67,27 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
     coins.find(({ symbol }) => symbol === 'YOYO'),
     { upbit: 'KRW-YOYO', binance: 'YOYOUSDT' },
   )
-  t.equal((await child.minuteCandles('upbit', 'KRW-TON', NOON - 5, NOON)).length, 5)
+  t.equal(
+    (await child.candlePage({ exchange: 'upbit', market: 'KRW-TON', from: NOON - 5, to: NOON })).candles
+      .length,
+    5,
+  )
 })
 
-t.test('candles of any length are whole, ascending and exactly the exchange’s own', async t => {
-  const { simulator, child } = await open(t)
-  for (const [exchange, market, minutes] of [
-    ['upbit', 'KRW-BTC', 450],
-    ['upbit', 'KRW-USDT', 200],
-    ['binance', 'BTCUSDT', 2_300],
-    ['binance', 'ETHUSDT', 1],
+t.test('a page holds the newest candles of a range, exactly the exchange’s own, by one request', async t => {
+  const { simulator, child, asked } = await open(t)
+  for (const [exchange, market, minutes, page] of [
+    ['upbit', 'KRW-BTC', 450, 200],
+    ['upbit', 'KRW-USDT', 200, 200],
+    ['binance', 'BTCUSDT', 2_300, 1_000],
+    ['binance', 'ETHUSDT', 1, 1],
   ] as const) {
-    const candles = await child.minuteCandles(exchange, market, NOON - minutes, NOON)
+    const before = asked()
+    const { candles, start } = await child.candlePage({ exchange, market, from: NOON - minutes, to: NOON })
+    t.equal(asked() - before, 1, 'one request')
+    t.ok(start <= NOON - page, `${market} from ${NOON - start} minutes ago on`)
     const expected: (readonly [minute: number, close: number | 'carried'])[] = []
-    for (let minute = NOON - minutes; minute < NOON; minute++) {
+    for (let minute = start; minute < NOON; minute++) {
       const candle = simulator.prices.candle(exchange, market, minute * 60_000)
       if (candle !== undefined) expected.push([minute, candle.close])
       else if (exchange === 'binance') expected.push([minute, 'carried'])
@@ -91,18 +100,50 @@ t.test('candles of any length are whole, ascending and exactly the exchange’s 
   }
 })
 
-t.test('a quiet Upbit market has only the minutes that traded, an empty range has none', async t => {
+t.test('a page of a quiet Upbit market reaches back to the trades that there are', async t => {
   const { simulator, child } = await open(t)
-  const candles = await child.minuteCandles('upbit', 'KRW-IQ', NOON - 1_500, NOON)
+  const { candles, start } = await child.candlePage({
+    exchange: 'upbit',
+    market: 'KRW-IQ',
+    from: NOON - 30,
+    to: NOON,
+  })
+  t.equal(candles.length, 30)
+  t.ok(start < NOON - 300 && candles[0]?.[0] === start, 'from its oldest candle on')
   let expected = 0
-  for (let minute = NOON - 1_500; minute < NOON; minute++) {
+  for (let minute = start; minute < NOON; minute++) {
     if (simulator.prices.candle('upbit', 'KRW-IQ', minute * 60_000) !== undefined) expected += 1
   }
-  t.equal(candles.length, expected)
-  t.ok(candles.every(([minute]) => minute >= NOON - 1_500 && minute < NOON))
-  t.strictSame(await child.minuteCandles('upbit', 'KRW-BTC', NOON, NOON), [])
-  const [sats] = await child.minuteCandles('binance', '1000SATSUSDT', NOON - 1, NOON)
-  t.ok((sats?.[1] ?? 1) < 1e-6, 'the price of one coin')
+  t.equal(candles.length, expected, 'and none is left out')
+  const sats = await child.candlePage({
+    exchange: 'binance',
+    market: '1000SATSUSDT',
+    from: NOON - 1,
+    to: NOON,
+  })
+  t.ok((sats.candles[0]?.[1] ?? 1) < 1e-6, 'the price of one coin')
+})
+
+t.test('a page that is not full promises no more than the range it was asked for', async t => {
+  const { simulator, child } = await open(t)
+  // Listed ten minutes ago.
+  const market = 'KRW-ETH'
+  simulator.faults.set({ kind: 'halt', exchange: 'upbit', market, from: 0, to: (NOON - 10) * 60_000 })
+  const { candles, start } = await child.candlePage({ exchange: 'upbit', market, from: NOON - 50, to: NOON })
+  t.ok(candles.length > 0 && candles.length <= 10)
+  t.equal(start, NOON - 50)
+})
+
+t.test('candles that are cut off are an error, not a time without trades', async t => {
+  const { simulator, child } = await open(t)
+  simulator.faults.set({ kind: 'rest', exchange: 'both', mode: 'truncated' })
+  for (const [exchange, market] of [
+    ['upbit', 'KRW-BTC'],
+    ['binance', 'BTCUSDT'],
+  ] as const) {
+    const cut = child.candlePage({ exchange, market, from: NOON - 50, to: NOON })
+    await t.rejects(cut, { code: 'KIMCHI_ERR_REST', message: /no JSON/ })
+  }
 })
 
 t.test('refusals travel with code, status and time', async t => {
@@ -116,9 +157,8 @@ t.test('refusals travel with code, status and time', async t => {
       ['upbit', 'KRW-BTC'],
       ['binance', 'BTCUSDT'],
     ] as const) {
-      const wait = status === 451 ? {} : { retryAfter: 1 }
-      const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest', ...wait })
-      const refused = child.minuteCandles(exchange, market, NOON - 5, NOON)
+      const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest' })
+      const refused = child.candlePage({ exchange, market, from: NOON - 5, to: NOON })
       await t.rejects(refused, {
         name: 'HttpError',
         code,
@@ -128,7 +168,7 @@ t.test('refusals travel with code, status and time', async t => {
       undo()
     }
   }
-  t.equal((await child.minuteCandles('upbit', 'KRW-BTC', NOON - 5, NOON)).length, 5, 'and then it goes on')
+  t.equal((await child.candlePage({ ...BTC, from: NOON - 5 })).candles.length, 5, 'and then it goes on')
 })
 
 t.test('25. a listing that is empty or cut is an error, not a listing', async t => {
@@ -142,10 +182,10 @@ t.test('25. a listing that is empty or cut is an error, not a listing', async t 
 
 t.test('the child ends when idle and another is started when needed', async t => {
   const { child } = await open(t, 50)
-  await child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)
+  await child.candlePage({ ...BTC, from: NOON - 1 })
   const first = child.pid ?? 0
   await until('the child has ended', () => child.pid === undefined && !isAlive(first))
-  await child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)
+  await child.candlePage({ ...BTC, from: NOON - 1 })
   t.not(child.pid, first)
 })
 
@@ -154,13 +194,13 @@ t.test('a child that crashes fails its requests and is replaced by the next', as
   await child.loadListings()
   const first = child.pid ?? 0
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 'hang', on: 'rest', frames: 1 })
-  const hanging = child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)
+  const hanging = child.candlePage({ ...BTC, from: NOON - 1 })
   await delay(0)
   process.kill(first, 'SIGKILL')
   await t.rejects(hanging, { code: 'KIMCHI_ERR_REST', message: /SIGKILL/ })
   t.match(log.lines.at(-1), { level: 'warn', fields: { pid: first } })
   simulator.faults.clear()
-  t.equal((await child.minuteCandles('upbit', 'KRW-BTC', NOON - 1, NOON)).length, 1)
+  t.equal((await child.candlePage({ ...BTC, from: NOON - 1 })).candles.length, 1)
 })
 
 t.test('a request can be given up, and close ends the child and all requests', async t => {

@@ -1,8 +1,5 @@
-import type { TestRedis } from '@kimchi/testkit'
 import { readMessagePack } from './msgpack.ts'
-
-/** A raw connection to the server that holds the data. */
-export type RawRedis = ReturnType<TestRedis['client']>
+import type { RawRedis } from './redis.ts'
 
 /** A stored sample as the audit reads it. */
 export interface StoredSample {

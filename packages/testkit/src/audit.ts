@@ -1,5 +1,6 @@
 import { isExpected, isRight, type Truth } from './audit-truth.ts'
-import { type RawRedis, readSamples, type StoredSample } from './stored-samples.ts'
+import type { RawRedis } from './redis.ts'
+import { readSamples, type StoredSample } from './stored-samples.ts'
 
 /** What the audit looks at: minutes since the epoch, `to` not included. */
 export interface AuditOptions {

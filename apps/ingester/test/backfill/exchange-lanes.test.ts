@@ -1,0 +1,148 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { createManualClock } from '@kimchi/core/testing'
+import { HttpError } from '@kimchi/feeds'
+import { createMemoryLog } from '@kimchi/testkit'
+import t, { type Test } from 'tap'
+import { createExchangeLanes } from '../../src/backfill/exchange-lanes.ts'
+
+const PAGE = { candles: [], start: 0 }
+const OPENS = { start: 0, end: 10 }
+
+/** Lanes over exchanges that answer as `script` has it, one entry a request; a page when it is empty. */
+function open(t: Test, script: (Error | 'hang' | 'page')[], isFinal?: (thrown: unknown) => boolean) {
+  const clock = createManualClock(0)
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const asked: { at: number; exchange: string; market: string }[] = []
+  const lanes = createExchangeLanes(
+    async (exchange, market) => {
+      asked.push({ at: clock.now(), exchange, market })
+      const outcome = script.shift()
+      if (outcome === 'hang') return new Promise(() => {})
+      if (outcome instanceof Error) throw outcome
+      return PAGE
+    },
+    { clock, random: () => 0, log: createMemoryLog(), signal: ending.signal },
+    isFinal,
+  )
+  const fetch = (market: string, exchange: 'upbit' | 'binance' = 'upbit') =>
+    lanes.fetchPage(exchange, market, OPENS)
+  /** Lets time pass until the request is through; returns when it was asked again. */
+  const through = async (promise: Promise<unknown>, stepMs = 100) => {
+    let isOver = false
+    const over = promise.finally(() => {
+      isOver = true
+    })
+    over.catch(() => {})
+    while (!isOver) {
+      await turn()
+      if (!isOver && clock.waiting > 0) await clock.advance(stepMs)
+    }
+    return over
+  }
+  return { clock, lanes, fetch, asked, through }
+}
+
+const refusal = (status: number, retryAfterMs?: number) =>
+  new HttpError('KIMCHI_ERR_REST', `HTTP ${status}`, status, retryAfterMs)
+
+t.test('47. after a lone 429 only its own request waits', async t => {
+  const { fetch, asked, through } = open(t, [refusal(429, 1_000)])
+  const refused = fetch('KRW-A')
+  await turn()
+  await fetch('KRW-B')
+  t.strictSame(
+    asked.map(({ at, market }) => [at, market]),
+    [
+      [0, 'KRW-A'],
+      [0, 'KRW-B'],
+    ],
+    'others go on',
+  )
+  await through(refused)
+  t.match(asked.at(-1), { at: 1_000, market: 'KRW-A' })
+})
+
+t.test('47. the delay after 429s in a row grows, and starts again after a success', async t => {
+  const { fetch, asked, through, lanes } = open(t, [refusal(429), refusal(429), refusal(429)])
+  const first = fetch('KRW-A')
+  await through(first)
+  t.strictSame(
+    asked.map(({ at }) => at),
+    [0, 1_000, 3_000, 7_000],
+  )
+  t.match(lanes.status(), [{ exchange: 'upbit', requests: 4, failures: 3, problem: undefined }, {}])
+})
+
+t.test('47. a hundred 429s one by one cost a second each, not more and more', async t => {
+  const script = Array.from({ length: 100 }, () => [refusal(429), 'page' as const]).flat()
+  const { fetch, clock, through } = open(t, script)
+  for (let request = 0; request < 100; request++) await through(fetch('KRW-A'))
+  t.equal(clock.now(), 100_000)
+})
+
+t.test('an exchange that names a time is left alone for it, by every request', async t => {
+  for (const [exchange, cause, waitMs] of [
+    ['binance', refusal(429, 7_000), 7_000],
+    ['binance', refusal(418, 120_000), 120_000],
+    ['upbit', refusal(429, 30_000), 30_000],
+    ['upbit', refusal(418), 300_000],
+    ['upbit', refusal(451), 600_000],
+  ] as const) {
+    const { fetch, asked, through, lanes } = open(t, [cause])
+    const refused = fetch('A', exchange)
+    await turn()
+    const other = fetch('B', exchange)
+    await turn()
+    t.equal(asked.length, 1, 'nothing goes out meanwhile')
+    t.match(lanes.status().find(lane => lane.exchange === exchange)?.problem, `HTTP ${cause.status}`)
+    await through(Promise.all([refused, other]), 1_000)
+    t.ok((asked[1]?.at ?? 0) >= waitMs, `${exchange} ${cause.status}: ${asked[1]?.at} ms`)
+  }
+})
+
+t.test('one exchange never waits for the other', async t => {
+  const { fetch, asked } = open(t, [refusal(418)])
+  fetch('KRW-A', 'upbit').catch(() => {})
+  await turn()
+  await fetch('AUSDT', 'binance')
+  t.match(asked.at(-1), { at: 0, exchange: 'binance' })
+})
+
+t.test('41. a market that is refused or fails is its coin’s trouble', async t => {
+  for (const cause of [refusal(404), refusal(400), refusal(500), new Error('socket hang up')]) {
+    const { fetch } = open(t, [cause, cause])
+    await t.rejects(fetch('KRW-A'), cause)
+    await t.rejects(fetch('KRW-A'), cause, 'as often as it is asked')
+    t.ok(await fetch('KRW-B'))
+  }
+})
+
+t.test(
+  'three different markets failing in a row, or one that all coins need, are the exchange’s trouble',
+  async t => {
+    const broken = () => refusal(502)
+    const { fetch, through, asked } = open(t, [broken(), broken(), broken(), broken()])
+    await t.rejects(fetch('KRW-A'))
+    await t.rejects(fetch('KRW-B'))
+    await through(fetch('KRW-C'))
+    t.equal(asked.length, 5, 'the third is asked for again until it comes')
+    const shared = open(t, [broken(), refusal(404)])
+    await shared.through(shared.fetch('KRW-USDT'))
+    t.equal(shared.asked.length, 3)
+  },
+)
+
+t.test('after a pause one request goes first', async t => {
+  const { fetch, asked, clock } = open(t, [refusal(418, 5_000), 'hang'])
+  for (const market of ['KRW-A', 'KRW-B', 'KRW-C']) fetch(market).catch(() => {})
+  await turn()
+  await clock.advance(6_000)
+  await turn()
+  t.equal(asked.filter(({ at }) => at >= 5_000).length, 1)
+})
+
+t.test('what is final is thrown at once', async t => {
+  const { fetch } = open(t, [refusal(451)], thrown => thrown instanceof HttpError && thrown.status === 451)
+  await t.rejects(fetch('KRW-A'), { message: 'HTTP 451' })
+})

@@ -1,7 +1,7 @@
 export type { GarbageShape } from './faults/fault.ts'
 export { DEFAULT_COINS, syntheticCoins } from './market/coins.ts'
 export type { Prices } from './market/prices.ts'
-export type { Exchange, SimulatedCoin, SimulatorClock, Trade } from './market/types.ts'
+export type { Exchange, SimulatedCoin, SimulatorClock } from './market/types.ts'
 export type { SentFrame } from './server/connection.ts'
 export type { Simulator, SimulatorOptions } from './server/simulator.ts'
 export { startSimulator } from './server/start.ts'

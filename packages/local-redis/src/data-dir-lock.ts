@@ -56,9 +56,9 @@ interface Holder {
 }
 
 /**
- * Makes `file` ours when it is nobody's, or a dead holder's. Only one program at a time may replace a dead holder's
- * file: the one that has taken the file named after that holder's claim. A program that was slow finds that the claim
- * it saw is no longer in `file`, and leaves it.
+ * Makes `file` ours when it is nobody's, or a dead holder's. Only one program at a time may replace a dead
+ * holder's file: the one that has taken the file named after that holder's claim. A program that was slow
+ * finds that the claim it saw is no longer in `file`, and leaves it.
  */
 async function take(file: string, claim: string): Promise<boolean> {
   const draft = `${file}.${randomUUID()}`

@@ -13,7 +13,10 @@ const WORKER = fileURLToPath(new URL('fixtures/lock-rounds.mjs', import.meta.url
 /** The id of a process that has ended. */
 const DEAD_PID = spawnSync(process.execPath, ['-e', '']).pid
 
-/** What a dead starter may leave: its lock, one of an earlier version, or a lock with the guard of a dead successor. */
+/**
+ * What a dead starter may leave: its lock, one of an earlier version, or a lock with the guard of a dead
+ * successor.
+ */
 const REMAINS: readonly Readonly<Record<string, string>>[] = [
   {},
   { 'server.lock': `7e57 ${DEAD_PID} 0` },
@@ -38,7 +41,8 @@ t.test('of four starts on one data folder exactly one holds it, stale lock or no
       await writeFile(join(dir, name), text)
     }
     const answers = await Promise.all(workers.map(worker => tell(worker, { dir })))
-    // Whoever met a guard under way was refused and would try again; nobody may have got in beside the holder.
+    // Whoever met a guard under way was refused and would try again; nobody may have got in beside the
+    // holder.
     const holders = answers.filter(answer => answer === 'holder').length
     t.equal(holders, 1, `round ${round}: ${answers.join(' ')}`)
     await Promise.all(workers.map(worker => tell(worker, { release: true })))

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { KimchiError, messageOf } from '@kimchi/core'
 
 /**
- * An environment in which `NAME` is the text of the file that `NAME_FILE` points at, as container secrets are mounted.
+ * An environment in which `NAME` is the text of the file that `NAME_FILE` points at, as container secrets are
+ * mounted.
  * @param names variables that may come from a file
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when a file can't be read, or both variables are set
  */

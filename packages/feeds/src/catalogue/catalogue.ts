@@ -40,7 +40,8 @@ interface MatchOptions {
  * The coins that really are the same on both exchanges, by ticker and by the table in `pairs.ts`.
  *
  * A list keeps its order; `all` is BTC first, then by symbol, an order that no refresh and no other replica
- * changes. A coin that Binance halts stays when it is known or asked for by name: the feeds notice when it trades.
+ * changes. A coin that Binance halts stays when it is known or asked for by name: the feeds notice when it
+ * trades.
  * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both
  *   exchanges, with near matches
  * @see docs/exchanges.md#symbol-mapping
@@ -71,7 +72,9 @@ export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }
   }
 }
 
-/** A coin, a reason, or both: `all` leaves out stablecoins, and coins that don't trade unless they are known. */
+/**
+ * A coin, a reason, or both: `all` leaves out stablecoins, and coins that don't trade unless they are known.
+ */
 interface Outcome {
   readonly coin?: Coin
   readonly leftOut?: LeftOut

@@ -5,6 +5,6 @@ import { createServer } from 'node:http'
 const { port, status, headers, bodyFile } = JSON.parse(process.argv[2] ?? '{}')
 const body = bodyFile === undefined ? undefined : readFileSync(bodyFile)
 
-createServer({ keepAliveTimeout: 65_000 }, (_request, response) => {
+createServer({ keepAliveTimeout: 65_000, optimizeEmptyRequests: true }, (_request, response) => {
   response.writeHead(status, headers).end(body)
 }).listen(port, '127.0.0.1')

@@ -33,6 +33,9 @@ export interface RunningApi extends RunningApp {
 /** Older than this, the newest snapshot is a reason not to be ready. */
 const STALE_MS: Milliseconds = 3 * MINUTE_MS
 
+/** A frozen connection is replaced after one unanswered command: all that depends on it is late by then. */
+const REDIS_PATIENCE_MS: Milliseconds = 1_000
+
 /** Time that Redis gets to answer before the API listens without it. */
 const BOOT_PATIENCE_MS: Milliseconds = 300
 
@@ -44,7 +47,11 @@ export async function startApi(
   config: Config,
   { log, clock }: { readonly log: Logger; readonly clock: Clock },
 ): Promise<RunningApi> {
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-api' })
+  const redis = openRedis(config.REDIS_URL, {
+    name: 'kimchi-api',
+    commandTimeoutMs: REDIS_PATIENCE_MS,
+    deadAfterMs: REDIS_PATIENCE_MS,
+  })
   const reader = createReader({ redis })
   const documents = openDocuments({ reader, clock, log })
   const stopFollowing = followRedis(redis, reader, documents, log)
@@ -61,6 +68,7 @@ export async function startApi(
     ...(isDraining ? ['shutting down'] : []),
     ...reasonsAgainst(documents.status(), redis.status(), clock.now()),
   ]
+  const isServing = () => !isDraining && documents.live() !== undefined
   const free = async () => {
     stopFollowing()
     documents.close()
@@ -68,10 +76,10 @@ export async function startApi(
   }
   try {
     // With Redis there, the very first request finds a document; without it nothing waits for long.
-    if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.firstBoard()
+    if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.load()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
     await app.listen({ host, port: PORT }).catch(explain('PORT', host, PORT))
-    const opsServer = openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, metrics })
+    const opsServer = openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, isServing, metrics })
     const ops = await opsServer.catch(explain('OPS_PORT', OPS_HOST, OPS_PORT))
     const { port } = app.server.address() as AddressInfo
     log.info({ host, port, opsPort: ops.port, redis: redis.target }, 'API listens')

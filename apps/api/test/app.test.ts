@@ -14,7 +14,7 @@ t.test('the live route answers the list', async t => {
   t.equal(statusCode, 200)
   t.match(headers, { ...CORS, 'content-type': 'application/json; charset=utf-8', vary: 'Accept-Encoding' })
   t.equal(headers['content-length'], String(payload.length))
-  t.equal(headers['cache-control'], 'public, max-age=60, stale-while-revalidate=2, stale-if-error=600')
+  t.equal(headers['cache-control'], 'public, max-age=61, stale-while-revalidate=2, stale-if-error=600')
   t.strictSame(JSON.parse(payload), {
     result: 'ok',
     updated_at: '2026-11-20T13:05:00',

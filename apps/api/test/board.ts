@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net'
 import type { Day, EpochMinute } from '@kimchi/core'
 import { dateOf, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createLogger } from '@kimchi/runtime'
 import type { Board, BoardRow, KnownCoin, Readable } from '@kimchi/store'
+import { createMemoryLog } from '@kimchi/testkit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { type DocumentReader, openDocuments } from '../src/documents/documents.ts'
 import { createApp } from '../src/http/app.ts'
@@ -128,7 +128,7 @@ export async function openTestApp(
 ) {
   const clock = createManualClock(minuteStart(MINUTE) + 2_000)
   const reader = fakeReader(board)
-  const log = createLogger('api', 'silent')
+  const log = createMemoryLog()
   const documents = openDocuments({ reader, clock, log })
   const counters = createRequestCounters()
   const app = createApp({ documents, log, clock, counters, limits: { ...LIMITS, ...limits } })
@@ -136,10 +136,10 @@ export async function openTestApp(
     await app.close()
     documents.close()
   })
-  await documents.firstBoard()
+  await documents.load()
   const listen = async () => {
     await app.listen({ host: '127.0.0.1', port: 0 })
     return (app.server.address() as AddressInfo).port
   }
-  return { listen, app: { inject: checkedInject(t, app) }, clock, reader, documents, counters }
+  return { listen, app: { inject: checkedInject(t, app) }, clock, reader, documents, counters, log }
 }

@@ -3,10 +3,11 @@ import { connect } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { minuteOf } from '@kimchi/core'
+import { systemClock } from '@kimchi/runtime'
 import { startRedis } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
-import { boardOf, MINUTE, openTestApp } from './board.ts'
+import { boardOf, coinOf, MINUTE, openTestApp } from './board.ts'
 import { breachesOf } from './contract.ts'
 import { exchange, openRaw, parseAnswers } from './raw.ts'
 import { eventually, getJson, openTestWriter, startTestApi } from './stack.ts'
@@ -15,6 +16,7 @@ const LIVE = '/api/v1/kimchi-premium'
 const DAILY = `${LIVE}/BTC/daily`
 const HOST = 'Host: api.example\r\n'
 const CLOSE = 'Connection: close\r\n'
+const MANY = Array.from({ length: 200 }, (_, n) => `C${n}`)
 const PATIENT = { headersTimeout: 400, requestTimeout: 800, checkEvery: 50 }
 
 t.test('a client that drips its headers is told 408 and cut, others are served', async t => {
@@ -79,12 +81,8 @@ t.test('a body that never ends is not waited for', async t => {
   t.equal(answer?.status, 405)
 })
 
-t.test('who asks a thousand times and reads nothing is cut, and costs little memory', async t => {
-  const symbols = Array.from({ length: 200 }, (_, n) => `C${n}`)
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, symbols), {
-    slowReaderTimeout: 300,
-    checkEvery: 50,
-  })
+t.test('who asks a thousand times and reads nothing is cut, and most is never read', async t => {
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, MANY), { slowReaderTimeout: 300 })
   const port = await listen()
   const greedy = await openRaw(port)
   greedy.socket.pause()
@@ -98,26 +96,66 @@ t.test('who asks a thousand times and reads nothing is cut, and costs little mem
   t.equal(other?.status, 200)
 })
 
-t.test('a reader that is slow but reads is not cut', async t => {
-  const symbols = Array.from({ length: 200 }, (_, n) => `C${n}`)
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, symbols), {
+t.test('a flood of requests whose responses nobody reads costs little memory per connection', async t => {
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, MANY))
+  const port = await listen()
+  await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  const flood = Buffer.from(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(5_000))
+  const before = memory()
+  const count = 40
+  const clients = await Promise.all(Array.from({ length: count }, () => openRaw(port)))
+  t.teardown(() => {
+    for (const { socket } of clients) socket.destroy()
+  })
+  for (const { socket } of clients) socket.pause().write(flood)
+  let answered = -1
+  await eventually('nothing more to be read', async () => {
+    const last = answered
+    answered = Number(counters.responses.live[200])
+    await systemClock.wait(500)
+    return answered === last || undefined
+  })
+  const each = (memory() - before) / count
+  t.ok(each < 500_000, `${Math.round(each / 1_000)} kB per connection, both ends`)
+})
+
+t.test('a flood does no harm to who reads what he asked for', async t => {
+  const { listen } = await openTestApp(t)
+  const port = await listen()
+  const asked = 3_000
+  const ask = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked - 1)
+  for (const round of [1, 2]) {
+    const answers = await exchange(port, `${ask}GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+    t.equal(answers.length, asked, `round ${round}`)
+    t.ok(answers.every(({ status, body }) => status === 200 && body === answers[0]?.body))
+  }
+})
+
+t.test('a reader of one large response that is slow but steady is not cut', { timeout: 60_000 }, async t => {
+  const symbols = Array.from({ length: 5_000 }, (_, n) => `C${n}`)
+  // Far more than the kernel's buffers take.
+  const coins = symbols.map((symbol, order) => ({ ...coinOf(symbol, order), name: symbol.repeat(1_000) }))
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, symbols, { coins }), {
     slowReaderTimeout: 400,
     checkEvery: 50,
   })
-  const port = await listen()
-  const steady = await openRaw(port)
+  const steady = await openRaw(await listen())
   steady.socket.pause()
   const reading = setInterval(() => {
-    steady.socket.resume()
-    setImmediate(() => steady.socket.pause())
-  }, 40)
+    const goal = steady.socket.bytesRead + 500_000
+    const pauseAtGoal = () => {
+      if (steady.socket.bytesRead >= goal) steady.socket.off('data', pauseAtGoal).pause()
+    }
+    steady.socket.on('data', pauseAtGoal).resume()
+  }, 60)
   t.teardown(() => clearInterval(reading))
-  const asked = 300
-  const ask = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked - 1)
-  steady.socket.write(`${ask}GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  steady.socket.write(`GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  const start = performance.now()
   await steady.closed
   t.equal(counters.cut['slow-reader'], 0)
-  t.equal(parseAnswers(steady.bytes()).length, asked)
+  t.ok(performance.now() - start > 1_200, 'it took longer than a reader that takes nothing would have')
+  const [answer] = parseAnswers(steady.bytes())
+  t.equal(answer?.rawBody.length, Number(answer?.headers['content-length']))
 })
 
 t.test('more connections than allowed are turned away and counted', async t => {
@@ -148,6 +186,8 @@ const broken: readonly [title: string, status: number, bytes: string][] = [
   ['a space before the colon', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A : b\r\n\r\n`],
   ['NUL in a header', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: b\0c\r\n\r\n`],
   ['no Host', 400, `GET ${LIVE} HTTP/1.1\r\n\r\n`],
+  ['two Hosts', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}Host: b.example\r\n\r\n`],
+  ['the same Host twice', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}${HOST}\r\n`],
   ['a method in lower case', 400, `get ${LIVE} HTTP/1.1\r\n${HOST}\r\n`],
   ['no HTTP at all', 400, 'hello\r\n\r\n'],
   ['TLS', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
@@ -191,6 +231,26 @@ t.test(
     t.equal(await commands(), before, 'no Redis command')
   },
 )
+
+t.test('what came before something malformed on a connection is answered first', async t => {
+  const { listen, reader } = await openTestApp(t)
+  const port = await listen()
+  const good = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`
+  const statuses = async (bytes: string) => (await exchange(port, bytes)).map(({ status }) => status)
+  const bad = 'not http at all\r\n\r\n'
+  t.strictSame(await statuses(good(LIVE) + bad), [200, 400])
+  t.strictSame(await statuses(good(LIVE).repeat(50) + bad.repeat(50)), [...Array(50).fill(200), 400])
+  t.strictSame(await statuses(`${good(LIVE)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`), [200, 405])
+  t.strictSame(await statuses(`${good(LIVE)}GET / HTTP/1.1\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`), [200, 431])
+  let open = () => {}
+  reader.gate = new Promise(resolve => {
+    open = resolve
+  })
+  const waiting = statuses(good(DAILY) + bad)
+  await eventually('the request', () => reader.daysRead.length > 0 || undefined)
+  open()
+  t.strictSame(await waiting, [200, 400], 'also when it has to wait for Redis')
+})
 
 t.test('no path and no query gets anything but a documented answer', async t => {
   const { api, commands } = await startStack(t)

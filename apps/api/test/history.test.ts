@@ -1,18 +1,19 @@
 import t from 'tap'
-import { dayRows, renderHistory, renderUsual, withDay } from '../src/documents/history.ts'
-import { dayOf, daysBefore } from './board.ts'
+import { createHistory, type DayRows, dayRows, newestDays, withDay } from '../src/documents/history.ts'
+import { dayOf, daysBefore, MINUTE } from './board.ts'
 
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
-const read = (rows: ReturnType<typeof dayRows>, days: number) =>
-  JSON.parse(String(renderHistory(rows, coin, days)))
-const dates = (rows: ReturnType<typeof dayRows>, days: number) =>
-  read(rows, days).data.map((row: { date: string }) => row.date)
+const textOf = (rows: DayRows, days: number, of = coin) =>
+  newestDays(createHistory(rows, of, MINUTE), days).plain.join('')
+const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
+const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)
+const hashOf = (rows: DayRows, of = coin) => createHistory(rows, of, MINUTE).hash
 
 const rows = dayRows([...daysBefore('2026-11-20', 3), dayOf('2026-11-20', 786)])
 
-t.test('a history has the spec’s fields in the spec’s order', async t => {
+t.test('a history has the contract’s fields in their order', async t => {
   t.equal(
-    String(renderHistory(rows, coin, 1)),
+    textOf(rows, 1),
     '{"result":"ok","symbol":"BTC","name":"Bitcoin","count":1,"data":[{"date":"2026-11-20","open_pct":1.2345,' +
       '"high_pct":1.2345,"low_pct":1.2345,"close_pct":1.2345,"avg_pct":1.2345,"samples":786}]}',
   )
@@ -30,10 +31,12 @@ t.test('no days at all is an empty history', async t => {
   t.strictSame(read(dayRows([]), 365), { result: 'ok', symbol: 'BTC', name: 'Bitcoin', count: 0, data: [] })
 })
 
-t.test('the newest day is replaced by a newer state of itself', async t => {
+t.test('the newest day is replaced by a newer state of itself, never by an older one', async t => {
   const newer = withDay(rows, dayOf('2026-11-20', 787))
   t.equal(read(newer, 365).count, 4)
   t.equal(read(newer, 1).data[0].samples, 787)
+  t.equal(withDay(newer, dayOf('2026-11-20', 786)), newer)
+  t.equal(withDay(newer, undefined), newer)
 })
 
 t.test('a new day closes the one before', async t => {
@@ -49,24 +52,20 @@ t.test('a first day can be added to nothing, an older day changes nothing', asyn
 
 t.test('a name with quotes and other scripts stays JSON', async t => {
   const odd = { symbol: 'X', name: 'A "quoted" \\ 币安人生' }
-  t.equal(JSON.parse(String(renderHistory(rows, odd, 1))).name, odd.name)
+  t.equal(JSON.parse(textOf(rows, 1, odd)).name, odd.name)
 })
 
-for (const count of [3, 364, 365, 400]) {
-  t.test(`${count} closed days that keep their bytes within the usual body go on as before`, async t => {
-    const days = [...daysBefore('2026-11-20', count), dayOf('2026-11-20', 786)]
-    const plain = dayRows(days)
-    const [body, within] = renderUsual(plain, coin)
-    t.strictSame(body, renderHistory(plain, coin, 365))
-    t.equal(within.recent.buffer, body.buffer)
-    for (const wanted of [1, 3, 364, 365, 366, 3650]) {
-      t.equal(read(within, wanted).data.length, Math.min(wanted, count + 1))
-      t.strictSame(renderHistory(within, coin, wanted), renderHistory(plain, coin, wanted))
-    }
-    const turned = withDay(within, dayOf('2026-11-21', 1))
-    const anew = dayRows([...days, dayOf('2026-11-21', 1)])
-    for (const wanted of [1, 365, 3650]) {
-      t.strictSame(renderHistory(turned, coin, wanted), renderHistory(anew, coin, wanted))
-    }
-  })
-}
+t.test('the hash is that of the content, however it came about', async t => {
+  const days = [...daysBefore('2026-11-20', 400), dayOf('2026-11-20', 786)]
+  const read = dayRows([...days, dayOf('2026-11-21', 1)])
+  const turned = withDay(withDay(dayRows(days), dayOf('2026-11-20', 786)), dayOf('2026-11-21', 1))
+  t.equal(hashOf(turned), hashOf(read))
+  t.equal(textOf(turned, 3_650), textOf(read, 3_650))
+  const others = [
+    hashOf(rows, { symbol: 'BTC', name: 'Bitcoin Cash' }),
+    hashOf(rows, { symbol: 'ETH', name: 'Bitcoin' }),
+    hashOf(withDay(rows, dayOf('2026-11-20', 787))),
+    hashOf(dayRows([dayOf('2026-11-20', 786)])),
+  ]
+  t.equal(new Set([hashOf(rows), ...others]).size, 5)
+})

@@ -83,6 +83,31 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   t.equal(kp_days, 1, 'the history was read once')
 })
 
+t.test('the first response of a minute is compressed for who accepts it, list and history alike', async t => {
+  const redis = await startRedis(t)
+  const symbols = Array.from({ length: 100 }, (_, n) => `C${n}`)
+  const writer = await openTestWriter(t, redis.url, symbols)
+  for (const day of [3, 2, 1]) await writer.writeMinute(now() - day * 1_440)
+  await writer.writeMinute(now() - 10)
+  const api = await startTestApi(t, redis.url)
+  for (const coding of ['br', 'gzip']) {
+    for (const [index, path] of [LIVE, `${LIVE}/C7/daily`].entries()) {
+      let last: unknown
+      for (const age of [9, 8, 7]) {
+        await writer.writeMinute(now() - age + 3 * (index + (coding === 'br' ? 0 : 2)))
+        await eventually(`a new ${path}`, async () => {
+          const { headers } = await ask(urlOf(api.port, path), { 'accept-encoding': coding })
+          if (headers['content-encoding'] !== coding) t.fail(`${path} was not sent as ${coding}`)
+          const isNew = headers.etag !== last
+          last = headers.etag
+          return isNew || undefined
+        })
+      }
+    }
+  }
+  t.pass('whatever was asked first')
+})
+
 t.test('a steady stream of requests costs Redis nothing', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
@@ -125,14 +150,19 @@ t.test(
     const load = startLoad(t, replicas)
     const expectSame = async (minute: number) => {
       for (const path of [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=1`]) {
-        const answers = await Promise.all(
+        await Promise.all(
           replicas.map(({ port }) =>
             eventually(`minute ${minute} on ${port}`, async () => {
               const { updated_at } = JSON.parse((await ask(urlOf(port, LIVE))).body)
-              return updated_at.endsWith(timeOf(minute)) ? ask(urlOf(port, path)) : undefined
+              return updated_at.endsWith(timeOf(minute)) || undefined
             }),
           ),
         )
+        // Histories follow the list within milliseconds.
+        const answers = await eventually(`the same ${path}`, async () => {
+          const found = await Promise.all(replicas.map(({ port }) => ask(urlOf(port, path))))
+          return new Set(found.map(({ headers }) => headers.etag)).size === 1 ? found : undefined
+        })
         const [first] = answers
         for (const answer of answers) {
           t.equal(answer.status, 200)

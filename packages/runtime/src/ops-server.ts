@@ -10,6 +10,8 @@ export interface OpsOptions {
   readonly port: number
   /** Why the app is not ready, one plain sentence each; empty when it is. */
   readonly reasons: () => readonly string[]
+  /** Whether a load balancer should send requests here. @default not said: no `/serving` */
+  readonly isServing?: () => boolean
   readonly metrics: Pick<MetricsRegistry, 'contentType' | 'text'>
 }
 
@@ -22,8 +24,9 @@ export interface OpsServer {
 }
 
 /**
- * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons) and
- * `/metrics` (Prometheus text). Meant for a private address, never the public one.
+ * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons: everything is
+ * well, for alerts), `/serving` (200 or 503: takes requests, for load balancers) and `/metrics` (Prometheus text). Meant
+ * for a private address, never the public one.
  * @throws the listen error (`EADDRINUSE`, …) when the port cannot be bound
  */
 export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
@@ -48,7 +51,7 @@ export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { reasons, metrics }: OpsOptions,
+  { reasons, isServing, metrics }: OpsOptions,
 ): Promise<unknown> {
   const path = request.url?.split('?')[0]
   if (path === '/live') return sendJson(response, 200, { live: true })
@@ -56,11 +59,16 @@ async function answer(
     const found = reasons()
     return sendJson(response, found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found })
   }
+  if (path === '/serving' && isServing !== undefined) {
+    const serving = isServing()
+    return sendJson(response, serving ? 200 : 503, { serving })
+  }
   if (path === '/metrics') {
     const text = await metrics.text()
     return response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
   }
-  return sendJson(response, 404, { paths: ['/live', '/ready', '/metrics'] })
+  const serving = isServing === undefined ? [] : ['/serving']
+  return sendJson(response, 404, { paths: ['/live', '/ready', ...serving, '/metrics'] })
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): ServerResponse {

@@ -5,13 +5,13 @@ import {
   KimchiError,
   type Milliseconds,
   messageOf,
+  minuteStart,
 } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
-import { compress, createDocument, type Document } from './document.ts'
+import { compressed, type Document } from './document.ts'
 import { createHistories, type Histories, type HistoryReader } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
 import { openRefresher, type Refresher } from './refresher.ts'
-import { toLiveRow } from './wire.ts'
 
 /** The part of the store's reader that documents are built from. */
 export type DocumentReader = HistoryReader & Pick<SampleReader, 'readBoard'>
@@ -35,35 +35,20 @@ export interface DocumentsStatus {
   readonly problem: string | undefined
 }
 
-/** Backfill writes many older minutes at once; they are read together. */
-const BACKFILL_PAUSE_MS: Milliseconds = 1_000
-
-/** How often the safety net looks, and the age of the last good read at which it reads itself. */
-const POLL_MS: Milliseconds = 2_000
-const POLL_AFTER_MS: Milliseconds = 65_000
-
-/** The longest that a request waits for Redis, and only when nothing is at hand. */
-const PATIENCE_MS: Milliseconds = 1_000
-
 /**
- * The response bodies of both routes, held in memory and built from one read per minute. A request takes what is at hand;
- * when Redis is away that is the last good state.
+ * The response bodies of both routes, held in memory and built from one read per minute. A request takes what is at
+ * hand; when Redis is away that is the last good state.
  */
 export interface Documents {
   /** The live list at hand; undefined when nothing was ever published. */
   live(): Document | undefined
-  /** Newest snapshot served; undefined before the first. */
-  newestMinute(): EpochMinute | undefined
-  /** The coin of an upper case symbol; null when it is not tracked, undefined when that is not known yet. */
-  coin(symbol: string): KnownCoin | null | undefined
-  /** Whether Redis was read and no coin was ever tracked. */
-  isEmpty(): boolean
-  /** The newest `days` rows of a coin's history at hand; undefined when its closed days were not read yet. */
-  history(coin: KnownCoin, days: number): Document | undefined
-  /** Waits, a second at most, for the first read. */
-  firstBoard(): Promise<void>
-  /** Waits, a second at most, for a coin's closed days, read once however many ask. */
-  loadHistory(coin: KnownCoin): Promise<void>
+  /**
+   * The newest `days` rows of an upper case symbol's history at hand; null when no such coin is tracked, undefined when
+   * that or its days were not read yet.
+   */
+  history(symbol: string, days: number): Document | null | undefined
+  /** Waits, a second at most, until Redis was read, and a coin's days with it when a symbol is given. */
+  load(symbol?: string): Promise<void>
   /** A minute was written: the newest is read at once, an older one (backfill) within a second. */
   onMinute(minute: EpochMinute): void
   /** Redis is there (again): everything is read again, because messages were missed. */
@@ -72,6 +57,20 @@ export interface Documents {
   /** Reads nothing more. What is at hand can still be asked for. Idempotent. */
   close(): void
 }
+
+/** Backfill writes many older minutes at once; they are read together. */
+const BACKFILL_PAUSE_MS: Milliseconds = 1_000
+
+/** A row of minute M is there between two and five seconds after M + 1 min; from then on Redis is read unasked. */
+const OVERDUE_AFTER_MS: Milliseconds = 63_000
+
+/** Redis is read unasked this often, and less often when that has brought nothing for a while. */
+const POLL_MS: Milliseconds = 2_000
+const SLOW_POLL_MS: Milliseconds = 10_000
+const SLOW_POLL_AFTER_MS: Milliseconds = 30_000
+
+/** The longest that a request waits for Redis, and only when nothing is at hand. */
+const PATIENCE_MS: Milliseconds = 1_000
 
 /** {@link Documents} that are kept up to date until closed. */
 export function openDocuments(options: DocumentsOptions): Documents {
@@ -87,8 +86,8 @@ class PolledDocuments implements Documents {
   readonly #closed = new AbortController()
   #coins: ReadonlyMap<string, KnownCoin> | undefined
   #live: Document | undefined
-  #newestMinute: EpochMinute | undefined
-  #readAt: EpochMs | undefined
+  /** Since when a read is wanted that brings something. */
+  #overdueSince: EpochMs
   #refreshed = 0
   #refreshesFailed = 0
   #corrupt = 0
@@ -98,8 +97,9 @@ class PolledDocuments implements Documents {
     this.#reader = reader
     this.#clock = clock
     this.#log = log
+    this.#overdueSince = clock.now()
     this.#refresher = openRefresher(() => this.#refresh(), clock)
-    this.#histories = createHistories({ reader, log })
+    this.#histories = createHistories({ reader, clock, log })
     void this.#poll()
   }
 
@@ -107,33 +107,27 @@ class PolledDocuments implements Documents {
     return this.#live
   }
 
-  newestMinute(): EpochMinute | undefined {
-    return this.#newestMinute
+  history(symbol: string, days: number): Document | null | undefined {
+    const known = this.#coins
+    if (known === undefined || known.size === 0) return undefined
+    return known.has(symbol) ? this.#histories.document(symbol, days) : null
   }
 
-  coin(symbol: string): KnownCoin | null | undefined {
-    return this.#coins === undefined ? undefined : (this.#coins.get(symbol) ?? null)
-  }
-
-  isEmpty(): boolean {
-    return this.#coins?.size === 0
-  }
-
-  history(coin: KnownCoin, days: number): Document | undefined {
-    return this.#histories.document(coin, days)
-  }
-
-  async firstBoard(): Promise<void> {
-    if (this.#coins === undefined && this.#problem === undefined)
-      await this.#patiently(this.#refresher.running ?? this.#refresher.now())
-  }
-
-  async loadHistory(coin: KnownCoin): Promise<void> {
-    if (this.#problem === undefined) await this.#patiently(this.#histories.load(coin.symbol))
+  async load(symbol?: string): Promise<void> {
+    if (this.#problem !== undefined) return
+    const work = async () => {
+      if (this.#coins === undefined) await (this.#refresher.running ?? this.#refresher.now())
+      if (symbol !== undefined && this.#coins?.has(symbol)) await this.#histories.load(symbol)
+    }
+    const done = new AbortController()
+    await Promise.race([work(), this.#clock.wait(PATIENCE_MS, done.signal)])
+    done.abort()
+    // Under load the reply may have arrived long ago and only wait to be read.
+    await new Promise(resolve => setImmediate(resolve))
   }
 
   onMinute(minute: EpochMinute): void {
-    if (this.#newestMinute === undefined || minute >= this.#newestMinute) void this.#refresher.now()
+    if (this.#live === undefined || minute >= this.#live.minute) void this.#refresher.now()
     else void this.#refresher.soon(BACKFILL_PAUSE_MS)
   }
 
@@ -144,7 +138,7 @@ class PolledDocuments implements Documents {
 
   status(): DocumentsStatus {
     return {
-      newestMinute: this.#newestMinute,
+      newestMinute: this.#live?.minute,
       coins: this.#coins?.size ?? 0,
       histories: this.#histories.size,
       refreshed: this.#refreshed,
@@ -159,59 +153,54 @@ class PolledDocuments implements Documents {
     this.#refresher.close()
   }
 
+  /** Connections may be dead without having said so: whatever is overdue is read without a message. */
   async #poll(): Promise<void> {
-    while (!this.#closed.signal.aborted) {
-      await this.#clock.wait(POLL_MS, this.#closed.signal)
-      if (this.#isDue()) await this.#refresher.now()
+    const { signal } = this.#closed
+    while (!signal.aborted) {
+      const late = this.#clock.now() - this.#overdueSince
+      const pause = late < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
+      // Not due yet: in short steps, because the clock may be set meanwhile.
+      await this.#clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
+      if (!signal.aborted && this.#clock.now() >= this.#overdueSince) await this.#refresher.now()
     }
-  }
-
-  #isDue(): boolean {
-    if (this.#readAt === undefined || this.#problem !== undefined) return true
-    return this.#clock.now() - this.#readAt > POLL_AFTER_MS
   }
 
   async #refresh(): Promise<void> {
     try {
-      this.#take(await this.#reader.readBoard())
+      await this.#take(await this.#reader.readBoard())
     } catch (thrown) {
       this.#refreshesFailed += 1
       // Before the first ingester there is nothing to read, which is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
       if (this.#problem === undefined) this.#log[level]({ err: thrown }, 'documents not refreshed')
-      this.#problem = `Redis could not be read: ${messageOf(thrown)}`
+      this.#fail(`Redis could not be read: ${messageOf(thrown)}`)
     }
   }
 
-  #take(board: Board): void {
-    this.#readAt = this.#clock.now()
+  async #take(board: Board): Promise<void> {
     this.#refreshed += 1
     this.#corrupt = board.corrupt
     if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
       // Someone emptied Redis. What was true a moment ago is a better answer than none until it is filled again.
       this.#histories.invalidate()
-      this.#problem = 'Redis is empty, the last good documents are served'
-      return
+      return this.#fail('Redis is empty, the last good documents are served')
     }
     if (this.#problem !== undefined) this.#log.info({}, 'documents are refreshed again')
     this.#problem = undefined
-    this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
-    this.#histories.update(board)
-    const { rows, prices = 'live' } = board
-    if (rows.length === 0) return
-    this.#newestMinute = Math.max(...rows.map(row => row.minute))
-    const named = rows.map(row => toLiveRow(row, this.#coins?.get(row.symbol)?.name ?? row.symbol))
-    const document = createDocument(renderLiveList(named, prices, this.#newestMinute))
-    if (document.hash === this.#live?.hash) return
-    this.#live = document
-    void compress(document, true)
+    const coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
+    this.#coins = coins
+    const list = renderLiveList(board)
+    if (list !== undefined && list.tag !== this.#live?.tag) this.#live = await compressed(list)
+    const minute = this.#live?.minute ?? 0
+    const now = this.#clock.now()
+    // A clock that is behind must not keep Redis from being read.
+    this.#overdueSince = Math.min(minuteStart(minute), now) + OVERDUE_AFTER_MS
+    const { today, todayRows, revisions } = board
+    void this.#histories.update({ today, todayRows, revisions, coins, minute })
   }
 
-  async #patiently(work: Promise<unknown>): Promise<void> {
-    const done = new AbortController()
-    await Promise.race([work, this.#clock.wait(PATIENCE_MS, done.signal)])
-    done.abort()
-    // Under load the reply may have arrived long ago and only wait to be read.
-    await new Promise(resolve => setImmediate(resolve))
+  #fail(problem: string): void {
+    if (this.#problem === undefined) this.#overdueSince = Math.min(this.#overdueSince, this.#clock.now())
+    this.#problem = problem
   }
 }

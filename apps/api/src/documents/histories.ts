@@ -1,65 +1,95 @@
-import type { Day, Log, UtcDate } from '@kimchi/core'
+import type { Clock, Context, EpochMinute, EpochMs, Log, Milliseconds, UtcDate } from '@kimchi/core'
+import { isWorthALine } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { daysSchema } from '../contract/schemas.ts'
-import { createDocument, type Document } from './document.ts'
-import { countOf, type DayRows, dayRows, renderHistory, renderUsual, withDay } from './history.ts'
+import { compressed, type Document } from './document.ts'
+import {
+  countOf,
+  createHistory,
+  type DayRows,
+  dayRows,
+  type History,
+  newestDays,
+  withDay,
+} from './history.ts'
 
 /** The part of the store's reader that histories are built from. */
 export type HistoryReader = Pick<SampleReader, 'readDays'>
 
-/** A document per number of rows; the usual number has its own place, the others share few. */
-const MAX_ODD_DOCUMENTS = 32
-const USUAL_DAYS = daysSchema.default
+/** What histories are built from, and with. */
+export interface HistoriesOptions extends Pick<Context, 'clock' | 'log'> {
+  readonly reader: HistoryReader
+}
 
-/** One coin's history as it is held. */
-interface Held {
-  rows: DayRows
-  /** What the closed days were read under; another revision or date means to read them again. */
-  revision: number | undefined
-  readOn: UtcDate | undefined
-  /** Days left out because they could not be understood. */
-  readonly corrupt: number
-  /** The document of the usual number of rows, and the name it was made with. */
-  usual: Document | undefined
-  name: string
+/** A board, and what histories need of it beside its days. */
+export interface HistoryBoard extends Pick<Board, 'today' | 'todayRows' | 'revisions'> {
+  readonly coins: ReadonlyMap<string, KnownCoin>
+  /** The newest snapshot. */
+  readonly minute: EpochMinute
 }
 
 /**
- * The histories asked for so far. A coin's closed days are read when first asked for, and again when its revision changed
- * or the UTC date turned; today's row comes with the board every minute. Until a second reading is there the first one is
- * served. Memory grows with the coins that exist, never with what is asked.
+ * The histories asked for so far. A coin's closed days are read when first asked for, and again when its revision
+ * changed or the UTC date turned; today's row comes with the board every minute. Until the new documents are there the
+ * ones before are served. Memory grows with the coins that exist, never with what is asked.
  */
 export interface Histories {
   /** Coins whose history is held. */
   readonly size: number
   /** Days left out of the histories held, because they could not be understood. */
   readonly corrupt: number
-  /** The newest `days` rows of a coin, built when first asked for since it changed; undefined before {@link Histories.load}. */
-  document(coin: KnownCoin, days: number): Document | undefined
-  /** Reads a coin's days; asked many times at once, it reads once. Does not reject. */
+  /** The newest `days` rows of a coin; undefined before {@link Histories.load}. */
+  document(symbol: string, days: number): Document | undefined
+  /** Brings a coin's history up to the newest board; asked many times at once, it does so once. Does not reject. */
   load(symbol: string): Promise<void>
-  /** Takes today's rows of a new board, and reads closed days again where it says that they changed. */
-  update(board: Board): void
-  /** Closed days may have changed unnoticed: they are read again after the next board. */
+  /** Takes a new board, and brings what is held up to it, one coin at a time. Does not reject. */
+  update(board: HistoryBoard): Promise<void>
+  /** Closed days may have changed unnoticed: they are read again with the next board. */
   invalidate(): void
 }
 
+/** Closed days as they were read, and under what: another revision or date means to read them again. */
+interface ReadDays {
+  readonly rows: DayRows
+  readonly revision: number | undefined
+  /** Undefined when they may have changed unnoticed. */
+  readonly readOn: UtcDate | undefined
+  /** Days left out because they could not be understood. */
+  readonly corrupt: number
+}
+
+/** One coin's history as it is held. */
+interface Held extends ReadDays {
+  readonly board: HistoryBoard
+  readonly history: History
+  /** The document of the default number of rows. */
+  readonly usual: Document
+}
+
+/** A history that could not be read isn't asked for again before this. */
+const RETRY_MS: Milliseconds = 10_000
+
+const USUAL_DAYS = daysSchema.default
+
 /** {@link Histories} without any yet. */
-export function createHistories(options: { readonly reader: HistoryReader; readonly log: Log }): Histories {
+export function createHistories(options: HistoriesOptions): Histories {
   return new HeldHistories(options)
 }
 
 class HeldHistories implements Histories {
   readonly #reader: HistoryReader
+  readonly #clock: Clock
   readonly #log: Log
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
-  readonly #odd = new Map<string, Document>()
-  #board: Board | undefined
-  #catchingUp = false
+  /** When to try again, by coin. */
+  readonly #failed = new Map<string, EpochMs>()
+  #failures = 0
+  #board: HistoryBoard | undefined
 
-  constructor({ reader, log }: { readonly reader: HistoryReader; readonly log: Log }) {
+  constructor({ reader, clock, log }: HistoriesOptions) {
     this.#reader = reader
+    this.#clock = clock
     this.#log = log
   }
 
@@ -73,97 +103,79 @@ class HeldHistories implements Histories {
     return corrupt
   }
 
-  document(coin: KnownCoin, days: number): Document | undefined {
-    const held = this.#held.get(coin.symbol)
+  document(symbol: string, days: number): Document | undefined {
+    const held = this.#held.get(symbol)
     if (held === undefined) return undefined
-    const count = countOf(held.rows, days)
-    if (count !== countOf(held.rows, USUAL_DAYS)) return this.#oddDocument(held, coin, count)
-    if (held.name !== coin.name) held.usual = undefined
-    held.name = coin.name
-    if (held.usual === undefined) {
-      const [body, rows] = renderUsual(held.rows, coin)
-      held.usual = createDocument(body)
-      held.rows = rows
-    }
-    return held.usual
+    const { rows } = held.history
+    return countOf(rows, days) === countOf(rows, USUAL_DAYS) ? held.usual : newestDays(held.history, days)
   }
 
   load(symbol: string): Promise<void> {
-    const loading =
-      this.#loading.get(symbol) ?? this.#read(symbol).finally(() => this.#loading.delete(symbol))
+    const loading = this.#loading.get(symbol) ?? this.#start(symbol)
     this.#loading.set(symbol, loading)
     return loading
   }
 
-  update(board: Board): void {
+  async update(board: HistoryBoard): Promise<void> {
     this.#board = board
-    this.#odd.clear()
-    for (const [symbol, held] of this.#held) {
-      const day = board.todayRows.get(symbol)
-      if (!isNewer(day, held.rows.last)) continue
-      held.rows = withDay(held.rows, day)
-      held.usual = undefined
-    }
-    void this.#catchUp()
+    // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass of its own.
+    for (const symbol of [...this.#held.keys()]) if (this.#board === board) await this.load(symbol)
   }
 
   invalidate(): void {
-    for (const held of this.#held.values()) held.readOn = undefined
+    for (const [symbol, held] of this.#held) this.#held.set(symbol, { ...held, readOn: undefined })
   }
 
-  async #read(symbol: string): Promise<void> {
-    // The revision from before the reading: a change during it shows as a newer one afterwards.
-    const before = this.#board
+  async #start(symbol: string): Promise<void> {
+    try {
+      await this.#bring(symbol)
+    } catch (thrown) {
+      this.#log.error({ err: thrown, symbol }, 'history not built')
+    } finally {
+      this.#loading.delete(symbol)
+    }
+  }
+
+  async #bring(symbol: string): Promise<void> {
+    for (let board = this.#board; board !== undefined; board = this.#board) {
+      if (this.#held.get(symbol)?.board === board || !(await this.#build(symbol, board))) return
+    }
+  }
+
+  /** Whether there is a history of this board now. */
+  async #build(symbol: string, board: HistoryBoard): Promise<boolean> {
+    const coin = board.coins.get(symbol)
+    const days = coin && (await this.#closedDays(symbol, board))
+    if (coin === undefined || days === undefined) return false
+    const rows = withDay(days.rows, board.todayRows.get(symbol))
+    const history = createHistory(rows, coin, board.minute)
+    const held = this.#held.get(symbol)
+    const usual =
+      held?.history.hash === history.hash
+        ? { ...held.usual, minute: board.minute }
+        : await compressed(newestDays(history, USUAL_DAYS))
+    const { revision, readOn, corrupt } = days
+    this.#held.set(symbol, { rows, revision, readOn, corrupt, board, history, usual })
+    return true
+  }
+
+  /** The days held while they are up to date; else those in Redis; the ones held when they can't be read. */
+  async #closedDays(symbol: string, { today, revisions }: HistoryBoard): Promise<ReadDays | undefined> {
+    const held = this.#held.get(symbol)
+    const revision = revisions.get(symbol)
+    if (held?.readOn === today && held.revision === revision) return held
+    if (this.#clock.now() < (this.#failed.get(symbol) ?? 0)) return held
     try {
       const { entries, corrupt } = await this.#reader.readDays(symbol)
-      const today = this.#board?.todayRows.get(symbol)
-      const rows = dayRows(entries)
-      this.#held.set(symbol, {
-        rows: isNewer(today, rows.last) ? withDay(rows, today) : rows,
-        revision: before?.revisions.get(symbol),
-        readOn: before?.today,
-        corrupt,
-        usual: undefined,
-        name: '',
-      })
-      this.#odd.clear()
+      this.#failed.delete(symbol)
+      if (this.#failed.size === 0) this.#failures = 0
+      return { rows: dayRows(entries), revision, readOn: today, corrupt }
     } catch (thrown) {
-      this.#log.warn({ err: thrown, symbol }, 'history not read')
+      this.#failed.set(symbol, this.#clock.now() + RETRY_MS)
+      this.#failures += 1
+      const failures = this.#failures
+      if (isWorthALine(failures)) this.#log.warn({ err: thrown, symbol, failures }, 'history not read')
+      return held
     }
   }
-
-  /** One coin at a time, to spare Redis; nobody waits for it. */
-  async #catchUp(): Promise<void> {
-    if (this.#catchingUp) return
-    this.#catchingUp = true
-    let board: Board | undefined
-    while (board !== this.#board) {
-      board = this.#board
-      for (const symbol of [...this.#held.keys()]) if (this.#isOutdated(symbol)) await this.load(symbol)
-    }
-    this.#catchingUp = false
-  }
-
-  #isOutdated(symbol: string): boolean {
-    const held = this.#held.get(symbol)
-    return held?.readOn !== this.#board?.today || held?.revision !== this.#board?.revisions.get(symbol)
-  }
-
-  #oddDocument(held: Held, coin: KnownCoin, count: number): Document {
-    const key = `${coin.symbol} ${count}`
-    const known = this.#odd.get(key)
-    if (known !== undefined) return known
-    const document = createDocument(renderHistory(held.rows, coin, count))
-    const oldest = this.#odd.size < MAX_ODD_DOCUMENTS ? undefined : this.#odd.keys().next().value
-    if (oldest !== undefined) this.#odd.delete(oldest)
-    this.#odd.set(key, document)
-    return document
-  }
-}
-
-/** A board read after the days may be older than them: two reads are not one instant. */
-function isNewer(day: Day | undefined, than: Day | undefined): day is Day {
-  if (day === undefined) return false
-  if (than === undefined || day.date !== than.date) return than === undefined || day.date > than.date
-  return day.samples > than.samples
 }

@@ -1,16 +1,26 @@
-import { formatTimestamp, type PricesKind } from '@kimchi/core'
-import type { LiveList, LiveRow } from '../contract/schemas.ts'
+import { formatTimestamp } from '@kimchi/core'
+import type { Board } from '@kimchi/store'
+import type { LiveList } from '../contract/schemas.ts'
+import { type Document, hashOf } from './document.ts'
+import { toLiveRow } from './wire.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 
-/** The JSON body of the live list. Rows keep the order they come in and are never restamped. */
-export function renderLiveList(rows: readonly LiveRow[], prices: PricesKind, newestMinute: number): Buffer {
+/**
+ * The live list of a board; undefined when nothing was published yet. Rows keep the order they come in and are never
+ * restamped.
+ */
+export function renderLiveList({ coins, rows, prices }: Board): Omit<Document, 'coded'> | undefined {
+  if (rows.length === 0) return undefined
+  const minute = Math.max(...rows.map(row => row.minute))
+  const names = new Map(coins.map(({ symbol, name }) => [symbol, name]))
   const list: LiveList = {
     result: 'ok',
-    updated_at: formatTimestamp(newestMinute),
+    updated_at: formatTimestamp(minute),
     count: rows.length,
     note: prices === 'simulated' ? `SIMULATED PRICES. ${NOTE}` : NOTE,
-    data: rows,
+    data: rows.map(row => toLiveRow(row, names.get(row.symbol) ?? row.symbol)),
   }
-  return Buffer.from(JSON.stringify(list))
+  const body = Buffer.from(JSON.stringify(list))
+  return { minute, tag: hashOf(body), plain: [body] }
 }

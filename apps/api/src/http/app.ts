@@ -1,100 +1,84 @@
-import type { Clock } from '@kimchi/core'
+import { fastifyCors } from '@fastify/cors'
+import { type Context, isWorthALine } from '@kimchi/core'
 import {
-  type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   fastify,
-  LogController,
 } from 'fastify'
 import { ALLOWED_METHODS, type ErrorCode } from '../contract/errors.ts'
-import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
-import { fastPath } from './fast-path.ts'
-import { createRequestCounters, type RequestCounters } from './request-counters.ts'
-import { COMMON_HEADERS } from './response.ts'
-import { addDailyRoute, addLiveRoute, sendResponse } from './routes.ts'
+import { CORS_HEADERS } from './response.ts'
+import { addDailyRoute, addLiveRoute, type RouteOptions, send } from './routes.ts'
 import { createApiServer, LIMITS, type Limits, refuseClient } from './server.ts'
 
 /** What the app answers from. */
-export interface AppOptions {
-  readonly documents: Documents
-  readonly log: FastifyBaseLogger
-  readonly clock: Clock
-  /** Where responses are counted. @default counters of its own */
-  readonly counters?: RequestCounters
+export interface AppOptions extends RouteOptions, Pick<Context, 'log'> {
   /** @default LIMITS */
   readonly limits?: Limits
 }
-
-/** A browser asks this before it sends `If-None-Match`; the response is good for a day. */
-const OPTIONS_HEADERS = {
-  allow: ALLOWED_METHODS,
-  'access-control-allow-methods': ALLOWED_METHODS,
-  'access-control-allow-headers': 'If-None-Match, *',
-  'access-control-max-age': '86400',
-  'content-length': '0',
-  ...COMMON_HEADERS,
-} as const
 
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). */
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
 /** The public API: two routes, and JSON with CORS headers for everything else. Reads no environment, does not listen. */
-export function createApp({
-  documents,
-  log,
-  clock,
-  counters = createRequestCounters(),
-  limits = LIMITS,
-}: AppOptions): FastifyInstance {
-  const options = { documents, clock, counters }
+export function createApp({ log, limits = LIMITS, ...options }: AppOptions): FastifyInstance {
+  const { counters } = options
   const app: FastifyInstance = fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    serverFactory: listener => createApiServer(fastPath(listener, options), counters, limits),
+    serverFactory: listener => createApiServer(listener, counters, limits),
     clientErrorHandler: (error, socket) => refuseClient(error, socket, counters),
     frameworkErrors: (error, request, reply) => {
-      sendError(reply, error.code === 'FST_ERR_BAD_URL' ? 'bad_url' : 'internal', request.url)
+      const code = error.code === 'FST_ERR_BAD_URL' ? 'bad_url' : 'internal'
+      send(reply.headers(CORS_HEADERS), 'other', options, errorResponse(code, request.url))
     },
     // A draining replica still answers: its connected clients have nowhere else to go.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => pathOf(url),
     // A long symbol is a malformed symbol; the header limit bounds it.
-    routerOptions: { maxParamLength: 8_192, querystringParser: onlyDays },
+    routerOptions: { maxParamLength: limits.maxHeaderSize, querystringParser: onlyDays },
     ajv: { customOptions: { coerceTypes: false, allErrors: false } },
   })
-
-  function sendError(reply: FastifyReply, code: ErrorCode, got?: unknown) {
-    return sendResponse(reply, 'other', counters, errorResponse(code, got))
-  }
-
-  app.addHook('onRequest', async ({ method, url, is404 }, reply) => {
-    if (method === 'OPTIONS') {
-      return sendResponse(reply, 'other', counters, {
-        status: 204,
-        headers: OPTIONS_HEADERS,
-        body: undefined,
-      })
-    }
-    if (!is404) return
-    const path = url.split('?', 1)[0] ?? ''
-    const isWrongMethod = method !== 'GET' && method !== 'HEAD' && ROUTE_PATH.test(path)
-    // A body is not read, so the connection can't be used again.
-    if (method !== 'GET' && method !== 'HEAD') reply.header('connection', 'close')
-    return isWrongMethod
-      ? sendError(reply, 'method_not_allowed', method)
-      : sendError(reply, 'no_such_route', path)
+  app.register(fastifyCors, {
+    // After onRequest, where documents at hand are answered.
+    hook: 'preParsing',
+    methods: ALLOWED_METHODS,
+    allowedHeaders: 'If-None-Match, *',
+    exposedHeaders: CORS_HEADERS['access-control-expose-headers'],
+    maxAge: 86_400,
+    strictPreflight: false,
   })
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method === 'OPTIONS') reply.header('allow', ALLOWED_METHODS)
+    done()
+  })
+  // Neither route takes a body, so none is read.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _body, done) => done(null))
+  const refuseUnrouted = ({ method, url }: FastifyRequest, reply: FastifyReply) => {
+    const path = url.split('?', 1)[0] ?? ''
+    const isReading = method === 'GET' || method === 'HEAD'
+    // What is left of a body would be taken for the next request.
+    if (!isReading) reply.header('connection', 'close')
+    const error =
+      !isReading && ROUTE_PATH.test(path)
+        ? errorResponse('method_not_allowed', method)
+        : errorResponse('no_such_route', path)
+    send(reply, 'other', options, error)
+  }
+  app.setNotFoundHandler(refuseUnrouted)
+  let failures = 0
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const { validationContext, params, query } = { validationContext: error.validationContext, ...request }
-    if (validationContext === 'params')
-      return sendError(reply, 'invalid_symbol', (params as { symbol?: string }).symbol)
-    if (validationContext === 'querystring')
-      return sendError(reply, 'invalid_days', (query as { days?: unknown }).days)
-    log.error({ err: error }, 'request failed')
-    return sendError(reply, 'internal')
+    // Such as a QUERY without a body: what is wrong with it matters less than that it has no route.
+    if (request.is404) return refuseUnrouted(request, reply)
+    const { params, query } = request
+    const refuse = (code: ErrorCode, got?: unknown) => send(reply, 'daily', options, errorResponse(code, got))
+    if (error.validationContext === 'params') return refuse('invalid_symbol', fieldOf(params, 'symbol'))
+    if (error.validationContext === 'querystring') return refuse('invalid_days', fieldOf(query, 'days'))
+    failures += 1
+    if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
+    return send(reply, 'other', options, errorResponse('internal'))
   })
   addLiveRoute(app, options)
   addDailyRoute(app, options)
@@ -110,9 +94,13 @@ function pathOf(target: string): string {
 
 /** The only key that means anything, as a number where it looks like one; repeated keys stay apart. */
 function onlyDays(query: string): Record<string, unknown> {
-  const values = new URLSearchParams(query).getAll('days')
-  if (values.length === 0) return {}
-  const [text = ''] = values
+  const values = query === '' ? [] : new URLSearchParams(query).getAll('days')
+  const [text] = values
+  if (text === undefined) return {}
   if (values.length > 1) return { days: values }
   return { days: /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text }
+}
+
+function fieldOf(values: unknown, name: string): unknown {
+  return (values as Readonly<Record<string, unknown>>)[name]
 }

@@ -1,6 +1,6 @@
 import { ALLOWED_METHODS, ERRORS, type ErrorCode } from '../contract/errors.ts'
 import type { ErrorBody } from '../contract/schemas.ts'
-import { COMMON_HEADERS, type HttpResponse, JSON_TYPE } from './response.ts'
+import { type HttpResponse, JSON_HEADERS } from './response.ts'
 
 /** Seconds after which a caller may try again when there is nothing to answer yet. */
 const RETRY_AFTER_S = '5'
@@ -17,32 +17,26 @@ const SHARED: ReadonlySet<ErrorCode> = new Set([
   'no_such_route',
 ])
 
-const fixed = new Map<ErrorCode, HttpResponse>()
-
 /** The JSON response of an error. @param got the value complained about, repeated (cut to 64 characters) in a 4xx message */
 export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const { status, message } = ERRORS[code]
-  if (got !== undefined && status < 500) return render(code, `${message}, got: ${show(got)}`)
-  const response = fixed.get(code) ?? render(code, message)
-  fixed.set(code, response)
-  return response
-}
-
-function render(code: ErrorCode, message: string): HttpResponse {
-  const { status } = ERRORS[code]
-  const error: ErrorBody = { result: 'error', code, message }
+  const isRepeated = got !== undefined && status < 500
+  const error: ErrorBody = {
+    result: 'error',
+    code,
+    message: isRepeated ? `${message}, got: ${show(got)}` : message,
+  }
   const body = Buffer.from(JSON.stringify(error))
   return {
     status,
     headers: {
-      'content-type': JSON_TYPE,
+      ...JSON_HEADERS,
       'content-length': String(body.length),
       'cache-control': SHARED.has(code) ? 'public, max-age=60' : 'no-store',
       ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
       ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
-      ...COMMON_HEADERS,
     },
-    body,
+    body: [body],
   }
 }
 

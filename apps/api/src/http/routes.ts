@@ -1,19 +1,17 @@
-import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@kimchi/core'
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ErrorCode } from '../contract/errors.ts'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction,
+  RouteGenericInterface,
+} from 'fastify'
 import { daysSchema, symbolSchema } from '../contract/schemas.ts'
 import type { Document } from '../documents/document.ts'
 import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
-import { headerOf } from './header.ts'
 import { countResponse, type RequestCounters, type Route } from './request-counters.ts'
-import { type HttpResponse, maxAgeAt, type PreparedResponse, respond } from './response.ts'
-
-/** Path of the live list. */
-export const LIVE_PATH = '/api/v1/kimchi-premium'
-
-const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
+import { type HttpResponse, respond, sendNow } from './response.ts'
 
 /** What both routes answer from. */
 export interface RouteOptions {
@@ -22,30 +20,44 @@ export interface RouteOptions {
   readonly counters: RequestCounters
 }
 
+const LIVE_PATH = '/api/v1/kimchi-premium'
+const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
+
+const SYMBOL = new RegExp(symbolSchema.pattern)
+
+/** Before validation `days` is whatever was sent, a number where it looks like one. */
 interface DailyRequest {
   Params: { symbol: string }
-  Querystring: { days: number }
+  Querystring: { days?: unknown }
 }
+
+type Found = Document | null | undefined
 
 /** Adds the live route: the latest premium of every tracked coin. */
 export function addLiveRoute(app: FastifyInstance, options: RouteOptions): void {
-  const { documents, counters } = options
+  const { documents } = options
   app.route({
     method: ['GET', 'HEAD'],
     url: LIVE_PATH,
+    onRequest: atHand('live', options, () => documents.live()),
     handler: async (request, reply) => {
-      if (documents.live() === undefined) await documents.firstBoard()
+      await documents.load()
       const document = documents.live()
-      const response =
-        document === undefined ? errorResponse('not_ready') : documentResponse(document, request.raw, options)
-      return sendResponse(reply, 'live', counters, response)
+      return document === undefined
+        ? send(reply, 'live', options, errorResponse('not_ready'))
+        : send(reply, 'live', options, respond(document, request.raw, options.clock.now()))
     },
   })
 }
 
 /** Adds the daily route: one coin's newest days, ascending. */
 export function addDailyRoute(app: FastifyInstance, options: RouteOptions): void {
-  const { documents, counters } = options
+  const { documents } = options
+  const find = ({
+    params: { symbol },
+    query: { days = daysSchema.default },
+  }: FastifyRequest<DailyRequest>) =>
+    SYMBOL.test(symbol) && isDays(days) ? documents.history(symbol.toUpperCase(), days) : undefined
   app.route<DailyRequest>({
     method: ['GET', 'HEAD'],
     url: DAILY_PATH,
@@ -53,52 +65,54 @@ export function addDailyRoute(app: FastifyInstance, options: RouteOptions): void
       params: { type: 'object', properties: { symbol: symbolSchema }, required: ['symbol'] },
       querystring: { type: 'object', properties: { days: daysSchema } },
     },
+    onRequest: atHand('daily', options, find),
     handler: async (request, reply) => {
       const symbol = request.params.symbol.toUpperCase()
-      const found = await findHistory(documents, symbol, request.query.days)
-      const response =
-        typeof found === 'string'
-          ? errorResponse(found, symbol)
-          : documentResponse(found, request.raw, options)
-      return sendResponse(reply, 'daily', counters, response)
+      if (find(request) === undefined) await documents.load(symbol)
+      const document = find(request)
+      if (document === undefined) return send(reply, 'daily', options, errorResponse('not_ready'))
+      if (document === null) return send(reply, 'daily', options, errorResponse('unknown_symbol', symbol))
+      return send(reply, 'daily', options, respond(document, request.raw, options.clock.now()))
     },
   })
 }
 
-async function findHistory(
-  documents: Documents,
-  symbol: string,
-  days: number,
-): Promise<Document | ErrorCode> {
-  if (documents.coin(symbol) === undefined) await documents.firstBoard()
-  const coin = documents.coin(symbol)
-  if (coin === undefined) return 'not_ready'
-  if (coin === null) return documents.isEmpty() ? 'not_ready' : 'unknown_symbol'
-  if (documents.history(coin, days) === undefined) await documents.loadHistory(coin)
-  return documents.history(coin, days) ?? 'not_ready'
-}
-
-/** The response of a document to this request now. */
-export function documentResponse(
-  document: Document,
-  { method = 'GET', rawHeaders }: IncomingMessage,
-  { documents, clock }: Pick<RouteOptions, 'documents' | 'clock'>,
-): PreparedResponse {
-  const conditions = {
-    method,
-    ifNoneMatch: headerOf(rawHeaders, 'if-none-match'),
-    acceptEncoding: headerOf(rawHeaders, 'accept-encoding'),
+/**
+ * Answers a request whose document is at hand before anything else is done for it: what validation, CORS and reply would
+ * make of it is known. Figures: docs/benchmarks.md.
+ */
+function atHand<R extends RouteGenericInterface>(
+  route: Route,
+  { counters, clock }: RouteOptions,
+  find: (request: FastifyRequest<R>) => Found,
+) {
+  return (request: FastifyRequest<R>, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const document = find(request)
+    if (document === undefined || document === null) {
+      done()
+      return
+    }
+    const response = respond(document, request.raw, clock.now())
+    countResponse(counters, route, response.status)
+    reply.hijack()
+    sendNow(reply.raw, response)
   }
-  return respond(document, conditions, maxAgeAt(clock.now(), documents.newestMinute() ?? 0))
 }
 
-/** Sends a response as it is, and counts it. */
-export function sendResponse(
+/** Sends a response through the framework, which adds CORS, and counts it. */
+export function send(
   reply: FastifyReply,
   route: Route,
-  counters: RequestCounters,
-  response: HttpResponse,
+  { counters }: Pick<RouteOptions, 'counters'>,
+  { status, headers, body }: HttpResponse,
 ): FastifyReply {
-  countResponse(counters, route, response.status)
-  return reply.code(response.status).headers(response.headers).send(response.body)
+  countResponse(counters, route, status)
+  return reply
+    .code(status)
+    .headers(headers)
+    .send(body.length === 0 ? undefined : Buffer.concat(body))
+}
+
+function isDays(days: unknown): days is number {
+  return typeof days === 'number' && days >= daysSchema.minimum && days <= daysSchema.maximum
 }

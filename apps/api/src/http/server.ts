@@ -3,10 +3,9 @@ import type { Duplex } from 'node:stream'
 import type { Milliseconds } from '@kimchi/core'
 import type { ErrorCode } from '../contract/errors.ts'
 import { errorResponse } from './error-response.ts'
-import { headerOf } from './header.ts'
+import { limitPipelining } from './pipelining.ts'
 import { countResponse, type RequestCounters } from './request-counters.ts'
-import type { HttpResponse } from './response.ts'
-import { cutSlowReaders } from './slow-readers.ts'
+import { CORS_HEADERS, type HttpResponse, sendNow } from './response.ts'
 
 /** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
 export interface Limits {
@@ -18,9 +17,9 @@ export interface Limits {
   readonly requestTimeout: Milliseconds
   /** A connection without a request. Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
   readonly keepAliveTimeout: Milliseconds
-  /** A response of which the reader takes nothing more. */
+  /** A reader that takes nothing is cut after once to twice this; one that takes 3 kB/s shows it every 22 s. */
   readonly slowReaderTimeout: Milliseconds
-  /** How often the three above are looked at. */
+  /** How often the first three are looked at. */
   readonly checkEvery: Milliseconds
   readonly maxConnections: number
 }
@@ -31,7 +30,7 @@ export const LIMITS: Limits = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
   keepAliveTimeout: 65_000,
-  slowReaderTimeout: 20_000,
+  slowReaderTimeout: 30_000,
   checkEvery: 1_000,
   maxConnections: 5_000,
 }
@@ -41,6 +40,12 @@ const WITHOUT_BODIES = { optimizeEmptyRequests: true }
 
 /** Time for a refused client to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
+
+/** The newest response of each connection; when it is done, so are all before it. */
+const newest = new WeakMap<Duplex, ServerResponse>()
+
+/** Connections that get an error and no more. */
+const refused = new WeakSet<Duplex>()
 
 /** A bare HTTP server with all limits set, whose own errors are JSON with CORS headers like any other response. */
 export function createApiServer(
@@ -56,13 +61,14 @@ export function createApiServer(
       requestTimeout,
       keepAliveTimeout,
       connectionsCheckingInterval: checkEvery,
-      // Refused by us, because Node's own refusal is neither JSON nor readable by a page.
+      // Checked by us, because Node's own refusal is neither JSON nor readable by a page.
       requireHostHeader: false,
       ...WITHOUT_BODIES,
     },
     (request, response) => {
-      const isAddressed = headerOf(request.rawHeaders, 'host') !== undefined || request.httpVersion === '1.0'
-      if (isAddressed) listener(request, response)
+      newest.set(request.socket, response)
+      const hosts = countHosts(request.rawHeaders)
+      if (hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')) listener(request, response)
       else refuseRequest(response, 'bad_request', counters)
     },
   )
@@ -71,21 +77,37 @@ export function createApiServer(
     counters.cut.limit += 1
   })
   server.on('connect', (_request, socket) => refuse(socket, 'method_not_allowed', counters))
-  server.on('checkExpectation', (_request, response) =>
-    refuseRequest(response, 'unmet_expectation', counters),
-  )
-  cutSlowReaders(server, counters, limits)
+  server.on('checkExpectation', (_request, response) => {
+    refuseRequest(response, 'unmet_expectation', counters)
+  })
+  // Node restarts the time whenever a part of what is unsent was taken; it has a time of its own for idle connections.
+  server.setTimeout(limits.slowReaderTimeout, socket => {
+    if (socket.writableLength > 0) counters.cut['slow-reader'] += 1
+    socket.destroy()
+  })
+  limitPipelining(server)
   return server
 }
 
 /** Responds to what was not even a request: too large, too slow, malformed. */
 export function refuseClient(error: NodeJS.ErrnoException, socket: Duplex, counters: RequestCounters): void {
+  if (refused.has(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
   counters.cut.malformed += 1
   refuse(socket, codeOf(error), counters)
+}
+
+/** More than one is how requests are smuggled past proxies. @see RFC 9112 §3.2 */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
 }
 
 function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
@@ -95,22 +117,34 @@ function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
 }
 
 function refuseRequest(response: ServerResponse, code: ErrorCode, counters: RequestCounters): void {
-  const { status, headers, body } = errorResponse(code)
-  countResponse(counters, 'other', status)
-  response.writeHead(status, { ...headers, connection: 'close' }).end(body)
-}
-
-function refuse(socket: Duplex, code: ErrorCode, counters: RequestCounters): void {
   const error = errorResponse(code)
   countResponse(counters, 'other', error.status)
+  response.shouldKeepAlive = false
+  sendNow(response, error)
+}
+
+/** Sends an error on a connection without a request, after the responses that are still under way on it. */
+function refuse(socket: Duplex, code: ErrorCode, counters: RequestCounters): void {
+  refused.add(socket)
   // Node has let go of the socket: a reset by the client would be an unhandled error and end the process.
   socket.on('error', () => socket.destroy())
-  socket.end(bytesOf(error))
-  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  const last = newest.get(socket)
+  if (last === undefined || last.closed) finish()
+  else last.once('close', finish)
+
+  function finish() {
+    const error = errorResponse(code)
+    countResponse(counters, 'other', error.status)
+    socket.end(bytesOf(error))
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  }
 }
 
 function bytesOf({ status, headers, body }: HttpResponse): Buffer {
-  const lines = Object.entries({ ...headers, date: new Date().toUTCString(), connection: 'close' })
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  return Buffer.concat([Buffer.from(head), body ?? Buffer.alloc(0)])
+  const fields = { ...headers, ...CORS_HEADERS, date: new Date().toUTCString(), connection: 'close' }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.concat([
+    Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`),
+    ...body,
+  ])
 }

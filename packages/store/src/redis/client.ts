@@ -9,6 +9,8 @@ export interface ConnectOptions {
   readonly name?: string
   /** Longest wait for an answer. @default 2000 */
   readonly commandTimeoutMs?: Milliseconds
+  /** A command unanswered this long, and the connection is replaced. @default 2.5 × commandTimeoutMs */
+  readonly deadAfterMs?: Milliseconds
   /** Longest wait for a connection. @default 5000 */
   readonly connectTimeoutMs?: Milliseconds
   /** Spreads reconnects, 0 ≤ random() < 1. @default Math.random */
@@ -89,8 +91,8 @@ function commonOptions(target: RedisTarget, options: ConnectOptions) {
     disableClientInfo: true,
     commandTimeout: options.commandTimeoutMs ?? 2_000,
     connectTimeout: options.connectTimeoutMs ?? 5_000,
-    // A peer that vanished without a word: five unanswered seconds and the socket is replaced.
-    socketTimeout: (options.commandTimeoutMs ?? 2_000) * 2.5,
+    // For a peer that vanished without a word.
+    socketTimeout: options.deadAfterMs ?? (options.commandTimeoutMs ?? 2_000) * 2.5,
     // While Redis loads its data the client asks again this often, whatever estimate Redis gives.
     maxLoadingRetryTime: 500,
     autoResendUnfulfilledCommands: false,

@@ -1,0 +1,73 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { boardOf, coinOf, daysBefore, MINUTE, openTestApp } from './board.ts'
+import { exchange } from './raw.ts'
+
+const LIVE = '/api/v1/kimchi-premium'
+const DAILY = `${LIVE}/BTC/daily`
+
+t.test('a document at hand has the headers that @fastify/cors and the framework send', async t => {
+  const { listen, reader, documents } = await openTestApp(t)
+  reader.days.set('BTC', daysBefore('2026-11-20', 400))
+  const port = await listen()
+  const request = `GET ${DAILY} HTTP/1.1\r\nHost: a\r\nOrigin: https://page.example\r\nConnection: close\r\n\r\n`
+  t.equal(documents.history('BTC', 365), undefined, 'the first response waits for Redis, in the handler')
+  const [routed] = await exchange(port, request)
+  t.ok(documents.history('BTC', 365), 'the second is answered at once')
+  const [atHand] = await exchange(port, request)
+  t.equal(atHand?.status, 200)
+  t.equal(atHand?.body, routed?.body)
+  const { date: _, ...expected } = routed?.headers ?? {}
+  t.match(expected, { 'access-control-allow-origin': '*', etag: /^"[\w-]+-365"$/ })
+  const { date: __, ...found } = atHand?.headers ?? {}
+  t.strictSame(found, expected)
+})
+
+t.test('bodies are sent byte for byte, plain and coded, in any script', async t => {
+  const decoders: Record<string, (body: Buffer) => Buffer> = {
+    identity: body => body,
+    gzip: gunzipSync,
+    br: brotliDecompressSync,
+  }
+  for (const count of [12, 300]) {
+    const symbols = Array.from({ length: count }, (_, index) => `C${index}`)
+    const coins = symbols.map((symbol, order) => ({
+      ...coinOf(symbol, order),
+      name: `Ünïcøde ₿ 김치 ${symbol}`,
+    }))
+    const { app, listen } = await openTestApp(t, boardOf(MINUTE, symbols, { coins }))
+    const { payload } = await app.inject(LIVE)
+    t.equal(JSON.parse(payload).data[0].name, 'Ünïcøde ₿ 김치 C0')
+    const port = await listen()
+    for (const [coding, decode] of Object.entries(decoders)) {
+      const head = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${coding}\r\n`
+      // Twice on one connection: the second response begins where the first one's Content-Length ends.
+      const answers = await exchange(port, `${head}\r\n${head}Connection: close\r\n\r\n`)
+      t.strictSame(
+        answers.map(({ headers, rawBody }) => [
+          headers['content-encoding'] ?? 'identity',
+          decode(rawBody).toString(),
+        ]),
+        [coding, coding].map(sent => [sent, payload]),
+        `${count} coins, ${coding}`,
+      )
+    }
+  }
+})
+
+t.test('any number of days is sent whole, in pieces that follow each other', async t => {
+  const { listen, reader, documents } = await openTestApp(t)
+  reader.days.set('BTC', daysBefore('2026-11-20', 3_000))
+  await documents.load('BTC')
+  const port = await listen()
+  const wanted = [1, 30, 364, 366, 2_999, 3_001, 3_650]
+  const requests = wanted.map(
+    days => `GET ${DAILY}?days=${days} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\n`,
+  )
+  const answers = await exchange(port, `${requests.join('\r\n')}Connection: close\r\n\r\n`)
+  t.strictSame(
+    answers.map(({ body }) => JSON.parse(body).data.length),
+    wanted.map(days => Math.min(days, 3_001)),
+  )
+  t.equal(new Set(answers.map(({ headers }) => headers.etag)).size, wanted.length - 1)
+})

@@ -1,0 +1,72 @@
+import { minuteOf } from '@kimchi/core'
+import { dailyKey } from '@kimchi/store'
+import { startRedis } from '@kimchi/testkit'
+import t from 'tap'
+import { ask, eventually, openTestWriter, startReplica } from './stack.ts'
+
+const SYMBOLS = Array.from({ length: 20 }, (_, n) => `C${n}`)
+const now = () => minuteOf(Date.now())
+
+t.test('with Redis away all replicas stay in service with their last documents', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const replicas = await Promise.all([startReplica(t, redis.url), startReplica(t, redis.url)])
+  const state = async ({ opsPort }: { opsPort: number }, path: string) =>
+    (await ask(`http://127.0.0.1:${opsPort}${path}`)).status
+  const before = await Promise.all(replicas.map(({ base }) => ask(base)))
+  await redis.kill()
+  for (const [index, replica] of replicas.entries()) {
+    await eventually('the alert', async () => ((await state(replica, '/ready')) === 503 ? true : undefined))
+    t.equal(await state(replica, '/serving'), 200)
+    t.strictSame((await ask(replica.base)).body, before[index]?.body)
+  }
+  const [leaving] = replicas
+  const ended = leaving?.end('SIGTERM')
+  await eventually('no more requests for it', async () =>
+    (await state(leaving ?? never(), '/serving').catch(() => 503)) === 503 ? true : undefined,
+  )
+  t.equal(await ended, 0)
+})
+
+t.test('a replica without a document is not in service', async t => {
+  const redis = await startRedis(t)
+  const { opsPort } = await startReplica(t, redis.url)
+  const { status, body } = await ask(`http://127.0.0.1:${opsPort}/serving`)
+  t.equal(status, 503)
+  t.strictSame(JSON.parse(body), { serving: false })
+})
+
+t.test('with Redis away, requests for histories that are not held cost a few log lines', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url, SYMBOLS)
+  await writer.writeMinute(now())
+  const replica = await startReplica(t, redis.url)
+  await redis.kill()
+  for (let round = 0; round < 20; round++) {
+    const answers = await Promise.all(SYMBOLS.map(symbol => ask(`${replica.base}/${symbol}/daily`)))
+    t.ok(answers.every(({ status }) => status === 503))
+  }
+  t.ok(replica.lines.length < 10, `${replica.lines.length} lines after 400 requests`)
+})
+
+t.test('one history that cannot be read costs a command every ten seconds and a few lines', async t => {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const raw = redis.client()
+  await raw.set(dailyKey('BTC'), 'not a hash')
+  const replica = await startReplica(t, redis.url)
+  const before = replica.lines.length
+  const commands = async () =>
+    Number(/cmdstat_fcall_ro:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1])
+  const start = await commands()
+  for (let n = 0; n < 300; n++) t.equal((await ask(`${replica.base}/BTC/daily`)).status, 503)
+  t.equal((await ask(`${replica.base}/ETH/daily`)).status, 200, 'others are served')
+  t.ok((await commands()) - start <= 4)
+  t.ok(replica.lines.length - before <= 2)
+})
+
+function never(): never {
+  throw new Error('no replica')
+}

@@ -35,11 +35,9 @@ FROM runtime AS api
 LABEL org.opencontainers.image.title="kimchi-premium api" \
   org.opencontainers.image.description="Answers the two public routes from documents held in memory"
 COPY --from=files-of-api /out ./
-# Why these, and the flags below: scripts/api-process.mjs
-ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=32768
 EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "health.mjs", "9464"]
-CMD ["node", "--enable-source-maps", "--max-semi-space-size=4", "--no-parallel-scavenge", "--heap-growing-percent=30", "apps/api/dist/main.js"]
+CMD ["node", "--enable-source-maps", "apps/api/dist/main.js"]
 
 FROM runtime AS ingester
 LABEL org.opencontainers.image.title="kimchi-premium ingester" \

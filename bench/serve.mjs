@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startRedis } from '../packages/testkit/dist/index.js'
-import { API_FLAGS, API_MALLOC } from '../scripts/api-process.mjs'
 import { prepareNginx } from './contestants/nginx.mjs'
 import { prepareWebdis, WEBDIS_PATH } from './contestants/webdis.mjs'
 import { exchange, own } from './lib/exchange.mjs'
@@ -171,8 +170,7 @@ async function startContestants(scenario, redis) {
   const url = (/** @type {number} */ port, suffix = path) => `http://127.0.0.1:${port}${suffix}`
   const redisPid = Number(/process_id:(\d+)/.exec(await redis.client().info('server'))?.[1])
   const apiPort = await freePort()
-  const api = startServer(process.execPath, [...API_FLAGS, API], {
-    ...API_MALLOC,
+  const api = startServer(process.execPath, ['--enable-source-maps', API], {
     REDIS_URL: redis.url,
     HOST: '127.0.0.1',
     PORT: String(apiPort),

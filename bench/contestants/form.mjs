@@ -54,8 +54,19 @@ function prepare(coding, maxAge) {
     'cache-control': `public, max-age=${maxAge}, stale-while-revalidate=2, stale-if-error=600`,
     'x-content-type-options': 'nosniff',
   }
-  const sent = payload === 'latin1' && body.length <= 12_000 ? body.toString('latin1') : payload === 'string' && coding === 'identity' ? body.toString() : body
-  return { maxAge, own, flat: Object.entries({ ...own, ...CORS }).flat(), all: { ...own, ...CORS }, body: sent }
+  const sent =
+    payload === 'latin1' && body.length <= 12_000
+      ? body.toString('latin1')
+      : payload === 'string' && coding === 'identity'
+        ? body.toString()
+        : body
+  return {
+    maxAge,
+    own,
+    flat: Object.entries({ ...own, ...CORS }).flat(),
+    all: { ...own, ...CORS },
+    body: sent,
+  }
 }
 
 function headerOf(raw, name) {
@@ -84,7 +95,8 @@ function choose(request) {
 
 function writeRaw(raw, { status, response }) {
   const headers = headerForm === 'flat' ? response.flat : response.all
-  if (payload === 'latin1') raw.writeHead(status, headers).end(status === 304 ? undefined : response.body, 'latin1')
+  if (payload === 'latin1')
+    raw.writeHead(status, headers).end(status === 304 ? undefined : response.body, 'latin1')
   else raw.writeHead(status, headers).end(status === 304 ? undefined : response.body)
 }
 
@@ -109,13 +121,21 @@ if (form === 'on-request') {
     writeRaw(reply.raw, choose(request.raw))
   })
 }
-await app.register(cors, { exposedHeaders: EXPOSED, methods: 'GET, HEAD, OPTIONS', strictPreflight: false, maxAge: 86_400 })
+await app.register(cors, {
+  exposedHeaders: EXPOSED,
+  methods: 'GET, HEAD, OPTIONS',
+  strictPreflight: false,
+  maxAge: 86_400,
+})
 app.get(PATH, (request, reply) => {
   const { status, response } = choose(request.raw)
   if (form === 'hijack') {
     reply.hijack()
     return writeRaw(reply.raw, { status, response })
   }
-  reply.code(status).headers(response.own).send(status === 304 ? undefined : response.body)
+  reply
+    .code(status)
+    .headers(response.own)
+    .send(status === 304 ? undefined : response.body)
 })
 await app.listen({ host: '127.0.0.1', port })

@@ -1,6 +1,5 @@
 import { Agent, get } from 'node:http'
 import { startRedis } from '../../packages/testkit/dist/index.js'
-import { API_FLAGS, API_MALLOC } from '../../scripts/api-process.mjs'
 import { fill } from './fill.mjs'
 import { freePort, residentMb, startServer, stopServer, untilAnswers } from './programs.mjs'
 import { median, percentile } from './report.mjs'
@@ -70,12 +69,13 @@ export async function measureMemory(main, days) {
   await stack.writeMinute(minute)
   const { child, port } = await startReplica(main, redis.url, true)
   const after = [residentMb(child.pid)]
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const askAll = async () => {
     for (const coding of ['identity', 'gzip', 'br', 'br']) {
       for (const symbol of stack.symbols)
-        await ask(port, `${LIVE}/${symbol}/daily?days=${days}`, { 'accept-encoding': coding })
+        await ask(port, `${LIVE}/${symbol}/daily?days=${days}`, { 'accept-encoding': coding }, agent)
       for (const symbol of stack.symbols)
-        await ask(port, `${LIVE}/${symbol}/daily`, { 'accept-encoding': coding })
+        await ask(port, `${LIVE}/${symbol}/daily`, { 'accept-encoding': coding }, agent)
     }
   }
   await askAll()
@@ -86,6 +86,7 @@ export async function measureMemory(main, days) {
     await askAll()
   }
   after.push(residentMb(child.pid))
+  agent.destroy()
   await stopServer(child)
   await stack.close()
   await redis.close()
@@ -116,7 +117,7 @@ export async function measureStart(main) {
 async function startReplica(main, redisUrl, pinned) {
   const port = await freePort()
   const env = { REDIS_URL: redisUrl, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', LOG_LEVEL: 'warn' }
-  const child = startServer(process.execPath, [...API_FLAGS, main], { ...API_MALLOC, ...env }, pinned)
+  const child = startServer(process.execPath, ['--enable-source-maps', main], env, pinned)
   await untilAnswers(`http://127.0.0.1:${port}${LIVE}`)
   return { child, port }
 }

@@ -5,7 +5,10 @@ import { LOG_LEVELS } from './logger.ts'
 export function opsSettings(port: number) {
   return {
     OPS_HOST: wordSetting('address the ops endpoints listen on', '127.0.0.1'),
-    OPS_PORT: integerSetting('port of `/live`, `/ready`, `/metrics` and the API’s `/serving`', port, { min: 0, max: 65_535 }),
+    OPS_PORT: integerSetting('port of `/live`, `/ready`, `/metrics` and the API’s `/serving`', port, {
+      min: 0,
+      max: 65_535,
+    }),
     LOG_LEVEL: choiceSetting('how much is logged', 'info', LOG_LEVELS),
   } satisfies Record<string, Setting<unknown>>
 }

@@ -1,5 +1,5 @@
 import type { Day, EpochMinute } from '@kimchi/core'
-import { copyOf, type Document, hashOf } from './document.ts'
+import { bytesOf, type Document, hashOf } from './document.ts'
 import { toDailyRow } from './wire.ts'
 
 /** One coin's days as bytes, so that any number of newest rows is a slice. */
@@ -36,7 +36,7 @@ export function withDay(rows: DayRows, day: Day | undefined): DayRows {
   const { closed, starts, last } = rows
   if (day === undefined || (last !== undefined && !isNewer(day, last))) return rows
   if (last === undefined || day.date === last.date) return { ...rows, last: day }
-  const before = Array.from(starts, (start, index) => closed.subarray(start, starts[index + 1]))
+  const before = Array.from(starts, (start, index) => closed.toString('latin1', start, starts[index + 1]))
   return arrange([...before, closedRow(last)], day)
 }
 
@@ -68,19 +68,20 @@ export function newestDays({ rows, symbol, name, minute, hash, tail }: History, 
   }
 }
 
-function arrange(closed: readonly Buffer[], last: Day | undefined): DayRows {
+/** @param closed rows of ASCII: dates and numbers */
+function arrange(closed: readonly string[], last: Day | undefined): DayRows {
   const starts = new Uint32Array(closed.length)
   let length = 0
   for (const [index, row] of closed.entries()) {
     starts[index] = length
     length += row.length
   }
-  const bytes = copyOf(Buffer.concat(closed))
+  const bytes = bytesOf(closed.join(''))
   return { closed: bytes, starts, hash: hashOf(bytes), last }
 }
 
-function closedRow(day: Day): Buffer {
-  return Buffer.from(`${JSON.stringify(toDailyRow(day))},`)
+function closedRow(day: Day): string {
+  return `${JSON.stringify(toDailyRow(day))},`
 }
 
 /** Two reads are not one instant: what was read later may be older. */

@@ -10,7 +10,7 @@
 -- Raised with every change of this file: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 3
+local VERSION = 4
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
@@ -620,10 +620,11 @@ local function kp_read()
   local meta = redis.call('HMGET', META, 'prices', 'layout')
   local coins, rows = redis.call('HGETALL', COINS), {}
   for index = 1, #coins, 2 do
-    local row = redis.call('HGET', daily_key(coins[index]), date)
+    -- A key that is no hash must not hide the other coins: the reader counts its row as unreadable.
+    local row = redis.pcall('HGET', daily_key(coins[index]), date)
     if row then
       rows[#rows + 1] = coins[index]
-      rows[#rows + 1] = row
+      rows[#rows + 1] = type(row) == 'string' and row or ''
     end
   end
   return {

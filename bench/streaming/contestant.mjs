@@ -23,13 +23,8 @@ function count() {
 
 /** @type {Record<string, () => void>} */
 const CONTESTANTS = {
-  bare: () => {
-    open(`${wsUrl}/websocket/v1`, [
-      { ticket: 'bare' },
-      { type: 'ticker', codes: ['KRW-USDT', ...bases.map(base => `KRW-${base}`)] },
-    ])
-    open(`${wsUrl}/ws`, { method: 'SUBSCRIBE', params: bases.map(base => `${base}@miniTicker`), id: 1 })
-  },
+  bare: () => openBare('DEFAULT'),
+  'bare-simple': () => openBare('SIMPLE'),
   ours: () => {
     const latest = createLatestTicks()
     const log = { debug: () => {}, info: () => {}, warn: console.error, error: console.error }
@@ -65,6 +60,13 @@ const CONTESTANTS = {
 }
 CONTESTANTS[kind]?.()
 process.on('disconnect', () => process.exit(0))
+
+/** @param {'DEFAULT' | 'SIMPLE'} format */
+function openBare(format) {
+  const codes = ['KRW-USDT', ...bases.map(base => `KRW-${base}`)]
+  open(`${wsUrl}/websocket/v1`, [{ ticket: 'bare' }, { type: 'ticker', codes }, { format }])
+  open(`${wsUrl}/ws`, { method: 'SUBSCRIBE', params: bases.map(base => `${base}@miniTicker`), id: 1 })
+}
 
 /**
  * @param {string} url

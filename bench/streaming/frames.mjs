@@ -11,30 +11,44 @@ const BATCH_MS = 1
 const BINANCE_PER_SECOND = coins
 
 let now = Date.now() - 120_000
+/** The same trades in every form in which a client may ask for them. */
+/** @type {Record<string, (Buffer | string)[]>} */
+const recorded = { DEFAULT: [], SIMPLE: [], raw: [], combined: [] }
+/** Which exchange sends next. */
+/** @type {('upbit' | 'binance')[]} */
+const order = []
+let isRecording = false
 const simulator = await startSimulator({
   coins: syntheticCoins(coins, ((perSecond - BINANCE_PER_SECOND) * 60) / coins),
   clock: { now: () => now, every: () => () => {} },
   pumpMs: 0,
   limits: false,
   onFrame: ({ exchange, text }) => {
-    if (isRecording) frames.push({ exchange, payload: exchange === 'upbit' ? Buffer.from(text) : text })
+    if (!isRecording) return
+    const [whole, other] = /** @type {const} */ (
+      exchange === 'upbit' ? ['DEFAULT', 'SIMPLE'] : ['raw', 'combined']
+    )
+    const form = text.startsWith(exchange === 'upbit' ? '{"ty"' : '{"stream"') ? other : whole
+    recorded[form]?.push(exchange === 'upbit' ? Buffer.from(text) : text)
+    if (form === whole) order.push(exchange)
   },
 })
-/** @type {{ exchange: 'upbit' | 'binance', payload: Buffer | string }[]} */
-const frames = []
-let isRecording = false
 await record()
 const server = createServer((_request, response) => response.writeHead(404).end())
 const sockets = new WebSocketServer({ server, perMessageDeflate: false })
-/** @type {Map<'upbit' | 'binance', WebSocket>} */
+/** @type {Map<'upbit' | 'binance', { socket: WebSocket, form: string }>} */
 const ready = new Map()
 sockets.on('connection', (socket, request) => {
   const exchange = request.url === '/websocket/v1' ? 'upbit' : 'binance'
   socket.on('message', message => {
-    const { id } = JSON.parse(message.toString())
-    if (exchange === 'binance') socket.send(JSON.stringify({ result: null, id }))
-    ready.set(exchange, socket)
-    if (ready.size === 2) setTimeout(replay, 500, new Map(ready))
+    const subscription = JSON.parse(message.toString())
+    if (exchange === 'binance') socket.send(JSON.stringify({ result: null, id: subscription.id }))
+    const isCombined = request.url === '/stream'
+    const { format = 'DEFAULT' } = exchange === 'upbit' ? subscription.at(-1) : {}
+    const isFirst = ready.get(exchange)?.socket !== socket
+    ready.set(exchange, { socket, form: exchange === 'upbit' ? format : isCombined ? 'combined' : 'raw' })
+    // What is sent again to the same connection is a question for snapshots.
+    if (isFirst && ready.size === 2) setTimeout(replay, 500, new Map(ready))
   })
   socket.on('close', () => ready.delete(exchange))
 })
@@ -45,8 +59,13 @@ process.send?.({
   restUrl: simulator.url,
   wsUrl: `ws://127.0.0.1:${port}`,
   codes: simulatedCodes(),
-  bytes: frames.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0),
-  binance: frames.filter(({ exchange }) => exchange === 'binance').length,
+  binance: order.filter(exchange => exchange === 'binance').length,
+  bytes: Object.fromEntries(
+    Object.entries(recorded).map(([form, frames]) => [
+      form,
+      frames.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0) / frames.length,
+    ]),
+  ),
 })
 process.on('disconnect', () => process.exit(0))
 
@@ -56,35 +75,54 @@ function simulatedCodes() {
 
 async function record() {
   const bases = simulatedCodes()
-  const upbit = new WebSocket(simulator.upbitWsUrl)
-  const binance = new WebSocket(`${simulator.binanceWsUrl}/ws`)
-  await Promise.all([once(upbit, 'open'), once(binance, 'open')])
   const codes = ['KRW-USDT', ...bases.map(base => `KRW-${base}`)]
-  upbit.send(JSON.stringify([{ ticket: 'record' }, { type: 'ticker', codes }]))
   const params = bases.map(base => `${base.toLowerCase()}usdt@miniTicker`)
-  binance.send(JSON.stringify({ method: 'SUBSCRIBE', params, id: 1 }))
-  await once(binance, 'message')
+  const subscribe = { method: 'SUBSCRIBE', params, id: 1 }
+  const upbit = (/** @type {string} */ format) => [
+    { ticket: 'record' },
+    { type: 'ticker', codes },
+    { format },
+  ]
+  const clients = [
+    await open(simulator.upbitWsUrl, upbit('DEFAULT')),
+    await open(simulator.upbitWsUrl, upbit('SIMPLE')),
+    await open(`${simulator.binanceWsUrl}/ws`, subscribe),
+    await open(`${simulator.binanceWsUrl}/stream`, subscribe),
+  ]
   isRecording = true
-  while (frames.length < total) {
+  while (order.length < total) {
     now += BATCH_MS
     simulator.pump()
     await new Promise(resolve => setImmediate(resolve))
   }
   isRecording = false
-  frames.length = total
-  upbit.terminate()
-  binance.terminate()
+  order.length = total
+  for (const client of clients) client.terminate()
 }
 
-/** @param {Map<'upbit' | 'binance', WebSocket>} to */
+/**
+ * @param {string} url
+ * @param {object} subscription
+ */
+async function open(url, subscription) {
+  const client = new WebSocket(url)
+  await once(client, 'open')
+  client.send(JSON.stringify(subscription))
+  await once(client, 'message')
+  return client
+}
+
+/** @param {Map<'upbit' | 'binance', { socket: WebSocket, form: string }>} to */
 function replay(to) {
   const started = performance.now()
+  const at = { upbit: 0, binance: 0 }
   let sent = 0
   const timer = setInterval(() => {
     const due = Math.min(total, Math.floor(((performance.now() - started) / 1_000) * perSecond))
     for (; sent < due; sent++) {
-      const { exchange, payload } = /** @type {(typeof frames)[number]} */ (frames[sent])
-      to.get(exchange)?.send(payload)
+      const exchange = /** @type {'upbit' | 'binance'} */ (order[sent])
+      const { socket, form = '' } = to.get(exchange) ?? {}
+      socket?.send(/** @type {Buffer | string} */ (recorded[form]?.[at[exchange]++]))
     }
     if (sent === total) clearInterval(timer)
   }, BATCH_MS)

@@ -274,6 +274,12 @@ function keepLastOfMinute<T>(
   wins: (item: T, kept: T) => boolean,
 ): void {
   const minute = minuteOf(timeOf(item))
+  const newest = list.at(-1)
+  // Nearly every tick ends here.
+  if (newest !== undefined && minuteOf(timeOf(newest)) === minute) {
+    if (wins(item, newest)) list[list.length - 1] = item
+    return
+  }
   const index = list.findLastIndex(kept => minuteOf(timeOf(kept)) <= minute)
   const kept = list[index]
   if (kept !== undefined && minuteOf(timeOf(kept)) === minute) {

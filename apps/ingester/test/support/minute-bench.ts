@@ -1,0 +1,88 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Coin, createLatestTicks, createSpikeFilter, minuteStart, type Sample } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
+import { DEFAULT_COINS, startSimulator } from '@kimchi/simulator'
+import type { Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import { openExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
+import { createMinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
+
+/** Well below the time by which frames overtake each other, and below a silence. */
+const STEP_MS = 200
+/** KNC trades every twenty minutes on Upbit, the others often. */
+const SYMBOLS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT', 'KNC']
+const COINS: readonly Coin[] = SYMBOLS.map(symbol => ({
+  symbol,
+  name: symbol,
+  upbit: `KRW-${symbol}`,
+  binance: `${symbol}USDT`,
+}))
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** Real feeds on a real simulator, and the real loop, on a clock that the test turns. */
+export async function openMinuteBench(t: Test) {
+  const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
+  let sent = 0
+  const simulator = await startSimulator({
+    coins: DEFAULT_COINS.filter(({ id }) => [...SYMBOLS, 'USDT'].includes(id)),
+    clock: { now: () => clock.now(), every: () => () => {} },
+    pumpMs: 0,
+    limits: false,
+    onFrame: () => {
+      sent += 1
+    },
+  })
+  const ending = new AbortController()
+  const context = { clock, random: () => 0.5, log: silent, signal: ending.signal }
+  const latest = createLatestTicks()
+  const config = readConfig({
+    UPBIT_WS_URL: simulator.upbitWsUrl,
+    BINANCE_WS_URL: simulator.binanceWsUrl,
+    BINANCE_REST_URL: simulator.binanceRestUrl,
+  })
+  const feeds = openExchangeFeeds(config, latest, context)
+  const samples: Sample[] = []
+  const reports: MinuteReport[] = []
+  const loop = createMinuteLoop(
+    {
+      latest,
+      quarantine: { subscribed: COINS, check: (_minute, taken) => taken },
+      spikeFilter: createSpikeFilter(),
+      queue: { enqueue: batch => samples.push(...batch.samples) },
+      tracking: { apply: () => {} },
+      onMinute: report => reports.push(report),
+    },
+    context,
+  )
+  const running = loop.run()
+  t.teardown(async () => {
+    ending.abort()
+    const closing = Promise.all([running, feeds.close()])
+    await clock.advance(1_000)
+    await closing
+    await simulator.close()
+  })
+  const received = () => feeds.status().feeds.reduce((sum, { frames }) => sum + frames, 0)
+  const step = async () => {
+    await clock.advance(STEP_MS)
+    simulator.pump()
+    for (let turns = 0; turns < 2 || (received() < sent && turns < 50); turns++) await turn()
+  }
+  const passTo = async (at: number) => {
+    while (clock.now() < at) await step()
+  }
+  feeds.setCoins(COINS)
+  while (simulator.connections('upbit') + simulator.connections('binance') < 2) await turn()
+  /** Samples that differ from what the exchange itself last sent, or would have sent, before their minute. */
+  const wrong = () =>
+    samples.filter(({ symbol, minute, upbitKrw, binanceUsdt, usdtKrw }) => {
+      const priceOf = (exchange: 'upbit' | 'binance', market: string) =>
+        simulator.lastFrame(exchange, market, minuteStart(minute))?.price
+      return (
+        priceOf('upbit', `KRW-${symbol}`) !== upbitKrw ||
+        priceOf('upbit', 'KRW-USDT') !== usdtKrw ||
+        priceOf('binance', `${symbol}USDT`) !== binanceUsdt
+      )
+    })
+  return { clock, simulator, samples, reports, passTo, wrong }
+}

@@ -106,8 +106,10 @@ class MinuteByMinute implements LatestTicks {
 
   interrupted({ exchange: name, ...interruption }: Interruption): void {
     const exchange = this.#exchanges[name]
-    exchange.pricesFrom = Math.max(exchange.pricesFrom, interruption.pricesFrom)
-    exchange.interruptions = [...exchange.interruptions, interruption].slice(-INTERRUPTIONS_KEPT)
+    // Told in their order: what seems to lie ahead was told before the wall clock stepped back.
+    const past = exchange.interruptions.filter(({ to }) => to <= interruption.to)
+    exchange.interruptions = [...past, interruption].slice(-INTERRUPTIONS_KEPT)
+    exchange.pricesFrom = interruption.pricesFrom
   }
 
   setTradable(exchange: Exchange, market: Market, tradable: boolean): void {

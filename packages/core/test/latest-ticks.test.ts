@@ -88,7 +88,10 @@ t.test(
           if (kind === 'frame')
             latest.record(binanceTick(USDT, -second, at(second), { receivedAt: at(second) }))
           else if (kind === 'seed') latest.record(seed(USDT, 1_000 - second, at(second)))
-          else latest.interrupted(silence('binance', second - 4, second))
+        }
+        const silences = events.filter(({ kind }) => kind === 'silence').map(({ seconds: end }) => end)
+        for (const end of silences.sort((a, b) => a - b)) {
+          latest.interrupted(silence('binance', end - 4, end))
         }
         const newest = (kind: string) =>
           Math.max(...events.filter(found => found.kind === kind).map(found => found.seconds))
@@ -221,6 +224,15 @@ t.test('after a silence a fresh seed counts instead of a frame or a seed from be
   t.equal(priceBefore(latest, M, USDT), 2)
   latest.record(binanceTick(USDT, 3, at(-29)))
   t.equal(priceBefore(latest, M, USDT), 3)
+})
+
+t.test('a wall clock that stepped an hour ahead and back leaves no price unknown for an hour', async t => {
+  const latest = createLatestTicks()
+  latest.interrupted(silence('upbit', -30, 3_570))
+  latest.interrupted(silence('upbit', 3_575, -25))
+  latest.record(upbitTick(BTC, 1, at(-20)))
+  t.equal(priceBefore(latest, M), 1)
+  t.equal(latest.isInterruptedAt('upbit', M), false)
 })
 
 t.test('a silence of one exchange does not touch the other', async t => {

@@ -157,7 +157,7 @@ t.test('refusals travel with code, status and time', async t => {
       ['upbit', 'KRW-BTC'],
       ['binance', 'BTCUSDT'],
     ] as const) {
-      const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest' })
+      const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest', retryAfter: 3 })
       const refused = child.candlePage({ exchange, market, from: NOON - 5, to: NOON })
       await t.rejects(refused, {
         name: 'HttpError',

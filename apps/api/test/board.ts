@@ -14,7 +14,7 @@ import { breachesOf } from './contract.ts'
 /** The minute at which these tests begin: 2026-11-20T13:05. */
 export const MINUTE: EpochMinute = minuteOf(Date.UTC(2026, 10, 20, 13, 5))
 
-export const BITCOIN = coinOf('BTC', 0)
+const BITCOIN = coinOf('BTC', 0)
 
 /** A coin as it is known in Redis. */
 export function coinOf(symbol: string, order: number | undefined): KnownCoin {
@@ -80,7 +80,7 @@ export function boardOf(
 }
 
 /** A reader whose answers a test sets, and which counts what it was asked. */
-export function fakeReader(board: Board | Error) {
+function fakeReader(board: Board | Error) {
   const reader = {
     board,
     days: new Map<string, readonly Day[]>(),

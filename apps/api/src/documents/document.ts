@@ -49,7 +49,7 @@ export async function compressed(document: Omit<Document, 'coded'>): Promise<Doc
 }
 
 /** How many bytes these pieces have together. */
-export function sizeOf(pieces: readonly Buffer[]): number {
+function sizeOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((size, piece) => size + piece.length, 0)
 }
 

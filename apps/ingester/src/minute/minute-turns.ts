@@ -1,7 +1,7 @@
 import { type Context, type EpochMinute, type Milliseconds, minuteOf, minuteStart } from '@kimchi/core'
 
 /** How long after M its snapshot is taken at the earliest, so that late frames that belong before M still count. */
-export const EARLIEST_MS: Milliseconds = 2_000
+const EARLIEST_MS: Milliseconds = 2_000
 
 /** How long after M the exchanges' streams may take to pass it. */
 const LATEST_MS: Milliseconds = 5_000

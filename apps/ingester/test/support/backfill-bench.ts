@@ -30,7 +30,7 @@ export const KNC: Coin = { symbol: 'KNC', name: 'Kyber Network', upbit: 'KRW-KNC
 export const IQ: Coin = { symbol: 'IQ', name: 'IQ', upbit: 'KRW-IQ', binance: 'IQUSDT' }
 
 /** The built child: Node cannot run its TypeScript source. */
-export const REST_CHILD = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
+const REST_CHILD = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
 
 type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 

@@ -17,7 +17,7 @@ export interface StartOptions {
 }
 
 /** Minutes between two loads of the market lists. */
-export const REFRESH_MINUTES = 2
+const REFRESH_MINUTES = 2
 
 /**
  * A real simulator, a real Redis and real ingesters in this process, all on one clock that moves by the second, so that an

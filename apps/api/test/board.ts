@@ -14,7 +14,6 @@ import { breachesOf } from './contract.ts'
 /** The minute at which these tests begin: 2026-11-20T13:05. */
 export const MINUTE: EpochMinute = minuteOf(Date.UTC(2026, 10, 20, 13, 5))
 
-
 /** A coin as it is known in Redis. */
 export function coinOf(symbol: string, order: number | undefined): KnownCoin {
   const name = symbol === 'BTC' ? 'Bitcoin' : `Coin ${symbol}`

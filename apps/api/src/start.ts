@@ -33,14 +33,18 @@ export interface RunningApi extends RunningApp {
 /** Older than this, the newest snapshot is a reason not to be ready. */
 const STALE_MS: Milliseconds = 3 * MINUTE_MS
 
-/** A frozen connection is replaced after one unanswered command: all that depends on it is late by then. */
-const REDIS_PATIENCE_MS: Milliseconds = 1_000
+/**
+ * An unanswered command and the connection is replaced; with a poll's 2 s that is less than 3 s without
+ * news.
+ */
+const REDIS_PATIENCE_MS: Milliseconds = 600
 
 /** Time that Redis gets to answer before the API listens without it. */
 const BOOT_PATIENCE_MS: Milliseconds = 300
 
 /**
- * Starts the API: it listens at once, also without Redis and without a single sample, and says on `/ready` what it lacks.
+ * Starts the API: it listens at once, also without Redis and without a single sample, and says on `/ready`
+ * what it lacks.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port or an address cannot be bound
  */
 export async function startApi(

@@ -8,26 +8,40 @@ import { readConfig } from '../src/config.ts'
 import { startApi } from '../src/start.ts'
 import { ask, eventually, openTestWriter } from './stack.ts'
 
-const isDue = (minute: number) => minute * 60_000 + 63_000
+const dueAt = (minute: number) => minute * 60_000 + 63_000
 
-for (const frozen of ['the subscription', 'every connection']) {
-  t.test(`${frozen} frozen, not closed, costs at most three seconds`, async t => {
+const cases: readonly [title: string, connections: number, due: 'soon' | 'just polled'][] = [
+  ['the subscription', 1, 'soon'],
+  ['every connection', 2, 'soon'],
+  ['every connection just after a poll', 2, 'just polled'],
+]
+
+for (const [title, connections, due] of cases) {
+  t.test(`${title} frozen, not closed, costs at most three seconds`, async t => {
     const redis = await startRedis(t)
     const writer = await openTestWriter(t, redis.url)
     const minute = minuteOf(Date.now())
     await writer.writeMinute(minute)
     const proxy = await openProxy(t, redis.port)
-    // Half a second before the next minute is due.
-    const ahead = isDue(minute) - 500 - Date.now()
+    // For the API the next minute is due in a second.
+    const ahead = dueAt(minute) - 1_000 - Date.now()
     const clock: Clock = { now: () => Date.now() + ahead, wait: systemClock.wait }
     const url = `redis://127.0.0.1:${proxy.port}`
     const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
     const api = await startApi(config, { log: createLogger('api', 'silent'), clock })
     t.teardown(() => api.close())
     const base = `http://127.0.0.1:${api.port}/api/v1/kimchi-premium`
+    const refreshes = async () =>
+      Number(/refreshes_total (\d+)/.exec((await ask(`http://127.0.0.1:${api.opsPort}/metrics`)).body)?.[1])
     const { headers } = await ask(base)
     await eventually('both connections', () => proxy.connections() === 2 || undefined)
-    proxy.freeze(frozen === 'every connection' ? 2 : 1)
+    if (due === 'just polled') {
+      await eventually(
+        'the poll',
+        async () => (clock.now() > dueAt(minute) && (await refreshes()) > 1) || undefined,
+      )
+    }
+    proxy.freeze(connections)
     await writer.writeMinute(minute + 1)
     const start = performance.now()
     await eventually('the next minute', async () =>

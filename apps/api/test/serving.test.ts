@@ -264,7 +264,7 @@ async function startReplicas(t: Teardown, url: string): Promise<Replica[]> {
 }
 
 /**
- * Clients that go round the replicas over kept connections, as a balancer does: a refused connection means the next
+ * Clients that go round the replicas over kept connections, as a balancer does: a refused one means the next
  * replica, and a kept one that turns out to be closed a fresh one. @see RFC 9112 §9.3.1
  */
 function startLoad(t: Teardown, replicas: readonly Replica[]) {

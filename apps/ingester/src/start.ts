@@ -150,7 +150,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const ops = await openOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
-    reasons: () => notReadyReasons(status()),
+    reasons: () => notReadyReasons(status(), clock.now()),
     metrics: createMetrics(status),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')

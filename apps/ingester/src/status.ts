@@ -1,10 +1,13 @@
-import { type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
+import { type EpochMs, formatTimestamp, type Gap, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
 import type { FeedsStatus } from './minute/exchange-feeds.ts'
 import type { MinuteStatus } from './minute/minute-loop.ts'
+
+/** An exchange that has not said for this long which markets trade may hide a halt. */
+const MAX_STATUS_AGE_MS: Milliseconds = 300_000
 
 /** What an ingester's parts say of themselves, for `/ready`, `/metrics` and the status hash. */
 export interface IngesterStatus {
@@ -21,14 +24,18 @@ export interface IngesterStatus {
 }
 
 /** Why this ingester does not contribute fully right now, a plain sentence each; empty when it does. */
-export function notReadyReasons(status: IngesterStatus): string[] {
+export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] {
   const { queue } = status
   const { coins, problem } = status.catalogue
   const reasons: string[] = []
   if (coins === undefined) reasons.push(`market lists not loaded yet${problem ? `: ${problem}` : ''}`)
-  for (const { exchange, state, lastError } of status.feeds.feeds) {
-    if (state === 'up') continue
-    reasons.push(`${exchange}: no data (${state})${lastError ? `: ${lastError.message}` : ''}`)
+  for (const { exchange, state, statusAt, lastError } of status.feeds.feeds) {
+    const because = lastError ? `: ${lastError.message}` : ''
+    if (state !== 'up') reasons.push(`${exchange}: no data (${state})${because}`)
+    else if (now - statusAt > MAX_STATUS_AGE_MS) {
+      const minutes = Math.floor((now - statusAt) / MINUTE_MS)
+      reasons.push(`${exchange}: which markets trade is not known since ${minutes} minutes${because}`)
+    }
   }
   if (queue.problem !== undefined) {
     reasons.push(`${queue.waiting} minutes wait to be written: ${queue.problem}`)
@@ -108,11 +115,18 @@ function backfillFields({ backfill }: IngesterStatus) {
 
 function feedFields({ feeds: { feeds, refusedTicks } }: IngesterStatus, now: EpochMs) {
   const fields: Record<string, string | number | undefined> = { refused_ticks: refusedTicks }
-  for (const { exchange, state, lastDataAt, reconnects, malformed } of feeds) {
-    fields[`${exchange}_state`] = state
+  for (const feed of feeds) {
+    const { exchange, lastDataAt, watermark } = feed
+    fields[`${exchange}_state`] = feed.state
     fields[`${exchange}_data_age_ms`] = lastDataAt && now - lastDataAt
-    fields[`${exchange}_reconnects`] = reconnects
-    fields[`${exchange}_malformed`] = malformed
+    fields[`${exchange}_watermark_age_ms`] = watermark && now - watermark
+    fields[`${exchange}_status_age_ms`] = now - feed.statusAt
+    fields[`${exchange}_status_failures`] = feed.statusFailures
+    fields[`${exchange}_halted`] = feed.halted.join(', ')
+    fields[`${exchange}_attempts`] = feed.attempts
+    fields[`${exchange}_silences`] = feed.silences
+    fields[`${exchange}_reconnects`] = feed.reconnects
+    fields[`${exchange}_malformed`] = feed.malformed
   }
   return fields
 }

@@ -10,7 +10,7 @@ export type Milliseconds = number
 /** A price in Korean won, verbatim as the exchange printed it. */
 export type Krw = number
 
-/** A price in tether, verbatim as the exchange printed it. */
+/** A price in USDT, verbatim as the exchange printed it. */
 export type Usdt = number
 
 /** Korean won for one tether: Upbit's KRW-USDT last price. */

@@ -7,8 +7,9 @@ export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 export type ErrorCode = ErrorBody['code']
 
 /**
- * Everything that can be wrong with a request or with us. `too_many_requests` comes from an edge in front, never from here. `message` is for people; 5xx messages are fixed, so that
- * nothing of the inside gets out.
+ * Everything that can be wrong with a request or with us. `too_many_requests` comes from an edge in front,
+ * never from here. `message` is for people; 5xx messages are fixed, so that nothing of the inside gets
+ * out.
  */
 export const ERRORS = {
   invalid_symbol: {

@@ -33,7 +33,10 @@ const DOCUMENTS = {
   History: { schema: historySchema, example: HISTORY_EXAMPLE },
 } as const
 
-/** The contract as an OpenAPI 3.1 document, for `docs/openapi.json`. Everything in it comes from the schemas and the error table. */
+/**
+ * The contract as an OpenAPI 3.1 document, for `docs/openapi.json`. Everything in it comes from the schemas
+ * and the error table.
+ */
 export function openApiDocument() {
   return {
     openapi: '3.1.0',

@@ -1,6 +1,6 @@
 /**
- * The contract, in one place: these schemas validate requests, describe responses in `docs/openapi.json`, and give the
- * TypeScript types by {@link FromSchema}.
+ * The contract, in one place: these schemas validate requests, describe responses in `docs/openapi.json`,
+ * and give the TypeScript types by {@link FromSchema}.
  */
 
 const timestamp = {

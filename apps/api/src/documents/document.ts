@@ -22,6 +22,12 @@ export interface Document {
 /** Below this many bytes compression saves nothing: the response fits one packet anyway. */
 const WORTH_COMPRESSING = 860
 
+/**
+ * Compressed bytes come in pieces of this size, which are garbage afterwards; Node's own are four times as
+ * large.
+ */
+const CHUNK_BYTES = 4_096
+
 /** About a millisecond for a list of 200 coins, and within 3 % of the size that takes ten times as long. */
 const BROTLI_QUALITY = 5
 
@@ -38,7 +44,7 @@ export async function compressed(document: Omit<Document, 'coded'>): Promise<Doc
   const size = sizeOf(plain)
   if (size < WORTH_COMPRESSING) return { ...document, coded: new Map() }
   const br = await encode(createBrotliCompress(brotliOptions(size)), plain)
-  const gzip = await encode(createGzip({ level: 6 }), plain)
+  const gzip = await encode(createGzip({ level: 6, chunkSize: CHUNK_BYTES }), plain)
   return {
     ...document,
     coded: new Map([
@@ -59,7 +65,10 @@ async function encode(encoder: Transform, pieces: readonly Buffer[]): Promise<Bu
   return bytesOf(await buffer(encoder))
 }
 
-/** ASCII text, or bytes, in memory of its own: what Node's pool and zlib give is a part of something larger that is kept. */
+/**
+ * ASCII text, or bytes, in memory of its own: what Node's pool and zlib give is a part of something larger
+ * that is kept.
+ */
 export function bytesOf(content: string | Buffer): Buffer {
   const bytes = Buffer.allocUnsafeSlow(content.length)
   if (typeof content === 'string') bytes.write(content, 'latin1')
@@ -69,6 +78,7 @@ export function bytesOf(content: string | Buffer): Buffer {
 
 function brotliOptions(size: number): BrotliOptions {
   return {
+    chunkSize: CHUNK_BYTES,
     params: {
       [zlib.BROTLI_PARAM_MODE]: zlib.BROTLI_MODE_TEXT,
       [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,

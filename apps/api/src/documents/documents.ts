@@ -36,15 +36,15 @@ export interface DocumentsStatus {
 }
 
 /**
- * The response bodies of both routes, held in memory and built from one read per minute. A request takes what is at
- * hand; when Redis is away that is the last good state.
+ * The response bodies of both routes, held in memory and built from one read per minute. A request takes
+ * what is at hand; when Redis is away that is the last good state.
  */
 export interface Documents {
   /** The live list at hand; undefined when nothing was ever published. */
   live(): Document | undefined
   /**
-   * The newest `days` rows of an upper case symbol's history at hand; null when no such coin is tracked, undefined when
-   * that or its days were not read yet.
+   * The newest `days` rows of an upper case symbol's history at hand; null when no such coin is tracked,
+   * undefined when that or its days were not read yet.
    */
   history(symbol: string, days: number): Document | null | undefined
   /** Waits, a second at most, until Redis was read, and a coin's days with it when a symbol is given. */
@@ -61,7 +61,10 @@ export interface Documents {
 /** Backfill writes many older minutes at once; they are read together. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 
-/** A row of minute M is there between two and five seconds after M + 1 min; from then on Redis is read unasked. */
+/**
+ * A row of minute M is there between two and five seconds after M + 1 min; from then on Redis is read
+ * unasked.
+ */
 const OVERDUE_AFTER_MS: Milliseconds = 63_000
 
 /** Redis is read unasked this often, and less often when that has brought nothing for a while. */
@@ -181,7 +184,8 @@ class PolledDocuments implements Documents {
     this.#refreshed += 1
     this.#corrupt = board.corrupt
     if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
-      // Someone emptied Redis. What was true a moment ago is a better answer than none until it is filled again.
+      // Someone emptied Redis. What was true a moment ago is a better answer than none until it is filled
+      // again.
       this.#histories.invalidate()
       return this.#fail('Redis is empty, the last good documents are served')
     }

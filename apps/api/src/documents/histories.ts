@@ -29,9 +29,10 @@ export interface HistoryBoard extends Pick<Board, 'today' | 'todayRows' | 'revis
 }
 
 /**
- * The histories asked for so far. A coin's closed days are read when first asked for, and again when its revision
- * changed or the UTC date turned; today's row comes with the board every minute. Until the new documents are there the
- * ones before are served. Memory grows with the coins that exist, never with what is asked.
+ * The histories asked for so far. A coin's closed days are read when first asked for, and again when its
+ * revision changed or the UTC date turned; today's row comes with the board every minute. Until the new
+ * documents are there the ones before are served. Memory grows with the coins that exist, never with what
+ * is asked.
  */
 export interface Histories {
   /** Coins whose history is held. */
@@ -40,7 +41,10 @@ export interface Histories {
   readonly corrupt: number
   /** The newest `days` rows of a coin; undefined before {@link Histories.load}. */
   document(symbol: string, days: number): Document | undefined
-  /** Brings a coin's history up to the newest board; asked many times at once, it does so once. Does not reject. */
+  /**
+   * Brings a coin's history up to the newest board; asked many times at once, it does so once. Does not
+   * reject.
+   */
   load(symbol: string): Promise<void>
   /** Takes a new board, and brings what is held up to it, one coin at a time. Does not reject. */
   update(board: HistoryBoard): Promise<void>
@@ -118,7 +122,8 @@ class HeldHistories implements Histories {
 
   async update(board: HistoryBoard): Promise<void> {
     this.#board = board
-    // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass of its own.
+    // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass of
+    // its own.
     for (const symbol of [...this.#held.keys()]) if (this.#board === board) await this.load(symbol)
   }
 

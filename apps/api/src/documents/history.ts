@@ -31,7 +31,10 @@ export function dayRows(days: readonly Day[]): DayRows {
   return arrange(days.slice(0, -1).map(closedRow), days.at(-1))
 }
 
-/** The rows with a newer state of the newest day, or with a new day after it; older days are left as they are. */
+/**
+ * The rows with a newer state of the newest day, or with a new day after it; older days are left as they
+ * are.
+ */
 export function withDay(rows: DayRows, day: Day | undefined): DayRows {
   const { closed, starts, last } = rows
   if (day === undefined || (last !== undefined && !isNewer(day, last))) return rows

@@ -7,8 +7,8 @@ import { toLiveRow } from './wire.ts'
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 
 /**
- * The live list of a board; undefined when nothing was published yet. Rows keep the order they come in and are never
- * restamped.
+ * The live list of a board; undefined when nothing was published yet. Rows keep the order they come in and
+ * are never restamped.
  */
 export function renderLiveList({ coins, rows, prices }: Board): Omit<Document, 'coded'> | undefined {
   if (rows.length === 0) return undefined

@@ -1,6 +1,9 @@
 import type { Clock, Milliseconds } from '@kimchi/core'
 
-/** Runs a refresh when asked, never two at a time: whatever is asked while one runs becomes one more run after it. */
+/**
+ * Runs a refresh when asked, never two at a time: whatever is asked while one runs becomes one more run
+ * after it.
+ */
 export interface Refresher {
   /** The run under way, if any. */
   readonly running: Promise<void> | undefined
@@ -8,7 +11,9 @@ export interface Refresher {
   now(): Promise<void>
   /** Like {@link Refresher.now} after `ms`; asked many times within it, it runs once. */
   soon(ms: Milliseconds): Promise<void>
-  /** Starts nothing more. A run under way may hang on a Redis that does not answer, so it is not waited for. */
+  /**
+   * Starts nothing more. A run under way may hang on a Redis that does not answer, so it is not waited for.
+   */
   close(): void
 }
 

@@ -22,7 +22,10 @@ export interface AppOptions extends RouteOptions, Pick<Context, 'log'> {
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). */
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
-/** The public API: two routes, and JSON with CORS headers for everything else. Reads no environment, does not listen. */
+/**
+ * The public API: two routes, and JSON with CORS headers for everything else. Reads no environment, does
+ * not listen.
+ */
 export function createApp({ log, limits = LIMITS, ...options }: AppOptions): FastifyInstance {
   const { counters } = options
   const app: FastifyInstance = fastify({

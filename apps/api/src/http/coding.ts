@@ -7,8 +7,8 @@ export type AcceptedCoding = Coding | 'identity'
 const CODINGS: readonly AcceptedCoding[] = ['br', 'gzip', 'identity']
 
 /**
- * The codings a client accepts, best first: by its q-values, equal ones by size. `identity` is always among them, last
- * unless asked for, because a readable response beats a 406.
+ * The codings a client accepts, best first: by its q-values, equal ones by size. `identity` is always
+ * among them, last unless asked for, because a readable response beats a 406.
  * @param acceptEncoding the `Accept-Encoding` header; undefined when there was none
  * @see RFC 9110 §12.5.3
  */

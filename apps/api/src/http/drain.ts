@@ -5,19 +5,25 @@ import type { Clock, Milliseconds } from '@kimchi/core'
 /** How often a drain looks whether everyone has gone. */
 const DRAIN_STEP_MS: Milliseconds = 100
 
-/** How long a replica that is about to end still accepts; by then a balancer that asks `/ready` sends nothing new. */
+/**
+ * How long a replica that is about to end still accepts; by then a balancer that asks `/ready` sends
+ * nothing new.
+ */
 const ACCEPT_FOR_MS: Milliseconds = 1_000
 
-/** The longest wait for responses, and for kept connections to be used once more, when nothing new is accepted. */
+/**
+ * The longest wait for responses, and for kept connections to be used once more, when nothing new is
+ * accepted.
+ */
 const FINISH_WITHIN_MS: Milliseconds = 1_000
 
 /** Turns of the event loop within which one without a new connection comes even under load. */
 const MAX_TURNS = 1_000
 
 /**
- * Drains a server without resetting connections: for a second all goes on as before, then nothing new is accepted and
- * every response says that it is the last on its connection, and after another second what is left is cut. Ends early
- * when nobody is connected.
+ * Drains a server without resetting connections: for a second all goes on as before, then nothing new is
+ * accepted and every response says that it is the last on its connection, and after another second what is
+ * left is cut. Ends early when nobody is connected.
  */
 export async function drain(server: Server, clock: Clock): Promise<void> {
   await untilUnused(server, clock, ACCEPT_FOR_MS)
@@ -35,7 +41,10 @@ async function untilUnused(server: Server, clock: Clock, longest: Milliseconds):
   }
 }
 
-/** A turn of the event loop without a new connection: one that waits while the listener closes is reset by the kernel. */
+/**
+ * A turn of the event loop without a new connection: one that waits while the listener closes is reset by
+ * the kernel.
+ */
 async function quietTurn(server: Server): Promise<void> {
   let accepted = 0
   const count = () => {

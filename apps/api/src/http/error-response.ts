@@ -17,7 +17,10 @@ const SHARED: ReadonlySet<ErrorCode> = new Set([
   'no_such_route',
 ])
 
-/** The JSON response of an error. @param got the value complained about, repeated (cut to 64 characters) in a 4xx message */
+/**
+ * The JSON response of an error. @param got the value complained about, repeated (cut to 64 characters) in
+ * a 4xx message
+ */
 export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const { status, message } = ERRORS[code]
   const isRepeated = got !== undefined && status < 500

@@ -2,7 +2,10 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Milliseconds } from '@kimchi/core'
 
-/** So many requests waiting behind others within {@link WINDOW_MS} are a flood: nobody who reads responses needs them. */
+/**
+ * So many requests waiting behind others within {@link WINDOW_MS} are a flood: nobody who reads responses
+ * needs them.
+ */
 const FLOOD = 1_000
 const WINDOW_MS: Milliseconds = 60_000
 
@@ -10,9 +13,9 @@ const WINDOW_MS: Milliseconds = 60_000
 const SLICE_BYTES = 4_096
 
 /**
- * Bounds what a client costs that pipelines requests and reads no responses. Node stops reading such a connection, but
- * only after the piece it is at: 64 KB, or 1,300 requests of 2 to 4 KB of memory. Cutting every piece would cost all
- * clients an eighth more CPU, so that it is done only while there is a flood.
+ * Bounds what a client costs that pipelines requests and reads no responses. Node stops reading such a
+ * connection, but only after the piece it is at: 64 KB, or 1,300 requests of 2 to 4 KB of memory. Cutting
+ * every piece would cost all clients an eighth more CPU, so that it is done only while there is a flood.
  */
 export function limitPipelining(server: Server): void {
   const open = new Set<Socket>()
@@ -29,7 +32,8 @@ export function limitPipelining(server: Server): void {
     queued += 1
     if (queued !== FLOOD || isFlooded) return
     isFlooded = true
-    // Not from within the parser; and a connection that Node has stopped reading can't be taken over, but waits anyway.
+    // Not from within the parser; and a connection that Node has stopped reading can't be taken over, but
+    // waits anyway.
     setImmediate(() => {
       for (const socket of open) if (!socket.isPaused()) readInSlices(socket)
     })

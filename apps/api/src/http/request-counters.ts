@@ -4,7 +4,10 @@ const ROUTES = ['live', 'daily', 'other'] as const
 /** One of the two routes, or everything else. */
 export type Route = (typeof ROUTES)[number]
 
-/** Responses sent so far. Plain arrays, because a labelled metric per request costs more than the response itself. */
+/**
+ * Responses sent so far. Plain arrays, because a labelled metric per request costs more than the response
+ * itself.
+ */
 export interface RequestCounters {
   readonly responses: Readonly<Record<Route, Float64Array>>
   /** Connections turned away or cut, by reason. */

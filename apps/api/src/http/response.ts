@@ -23,7 +23,10 @@ export const JSON_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** From then on nothing newer than minute M can be had soon: the row of M + 1 min comes two to five seconds after. */
+/**
+ * From then on nothing newer than minute M can be had soon: the row of M + 1 min comes two to five seconds
+ * after.
+ */
 const NEXT_AFTER_MS: Milliseconds = 63_000
 const OVERDUE_MS: Milliseconds = 10_000
 const OVERDUE_MAX_AGE = 5
@@ -37,8 +40,8 @@ export function maxAgeAt(now: EpochMs, newestMinute: EpochMinute): number {
 }
 
 /**
- * The response of a document to a GET or HEAD: 200 in the best coding there is, or 304 when the client has it already.
- * The only place that decides this.
+ * The response of a document to a GET or HEAD: 200 in the best coding there is, or 304 when the client has
+ * it already. The only place that decides this.
  */
 export function respond(
   document: Document,
@@ -80,8 +83,8 @@ export function etagOf({ tag }: Pick<Document, 'tag'>, coding: AcceptedCoding): 
 }
 
 /**
- * The coding whose tag the client sent, among those it still accepts: a tag of another coding would make it keep bytes
- * it can't read. Weak comparison; `*` matches anything. @see RFC 9110 §13.1.2
+ * The coding whose tag the client sent, among those it still accepts: a tag of another coding would make
+ * it keep bytes it can't read. Weak comparison; `*` matches anything. @see RFC 9110 §13.1.2
  */
 function knownCoding(
   document: Document,

@@ -78,8 +78,8 @@ export function addDailyRoute(app: FastifyInstance, options: RouteOptions): void
 }
 
 /**
- * Answers a request whose document is at hand before anything else is done for it: what validation, CORS and reply would
- * make of it is known. Figures: docs/benchmarks.md.
+ * Answers a request whose document is at hand before anything else is done for it: what validation, CORS
+ * and reply would make of it is known. Figures: docs/benchmarks.md.
  */
 function atHand<R extends RouteGenericInterface>(
   route: Route,

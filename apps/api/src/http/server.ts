@@ -15,9 +15,14 @@ export interface Limits {
   readonly headersTimeout: Milliseconds
   /** To the end of its body, which is not used. */
   readonly requestTimeout: Milliseconds
-  /** A connection without a request. Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
+  /**
+   * A connection without a request. Longer than the usual 60 s of a proxy in front, so that it is the proxy
+   * that closes.
+   */
   readonly keepAliveTimeout: Milliseconds
-  /** A reader that takes nothing is cut after once to twice this; one that takes 3 kB/s shows it every 22 s. */
+  /**
+   * A reader that takes nothing is cut after once to twice this; one that takes 3 kB/s shows it every 22 s.
+   */
   readonly slowReaderTimeout: Milliseconds
   /** How often the first three are looked at. */
   readonly checkEvery: Milliseconds
@@ -35,7 +40,10 @@ export const LIMITS: Limits = {
   maxConnections: 5_000,
 }
 
-/** For requests that announce no body: a stream for it costs a tenth of the whole. Known to Node from 24.12 on, ignored before. */
+/**
+ * For requests that announce no body: a stream for it costs a tenth of the whole. Known to Node from 24.12
+ * on, ignored before.
+ */
 const WITHOUT_BODIES = { optimizeEmptyRequests: true }
 
 /** Time for a refused client to read why, before the connection is cut. */
@@ -47,7 +55,10 @@ const newest = new WeakMap<Duplex, ServerResponse>()
 /** Connections that get an error and no more. */
 const refused = new WeakSet<Duplex>()
 
-/** A bare HTTP server with all limits set, whose own errors are JSON with CORS headers like any other response. */
+/**
+ * A bare HTTP server with all limits set, whose own errors are JSON with CORS headers like any other
+ * response.
+ */
 export function createApiServer(
   listener: RequestListener,
   counters: RequestCounters,
@@ -80,7 +91,8 @@ export function createApiServer(
   server.on('checkExpectation', (_request, response) => {
     refuseRequest(response, 'unmet_expectation', counters)
   })
-  // Node restarts the time whenever a part of what is unsent was taken; it has a time of its own for idle connections.
+  // Node restarts the time whenever a part of what is unsent was taken; it has a time of its own for idle
+  // connections.
   server.setTimeout(limits.slowReaderTimeout, socket => {
     if (socket.writableLength > 0) counters.cut['slow-reader'] += 1
     socket.destroy()

@@ -1,7 +1,7 @@
 /** English texts. `{x}` is filled in. */
 export const en = {
   title: 'Kimchi premium',
-  tagline: 'Upbit in won against Binance in tether, every minute',
+  tagline: 'Upbit’s KRW price against Binance’s USDT price, every minute',
   basis: 'USDT basis: (Upbit KRW ÷ (Binance USDT × KRW-USDT on Upbit) − 1) × 100. All times are UTC.',
   simulated: 'SIMULATED prices: none of these numbers is real.',
   median: 'Median',

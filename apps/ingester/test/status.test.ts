@@ -1,0 +1,50 @@
+import t from 'tap'
+import { type IngesterStatus, notReadyReasons, statusFields } from '../src/status.ts'
+
+const NOW = Date.UTC(2026, 10, 20, 12)
+
+/** An ingester that contributes, as far as its feeds go. */
+function statusWith(changes: object): IngesterStatus {
+  const feed = {
+    exchange: 'binance',
+    state: 'up',
+    lastDataAt: NOW - 200,
+    watermark: NOW - 250,
+    statusAt: NOW - 60_000,
+    statusFailures: 4,
+    attempts: 2,
+    silences: 1,
+    halted: ['SOLUSDT'],
+  }
+  const status = {
+    startedAt: NOW,
+    catalogue: { coins: 1, missing: [], problem: undefined },
+    quarantine: { quarantined: [], denied: [] },
+    tracked: 1,
+    feeds: { feeds: [{ ...feed, ...changes }], refusedTicks: 0 },
+    minutes: { last: { turn: { minute: 29_000_000 }, gaps: [], admitted: [{}] }, gaps: new Map() },
+    queue: { waiting: 0, problem: undefined, totals: {} },
+    backfill: { waiting: [], lanes: [] },
+  }
+  return status as unknown as IngesterStatus
+}
+
+t.test('a trading status that nobody has learnt for five minutes is a reason not to be ready', async t => {
+  t.strictSame(notReadyReasons(statusWith({}), NOW), [])
+  t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 300_000 }), NOW), [])
+  t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 360_000 }), NOW), [
+    'binance: which markets trade is not known since 6 minutes',
+  ])
+})
+
+t.test('the status shows ages, the watermark, and what is halted', async t => {
+  t.match(statusFields(statusWith({}), NOW), {
+    binance_data_age_ms: '200',
+    binance_watermark_age_ms: '250',
+    binance_status_age_ms: '60000',
+    binance_status_failures: '4',
+    binance_attempts: '2',
+    binance_silences: '1',
+    binance_halted: 'SOLUSDT',
+  })
+})

@@ -1,19 +1,7 @@
-import type { Client, CoinPremium } from '@kimchi/client'
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Theme } from '../header.tsx'
-import type { Shelf } from '../storage.ts'
 import { useView } from '../view.ts'
-
-/** What a coin's view is drawn from. */
-export interface CoinProps {
-  readonly symbol: string
-  /** The coin's live row; undefined while it has none. */
-  readonly row: CoinPremium | undefined
-  readonly client: Client
-  readonly shelf: Shelf
-  readonly theme: Theme
-}
+import type { CoinProps } from './coin-props.ts'
 
 /** A coin's view, loaded with its chart when a coin is opened for the first time. */
 export function Coin(props: CoinProps) {

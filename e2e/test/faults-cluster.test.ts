@@ -7,7 +7,7 @@ t.test('on a Cluster of six, writing goes on after a master was killed', async t
   const group = await startCluster(t)
   const bed = await openTestbed(t, { redisUrl: group.url, raw: group.master })
   const ingester = bed.start('a')
-  await ingester.line(line => line.includes('"percent":100'))
+  await nextMinute(ingester, ({ samples }) => samples === 4)
   await group.failOver()
   await nextMinute(ingester, ({ samples }) => samples === 4)
   isWhole(t, await bed.settle())

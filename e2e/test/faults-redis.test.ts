@@ -102,7 +102,7 @@ t.test('LOADING and a full disk are waited out, and /ready says which', async t 
       [/ live$/],
     )
 
-  await ingester.line(line => line.includes('"percent":100'))
+  await nextMinute(ingester, WHOLE)
   await raw.bgsave()
   const { minute } = await nextMinute(ingester, WHOLE)
   t.match(await reason(/MISCONF/), /minutes wait to be written/)

@@ -11,6 +11,9 @@ import type { MinuteRange } from '@kimchi/store'
 import { type CandleSeries, createCandleSeries } from './candle-series.ts'
 import { intersectRanges, joinRanges, subtractRanges } from './ranges.ts'
 
+/** The most candles that one answer holds. @see docs/exchanges.md#upbit-rest */
+export const PAGE_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
+
 /** Fetches the newest candles of a market that open in a range; one request. */
 export type FetchPage = (exchange: Exchange, market: Market, opens: MinuteRange) => Promise<CandlePage>
 
@@ -26,8 +29,11 @@ const KEPT_MINUTES = DAY_MINUTES
 
 /** Candles that were fetched already, each once, as far as work may need them again. */
 export interface CandleBook {
-  /** The market's candles, of which at least those that open in `opens` are known. */
-  series(exchange: Exchange, market: Market, opens: MinuteRange): Promise<CandleSeries>
+  /**
+   * The market's candles, of which at least those that open in `opens` are known.
+   * @param reach a page that is asked for anyway may reach back to here @default only what is missing of `opens`
+   */
+  series(exchange: Exchange, market: Market, opens: MinuteRange, reach?: EpochMinute): Promise<CandleSeries>
   /** What is known of the market now, without asking for more. */
   known(market: Market): KnownCandles
   /** A coin is done with everything from `start` on; what opens before may serve its older minutes. */
@@ -59,9 +65,14 @@ class PagedCandles implements CandleBook {
     this.#fetchPage = fetchPage
   }
 
-  series(exchange: Exchange, market: Market, opens: MinuteRange): Promise<CandleSeries> {
+  series(
+    exchange: Exchange,
+    market: Market,
+    opens: MinuteRange,
+    reach = Number.POSITIVE_INFINITY,
+  ): Promise<CandleSeries> {
     const before = this.#turns.get(market) ?? Promise.resolve()
-    const turn = before.catch(() => {}).then(() => this.#load(exchange, market, opens))
+    const turn = before.catch(() => {}).then(() => this.#load(exchange, market, opens, reach))
     this.#turns.set(market, turn)
     return turn
   }
@@ -84,12 +95,18 @@ class PagedCandles implements CandleBook {
     for (const market of this.#markets.keys()) this.#keepBefore(market, start)
   }
 
-  async #load(exchange: Exchange, market: Market, opens: MinuteRange): Promise<CandleSeries> {
+  async #load(
+    exchange: Exchange,
+    market: Market,
+    opens: MinuteRange,
+    reach: EpochMinute,
+  ): Promise<CandleSeries> {
     for (;;) {
       const { covered, series } = this.known(market)
       const hole = subtractRanges([opens], covered).at(-1)
       if (hole === undefined) return series
-      const page = await this.#fetchPage(exchange, market, hole)
+      const start = Math.min(hole.start, Math.max(reach, hole.end - PAGE_MINUTES[exchange]))
+      const page = await this.#fetchPage(exchange, market, { start, end: hole.end })
       this.#markets.set(market, {
         covered: joinRanges([...this.known(market).covered, { start: page.start, end: hole.end }]),
         series: createCandleSeries([...this.known(market).series.candles, ...page.candles]),

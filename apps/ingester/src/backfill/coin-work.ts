@@ -8,7 +8,7 @@ import {
   messageOf,
 } from '@kimchi/core'
 import type { MinuteRange } from '@kimchi/store'
-import { PAGE_MINUTES } from './decide-minutes.ts'
+import { PAGE_MINUTES } from './candle-book.ts'
 import { isRefusal } from './exchange-lanes.ts'
 import { intersectRanges, joinRanges, minutesOf, rangesOf, subtractRanges } from './ranges.ts'
 

@@ -1,7 +1,6 @@
 import {
   type Coin,
   type EpochMinute,
-  type Exchange,
   type Gap,
   MAX_CARRY_MS,
   type Market,
@@ -15,10 +14,11 @@ import type { CandleBook } from './candle-book.ts'
 import { candleSampleOrGap } from './candle-samples.ts'
 import type { CandleSeries } from './candle-series.ts'
 
-/** The most candles that one answer holds. @see docs/exchanges.md#upbit-rest */
-export const PAGE_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
-
 const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
+
+/** Of shared markets another coin will want the rest of a page. */
+const WHOLE_PAGES = Number.NEGATIVE_INFINITY
+
 const [UPBIT_REFERENCE = RATE_MARKET] = REFERENCE_MARKETS.upbit
 const [BINANCE_REFERENCE = ''] = REFERENCE_MARKETS.binance
 
@@ -43,11 +43,12 @@ export async function decideMinutes(
   // The sample of M needs the candles that open before M, from M − 60 s on.
   const opens = { start: first - 1, end: last }
   const [rate, upbitReference, upbit, binanceReference, binance] = await Promise.all([
-    upbitSeries(RATE_MARKET, fullPage('upbit', opens), book),
-    book.series('upbit', UPBIT_REFERENCE, fullPage('upbit', opens)),
-    upbitSeries(coin.upbit, opens, book),
-    book.series('binance', BINANCE_REFERENCE, fullPage('binance', opens)),
-    book.series('binance', coin.binance, binanceOpens(opens, oldest)),
+    upbitSeries(RATE_MARKET, opens, book, WHOLE_PAGES),
+    book.series('upbit', UPBIT_REFERENCE, opens, WHOLE_PAGES),
+    upbitSeries(coin.upbit, opens, book, oldest - 1),
+    book.series('binance', BINANCE_REFERENCE, opens, WHOLE_PAGES),
+    // Binance writes candles without a trade, so the hour of a carried price is always asked for.
+    book.series('binance', coin.binance, withCarry(opens), oldest - CARRY_MINUTES),
   ])
   const legs = { rate, upbitReference, upbit, binanceReference, binance }
   const samples: Sample[] = []
@@ -64,9 +65,9 @@ export async function decideMinutes(
 export async function isDownThroughout(minutes: readonly EpochMinute[], book: CandleBook): Promise<boolean> {
   const opens = { start: (minutes[0] ?? 0) - 1, end: minutes.at(-1) ?? 0 }
   const [rate, upbit, binance] = await Promise.all([
-    book.series('upbit', RATE_MARKET, fullPage('upbit', opens)),
-    book.series('upbit', UPBIT_REFERENCE, fullPage('upbit', opens)),
-    book.series('binance', BINANCE_REFERENCE, fullPage('binance', opens)),
+    book.series('upbit', RATE_MARKET, opens, WHOLE_PAGES),
+    book.series('upbit', UPBIT_REFERENCE, opens, WHOLE_PAGES),
+    book.series('binance', BINANCE_REFERENCE, opens, WHOLE_PAGES),
   ])
   return minutes.every(minute => {
     const open = minute - 1
@@ -78,19 +79,17 @@ export async function isDownThroughout(minutes: readonly EpochMinute[], book: Ca
  * A page of Upbit's candles reaches back to the last trades that there are, so the trade to carry is nearly always in
  * it. Where nothing traded in all of it, the hour before is asked for.
  */
-async function upbitSeries(market: Market, opens: MinuteRange, book: CandleBook): Promise<CandleSeries> {
-  const series = await book.series('upbit', market, opens)
+async function upbitSeries(
+  market: Market,
+  opens: MinuteRange,
+  book: CandleBook,
+  reach: EpochMinute,
+): Promise<CandleSeries> {
+  const series = await book.series('upbit', market, opens, reach)
   if (series.lastTradedBefore(opens.start + 1) !== undefined) return series
-  return book.series('upbit', market, { start: opens.start + 1 - CARRY_MINUTES, end: opens.end })
+  return book.series('upbit', market, withCarry(opens))
 }
 
-/** Binance writes candles without a trade, so the hour of a carried price is always asked for. */
-function binanceOpens({ start, end }: MinuteRange, oldest: EpochMinute): MinuteRange {
-  const needed = start + 1 - CARRY_MINUTES
-  return { start: Math.min(needed, Math.max(oldest - CARRY_MINUTES, end - PAGE_MINUTES.binance)), end }
-}
-
-/** Shared markets are asked for in full pages: another coin will want the rest. */
-function fullPage(exchange: Exchange, { start, end }: MinuteRange): MinuteRange {
-  return { start: Math.min(start, end - PAGE_MINUTES[exchange]), end }
+function withCarry({ start, end }: MinuteRange): MinuteRange {
+  return { start: start + 1 - CARRY_MINUTES, end }
 }

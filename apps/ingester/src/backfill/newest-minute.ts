@@ -1,6 +1,5 @@
 import { type EpochMinute, formatTimestamp, KimchiError, REFERENCE_MARKETS } from '@kimchi/core'
-import type { FetchPage } from './candle-book.ts'
-import { PAGE_MINUTES } from './decide-minutes.ts'
+import { type FetchPage, PAGE_MINUTES } from './candle-book.ts'
 
 /**
  * The newest minute whose candles are complete by the exchange's own word: Binance has opened the next candle of the

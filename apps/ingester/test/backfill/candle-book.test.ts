@@ -88,3 +88,18 @@ t.test('forgets the last minutes on demand', async t => {
   await book.series('upbit', 'KRW-USDT', { start: 0, end: 200 })
   t.strictSame(asked.at(-1)?.opens, { start: 190, end: 200 })
 })
+
+t.test('a page that is asked for anyway is a full one, as far back as there is use for it', async t => {
+  const { book, asked } = open()
+  await book.series('upbit', 'KRW-A', { start: 950, end: 1_000 }, 900)
+  await book.series('upbit', 'KRW-A', { start: 900, end: 950 }, 900)
+  t.strictSame(
+    asked.splice(0).map(({ opens }) => opens),
+    [{ start: 900, end: 1_000 }],
+  )
+  await book.series('upbit', 'KRW-A', { start: 800, end: 900 }, Number.NEGATIVE_INFINITY)
+  t.strictSame(
+    asked.map(({ opens }) => opens),
+    [{ start: 700, end: 900 }],
+  )
+})

@@ -17,9 +17,10 @@ const FEWEST_PREMIUMS = 3
 
 /**
  * What becomes of pairs that no ingester has published before: `test` takes them unless their first comparison with the
- * market finds them far off, `hold` waits until they have agreed with it for half an hour.
+ * market finds them far off, `hold` waits until they have agreed with it for half an hour, `wait` decides nothing until it
+ * is known which pairs were published before.
  */
-export type Newcomers = 'test' | 'hold'
+export type Newcomers = 'test' | 'hold' | 'wait'
 
 /** A pair of which nothing is stored or published for now. */
 export interface QuarantinedPair {
@@ -112,7 +113,8 @@ class MedianQuarantine implements Quarantine {
     for (const coin of this.#subscribed) {
       const pair = pairOf(coin)
       const isReleased = !isMarket || this.#allow.has(coin.symbol) || known.has(pair)
-      const trial = before.get(pair) ?? newTrial(newcomers)
+      const earlier = before.get(pair)
+      const trial = earlier && earlier.state !== 'waiting' ? earlier : newTrial(newcomers)
       this.#trials.set(pair, isReleased ? { ...trial, state: 'released' } : trial)
     }
     this.#choose()
@@ -166,7 +168,7 @@ class MedianQuarantine implements Quarantine {
 
 /** How a pair has fared so far. */
 interface Trial {
-  state: 'untested' | 'quarantined' | 'released'
+  state: 'waiting' | 'untested' | 'quarantined' | 'released'
   /** Minutes in which it agreed since the last one in which it did not. */
   agreed: number
   /** Its last distance from the median; undefined before the first comparison. */
@@ -174,14 +176,17 @@ interface Trial {
   minute: EpochMinute
 }
 
+/** How a pair begins. */
+const STATES = { test: 'untested', hold: 'quarantined', wait: 'waiting' } as const
+
 function newTrial(newcomers: Newcomers): Trial {
-  const state = newcomers === 'test' ? 'untested' : 'quarantined'
+  const state = STATES[newcomers]
   return { state, agreed: 0, off: undefined, minute: Number.NEGATIVE_INFINITY }
 }
 
 /** One minute's evidence. */
 function tryPair(trial: Trial, minute: EpochMinute, off: PremiumE4): void {
-  if (trial.state === 'released' || minute <= trial.minute) return
+  if (trial.state === 'released' || trial.state === 'waiting' || minute <= trial.minute) return
   trial.minute = minute
   trial.off = off
   trial.agreed = off <= AGREEMENT_E4 ? trial.agreed + 1 : 0

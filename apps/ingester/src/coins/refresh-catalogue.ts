@@ -7,6 +7,9 @@ import type { CatalogueNow } from './quarantine.ts'
 /** So many of the coins may leave at once, or a quarter of them; more is a broken list, not a delisting. */
 const FEW_COINS = 4
 
+/** How soon a Redis that could not be asked at the start is asked again. */
+const ASK_AGAIN_MS: Milliseconds = 10_000
+
 /** How a catalogue is kept. */
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
@@ -57,6 +60,8 @@ export function createCatalogueRefresh(options: CatalogueOptions, context: Conte
   const { clock, random, signal, log } = context
   let coins: readonly Coin[] = []
   let listings: Listings | undefined
+  /** Whether the pairs of the start have been compared with what Redis knows. */
+  let isStarted = false
   let status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
 
   const start = (stored: readonly KnownCoin[]) => {
@@ -67,7 +72,8 @@ export function createCatalogueRefresh(options: CatalogueOptions, context: Conte
   }
   const refresh = async (stored: readonly KnownCoin[]) => {
     // Asked before the lists, so that a coin that another ingester tracks is in them unless it has left.
-    const tracked = (await known())?.filter(isTracked) ?? []
+    const inRedis = await known()
+    const tracked = inRedis?.filter(isTracked) ?? []
     const next = await loadListings(signal)
     checkListing(listings?.upbit.markets.length ?? 0, next.upbit)
     checkListing(listings?.binance.markets.length ?? 0, next.binance)
@@ -75,7 +81,10 @@ export function createCatalogueRefresh(options: CatalogueOptions, context: Conte
     const present = [...tracked, ...coins].map(({ symbol }) => symbol)
     const matched = matchCoins({ ...next, wanted, strict: false, known: present })
     checkLosses(coins, matched)
-    const newcomers = listings === undefined ? atStart(wanted, matched.coins, tracked) : 'hold'
+    const isKnown = inRedis !== undefined || wanted !== 'all'
+    const atFirst = isKnown ? atStart(wanted, matched.coins, tracked) : 'wait'
+    const newcomers = isStarted ? 'hold' : atFirst
+    isStarted ||= isKnown
     if (JSON.stringify(coins) !== JSON.stringify(matched.coins))
       log.info({ coins: matched.coins.length, leftOut: matched.leftOut.length }, 'catalogue changed')
     listings = next
@@ -91,7 +100,7 @@ export function createCatalogueRefresh(options: CatalogueOptions, context: Conte
         try {
           await refresh(stored)
           failures = 0
-          await clock.wait(refreshMs, signal)
+          await clock.wait(isStarted ? refreshMs : Math.min(refreshMs, ASK_AGAIN_MS), signal)
         } catch (thrown) {
           if (signal.aborted) return
           if (listings === undefined && isUnknownSymbol(thrown)) throw thrown

@@ -237,3 +237,14 @@ t.test('the operator is told the setting that publishes every quarantined pair',
   follow([...MARKET, NEW, ...coinsOf('OLD', 'NEXT')])
   t.equal(quarantine.status().release, 'ALLOW=OLD,NEW,NEXT', 'with those that are allowed already')
 })
+
+t.test('46. nothing is decided while Redis has not said which pairs are known', async t => {
+  const { quarantine, follow, check } = open()
+  follow([...MARKET, NEW], 'wait')
+  t.strictSame(check(MINUTE, { ...market(), NEW: 2 }), [])
+  t.strictSame(quarantine.untested, [])
+  t.strictSame(quarantine.status().quarantined, [])
+  follow([...MARKET, NEW], 'hold', MARKET)
+  t.equal(check(MINUTE + 1, { ...market(), NEW: 2 }).length, MARKET.length)
+  t.match(quarantine.status().quarantined, [{ symbol: 'NEW' }])
+})

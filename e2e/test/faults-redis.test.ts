@@ -51,7 +51,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     t.match(reason, /wait to be written: .*(timed out|connection|ECONN|closed)/i)
     redis.resume()
     await ready()
-    t.ok(ingester.lines.slice(from).some(line => line.includes('Writing works again')))
+    t.ok(ingester.lines.slice(from).some(line => line.includes('"writing works again"')))
     t.match(await readable(raw, 'BTC', first.minute, first.minute + 1), [/ live$/])
   })
 

@@ -214,23 +214,17 @@ function remember(spikeFilter: SpikeFilter, board: Board | undefined): void {
   }
 }
 
-/** What a minute tells backfill: gaps, spikes of the minute before, and minutes that were passed over. */
+/** What a minute tells backfill: gaps but for halts, spikes of the minute before, and minutes that were passed over. */
 function knownOf(report: MinuteReport, tracked: readonly Coin[]): KnownMinute[] {
   const { turn, gaps, dropped } = report
   const symbolsOf = (list: readonly { readonly symbol: string }[]) => list.map(({ symbol }) => symbol)
   const passedOver = Array.from({ length: Math.min(turn.skipped, MAX_PASSED_OVER) }, (_, back) => ({
     minute: turn.minute - 1 - back,
     missing: symbolsOf(tracked),
-    halted: [],
   }))
-  const spikes = dropped.map(({ minute, symbol }) => ({ minute, missing: [symbol], halted: [] }))
-  const halted = gaps.filter(({ reason }) => reason === 'halted')
+  const spikes = dropped.map(({ minute, symbol }) => ({ minute, missing: [symbol] }))
   const missing = gaps.filter(({ reason }) => reason !== 'halted')
-  return [
-    ...passedOver,
-    ...spikes,
-    { minute: turn.minute, missing: symbolsOf(missing), halted: symbolsOf(halted) },
-  ]
+  return [...passedOver, ...spikes, { minute: turn.minute, missing: symbolsOf(missing) }]
 }
 
 /** A promise that only ever rejects, with the first failure it is told. */

@@ -22,11 +22,14 @@ const SAMPLES_PER_CALL = 2_000
 
 /** What is written in one go: usually one minute of all coins, in backfill many minutes. */
 export interface SampleBatch {
-  /** The newest minute it is about; a removed coin's live row goes when it is older than this. */
+  /** The newest minute it is about. */
   readonly minute: EpochMinute
   readonly samples: readonly Sample[]
-  /** Symbols that leave the live list: halted, delisted, no longer tracked. */
-  readonly removed?: readonly string[]
+  /**
+   * Symbols known as halted at that minute: they leave the live list unless their row is as new, and the
+   * minute is never missing.
+   */
+  readonly halted?: readonly string[]
 }
 
 /** A sample that Redis will never take. */
@@ -140,15 +143,9 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
   }
 
   async function writeChunk(samples: readonly Sample[], batch: SampleBatch, names: Map<string, string>) {
-    const removed = batch.removed ?? []
-    const removals = removed.flatMap(symbol => [symbol, batch.minute])
-    const args = [
-      retentionDays,
-      samples.length,
-      ...sampleArguments(samples, names),
-      removed.length,
-      ...removals,
-    ]
+    const halted = batch.halted ?? []
+    const halts = halted.flatMap(symbol => [symbol, batch.minute])
+    const args = [retentionDays, samples.length, ...sampleArguments(samples, names), halted.length, ...halts]
     const reply = (await call('kp_write', args)) as WriteReply
     const [stored, duplicates, expired, frozen, removedRows, knownCoins, refusals, primary] = reply
     if (expired > 0) log.warn({ samples: expired }, 'samples refused: their day has expired')

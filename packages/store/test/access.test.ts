@@ -54,8 +54,8 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
-  t.match(await writer.write({ minute: now, samples, removed: ['ETH'] }), { stored: 2 })
-  t.match(await writer.write({ minute: now + 1, samples: [], removed: ['BTC'] }), { removed: 1 })
+  t.match(await writer.write({ minute: now, samples, halted: ['ETH'] }), { stored: 2 })
+  t.match(await writer.write({ minute: now + 1, samples: [], halted: ['BTC'] }), { removed: 1 })
   await writer.track([])
   const day = { date: '2020-01-01', open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1 }
   t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
@@ -63,6 +63,12 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const lease = openLease(connection, 'backfill', 'a1', 60_000)
   t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and prolongs its lease')
   await lease.close()
+  // What an import by hand needs besides.
+  const reader = createReader({ redis: connection })
+  await lease.take()
+  await writer.markImported('BTC', ['2020-01-02'])
+  t.strictSame(await reader.readImported('BTC'), ['2020-01-02'])
+  t.equal((await reader.readMissing('BTC', now, now + 3)).length, 1, 'it is halted at the next minute')
   for (const [command = '', ...args] of [
     ['FLUSHALL'],
     ['SHUTDOWN'],

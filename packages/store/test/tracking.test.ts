@@ -144,14 +144,14 @@ t.test('what was tracked while Redis was away is tracked when it is back', async
   t.equal(await list(), 'BTC ETH XRP')
 })
 
-t.test('a coin that is removed leaves the live list at once and stays tracked', async t => {
+t.test('a coin that is halted leaves the live list at once and stays tracked', async t => {
   const { connection, writer, reader } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC, ETH])
   await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
   const rows = async () => (await reader.readBoard()).rows.map(row => row.symbol)
-  t.match(await writer.write({ minute: now, samples: [], removed: ['BTC'] }), { removed: 0 }, 'not older')
-  t.match(await writer.write({ minute: now + 1, samples: [], removed: ['BTC'] }), { removed: 1 })
+  t.match(await writer.write({ minute: now, samples: [], halted: ['BTC'] }), { removed: 0 }, 'not older')
+  t.match(await writer.write({ minute: now + 1, samples: [], halted: ['BTC'] }), { removed: 1 })
   t.strictSame(await rows(), ['ETH'])
   await writer.write({ minute: now + 2, samples: [sampleOf('BTC', now + 2)] })
   t.strictSame(await rows(), ['BTC', 'ETH'])

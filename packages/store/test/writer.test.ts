@@ -53,7 +53,7 @@ t.test('the minute is published only when something was stored or removed', asyn
   const listener = redis.client()
   await listener.subscribe('{kp}:minute')
   listener.on('message', (_, minute) => heard.push(minute))
-  const write = (samples: Sample[], removed: string[] = []) => writer.write({ minute: now, samples, removed })
+  const write = (samples: Sample[], halted: string[] = []) => writer.write({ minute: now, samples, halted })
   await write([])
   await write([sampleOf('BTC', now - 1)])
   await write([sampleOf('BTC', now - 1)])

@@ -35,8 +35,6 @@ export interface KnownMinute {
   readonly minute: EpochMinute
   /** Coins that have no sample of it, for a reason that candles may mend. */
   readonly missing: readonly string[]
-  /** Coins known to have been halted: their minute is never filled. */
-  readonly halted: readonly string[]
 }
 
 /** Where holes are looked for. */
@@ -98,7 +96,6 @@ class PatientFinder implements HoleFinder {
   learn(known: KnownMinute): void {
     // While another ingester holds the lease they only pass by; what is older is found by looking.
     this.#known = [...this.#known, known].slice(-MAX_KNOWN)
-    for (const symbol of known.halted) this.#works.get(symbol)?.settle([known.minute])
   }
 
   follow(coins: readonly Coin[], untested: readonly Coin[]): void {

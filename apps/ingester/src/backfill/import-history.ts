@@ -12,13 +12,12 @@ import {
   createReader,
   createWriter,
   type KnownCoin,
-  type Lease,
   openRedis,
   type SampleReader,
   type SampleWriter,
 } from '@kimchi/store'
 import type { Config } from '../config.ts'
-import { giveBack, openBackfillLease } from './backfill-lease.ts'
+import { type BackfillLease, giveBack, openBackfillLease } from './backfill-lease.ts'
 import { createExchangeLanes } from './exchange-lanes.ts'
 import { importDays } from './import-days.ts'
 import { type ImportWindow, type ImportWindowsOptions, importWindows } from './import-windows.ts'
@@ -69,7 +68,7 @@ export async function importHistory(
     await writer.write({ minute: 0, samples: [] })
     const { coins: known } = await reader.readBoard()
     const coins = publishedOf(await findCoins(rest, config, signal), known, config)
-    // Asked for by hand, it comes first: ingesters keep the lease for as long as they live, and go on when it is given back.
+    // Asked for by hand, it comes first: ingesters leave its coins alone until they are given back.
     await lease.take()
     const lanes = createExchangeLanes(
       (exchange, market, { start, end }) =>
@@ -84,7 +83,7 @@ export async function importHistory(
       writer,
       skipped,
       fetchPage: lanes.fetchPage,
-      mayGoOn: () => untilClaimed(lease, context),
+      mayGoOn: () => untilClaimed(lease, coins, context),
       isFinal: isGeoBlocked,
     }
     const newest = await findNewestMinute(minuteOf(clock.now() - CANDLE_GRACE_MS), lanes.fetchPage)
@@ -163,11 +162,13 @@ function publishedOf(
 
 /** Another import that began later comes first: both would only share the same request limit. */
 async function untilClaimed(
-  lease: Lease,
+  lease: BackfillLease,
+  coins: readonly Coin[],
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<boolean> {
+  const symbols = coins.map(({ symbol }) => symbol)
   while (!signal.aborted) {
-    if (await lease.claim()) return true
+    if ((await lease.claim(symbols)).size === coins.length) return true
     await clock.wait(1_000, signal)
   }
   return false

@@ -1,9 +1,9 @@
-import { type Context, type EpochMs, type Milliseconds, messageOf, minuteOf } from '@kimchi/core'
+import { type Coin, type Context, type EpochMs, type Milliseconds, messageOf, minuteOf } from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
-import type { Lease, SampleReader, SampleWriter } from '@kimchi/store'
+import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import type { CoinTracking } from '../coins/track-coins.ts'
-import { giveBack } from './backfill-lease.ts'
+import { type BackfillLease, giveBack } from './backfill-lease.ts'
 import { createCandleBook, type FetchPage } from './candle-book.ts'
 import type { CoinTrouble } from './coin-work.ts'
 import { createExchangeLanes, type LaneStatus } from './exchange-lanes.ts'
@@ -13,7 +13,7 @@ import { createHoleFinder, type KnownMinute } from './hole-finder.ts'
 import { countMinutes } from './ranges.ts'
 import { createReconciler, type Drift } from './reconcile.ts'
 
-/** The lease is prolonged, or asked for, this often: it stays with one ingester for as long as that one lives. */
+/** Leases are prolonged, or asked for, this often: a coin stays with one ingester for as long as that one lives. */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
 
 /** How often, and how far back, candles that came late get another chance. */
@@ -35,7 +35,7 @@ export interface BackfillOptions {
   /** One request for candles. */
   readonly fetchPage: FetchPage
   /** Keeps several ingesters from fetching the same candles. */
-  readonly lease: Lease
+  readonly lease: BackfillLease
 }
 
 /** What backfill says of itself. Counters run since the start. */
@@ -84,17 +84,18 @@ export function createBackfill(options: BackfillOptions, context: Context): Back
     logProgress(work.coin.symbol, minutes, counts)
   })
   let claimedAt: EpochMs = Number.NEGATIVE_INFINITY
+  let ours: ReadonlySet<string> = new Set()
   let forgotAt: EpochMs = clock.now()
   let looks = 0
   let isRedisOurs = false
   let problem: string | undefined
 
-  const holdsLease = async (): Promise<boolean> => {
-    if (clock.now() - claimedAt < CLAIM_EVERY_MS) return true
+  const isOurs = ({ symbol }: Coin) => ours.has(symbol)
+  const claim = async (coins: readonly Coin[]): Promise<void> => {
+    if (clock.now() - claimedAt < CLAIM_EVERY_MS) return
     claimedAt = Number.NEGATIVE_INFINITY
-    if (!(await lease.claim())) return false
+    ours = await lease.claim(coins.map(({ symbol }) => symbol))
     claimedAt = clock.now()
-    return true
   }
   /** An exchange's candles may come late: those of the last minutes are asked for again. */
   const forgetDoubtful = () => {
@@ -103,9 +104,10 @@ export function createBackfill(options: BackfillOptions, context: Context): Back
     book.forgetFrom(minuteOf(forgotAt) - FORGOTTEN_MINUTES)
   }
   const step = async (): Promise<void> => {
-    finder.follow(quarantine.tracked, quarantine.untested)
+    const { tracked, untested } = quarantine
+    if (tracked.length + untested.length > 0) await claim([...tracked, ...untested])
+    finder.follow(tracked.filter(isOurs), untested.filter(isOurs))
     if (finder.works.size === 0) return clock.wait(IDLE_MS, signal)
-    if (!(await holdsLease())) return clock.wait(CLAIM_EVERY_MS, signal)
     // An empty write loads the function library, and a Redis that refuses us is known before anything is fetched.
     if (!isRedisOurs) await writer.write({ minute: 0, samples: [] })
     isRedisOurs = true
@@ -117,7 +119,7 @@ export function createBackfill(options: BackfillOptions, context: Context): Back
   const rest = async (): Promise<void> => {
     if (finder.looks > looks) counts.passes += 1
     looks = finder.looks
-    await reconciler.run(quarantine.tracked)
+    await reconciler.run(quarantine.tracked.filter(isOurs))
     await clock.wait(IDLE_MS, signal)
   }
   return {

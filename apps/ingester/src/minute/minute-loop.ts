@@ -84,10 +84,10 @@ export function createMinuteLoop(
         const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
         const publishable = quarantine.check(minute, samples)
         const { admitted, dropped, waiting } = spikeFilter.check(minute, publishable)
-        const removed = gaps.filter(({ reason }) => reason === 'halted').map(({ symbol }) => symbol)
+        const halted = gaps.filter(({ reason }) => reason === 'halted').map(({ symbol }) => symbol)
         // Before the write: the row of a coin that is released now needs its name.
         tracking.apply()
-        if (admitted.length > 0 || removed.length > 0) queue.enqueue({ minute, samples: admitted, removed })
+        if (admitted.length > 0 || halted.length > 0) queue.enqueue({ minute, samples: admitted, halted })
         const report = { turn, gaps, admitted, dropped, waiting }
         count(report)
         onMinute(report)

@@ -175,6 +175,26 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 
+t.test('46. ingesters of different coins fill their own at the same time', async t => {
+  const { start, clock, check, reader, writer } = await openBench(t, exchanges)
+  // Loads the function library.
+  await writer.write({ minute: 0, samples: [] })
+  start([BTC, ETH], { id: 'a' })
+  start([ETH, KNC], { id: 'b' })
+  const startedAt = clock.now()
+  const last = { start: YESTERDAY + 350, end: YESTERDAY + 361 }
+  await passUntil(clock, 'the last ten minutes of all are filled', async () => {
+    const missing = await Promise.all(
+      ['BTC', 'ETH', 'KNC'].map(symbol => reader.readMissing(symbol, last.start, last.end)),
+    )
+    return missing.flat().length === 0
+  })
+  t.ok(clock.now() - startedAt <= 120_000, `after ${clock.now() - startedAt} ms`)
+  await passUntil(clock, 'and everything', async () => {
+    return (await check([BTC, ETH, KNC], 361)).lost === 0
+  })
+})
+
 t.test('the other ingester goes on where one was ended, and at once', async t => {
   const { start, clock, check } = await openBench(t, exchanges)
   const first = start([BTC, ETH], { id: 'a' })
@@ -195,7 +215,7 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
   const { status } = start([BTC, ETH, KNC, IQ], {
     lease: {
       // Lost at the second claim, ours again a while later.
-      claim: async () => ++claims !== 2 && claims !== 3,
+      claim: async symbols => new Set(++claims === 2 || claims === 3 ? [] : symbols),
       take: async () => {},
       close: async () => {},
     },
@@ -257,7 +277,7 @@ t.test(
     }
     // ETH's sample of the minute is on its way, BTC's is a gap.
     clock.step(at(361) + 5_000 - clock.now())
-    learn({ minute: YESTERDAY + 361, missing: ['BTC'], halted: [] })
+    learn({ minute: YESTERDAY + 361, missing: ['BTC'] })
     await passUntil(clock, 'the gap is filled', () => has('BTC', 361))
     t.ok(clock.now() >= at(361) + 10_000, 'not before its candles are complete')
     t.ok(clock.now() < at(361) + 30_000, `${clock.now() - at(361)} ms after its end`)
@@ -268,22 +288,28 @@ t.test(
   },
 )
 
-t.test('a halted minute is never filled', async t => {
-  const { start, clock, reader } = await openBench(t, exchanges)
-  const { status, learn } = start([BTC])
+t.test('39. a minute known as halted is never filled, whoever saw the halt', async t => {
+  const { start, clock, reader, writer } = await openBench(t, exchanges)
+  // An ingester that has ended since.
+  for (const minute of [301, 302]) {
+    await writer.write({ minute: YESTERDAY + minute, samples: [], halted: ['BTC'] })
+  }
+  const { status } = start([BTC])
   await passUntil(clock, 'a pass is over', () => status().passes === 1)
-  for (const minute of [361, 362]) learn({ minute: YESTERDAY + minute, missing: [], halted: ['BTC'] })
-  await passUntil(
-    clock,
-    'later minutes are filled',
-    async () => {
-      return (await reader.readMissing('BTC', YESTERDAY + 363, YESTERDAY + 365)).length === 0
-    },
-    1_000,
+  // One that runs beside it.
+  for (const minute of [361, 362]) {
+    await writer.write({ minute: YESTERDAY + minute, samples: [], halted: ['BTC'] })
+  }
+  const has = async (minute: number) => {
+    return (await reader.readSamples('BTC', YESTERDAY + minute, YESTERDAY + minute + 1)).entries.length === 1
+  }
+  await passUntil(clock, 'later minutes are filled', () => has(364), 1_000)
+  const { entries } = await reader.readSamples('BTC', YESTERDAY + 300, YESTERDAY + 365)
+  const filled = new Set(entries.map(({ minute }) => minute - YESTERDAY))
+  t.strictSame(
+    Array.from({ length: 65 }, (_, at) => 300 + at).filter(minute => !filled.has(minute)),
+    [301, 302, 361, 362],
   )
-  t.strictSame(await reader.readMissing('BTC', YESTERDAY + 300, YESTERDAY + 365), [
-    { start: YESTERDAY + 361, end: YESTERDAY + 363 },
-  ])
 })
 
 t.test(
@@ -296,7 +322,7 @@ t.test(
     requests.length = 0
     for (let minute = 361; minute <= 366; minute++) {
       clock.step(at(minute) + 6_000 - clock.now())
-      learn({ minute: YESTERDAY + minute, missing: ['BTC', 'ETH', 'KNC'], halted: [] })
+      learn({ minute: YESTERDAY + minute, missing: ['BTC', 'ETH', 'KNC'] })
       await passUntil(clock, 'a quarter of a minute', () => clock.now() > at(minute) + 20_000)
     }
     const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length

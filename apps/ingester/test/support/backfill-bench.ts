@@ -11,9 +11,10 @@ import { createManualClock } from '@kimchi/core/testing'
 import { openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { createReader, createWriter, openLease, openRedis } from '@kimchi/store'
+import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { audit, startRedis, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
+import { openBackfillLease } from '../../src/backfill/backfill-lease.ts'
 import type { FetchPage } from '../../src/backfill/candle-book.ts'
 import { type Backfill, type BackfillOptions, createBackfill } from '../../src/backfill/run-backfill.ts'
 
@@ -104,7 +105,7 @@ export async function openBench(
         fetchPage: around((exchange, market, { start, end }) =>
           rest.candlePage({ exchange, market, from: start, to: end }, ending.signal),
         ),
-        lease: openLease(redis, 'backfill', id, 30_000),
+        lease: openBackfillLease(redis, id),
         ...changes,
       },
       { clock, random: () => 0.5, signal: ending.signal, log },

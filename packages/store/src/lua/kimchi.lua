@@ -10,7 +10,7 @@
 -- Raised with every change of this file: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 4
+local VERSION = 5
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
@@ -73,17 +73,18 @@ local function today() return math.floor(redis_seconds() / 86400) end
 
 local function daily_key(symbol) return PREFIX .. 'daily:' .. symbol end
 
-local function hour_key(symbol, date, hour)
-  return string.format('%ssamples:%s:%s%02d', PREFIX, symbol, string.gsub(date, '-', ''), hour)
+-- kind: samples or halted.
+local function hour_key(kind, symbol, date, hour)
+  return string.format('%s%s:%s:%s%02d', PREFIX, kind, symbol, string.gsub(date, '-', ''), hour)
 end
 
-local function hour_key_of(symbol, minute)
-  return hour_key(symbol, date_of_day(day_of(minute)), math.floor(minute % DAY_MINUTES / 60))
+local function hour_key_of(kind, symbol, minute)
+  return hour_key(kind, symbol, date_of_day(day_of(minute)), math.floor(minute % DAY_MINUTES / 60))
 end
 
 local function hour_keys(symbol, day)
   local date, keys = date_of_day(day), {}
-  for hour = 0, 23 do keys[hour + 1] = hour_key(symbol, date, hour) end
+  for hour = 0, 23 do keys[hour + 1] = hour_key('samples', symbol, date, hour) end
   return keys
 end
 
@@ -205,7 +206,7 @@ end
 local function each_member(symbol, from, to, visit)
   local hour = math.floor(from / 60)
   while hour * 60 < to do
-    local key = hour_key_of(symbol, hour * 60)
+    local key = hour_key_of('samples', symbol, hour * 60)
     local entries = redis.call('ZRANGEBYSCORE', key, from, '(' .. string.format('%d', to), 'WITHSCORES')
     for index = 1, #entries, 2 do visit(tonumber(entries[index + 1]), entries[index]) end
     hour = hour + 1
@@ -280,12 +281,12 @@ local function read_samples(reader)
   return samples
 end
 
-local function read_removals(reader)
-  local removals = {}
-  for index = 1, reader.integer('removals') do
-    removals[index] = { symbol = reader.symbol(), before = timestamp_of(reader.integer('minute')) }
+local function read_halts(reader)
+  local halts = {}
+  for index = 1, reader.integer('halts') do
+    halts[index] = { symbol = reader.symbol(), minute = reader.integer('minute') }
   end
-  return removals
+  return halts
 end
 
 -- Whether a sample may become its coin's live row: newer than that, and not too old for the list.
@@ -323,7 +324,7 @@ local function plan_write(samples, retention_days, oldest)
       local id, mark = symbol .. ':' .. day, symbol .. ':' .. minute
       local opened = plan.days[id] or open_day(symbol, day)
       plan.days[id] = opened
-      local key = hour_key_of(symbol, minute)
+      local key = hour_key_of('samples', symbol, minute)
       if seen[mark] or redis.call('ZCOUNT', key, minute, minute) > 0 then
         plan.duplicates = plan.duplicates + 1
       elseif is_frozen(opened, minute) then
@@ -335,6 +336,26 @@ local function plan_write(samples, retention_days, oldest)
     end
   end
   return plan
+end
+
+-- Decides, without writing, which minutes of halts are new. They are kept as long as samples are.
+local function plan_halts(halts, retention_days)
+  local plan = {}
+  for _, halt in ipairs(halts) do
+    local key = hour_key_of('halted', halt.symbol, halt.minute)
+    local expiry = expiry_of(day_of(halt.minute), retention_days)
+    if redis_seconds() < expiry and redis.call('ZCOUNT', key, halt.minute, halt.minute) == 0 then
+      plan[#plan + 1] = { key = key, minute = halt.minute, expiry = expiry }
+    end
+  end
+  return plan
+end
+
+local function add_halts(plan)
+  for _, halt in ipairs(plan) do
+    redis.call('ZADD', halt.key, halt.minute, halt.minute)
+    redis.call('EXPIREAT', halt.key, halt.expiry)
+  end
 end
 
 local function add_samples(adds, retention_days)
@@ -407,8 +428,9 @@ local function renew_for_version_2(samples, version)
 end
 
 -- Arguments: version prices layout retentionDays
---            samples {symbol minute premiumE4 member liveRow}*   removals {symbol minute}*
--- An empty live row leaves the live list alone.
+--            samples {symbol minute premiumE4 member liveRow}*   halts {symbol minute}*
+-- An empty live row leaves the live list alone. A coin that is halted at a minute leaves the list unless its
+-- row is as new, and that minute is never missing.
 -- Reply: stored, duplicates, expired, frozen, removed, how many coins {kp}:coins knows, {'index reason'}* of
 -- the refused samples, counted from 1, and the primary's replication id.
 local function kp_write(_, args)
@@ -416,7 +438,7 @@ local function kp_write(_, args)
   local refusal, writer = check_writer(reader)
   if refusal then return refusal end
   local retention_days = reader.integer('retention')
-  local samples, removals = read_samples(reader), read_removals(reader)
+  local samples, halts = read_samples(reader), read_halts(reader)
   redis.call('HLEN', REVISIONS)
   redis.call('ZCARD', TRACKED)
   local newest = tonumber(redis.call('HGET', META, 'newest') or '') or 0
@@ -424,17 +446,20 @@ local function kp_write(_, args)
   for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
   local oldest = oldest_listed(newest_given)
   local plan = plan_write(samples, retention_days, oldest)
-  local removable = {}
-  for _, removal in ipairs(removals) do
-    local live = redis.call('HGET', LIVE, removal.symbol)
-    local snapshot = plan.lives[removal.symbol] and plan.lives[removal.symbol].snapshot or snapshot_of(live)
-    if live and (not snapshot or snapshot < removal.before) then removable[#removable + 1] = removal.symbol end
+  local halted, removable = plan_halts(halts, retention_days), {}
+  for _, halt in ipairs(halts) do
+    local live = redis.call('HGET', LIVE, halt.symbol)
+    local snapshot = plan.lives[halt.symbol] and plan.lives[halt.symbol].snapshot or snapshot_of(live)
+    if live and (not snapshot or snapshot < timestamp_of(halt.minute)) then
+      removable[#removable + 1] = halt.symbol
+    end
   end
 
   remember_writer(writer)
   redis.call('HSET', META, 'retention', string.format('%d', retention_days))
   local added = add_samples(plan.adds, retention_days)
   write_days(plan.days, plan.today)
+  add_halts(halted)
   for symbol, live in pairs(plan.lives) do
     if live.text then redis.call('HSET', LIVE, symbol, live.text) end
   end
@@ -715,7 +740,8 @@ local function refused_until(symbol, day)
 end
 
 -- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample that
--- may be written, the end not included. A whole hour costs one ZCARD.
+-- may be written, the end not included. Minutes known as halted are not missing. A whole hour costs one
+-- ZCARD.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
@@ -728,12 +754,17 @@ local function kp_missing(_, args)
     if past > expected then expected = past end
   end
   local function present_in_hour(hour, start, past)
-    local key = hour_key_of(symbol, hour * 60)
-    if past - start == 60 and redis.call('ZCARD', key) == 60 then
-      present(start, past)
-    else
+    if past - start == 60 and redis.call('ZCARD', hour_key_of('samples', symbol, hour * 60)) == 60 then
+      return present(start, past)
+    end
+    local known = {}
+    for _, kind in ipairs({ 'samples', 'halted' }) do
+      local key = hour_key_of(kind, symbol, hour * 60)
       local entries = redis.call('ZRANGEBYSCORE', key, start, '(' .. string.format('%d', past), 'WITHSCORES')
-      for index = 2, #entries, 2 do present(tonumber(entries[index]), tonumber(entries[index]) + 1) end
+      for index = 2, #entries, 2 do known[tonumber(entries[index])] = true end
+    end
+    for minute = start, past - 1 do
+      if known[minute] then present(minute, minute + 1) end
     end
   end
   for day = day_of(from), day_of(to - 1) do
@@ -754,7 +785,7 @@ end
 local function empty_hours(symbol, row)
   local hours = {}
   for minute = row.first - row.first % 60, row.last, 60 do
-    if redis.call('EXISTS', hour_key_of(symbol, minute)) == 0 then
+    if redis.call('EXISTS', hour_key_of('samples', symbol, minute)) == 0 then
       hours[#hours + 1] = string.format('%02d', minute % DAY_MINUTES / 60)
     end
   end

@@ -1,5 +1,5 @@
 export { dailyKey, KEYS, leaseKey } from './keys.ts'
-export { type Lease, openLease } from './lease.ts'
+export { openLease } from './lease.ts'
 export { loadLibrary } from './library.ts'
 export type { BoardRow } from './live-row.ts'
 export { type MinuteQueue, openMinuteQueue, type QueueStatus } from './minute-queue.ts'

@@ -1,4 +1,7 @@
-/** The import rules of docs/architecture.md#rooms. Type-only imports count: a circle of types is a circle to a reader. */
+/**
+ * The import rules of docs/architecture.md#rooms. Type-only imports count: a circle of types is a circle to a
+ * reader.
+ */
 
 /** A room by its sources, its built files, and its name where it isn't built yet. */
 const room = (...names) => names.map(name => `^(packages/${name}|@kimchi/${name})(/|$)`)

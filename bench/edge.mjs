@@ -1,5 +1,6 @@
 /**
- * Measures the edge's cache beside nginx serving the same bytes as a file, and writes the section into docs/benchmarks.md.
+ * Measures the edge's cache beside nginx serving the same bytes as a file, and writes the section into
+ * docs/benchmarks.md.
  *   node bench/edge.mjs [--rounds 7] [--seconds 3]
  * Needs wrk and nginx. Build first.
  */

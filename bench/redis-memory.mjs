@@ -1,4 +1,5 @@
-// Bytes of Redis memory per stored sample, beside one sorted set of JSON per coin, in the same run on the same server.
+// Bytes of Redis memory per stored sample, beside one sorted set of JSON per coin, in the same run on the
+// same server.
 // usage: npm run build && node bench/redis-memory.mjs [coins] [days]
 
 import { createWriter, openRedis } from '@kimchi/store'

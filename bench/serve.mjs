@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Measures the API side by side with bare node:http, the obvious design, nginx and Webdis, and writes docs/benchmarks.md,
- * a section per version of Node.
+ * Measures the API side by side with bare node:http, the obvious design, nginx and Webdis, and writes
+ * docs/benchmarks.md, a section per version of Node.
  *   node bench/serve.mjs [--rounds 5] [--seconds 4]
  * Needs wrk; nginx and webdis take part where they are installed. Build first.
  */

@@ -1,6 +1,6 @@
 /**
- * One form of answering with ready-made bytes. All forms do the same work for a request: route it, choose the coding,
- * compare the tag, compute max-age, count, and send the same headers and bytes.
+ * One form of answering with ready-made bytes. All forms do the same work for a request: route it, choose the
+ * coding, compare the tag, compute max-age, count, and send the same headers and bytes.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

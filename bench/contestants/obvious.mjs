@@ -1,6 +1,6 @@
 /**
- * The obvious design: Fastify with its CORS plugin and response schemas, and ioredis reading the hashes for every
- * request. Same data, same answers, no memory of its own.
+ * The obvious design: Fastify with its CORS plugin and response schemas, and ioredis reading the hashes for
+ * every request. Same data, same answers, no memory of its own.
  */
 import { createRequire } from 'node:module'
 

@@ -1,6 +1,9 @@
 import { request } from 'node:http'
 
-/** The headers an app sends itself; Node adds the others. @param {import('node:http').IncomingHttpHeaders} headers */
+/**
+ * The headers an app sends itself; Node adds the others.
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ */
 export function own(headers) {
   const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...rest } = headers
   return /** @type {Record<string, string>} */ (rest)

@@ -12,14 +12,16 @@ export const LOAD_GENERATOR = 'wrk -t1 -c64'
  * @property {number} rps requests per second
  * @property {number} p99 milliseconds
  * @property {number} cpuMicros processor time of the servers per request, microseconds
- * @property {number} generatorLoad share of its core that the load generator used; near 1 it was the bottleneck
+ * @property {number} generatorLoad share of its core that the load generator used; near 1 it was the
+ * bottleneck
  * @property {number} requests
  */
 
 /**
  * Loads a server for some seconds and measures it.
  * @param {string} url
- * @param {{ seconds: number, headers: Record<string, string>, pids: readonly (number | undefined)[] }} options
+ * @param {{ seconds: number, headers: Record<string, string>, pids: readonly (number | undefined)[] }}
+ * options
  * @returns {Promise<Load>}
  */
 export async function load(url, { seconds, headers, pids }) {

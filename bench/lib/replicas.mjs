@@ -123,14 +123,16 @@ async function startReplica(main, redisUrl, pinned) {
 }
 
 /**
- * Asks over one connection, again and again, for anything newer than this tag; gives when its first byte came.
+ * Asks over one connection, again and again, for anything newer than this tag; gives when its first byte
+ * came.
  * @param {number} port @param {string} tag @param {Agent} agent
  */
 async function firstByteAfter(port, tag, agent) {
   for (;;) {
     const answer = await ask(port, LIVE, { 'if-none-match': tag }, agent)
     if (answer.status === 200) return answer
-    // Three watchers and three replicas share the cores: a pause of a millisecond keeps them from measuring each other.
+    // Three watchers and three replicas share the cores: a pause of a millisecond keeps them from measuring
+    // each other.
     await new Promise(resolve => setTimeout(resolve, 1))
   }
 }

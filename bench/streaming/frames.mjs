@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import { WebSocket, WebSocketServer } from 'ws'
 import { startSimulator, syntheticCoins } from '../../packages/simulator/dist/index.js'
 
-// A process of its own: records frames of the simulator once, keeps them in memory, and sends the same ones to every client.
+// A process of its own: records frames of the simulator once, keeps them in memory, and sends the same ones
+// to every client.
 const [coins = 0, perSecond = 0, total = 0] = process.argv.slice(2).map(Number)
 
 /** How often a batch of frames goes out, in milliseconds. */

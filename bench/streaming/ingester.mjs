@@ -4,7 +4,8 @@ import { readConfig } from '../../apps/ingester/dist/config.js'
 import { startIngester } from '../../apps/ingester/dist/start.js'
 import { createLogger, systemClock } from '../../packages/runtime/dist/index.js'
 
-// A process of its own: a real ingester that watches itself. Arguments: settings as JSON, seconds between refreshes, seconds to run.
+// A process of its own: a real ingester that watches itself. Arguments: settings as JSON, seconds between
+// refreshes, seconds to run.
 const [settings = '{}', refreshSeconds = '', seconds = ''] = process.argv.slice(2)
 const refreshMs = Number(refreshSeconds) * 1_000
 const ingester = await startIngester(readConfig(JSON.parse(settings)), {
@@ -46,7 +47,10 @@ process.send?.(result)
 await ingester.close()
 process.exit(0)
 
-/** The longest stall since the last call in which this process had the processor: the others are the machine's doing. */
+/**
+ * The longest stall since the last call in which this process had the processor: the others are the machine's
+ * doing.
+ */
 function watchOwnStalls() {
   let longest = 0
   let at = performance.now()

@@ -57,7 +57,7 @@ export async function measureIngester(coins, framesPerSecond) {
     // The ten seconds of the start have frames too.
     framesPerSecond:
       value('kimchi_ingester_feed_events_total\\{exchange="[a-z]+",event="frames"') / (SECONDS + 10),
-    samples: value('kimchi_ingester_samples_total\\{outcome="admitted"'),
+    samples: value('kimchi_ingester_samples_total\\{outcome="accepted"'),
     calls: Number(calls),
     redisMs: Number(usec) / Number(calls) / 1_000,
   }

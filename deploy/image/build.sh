@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the images with buildah and no Docker engine, from bases made of Debian's packages and Node from npm, since there
-# may be no image registry either; then runs the API's image and asks it. As root on Debian: deploy/image/build.sh [image...]
+# Builds the images with buildah and no Docker engine, from bases made of Debian's packages and Node from npm,
+# since there may be no image registry either; then runs the API's image and asks it. As root on Debian:
+# deploy/image/build.sh [image...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

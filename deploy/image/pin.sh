@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Adds to each image's exact tag the digest that the registry has for it now, or renews it. Needs a registry in reach, and
-# skopeo or Docker. Nothing is changed unless every digest was found.
+# Adds to each image's exact tag the digest that the registry has for it now, or renews it. Needs a registry
+# in reach, and skopeo or Docker. Nothing is changed unless every digest was found.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

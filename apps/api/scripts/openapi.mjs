@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** Writes docs/openapi.json from the schemas in code; with --check it only says whether it is stale. Build first. */
+/**
+ * Writes docs/openapi.json from the schemas in code; with --check it only says whether it is stale. Build
+ * first.
+ */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'

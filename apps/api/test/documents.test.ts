@@ -27,7 +27,7 @@ t.test('simulated prices say so', async t => {
   t.match(read(documents.live()).note, /^SIMULATED PRICES\. Premium is USDT-based/)
 })
 
-t.test('a new minute is read when it is heard of', async t => {
+t.test('a new minute is read when it is announced', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.board = boardOf(MINUTE + 1)
   const before = reader.boardsRead

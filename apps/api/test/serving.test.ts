@@ -196,7 +196,7 @@ t.test('Redis frozen, killed and back: answers go on, readiness says why', { tim
   redis.pause()
   await expectServed('frozen')
   const first = await ask(`${api.base}/ETH/daily`)
-  t.equal(first.status, 503, 'a history not at hand is not waited for for ever')
+  t.equal(first.status, 503, 'a history not at hand is waited for only so long')
   redis.resume()
   await redis.kill()
   await eventually('the reason', async () =>
@@ -243,7 +243,7 @@ t.test('flushed, or without functions, the last good documents stay until it is 
     await writer.writeMinute(now())
     return (await getJson(api.base)).updated_at === list.updated_at ? undefined : true
   })
-  await eventually('a history read anew', async () =>
+  await eventually('a history read again', async () =>
     (await getJson(`${api.base}/BTC/daily`)).count === 1 ? true : undefined,
   )
 })

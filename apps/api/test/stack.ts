@@ -120,7 +120,9 @@ export async function eventually<T>(
   throw new Error(`not within 10 s: ${what}`)
 }
 
-/** One GET with Node's own client, which neither decodes nor retries, on its own connection or one of `agent`. */
+/**
+ * One GET with Node's own client, which neither decodes nor retries, on its own connection or one of `agent`.
+ */
 export function ask(url: string, headers = {}, agent?: Agent): Promise<SeenAnswer> {
   return new Promise((resolve, reject) => {
     const request = get(url, { headers, agent: agent ?? false }, response => {

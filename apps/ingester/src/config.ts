@@ -13,7 +13,10 @@ import { redisUrlSetting } from '@kimchi/store'
 /** Ten large coins that are the same on both exchanges. */
 const DEFAULT_COINS = 'BTC,ETH,XRP,SOL,DOGE,ADA,TRX,LINK,AVAX,DOT'
 
-/** Which coins to track: the listed ones in this order, or every coin that is really the same on both exchanges. */
+/**
+ * Which coins to track: the listed ones in this order, or every coin that is really the same on both
+ * exchanges.
+ */
 export type WantedCoins = 'all' | readonly string[]
 
 /** Every variable the ingester reads; the README table is made from it. */

@@ -38,9 +38,9 @@ function registerMinutes(metrics: MetricsRegistry, status: () => IngesterStatus)
     help: 'Live samples by what became of them.',
     labels: ['outcome'],
     read: () => {
-      const { admitted, dropped } = status().minutes
+      const { accepted, dropped } = status().minutes
       return [
-        [{ outcome: 'admitted' }, admitted],
+        [{ outcome: 'accepted' }, accepted],
         [{ outcome: 'dropped' }, dropped],
       ]
     },

@@ -56,8 +56,8 @@ export interface Ingester extends RunningApp {
 }
 
 /**
- * Starts an ingester: feeds → latest ticks → one snapshot per minute → Redis. Starts without Redis and without the
- * exchanges, and says so on `/ready` until it has both.
+ * Starts an ingester: feeds → latest ticks → one snapshot per minute → Redis. Starts without Redis and
+ * without the exchanges, and says so on `/ready` until it has both.
  */
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
   const { log, clock, random, id, version, refreshMs } = options
@@ -114,9 +114,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const spikeFilter = createSpikeFilter()
   void readBoard().then(board => remember(spikeFilter, board))
   const onMinute = (report: MinuteReport) => {
-    const { turn, admitted, gaps } = report
+    const { turn, accepted, gaps } = report
     const { minute, lateMs } = turn
-    log.info({ minute, samples: admitted.length, gaps: gaps.length, lateMs }, 'minute')
+    log.info({ minute, samples: accepted.length, gaps: gaps.length, lateMs }, 'minute')
     for (const known of knownOf(report, quarantine.tracked)) backfill.learn(known)
     // What waits to be written publishes the status when it is.
     if (queue.status().waiting === 0) publishStatus()
@@ -214,7 +214,10 @@ function remember(spikeFilter: SpikeFilter, board: Board | undefined): void {
   }
 }
 
-/** What a minute tells backfill: gaps but for halts, spikes of the minute before, and minutes that were passed over. */
+/**
+ * What a minute tells backfill: gaps but for halts, spikes of the minute before, and minutes that were passed
+ * over.
+ */
 function knownOf(report: MinuteReport, tracked: readonly Coin[]): KnownMinute[] {
   const { turn, gaps, dropped } = report
   const symbolsOf = (list: readonly { readonly symbol: string }[]) => list.map(({ symbol }) => symbol)

@@ -28,7 +28,7 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
   const { queue } = status
   const { coins, problem } = status.catalogue
   const reasons: string[] = []
-  if (coins === undefined) reasons.push(`market lists not loaded yet${problem ? `: ${problem}` : ''}`)
+  if (coins === undefined) reasons.push(`listings not loaded yet${problem ? `: ${problem}` : ''}`)
   for (const { exchange, state, statusAt, lastError } of status.feeds.feeds) {
     const because = lastError ? `: ${lastError.message}` : ''
     if (state !== 'up') reasons.push(`${exchange}: no data (${state})${because}`)
@@ -42,7 +42,7 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
   }
   const { last } = status.minutes
   if (last === undefined) reasons.push('no minute has turned yet')
-  else if (last.admitted.length === 0 && (coins === undefined || status.tracked > 0)) {
+  else if (last.accepted.length === 0 && (coins === undefined || status.tracked > 0)) {
     reasons.push(`no sample at ${formatTimestamp(last.turn.minute)}: ${summarise(last.gaps)}`)
   }
   return reasons
@@ -73,10 +73,10 @@ function coinFields({ catalogue, quarantine }: IngesterStatus) {
   }
 }
 
-function minuteFields({ minutes: { last, admitted, dropped, skipped, gaps } }: IngesterStatus) {
+function minuteFields({ minutes: { last, accepted, dropped, skipped, gaps } }: IngesterStatus) {
   return {
     last_minute: last && formatTimestamp(last.turn.minute),
-    samples: admitted,
+    samples: accepted,
     dropped_by_spike_filter: dropped,
     skipped_minutes: skipped,
     gaps_last_minute: last && summarise(last.gaps),

@@ -52,7 +52,7 @@ t.test('a fresh install has rows within seconds, and says on the way what is mis
   const { ops, ready } = await start(t, redis.url, simulator.url)
   t.match(await ready(), {
     status: 503,
-    reasons: [/^market lists not loaded yet/, 'no minute has turned yet'],
+    reasons: [/^listings not loaded yet/, 'no minute has turned yet'],
   })
   const raw = redis.client()
   await until('every coin has a row', async () => (await raw.hlen('{kp}:live')) === 10)
@@ -96,7 +96,7 @@ t.test('starts without Redis and without the exchanges, says so, and goes on whe
   const { port } = nobody.address() as AddressInfo
   const { ready } = await start(t, redis.url, `http://127.0.0.1:${port}`)
   await until('the exchanges are missed', async () =>
-    (await ready()).reasons.some(reason => reason.startsWith('market lists not loaded yet: ')),
+    (await ready()).reasons.some(reason => reason.startsWith('listings not loaded yet: ')),
   )
   nobody.close()
   await once(nobody, 'close')
@@ -104,7 +104,7 @@ t.test('starts without Redis and without the exchanges, says so, and goes on whe
   t.teardown(() => simulator.close())
   await until(
     'the coins are known',
-    async () => !(await ready()).reasons.some(reason => reason.startsWith('market lists')),
+    async () => !(await ready()).reasons.some(reason => reason.startsWith('listings')),
   )
   await redis.restart()
   const raw = redis.client()

@@ -22,7 +22,7 @@ function statusWith(changes: object): IngesterStatus {
     quarantine: { quarantined: [], denied: [] },
     tracked: 1,
     feeds: { feeds: [{ ...feed, ...changes }], refusedTicks: 0 },
-    minutes: { last: { turn: { minute: 29_000_000 }, gaps: [], admitted: [{}] }, gaps: new Map() },
+    minutes: { last: { turn: { minute: 29_000_000 }, gaps: [], accepted: [{}] }, gaps: new Map() },
     queue: { waiting: 0, problem: undefined, totals: {} },
     backfill: { waiting: [], lanes: [] },
   }

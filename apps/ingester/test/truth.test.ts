@@ -17,7 +17,9 @@ const TO = YESTERDAY + 180
 
 const COINS = ['BTC', 'ETH', 'QUIET']
 
-/** As few trades as make no silence, so that the hours pass quickly; QUIET trades every ten minutes on Upbit. */
+/**
+ * As few trades as make no silence, so that the hours pass quickly; QUIET trades every ten minutes on Upbit.
+ */
 const SIMULATED: readonly SimulatedCoin[] = [
   simulated('BTC', 86_000, 90, 90),
   simulated('ETH', 2_900, 45, 45),

@@ -27,7 +27,7 @@ async function openPage(t: Test) {
   return { ask, endApi }
 }
 
-t.test('serves the page’s files, those with a hash for ever', async t => {
+t.test('serves the page’s files, and lets those with a hash be cached for a year', async t => {
   const { ask } = await openPage(t)
   const index = await ask('/')
   t.match(index, { status: 200, body: '<title>page</title>' })

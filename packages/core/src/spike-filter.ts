@@ -13,7 +13,7 @@ const MEMORY_MINUTES = 60
 /** What the spike filter let through and what it turned away. */
 export interface SpikeVerdict {
   /** To be written now: this minute's samples, and confirmed ones of the minute before. */
-  readonly admitted: readonly Sample[]
+  readonly accepted: readonly Sample[]
   /** Never to be written: jumps that the next minute did not confirm. Their minutes are left to backfill. */
   readonly dropped: readonly Sample[]
   /** Waiting for the next minute. */
@@ -22,7 +22,7 @@ export interface SpikeVerdict {
 
 /**
  * The spike filter: a sample more than 10 points away from its coin's last stored one waits one minute; when
- * the next one agrees within 5 points both are admitted, else the first is dropped.
+ * the next one agrees within 5 points both are accepted, else the first is dropped.
  * @see docs/architecture.md#ingester
  */
 export interface SpikeFilter {
@@ -47,7 +47,7 @@ class LastPremiums implements SpikeFilter {
   }
 
   check(minute: EpochMinute, samples: readonly Sample[]): SpikeVerdict {
-    const admitted: Sample[] = []
+    const accepted: Sample[] = []
     const waited = new Map(this.#waiting)
     this.#waiting.clear()
     for (const sample of samples) {
@@ -58,16 +58,16 @@ class LastPremiums implements SpikeFilter {
         distance(suspect, sample) <= AGREEMENT_E4
       ) {
         waited.delete(sample.symbol)
-        admitted.push(suspect, sample)
+        accepted.push(suspect, sample)
         this.remember(sample.symbol, minute, sample.premiumE4)
       } else if (this.#isSuspicious(sample)) {
         this.#waiting.set(sample.symbol, sample)
       } else {
-        admitted.push(sample)
+        accepted.push(sample)
         this.remember(sample.symbol, minute, sample.premiumE4)
       }
     }
-    return { admitted, dropped: [...waited.values()], waiting: [...this.#waiting.values()] }
+    return { accepted, dropped: [...waited.values()], waiting: [...this.#waiting.values()] }
   }
 
   #isSuspicious(sample: Sample): boolean {

@@ -24,10 +24,10 @@ function sample(index: number, points: number, symbol = 'BTC'): Sample {
 }
 
 /** Each list as `symbol@minute=points`. */
-function brief({ admitted, dropped, waiting }: SpikeVerdict): Record<string, string> {
+function brief({ accepted, dropped, waiting }: SpikeVerdict): Record<string, string> {
   const text = (list: readonly Sample[]) =>
     list.map(({ minute, premiumE4: premium }) => `${minute - M}=${premium / 10_000}`).join(' ')
-  return { admitted: text(admitted), dropped: text(dropped), waiting: text(waiting) }
+  return { accepted: text(accepted), dropped: text(dropped), waiting: text(waiting) }
 }
 
 /** What the filter says of one coin's premiums in points, minute by minute; undefined is a gap. */
@@ -45,45 +45,45 @@ function filterOf(points: number, minute = M - 1): SpikeFilter {
 
 t.test('lets ordinary samples through at once', async t => {
   t.strictSame(run(filterOf(1), [2, 12, 2, -8]), [
-    { admitted: '0=2', dropped: '', waiting: '' },
-    { admitted: '1=12', dropped: '', waiting: '' },
-    { admitted: '2=2', dropped: '', waiting: '' },
-    { admitted: '3=-8', dropped: '', waiting: '' },
+    { accepted: '0=2', dropped: '', waiting: '' },
+    { accepted: '1=12', dropped: '', waiting: '' },
+    { accepted: '2=2', dropped: '', waiting: '' },
+    { accepted: '3=-8', dropped: '', waiting: '' },
   ])
 })
 
 t.test('the first sample of a coin has nothing to be measured by', async t => {
-  t.strictSame(run(createSpikeFilter(), [900]), [{ admitted: '0=900', dropped: '', waiting: '' }])
+  t.strictSame(run(createSpikeFilter(), [900]), [{ accepted: '0=900', dropped: '', waiting: '' }])
 })
 
-t.test('a 10× spike of one minute is never admitted', async t => {
+t.test('a 10× spike of one minute is never accepted', async t => {
   const spike = premiumE4(10_000, 1, 1_000) / 10_000
   for (const lone of [spike, -90, 11.0001, -9.0001]) {
     t.strictSame(run(filterOf(1), [lone, 1, 1]), [
-      { admitted: '', dropped: '', waiting: `0=${lone}` },
-      { admitted: '1=1', dropped: `0=${lone}`, waiting: '' },
-      { admitted: '2=1', dropped: '', waiting: '' },
+      { accepted: '', dropped: '', waiting: `0=${lone}` },
+      { accepted: '1=1', dropped: `0=${lone}`, waiting: '' },
+      { accepted: '2=1', dropped: '', waiting: '' },
     ])
   }
 })
 
-t.test('a real jump that stays is admitted one minute later, both minutes of it', async t => {
+t.test('a real jump that stays is accepted one minute later, both minutes of it', async t => {
   t.strictSame(run(filterOf(1), [30, 35, 33]), [
-    { admitted: '', dropped: '', waiting: '0=30' },
-    { admitted: '0=30 1=35', dropped: '', waiting: '' },
-    { admitted: '2=33', dropped: '', waiting: '' },
+    { accepted: '', dropped: '', waiting: '0=30' },
+    { accepted: '0=30 1=35', dropped: '', waiting: '' },
+    { accepted: '2=33', dropped: '', waiting: '' },
   ])
 })
 
 t.test('exactly 10 points is no jump and exactly 5 points is agreement', async t => {
-  t.strictSame(run(filterOf(0), [10]), [{ admitted: '0=10', dropped: '', waiting: '' }])
+  t.strictSame(run(filterOf(0), [10]), [{ accepted: '0=10', dropped: '', waiting: '' }])
   t.strictSame(run(filterOf(0), [10.0001, 15.0001])[1], {
-    admitted: '0=10.0001 1=15.0001',
+    accepted: '0=10.0001 1=15.0001',
     dropped: '',
     waiting: '',
   })
   t.strictSame(run(filterOf(0), [10.0001, 15.0002])[1], {
-    admitted: '',
+    accepted: '',
     dropped: '0=10.0001',
     waiting: '1=15.0002',
   })
@@ -91,19 +91,19 @@ t.test('exactly 10 points is no jump and exactly 5 points is agreement', async t
 
 t.test('a second, different jump waits in turn', async t => {
   t.strictSame(run(filterOf(0), [900, -80, -79, 0]), [
-    { admitted: '', dropped: '', waiting: '0=900' },
-    { admitted: '', dropped: '0=900', waiting: '1=-80' },
-    { admitted: '1=-80 2=-79', dropped: '', waiting: '' },
-    { admitted: '', dropped: '', waiting: '3=0' },
+    { accepted: '', dropped: '', waiting: '0=900' },
+    { accepted: '', dropped: '0=900', waiting: '1=-80' },
+    { accepted: '1=-80 2=-79', dropped: '', waiting: '' },
+    { accepted: '', dropped: '', waiting: '3=0' },
   ])
 })
 
 t.test('a gap after a jump drops it: nobody confirmed it in its minute', async t => {
   t.strictSame(run(filterOf(0), [30, undefined, 30, 30]), [
-    { admitted: '', dropped: '', waiting: '0=30' },
-    { admitted: '', dropped: '0=30', waiting: '' },
-    { admitted: '', dropped: '', waiting: '2=30' },
-    { admitted: '2=30 3=30', dropped: '', waiting: '' },
+    { accepted: '', dropped: '', waiting: '0=30' },
+    { accepted: '', dropped: '0=30', waiting: '' },
+    { accepted: '', dropped: '', waiting: '2=30' },
+    { accepted: '2=30 3=30', dropped: '', waiting: '' },
   ])
 })
 
@@ -111,27 +111,27 @@ t.test('a minute that was never verdicts is a gap too', async t => {
   const filter = filterOf(0)
   filter.check(M, [sample(0, 30)])
   t.strictSame(brief(filter.check(M + 2, [sample(2, 30)])), {
-    admitted: '',
+    accepted: '',
     dropped: '0=30',
     waiting: '2=30',
   })
 })
 
 t.test('remembers the last stored sample for an hour and not a minute longer', async t => {
-  t.match(run(filterOf(0, M - 60), [30]), [{ admitted: '', waiting: '0=30' }])
-  t.match(run(filterOf(0, M - 61), [30]), [{ admitted: '0=30', waiting: '' }])
+  t.match(run(filterOf(0, M - 60), [30]), [{ accepted: '', waiting: '0=30' }])
+  t.match(run(filterOf(0, M - 61), [30]), [{ accepted: '0=30', waiting: '' }])
 })
 
-t.test('a sample that is not admitted is not remembered', async t => {
+t.test('a sample that is not accepted is not remembered', async t => {
   const points = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? 500 : 100))
   const verdicts = run(filterOf(0), points)
-  t.strictSame([...new Set(verdicts.map(({ admitted }) => admitted))], [''], 'an hour of disagreement')
+  t.strictSame([...new Set(verdicts.map(({ accepted }) => accepted))], [''], 'an hour of disagreement')
 })
 
 t.test('what is remembered only moves forward in time', async t => {
   const filter = filterOf(50)
   filter.remember('BTC', M - 2, 0)
-  t.match(brief(filter.check(M, [sample(0, 50)])), { admitted: '0=50' })
+  t.match(brief(filter.check(M, [sample(0, 50)])), { accepted: '0=50' })
   filter.remember('BTC', M, 0)
   t.match(brief(filter.check(M + 1, [sample(1, 50)])), { waiting: '1=50' }, 'the same minute is taken again')
 })
@@ -140,10 +140,10 @@ t.test('judges each coin on its own', async t => {
   const filter = filterOf(0)
   filter.remember('ETH', M - 1, 0)
   const first = filter.check(M, [sample(0, 30, 'BTC'), sample(0, 1, 'ETH')])
-  t.match(first, { admitted: [{ symbol: 'ETH' }], waiting: [{ symbol: 'BTC' }], dropped: [] })
+  t.match(first, { accepted: [{ symbol: 'ETH' }], waiting: [{ symbol: 'BTC' }], dropped: [] })
   const second = filter.check(M + 1, [sample(1, 30, 'ETH'), sample(1, 30, 'BTC')])
   t.match(second, {
-    admitted: [
+    accepted: [
       { symbol: 'BTC', minute: M },
       { symbol: 'BTC', minute: M + 1 },
     ],
@@ -153,7 +153,7 @@ t.test('judges each coin on its own', async t => {
 })
 
 t.test(
-  'each sample is admitted or dropped exactly once, and neighbours admitted alone never jump',
+  'each sample is accepted or dropped exactly once, and neighbours accepted alone never jump',
   async () => {
     const minutes = fc.array(fc.option(fc.integer({ min: -40, max: 40 }), { nil: undefined }), {
       maxLength: 40,
@@ -165,13 +165,13 @@ t.test(
           filter.check(M + index, value === undefined ? [] : [sample(index, value)]),
         )
         const end = filter.check(M + points.length, [])
-        const admitted = [...judged, end].flatMap(testimony => testimony.admitted)
+        const accepted = [...judged, end].flatMap(testimony => testimony.accepted)
         const dropped = [...judged, end].flatMap(testimony => testimony.dropped)
-        const fates = [...admitted, ...dropped].map(({ minute }) => minute - M).sort((a, b) => a - b)
+        const fates = [...accepted, ...dropped].map(({ minute }) => minute - M).sort((a, b) => a - b)
         const given = points.flatMap((value, index) => (value === undefined ? [] : [index]))
         let last = 0
         const jumpsAlone = judged.some(testimony => {
-          const [first, second] = testimony.admitted
+          const [first, second] = testimony.accepted
           if (first === undefined) return false
           const isConfirmed = second !== undefined && Math.abs(first.premiumE4 - second.premiumE4) <= 50_000
           const isAlone = !isConfirmed && Math.abs(first.premiumE4 - last) > 100_000

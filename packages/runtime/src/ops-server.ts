@@ -24,9 +24,9 @@ export interface OpsServer {
 }
 
 /**
- * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons: everything is
- * well, for alerts), `/serving` (200 or 503: takes requests, for load balancers) and `/metrics` (Prometheus text). Meant
- * for a private address, never the public one.
+ * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons:
+ * everything is well, for alerts), `/serving` (200 or 503: takes requests, for load balancers) and `/metrics`
+ * (Prometheus text). Meant for a private address, never the public one.
  * @throws the listen error (`EADDRINUSE`, …) when the port cannot be bound
  */
 export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {

@@ -35,7 +35,10 @@ export function dailyKey(symbol: string): string {
   return `${KEY_PREFIX}daily:${symbol}`
 }
 
-/** set · dates of a coin's days that an import has made as whole as they can be, with fewer than 1,440 samples · for ever */
+/**
+ * set · dates of a coin's days that an import has made as whole as they can be, with fewer than 1,440 samples
+ * · for ever
+ */
 export function importedKey(symbol: string): string {
   return `${KEY_PREFIX}imported:${symbol}`
 }
@@ -45,7 +48,9 @@ export function samplesKey(symbol: string, date: UtcDate, hour: number): string 
   return `${KEY_PREFIX}samples:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
 }
 
-/** sorted set · score and member epoch minute, a minute known as halted · as long as samples of that UTC day. */
+/**
+ * sorted set · score and member epoch minute, a minute known as halted · as long as samples of that UTC day.
+ */
 export function haltedKey(symbol: string, date: UtcDate, hour: number): string {
   return `${KEY_PREFIX}halted:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
 }

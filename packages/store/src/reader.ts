@@ -56,7 +56,9 @@ export interface SampleReader {
   readDays(symbol: string): Promise<Readable<Day>>
   /** Stored samples from a minute up to, not including, another; ascending. */
   readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>>
-  /** Minutes from one up to, not including, another that have no sample and are not known as halted; cheap. */
+  /**
+   * Minutes from one up to, not including, another that have no sample and are not known as halted; cheap.
+   */
   readMissing(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
   /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
   readImported(symbol: string): Promise<readonly UtcDate[]>

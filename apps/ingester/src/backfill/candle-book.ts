@@ -31,7 +31,8 @@ const KEPT_MINUTES = DAY_MINUTES
 export interface CandleBook {
   /**
    * The market's candles, of which at least those that open in `opens` are known.
-   * @param reach a page that is asked for anyway may reach back to here @default only what is missing of `opens`
+   * @param reach a page that is asked for anyway may reach back to here @default only what is missing of
+   * `opens`
    */
   series(exchange: Exchange, market: Market, opens: MinuteRange, reach?: EpochMinute): Promise<CandleSeries>
   /** What is known of the market now, without asking for more. */

@@ -8,7 +8,9 @@ import {
 } from '@kimchi/core'
 import type { CandleSeries } from './candle-series.ts'
 
-/** The candles that decide about one coin: its two markets, the rate, and the two markets that always trade. */
+/**
+ * The candles that decide about one coin: its two markets, the rate, and the two markets that always trade.
+ */
 export interface CandleLegs {
   readonly upbit: CandleSeries
   readonly binance: CandleSeries
@@ -18,8 +20,8 @@ export interface CandleLegs {
 }
 
 /**
- * One coin's sample of minute M from one-minute candles, by the same decision as the live one: the closes of the last
- * candles with a trade that open before M, carried for as long as a live price would be.
+ * One coin's sample of minute M from one-minute candles, by the same decision as the live one: the closes of
+ * the last candles with a trade that open before M, carried for as long as a live price would be.
  * @see docs/architecture.md#samples-and-gaps
  */
 export function candleSampleOrGap(symbol: string, minute: EpochMinute, legs: CandleLegs): Sample | GapReason {
@@ -34,8 +36,8 @@ export function candleSampleOrGap(symbol: string, minute: EpochMinute, legs: Can
 }
 
 /**
- * The candle's start stands for its last trade: minutes are whole, so "at most 60 minutes before M" decides the same for
- * both.
+ * The candle's start stands for its last trade: minutes are whole, so "at most 60 minutes before M" decides
+ * the same for both.
  */
 function carriedLeg(series: CandleSeries, minute: EpochMinute): Leg | undefined {
   const candle = series.lastTradedBefore(minute)

@@ -32,7 +32,10 @@ export interface CoinTrouble {
   readonly retryAt: EpochMs
 }
 
-/** What backfill has to do for one coin: its holes, newest first, and when it may be asked for. No clock of its own. */
+/**
+ * What backfill has to do for one coin: its holes, newest first, and when it may be asked for. No clock of
+ * its own.
+ */
 export interface CoinWork {
   readonly coin: Coin
   /** Missing minutes that are known, ascending. */

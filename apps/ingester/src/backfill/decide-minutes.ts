@@ -31,7 +31,8 @@ export interface Decided {
 /**
  * Decides minutes of one coin from candles.
  * @param minutes ascending, none further than a page of Upbit's candles from the last
- * @param oldest the oldest minute of the coin that will be asked for soon: a page that is fetched anyway reaches towards it
+ * @param oldest the oldest minute of the coin that will be asked for soon: a page that is fetched anyway
+ * reaches towards it
  */
 export async function decideMinutes(
   coin: Coin,
@@ -61,7 +62,10 @@ export async function decideMinutes(
   return { samples, gaps }
 }
 
-/** Whether the markets that always trade say of all these minutes that an exchange was down; asks for no coin's candles. */
+/**
+ * Whether the markets that always trade say of all these minutes that an exchange was down; asks for no
+ * coin's candles.
+ */
 export async function isDownThroughout(minutes: readonly EpochMinute[], book: CandleBook): Promise<boolean> {
   const opens = { start: (minutes[0] ?? 0) - 1, end: minutes.at(-1) ?? 0 }
   const [rate, upbit, binance] = await Promise.all([
@@ -76,8 +80,8 @@ export async function isDownThroughout(minutes: readonly EpochMinute[], book: Ca
 }
 
 /**
- * A page of Upbit's candles reaches back to the last trades that there are, so the trade to carry is nearly always in
- * it. Where nothing traded in all of it, the hour before is asked for.
+ * A page of Upbit's candles reaches back to the last trades that there are, so the trade to carry is nearly
+ * always in it. Where nothing traded in all of it, the hour before is asked for.
  */
 async function upbitSeries(
   market: Market,

@@ -6,7 +6,9 @@ import type { CandleBook } from './candle-book.ts'
 import type { CoinWork } from './coin-work.ts'
 import { type Decided, decideMinutes, isDownThroughout } from './decide-minutes.ts'
 
-/** An exchange's candles may come late: a minute that is no older than this is not settled as an outage yet. */
+/**
+ * An exchange's candles may come late: a minute that is no older than this is not settled as an outage yet.
+ */
 const DOUBTFUL_MINUTES = 10
 const OUTAGES: readonly GapReason[] = ['upbit-down', 'binance-down', 'no-rate']
 
@@ -29,7 +31,10 @@ export interface Filled {
 
 /** Fills minutes of one coin, in steps so that their caller can tell whose trouble a failure is. */
 export interface CoinFiller {
-  /** Decides the minutes from candles. Undefined while the exchanges seem to be down: they are asked again later. */
+  /**
+   * Decides the minutes from candles. Undefined while the exchanges seem to be down: they are asked again
+   * later.
+   */
   decide(work: CoinWork, minutes: readonly EpochMinute[]): Promise<Decided | undefined>
   /** Stores what was decided, and settles what can't be filled. */
   store(work: CoinWork, decided: Decided): Promise<Filled>

@@ -53,7 +53,10 @@ export interface HoleFinder {
   readonly looks: number
   /** Takes in what became of a minute, so that its holes are filled at once. */
   learn(known: KnownMinute): void
-  /** Works for these coins from now on, and forgets all others. @param untested of them only the newest minute is wanted */
+  /**
+   * Works for these coins from now on, and forgets all others.
+   * @param untested of them only the newest minute is wanted
+   */
   follow(coins: readonly Coin[], untested: readonly Coin[]): void
   /** Looks for holes where it is time to. @param isBusy coins that are being filled are left alone */
   look(isBusy: (work: CoinWork) => boolean): Promise<void>
@@ -61,7 +64,10 @@ export interface HoleFinder {
   next(isBusy: (work: CoinWork) => boolean): { work: CoinWork; minutes: readonly EpochMinute[] } | undefined
 }
 
-/** A {@link HoleFinder} that has not looked yet. Minutes from before now are known not to have been sampled by us. */
+/**
+ * A {@link HoleFinder} that has not looked yet. Minutes from before now are known not to have been sampled by
+ * us.
+ */
 export function createHoleFinder(options: HoleFinderOptions): HoleFinder {
   return new PatientFinder(options)
 }

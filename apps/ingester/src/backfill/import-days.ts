@@ -21,8 +21,8 @@ import { datesOf } from './skipped-days.ts'
 const WINDOW_DAYS = 5
 
 /**
- * So many days further back it is tried whether a coin without candles has older ones: it may have been suspended.
- * Where a page of Upbit's reaches back to any trade that there is, the first attempt tells.
+ * So many days further back it is tried whether a coin without candles has older ones: it may have been
+ * suspended. Where a page of Upbit's reaches back to any trade that there is, the first attempt tells.
  */
 const PROBE_DAYS = [0, 10, 30, 90, 180]
 
@@ -49,9 +49,9 @@ export interface ImportDaysOptions extends Omit<ImportWindowsOptions, 'store' | 
 }
 
 /**
- * Imports days older than the sample retention from candles, newest first, each as a whole. Days that are whole, or as
- * whole as an import could make them, are not fetched again, so it may be stopped and started at any time. A coin ends
- * where its exchanges have no older candles; a suspension does not end it.
+ * Imports days older than the sample retention from candles, newest first, each as a whole. Days that are
+ * whole, or as whole as an import could make them, are not fetched again, so it may be stopped and started at
+ * any time. A coin ends where its exchanges have no older candles; a suspension does not end it.
  */
 export async function importDays(options: ImportDaysOptions, context: Context): Promise<void> {
   const { skipped, writer, onProgress } = options

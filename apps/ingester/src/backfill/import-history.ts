@@ -39,8 +39,9 @@ export interface ImportOptions {
 }
 
 /**
- * Brings the history of the configured coins back to `days` before today: minutes where single samples are kept, whole
- * days before that. What is there already is not fetched again, so it may be stopped and started at any time.
+ * Brings the history of the configured coins back to `days` before today: minutes where single samples are
+ * kept, whole days before that. What is there already is not fetched again, so it may be stopped and started
+ * at any time.
  * @returns what could not be imported, and why
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL`,
  * `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED`
@@ -149,7 +150,10 @@ async function findCoins(rest: RestChild, config: Config, signal: AbortSignal): 
   return matchCoins({ ...listings, wanted: config.COINS }).coins
 }
 
-/** Of all coins only those that an ingester publishes, once there are any; a coin that is asked for by name is no surprise. */
+/**
+ * Of all coins only those that an ingester publishes, once there are any; a coin that is asked for by name is
+ * no surprise.
+ */
 function publishedOf(
   coins: readonly Coin[],
   known: readonly KnownCoin[],

@@ -30,8 +30,8 @@ export interface ImportWindowsOptions {
 }
 
 /**
- * Decides and stores windows, newest first over all coins, several coins at once. A coin that its exchanges refuse is
- * left out with the reason; it holds up nobody.
+ * Decides and stores windows, newest first over all coins, several coins at once. A coin that its exchanges
+ * refuse is left out with the reason; it holds up nobody.
  * @throws what {@link ImportWindowsOptions.store} throws
  */
 export async function importWindows(
@@ -67,7 +67,7 @@ export async function importWindows(
   await Promise.all(busy.values())
 }
 
-/** Undefined when the coin can't be had. */
+/** Undefined for a coin that is not available. */
 async function decide(
   { coin, minutes }: ImportWindow,
   book: CandleBook,

@@ -2,9 +2,9 @@ import { type EpochMinute, formatTimestamp, KimchiError, REFERENCE_MARKETS } fro
 import { type FetchPage, PAGE_MINUTES } from './candle-book.ts'
 
 /**
- * The newest minute whose candles are complete by the exchange's own word: Binance has opened the next candle of the
- * market that always trades. A machine whose clock is ahead must neither take an open candle for a whole one nor settle
- * minutes that are yet to come.
+ * The newest minute whose candles are complete by the exchange's own word: Binance has opened the next candle
+ * of the market that always trades. A machine whose clock is ahead must neither take an open candle for a
+ * whole one nor settle minutes that are yet to come.
  * @param ours the newest minute that may be complete by our clock
  * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle near the present by our clock
  */

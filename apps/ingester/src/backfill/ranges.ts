@@ -1,7 +1,10 @@
 import type { EpochMinute } from '@kimchi/core'
 import type { MinuteRange } from '@kimchi/store'
 
-/** The parts of `ranges` that none of `others` covers. Both ascending and apart, as {@link joinRanges} leaves them. */
+/**
+ * The parts of `ranges` that none of `others` covers. Both ascending and apart, as {@link joinRanges} leaves
+ * them.
+ */
 export function subtractRanges(
   ranges: readonly MinuteRange[],
   others: readonly MinuteRange[],

@@ -44,9 +44,9 @@ export interface ReconcilerOptions {
 }
 
 /**
- * Compares stored live samples with candles of the same minutes, a few coins at a time. Changes nothing: a live sample
- * is never replaced. Binance's ticker comes once a second, so a trade in the last second of a minute is in the candle
- * but not in the live sample.
+ * Compares stored live samples with candles of the same minutes, a few coins at a time. Changes nothing: a
+ * live sample is never replaced. Binance's ticker comes once a second, so a trade in the last second of a
+ * minute is in the candle but not in the live sample.
  */
 export interface Reconciler {
   /** Of the last comparison. */

@@ -13,7 +13,10 @@ import { createHoleFinder, type KnownMinute } from './hole-finder.ts'
 import { countMinutes } from './ranges.ts'
 import { createReconciler, type Drift } from './reconcile.ts'
 
-/** Leases are prolonged, or asked for, this often: a coin stays with one ingester for as long as that one lives. */
+/**
+ * Leases are prolonged, or asked for, this often: a coin stays with one ingester for as long as that one
+ * lives.
+ */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
 
 /** How often, and how far back, candles that came late get another chance. */
@@ -25,7 +28,9 @@ const IDLE_MS: Milliseconds = 1_000
 
 /** What backfill works with. */
 export interface BackfillOptions {
-  /** The coins to fill; those of a first start are compared with the others before anything of them is stored. */
+  /**
+   * The coins to fill; those of a first start are compared with the others before anything of them is stored.
+   */
   readonly quarantine: Pick<Quarantine, 'tracked' | 'untested' | 'check'>
   readonly tracking: Pick<CoinTracking, 'apply'>
   /** Whole UTC days before today that are kept without holes. */
@@ -65,7 +70,10 @@ export interface Backfill {
   status(): BackfillStatus
 }
 
-/** A {@link Backfill} of the minutes missing since 00:00 UTC of today − `days`. @see docs/architecture.md#ingester */
+/**
+ * A {@link Backfill} of the minutes missing since 00:00 UTC of today − `days`.
+ * @see docs/architecture.md#ingester
+ */
 export function createBackfill(options: BackfillOptions, context: Context): Backfill {
   const { quarantine, reader, writer, lease } = options
   const { clock, random, signal, log } = context
@@ -108,7 +116,8 @@ export function createBackfill(options: BackfillOptions, context: Context): Back
     if (tracked.length + untested.length > 0) await claim([...tracked, ...untested])
     finder.follow(tracked.filter(isOurs), untested.filter(isOurs))
     if (finder.works.size === 0) return clock.wait(IDLE_MS, signal)
-    // An empty write loads the function library, and a Redis that refuses us is known before anything is fetched.
+    // An empty write loads the function library, and a Redis that refuses us is known before anything is
+    // fetched.
     if (!isRedisOurs) await writer.write({ minute: 0, samples: [] })
     isRedisOurs = true
     await finder.look(pool.isBusy)

@@ -16,9 +16,9 @@ const FEWEST_COINS = 5
 const FEWEST_PREMIUMS = 3
 
 /**
- * What becomes of pairs that no ingester has published before: `test` takes them unless their first comparison with the
- * market finds them far off, `hold` waits until they have agreed with it for half an hour, `wait` decides nothing until it
- * is known which pairs were published before.
+ * What becomes of pairs that no ingester has published before: `test` takes them unless their first
+ * comparison with the market finds them far off, `hold` waits until they have agreed with it for half an
+ * hour, `wait` decides nothing until it is known which pairs were published before.
  */
 export type Newcomers = 'test' | 'hold' | 'wait'
 
@@ -53,10 +53,10 @@ export interface QuarantineStatus {
 }
 
 /**
- * Decides which pairs of the catalogue may be published: the same tickers do not make the same coin, but a premium far
- * from everybody else's gives a wrong pair away. Quarantined pairs are subscribed and sampled, so that they can prove
- * themselves; a released one stays so for as long as its pair of markets stays in the catalogue. No clock: time is the
- * minute it is given.
+ * Decides which pairs of the catalogue may be published: the same tickers do not make the same coin, but a
+ * premium far from everybody else's gives a wrong pair away. Quarantined pairs are subscribed and sampled, so
+ * that they can prove themselves; a released one stays so for as long as its pair of markets stays in the
+ * catalogue. No clock: time is the minute it is given.
  * @see docs/coins.md
  */
 export interface Quarantine {
@@ -68,7 +68,10 @@ export interface Quarantine {
   readonly untested: readonly Coin[]
   /** Takes over what the catalogue holds now. A pair that has left it is new when it comes back. */
   follow(now: CatalogueNow): void
-  /** Compares one minute's premiums with their median; returns the samples that may be stored. Each minute counts once. */
+  /**
+   * Compares one minute's premiums with their median; returns the samples that may be stored. Each minute
+   * counts once.
+   */
   check(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[]
   status(): QuarantineStatus
 }

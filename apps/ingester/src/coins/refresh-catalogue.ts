@@ -14,8 +14,8 @@ const ASK_AGAIN_MS: Milliseconds = 10_000
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
-   * Every coin that Redis knows, those no longer tracked included; undefined when Redis can't be asked. Known coins let
-   * the feeds start before, or without, the exchanges' lists.
+   * Every coin that Redis knows, those no longer tracked included; undefined when Redis can't be asked. Known
+   * coins let the feeds start before, or without, the exchanges' lists.
    */
   readonly known: () => Promise<readonly KnownCoin[] | undefined>
   readonly loadListings: (signal: AbortSignal) => Promise<Listings>
@@ -35,7 +35,7 @@ export interface RefreshedCatalogue extends CatalogueNow {
 export interface CatalogueStatus {
   /** How many coins it holds; undefined until it is known. */
   readonly coins: number | undefined
-  /** Coins that were asked for by name and can't be had now, with the reasons. */
+  /** Coins named in COINS that are unavailable now, with the reasons. */
   readonly missing: readonly string[]
   /** Why the exchanges' lists could not be loaded; undefined when they could. */
   readonly problem: string | undefined
@@ -44,11 +44,11 @@ export interface CatalogueStatus {
 /** The coins to follow, kept in step with the exchanges' lists. */
 export interface CatalogueRefresh {
   /**
-   * Reads the coins from Redis at once, from the lists as soon as they can be loaded, then every hour, until the signal
-   * aborts. A list that can't be loaded, is empty, or suddenly lacks many coins leaves everything as it is, and is tried
-   * again.
-   * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never known to Redis
-   * nor to the lists at start
+   * Reads the coins from Redis at once, from the lists as soon as they can be loaded, then every hour, until
+   * the signal aborts. A list that can't be loaded, is empty, or suddenly lacks many coins leaves everything
+   * as it is, and is tried again.
+   * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never
+   * known to Redis nor to the lists at start
    */
   run(): Promise<void>
   status(): CatalogueStatus
@@ -105,7 +105,7 @@ export function createCatalogueRefresh(options: CatalogueOptions, context: Conte
           if (signal.aborted) return
           if (listings === undefined && isUnknownSymbol(thrown)) throw thrown
           status = { ...status, problem: messageOf(thrown) }
-          log.warn({ err: thrown }, 'market lists not loaded, keeping the coins as they are')
+          log.warn({ err: thrown }, 'listings not loaded, keeping the coins as they are')
           await clock.wait(retryDelay(failures++, random, thrown), signal)
         }
       }
@@ -151,11 +151,14 @@ function checkLosses(coins: readonly Coin[], matched: Catalogue): void {
   if (lost <= Math.max(FEW_COINS, coins.length / 4)) return
   throw new KimchiError(
     'KIMCHI_ERR_CATALOGUE',
-    `market lists must not lack more than a quarter of the ${coins.length} coins before, got: ${lost} missing`,
+    `listings must not lack more than a quarter of the ${coins.length} coins before, got: ${lost} missing`,
   )
 }
 
-/** A start that knows few of its coins is a first start; coins that are asked for by name are no surprise either. */
+/**
+ * A start that knows few of its coins is a first start; coins that are asked for by name are no surprise
+ * either.
+ */
 function atStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): 'test' | 'hold' {
   const symbols = new Set(tracked.map(({ symbol }) => symbol))
   const known = coins.filter(({ symbol }) => symbols.has(symbol)).length

@@ -18,7 +18,10 @@ import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 /** How late after M + 2 s a snapshot may be: the streams get until M + 5 s to pass M. */
 const MAX_LATE_MS: Milliseconds = 3_100
 
-/** A wall clock that moved this far within a minute has misplaced ticks or the snapshot; a stalled loop looks the same. */
+/**
+ * A wall clock that moved this far within a minute has misplaced ticks or the snapshot; a stalled loop looks
+ * the same.
+ */
 const MAX_JUMP_MS: Milliseconds = 2_000
 
 /** What became of one minute. */
@@ -26,7 +29,7 @@ export interface MinuteReport {
   readonly turn: MinuteTurn
   readonly gaps: readonly Gap[]
   /** Handed to the store: this minute's samples and confirmed ones of the minute before. */
-  readonly admitted: readonly Sample[]
+  readonly accepted: readonly Sample[]
   /** Turned away by the spike filter; left to backfill. */
   readonly dropped: readonly Sample[]
   readonly waiting: readonly Sample[]
@@ -45,7 +48,7 @@ export interface MinuteLoopOptions {
 /** What the loop says of itself. Counters run since the start. */
 export interface MinuteStatus {
   readonly last: MinuteReport | undefined
-  readonly admitted: number
+  readonly accepted: number
   readonly dropped: number
   /** Minutes passed over because the machine slept, stalled or its clock stepped. */
   readonly skipped: number
@@ -60,19 +63,22 @@ export interface MinuteLoop {
   status(): MinuteStatus
 }
 
-/** A {@link MinuteLoop}: at each minute turn snapshot → quarantine → spike filter → apply coin changes → enqueue. */
+/**
+ * A {@link MinuteLoop}: at each minute turn snapshot → quarantine → spike filter → apply coin changes →
+ * enqueue.
+ */
 export function createMinuteLoop(
   { latest, quarantine, spikeFilter, queue, tracking, onMinute }: MinuteLoopOptions,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): MinuteLoop {
   const gapCounts = new Map<string, number>()
-  const counts = { admitted: 0, dropped: 0, skipped: 0 }
+  const counts = { accepted: 0, dropped: 0, skipped: 0 }
   let last: MinuteReport | undefined
   const hasPassed = (minute: EpochMinute) =>
     latest.hasPassed('upbit', minute) && latest.hasPassed('binance', minute)
   const count = (report: MinuteReport) => {
     last = report
-    counts.admitted += report.admitted.length
+    counts.accepted += report.accepted.length
     counts.dropped += report.dropped.length
     counts.skipped += report.turn.skipped
     for (const { reason } of report.gaps) gapCounts.set(reason, (gapCounts.get(reason) ?? 0) + 1)
@@ -83,12 +89,12 @@ export function createMinuteLoop(
         const { minute } = turn
         const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
         const publishable = quarantine.check(minute, samples)
-        const { admitted, dropped, waiting } = spikeFilter.check(minute, publishable)
+        const { accepted, dropped, waiting } = spikeFilter.check(minute, publishable)
         const halted = gaps.filter(({ reason }) => reason === 'halted').map(({ symbol }) => symbol)
         // Before the write: the row of a coin that is released now needs its name.
         tracking.apply()
-        if (admitted.length > 0 || halted.length > 0) queue.enqueue({ minute, samples: admitted, halted })
-        const report = { turn, gaps, admitted, dropped, waiting }
+        if (accepted.length > 0 || halted.length > 0) queue.enqueue({ minute, samples: accepted, halted })
+        const report = { turn, gaps, accepted, dropped, waiting }
         count(report)
         onMinute(report)
       }

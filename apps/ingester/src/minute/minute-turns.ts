@@ -1,6 +1,9 @@
 import { type Context, type EpochMinute, type Milliseconds, minuteOf, minuteStart } from '@kimchi/core'
 
-/** How long after M its snapshot is taken at the earliest, so that late frames that belong before M still count. */
+/**
+ * How long after M its snapshot is taken at the earliest, so that late frames that belong before M still
+ * count.
+ */
 const EARLIEST_MS: Milliseconds = 2_000
 
 /** How long after M the exchanges' streams may take to pass it. */
@@ -12,7 +15,10 @@ const POLL_MS: Milliseconds = 50
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
 const LONGEST_WAIT_MS: Milliseconds = 1_000
 
-/** After a stall of the event loop, frames that are still in the socket buffers get this long to come in first. */
+/**
+ * After a stall of the event loop, frames that are still in the socket buffers get this long to come in
+ * first.
+ */
 const DRAIN_MS: Milliseconds = 50
 const STALLED_BY_MS: Milliseconds = 200
 
@@ -28,8 +34,8 @@ export interface MinuteTurn {
 }
 
 /**
- * Yields each minute M once, from M + 2 s of the wall clock as soon as it is complete, by M + 5 s whether complete or not.
- * Ends when `signal` aborts. A clock that steps back goes on from where it stands.
+ * Yields each minute M once, from M + 2 s of the wall clock as soon as it is complete, by M + 5 s whether
+ * complete or not. Ends when `signal` aborts. A clock that steps back goes on from where it stands.
  */
 export async function* minuteTurns(
   isComplete: (minute: EpochMinute) => boolean,

@@ -9,7 +9,10 @@ import { createCandleSeries } from '../../src/backfill/candle-series.ts'
 const RECORDED = new URL('../../../../../shared/recorded/', import.meta.url)
 const skip = existsSync(RECORDED) ? false : 'the recorded exchange data is not beside this repository'
 
-/** The won stood at 1,350 to 1,400 for a dollar from June to August 2025; no KRW-USDT of that time was recorded. */
+/**
+ * The won stood at 1,350 to 1,400 for a dollar from June to August 2025; no KRW-USDT of that time was
+ * recorded.
+ */
 const RATE = 1_380
 
 t.test(

@@ -17,7 +17,7 @@ import { BTC, ETH, IQ, KNC, YESTERDAY } from '../support/backfill-bench.ts'
 
 const RUNS = 300
 
-t.test('the live feeds and candles decide the same for any coin and minute of any world', async t => {
+t.test('the live feeds and candles decide the same for any coin and minute of any market history', async t => {
   const simulator = await startSimulator({ pumpMs: 0 })
   t.teardown(() => simulator.close())
   const { prices } = simulator

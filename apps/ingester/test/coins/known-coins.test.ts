@@ -3,7 +3,7 @@ import { openLockstep } from '../support/lockstep.ts'
 import { coinOf, lie, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 
 t.test(
-  'a restart knows its coins at once, begins anew with those in quarantine, and survives a delisting',
+  'a restart knows its coins at once, starts over with those in quarantine, and survives a delisting',
   async t => {
     const { simulator, read, pass, passUntil, start } = await openLockstep(t, { coins: MARKET_COINS })
     const one = await start()
@@ -19,7 +19,7 @@ t.test(
     t.match(
       await read.status('b'),
       { coins: '7', quarantined: /(no premium|for [12] of 30 minutes)/ },
-      'anew',
+      'again',
     )
     await pass(5)
     t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'SOL', 'TRX'])

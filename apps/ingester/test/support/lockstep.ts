@@ -16,12 +16,13 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Minutes between two loads of the market lists. */
+/** Minutes between two loads of the listings. */
 const REFRESH_MINUTES = 2
 
 /**
- * A real simulator, a real Redis and real ingesters in this process, all on one clock that moves by the second, so that an
- * hour takes a few seconds. @param options.at minutes into yesterday at which it begins @default 720
+ * A real simulator, a real Redis and real ingesters in this process, all on one clock that moves by the
+ * second, so that an hour takes a few seconds. @param options.at minutes into yesterday at which it begins
+ * @default 720
  */
 export async function openLockstep(t: Test, options: SimulatorOptions & { at?: EpochMinute } = {}) {
   const clock = createManualClock(minuteStart(YESTERDAY + (options.at ?? 720)) + 1_500)

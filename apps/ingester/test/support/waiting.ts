@@ -14,7 +14,10 @@ export async function until(
   }
 }
 
-/** Lets the clock run whenever somebody waits for it, until something happens; it stands still while work is under way. */
+/**
+ * Lets the clock run whenever somebody waits for it, until something happens; it stands still while work is
+ * under way.
+ */
 export async function passUntil(
   clock: ManualClock,
   what: string,

@@ -3,7 +3,8 @@ import { HttpError } from '../feed/http-error.ts'
 import { createRestExchanges } from './exchanges.ts'
 import type { Failure, RestAnswer, RestRequest } from './messages.ts'
 
-// The entry of the child process; ccxt is loaded here and nowhere else. Arguments: the two REST addresses, and the speed.
+// The entry of the child process; ccxt is loaded here and nowhere else. Arguments: the two REST addresses,
+// and the speed.
 const [, , upbitRestUrl = '', binanceRestUrl = '', speed = '1'] = process.argv
 const exchanges = createRestExchanges(upbitRestUrl, binanceRestUrl, Date.now, Number(speed))
 

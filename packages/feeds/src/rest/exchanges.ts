@@ -16,7 +16,10 @@ import type { CandlePage, CandleRange, Listings, MinuteCandle } from './messages
 /** The most candles one answer holds. @see docs/exchanges.md */
 const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 
-/** As ccxt has it for both: a unit of weight each 50 ms. Candles weigh 2 on Upbit, where 10 a second are allowed. */
+/**
+ * As ccxt has it for both: a unit of weight each 50 ms. Candles weigh 2 on Upbit, where 10 a second are
+ * allowed.
+ */
 const REQUEST_MS = 50
 
 /** Both exchanges' REST interfaces behind ccxt, whose throttle keeps their rate limits. */
@@ -93,7 +96,8 @@ function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => Epo
       const retryAfterMs = asked ?? (exchange === 'upbit' && status === 429 ? 1_000 : undefined)
       throw httpErrorOf({ exchange, what, status, retryAfterMs })
     }
-    // ccxt takes what it can't parse for an empty list, and a minute without candles for a minute without trades.
+    // ccxt takes what it can't parse for an empty list, and a minute without candles for a minute without
+    // trades.
     if (!isJson(body))
       throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: the response is no JSON`)
     return onRestResponse(status, statusText, url, method, headers, body, requestHeaders, requestBody)
@@ -125,7 +129,8 @@ async function upbitPage(
     to,
   )
   const [oldest] = candles[0] ?? []
-  // Nothing at all: there are no older candles. A page that is not full promises no more than the minutes it was asked for.
+  // Nothing at all: there are no older candles. A page that is not full promises no more than the minutes it
+  // was asked for.
   if (oldest === undefined) return { candles, start: from }
   return { candles, start: candles.length < limit ? to - limit : oldest }
 }

@@ -7,7 +7,10 @@ export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, vol
 /** Some candles, ascending, each minute at most once, and from which minute on there are no others. */
 export interface CandlePage {
   readonly candles: readonly MinuteCandle[]
-  /** All candles that open from here up to the end of the range asked for are among them; there may be older ones too. */
+  /**
+   * All candles that open from here up to the end of the range asked for are among them; there may be older
+   * ones too.
+   */
   readonly start: EpochMinute
 }
 

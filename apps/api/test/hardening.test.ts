@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { minuteOf } from '@kimchi/core'
@@ -101,7 +102,7 @@ t.test('a flood of requests whose responses nobody reads costs little memory per
   const port = await listen()
   await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
   const flood = Buffer.from(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(5_000))
-  const before = memory()
+  const before = await memory()
   const count = 40
   const clients = await Promise.all(Array.from({ length: count }, () => openRaw(port)))
   t.teardown(() => {
@@ -115,7 +116,7 @@ t.test('a flood of requests whose responses nobody reads costs little memory per
     await systemClock.wait(500)
     return answered === last || undefined
   })
-  const each = (memory() - before) / count
+  const each = ((await memory()) - before) / count
   t.ok(each < 500_000, `${Math.round(each / 1_000)} kB per connection, both ends`)
 })
 
@@ -352,9 +353,10 @@ t.test('a flood of different queries costs no Redis command and no memory', asyn
     t.equal(answers.filter(({ status }) => status === 200).length, count)
   }
   await flood(0, 1_000)
-  const settled = memory()
+  const settled = await memory()
   for (let round = 1; round <= 5; round++) await flood(round * 10_000, 1_000)
-  t.ok(memory() - settled < 4_000_000, `grew by ${memory() - settled} bytes over 5,000 different requests`)
+  const grown = (await memory()) - settled
+  t.ok(grown < 4_000_000, `grew by ${grown} bytes over 5,000 different requests`)
   t.equal(await commands(), before, 'no Redis command')
 })
 
@@ -398,11 +400,17 @@ function unexpected({ headers }: { headers: Readonly<Record<string, unknown>> })
 }
 
 /** Bytes in use after everything unreachable is gone. */
-function memory(): number {
+async function memory(): Promise<number> {
   setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
+  const sizes: number[] = []
+  // What buffers held outside the heap is given back some turns after the collection.
+  for (let round = 0; round < 5; round++) {
+    runInNewContext('gc')()
+    await turn()
+    const { heapUsed, external } = process.memoryUsage()
+    sizes.push(heapUsed + external)
+  }
+  return Math.min(...sizes)
 }
 
 function never(): never {

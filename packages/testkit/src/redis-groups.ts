@@ -25,6 +25,9 @@ export interface RedisGroup {
 /** How soon a dead server is missed. */
 const DOWN_AFTER_MS = 1_000
 
+/** Sentinels whose votes were split try again after twice this time. */
+const FAILOVER_TIMEOUT_MS = 1_500
+
 /** Sentinels look around every few seconds; a test has no time for that. */
 const EAGER = ['info-period', '200', 'ping-period', '100', 'ask-period', '100', 'publish-period', '100']
 
@@ -153,7 +156,7 @@ async function startSentinel(t: Teardown, primary: TestRedis, index: number): Pr
     `dir ${primary.dir}`,
     `sentinel monitor kp 127.0.0.1 ${primary.port} 2`,
     `sentinel down-after-milliseconds kp ${DOWN_AFTER_MS}`,
-    'sentinel failover-timeout kp 4000',
+    `sentinel failover-timeout kp ${FAILOVER_TIMEOUT_MS}`,
   ]
   await writeFile(file, lines.join('\n'))
   const { server, env } = primary.binary

@@ -17,54 +17,57 @@ import { BTC, ETH, IQ, KNC, YESTERDAY } from '../support/backfill-bench.ts'
 
 const RUNS = 300
 
-t.test('the live feeds and candles decide the same for any coin and minute of any market history', async t => {
-  const simulator = await startSimulator({ pumpMs: 0 })
-  t.teardown(() => simulator.close())
-  const { prices } = simulator
-  const seen = new Map<string, number>()
-  let lagged = 0
-  fc.assert(
-    fc.property(
-      fc.constantFrom(BTC, ETH, KNC, IQ, IQ),
-      fc.integer({ min: 0, max: 1_439 }),
-      fc.array(
-        fc.record({
-          exchange: fc.constantFrom<Exchange>('upbit', 'binance'),
-          // Most begin well before the minute and reach it, or just miss it.
-          backMs: fc.integer({ min: 0, max: 10 * MINUTE_MS }),
-          forMs: fc.integer({ min: 1, max: 10 * MINUTE_MS }),
-        }),
-        { maxLength: 2 },
+t.test(
+  'the live feeds and candles decide the same for any coin and minute of any market history',
+  async t => {
+    const simulator = await startSimulator({ pumpMs: 0 })
+    t.teardown(() => simulator.close())
+    const { prices } = simulator
+    const seen = new Map<string, number>()
+    let lagged = 0
+    fc.assert(
+      fc.property(
+        fc.constantFrom(BTC, ETH, KNC, IQ, IQ),
+        fc.integer({ min: 0, max: 1_439 }),
+        fc.array(
+          fc.record({
+            exchange: fc.constantFrom<Exchange>('upbit', 'binance'),
+            // Most begin well before the minute and reach it, or just miss it.
+            backMs: fc.integer({ min: 0, max: 10 * MINUTE_MS }),
+            forMs: fc.integer({ min: 1, max: 10 * MINUTE_MS }),
+          }),
+          { maxLength: 2 },
+        ),
+        (coin, offset, stretches) => {
+          const minute = YESTERDAY + offset
+          simulator.faults.clear()
+          for (const { exchange, backMs, forMs } of stretches) {
+            const from = minuteStart(minute) - backMs
+            simulator.faults.set({ kind: 'outage', exchange, from, to: from + forMs })
+          }
+          const live = liveOutcome(prices, coin, minute)
+          const candle = candleOutcome(prices, coin, minute)
+          const kind = typeof candle === 'string' ? candle : 'sample'
+          seen.set(kind, (seen.get(kind) ?? 0) + 1)
+          if (typeof live === 'string' || typeof candle === 'string') {
+            if (live !== candle) lagged += 1
+            return live === candle || lastSecond(prices, coin, minute)
+          }
+          const isLagging = live.binanceUsdt !== candle.binanceUsdt
+          if (isLagging) lagged += 1
+          return (
+            live.upbitKrw === candle.upbitKrw &&
+            live.usdtKrw === candle.usdtKrw &&
+            (!isLagging || lastSecond(prices, coin, minute))
+          )
+        },
       ),
-      (coin, offset, stretches) => {
-        const minute = YESTERDAY + offset
-        simulator.faults.clear()
-        for (const { exchange, backMs, forMs } of stretches) {
-          const from = minuteStart(minute) - backMs
-          simulator.faults.set({ kind: 'outage', exchange, from, to: from + forMs })
-        }
-        const live = liveOutcome(prices, coin, minute)
-        const candle = candleOutcome(prices, coin, minute)
-        const kind = typeof candle === 'string' ? candle : 'sample'
-        seen.set(kind, (seen.get(kind) ?? 0) + 1)
-        if (typeof live === 'string' || typeof candle === 'string') {
-          if (live !== candle) lagged += 1
-          return live === candle || lastSecond(prices, coin, minute)
-        }
-        const isLagging = live.binanceUsdt !== candle.binanceUsdt
-        if (isLagging) lagged += 1
-        return (
-          live.upbitKrw === candle.upbitKrw &&
-          live.usdtKrw === candle.usdtKrw &&
-          (!isLagging || lastSecond(prices, coin, minute))
-        )
-      },
-    ),
-    { numRuns: RUNS, seed: 3 },
-  )
-  t.comment(`${JSON.stringify(Object.fromEntries(seen))}, ${lagged} differ by a trade of the last second`)
-  for (const kind of ['sample', 'upbit-down', 'binance-down', 'no-upbit-price']) t.ok(seen.has(kind), kind)
-})
+      { numRuns: RUNS, seed: 3 },
+    )
+    t.comment(`${JSON.stringify(Object.fromEntries(seen))}, ${lagged} differ by a trade of the last second`)
+    for (const kind of ['sample', 'upbit-down', 'binance-down', 'no-upbit-price']) t.ok(seen.has(kind), kind)
+  },
+)
 
 /** Whether Binance traded so shortly before the minute that no ticker has told of it. */
 function lastSecond(prices: Prices, coin: Coin, minute: number): boolean {

@@ -10,7 +10,7 @@ import {
 import { createManualClock } from '@kimchi/core/testing'
 import { openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
-import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
+import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { audit, startRedis, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
@@ -30,6 +30,15 @@ export const KNC: Coin = { symbol: 'KNC', name: 'Kyber Network', upbit: 'KRW-KNC
 /** Trades every forty minutes on Upbit: sometimes nothing can be carried. */
 export const IQ: Coin = { symbol: 'IQ', name: 'IQ', upbit: 'KRW-IQ', binance: 'IQUSDT' }
 
+/**
+ * Candles are folded from every single trade: as few as leave no minute of a lively market without one.
+ */
+const COINS = DEFAULT_COINS.map(({ upbit, binance, ...coin }) => ({
+  ...coin,
+  ...(upbit && { upbit: { ...upbit, tradesPerMinute: Math.min(10, upbit.tradesPerMinute) } }),
+  ...(binance && { binance: { ...binance, tradesPerMinute: Math.min(10, binance.tradesPerMinute) } }),
+}))
+
 /** The built child: Node cannot run its TypeScript source. */
 const REST_CHILD = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
 
@@ -39,6 +48,7 @@ type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const requests: RestRequest[] = []
   const simulator = await startSimulator({
+    coins: COINS,
     pumpMs: 0,
     limits: false,
     onRequest: request => requests.push(request),

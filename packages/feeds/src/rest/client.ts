@@ -40,7 +40,7 @@ export interface RestChild {
 }
 
 /**
- * The child process that holds ccxt (60 MB on disk, over 120 MB in memory), so that the streaming process
+ * The child process that holds ccxt (60 MB on disk, some 70 MB in memory), so that the streaming process
  * stays small and is never stalled by a large parse. The first request starts the child; it ends when idle,
  * and a new one is started after a crash.
  * @see docs/architecture.md#ingester

@@ -1,9 +1,13 @@
+import { setMaxListeners } from 'node:events'
 import { type Context, type Exchange, type Market, type Milliseconds, messageOf } from '@kimchi/core'
 import { type CandlePage, HttpError, retryDelay } from '@kimchi/feeds'
 import { type FetchPage, SHARED_MARKETS } from './candle-book.ts'
 
 /** Requests under way at once to one exchange: enough to use its rate limit, however long an answer takes. */
 const AT_ONCE = 4
+
+/** Requests and waits of several coins listen to one signal; more than Node expects, and bounded. */
+const MAX_LISTENERS = 100
 
 /** So many different markets failing in a row are the exchange's trouble, not theirs. */
 const MANY_MARKETS = 3
@@ -43,6 +47,7 @@ export function createExchangeLanes(
   context: Context,
   isFinal: (thrown: unknown) => boolean = () => false,
 ): ExchangeLanes {
+  setMaxListeners(MAX_LISTENERS, context.signal)
   const laneOf = (exchange: Exchange) => new Lane(exchange, fetchPage, context, isFinal)
   const lanes = { upbit: laneOf('upbit'), binance: laneOf('binance') }
   return {

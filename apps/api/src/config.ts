@@ -1,10 +1,10 @@
 import { integerSetting, readSettings, type SettingValues, wordSetting } from '@kimchi/core'
 import { opsSettings } from '@kimchi/runtime'
-import { redisUrlSetting } from '@kimchi/store'
+import { readingRedisUrlSetting } from '@kimchi/store'
 
 /** Every setting of the API, as the README table and {@link readConfig} read them. */
 export const settings = {
-  REDIS_URL: redisUrlSetting,
+  REDIS_URL: readingRedisUrlSetting,
   HOST: wordSetting('address the public API listens on', '0.0.0.0'),
   PORT: integerSetting('port of the public API, 0 picks a free one', 3_000, { min: 0, max: 65_535 }),
   ...opsSettings(9_464),

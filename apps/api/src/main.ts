@@ -1,8 +1,13 @@
 import { createLogger, runApp, systemClock, withSecretFiles } from '@kimchi/runtime'
+import packageJson from '../package.json' with { type: 'json' }
 import { readConfig } from './config.ts'
 import { startApi } from './start.ts'
 
 await runApp(async () => {
   const config = readConfig(withSecretFiles(process.env, ['REDIS_URL']))
-  return startApi(config, { log: createLogger('api', config.LOG_LEVEL), clock: systemClock })
+  return startApi(config, {
+    log: createLogger('api', config.LOG_LEVEL),
+    clock: systemClock,
+    version: packageJson.version,
+  })
 })

@@ -1,29 +1,40 @@
-import { minuteStart } from '@kimchi/core'
+import { type Milliseconds, minuteStart } from '@kimchi/core'
 import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
-import { countedResponses, type RequestCounters } from './http/request-counters.ts'
+import { countedResponses, type RequestCounters, requestDurations } from './http/request-counters.ts'
 
 /** Where the numbers come from. */
 export interface MetricsOptions {
+  readonly version: string
   readonly documents: () => DocumentsStatus
   readonly counters: RequestCounters
   readonly redisUp: () => boolean
+  /** How long Redis takes to answer now; undefined when it does not. */
+  readonly redisLatency: () => Promise<Milliseconds | undefined>
   readonly connections: () => Promise<number>
 }
 
 /** The API's Prometheus metrics. */
-export function createMetrics({
-  documents,
-  counters,
-  redisUp,
-  connections,
-}: MetricsOptions): MetricsRegistry {
-  const metrics = createMetricsRegistry()
+export function createMetrics(options: MetricsOptions): MetricsRegistry {
+  const metrics = createMetricsRegistry({ app: 'api', version: options.version })
+  registerRequests(metrics, options)
+  registerDocuments(metrics, options)
+  registerRedis(metrics, options)
+  return metrics
+}
+
+function registerRequests(metrics: MetricsRegistry, { counters, connections }: MetricsOptions): void {
   metrics.counter({
     name: 'kimchi_api_responses_total',
     help: 'Responses sent, by route and status.',
     labels: ['route', 'status'],
     read: () => [...countedResponses(counters)].map(({ route, status, count }) => [{ route, status }, count]),
+  })
+  metrics.histogram({
+    name: 'kimchi_api_request_duration_seconds',
+    help: 'From the headers of a request to its response being handed over, by route.',
+    labels: ['route'],
+    read: () => requestDurations(counters),
   })
   metrics.counter({
     name: 'kimchi_api_connections_cut_total',
@@ -32,6 +43,9 @@ export function createMetrics({
     read: () => Object.entries(counters.cut).map(([reason, count]) => [{ reason }, count]),
   })
   metrics.gauge({ name: 'kimchi_api_connections', help: 'Open public connections.', read: connections })
+}
+
+function registerDocuments(metrics: MetricsRegistry, { documents }: MetricsOptions): void {
   metrics.gauge({
     name: 'kimchi_api_newest_snapshot_timestamp_seconds',
     help: 'Time of the newest snapshot served, in seconds since the epoch.',
@@ -56,10 +70,27 @@ export function createMetrics({
     read: () => documents().corrupt,
   })
   metrics.gauge({
+    name: 'kimchi_api_rebuild_duration_seconds',
+    help: 'How long the last read of Redis and the making of the live list from it took.',
+    read: () => inSeconds(documents().rebuildMs),
+  })
+  registerRefreshes(metrics, documents)
+}
+
+function registerRedis(metrics: MetricsRegistry, { redisUp, redisLatency }: MetricsOptions): void {
+  metrics.gauge({
     name: 'kimchi_api_redis_up',
     help: '1 while Redis answers.',
     read: () => (redisUp() ? 1 : 0),
   })
+  metrics.gauge({
+    name: 'kimchi_api_redis_latency_seconds',
+    help: 'How long Redis takes to answer, asked once whenever metrics are read.',
+    read: async () => inSeconds(await redisLatency()),
+  })
+}
+
+function registerRefreshes(metrics: MetricsRegistry, documents: MetricsOptions['documents']): void {
   metrics.counter({
     name: 'kimchi_api_refreshes_total',
     help: 'Reads of Redis that brought the documents up to date.',
@@ -70,5 +101,8 @@ export function createMetrics({
     help: 'Reads of Redis that failed.',
     read: () => documents().refreshesFailed,
   })
-  return metrics
+}
+
+function inSeconds(ms: Milliseconds | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1_000
 }

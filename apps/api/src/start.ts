@@ -12,6 +12,7 @@ import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type ConnectionStatus,
   createReader,
+  measureLatency,
   openRedis,
   type RedisConnection,
   type SampleReader,
@@ -49,7 +50,7 @@ const BOOT_PATIENCE_MS: Milliseconds = 300
  */
 export async function startApi(
   config: Config,
-  { log, clock }: { readonly log: Logger; readonly clock: Clock },
+  { log, clock, version }: { readonly log: Logger; readonly clock: Clock; readonly version: string },
 ): Promise<RunningApi> {
   const redis = openRedis(config.REDIS_URL, {
     name: 'kimchi-api',
@@ -63,9 +64,11 @@ export async function startApi(
   const app = createApp({ documents, log, clock, counters })
   let isDraining = false
   const metrics = createMetrics({
+    version,
     documents: () => documents.status(),
     counters,
     redisUp: () => redis.status().ready,
+    redisLatency: () => measureLatency(redis),
     connections: () => connectionCount(app.server),
   })
   const reasons = () => [

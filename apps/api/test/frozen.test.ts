@@ -28,7 +28,7 @@ for (const [title, connections, due] of cases) {
     const clock: Clock = { now: () => Date.now() + ahead, wait: systemClock.wait }
     const url = `redis://127.0.0.1:${proxy.port}`
     const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
-    const api = await startApi(config, { log: createLogger('api', 'silent'), clock })
+    const api = await startApi(config, { log: createLogger('api', 'silent'), clock, version: 'test' })
     t.teardown(() => api.close())
     const base = `http://127.0.0.1:${api.port}/api/v1/kimchi-premium`
     const refreshes = async () =>

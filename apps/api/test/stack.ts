@@ -53,7 +53,11 @@ export async function startTestApi(
   url: string,
 ): Promise<RunningApi & { base: string; ops: string }> {
   const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
-  const api = await startApi(config, { log: createLogger('api', 'silent'), clock: systemClock })
+  const api = await startApi(config, {
+    log: createLogger('api', 'silent'),
+    clock: systemClock,
+    version: 'test',
+  })
   t.teardown(() => api.close())
   return {
     ...api,

@@ -75,9 +75,16 @@ t.test('ready says why not, and metrics count', async t => {
   await eventually('readiness', async () =>
     (await ask(`${api.ops}/ready`)).status === 200 ? true : undefined,
   )
-  await ask(api.base)
+  for (const url of [api.base, `${api.base}/BTC/daily`, `${api.base}/none`]) await ask(url)
   const metrics = (await ask(`${api.ops}/metrics`)).body
   t.match(metrics, /kimchi_api_responses_total\{route="live",status="200"\} [1-9]/)
+  for (const route of ['live', 'daily', 'other']) {
+    const pattern = `kimchi_api_request_duration_seconds_count\\{route="${route}"\\} [1-9]`
+    t.match(metrics, new RegExp(pattern), `${route} requests are timed`)
+  }
+  t.match(metrics, /kimchi_api_redis_latency_seconds 0\.\d/)
+  t.match(metrics, /kimchi_api_rebuild_duration_seconds 0\.\d/)
+  t.match(metrics, /kimchi_build_info\{app="api",version="test",/)
   t.match(metrics, /kimchi_api_redis_up 1/)
   t.match(metrics, /kimchi_api_newest_snapshot_timestamp_seconds \d/)
 })

@@ -1,5 +1,6 @@
-import { minuteStart } from '@kimchi/core'
+import { type Clock, minuteStart } from '@kimchi/core'
 import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
+import type { ServerHealth } from '@kimchi/store'
 import type { IngesterStatus } from './status.ts'
 
 /** What is counted of each feed. */
@@ -13,13 +14,24 @@ const FEED_EVENTS = [
   'stalls',
 ] as const
 
+/** Where the numbers come from. */
+export interface MetricsOptions {
+  readonly version: string
+  readonly clock: Pick<Clock, 'now'>
+  readonly status: () => IngesterStatus
+  /** Asks Redis how it is; undefined when it does not answer. */
+  readonly redisHealth: () => Promise<ServerHealth | undefined>
+}
+
 /** The ingester's Prometheus metrics, read from its status whenever they are asked for. */
-export function createMetrics(status: () => IngesterStatus): MetricsRegistry {
-  const metrics = createMetricsRegistry()
+export function createMetrics({ version, clock, status, redisHealth }: MetricsOptions): MetricsRegistry {
+  const metrics = createMetricsRegistry({ app: 'ingester', version })
   registerMinutes(metrics, status)
   registerCoins(metrics, status)
   registerFeeds(metrics, status)
-  registerRedis(metrics, status)
+  registerAges(metrics, status, clock)
+  registerQueue(metrics, status)
+  registerRedis(metrics, redisHealth)
   registerBackfill(metrics, status)
   return metrics
 }
@@ -51,6 +63,11 @@ function registerMinutes(metrics: MetricsRegistry, status: () => IngesterStatus)
     labels: ['reason'],
     read: () => [...status().minutes.gaps].map(([reason, count]) => [{ reason }, count]),
   })
+  metrics.histogram({
+    name: 'kimchi_ingester_watermark_wait_seconds',
+    help: 'How long after M + 2 s a minute M was taken, because an exchange had not been heard to pass it.',
+    read: () => [[{}, status().minutes.waits]],
+  })
   metrics.counter({
     name: 'kimchi_ingester_skipped_turns_total',
     help: 'Minute turns passed over because the machine slept, stalled or its clock stepped.',
@@ -66,9 +83,9 @@ function registerCoins(metrics: MetricsRegistry, status: () => IngesterStatus): 
   })
   metrics.gauge({
     name: 'kimchi_ingester_quarantined_coins',
-    help: 'Coins of which nothing is published for now; why: the status hash.',
-    labels: ['symbol'],
-    read: () => status().quarantine.quarantined.map(({ symbol }) => [{ symbol }, 1]),
+    help: 'Coins of which nothing is published for now; in words: the status hash.',
+    labels: ['symbol', 'reason'],
+    read: () => status().quarantine.quarantined.map(({ symbol, kind }) => [{ symbol, reason: kind }, 1]),
   })
 }
 
@@ -95,7 +112,32 @@ function registerFeeds(metrics: MetricsRegistry, status: () => IngesterStatus): 
   })
 }
 
-function registerRedis(metrics: MetricsRegistry, status: () => IngesterStatus): void {
+/** By the ingester's own clock, so that a monitor whose clock is wrong sees no stale data. */
+function registerAges(
+  metrics: MetricsRegistry,
+  status: () => IngesterStatus,
+  clock: MetricsOptions['clock'],
+): void {
+  const ages = (key: 'lastDataAt' | 'watermark') => () =>
+    status().feeds.feeds.flatMap(feed => {
+      const at = feed[key]
+      return at === undefined ? [] : [[{ exchange: feed.exchange }, (clock.now() - at) / 1_000] as const]
+    })
+  metrics.gauge({
+    name: 'kimchi_ingester_feed_data_age_seconds',
+    help: 'Time since the exchange last sent data.',
+    labels: ['exchange'],
+    read: ages('lastDataAt'),
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_feed_watermark_age_seconds',
+    help: 'Age of the newest event time by which the exchange has told everything before it.',
+    labels: ['exchange'],
+    read: ages('watermark'),
+  })
+}
+
+function registerQueue(metrics: MetricsRegistry, status: () => IngesterStatus): void {
   metrics.gauge({
     name: 'kimchi_ingester_redis_queue_depth',
     help: 'Snapshots that wait to be written to Redis, one a minute.',
@@ -107,6 +149,52 @@ function registerRedis(metrics: MetricsRegistry, status: () => IngesterStatus): 
     labels: ['outcome'],
     read: () => Object.entries(status().queue.totals).map(([outcome, count]) => [{ outcome }, count]),
   })
+}
+
+function registerRedis(metrics: MetricsRegistry, redisHealth: MetricsOptions['redisHealth']): void {
+  const ask = shareRunning(redisHealth)
+  metrics.gauge({
+    name: 'kimchi_ingester_redis_up',
+    help: '1 when Redis answered just now.',
+    read: async () => ((await ask()) === undefined ? 0 : 1),
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_redis_latency_seconds',
+    help: 'How long Redis takes to answer, asked once whenever metrics are read.',
+    read: async () => {
+      const health = await ask()
+      return health && health.latencyMs / 1_000
+    },
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_redis_memory_used_bytes',
+    help: 'Memory that Redis uses.',
+    read: async () => (await ask())?.memoryUsed,
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_redis_memory_max_bytes',
+    help: 'Memory at which Redis refuses writes; absent without a limit.',
+    read: async () => (await ask())?.memoryMax,
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_redis_persisting',
+    help: '1 while Redis can write to its disk.',
+    read: async () => {
+      const health = await ask()
+      return health && Number(health.persists)
+    },
+  })
+}
+
+/** Asked while a question is under way, it gives that one's answer: a scrape asks once. */
+function shareRunning<T>(ask: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined
+  return () => {
+    running ??= ask().finally(() => {
+      running = undefined
+    })
+    return running
+  }
 }
 
 function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus): void {

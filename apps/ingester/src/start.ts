@@ -17,6 +17,7 @@ import {
   openMinuteQueue,
   openRedis,
   type RedisConnection,
+  readServerHealth,
   type SampleReader,
   type SampleWriter,
 } from '@kimchi/store'
@@ -151,7 +152,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     host: config.OPS_HOST,
     port: config.OPS_PORT,
     reasons: () => notReadyReasons(status(), clock.now()),
-    metrics: createMetrics(status),
+    metrics: createMetrics({ version, clock, status, redisHealth: () => readServerHealth(redis) }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
   refuseOtherPrices(redis, writer, fail)

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { createDurationHistogram } from '@kimchi/runtime'
 import t from 'tap'
 import { createMetrics } from '../src/metrics.ts'
 import type { IngesterStatus } from '../src/status.ts'
@@ -13,14 +14,22 @@ const feed = {
   reconnects: 2,
   replacements: 0,
   stalls: 0,
+  lastDataAt: 9_500,
+  watermark: 8_000,
 } as IngesterStatus['feeds']['feeds'][number]
+
+function waited(...durations: readonly number[]) {
+  const histogram = createDurationHistogram()
+  for (const ms of durations) histogram.observe(ms)
+  return histogram.read()
+}
 
 const STATUS: IngesterStatus = {
   version: 'test',
   startedAt: 0,
   catalogue: { coins: 11, missing: [], problem: undefined },
   quarantine: {
-    quarantined: [{ symbol: 'NEW', reason: 'new' }],
+    quarantined: [{ symbol: 'NEW', reason: 'new', kind: 'no-premium' }],
     release: 'ALLOW=NEW',
     denied: [],
   },
@@ -38,6 +47,7 @@ const STATUS: IngesterStatus = {
     dropped: 1,
     skipped: 2,
     gaps: new Map([['upbit-down', 4]]),
+    waits: waited(100, 2_500),
   },
   queue: {
     waiting: 5,
@@ -67,12 +77,31 @@ const STATUS: IngesterStatus = {
   },
 }
 
+const HEALTH = { latencyMs: 0.25, memoryUsed: 1_000, memoryMax: 4_000, persists: true }
+
+const metricsOf = (health: typeof HEALTH | undefined) =>
+  createMetrics({
+    version: 'test',
+    clock: { now: () => 10_000 },
+    status: () => STATUS,
+    redisHealth: async () => health,
+  }).text()
+
 t.test('says in Prometheus’ words what the parts say of themselves', async t => {
-  const text = await createMetrics(() => STATUS).text()
+  const text = await metricsOf(HEALTH)
   for (const line of [
     'kimchi_ingester_last_minute_timestamp_seconds 1740000000',
     'kimchi_ingester_tracked_coins 10',
-    'kimchi_ingester_quarantined_coins{symbol="NEW"} 1',
+    'kimchi_ingester_quarantined_coins{symbol="NEW",reason="no-premium"} 1',
+    'kimchi_ingester_feed_data_age_seconds{exchange="upbit"} 0.5',
+    'kimchi_ingester_feed_watermark_age_seconds{exchange="upbit"} 2',
+    'kimchi_ingester_watermark_wait_seconds_bucket{le="0.131072"} 1',
+    'kimchi_ingester_watermark_wait_seconds_sum 2.6',
+    'kimchi_ingester_redis_up 1',
+    'kimchi_ingester_redis_latency_seconds 0.00025',
+    'kimchi_ingester_redis_memory_used_bytes 1000',
+    'kimchi_ingester_redis_memory_max_bytes 4000',
+    'kimchi_ingester_redis_persisting 1',
     'kimchi_ingester_feed_up{exchange="upbit"} 1',
     'kimchi_ingester_feed_events_total{exchange="upbit",event="malformed"} 1',
     'kimchi_ingester_refused_ticks_total 3',
@@ -92,10 +121,16 @@ t.test('says in Prometheus’ words what the parts say of themselves', async t =
   }
 })
 
+t.test('of a Redis that does not answer only that is said', async t => {
+  const text = await metricsOf(undefined)
+  t.match(text, /^kimchi_ingester_redis_up 0$/m)
+  t.notMatch(text, /^kimchi_ingester_redis_(latency|memory|persisting)\S* \d/m)
+})
+
 const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 
 t.test('promtool has nothing to complain about', { skip: !hasPromtool && 'no promtool on PATH' }, async t => {
-  const input = await createMetrics(() => STATUS).text()
+  const input = await metricsOf(HEALTH)
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' })
   t.equal(`${stdout}${stderr}`, '')
   t.equal(status, 0)

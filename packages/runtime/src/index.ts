@@ -1,3 +1,8 @@
+export {
+  createDurationHistogram,
+  type DurationHistogram,
+  type HistogramReading,
+} from './duration-histogram.ts'
 export { createLogger, LOG_LEVELS, type Logger } from './logger.ts'
 export { createMetricsRegistry, type MetricsRegistry } from './metrics-registry.ts'
 export { openOpsServer } from './ops-server.ts'

@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
+import { createDurationHistogram } from '../src/duration-histogram.ts'
 import { createMetricsRegistry } from '../src/metrics-registry.ts'
+
+const BUILD = { app: 'api', version: '1.2.3' }
 
 const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 
 t.test('reads every metric when it is asked, and only then', async t => {
-  const metrics = createMetricsRegistry()
+  const metrics = createMetricsRegistry(BUILD)
   let written = 0
   metrics.counter({ name: 'minutes_total', help: 'Minutes written.', read: () => ++written })
   metrics.gauge({ name: 'depth', help: 'Waiting.', read: async () => 7 })
@@ -15,7 +18,7 @@ t.test('reads every metric when it is asked, and only then', async t => {
 })
 
 t.test('a labelled metric has the labels of the last reading only', async t => {
-  const metrics = createMetricsRegistry()
+  const metrics = createMetricsRegistry(BUILD)
   const values: [Record<string, string>, number][] = [
     [{ symbol: 'BTC' }, 1],
     [{ symbol: 'ETH' }, 2],
@@ -27,7 +30,7 @@ t.test('a labelled metric has the labels of the last reading only', async t => {
 })
 
 t.test('what is not known is not reported', async t => {
-  const metrics = createMetricsRegistry()
+  const metrics = createMetricsRegistry(BUILD)
   let value: number | undefined = 5
   metrics.gauge({ name: 'snapshot', help: 'Newest.', read: () => value })
   await metrics.text()
@@ -35,11 +38,47 @@ t.test('what is not known is not reported', async t => {
   t.notMatch(await metrics.text(), /^snapshot /m)
 })
 
+t.test('durations are counted by size, each bucket with those before it', async t => {
+  const histogram = createDurationHistogram()
+  for (const ms of [0, 0.0159, 0.017, 1, 100, 5_000, 10_000_000]) histogram.observe(ms)
+  const metrics = createMetricsRegistry(BUILD)
+  metrics.histogram({
+    name: 'took_seconds',
+    help: 'Took.',
+    labels: ['route'],
+    read: () => [[{ route: 'live' }, histogram.read()]],
+  })
+  const lines = (await metrics.text()).split('\n')
+  for (const [le, count] of [
+    ['0.000016', 2],
+    ['0.000032', 3],
+    ['0.001024', 4],
+    ['0.131072', 5],
+    ['4.194304', 5],
+    ['+Inf', 7],
+  ]) {
+    const line = `took_seconds_bucket{route="live",le="${le}"} ${count}`
+    t.ok(lines.includes(line), line)
+  }
+  t.ok(lines.includes('took_seconds_count{route="live"} 7'))
+  t.ok(lines.includes('# TYPE took_seconds histogram'))
+  t.match(await metrics.text(), /^took_seconds_sum\{route="live"\} 10005\.101/m)
+})
+
+t.test('says what runs', async t => {
+  const text = await createMetricsRegistry(BUILD).text()
+  const { node } = process.versions
+  t.ok(text.includes(`\nkimchi_build_info{app="api",version="1.2.3",node="${node}"} 1\n`))
+})
+
 t.test(
   'the metrics of the process are named as Prometheus asks',
   { skip: !hasPromtool && 'no promtool on PATH' },
   async t => {
-    const input = await createMetricsRegistry().text()
+    const metrics = createMetricsRegistry(BUILD)
+    const reading = createDurationHistogram().read()
+    metrics.histogram({ name: 'took_seconds', help: 'Took.', read: () => [[{}, reading]] })
+    const input = await metrics.text()
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input,
       encoding: 'utf8',

@@ -4,12 +4,14 @@ import t, { type Test } from 'tap'
 import { createMetricsRegistry } from '../src/metrics-registry.ts'
 import { type OpsOptions, openOpsServer } from '../src/ops-server.ts'
 
+const BUILD = { app: 'api', version: '1.2.3' }
+
 async function open(t: Test, options: Partial<OpsOptions> = {}): Promise<string> {
   const server = await openOpsServer({
     host: '127.0.0.1',
     port: 0,
     reasons: () => [],
-    metrics: createMetricsRegistry(),
+    metrics: createMetricsRegistry(BUILD),
     ...options,
   })
   t.teardown(() => server.close())
@@ -36,7 +38,7 @@ t.test('is ready exactly while there is no reason against it', async t => {
 })
 
 t.test('prints the metrics in Prometheus text', async t => {
-  const metrics = createMetricsRegistry()
+  const metrics = createMetricsRegistry(BUILD)
   metrics.counter({ name: 'minutes_total', help: 'minutes written', read: () => 3 })
   const response = await fetch(`${await open(t, { metrics })}/metrics`)
   t.equal(response.status, 200)
@@ -51,7 +53,7 @@ t.test('names its paths when another one is asked for', async t => {
 })
 
 t.test('a broken gauge or check is a 500 with its reason, and the server goes on', async t => {
-  const metrics = createMetricsRegistry()
+  const metrics = createMetricsRegistry(BUILD)
   const read = () => {
     throw new Error('gauge is broken')
   }
@@ -74,7 +76,7 @@ t.test('a broken gauge or check is a 500 with its reason, and the server goes on
 t.test('a taken port is an error that names it', async t => {
   const port = Number(new URL(await open(t)).port)
   await t.rejects(
-    openOpsServer({ host: '127.0.0.1', port, reasons: () => [], metrics: createMetricsRegistry() }),
+    openOpsServer({ host: '127.0.0.1', port, reasons: () => [], metrics: createMetricsRegistry(BUILD) }),
     {
       code: 'EADDRINUSE',
       port,
@@ -83,7 +85,7 @@ t.test('a taken port is an error that names it', async t => {
 })
 
 t.test('closes although a client keeps its connection, as often as asked, and frees the port', async t => {
-  const options = { host: '127.0.0.1', reasons: () => [], metrics: createMetricsRegistry() }
+  const options = { host: '127.0.0.1', reasons: () => [], metrics: createMetricsRegistry(BUILD) }
   const server = await openOpsServer({ ...options, port: 0 })
   const idle = connect(server.port, '127.0.0.1')
   await once(idle, 'connect')

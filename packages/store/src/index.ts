@@ -6,7 +6,8 @@ export { type MinuteQueue, openMinuteQueue, type QueueStatus } from './minute-qu
 export { type Board, createReader, type MinuteRange, type Readable, type SampleReader } from './reader.ts'
 export { type ConnectionStatus, openRedis, type RedisConnection } from './redis/connect.ts'
 export { isRetryable } from './redis/redis-error.ts'
-export { redisUrlSetting } from './redis/redis-url-setting.ts'
+export { readingRedisUrlSetting, redisUrlSetting } from './redis/redis-url-setting.ts'
+export { measureLatency, readServerHealth, type ServerHealth } from './redis/server-health.ts'
 export type { KnownCoin } from './validate.ts'
 export {
   createWriter,

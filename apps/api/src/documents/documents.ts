@@ -29,6 +29,8 @@ export interface DocumentsStatus {
   readonly histories: number
   readonly refreshed: number
   readonly refreshesFailed: number
+  /** How long the last read and the live list made from it took; undefined before the first. */
+  readonly rebuildMs: Milliseconds | undefined
   /** Entries skipped in the last read because they could not be understood. */
   readonly corrupt: number
   /** Why the last read brought nothing, undefined when it did. */
@@ -93,6 +95,7 @@ class PolledDocuments implements Documents {
   #overdueSince: EpochMs
   #refreshed = 0
   #refreshesFailed = 0
+  #rebuildMs: Milliseconds | undefined
   #corrupt = 0
   #problem: string | undefined
 
@@ -146,6 +149,7 @@ class PolledDocuments implements Documents {
       histories: this.#histories.size,
       refreshed: this.#refreshed,
       refreshesFailed: this.#refreshesFailed,
+      rebuildMs: this.#rebuildMs,
       corrupt: this.#corrupt + this.#histories.corrupt,
       problem: this.#problem,
     }
@@ -169,8 +173,10 @@ class PolledDocuments implements Documents {
   }
 
   async #refresh(): Promise<void> {
+    const startedAt = performance.now()
     try {
       await this.#take(await this.#reader.readBoard())
+      this.#rebuildMs = performance.now() - startedAt
     } catch (thrown) {
       this.#refreshesFailed += 1
       // Before the first ingester there is nothing to read, which is no fault.

@@ -1,3 +1,6 @@
+import type { ServerResponse } from 'node:http'
+import { createDurationHistogram, type DurationHistogram } from '@kimchi/runtime'
+
 /** What responses are counted by: the two routes, and everything else. */
 const ROUTES = ['live', 'daily', 'other'] as const
 
@@ -10,21 +13,45 @@ export type Route = (typeof ROUTES)[number]
  */
 export interface RequestCounters {
   readonly responses: Readonly<Record<Route, Float64Array>>
+  /** From a request to its response. */
+  readonly durations: Readonly<Record<Route, DurationHistogram>>
   /** Connections turned away or cut, by reason. */
   readonly cut: Record<'limit' | 'slow-reader' | 'malformed', number>
+}
+
+/** A response that knows when its request had come, by `performance.now()`. */
+export interface TimedResponse {
+  readonly startedAt?: number
 }
 
 /** Counters at zero. */
 export function createRequestCounters(): RequestCounters {
   return {
     responses: { live: new Float64Array(600), daily: new Float64Array(600), other: new Float64Array(600) },
+    durations: {
+      live: createDurationHistogram(),
+      daily: createDurationHistogram(),
+      other: createDurationHistogram(),
+    },
     cut: { limit: 0, 'slow-reader': 0, malformed: 0 },
   }
 }
 
-/** Counts one response. */
-export function countResponse({ responses }: RequestCounters, route: Route, status: number): void {
+/** Counts one response, and its time. @param response undefined when there was no request, only a connection */
+export function countResponse(
+  { responses, durations }: RequestCounters,
+  route: Route,
+  status: number,
+  response?: ServerResponse,
+): void {
   responses[route][status] = (responses[route][status] ?? 0) + 1
+  const { startedAt } = (response ?? {}) as TimedResponse
+  if (startedAt !== undefined) durations[route].observe(performance.now() - startedAt)
+}
+
+/** How long requests took, by route. */
+export function requestDurations({ durations }: RequestCounters) {
+  return ROUTES.map(route => [{ route }, durations[route].read()] as const)
 }
 
 /** All counts above zero. */

@@ -93,9 +93,9 @@ function atHand<R extends RouteGenericInterface>(
       return
     }
     const response = respond(document, request.raw, clock.now())
-    countResponse(counters, route, response.status)
     reply.hijack()
     sendNow(reply.raw, response)
+    countResponse(counters, route, response.status, reply.raw)
   }
 }
 
@@ -106,7 +106,7 @@ export function send(
   { counters }: Pick<RouteOptions, 'counters'>,
   { status, headers, body }: HttpResponse,
 ): FastifyReply {
-  countResponse(counters, route, status)
+  countResponse(counters, route, status, reply.raw)
   return reply
     .code(status)
     .headers(headers)

@@ -1,10 +1,17 @@
-import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Milliseconds } from '@kimchi/core'
 import type { ErrorCode } from '../contract/errors.ts'
 import { errorResponse } from './error-response.ts'
 import { limitPipelining } from './pipelining.ts'
-import { countResponse, type RequestCounters } from './request-counters.ts'
+import { countResponse, type RequestCounters, type TimedResponse } from './request-counters.ts'
 import { CORS_HEADERS, type HttpResponse, sendNow } from './response.ts'
 
 /** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
@@ -49,6 +56,14 @@ const WITHOUT_BODIES = { optimizeEmptyRequests: true }
 /** Time for a refused client to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
 
+/** Made when the headers of its request have been read. */
+class StampedResponse<R extends IncomingMessage = IncomingMessage>
+  extends ServerResponse<R>
+  implements TimedResponse
+{
+  readonly startedAt = performance.now()
+}
+
 /** The newest response of each connection; when it is done, so are all before it. */
 const newest = new WeakMap<Duplex, ServerResponse>()
 
@@ -74,6 +89,7 @@ export function createApiServer(
       connectionsCheckingInterval: checkEvery,
       // Checked by us, because Node's own refusal is neither JSON nor readable by a page.
       requireHostHeader: false,
+      ServerResponse: StampedResponse,
       ...WITHOUT_BODIES,
     },
     (request, response) => {
@@ -130,7 +146,7 @@ function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
 
 function refuseRequest(response: ServerResponse, code: ErrorCode, counters: RequestCounters): void {
   const error = errorResponse(code)
-  countResponse(counters, 'other', error.status)
+  countResponse(counters, 'other', error.status, response)
   response.shouldKeepAlive = false
   sendNow(response, error)
 }

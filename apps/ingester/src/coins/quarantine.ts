@@ -27,7 +27,12 @@ export interface QuarantinedPair {
   readonly symbol: string
   /** Why, as part of a sentence. */
   readonly reason: string
+  /** Why, in one word. */
+  readonly kind: QuarantineKind
 }
+
+/** Nothing to judge by yet; far from the market; near it, but not for long enough. */
+export type QuarantineKind = 'no-premium' | 'off-median' | 'on-probation'
 
 /** What the catalogue holds now, and what is known about it. */
 export interface CatalogueNow {
@@ -141,7 +146,8 @@ class MedianQuarantine implements Quarantine {
   status(): QuarantineStatus {
     const quarantined = this.#subscribed.flatMap(coin => {
       const trial = this.#trialOf(coin)
-      return trial?.state === 'quarantined' ? [{ symbol: coin.symbol, reason: reasonOf(trial) }] : []
+      if (trial?.state !== 'quarantined') return []
+      return [{ symbol: coin.symbol, reason: reasonOf(trial), kind: kindOf(trial) }]
     })
     const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
     return {
@@ -195,6 +201,11 @@ function tryPair(trial: Trial, minute: EpochMinute, off: PremiumE4): void {
   trial.agreed = off <= AGREEMENT_E4 ? trial.agreed + 1 : 0
   const isProven = trial.state === 'untested' ? off <= FAR_OFF_E4 : trial.agreed >= AGREEING_MINUTES
   trial.state = isProven ? 'released' : 'quarantined'
+}
+
+function kindOf({ off, agreed }: Trial): QuarantineKind {
+  if (off === undefined) return 'no-premium'
+  return agreed === 0 ? 'off-median' : 'on-probation'
 }
 
 function reasonOf({ off, agreed }: Trial): string {

@@ -10,6 +10,7 @@ import {
   type SpikeFilter,
   takeSnapshot,
 } from '@kimchi/core'
+import { createDurationHistogram, type HistogramReading } from '@kimchi/runtime'
 import type { MinuteQueue } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import type { CoinTracking } from '../coins/track-coins.ts'
@@ -54,6 +55,8 @@ export interface MinuteStatus {
   readonly skipped: number
   /** Coin minutes without a sample, by reason. */
   readonly gaps: ReadonlyMap<string, number>
+  /** How long after M + 2 s minutes were taken. */
+  readonly waits: HistogramReading
 }
 
 /** The one loop of an ingester. */
@@ -73,6 +76,7 @@ export function createMinuteLoop(
 ): MinuteLoop {
   const gapCounts = new Map<string, number>()
   const counts = { accepted: 0, dropped: 0, skipped: 0 }
+  const waits = createDurationHistogram()
   let last: MinuteReport | undefined
   const hasPassed = (minute: EpochMinute) =>
     latest.hasPassed('upbit', minute) && latest.hasPassed('binance', minute)
@@ -81,6 +85,7 @@ export function createMinuteLoop(
     counts.accepted += report.accepted.length
     counts.dropped += report.dropped.length
     counts.skipped += report.turn.skipped
+    waits.observe(report.turn.lateMs)
     for (const { reason } of report.gaps) gapCounts.set(reason, (gapCounts.get(reason) ?? 0) + 1)
   }
   return {
@@ -99,7 +104,7 @@ export function createMinuteLoop(
         onMinute(report)
       }
     },
-    status: () => ({ last, ...counts, gaps: gapCounts }),
+    status: () => ({ last, ...counts, gaps: gapCounts, waits: waits.read() }),
   }
 }
 

@@ -56,7 +56,7 @@ t.test(
     t.equal(quarantine.untested.length, 11)
     t.equal(check(MINUTE, { ...market(), NEW: 22.6 }).length, 10, 'NEW is 20.1 points off')
     t.strictSame(quarantine.status().quarantined, [
-      { symbol: 'NEW', reason: "premium 20.10 points off the market's median" },
+      { symbol: 'NEW', reason: "premium 20.10 points off the market's median", kind: 'off-median' },
     ])
     t.equal(quarantine.untested.length, 0)
     const other = open()

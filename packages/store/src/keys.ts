@@ -26,6 +26,8 @@ export const KEYS = {
   tracked: `${KEY_PREFIX}tracked`,
   /** sorted set · symbol, score the second until which it is denied without being announced again */
   denied: `${KEY_PREFIX}denied`,
+  /** sorted set · id of an ingester, score when it was last heard of in seconds · an hour longer */
+  ingesters: `${KEY_PREFIX}ingesters`,
   /** channel · the epoch minute that was just written */
   minute: `${KEY_PREFIX}minute`,
 } as const

@@ -8,7 +8,7 @@ const LIBRARY_SOURCE = readFileSync(new URL('../src/lua/kimchi.lua', import.meta
 /** Version that this code needs; a loaded newer one serves as well. */
 export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
 
-/** Function names of the library, as called with FCALL and FCALL_RO. */
+/** Functions of the library that programs call, with FCALL and FCALL_RO; the others are for people. */
 export type LibraryFunction =
   | 'kp_write'
   | 'kp_announce'
@@ -16,10 +16,7 @@ export type LibraryFunction =
   | 'kp_read'
   | 'kp_days'
   | 'kp_members'
-  | 'kp_samples'
   | 'kp_missing'
-  | 'kp_check'
-  | 'kp_status'
 
 /** Arguments of a call: one key, which on a Cluster names the slot of all the others. */
 export function functionCall<A>(name: LibraryFunction, args: readonly A[]): [string, number, string, ...A[]] {

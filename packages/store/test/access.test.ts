@@ -87,7 +87,7 @@ t.test(
     await writer.track([BTC])
     await createUser(raw, 'operator')
     const connection = await connected(t, { ...redis, url: redis.url.replace('//', '//operator:operator@') })
-    t.match(await connection.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'), [/^library version/])
+    t.match(await connection.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'), [/^now /])
     t.equal(await connection.call('HDEL', '{kp}:live', 'BTC'), 0)
     t.match(await connection.call('CONFIG', 'GET', 'maxmemory'), ['maxmemory'])
     for (const [command = '', ...args] of [

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { dateOf, foldDays } from '@kimchi/core'
+import { dateOf, foldDays, formatTimestamp } from '@kimchi/core'
 import t from 'tap'
 import { dailyKey, samplesKey } from '../src/keys.ts'
 import { LIBRARY_VERSION } from '../src/library.ts'
@@ -114,19 +114,92 @@ t.test('people at redis-cli get readable answers', async t => {
     `{"open":-55055,"high":-55055,"low":-55055,"close":-55055,"sum":-55055,"samples":1,"first":${today},"last":${today}}`,
   ])
   t.strictSame(await ask('kp_check', 'BTC'), [`${yesterday} ok 1 samples`])
-  t.strictSame((await ask('kp_status', 'a1', 'b2')).toSpliced(2, 1), [
-    `library version ${LIBRARY_VERSION}`,
-    'prices live, layout 1',
-    `BTC tracked, snapshot ${yesterday}T23:59:00, samples today 0, revision 1`,
-    `ETH tracked, snapshot ${date}T00:00:00, samples today 1, revision 0`,
-    'ingester a1 version 1.0.0',
-    'ingester b2 not seen',
+  t.strictSame(await ask('kp_check', 'NONE'), ['no samples of NONE are kept'])
+  t.strictSame(await ask('kp_history', 'BTC'), [
+    'date       open    high    low     close   avg     samples first last',
+    `${yesterday} 1.2442% 1.2442% 1.2442% 1.2442% 1.2442% 1       23:59 23:59`,
   ])
+  t.strictSame(await ask('kp_history', 'NONE'), ['no day of NONE is stored'])
   await raw.hset(dailyKey('BTC'), yesterday, '{}')
   t.match(
     (await ask('kp_check', 'BTC'))[0],
     /WRONG row {}, samples fold to {"open":12442.*corrupt members 0$/,
   )
+})
+
+t.test('a day’s gaps, one a line', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const yesterday = today - 1_440
+  await writer.track([BTC])
+  const stored = Array.from({ length: 1_440 }, (_, at) => at).filter(
+    at => at !== 60 && (at < 700 || at > 720),
+  )
+  await writer.write({ minute: today - 1, samples: stored.map(at => sampleOf('BTC', yesterday + at)) })
+  const ask = (...args: string[]) => raw.call('FCALL_RO', ['kp_gaps', '1', '{kp}:meta', ...args])
+  const date = dateOf(yesterday)
+  t.strictSame(await ask('BTC', date), [
+    `BTC ${date}: 1418 of 1440 minutes stored, 2 gaps`,
+    '01:00 to 01:00 1 min  open to backfill',
+    '11:40 to 12:00 21 min open to backfill',
+  ])
+  const row = String(await raw.hget(dailyKey('BTC'), date))
+  await raw.hset(dailyKey('BTC'), date, row.replace('"samples":1418', '"samples":1419'))
+  t.match(await ask('BTC', date), [/1418 of 1440/, /stays: the day is frozen/, /stays/])
+  t.match(await ask('BTC'), [new RegExp(`^BTC ${dateOf(today)}: 0 of \\d+ minutes stored, `)])
+  await t.rejects(ask('BTC', '2026-02-30'), /date must be YYYY-MM-DD, got: 2026-02-30/)
+})
+
+t.test('the status at a glance', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  await writer.announce('host:12', {
+    version: '1.0.0',
+    started_at: '2026-11-20T00:00:00.000Z',
+    quarantined: "LUNA (premium 43.21 points off the market's median); NEW (new, no premium to judge by yet)",
+    last_minute: '2026-11-20T13:00:00',
+    gaps_last_minute: '1 behind',
+    queue_depth: 2,
+    last_written_minute: '2026-11-20T12:58:00',
+    redis_problem: 'OOM',
+    backfill_missing: 7,
+    drift_median_e4: 70,
+    drift_worst: '300 (BTC 2026-11-20T12:00:00)',
+    upbit_state: 'up',
+    upbit_data_age_ms: 210,
+    upbit_watermark_age_ms: 1_900,
+    upbit_reconnects: 3,
+    upbit_silences: 1,
+    upbit_halted: 'KRW-XRP',
+    binance_state: 'waiting',
+  })
+  await writer.announce('gone', { version: '0.9.0' })
+  await raw.del('{kp}:ingester:gone')
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+  await writer.write({ minute: now - 3, samples: [sampleOf('ETH', now - 3)] })
+  const lines = (await raw.call('FCALL_RO', 'kp_status', '1', '{kp}:meta', 'other')) as string[]
+  for (const expected of [
+    /^now {9}\S+ UTC$/,
+    new RegExp(`^last minute ${formatTimestamp(now)}, \\d+ s ago$`),
+    new RegExp(`^prices {6}live, layout 1, library ${LIBRARY_VERSION}$`),
+    /^coins {7}1 fresh, 1 stale, 0 without a price, 2 quarantined, 0 left$/,
+    new RegExp(`^BTC {2}fresh {7}${formatTimestamp(now)} 1.2442% samples today 1$`),
+    new RegExp(`^ETH {2}stale {7}${formatTimestamp(now - 3)} 1.2442% samples today [01]$`),
+    /^LUNA quarantined premium 43.21 points off the market's median$/,
+    /^NEW {2}quarantined new, no premium to judge by yet$/,
+    /^ingester gone GONE heard \d s ago$/,
+    /^ingester host:12 heard \d s ago +version 1.0.0 +since 2026-11-20T00:00:00.000Z$/,
+    /^ {2}upbit +up +data 0.2 s +watermark 1.9 s reconnects 3 silences 1 halted KRW-XRP$/,
+    /^ {2}binance +waiting +data - +watermark - +reconnects 0 silences 0 halted none$/,
+    /^ {2}minutes +last 2026-11-20T13:00:00 gaps in it 1 behind$/,
+    /^ {2}queue +2 waiting +written to 2026-11-20T12:58:00 problem OOM$/,
+    /^ {2}backfill +7 missing +coins waiting none +drift median 0.0070%, worst 0.0300% at BTC \S+$/,
+    /^ingester other GONE heard never$/,
+  ]) {
+    t.match(lines.shift(), expected)
+  }
+  t.strictSame(lines, [])
 })
 
 t.test('another layout is refused instead of misread', async t => {

@@ -18,9 +18,12 @@ local PREFIX = '{kp}:'
 local META, COINS, LIVE = PREFIX .. 'meta', PREFIX .. 'coins', PREFIX .. 'live'
 local TRACKED, DENIED = PREFIX .. 'tracked', PREFIX .. 'denied'
 local REVISIONS, CHANNEL = PREFIX .. 'revisions', PREFIX .. 'minute'
+local INGESTERS = PREFIX .. 'ingesters'
 -- A coin stays listed this long (seconds) after an ingester said for the last time that it tracks it; each
 -- says so once a minute. Longer than IDLE without anybody saying so, and it is not the coins that are gone.
 local LEASE, IDLE = 210, 120
+-- An ingester that has gone is spoken of for this long (seconds).
+local MISSED = 3600
 -- A row that is this many minutes older than the newest leaves the live list.
 local LIST_MINUTES = 60
 local ROW_FIELDS = { 'open', 'high', 'low', 'close', 'sum', 'samples', 'first', 'last' }
@@ -554,7 +557,7 @@ local function kp_announce(_, args)
   if #status % 2 == 1 then argument_error('status must be pairs', #status) end
   local now, key = redis_seconds(), PREFIX .. 'ingester:' .. id
   local known = redis.call('HGETALL', COINS)
-  for _, other in ipairs({ TRACKED, DENIED }) do redis.call('ZCARD', other) end
+  for _, other in ipairs({ TRACKED, DENIED, INGESTERS }) do redis.call('ZCARD', other) end
   for _, other in ipairs({ LIVE, key }) do redis.call('HLEN', other) end
 
   remember_writer(writer)
@@ -571,6 +574,8 @@ local function kp_announce(_, args)
     redis.call('DEL', key)
     redis.call('HSET', key, unpack(status))
     redis.call('EXPIRE', key, ttl)
+    redis.call('ZADD', INGESTERS, now, id)
+    redis.call('ZREMRANGEBYSCORE', INGESTERS, '-inf', now - MISSED)
   end
   publish_removal(removed)
   return removed
@@ -693,6 +698,8 @@ local function kp_members(_, args)
   return reply
 end
 
+-- For people ------------------------------------------------------------------------------------------------
+
 -- The fewest digits that read back as the same number.
 local function price_text(price)
   if type(price) ~= 'number' then return '?' end
@@ -709,24 +716,72 @@ local function percent_text(premium)
     '%s%d.%04d%%', premium < 0 and '-' or '', math.floor(magnitude / 10000), magnitude % 10000)
 end
 
+-- Rows of cells as lines whose columns stand below each other; the last cell of a row is as long as it is.
+local function aligned(rows)
+  local widths, lines = {}, {}
+  for _, row in ipairs(rows) do
+    for column = 1, #row - 1 do widths[column] = math.max(widths[column] or 0, #row[column]) end
+  end
+  for _, row in ipairs(rows) do
+    local cells = {}
+    for column, cell in ipairs(row) do
+      cells[column] = column < #row and cell .. string.rep(' ', widths[column] - #cell) or cell
+    end
+    lines[#lines + 1] = table.concat(cells, ' ')
+  end
+  return lines
+end
+
+local function age_text(seconds)
+  if seconds < 120 then return string.format('%d s', seconds) end
+  if seconds < 7200 then return string.format('%d min', math.floor(seconds / 60)) end
+  return string.format('%d h', math.floor(seconds / 3600))
+end
+
+local function clock_text(minute)
+  return string.format('%02d:%02d', math.floor(minute % DAY_MINUTES / 60), minute % 60)
+end
+
 -- Arguments: symbol [fromMinute [toMinute]], without them the last hour. Reply: one readable line per sample.
 local function kp_samples(_, args)
   local reader = argument_reader(args)
   local symbol, now = reader.symbol(), math.floor(redis_seconds() / 60)
   local from = reader.optional_integer('from', now - 59)
   local to = reader.optional_integer('to', math.max(now + 1, from + 60))
-  local lines = {}
+  local rows = {}
   each_member(symbol, from, to, function(minute, member)
     local fields = unpack_member(minute, member)
-    if fields then
-      lines[#lines + 1] = string.format('%s %s upbit_krw=%s binance_usdt=%s usdt_krw=%s %s',
-        timestamp_of(minute), percent_text(fields[MEMBER_PREMIUM]), price_text(fields[2]),
-        price_text(fields[3]), price_text(fields[4]), fields[6] == 1 and 'candle' or 'live')
-    else
-      lines[#lines + 1] = timestamp_of(minute) .. ' corrupt'
-    end
+    rows[#rows + 1] = fields and {
+      timestamp_of(minute), percent_text(fields[MEMBER_PREMIUM]), 'upbit_krw=' .. price_text(fields[2]),
+      'binance_usdt=' .. price_text(fields[3]), 'usdt_krw=' .. price_text(fields[4]),
+      fields[6] == 1 and 'candle' or 'live',
+    } or { timestamp_of(minute), 'corrupt' }
   end)
-  return lines
+  return aligned(rows)
+end
+
+-- Rounded half away from zero, as the published mean is.
+local function mean_text(row)
+  local magnitude = math.floor((2 * math.abs(row.sum) + row.samples) / (2 * row.samples))
+  return percent_text(row.sum < 0 and -magnitude or magnitude)
+end
+
+-- Arguments: symbol [days], without it the newest 30. Reply: one readable line per day, after one of names.
+local function kp_history(_, args)
+  local reader = argument_reader(args)
+  local symbol = reader.symbol()
+  local dates, texts = sorted_dates(symbol)
+  local wanted = reader.optional_integer('days', 30)
+  local rows = { { 'date', 'open', 'high', 'low', 'close', 'avg', 'samples', 'first', 'last' } }
+  for index = math.max(1, #dates - wanted + 1), #dates do
+    local row = parse_row(texts[dates[index]])
+    rows[#rows + 1] = row and {
+      dates[index], percent_text(row.open), percent_text(row.high), percent_text(row.low),
+      percent_text(row.close), mean_text(row), string.format('%d', row.samples), clock_text(row.first),
+      clock_text(row.last),
+    } or { dates[index], 'corrupt' }
+  end
+  return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
 end
 
 -- Minutes of a day that kp_write would refuse are not missing: up to this one, not included, there is nothing
@@ -820,41 +875,201 @@ local function kp_check(_, args)
     local verdict = check_day(symbol, date, rows[date], retention_days)
     if verdict then lines[#lines + 1] = date .. ' ' .. verdict end
   end
+  return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
+end
+
+-- Ranges of a day, up to a minute, in which nothing is stored, and how many minutes are.
+local function gaps_of(symbol, from, to)
+  local gaps, stored, expected = {}, 0, from
+  each_member(symbol, from, to, function(minute)
+    if minute > expected then gaps[#gaps + 1] = { from = expected, past = minute } end
+    expected, stored = minute + 1, stored + 1
+  end)
+  if to > expected then gaps[#gaps + 1] = { from = expected, past = to } end
+  return gaps, stored
+end
+
+-- Arguments: symbol [date], without it today. Reply: how whole the day is so far, and a line per gap.
+local function kp_gaps(_, args)
+  local reader = argument_reader(args)
+  local symbol = reader.symbol()
+  local date = reader.has_more() and reader.text('date') or date_of_day(today())
+  local day = day_of_date(date)
+  if not day then argument_error('date must be YYYY-MM-DD', date) end
+  local from = day * DAY_MINUTES
+  local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
+  local gaps, stored = gaps_of(symbol, from, to)
+  local refused = refused_until(symbol, day)
+  local rows = {}
+  for _, gap in ipairs(gaps) do
+    rows[#rows + 1] = {
+      clock_text(gap.from), 'to ' .. clock_text(gap.past - 1),
+      string.format('%d min', gap.past - gap.from),
+      gap.from < refused and 'stays: the day is frozen or no longer kept' or 'open to backfill',
+    }
+  end
+  local lines = aligned(rows)
+  table.insert(lines, 1, string.format('%s %s: %d of %d minutes stored, %d gaps', symbol, date, stored,
+    to - from, #gaps))
   return lines
 end
 
--- Arguments: [ingester id]*. Reply: readable lines about this Redis, each coin and the given ingesters.
-local function kp_status(_, args)
-  local meta = redis.call('HMGET', META, 'prices', 'layout')
-  local now, date = redis_seconds(), date_of_day(today())
-  local lines = {
-    string.format('library version %d', VERSION),
-    string.format('prices %s, layout %s', meta[1] or 'none yet', meta[2] or 'none yet'),
-    'redis time ' .. timestamp_of(math.floor(now / 60)) .. ' UTC',
-  }
-  local coins = redis.call('HGETALL', COINS)
-  local symbols = {}
-  for index = 1, #coins, 2 do
-    local order = tonumber(string.match(coins[index + 1], '^{"order":(%d+)') or '')
-    symbols[#symbols + 1] = { symbol = coins[index], order = order }
+-- Entries of a sorted set in ascending order of score, as { member, score }.
+local function scored(key)
+  local entries, list = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}
+  for index = 1, #entries, 2 do list[#list + 1] = { entries[index], tonumber(entries[index + 1]) } end
+  return list
+end
+
+local function hash_of(key)
+  local entries, fields = redis.call('HGETALL', key), {}
+  for index = 1, #entries, 2 do fields[entries[index]] = entries[index + 1] end
+  return fields
+end
+
+-- The ingesters heard of lately, and those asked for by name, each with its status hash.
+local function known_ingesters(asked)
+  local list, seen = {}, {}
+  local function add(id, heard)
+    if seen[id] then return end
+    seen[id] = true
+    list[#list + 1] = { id = id, heard = heard, fields = hash_of(PREFIX .. 'ingester:' .. id) }
   end
-  table.sort(symbols, function(a, b)
+  for _, entry in ipairs(scored(INGESTERS)) do add(entry[1], entry[2]) end
+  for _, id in ipairs(asked) do add(id) end
+  table.sort(list, function(a, b) return a.id < b.id end)
+  return list
+end
+
+-- All coins ever tracked in live order, those that have left last.
+local function ordered_coins()
+  local coins = {}
+  for symbol, text in pairs(hash_of(COINS)) do
+    coins[#coins + 1] = { symbol = symbol, order = tonumber(string.match(text, '^{"order":(%d+)') or '') }
+  end
+  table.sort(coins, function(a, b)
     if (a.order or 1e9) ~= (b.order or 1e9) then return (a.order or 1e9) < (b.order or 1e9) end
     return a.symbol < b.symbol
   end)
-  for _, coin in ipairs(symbols) do
+  return coins
+end
+
+-- A coin is fresh when it has the newest minute of all.
+local function state_of(coin, snapshot, newest)
+  if not coin.order then return 'left' end
+  if not snapshot then return 'no price' end
+  return snapshot >= newest and 'fresh' or 'stale'
+end
+
+-- One row per coin, and how many there are of each state.
+local function coin_rows(newest)
+  local live, date, rows, counts = hash_of(LIVE), date_of_day(today()), {}, {}
+  for _, coin in ipairs(ordered_coins()) do
+    local text = live[coin.symbol]
+    local snapshot = snapshot_of(text)
+    local state = state_of(coin, snapshot, newest)
     local row = parse_row(redis.call('HGET', daily_key(coin.symbol), date))
-    lines[#lines + 1] = string.format('%s %s, snapshot %s, samples today %d, revision %s', coin.symbol,
-      coin.order and 'tracked' or 'not tracked', snapshot_of(redis.call('HGET', LIVE, coin.symbol)) or 'none',
-      row and row.samples or 0, redis.call('HGET', REVISIONS, coin.symbol) or '0')
+    local premium = text and string.match(text, '"premium_pct":(-?[%d.e-]+)')
+    rows[#rows + 1] = {
+      coin.symbol, state, snapshot or '-', premium and premium .. '%' or '-',
+      string.format('samples today %d', row and row.samples or 0),
+    }
+    counts[state] = (counts[state] or 0) + 1
   end
-  for _, id in ipairs(args) do
-    local fields = redis.call('HGETALL', PREFIX .. 'ingester:' .. id)
-    if #fields == 0 then lines[#lines + 1] = 'ingester ' .. id .. ' not seen' end
-    for index = 1, #fields, 2 do
-      lines[#lines + 1] = string.format('ingester %s %s %s', id, fields[index], fields[index + 1])
+  return rows, counts
+end
+
+-- Quarantined pairs, each once, in the words of the ingester that was heard last.
+local function quarantine_rows(ingesters)
+  local rows, seen = {}, {}
+  for _, ingester in ipairs(ingesters) do
+    for entry in string.gmatch(ingester.fields.quarantined or '', '[^;]+') do
+      local symbol, reason = string.match(entry, '^ *(%S+) %((.*)%)$')
+      if symbol and not seen[symbol] then
+        seen[symbol] = true
+        rows[#rows + 1] = { symbol, 'quarantined', reason }
+      end
     end
   end
+  return rows
+end
+
+local function drift_text(fields)
+  local median, worst = tonumber(fields.drift_median_e4 or ''), fields.drift_worst
+  if not median then return 'drift not known yet' end
+  local e4, where = string.match(worst or '', '^(%d+) %((.*)%)$')
+  local text = 'drift median ' .. percent_text(median)
+  return e4 and string.format('%s, worst %s at %s', text, percent_text(tonumber(e4)), where) or text
+end
+
+local function or_none(text) return text and text ~= '' and text or 'none' end
+
+-- Ages are those of the moment at which the ingester said them.
+local function feed_row(exchange, fields)
+  local function age(field)
+    local ms = tonumber(fields[exchange .. field] or '')
+    return ms and string.format('%.1f s', ms / 1000) or '-'
+  end
+  local function count(field) return fields[exchange .. field] or '0' end
+  return {
+    '  ' .. exchange, fields[exchange .. '_state'], 'data ' .. age('_data_age_ms'),
+    'watermark ' .. age('_watermark_age_ms'), 'reconnects ' .. count('_reconnects'),
+    'silences ' .. count('_silences'), 'halted ' .. or_none(fields[exchange .. '_halted']),
+  }
+end
+
+local function ingester_rows(ingester, now)
+  local fields, name = ingester.fields, 'ingester ' .. ingester.id
+  local heard = ingester.heard and age_text(math.max(0, now - ingester.heard)) .. ' ago' or 'never'
+  if next(fields) == nil then return { { name, 'GONE', 'heard ' .. heard } } end
+  local rows = {
+    { name, 'heard ' .. heard, 'version ' .. or_none(fields.version), 'since ' .. or_none(fields.started_at) },
+  }
+  for _, exchange in ipairs({ 'upbit', 'binance' }) do
+    if fields[exchange .. '_state'] then rows[#rows + 1] = feed_row(exchange, fields) end
+  end
+  rows[#rows + 1] = {
+    '  minutes', 'last ' .. or_none(fields.last_minute), 'gaps in it ' .. or_none(fields.gaps_last_minute),
+  }
+  rows[#rows + 1] = {
+    '  queue', (fields.queue_depth or '0') .. ' waiting', 'written to ' .. or_none(fields.last_written_minute),
+    'problem ' .. or_none(fields.redis_problem),
+  }
+  rows[#rows + 1] = {
+    '  backfill', (fields.backfill_missing or '0') .. ' missing',
+    'coins waiting ' .. or_none(fields.backfill_waiting), drift_text(fields),
+  }
+  return rows
+end
+
+local function append_all(list, more)
+  for _, value in ipairs(more) do list[#list + 1] = value end
+end
+
+local function minute_of_meta(now)
+  local minute = tonumber(redis.call('HGET', META, 'newest') or '')
+  if not minute then return '', 'none yet' end
+  local text = timestamp_of(minute)
+  return text, string.format('%s, %s ago', text, age_text(math.max(0, now - minute * 60)))
+end
+
+-- Arguments: [ingester id]*, of ingesters that went more than an hour ago. Reply: everything at a glance.
+local function kp_status(_, args)
+  local meta, now = redis.call('HMGET', META, 'prices', 'layout'), redis_seconds()
+  local newest, newest_text = minute_of_meta(now)
+  local ingesters = known_ingesters(args)
+  local coins, counts = coin_rows(newest)
+  local quarantined = quarantine_rows(ingesters)
+  local lines = aligned({
+    { 'now', timestamp_of(math.floor(now / 60)) .. ' UTC' },
+    { 'last minute', newest_text },
+    { 'prices', string.format('%s, layout %s, library %d', meta[1] or 'none yet', meta[2] or 'none yet', VERSION) },
+    { 'coins', string.format('%d fresh, %d stale, %d without a price, %d quarantined, %d left',
+      counts.fresh or 0, counts.stale or 0, counts['no price'] or 0, #quarantined, counts.left or 0) },
+  })
+  append_all(coins, quarantined)
+  append_all(lines, aligned(coins))
+  for _, ingester in ipairs(ingesters) do append_all(lines, aligned(ingester_rows(ingester, now))) end
   return lines
 end
 
@@ -870,6 +1085,8 @@ register_reading('kp_read', kp_read)
 register_reading('kp_days', kp_days)
 register_reading('kp_members', kp_members)
 register_reading('kp_samples', kp_samples)
+register_reading('kp_history', kp_history)
+register_reading('kp_gaps', kp_gaps)
 register_reading('kp_missing', kp_missing)
 register_reading('kp_check', kp_check)
 register_reading('kp_status', kp_status)

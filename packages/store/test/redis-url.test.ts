@@ -1,5 +1,6 @@
 import t from 'tap'
 import { describeTarget, parseRedisUrl } from '../src/redis/redis-url.ts'
+import { readingRedisUrlSetting, redisUrlSetting } from '../src/redis/redis-url-setting.ts'
 
 const none = {
   tls: false,
@@ -10,6 +11,7 @@ const none = {
   sentinelName: undefined,
   sentinelUsername: undefined,
   sentinelPassword: undefined,
+  reads: 'primary',
 }
 
 t.test('every documented form is read', async t => {
@@ -53,6 +55,19 @@ t.test('every documented form is read', async t => {
   })
 })
 
+t.test('a reader names who it reads from; a writer may not', async t => {
+  for (const [url, reads] of [
+    ['redis+sentinel://a/kp?role=replica', 'replica'],
+    ['redis+cluster://a?scaleReads=replica', 'replica'],
+    ['redis+cluster://a?scaleReads=all', 'all'],
+  ] as const) {
+    t.equal(parseRedisUrl(url)?.reads, reads)
+    t.equal(readingRedisUrlSetting.parse(url), url)
+    t.equal(redisUrlSetting.parse(url), undefined)
+  }
+  t.equal(redisUrlSetting.parse('redis+sentinel://a/kp'), 'redis+sentinel://a/kp')
+})
+
 t.test('anything else is refused', async t => {
   const wrongs = [
     '',
@@ -69,6 +84,11 @@ t.test('anything else is refused', async t => {
     'redis+cluster://a:1/2',
     'redis+cluster://a:1,',
     'constructor://a',
+    'redis://a?role=replica',
+    'redis+sentinel://a/kp?role=slave',
+    'redis+sentinel://a/kp?scaleReads=replica',
+    'redis+cluster://a?role=replica',
+    'redis+cluster://a?scaleReads=some',
   ]
   for (const wrong of wrongs) t.equal(parseRedisUrl(wrong), undefined, wrong)
 })

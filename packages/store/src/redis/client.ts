@@ -61,23 +61,50 @@ function createClient(
       enableOfflineQueue: false,
       clusterRetryStrategy: delay,
       slotsRefreshTimeout: options.commandTimeoutMs ?? 2_000,
+      scaleReads: CLUSTER_READS[target.reads],
+      // Else a replica that joins later is never heard of.
+      ...(target.reads === 'primary' ? {} : { slotsRefreshInterval: 10_000 }),
     })
   }
-  const single = { ...common, enableOfflineQueue: false, retryStrategy: delay }
-  if (target.kind === 'single') return new Redis({ ...single, ...target.hosts[0] })
-  return new Redis({
-    ...single,
+  if (target.kind === 'single') {
+    return new Redis({ ...common, ...target.hosts[0], enableOfflineQueue: false, retryStrategy: delay })
+  }
+  return createSentinelClient(target, options, delay)
+}
+
+/** As ioredis calls them. */
+const CLUSTER_READS = { primary: 'master', replica: 'slave', all: 'all' } as const
+
+function createSentinelClient(
+  target: RedisTarget,
+  options: ConnectOptions,
+  delay: (attempt: number) => Milliseconds,
+): Redis {
+  const wanted = target.reads === 'replica' ? 'slave' : 'master'
+  const client = new Redis({
+    ...commonOptions(target, options),
+    enableOfflineQueue: false,
+    role: wanted,
+    retryStrategy: attempt => {
+      client.options.role = wanted
+      return delay(attempt)
+    },
     sentinels: [...target.hosts],
     name: target.sentinelName ?? '',
     sentinelUsername: target.sentinelUsername,
     sentinelPassword: target.sentinelPassword,
-    sentinelRetryStrategy: delay,
+    sentinelRetryStrategy: attempt => {
+      // No Sentinel knows a replica now, as after a failover with two servers: better the primary than none.
+      client.options.role = attempt % 2 === 1 ? 'master' : wanted
+      return delay(attempt)
+    },
     // One that hangs must not keep us from asking the next.
     sentinelCommandTimeout: options.commandTimeoutMs ?? 2_000,
     failoverDetector: true,
     enableTLSForSentinelMode: target.tls,
     ...(target.tls ? { sentinelTLS: tlsOptions(target) } : {}),
   })
+  return client
 }
 
 function commonOptions(target: RedisTarget, options: ConnectOptions) {

@@ -2,7 +2,7 @@ import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type Client, type ConnectOptions, openClient } from './client.ts'
 import { toRedisError } from './redis-error.ts'
-import { describeTarget, parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts'
+import { describeTarget, parseRedisUrl, READING_FORMS } from './redis-url.ts'
 
 /** What may be sent with a command. */
 export type RedisArgument = string | number | Buffer
@@ -55,7 +55,7 @@ export interface Subscription {
 export function openRedis(url: string, options: ConnectOptions = {}): RedisConnection {
   const target = parseRedisUrl(url)
   if (target === undefined) {
-    throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${REDIS_URL_FORMS}`)
+    throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${READING_FORMS}`)
   }
   const where = describeTarget(target)
   const { client, close } = openClient(target, options)
@@ -70,7 +70,7 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
     (on: Redis | Cluster): RedisConnection['call'] =>
     async (command, ...args) => {
       try {
-        return await on.call(command, args)
+        return await on.call(asKnown(command), args)
       } catch (error) {
         throw explain(error)
       }
@@ -83,7 +83,7 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
     call: callOn(client),
     callBuffer: async (command, ...args) => {
       try {
-        return await client.callBuffer(command, args)
+        return await client.callBuffer(asKnown(command), args)
       } catch (error) {
         throw explain(error)
       }
@@ -99,6 +99,9 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
     close: async () => close(),
   }
 }
+
+/** The client knows commands by their small letters, and by their names which of them only read. */
+const asKnown = (command: string) => command.toLowerCase()
 
 /** What the client says of a command that it could not send; why is known from the connection's state. */
 const UNSENT = /^Stream isn't writeable/

@@ -20,11 +20,22 @@ export interface RedisTarget {
   readonly sentinelName: string | undefined
   readonly sentinelUsername: string | undefined
   readonly sentinelPassword: string | undefined
+  /** Who is read from: a replica while there is one, or any server of the Cluster's shard. */
+  readonly reads: 'primary' | 'replica' | 'all'
 }
 
 /** What REDIS_URL may look like, for the settings table. */
 export const REDIS_URL_FORMS =
   'redis://[user:password@]host[:port][/db], rediss://…, redis+sentinel://h:p,h:p/name[?sentinelPassword=…], or redis+cluster://h:p,h:p'
+
+/** What a URL of somebody who only reads may say besides. */
+export const READING_FORMS = `${REDIS_URL_FORMS}; with ?role=replica (Sentinel) or ?scaleReads=replica or all (Cluster)`
+
+/** How each kind names who is read from, and what it may be. */
+const READS: Readonly<Record<string, readonly [name: string, ...values: string[]]>> = {
+  sentinel: ['role', 'replica', 'primary'],
+  cluster: ['scaleReads', 'replica', 'all', 'primary'],
+}
 
 const KINDS = {
   redis: 'single',
@@ -36,8 +47,8 @@ const DEFAULT_PORT = { single: 6379, sentinel: 26379, cluster: 6379 }
 
 /**
  * The target of a Redis URL, or undefined when the text is not one. Credentials before `@` are those of the
- * data servers, percent-encoded; `?tls=true`, `?db=`, `?sentinelUsername=` and `?sentinelPassword=` where
- * they apply.
+ * data servers, percent-encoded; `?tls=true`, `?db=`, `?sentinelUsername=`, `?sentinelPassword=`,
+ * `?role=` and `?scaleReads=` where they apply.
  * @see docs/architecture.md#configuration
  */
 export function parseRedisUrl(text: string): RedisTarget | undefined {
@@ -54,6 +65,8 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
   if (!/^\d{1,5}$/.test(db) || (kind === 'cluster' && (path !== '' || db !== '0'))) return undefined
   if (kind === 'single' && hosts.length !== 1) return undefined
   if (kind === 'sentinel' && !/^[\w.-]+$/.test(path)) return undefined
+  const reads = parseReads(kind, options)
+  if (reads === undefined) return undefined
   return {
     kind,
     hosts: hosts as RedisHost[],
@@ -66,7 +79,17 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
     sentinelName: kind === 'sentinel' ? path : undefined,
     sentinelUsername: options.get('sentinelUsername') ?? undefined,
     sentinelPassword: options.get('sentinelPassword') ?? undefined,
+    reads,
   }
+}
+
+function parseReads(kind: RedisTarget['kind'], options: URLSearchParams): RedisTarget['reads'] | undefined {
+  const [name, ...values] = READS[kind] ?? []
+  const isForeign = ['role', 'scaleReads'].some(other => other !== name && options.has(other))
+  const value = (name && options.get(name)) ?? 'primary'
+  return isForeign || (value !== 'primary' && !values.includes(value))
+    ? undefined
+    : (value as RedisTarget['reads'])
 }
 
 /** A target for people to read, in logs and errors: without credentials. */

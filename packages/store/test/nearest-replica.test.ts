@@ -1,0 +1,117 @@
+import {
+  createMemoryLog,
+  eventually,
+  type RawRedis,
+  startCluster,
+  startRedis,
+  startSentinels,
+} from '@kimchi/testkit'
+import t, { type Test } from 'tap'
+import { createReader } from '../src/reader.ts'
+import { openRedis } from '../src/redis/connect.ts'
+import { createWriter } from '../src/writer.ts'
+import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
+
+/** A writer by one URL, and a reader that listens by another. */
+async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
+  const connect = async (url: string) => {
+    const connection = openRedis(url, { commandTimeoutMs: 1_000 })
+    t.teardown(() => connection.close())
+    t.ok(await connection.untilReady(10_000), connection.status().reason ?? url)
+    return connection
+  }
+  const writing = await connect(writingUrl)
+  const log = createMemoryLog()
+  const writer = createWriter({ redis: writing, prices: 'live', retentionDays: 8, log })
+  await writer.track([BTC])
+  const { today } = await todayMinutes(writing)
+  const reading = await connect(readingUrl)
+  const reader = createReader({ redis: reading })
+  const heard: number[] = []
+  let isListening = false
+  const subscription = reader.subscribeMinutes(
+    minute => heard.push(minute),
+    ({ ready }) => {
+      isListening = ready
+    },
+  )
+  t.teardown(() => subscription.close())
+  const hears = async (at: number) => {
+    await eventually('it listens', () => isListening)
+    await writer.write({ minute: today + at, samples: [sampleOf('BTC', today + at)] })
+    await eventually('it hears the minute', () => heard.includes(today + at))
+    await eventually(
+      'it reads the minute',
+      async () => (await reader.readBoard()).rows[0]?.minute === today + at,
+    )
+  }
+  return { reader, reading, hears, today }
+}
+
+/** How many reads by function a server has answered. */
+async function readsOf(raw: RawRedis): Promise<number> {
+  return Number(/cmdstat_fcall_ro:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1] ?? 0)
+}
+
+const NO_DELAY = ['--repl-diskless-sync-delay', '0']
+
+t.test('a reader by the URL of one of two replicas, whose primary then dies', async t => {
+  const primary = await startRedis(t, { args: NO_DELAY })
+  const args = [...NO_DELAY, '--replicaof', '127.0.0.1', String(primary.port)]
+  const near = await startRedis(t, { args })
+  const far = await startRedis(t, { args })
+  for (const replica of [near, far]) {
+    const raw = replica.client()
+    await eventually('it follows', async () =>
+      (await raw.info('replication')).includes('master_link_status:up'),
+    )
+  }
+  const { reader, hears, today } = await openBoth(t, primary.url, near.url)
+  await hears(0)
+  t.equal(await readsOf(primary.client()), 0, 'nothing is asked of the primary')
+  t.equal(await readsOf(far.client()), 0)
+  await primary.kill()
+  t.equal((await reader.readBoard()).rows[0]?.minute, today, 'reads go on')
+})
+
+t.test('behind Sentinel with role=replica; after a failover that leaves none, by the primary', async t => {
+  const group = await startSentinels(t, [], 2)
+  const { reader, reading, hears } = await openBoth(t, group.url, `${group.url}?role=replica`)
+  await hears(0)
+  const primary = await group.primary()
+  t.equal(await readsOf(primary), 0, 'nothing is asked of the primary')
+  const port = primary.options.port
+  for (const node of group.nodes) if (node.port !== port) await node.kill()
+  await eventually(
+    'the last server is read from',
+    () =>
+      reader.readBoard().then(
+        () => true,
+        () => false,
+      ),
+    20_000,
+  )
+  t.ok(reading.status().ready)
+  t.ok((await readsOf(primary)) > 0)
+  await hears(1)
+})
+
+for (const reads of ['replica', 'all']) {
+  t.test(`on a Cluster with scaleReads=${reads}`, async t => {
+    const group = await startCluster(t)
+    for (const node of group.nodes) {
+      const raw = node.client()
+      await eventually('it knows every replica', async () => {
+        const shards = (await raw.call('CLUSTER', 'SLOTS')) as unknown[][]
+        return shards.every(([, , ...servers]) => servers.length === 2)
+      })
+    }
+    const { reader, hears } = await openBoth(t, group.url, `${group.url}?scaleReads=${reads}`)
+    await hears(0)
+    const primary = await group.primary()
+    for (let read = 0; read < 20; read++) await reader.readBoard()
+    const ofPrimary = await readsOf(primary)
+    if (reads === 'replica') t.equal(ofPrimary, 0, 'nothing is asked of the primary')
+    else t.ok(ofPrimary > 0 && ofPrimary < 21, `${ofPrimary} of 21 reads or more were the primary's`)
+  })
+}

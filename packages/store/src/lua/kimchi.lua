@@ -10,7 +10,7 @@
 -- Raised with every change of this file: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 5
+local VERSION = 6
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5

@@ -143,9 +143,11 @@ t.test('a day’s gaps, one a line', async t => {
     '01:00 to 01:00 1 min  open to backfill',
     '11:40 to 12:00 21 min open to backfill',
   ])
+  await writer.write({ minute: yesterday + 60, samples: [], halted: ['BTC'] })
+  t.match(await ask('BTC', date), [/1418 of 1440/, /^01:00 to 01:00 1 min {2}halted$/, /open to backfill$/])
   const row = String(await raw.hget(dailyKey('BTC'), date))
   await raw.hset(dailyKey('BTC'), date, row.replace('"samples":1418', '"samples":1419'))
-  t.match(await ask('BTC', date), [/1418 of 1440/, /stays: the day is frozen/, /stays/])
+  t.match(await ask('BTC', date), [/1418 of 1440/, /halted/, /stays: the day is frozen/])
   t.match(await ask('BTC'), [new RegExp(`^BTC ${dateOf(today)}: 0 of \\d+ minutes stored, `)])
   await t.rejects(ask('BTC', '2026-02-30'), /date must be YYYY-MM-DD, got: 2026-02-30/)
 })

@@ -878,15 +878,31 @@ local function kp_check(_, args)
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end
 
--- Ranges of a day, up to a minute, in which nothing is stored, and how many minutes are.
-local function gaps_of(symbol, from, to)
-  local gaps, stored, expected = {}, 0, from
-  each_member(symbol, from, to, function(minute)
-    if minute > expected then gaps[#gaps + 1] = { from = expected, past = minute } end
-    expected, stored = minute + 1, stored + 1
-  end)
-  if to > expected then gaps[#gaps + 1] = { from = expected, past = to } end
-  return gaps, stored
+-- Minutes of a range by what is known of them, 'stored' or 'halted', and how many are stored.
+local function known_minutes(symbol, from, to)
+  local known, stored = {}, 0
+  for hour = math.floor(from / 60), math.floor((to - 1) / 60) do
+    local halted = redis.call('ZRANGE', hour_key_of('halted', symbol, hour * 60), 0, -1)
+    for _, minute in ipairs(halted) do known[tonumber(minute)] = 'halted' end
+  end
+  each_member(symbol, from, to, function(minute) known[minute], stored = 'stored', stored + 1 end)
+  return known, stored
+end
+
+-- What is missing from one minute to another, not included, as ranges of one reason each.
+local function gaps_of(known, from, to, refused)
+  local gaps = {}
+  for minute = from, to - 1 do
+    local reason = known[minute]
+      or (minute < refused and 'stays: the day is frozen or no longer kept' or 'open to backfill')
+    local last = gaps[#gaps]
+    if last and last.past == minute and last.reason == reason then
+      last.past = minute + 1
+    elseif reason ~= 'stored' then
+      gaps[#gaps + 1] = { from = minute, past = minute + 1, reason = reason }
+    end
+  end
+  return gaps
 end
 
 -- Arguments: symbol [date], without it today. Reply: how whole the day is so far, and a line per gap.
@@ -898,14 +914,12 @@ local function kp_gaps(_, args)
   if not day then argument_error('date must be YYYY-MM-DD', date) end
   local from = day * DAY_MINUTES
   local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
-  local gaps, stored = gaps_of(symbol, from, to)
-  local refused = refused_until(symbol, day)
-  local rows = {}
+  local known, stored = known_minutes(symbol, from, to)
+  local gaps, rows = gaps_of(known, from, to, refused_until(symbol, day)), {}
   for _, gap in ipairs(gaps) do
     rows[#rows + 1] = {
-      clock_text(gap.from), 'to ' .. clock_text(gap.past - 1),
-      string.format('%d min', gap.past - gap.from),
-      gap.from < refused and 'stays: the day is frozen or no longer kept' or 'open to backfill',
+      clock_text(gap.from), 'to ' .. clock_text(gap.past - 1), string.format('%d min', gap.past - gap.from),
+      gap.reason,
     }
   end
   local lines = aligned(rows)

@@ -109,6 +109,23 @@ t.test('every container is as small a target as can be', async t => {
   }
 })
 
+t.test('each app is a user of Redis of its own, told by a file that no other pod has', async t => {
+  const users = await readFile(new URL('../redis/users.acl', import.meta.url), 'utf8')
+  for (const name of ['api', 'ingester']) {
+    const {
+      containers,
+      volumes = [],
+      securityContext,
+    } = podOf(workloads.find(({ metadata }) => metadata.name === name) as Workload)
+    t.match(users, new RegExp(`^user ${name} on `, 'm'))
+    t.strictSame(containers[0]?.env, [{ name: 'REDIS_URL_FILE', value: '/run/secrets/redis/url' }])
+    t.match(containers[0]?.volumeMounts, [{ mountPath: '/run/secrets/redis', readOnly: true }])
+    t.match(volumes, [{ secret: { defaultMode: 0o440, items: [{ key: `${name}-url`, path: 'url' }] } }])
+    t.equal(securityContext?.fsGroup, securityContext?.runAsUser, 'its user may read it')
+  }
+  t.notMatch(JSON.stringify(manifests), /redis:\/\/[^"]*:[^"]*@/, 'no password is in a manifest')
+})
+
 t.test('what answers requests is replaced one by one, after those who send have been told', async t => {
   for (const name of ['api', 'edge']) {
     const workload = workloads.find(({ metadata }) => metadata.name === name) as Deployment & Workload

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 
 const run = promisify(execFile)
@@ -41,9 +41,23 @@ async function readConfig(...args: readonly string[]): Promise<Record<string, Se
   return parse(stdout).services
 }
 
+/** What holds for every container. */
+function isSmallTarget(t: Test, services: Record<string, Service>): void {
+  for (const [name, service] of Object.entries(services)) {
+    t.match(service.user, /^[1-9]\d*:[1-9]\d*$/, `${name} is nobody special, by number`)
+    t.strictSame(service.cap_drop, ['ALL'], name)
+    t.match(service, { read_only: true, init: true, security_opt: ['no-new-privileges:true'] }, name)
+    t.ok(service.mem_limit && service.cpus, `${name} has limits`)
+    t.ok(service.healthcheck, `${name} has a health check`)
+    t.match(service.image, /:v?\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?$/, `${name} has an exact tag`)
+  }
+}
+
 t.test('with an empty environment', { skip }, async t => {
-  const services = await readConfig()
-  t.match(
+  // Compose 1 prints the services of all profiles.
+  const all = Object.entries(await readConfig()).filter(([, { profiles }]) => profiles === undefined)
+  const services = Object.fromEntries(all)
+  t.strictSame(
     Object.keys(services).sort(),
     ['api', 'edge', 'ingester-a', 'ingester-b', 'redis'],
     'the default profile',
@@ -55,14 +69,16 @@ t.test('with an empty environment', { skip }, async t => {
     'only the edge is published',
   )
   t.strictSame(Object.keys(services.redis?.networks ?? {}), ['data'], 'Redis is on a network of its own')
-  for (const [name, service] of Object.entries(services)) {
-    t.match(service.user, /^[1-9]\d*:[1-9]\d*$/, `${name} is nobody special, by number`)
-    t.strictSame(service.cap_drop, ['ALL'], name)
-    t.match(service, { read_only: true, init: true, security_opt: ['no-new-privileges:true'] }, name)
-    t.ok(service.mem_limit && service.cpus, `${name} has limits`)
-    t.ok(service.healthcheck, `${name} has a health check`)
-    t.match(service.image, /:\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?$/, `${name} has an exact tag`)
-  }
+  isSmallTarget(t, services)
+})
+
+t.test('with monitoring, which nobody outside this machine reaches', { skip }, async t => {
+  const services = await readConfig('--profile', 'monitoring')
+  const { grafana, prometheus, alertmanager } = services
+  t.match(JSON.stringify(grafana?.ports), /"127\.0\.0\.1.*3001/)
+  t.strictSame([prometheus?.ports, alertmanager?.ports], [undefined, undefined])
+  t.strictSame(Object.keys(prometheus?.networks ?? {}), ['data'], 'it sees the apps, and no way out')
+  isSmallTarget(t, services)
 })
 
 t.test('the demo asks the simulator, and keeps away from the Redis of real prices', { skip }, async t => {

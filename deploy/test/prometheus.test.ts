@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parse } from 'yaml'
+
+const FOLDER = fileURLToPath(new URL('../prometheus', import.meta.url))
+
+/** From Debian: promtool comes with prometheus, amtool with prometheus-alertmanager. */
+const skipWithout = (program: string) =>
+  spawnSync(program, ['--version']).error === undefined ? false : `${program} is not installed`
+
+function run(program: string, ...args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: FOLDER, encoding: 'utf8' })
+  return { status, printed: `${stdout}${stderr}` }
+}
+
+t.test('each alert fires when it must, and not before', { skip: skipWithout('promtool') }, async t => {
+  const { status, printed } = run('promtool', 'test', 'rules', 'rules.test.yml')
+  t.equal(status, 0, printed)
+})
+
+t.test('every alert is tested, says what to do, and points into the runbook that is there', async t => {
+  const { groups } = parse(await readFile(`${FOLDER}/rules.yml`, 'utf8'))
+  const tests = await readFile(`${FOLDER}/rules.test.yml`, 'utf8')
+  const operations = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const headings = [...operations.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
+    heading.toLowerCase().replaceAll(' ', '-'),
+  )
+  for (const { alert, labels, annotations } of groups.flatMap(({ rules }: { rules: unknown[] }) => rules)) {
+    t.match(labels.severity, /^(page|ticket)$/, alert)
+    t.ok(annotations.summary, alert)
+    t.match(tests, new RegExp(`alertname(: |=")${alert}\\b`), `${alert} is tested`)
+    if (labels.severity === 'page')
+      t.ok(annotations.runbook, `${alert} wakes somebody, who needs to know why`)
+    if (annotations.runbook) {
+      const [file, heading] = annotations.runbook.split('#')
+      t.equal(file, 'docs/operations.md')
+      t.ok(headings.includes(heading), `${alert}: ${heading} is a heading`)
+    }
+  }
+})
+
+t.test('Prometheus takes the configuration', { skip: skipWithout('promtool') }, async t => {
+  const { status, printed } = run('promtool', 'check', 'config', 'prometheus.yml')
+  t.equal(status, 0, printed)
+})
+
+t.test('Alertmanager takes the configuration', { skip: skipWithout('amtool') }, async t => {
+  const { status, printed } = run('amtool', 'check-config', 'alertmanager.yml')
+  t.equal(status, 0, printed)
+})

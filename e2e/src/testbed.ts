@@ -39,6 +39,8 @@ export interface Testbed {
   openView(): Promise<Simulator>
   /** Multiplies a market's prices in frames until the returned function is called; the audit knows of it. */
   scalePrice(exchange: Exchange, market: string, factor: number): () => void
+  /** Halts a coin on Upbit until the returned function is called; the audit knows of it. */
+  halt(symbol: string): () => void
   /** Starts an ingester process. @param id stays the same when it is started again */
   start(id: string, env?: Record<string, string>, view?: Simulator): AppProcess
   /** Ends all ingesters at once. */
@@ -60,6 +62,7 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
   const scales: Scale[] = []
+  const halts: { readonly symbol: string; readonly from: number; to: number }[] = []
   const openView = async () => {
     const view = await startSimulator({
       seed,
@@ -92,6 +95,7 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
         prices: exchanges.prices,
         lastFrame: exchanges.lastFrame,
         scaled: (exchange, market, at) => factorsOf(scales, exchange, market, at),
+        halted: (symbol, at) => halts.some(halt => halt.symbol === symbol && halt.from < at && at <= halt.to),
       },
       coins,
       // As BACKFILL_DAYS=1 has it.
@@ -114,6 +118,16 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
         scale.to = clock.now()
       }
     },
+    halt(symbol) {
+      const halt = { symbol, from: clock.now(), to: Number.POSITIVE_INFINITY }
+      halts.push(halt)
+      const market = `KRW-${symbol}`
+      const undo = exchanges.faults.set({ kind: 'halt', exchange: 'upbit', market, state: 'DELISTED' })
+      return () => {
+        undo()
+        halt.to = clock.now() + HALT_ENDS_WITHIN_MS
+      }
+    },
     start,
     killAll,
     audit: () => look(settledTo),
@@ -129,6 +143,9 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
     },
   }
 }
+
+/** An ingester knows of the end of a halt this late at most. */
+const HALT_ENDS_WITHIN_MS = 150_000
 
 /** A market whose frames were multiplied for a while. */
 interface Scale {

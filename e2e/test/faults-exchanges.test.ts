@@ -13,6 +13,8 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   await nextMinute(ingester, WHOLE)
   /** Minutes that only candles may fill, looked at in the end. */
   const leftToCandles: number[] = []
+  /** Minutes in which XRP was known as halted. */
+  const halted: number[] = []
   const live = (symbol: string, minute: number) => readable(raw, symbol, minute, minute + 1)
   const stored = (symbol: string, minute: number) =>
     eventually(`${symbol} at ${minute}`, 30_000, async () => {
@@ -70,13 +72,15 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   })
 
   await t.test('a halted market leaves the live list and comes back, others untouched', async t => {
-    const undo = faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-XRP', state: 'DELISTED' })
+    const undo = bed.halt('XRP')
     await eventually(
       'XRP has left',
       20_000,
       async () => !(await raw.hexists('{kp}:live', 'XRP')) || undefined,
     )
     t.equal(await raw.hlen('{kp}:live'), 3)
+    const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 1)
+    halted.push(minute)
     undo()
     await eventually('XRP is back', 20_000, async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined)
   })
@@ -89,5 +93,8 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   isWhole(t, await bed.settle())
   for (const minute of leftToCandles) {
     t.match(await live('BTC', minute), [/ candle$/], 'what no live sample could say, a candle did')
+  }
+  for (const minute of halted) {
+    t.match(await live('XRP', minute), [], 'a minute known as halted stays a gap, whoever comes later')
   }
 })

@@ -5,6 +5,8 @@ import type { StoredSample } from './stored-samples.ts'
 export interface Truth extends Pick<Simulator, 'prices' | 'lastFrame'> {
   /** By what frames of a market may have been multiplied around an instant; 1 where nothing was. */
   scaled(exchange: Exchange, market: string, at: number): readonly number[]
+  /** Whether a coin may have been known as halted at an instant: its minute may be a gap. @default never */
+  halted?(symbol: string, at: number): boolean
 }
 
 const MINUTE = 60_000

@@ -61,7 +61,8 @@ function checkSamples(
       find(verdict, 'wrong', `${symbol} ${at(sample.minute)} ${problem}: ${JSON.stringify(sample)}`)
   }
   for (let minute = options.from; minute < options.to; minute++) {
-    if (!minutes.has(minute) && isExpected(symbol, minute, options.truth)) {
+    if (minutes.has(minute) || options.truth.halted?.(symbol, minute * 60_000)) continue
+    if (isExpected(symbol, minute, options.truth)) {
       find(verdict, 'lost', `${symbol} ${at(minute)} is missing`)
     }
   }

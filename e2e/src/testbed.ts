@@ -1,17 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { DAY_MINUTES, DAY_MS, dayStart, HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
-import { audit, type RawRedis, type Verdict } from '@kimchi/testkit'
-import { type AppProcess, follow } from './app-process.ts'
-import { eventually } from './eventually.ts'
+import {
+  audit,
+  eventually,
+  type Program,
+  type RawRedis,
+  startProgram,
+  type Teardown,
+  type Verdict,
+} from '@kimchi/testkit'
 import { createFastClock, type FastClock } from './fast-clock.ts'
-
-/** The part of a tap test that is used. */
-export interface Teardown {
-  teardown(close: () => unknown): void
-}
 
 /** How a testbed is opened. */
 export interface TestbedOptions {
@@ -42,7 +42,7 @@ export interface Testbed {
   /** Halts a coin on Upbit until the returned function is called; the audit knows of it. */
   halt(symbol: string): () => void
   /** Starts an ingester process. @param id stays the same when it is started again */
-  start(id: string, env?: Record<string, string>, view?: Simulator): AppProcess
+  start(id: string, env?: Record<string, string>, view?: Simulator): Program
   /** Ends all ingesters at once. */
   killAll(): Promise<void>
   /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
@@ -74,12 +74,9 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
     return view
   }
   const exchanges = await openView()
-  const running = new Set<AppProcess>()
+  const running = new Set<Program>()
   const start: Testbed['start'] = (id, env = {}, view = exchanges) => {
-    const started = follow(
-      spawnIngester(environmentOf(view, { id, redisUrl: options.redisUrl, clock, coins }, env)),
-      id,
-    )
+    const started = startIngester(environmentOf(view, { id, redisUrl: options.redisUrl, clock, coins }, env))
     running.add(started)
     return started
   }
@@ -175,11 +172,15 @@ function factorsOf(scales: readonly Scale[], exchange: Exchange, market: string,
  * judge.
  */
 async function untilWhole(look: () => Promise<Verdict>, limitMs: number) {
-  await eventually('nothing is missing', limitMs, async () => {
-    const { lost } = await look().catch(() => ({ lost: 1 }))
-    await delay(300)
-    return lost === 0 ? true : undefined
-  }).catch(() => {})
+  await eventually(
+    'nothing is missing',
+    async () => {
+      const { lost } = await look().catch(() => ({ lost: 1 }))
+      await delay(300)
+      return lost === 0
+    },
+    limitMs,
+  ).catch(() => {})
 }
 
 interface Place {
@@ -191,7 +192,6 @@ interface Place {
 
 function environmentOf(view: Simulator, { id, redisUrl, clock, coins }: Place, env: Record<string, string>) {
   return {
-    PATH: process.env.PATH ?? '',
     FAST_CLOCK: clock.text,
     INGESTER_ID: id,
     REDIS_URL: redisUrl,
@@ -209,9 +209,8 @@ function environmentOf(view: Simulator, { id, redisUrl, clock, coins }: Place, e
 }
 
 /** The IPC channel ends the process when this one is gone. */
-function spawnIngester(env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, ['--enable-source-maps', MAIN], {
-    env,
+function startIngester(env: Record<string, string>): Program {
+  return startProgram(undefined, ['--enable-source-maps', MAIN], env, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
 }

@@ -10,11 +10,11 @@ import {
   answersOf,
   ask,
   LIVE,
-  openEdgeWorld,
+  openEdgeStack,
   premiumAt,
   temporaryFolder,
   upstreamRequests,
-} from './support/edge-world.ts'
+} from './support/edge-stack.ts'
 
 const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 
@@ -45,7 +45,7 @@ t.test('a turn of the minute under 1,000 clients', { skip }, async t => {
   const clock = await openSteppedClock(await temporaryFolder(t))
   if (clock === undefined) return t.comment('LEFT OUT: libfaketime is not installed')
   const minute = minuteOf(Date.now()) - 1
-  const { edge, replicas, writeMinute } = await openEdgeWorld(t, { minute, env: clock.env })
+  const { edge, replicas, writeMinute } = await openEdgeStack(t, { minute, env: clock.env })
   // Replicas and clients live 57 s past that minute, whole seconds away from here, as nginx counts them.
   const offset = Math.floor((minuteStart(minute) + 57_000 - Date.now()) / 1_000) * 1_000
   await clock.step(offset)
@@ -146,7 +146,7 @@ function plain({ headers, body }: Answer): string {
 
 t.test('many who come at once to a copy long out of date cost one upstream request', { skip }, async t => {
   // Overdue, so that a copy is good for five seconds; then two more by stale-while-revalidate.
-  const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) - 2, perSecond: 100_000 })
+  const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()) - 2, perSecond: 100_000 })
   await ask(edge.port, LIVE)
   await delay(8_100)
   const before = await answersOf(replicas)
@@ -156,7 +156,7 @@ t.test('many who come at once to a copy long out of date cost one upstream reque
 })
 
 t.test('every spelling of Accept-Encoding shares one copy per coding', { skip }, async t => {
-  const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) })
+  const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()) })
   const before = await answersOf(replicas)
   for (const [coding, spellings] of Object.entries(SPELLINGS)) {
     for (const spelling of spellings) {
@@ -172,7 +172,7 @@ t.test(
   'a query that means nothing makes no copy of its own; one that may mean something does',
   { skip },
   async t => {
-    const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) })
+    const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()) })
     const answered = async (...queries: readonly string[]) => {
       const before = await answersOf(replicas)
       const answers = []
@@ -202,7 +202,7 @@ t.test(
 )
 
 t.test('the edge compares entity tags, and answers HEAD and preflight', { skip }, async t => {
-  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) })
+  const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()) })
   const { headers, body } = await ask(edge.port, LIVE)
   const same = await ask(edge.port, LIVE, { headers: { 'if-none-match': String(headers.etag) } })
   t.match(same, { status: 304, headers: { etag: headers.etag, date: headers.date } })

@@ -8,13 +8,13 @@ import { promisify } from 'node:util'
 import { minuteOf } from '@kimchi/core'
 import t, { type Test } from 'tap'
 import { hasNginx } from '../src/edge.ts'
-import { ask, LIVE, openEdgeWorld, temporaryFolder } from './support/edge-world.ts'
+import { ask, LIVE, openEdgeStack, temporaryFolder } from './support/edge-stack.ts'
 
 const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 const run = promisify(execFile)
 
 t.test('a client that takes too much is refused in JSON, another is not', { skip }, async t => {
-  const { edge } = await openEdgeWorld(t, {
+  const { edge } = await openEdgeStack(t, {
     minute: minuteOf(Date.now()),
     replicas: 1,
     perSecond: 1,
@@ -42,7 +42,7 @@ t.test('a client that takes too much is refused in JSON, another is not', { skip
 })
 
 t.test('X-Forwarded-For of a stranger is not believed', { skip }, async t => {
-  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), replicas: 1, perSecond: 1 })
+  const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, perSecond: 1 })
   const statuses = new Set<number>()
   for (let n = 0; n < 400 && !statuses.has(429); n++) {
     statuses.add(
@@ -57,7 +57,7 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
   await mkdir(join(page, 'assets'), { recursive: true })
   await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
   await writeFile(join(page, 'index.html'), '<title>Kimchi premium</title>')
-  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), replicas: 1, page })
+  const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, page })
 
   const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
   t.match(index, {
@@ -110,7 +110,7 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
 
 t.test('the TLS variant speaks HTTP/2 and redirects what comes in plain', { skip }, async t => {
   const tls = await makeCertificate(await temporaryFolder(t))
-  const { edge } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), replicas: 1, tls })
+  const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, tls })
 
   const session = connectH2(`https://127.0.0.1:${edge.port}`, { rejectUnauthorized: false })
   t.teardown(() => session.close())

@@ -1,10 +1,10 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { minuteOf } from '@kimchi/core'
+import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { hasNginx } from '../src/edge.ts'
-import { eventually } from '../src/eventually.ts'
-import { type Answer, ask, LIVE, openEdgeWorld, upstreamRequests } from './support/edge-world.ts'
+import { type Answer, ask, LIVE, openEdgeStack, upstreamRequests } from './support/edge-stack.ts'
 
 const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 
@@ -12,7 +12,7 @@ t.test(
   'a replica killed and all of them restarted in turn, under load, fail no request',
   { skip },
   async t => {
-    const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
+    const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
     const load = startLoad(edge.port)
     const [first, second] = replicas
     if (first === undefined || second === undefined) throw new Error('two replicas are needed')
@@ -33,7 +33,7 @@ t.test(
 )
 
 t.test('a change of the replicas, told by a reload, fails no request', { skip }, async t => {
-  const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
+  const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
   const ports = replicas.map(({ port }) => port)
   const load = startLoad(edge.port, askTwice)
   for (const some of [ports.slice(0, 1), ports, ports.slice(1), ports]) {
@@ -48,13 +48,17 @@ t.test(
   { skip },
   async t => {
     // Overdue already, so that its copy is good for five seconds at most.
-    const { edge, replicas } = await openEdgeWorld(t, { minute: minuteOf(Date.now()) - 2 })
+    const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()) - 2 })
     const { headers } = await ask(edge.port, LIVE)
     await Promise.all(replicas.map(replica => replica.process.end('SIGKILL')))
-    const stale = await eventually('the copy is too old', 20_000, async () => {
-      const answer = await ask(edge.port, LIVE)
-      return (await upstreamRequests(edge)).some(({ cache }) => cache === 'STALE') ? answer : undefined
-    })
+    const stale = await eventually(
+      'the copy is too old',
+      async () => {
+        const answer = await ask(edge.port, LIVE)
+        return (await upstreamRequests(edge)).some(({ cache }) => cache === 'STALE') ? answer : undefined
+      },
+      20_000,
+    )
     t.match(stale, { status: 200, headers: { etag: headers.etag, date: headers.date } }, 'with its old Date')
     checkUnavailable(t, await ask(edge.port, `${LIVE}/BTC/daily`))
     await Promise.all(replicas.map(replica => replica.start()))

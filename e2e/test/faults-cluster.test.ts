@@ -1,11 +1,11 @@
+import { startCluster } from '@kimchi/testkit'
 import t from 'tap'
-import { startCluster } from '../src/redis-groups.ts'
 import { openTestbed } from '../src/testbed.ts'
 import { isWhole, nextMinute } from './support/fault-bed.ts'
 
-t.test('on a Cluster of six, writing goes on after a master was killed', async t => {
+t.test('on a Cluster of six, writing goes on after a primary was killed', async t => {
   const group = await startCluster(t)
-  const bed = await openTestbed(t, { redisUrl: group.url, raw: group.master })
+  const bed = await openTestbed(t, { redisUrl: group.url, raw: group.primary })
   const ingester = bed.start('a')
   await nextMinute(ingester, ({ samples }) => samples === 4)
   await group.failOver()

@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from '@kimchi/core'
+import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { eventually } from '../src/eventually.ts'
 import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
 
 const WHOLE = ({ samples }: { samples: number }) => samples === 4
@@ -17,10 +17,14 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
   const halted: number[] = []
   const live = (symbol: string, minute: number) => readable(raw, symbol, minute, minute + 1)
   const stored = (symbol: string, minute: number) =>
-    eventually(`${symbol} at ${minute}`, 30_000, async () => {
-      const lines = await live(symbol, minute)
-      return lines.length > 0 ? lines : undefined
-    })
+    eventually(
+      `${symbol} at ${minute}`,
+      async () => {
+        const lines = await live(symbol, minute)
+        return lines.length > 0 ? lines : undefined
+      },
+      30_000,
+    )
 
   await t.test('a quiet coin’s last price is carried, and nothing reconnects', async t => {
     const { minute } = await nextMinute(ingester, WHOLE)
@@ -63,9 +67,9 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
 
   await t.test('frozen for 90 s, no minute is invented', async t => {
     const { minute } = await nextMinute(ingester, WHOLE)
-    ingester.signal('SIGSTOP')
+    ingester.child.kill('SIGSTOP')
     await clock.until((minute + 2) * MINUTE_MS + 30_000)
-    ingester.signal('SIGCONT')
+    ingester.child.kill('SIGCONT')
     await nextMinute(ingester, WHOLE)
     t.match(await live('BTC', minute + 1), [])
     leftToCandles.push(minute + 1)
@@ -75,14 +79,14 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     const undo = bed.halt('XRP')
     await eventually(
       'XRP has left',
-      20_000,
       async () => !(await raw.hexists('{kp}:live', 'XRP')) || undefined,
+      20_000,
     )
     t.equal(await raw.hlen('{kp}:live'), 3)
     const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 1)
     halted.push(minute)
     undo()
-    await eventually('XRP is back', 20_000, async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined)
+    await eventually('XRP is back', async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined, 20_000)
   })
 
   await t.test('three hours away', async () => {

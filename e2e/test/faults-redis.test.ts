@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { eventually } from '../src/eventually.ts'
 import { isWhole, minutesOf, nextMinute, openFaultBed, readable, readiness } from './support/fault-bed.ts'
 
 const WHOLE = ({ samples }: { samples: number }) => samples === 4
@@ -11,7 +11,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
   const ingester = bed.start('a')
   await nextMinute(ingester, WHOLE)
   const ready = () =>
-    eventually('ready', 20_000, async () => (await readiness(ingester)).status === 200 || undefined)
+    eventually('ready', async () => (await readiness(ingester)).status === 200 || undefined, 20_000)
 
   await t.test('SIGKILL and restart of Redis loses at most what was not synced', async t => {
     for (let kill = 0; kill < 3; kill++) {
@@ -44,10 +44,14 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     redis.pause()
     const first = await nextMinute(ingester, WHOLE)
     await nextMinute(ingester, line => WHOLE(line) && line.minute > first.minute)
-    const reason = await eventually('a reason', 10_000, async () => {
-      const { status, text } = await readiness(ingester)
-      return status === 503 ? text : undefined
-    })
+    const reason = await eventually(
+      'a reason',
+      async () => {
+        const { status, text } = await readiness(ingester)
+        return status === 503 ? text : undefined
+      },
+      10_000,
+    )
     t.match(reason, /wait to be written: .*(timed out|connection|ECONN|closed)/i)
     redis.resume()
     await ready()
@@ -60,9 +64,9 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     const first = await nextMinute(ingester, WHOLE)
     await eventually(
       'written',
-      10_000,
       async () =>
         (await readable(raw, 'BTC', first.minute, first.minute + 1).catch(() => [])).length > 0 || undefined,
+      10_000,
     )
     const [library] = (await raw.call('FUNCTION', 'LIST', 'WITHCODE')) as unknown[]
     const source = JSON.stringify(library).match(/local VERSION = \d+/)?.[0]
@@ -71,8 +75,8 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     const second = await nextMinute(ingester, WHOLE)
     await eventually(
       'written',
-      10_000,
       async () => (await readable(raw, 'BTC', second.minute, second.minute + 1)).length > 0 || undefined,
+      10_000,
     )
     t.equal(await raw.hlen('{kp}:coins'), 4, 'the coins are back')
   })
@@ -89,16 +93,24 @@ t.test('LOADING and a full disk are waited out, and /ready says which', async t 
   const ingester = bed.start('a')
   await nextMinute(ingester, WHOLE)
   const reason = (pattern: RegExp) =>
-    eventually(String(pattern), 20_000, async () => {
-      const { status, text } = await readiness(ingester)
-      return status === 503 && pattern.test(text) ? text : undefined
-    })
+    eventually(
+      String(pattern),
+      async () => {
+        const { status, text } = await readiness(ingester)
+        return status === 503 && pattern.test(text) ? text : undefined
+      },
+      20_000,
+    )
   const written = async (minute: number) =>
     t.match(
-      await eventually('written', 20_000, async () => {
-        const lines = await readable(raw, 'BTC', minute, minute + 1).catch(() => [])
-        return lines.length > 0 ? lines : undefined
-      }),
+      await eventually(
+        'written',
+        async () => {
+          const lines = await readable(raw, 'BTC', minute, minute + 1).catch(() => [])
+          return lines.length > 0 ? lines : undefined
+        },
+        20_000,
+      ),
       [/ live$/],
     )
 

@@ -11,8 +11,9 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { createReader, openRedis } from '@kimchi/store'
+import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { eventually, getJson } from './support/eventually.ts'
+import { getJson } from '../src/get-json.ts'
 import { type Observer, observe } from './support/observer.ts'
 import { openStack, type Stack } from './support/stack.ts'
 
@@ -72,17 +73,21 @@ t.test(
         `${symbol} has every minute exactly once`,
       )
       const days = foldDays(samples).map(publishedDay)
-      await eventually(`${symbol}'s days are the fold of its stored samples`, 10_000, async () => {
-        const answer = await getJson<{ data: unknown[] }>(`${stack.api}/${symbol.toLowerCase()}/daily`)
-        return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
-      })
+      await eventually(
+        `${symbol}'s days are the fold of its stored samples`,
+        async () => {
+          const answer = await getJson<{ data: unknown[] }>(`${stack.api}/${symbol.toLowerCase()}/daily`)
+          return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
+        },
+        10_000,
+      )
     }
   },
 )
 
 async function startExchanges(stack: Stack) {
   stack.start('simulator')
-  await eventually('the simulator answers', 10_000, () => getJson(`${stack.exchanges}/api/v3/ping`))
+  await eventually('the simulator answers', () => getJson(`${stack.exchanges}/api/v3/ping`), 10_000)
 }
 
 /** Kills each process once in the middle of a minute, and starts it again. */
@@ -99,10 +104,14 @@ async function endAndRestartEverything(stack: Stack) {
 
 /** The first list that is newer than `after`. */
 function nextList(stack: Stack, after: string): Promise<LiveList> {
-  return eventually(`a list newer than ${after || 'nothing'}`, 70_000, async () => {
-    const answer = await getJson<LiveList>(stack.api)
-    return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
-  })
+  return eventually(
+    `a list newer than ${after || 'nothing'}`,
+    async () => {
+      const answer = await getJson<LiveList>(stack.api)
+      return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
+    },
+    70_000,
+  )
 }
 
 function minuteOfList(list: LiveList): number {

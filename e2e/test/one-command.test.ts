@@ -5,19 +5,19 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projectRoot } from '@kimchi/local-redis'
+import { eventually, followProgram, type Program } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { type AppProcess, follow } from '../src/app-process.ts'
-import { eventually, getJson } from '../src/eventually.ts'
+import { getJson } from '../src/get-json.ts'
 
 /** Starts the command of `npm run demo` with a data folder of its own. */
-function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): AppProcess {
+function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): Program {
   // tap hands its loader to every Node process below it; the build must run as a user's does.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, 'apps/local/run.mjs', 'demo'], {
     cwd: projectRoot(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const demo = follow(child, 'demo')
+  const demo = followProgram(child, 'demo')
   t.teardown(() => demo.end('SIGKILL'))
   return demo
 }
@@ -61,10 +61,10 @@ function isAlive(pid: number): boolean {
 }
 
 async function allGone(pids: readonly number[]): Promise<void> {
-  await eventually('every process is gone', 5_000, async () => (pids.some(isAlive) ? undefined : true))
+  await eventually('every process is gone', async () => (pids.some(isAlive) ? undefined : true), 5_000)
 }
 
-async function apiOf(demo: AppProcess): Promise<string> {
+async function apiOf(demo: Program): Promise<string> {
   const line = await demo.line(text => text.includes('API '))
   return line.replace(/^\s*API\s+/, '')
 }
@@ -74,7 +74,10 @@ t.test('the demo answers with prices, ends in order within 5 s, and goes on wher
   const demo = startDemo(t, dataDir)
   const api = await apiOf(demo)
   await demo.line(text => text.startsWith('First prices'))
-  const before = await getJson<{ updated_at: string; note: string; count: number }>(api)
+  const before = await eventually('every coin', async () => {
+    const answer = await getJson<{ updated_at: string; note: string; count: number }>(api)
+    return answer?.body.count === 10 && answer
+  })
   t.match(before, { status: 200, body: { result: 'ok', count: 10, note: /^SIMULATED PRICES/ } })
   const [address = ''] = demo.lines.filter(line => line.includes('http://'))
   t.match(address, /^page http:\/\/127\.0\.0\.1:\d+\/$/, 'the page is the first of the addresses')
@@ -90,8 +93,10 @@ t.test('the demo answers with prices, ends in order within 5 s, and goes on wher
   t.ok(performance.now() - endedAt < 5_000, 'all of it is gone within 5 s')
 
   const again = startDemo(t, dataDir)
-  const after = await eventually('the same data is served again', 20_000, () =>
-    getJson<{ updated_at: string }>(api),
+  const after = await eventually(
+    'the same data is served again',
+    () => getJson<{ updated_at: string }>(api),
+    20_000,
   )
   t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'port and data are reusable at once')
   const rest = descendants(again.pid)
@@ -108,7 +113,7 @@ t.test('a killed process is started again on its port, with its data', async t =
     process.kill(pidOf(demo.pid, name), 'SIGKILL')
     await demo.line(text => text.startsWith(`${name} ended unexpectedly (SIGKILL)`))
   }
-  const after = await eventually('the API answers again', 20_000, () => getJson<{ updated_at: string }>(api))
+  const after = await eventually('the API answers again', () => getJson<{ updated_at: string }>(api), 20_000)
   t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'nothing that was written is lost')
   t.equal(await demo.end('SIGTERM'), 0)
 })
@@ -120,7 +125,7 @@ t.test('a taken port that was asked for is an error that names it', async t => {
   const { port } = taken.address() as { port: number }
   const demo = startDemo(t, await temporaryFolder(t), { PORT: String(port) })
   t.match(await demo.line(text => text.includes('taken; end')), new RegExp(`PORT=${port} is taken`))
-  await eventually('it ends', 10_000, async () => (isAlive(demo.pid) ? undefined : true))
+  await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true), 10_000)
   t.equal(await demo.end(), 1)
 })
 
@@ -130,6 +135,6 @@ t.test('a coin that does not exist ends all of it with its name and the near one
     await demo.line(text => text.includes('ETHH')),
     /ETHH is not on Upbit in KRW \(did you mean ETH\?\)/,
   )
-  await eventually('it ends', 10_000, async () => (isAlive(demo.pid) ? undefined : true))
+  await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true), 10_000)
   t.equal(await demo.end(), 1)
 })

@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { systemClock } from '@kimchi/runtime'
 import { type Simulator, startSimulator } from '@kimchi/simulator'
-import { startRedis } from '@kimchi/testkit'
+import { eventually, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
 import { startIngester } from '../src/start.ts'
 import { silent } from './support/backfill-bench.ts'
-import { until } from './support/waiting.ts'
 
 /** An ingester in this process, on the system's clock. */
 async function start(t: Test, redisUrl: string, exchanges: string, env: Record<string, string> = {}) {
@@ -55,10 +54,10 @@ t.test('a fresh install has rows within seconds, and says on the way what is mis
     reasons: [/^listings not loaded yet/, 'no minute has turned yet'],
   })
   const raw = redis.client()
-  await until('every coin has a row', async () => (await raw.hlen('{kp}:live')) === 10)
+  await eventually('every coin has a row', async () => (await raw.hlen('{kp}:live')) === 10)
   const row = JSON.parse((await raw.hget('{kp}:live', 'BTC')) ?? '{}')
   t.match(row, { symbol: 'BTC', name: 'Bitcoin', premium_pct: Number, snapshot_at: /^\d{4}-.*:00$/ })
-  await until('both feeds are up', async () => {
+  await eventually('both feeds are up', async () => {
     const metrics = await (await fetch(`${ops}/metrics`)).text()
     return ['upbit', 'binance'].every(name =>
       metrics.includes(`kimchi_ingester_feed_up{exchange="${name}"} 1`),
@@ -95,18 +94,18 @@ t.test('starts without Redis and without the exchanges, says so, and goes on whe
   await once(nobody, 'listening')
   const { port } = nobody.address() as AddressInfo
   const { ready } = await start(t, redis.url, `http://127.0.0.1:${port}`)
-  await until('the exchanges are missed', async () =>
+  await eventually('the exchanges are missed', async () =>
     (await ready()).reasons.some(reason => reason.startsWith('listings not loaded yet: ')),
   )
   nobody.close()
   await once(nobody, 'close')
   const simulator = await startSimulator({ port, limits: false })
   t.teardown(() => simulator.close())
-  await until(
+  await eventually(
     'the coins are known',
     async () => !(await ready()).reasons.some(reason => reason.startsWith('listings')),
   )
   await redis.restart()
   const raw = redis.client()
-  await until('rows are written', async () => (await raw.hlen('{kp}:live')) === 10)
+  await eventually('rows are written', async () => (await raw.hlen('{kp}:live')) === 10)
 })

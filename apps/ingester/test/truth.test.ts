@@ -2,12 +2,11 @@ import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { type EpochMinute, type EpochMs, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { type SimulatedCoin, type Simulator, startSimulator } from '@kimchi/simulator'
-import { audit, startRedis } from '@kimchi/testkit'
+import { audit, eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { readConfig } from '../src/config.ts'
 import { type Ingester, startIngester } from '../src/start.ts'
 import { silent, YESTERDAY } from './support/backfill-bench.ts'
-import { until } from './support/waiting.ts'
 
 /** Divides a minute, and is well below the three seconds that make a silence. */
 const STEP_MS = 1_500
@@ -153,7 +152,7 @@ t.test('hours with outages of everything, and every minute and day row is true',
   }
   await start('a')
   await start('b')
-  await until('both have their coins', () => simulator.connections('binance') === 2)
+  await eventually('both have their coins', () => simulator.connections('binance') === 2)
   while (clock.now() < minuteStart(TO)) await step()
 
   const look = () =>

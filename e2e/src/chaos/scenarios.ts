@@ -2,12 +2,20 @@ import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HOUR_MS } from '@kimchi/core'
-import { type RawRedis, startRedis, type TestRedis, type Verdict } from '@kimchi/testkit'
-import type { AppProcess } from '../app-process.ts'
-import { eventually } from '../eventually.ts'
+import {
+  eventually,
+  type Program,
+  type RawRedis,
+  type RedisGroup,
+  startCluster,
+  startRedis,
+  startSentinels,
+  type Teardown,
+  type TestRedis,
+  type Verdict,
+} from '@kimchi/testkit'
 import { openSteppedClock } from '../faketime.ts'
-import { type RedisGroup, startCluster, startSentinels } from '../redis-groups.ts'
-import { openTestbed, type Teardown, type Testbed } from '../testbed.ts'
+import { openTestbed, type Testbed } from '../testbed.ts'
 
 /** One kind of fault, again and again. */
 export interface Scenario {
@@ -26,11 +34,15 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'Redis SIGSTOP', per200: 20, run: freezeRedis },
   { name: 'append-only file cut', per200: 20, run: cutFile },
   {
-    name: 'three Sentinels, master SIGKILL',
+    name: 'three Sentinels, primary SIGKILL',
     per200: 20,
     run: (t, n, r) => failOver(t, n, r, startSentinels),
   },
-  { name: 'six-node Cluster, master SIGKILL', per200: 20, run: (t, n, r) => failOver(t, n, r, startCluster) },
+  {
+    name: 'six-node Cluster, primary SIGKILL',
+    per200: 20,
+    run: (t, n, r) => failOver(t, n, r, startCluster),
+  },
   { name: 'wall clock stepped', per200: 10, run: stepClock },
   { name: 'three hours away', per200: 4, run: stayAway },
 ]
@@ -53,7 +65,7 @@ async function killIngester(t: Teardown, rounds: number, random: () => number) {
 
 async function killEither(t: Teardown, rounds: number, random: () => number) {
   const { bed } = await openPlace(t)
-  const running: Record<string, AppProcess> = { a: bed.start('a'), b: bed.start('b') }
+  const running: Record<string, Program> = { a: bed.start('a'), b: bed.start('b') }
   for (let round = 0; round < rounds; round++) {
     await delay(400 + random() * 2_200)
     const id = random() < 0.5 ? 'a' : 'b'
@@ -112,28 +124,27 @@ async function failOver(
   open: (t: Teardown) => Promise<RedisGroup>,
 ) {
   const group = await open(t)
-  const bed = await openTestbed(t, { redisUrl: group.url, raw: group.master })
+  const bed = await openTestbed(t, { redisUrl: group.url, raw: group.primary })
   bed.start('a')
   await delay(8_000)
   for (let round = 0; round < rounds; round++) {
     await delay(random() * 3_000)
     await group.failOver(minuteConfirmed)
+    await group.heal()
   }
   await delay(2_000)
   return bed.settle()
 }
 
 /** Resolves when a minute newer than those of now is in the live list. */
-async function minuteConfirmed(master: RawRedis): Promise<void> {
+async function minuteConfirmed(primary: RawRedis): Promise<void> {
   const newest = async () =>
     Math.max(
       0,
-      ...(await master.hvals('{kp}:live')).map(row => Date.parse(`${JSON.parse(row).snapshot_at}Z`)),
+      ...(await primary.hvals('{kp}:live')).map(row => Date.parse(`${JSON.parse(row).snapshot_at}Z`)),
     )
   const before = await newest()
-  await eventually('a minute is confirmed', 30_000, async () =>
-    (await newest()) > before ? true : undefined,
-  )
+  await eventually('a minute is confirmed', async () => (await newest()) > before)
 }
 
 /** By ±90 s and +1 h of the testbed's clock, and back. */

@@ -2,10 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
-import { type RawRedis, startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
-import { type AppProcess, startProcess } from '../app-process.ts'
+import {
+  eventually,
+  type Program,
+  type RawRedis,
+  startRedis,
+  type Teardown,
+  type TestRedis,
+} from '@kimchi/testkit'
 import { hasNginx, openEdge } from '../edge.ts'
-import { eventually, getJson } from '../eventually.ts'
+import { getJson } from '../get-json.ts'
+import { startApp } from '../start-app.ts'
 import { openTestbed, type Testbed } from '../testbed.ts'
 
 /** The whole service in real time: two ingesters, three replicas behind nginx, Redis, both exchanges. */
@@ -42,9 +49,9 @@ export async function openSoakStack(t: Teardown): Promise<SoakStack> {
   const first = bed.start('a')
   let second = bed.start('b')
   const ports = await freePorts(REPLICAS)
-  const startReplica = async (port: number): Promise<AppProcess> => {
+  const startReplica = async (port: number): Promise<Program> => {
     const env = { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', REDIS_URL: redis.url }
-    const replica = startProcess('api', env)
+    const replica = startApp('api', env)
     await replica.line(line => line.includes('API listens'))
     return replica
   }
@@ -61,7 +68,7 @@ export async function openSoakStack(t: Teardown): Promise<SoakStack> {
     hasEdge: edge !== undefined,
     steady: {
       ingester: first.pid,
-      api: (replicas[0] as AppProcess).pid,
+      api: (replicas[0] as Program).pid,
       ...(edge && { nginx: edge.pid }),
     },
     async restartIngester(signal) {
@@ -94,9 +101,13 @@ async function freePorts(count: number): Promise<readonly number[]> {
 /** The first minute comes from candles, within seconds. */
 async function untilServing(ports: readonly number[]): Promise<void> {
   for (const port of ports) {
-    await eventually('a first minute', 120_000, async () => {
-      const answer = await getJson(`http://127.0.0.1:${port}/api/v1/kimchi-premium`)
-      return answer?.status === 200 || undefined
-    })
+    await eventually(
+      'a first minute',
+      async () => {
+        const answer = await getJson(`http://127.0.0.1:${port}/api/v1/kimchi-premium`)
+        return answer?.status === 200 || undefined
+      },
+      120_000,
+    )
   }
 }

@@ -1,4 +1,6 @@
 import {
+  eventually,
+  type Program,
   type RawRedis,
   startRedis,
   type TestRedis,
@@ -6,8 +8,6 @@ import {
   type Verdict,
 } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import type { AppProcess } from '../../src/app-process.ts'
-import { eventually } from '../../src/eventually.ts'
 import { openTestbed, type Testbed, type TestbedOptions } from '../../src/testbed.ts'
 
 /** A Redis and a bed whose ingesters write to it; all of it ends with the test. */
@@ -42,7 +42,7 @@ export interface MinuteLine {
 }
 
 /** The minute turns that an ingester logged, from its line `from` on. */
-export function minutesOf({ lines }: AppProcess, from = 0): MinuteLine[] {
+export function minutesOf({ lines }: Program, from = 0): MinuteLine[] {
   return lines
     .slice(from)
     .filter(line => line.includes('"msg":"minute"'))
@@ -50,9 +50,9 @@ export function minutesOf({ lines }: AppProcess, from = 0): MinuteLine[] {
 }
 
 /** The next minute turn from now that satisfies the test. */
-export function nextMinute(ingester: AppProcess, test: (line: MinuteLine) => boolean): Promise<MinuteLine> {
+export function nextMinute(ingester: Program, test: (line: MinuteLine) => boolean): Promise<MinuteLine> {
   const from = ingester.lines.length
-  return eventually('such a minute turn', 30_000, async () => minutesOf(ingester, from).find(test))
+  return eventually('such a minute turn', async () => minutesOf(ingester, from).find(test), 30_000)
 }
 
 /** The stored samples of a coin as people at redis-cli see them, by minute. */
@@ -61,7 +61,7 @@ export async function readable(raw: RawRedis, symbol: string, from: number, to: 
 }
 
 /** The reasons that an ingester's `/ready` gives, and its status. */
-export async function readiness(ingester: AppProcess): Promise<{ status: number; text: string }> {
+export async function readiness(ingester: Program): Promise<{ status: number; text: string }> {
   const started = await ingester.line(line => line.includes('"msg":"ingester started"'))
   const response = await fetch(`http://127.0.0.1:${JSON.parse(started).opsPort}/ready`)
   return { status: response.status, text: await response.text() }

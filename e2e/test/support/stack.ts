@@ -1,13 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder, startRedis, type TestRedis } from '@kimchi/testkit'
-import { type AppProcess, startProcess } from '../../src/app-process.ts'
-
-/** The part of a tap test that is used. */
-interface Teardown {
-  teardown(close: () => unknown): void
-}
+import { createFolder, type Program, startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
+import { startApp } from '../../src/start-app.ts'
 
 /**
  * The whole service as real processes on ports of its own; each can be ended and started again where it was.
@@ -20,9 +15,9 @@ export interface Stack {
   readonly api: string
   readonly apiOps: string
   readonly ingesterOps: string
-  start(app: 'simulator' | 'ingester' | 'api'): AppProcess
+  start(app: 'simulator' | 'ingester' | 'api'): Program
   /** The process that runs now. */
-  running(app: 'simulator' | 'ingester' | 'api'): AppProcess
+  running(app: 'simulator' | 'ingester' | 'api'): Program
 }
 
 /** Starts Redis and chooses ports; the apps are started by the test. Everything ends with the test. */
@@ -60,7 +55,7 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
       OPS_PORT: String(apiOpsPort),
     },
   }
-  const processes = new Map<string, AppProcess>()
+  const processes = new Map<string, Program>()
   t.teardown(() => Promise.all([...processes.values()].map(running => running.end('SIGKILL'))))
   return {
     redis,
@@ -69,11 +64,11 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
     apiOps: `http://127.0.0.1:${apiOpsPort}`,
     ingesterOps: `http://127.0.0.1:${ingesterOpsPort}`,
     start(app) {
-      const started = startProcess(app, environments[app])
+      const started = startApp(app, environments[app])
       processes.set(app, started)
       return started
     },
-    running: app => processes.get(app) as AppProcess,
+    running: app => processes.get(app) as Program,
   }
 }
 

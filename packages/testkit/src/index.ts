@@ -1,6 +1,7 @@
 export { audit, type Verdict } from './audit.ts'
-export { eventually } from './eventually.ts'
+export { eventually, passUntil } from './eventually.ts'
 export { createFolder } from './folder.ts'
 export { createMemoryLog } from './memory-log.ts'
+export { followProgram, type Program, startProgram } from './program.ts'
 export { type RawRedis, startRedis, type Teardown, type TestRedis, type TestRedisOptions } from './redis.ts'
 export { type RedisGroup, startCluster, startSentinels } from './redis-groups.ts'

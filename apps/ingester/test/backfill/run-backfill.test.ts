@@ -1,8 +1,7 @@
 import { type Coin, KimchiError, minuteOf, minuteStart, premiumE4, type Sample } from '@kimchi/core'
-import { createMemoryLog, startRedis } from '@kimchi/testkit'
+import { createMemoryLog, eventually, passUntil, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { BTC, ETH, IQ, KNC, openBench, openExchanges, YESTERDAY } from '../support/backfill-bench.ts'
-import { passUntil, until } from '../support/waiting.ts'
 
 const at = (minute: number) => minuteStart(YESTERDAY + minute)
 
@@ -242,7 +241,7 @@ for (const [title, appendonly] of [
     await passUntil(clock, 'it noticed', () => status().problem !== undefined)
     t.match(status().problem, /127\.0\.0\.1|connect|closed/i)
     await testRedis.restart()
-    await until('Redis is back', () => redis.status().ready)
+    await eventually('Redis is back', () => redis.status().ready)
     const passes = status().passes
     await passUntil(clock, 'a pass is over', () => status().passes > passes + 1, 1_000)
     t.equal(status().problem, undefined)

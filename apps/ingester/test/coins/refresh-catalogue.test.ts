@@ -3,11 +3,11 @@ import { createManualClock } from '@kimchi/core/testing'
 import { openRestChild } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
+import { eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { createCatalogueRefresh, type RefreshedCatalogue } from '../../src/coins/refresh-catalogue.ts'
 import type { WantedCoins } from '../../src/config.ts'
 import { silent } from '../support/backfill-bench.ts'
-import { passUntil, until } from '../support/waiting.ts'
 
 const ENTRY = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
 const REFRESH_MS = 600_000
@@ -60,7 +60,7 @@ t.test(
   'a list that is empty, cut off or half as long changes nothing, says so, and is asked for again',
   async t => {
     const { simulator, clock, catalogues, status, loads } = await start(t)
-    await until('the lists', () => catalogues.length === 1)
+    await eventually('the lists', () => catalogues.length === 1)
     const before = catalogues[0]?.coins
     t.ok((before?.length ?? 0) > 15)
     for (const exchange of ['upbit', 'binance'] as const) {
@@ -107,7 +107,7 @@ t.test(
       known('XRP', undefined),
     ]
     const all = await start(t, 'all', stored)
-    await until('the stored coins', () => all.catalogues.length > 0)
+    await eventually('the stored coins', () => all.catalogues.length > 0)
     t.strictSame(
       symbolsOf(all.catalogues[0]),
       ['BTC', 'BTT', 'ETH'],
@@ -115,7 +115,7 @@ t.test(
     )
     t.match(all.catalogues[0], { newcomers: 'hold', before: [] })
     const named = await start(t, ['ETH', 'USDC', 'BTC', 'SOL'], stored)
-    await until('the lists', () => named.catalogues.length === 2)
+    await eventually('the lists', () => named.catalogues.length === 2)
     t.strictSame(symbolsOf(named.catalogues[0]), ['ETH', 'USDC', 'BTC'])
     t.strictSame(symbolsOf(named.catalogues[1]), ['ETH', 'USDC', 'BTC', 'SOL'])
     t.match(named.catalogues[1], { newcomers: 'test', before: ['BTC', 'ETH', 'PROS', 'AI', 'BTT', 'USDC'] })
@@ -124,21 +124,21 @@ t.test(
 
 t.test('new coins at a start: a first start tests them, a restart holds them back', async t => {
   const first = await start(t)
-  await until('the lists', () => first.catalogues.length === 1)
+  await eventually('the lists', () => first.catalogues.length === 1)
   t.equal(first.catalogues[0]?.newcomers, 'test')
   const stored = (first.catalogues[0]?.coins ?? []).slice(0, -3).map(coin => ({ ...coin, order: 0 }))
   const again = await start(t, 'all', stored)
-  await until('the lists', () => again.catalogues.length === 2)
+  await eventually('the lists', () => again.catalogues.length === 2)
   t.equal(again.catalogues[1]?.newcomers, 'hold')
   const few = await start(t, 'all', stored.slice(0, 5))
-  await until('the lists', () => few.catalogues.length === 2)
+  await eventually('the lists', () => few.catalogues.length === 2)
   t.equal(few.catalogues[1]?.newcomers, 'test', 'from a few coins to all of them')
 })
 
 t.test('46. a restart while Redis is slow is not taken for a first start', async t => {
   let inRedis: readonly KnownCoin[] | undefined
   const slow = await start(t, 'all', () => inRedis)
-  await until('the lists', () => slow.catalogues.length === 1)
+  await eventually('the lists', () => slow.catalogues.length === 1)
   t.equal(slow.catalogues[0]?.newcomers, 'wait')
   inRedis = (slow.catalogues[0]?.coins ?? []).slice(0, -3).map(coin => ({ ...coin, order: 0 }))
   const startedAt = slow.clock.now()
@@ -158,7 +158,7 @@ t.test(
     const unknown = await start(t, ['BTC', 'QQQQ'])
     await t.rejects(unknown.running, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /QQQQ is not on Upbit/ })
     const gone = await start(t, ['BTC', 'QQQQ'], [known('QQQQ', undefined)])
-    await until('the lists', () => gone.catalogues.length > 0)
+    await eventually('the lists', () => gone.catalogues.length > 0)
     t.match(gone.catalogues.at(-1), { coins: [{ symbol: 'BTC' }] })
     t.strictSame(gone.status().missing, ['QQQQ (not on Upbit in KRW)'])
   },

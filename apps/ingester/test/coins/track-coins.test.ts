@@ -1,11 +1,10 @@
 import { type Coin, minuteOf, type Sample } from '@kimchi/core'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
-import { startRedis } from '@kimchi/testkit'
+import { eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { createQuarantine } from '../../src/coins/quarantine.ts'
 import { createCoinTracking } from '../../src/coins/track-coins.ts'
 import { silent } from '../support/backfill-bench.ts'
-import { until } from '../support/waiting.ts'
 
 const coinOf = (symbol: string): Coin => {
   return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }
@@ -44,7 +43,9 @@ t.test(
     const other = open()
     one.follow({ ...shared, coins: [...MARKET, NEW], tracked: [...MARKET, NEW] })
     other.follow({ ...shared, coins: [...MARKET, NEW, OTHER], tracked: MARKET })
-    await until('both have told', async () => (await tracked().catch((): string[] => [])).includes('NEW'))
+    await eventually('both have told', async () =>
+      (await tracked().catch((): string[] => [])).includes('NEW'),
+    )
     for (let minute = minuteOf(Date.now()), end = minute + 30; minute < end; minute++) {
       const samples = [...MARKET, OTHER].map(({ symbol }): Sample => {
         const prices = { upbitKrw: 1_400, binanceUsdt: 1, usdtKrw: 1_400 }
@@ -53,7 +54,7 @@ t.test(
       other.quarantine.check(minute, samples)
       other.apply()
     }
-    await until('OTHER is tracked', async () => (await tracked()).includes('OTHER'))
+    await eventually('OTHER is tracked', async () => (await tracked()).includes('OTHER'))
     t.strictSame((await tracked()).sort(), ['ADA', 'BTC', 'ETH', 'NEW', 'OTHER', 'SOL', 'XRP'])
   },
 )

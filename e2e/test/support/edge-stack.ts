@@ -14,28 +14,28 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { createWriter, openRedis } from '@kimchi/store'
-import { createMemoryLog, startRedis, type Teardown } from '@kimchi/testkit'
-import { type AppProcess, startProcess } from '../../src/app-process.ts'
+import { createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
 import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
+import { startApp } from '../../src/start-app.ts'
 
 /** One API process; it can be ended and started again on its port. */
 export interface Replica {
   readonly port: number
   readonly opsPort: number
-  process: AppProcess
+  process: Program
   /** Starts it and waits until it has read Redis. */
   start(): Promise<void>
 }
 
 /** Redis, real API processes, and Debian's nginx in front of them. */
-export interface EdgeWorld {
+export interface EdgeStack {
   readonly edge: Edge
   readonly replicas: readonly Replica[]
   writeMinute(minute: EpochMinute): Promise<unknown>
 }
 
 /** What an edge world is made of. */
-export interface EdgeWorldOptions extends Omit<Partial<EdgeOptions>, 'replicas'> {
+export interface EdgeStackOptions extends Omit<Partial<EdgeOptions>, 'replicas'> {
   /** Written before the replicas start; none when undefined. */
   readonly minute?: EpochMinute
   /** @default 2 */
@@ -51,7 +51,7 @@ const HISTORY_DAYS = 30
 export const LIVE = '/api/v1/kimchi-premium'
 
 /** Starts everything; it ends with the test. */
-export async function openEdgeWorld(t: Teardown, options: EdgeWorldOptions = {}): Promise<EdgeWorld> {
+export async function openEdgeStack(t: Teardown, options: EdgeStackOptions = {}): Promise<EdgeStack> {
   const { minute, replicas: count = 2, env = {}, ...edgeOptions } = options
   const redis = await startRedis(t)
   const writeMinute = await openMinutes(t, redis.url)
@@ -118,7 +118,7 @@ export function premiumAt(minute: EpochMinute): number {
 async function startReplica(t: Teardown, env: Record<string, string>): Promise<Replica> {
   const startAt = async (port: number, opsPort: number) => {
     const own = { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort) }
-    const process = startProcess('api', { ...own, ...env })
+    const process = startApp('api', { ...own, ...env })
     t.teardown(() => process.end('SIGKILL'))
     const line = await process.line(line => line.includes('API listens'))
     return { process, ports: JSON.parse(line) as { port: number; opsPort: number } }

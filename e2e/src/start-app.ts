@@ -1,0 +1,14 @@
+import { fileURLToPath } from 'node:url'
+import { type Program, startProgram } from '@kimchi/testkit'
+
+const SCRIPTS = {
+  simulator: '../../packages/simulator/dist/main.js',
+  ingester: '../../apps/ingester/dist/main.js',
+  api: '../../apps/api/dist/main.js',
+}
+
+/** Starts an app, or the simulator, with exactly this environment, plus PATH. Kill it in a teardown. */
+export function startApp(app: keyof typeof SCRIPTS, env: Record<string, string>): Program {
+  const script = fileURLToPath(new URL(SCRIPTS[app], import.meta.url))
+  return startProgram(undefined, ['--enable-source-maps', script], env)
+}

@@ -1,1 +1,0 @@
-export { eventually, getJson } from '../../src/eventually.ts'

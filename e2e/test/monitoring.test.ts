@@ -1,22 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { eventually, type Program } from '@kimchi/testkit'
 import { parser } from '@prometheus-io/lezer-promql'
 import t from 'tap'
 import { parse } from 'yaml'
-import { type AppProcess, startProcess } from '../src/app-process.ts'
-import { eventually } from '../src/eventually.ts'
+import { startApp } from '../src/start-app.ts'
 import { openFaultBed } from './support/fault-bed.ts'
 import { missingPrograms, openMonitoring, type SentAlert, SHIPPED } from './support/monitoring.ts'
 
 /** The port on which a started app tells how it is. */
-async function opsPortOf(app: AppProcess): Promise<number> {
+async function opsPortOf(app: Program): Promise<number> {
   return JSON.parse(await app.line(line => line.includes('"opsPort"'))).opsPort
 }
 
 async function openStack() {
   const { bed, redis } = await openFaultBed(t)
   const env = { REDIS_URL: redis.url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' }
-  const api = startProcess('api', env)
+  const api = startApp('api', env)
   t.teardown(() => api.end('SIGKILL'))
   const ingester = bed.start('a')
   return { bed, targets: { api: [await opsPortOf(api)], ingester: [await opsPortOf(ingester)] } }
@@ -81,9 +81,9 @@ t.test('a feed that falls silent wakes somebody, and the alert ends with it', { 
   const alerts: SentAlert[] = []
   const ofFeed = () => alerts.filter(({ labels }) => labels.alertname === 'FeedDown')
   const becomes = (status: SentAlert['status']) =>
-    eventually(`the alert is ${status}`, 30_000, async () => ofFeed().find(alert => alert.status === status))
+    eventually(`the alert is ${status}`, () => ofFeed().find(alert => alert.status === status))
   await openMonitoring(t, { targets, waits: 'short', onAlert: alert => alerts.push(alert) })
-  await eventually('Prometheus watches', 10_000, async () => alerts.length > 0 || undefined)
+  await eventually('Prometheus watches', () => alerts.length > 0, 10_000)
   t.strictSame(ofFeed(), [])
   const stalledAt = performance.now()
   const undo = bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })

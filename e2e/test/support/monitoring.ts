@@ -6,9 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder } from '@kimchi/testkit'
+import { createFolder, followProgram } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import { follow } from '../../src/app-process.ts'
 
 /** What is shipped for Prometheus and Alertmanager. */
 export const SHIPPED = fileURLToPath(new URL('../../../deploy/prometheus', import.meta.url))
@@ -70,7 +69,7 @@ export async function openMonitoring(t: Test, { targets, waits, onAlert }: Monit
       cwd: dir,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const running = follow(child, program)
+    const running = followProgram(child, program)
     t.teardown(() => running.end('SIGKILL'))
   }
   start(

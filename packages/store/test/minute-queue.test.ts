@@ -91,7 +91,7 @@ t.test('what Redis had not synced before SIGKILL may go, what is queued arrives'
   )
 })
 
-t.test('a full Redis, a demoted master and missing replicas are waited out', async t => {
+t.test('a full Redis, a demoted primary and missing replicas are waited out', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])

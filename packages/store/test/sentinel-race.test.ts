@@ -4,8 +4,8 @@ import { eventually, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { openRedis } from '../src/redis/connect.ts'
 
-/** A Sentinel that announces a failover at the worst moment: while it is asked for the master again. */
-async function startRacingSentinel(t: Test, masterPort: number) {
+/** A Sentinel that announces a failover at the worst moment: while it is asked for the primary again. */
+async function startRacingSentinel(t: Test, primaryPort: number) {
   const subscribers = new Set<Socket>()
   let asked = 0
   const answer = (socket: Socket, command: string) => {
@@ -14,7 +14,7 @@ async function startRacingSentinel(t: Test, masterPort: number) {
       socket.write('*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n')
     } else if (command.includes('get-master-addr-by-name')) {
       asked += 1
-      const port = String(masterPort)
+      const port = String(primaryPort)
       const address = `*2\r\n$9\r\n127.0.0.1\r\n$${port.length}\r\n${port}\r\n`
       if (asked !== 2) return socket.write(address)
       for (const subscriber of subscribers) {
@@ -41,15 +41,18 @@ async function startRacingSentinel(t: Test, masterPort: number) {
   return { port: (server.address() as AddressInfo).port, asked: () => asked, subscribers }
 }
 
-t.test('a failover that is announced while the master is looked for does not end the connection', async t => {
-  const redis = await startRedis(t)
-  const sentinel = await startRacingSentinel(t, redis.port)
-  const connection = openRedis(`redis+sentinel://127.0.0.1:${sentinel.port}/kp`)
-  t.teardown(() => connection.close())
-  t.ok(await connection.untilReady(10_000))
-  await eventually('the client listens for failovers', () => sentinel.subscribers.size > 0)
-  await redis.client().call('CLIENT', 'KILL', 'TYPE', 'normal')
-  await eventually('the master was looked for again', () => sentinel.asked() >= 2)
-  await eventually('the connection is ready again', () => sentinel.asked() > 2 && connection.status().ready)
-  t.equal(await connection.call('PING'), 'PONG')
-})
+t.test(
+  'a failover that is announced while the primary is looked for does not end the connection',
+  async t => {
+    const redis = await startRedis(t)
+    const sentinel = await startRacingSentinel(t, redis.port)
+    const connection = openRedis(`redis+sentinel://127.0.0.1:${sentinel.port}/kp`)
+    t.teardown(() => connection.close())
+    t.ok(await connection.untilReady(10_000))
+    await eventually('the client listens for failovers', () => sentinel.subscribers.size > 0)
+    await redis.client().call('CLIENT', 'KILL', 'TYPE', 'normal')
+    await eventually('the primary was looked for again', () => sentinel.asked() >= 2)
+    await eventually('the connection is ready again', () => sentinel.asked() > 2 && connection.status().ready)
+    t.equal(await connection.call('PING'), 'PONG')
+  },
+)

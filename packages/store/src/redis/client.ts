@@ -125,8 +125,8 @@ function commonOptions(target: RedisTarget, options: ConnectOptions) {
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: null,
-    // A demoted master answers READONLY on this connection until it closes; the next one finds the new
-    // master.
+    // A demoted primary answers READONLY on this connection until it closes; the next one finds the new
+    // primary.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
 }

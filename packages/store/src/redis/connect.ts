@@ -31,7 +31,7 @@ export interface RedisConnection {
   call(command: string, ...args: RedisArgument[]): Promise<unknown>
   /** Sends a command; the answer's strings are bytes. */
   callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown>
-  /** Sends a command to every primary: one server, or each master of a Cluster. */
+  /** Sends a command to every primary: one server, or each primary of a Cluster. */
   callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<void>
   /** A second connection to the same target, e.g. for a subscription. */
   subscribe(

@@ -16,7 +16,7 @@ export interface RedisTarget {
   readonly password: string | undefined
   /** Database number; 0 on a Cluster. */
   readonly db: number
-  /** Name of the master that the Sentinels watch. */
+  /** Name of the primary that the Sentinels watch. */
   readonly sentinelName: string | undefined
   readonly sentinelUsername: string | undefined
   readonly sentinelPassword: string | undefined

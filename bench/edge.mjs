@@ -113,12 +113,14 @@ async function measure({ name, coins, path, headers, conditional = false }) {
   await redis.close()
   const [ofFile = [], ofEdge = []] = runs
   const ratios = ofEdge.map(({ rps }, round) => rps / Number(ofFile[round]?.rps))
+  const costs = ofEdge.map(({ cpuMicros }, round) => Number(ofFile[round]?.cpuMicros) / cpuMicros)
   return [
     name,
     ...contestants.map(({ length }) => length.toLocaleString('en')),
     ...[ofFile, ofEdge].map(loads => Math.round(median(loads.map(({ rps }) => rps))).toLocaleString('en')),
     median(ratios).toFixed(2),
     ...[ofFile, ofEdge].map(loads => `${median(loads.map(({ cpuMicros }) => cpuMicros)).toFixed(1)} µs`),
+    median(costs).toFixed(2),
     ...[ofFile, ofEdge].map(loads => `${median(loads.map(({ p99 }) => p99)).toFixed(2)} ms`),
     `${Math.round(Math.max(...[...ofFile, ...ofEdge].map(({ generatorLoad }) => generatorLoad)) * 100)} %`,
   ]
@@ -143,7 +145,8 @@ function report(rows) {
 ${machine()}. One nginx worker on one core, ${LOAD_GENERATOR} on another; ${rounds} rounds of ${seconds} s, each contestant in each round, medians; "÷" is the median of
 the ratios within a round. File: the same nginx serving the API's bytes as a file (gzip made beforehand) from its open file cache, with no
 limits, no log and nothing in front. Edge: deploy/nginx as shipped but for the limits' figures, with a real API behind it.
-Load average of the machine at the end, of which this is about 2: ${loadavg()[0]?.toFixed(1)}. Much more means that others were at work.
+Load average of the machine at the end, of which this is about 2: ${loadavg()[0]?.toFixed(1)}. Much more means that others were at work; then
+requests/s say little, and the processor time of a request ("÷ by CPU": that of the file by that of the edge) more.
 
-${table(['what', 'bytes, file', 'bytes, edge', 'file, requests/s', 'edge, requests/s', '÷', 'file, CPU', 'edge, CPU', 'file, p99', 'edge, p99', 'load generator'], rows)}`
+${table(['what', 'bytes, file', 'bytes, edge', 'file, requests/s', 'edge, requests/s', '÷', 'file, CPU', 'edge, CPU', '÷ by CPU', 'file, p99', 'edge, p99', 'load generator'], rows)}`
 }

@@ -1,10 +1,14 @@
-/** Bare node:http: one answer, whatever is asked. The floor that everything else is measured against. */
+/**
+ * Bare node:http with the API's server options: one answer, whatever is asked. The floor that everything
+ * else is measured against.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { SERVER_OPTIONS } from '../lib/server-options.mjs'
 
 const { port, status, headers, bodyFile } = JSON.parse(process.argv[2] ?? '{}')
 const body = bodyFile === undefined ? undefined : readFileSync(bodyFile)
 
-createServer({ keepAliveTimeout: 65_000, optimizeEmptyRequests: true }, (_request, response) => {
+createServer(SERVER_OPTIONS, (_request, response) => {
   response.writeHead(status, headers).end(body)
 }).listen(port, '127.0.0.1')

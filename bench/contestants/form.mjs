@@ -1,141 +1,141 @@
 /**
- * One form of answering with ready-made bytes. All forms do the same work for a request: route it, choose the
- * coding, compare the tag, compute max-age, count, and send the same headers and bytes.
+ * One form of answering with ready-made bytes, with tricks or without. Every form does the same for a
+ * request: find its route, decide what to answer, count, and send the same headers and bytes. `app` is the
+ * API's own app.
  */
-import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { acceptedCodings as memoizedCodings } from '../../apps/api/dist/http/coding.js'
+import { acceptedCodings } from '../../apps/api/dist/http/accepted-codings.js'
+import { createApp } from '../../apps/api/dist/http/app.js'
+import { countResponse, createRequestCounters } from '../../apps/api/dist/http/request-counters.js'
+import {
+  CORS_HEADERS,
+  etagOf,
+  JSON_HEADERS,
+  maxAgeAt,
+  respond,
+  sendNow,
+} from '../../apps/api/dist/http/response.js'
+import { createLogger, systemClock } from '../../packages/runtime/dist/index.js'
+import { listOf } from '../lib/lists.mjs'
+import { SERVER_OPTIONS } from '../lib/server-options.mjs'
 
 const api = createRequire(new URL('../../apps/api/package.json', import.meta.url))
 const { fastify } = api('fastify')
 const cors = api('@fastify/cors')
 
-const { port, bodyFile, form, payload, headers: headerForm, scan, memo } = JSON.parse(process.argv[2] ?? '{}')
+/** Bodies up to this many bytes go out in one piece with their headers when they are a string. */
+const SMALL = 12_000
 const PATH = '/api/v1/kimchi-premium'
-const EXPOSED = 'ETag, Retry-After, Age, Date'
-const identity = readFileSync(bodyFile)
-const bodies = new Map([
-  ['identity', identity],
-  ['gzip', gzipSync(identity)],
-  ['br', brotliCompressSync(identity)],
-])
-const tags = new Map([
-  ['identity', '"0123456789012345678901"'],
-  ['gzip', '"0123456789012345678901-gzip"'],
-  ['br', '"0123456789012345678901-br"'],
-])
-const newest = Date.now()
-const counts = { live: new Float64Array(600) }
-const prepared = new Map()
+const { port, coins, form, tricks } = JSON.parse(process.argv[2] ?? '{}')
+const { prepared, flat, latin1, scan, memo } = Object.fromEntries(tricks.map(trick => [trick, true]))
+const document = await listOf(coins)
+const counters = createRequestCounters()
+const remembered = new Map()
+const ready = new Map()
+const texts = new Map()
 
-const WEIGHT = /;\s*q=0(\.0*)?\s*(,|$)/
-const plainCodings = header => {
-  if (header === undefined) return ['identity']
-  if (WEIGHT.test(header)) return memoizedCodings(header)
-  const codings = []
-  if (header.includes('br')) codings.push('br')
-  if (header.includes('gzip')) codings.push('gzip')
-  codings.push('identity')
+/** What to answer, as respond() decides it, by the tricks in use. */
+function decide(request) {
+  if (tricks.length === 0) return respond(document, request, Date.now())
+  const header = name => (scan ? scanned(request.rawHeaders, name) : request.headers[name])
+  const codings = codingsOf(header('accept-encoding'))
+  const tags = header('if-none-match')
+  const known = tags && codings.find(coding => tags.includes(etagOf(document, coding)))
+  const status = known ? 304 : 200
+  const coding = known ?? codings[0]
+  const maxAge = maxAgeAt(Date.now(), document.minute)
+  const key = `${status}${coding}`
+  const held = ready.get(key)
+  if ((prepared || flat) && held?.maxAge === maxAge) return held
+  const made = { maxAge, ...prepare(status, coding, maxAge) }
+  ready.set(key, made)
+  return made
+}
+
+function codingsOf(header) {
+  const held = memo && remembered.get(header)
+  if (held) return held
+  const codings = acceptedCodings(header)
+  remembered.set(header, codings)
   return codings
 }
-const codingsOf = memo ? memoizedCodings : plainCodings
 
-const CORS = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
-
-function prepare(coding, maxAge) {
-  const body = bodies.get(coding)
-  const own = {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(body.length),
-    ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
-    etag: tags.get(coding),
+function prepare(status, coding, maxAge) {
+  const bytes = coding === 'identity' ? document.plain[0] : document.coded.get(coding)
+  const shared = {
+    etag: etagOf(document, coding),
     vary: 'Accept-Encoding',
     'cache-control': `public, max-age=${maxAge}, stale-while-revalidate=2, stale-if-error=600`,
-    'x-content-type-options': 'nosniff',
   }
-  const sent =
-    payload === 'latin1' && body.length <= 12_000
-      ? body.toString('latin1')
-      : payload === 'string' && coding === 'identity'
-        ? body.toString()
-        : body
-  return {
-    maxAge,
-    own,
-    flat: Object.entries({ ...own, ...CORS }).flat(),
-    all: { ...own, ...CORS },
-    body: sent,
-  }
+  const own = { ...JSON_HEADERS, 'content-length': String(bytes.length), ...shared }
+  if (coding !== 'identity') own['content-encoding'] = coding
+  const headers = status === 304 ? shared : own
+  const all = { ...headers, ...CORS_HEADERS }
+  // Fastify sends strings as UTF-8, so that only JSON can be one there.
+  const isText = latin1 && bytes.length <= SMALL && (form !== 'plain' || coding === 'identity')
+  const body = status === 304 ? undefined : isText ? textOf(coding, bytes) : bytes
+  return { status, headers, sent: flat ? Object.entries(all).flat() : all, body }
 }
 
-function headerOf(raw, name) {
+function textOf(coding, bytes) {
+  const text = texts.get(coding) ?? bytes.toString('latin1')
+  texts.set(coding, text)
+  return text
+}
+
+function scanned(raw, name) {
   for (let index = 0; index < raw.length; index += 2) {
-    const candidate = raw[index]
-    if (candidate.length === name.length && candidate.toLowerCase() === name) return raw[index + 1]
+    if (raw[index].length === name.length && raw[index].toLowerCase() === name) return raw[index + 1]
   }
   return undefined
 }
 
-function choose(request) {
-  const accept = scan ? headerOf(request.rawHeaders, 'accept-encoding') : request.headers['accept-encoding']
-  const match = scan ? headerOf(request.rawHeaders, 'if-none-match') : request.headers['if-none-match']
-  const codings = codingsOf(accept)
-  const known = match === undefined ? undefined : codings.find(coding => match.includes(tags.get(coding)))
-  const coding = known ?? codings[0]
-  const maxAge = Math.max(1, Math.ceil((newest + 62_000 - Date.now()) / 1000))
-  let response = prepared.get(coding)
-  if (response?.maxAge !== maxAge) {
-    response = prepare(coding, maxAge)
-    prepared.set(coding, response)
-  }
-  counts.live[known ? 304 : 200] += 1
-  return { status: known ? 304 : 200, response }
+/** Past the framework. */
+function answer(request, response) {
+  const made = decide(request)
+  countResponse(counters, 'live', made.status)
+  if (tricks.length === 0) sendNow(response, made)
+  else response.writeHead(made.status, made.sent).end(made.body, 'latin1')
 }
 
-function writeRaw(raw, { status, response }) {
-  const headers = headerForm === 'flat' ? response.flat : response.all
-  if (payload === 'latin1')
-    raw.writeHead(status, headers).end(status === 304 ? undefined : response.body, 'latin1')
-  else raw.writeHead(status, headers).end(status === 304 ? undefined : response.body)
-}
-
-const { createServer } = await import('node:http')
-const options = { keepAliveTimeout: 65_000, optimizeEmptyRequests: true }
-const app = fastify({
-  ...(form === 'fast-path'
-    ? {
-        serverFactory: listener =>
-          createServer(options, (request, response) => {
-            if (request.url === PATH && request.method === 'GET') writeRaw(response, choose(request))
-            else listener(request, response)
-          }),
-      }
-    : { serverFactory: listener => createServer(options, listener) }),
-  exposeHeadRoutes: false,
-})
-if (form === 'on-request') {
-  app.addHook('onRequest', (request, reply, next) => {
-    if (request.raw.url !== PATH) return next()
-    reply.hijack()
-    writeRaw(reply.raw, choose(request.raw))
-  })
-}
-await app.register(cors, {
-  exposedHeaders: EXPOSED,
-  methods: 'GET, HEAD, OPTIONS',
-  strictPreflight: false,
-  maxAge: 86_400,
-})
-app.get(PATH, (request, reply) => {
-  const { status, response } = choose(request.raw)
-  if (form === 'hijack') {
-    reply.hijack()
-    return writeRaw(reply.raw, { status, response })
-  }
-  reply
+/** Through the framework. */
+function reply(request, response) {
+  const { status, headers, body } = decide(request.raw)
+  countResponse(counters, 'live', status)
+  response
     .code(status)
-    .headers(response.own)
-    .send(status === 304 ? undefined : response.body)
-})
+    .headers(headers)
+    .send(Array.isArray(body) ? body[0] : body)
+}
+
+async function formed() {
+  const isFast = request => request.url === PATH && request.method === 'GET'
+  const app = fastify({
+    serverFactory: listener =>
+      createServer(SERVER_OPTIONS, (request, response) =>
+        form === 'fast path' && isFast(request) ? answer(request, response) : listener(request, response),
+      ),
+    exposeHeadRoutes: false,
+  })
+  const hijack = (request, response) => {
+    response.hijack()
+    answer(request.raw, response.raw)
+  }
+  const options = {
+    hook: form === 'onRequest' ? 'preParsing' : 'onRequest',
+    strictPreflight: false,
+    maxAge: 86_400,
+  }
+  app.register(cors, { ...options, exposedHeaders: CORS_HEADERS['access-control-expose-headers'] })
+  if (form === 'onRequest') app.get(PATH, { onRequest: hijack }, reply)
+  else app.get(PATH, form === 'handler' ? hijack : reply)
+  return app
+}
+
+const documents = { live: () => document, history: () => null, load: async () => {} }
+const app =
+  form === 'app'
+    ? createApp({ documents, clock: systemClock, log: createLogger('bench', 'silent'), counters })
+    : await formed()
 await app.listen({ host: '127.0.0.1', port })

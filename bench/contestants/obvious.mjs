@@ -19,10 +19,10 @@ await app.register(cors, { origin: '*' })
 
 app.get('/api/v1/kimchi-premium', { schema: { response: { 200: liveListSchema } } }, async () => {
   const [coins, rows] = await Promise.all([redis.hgetall('{kp}:coins'), redis.hgetall('{kp}:live')])
-  const order = symbol => JSON.parse(coins[symbol]).order
+  const order = new Map(Object.entries(coins).map(([symbol, coin]) => [symbol, JSON.parse(coin).order]))
   const data = Object.values(rows)
     .map(row => JSON.parse(row))
-    .sort((a, b) => order(a.symbol) - order(b.symbol))
+    .sort((a, b) => order.get(a.symbol) - order.get(b.symbol))
   const updated_at = data.reduce((newest, row) => (row.snapshot_at > newest ? row.snapshot_at : newest), '')
   return { result: 'ok', updated_at, count: data.length, note: 'Premium is USDT-based.', data }
 })

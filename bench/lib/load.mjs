@@ -20,13 +20,15 @@ export const LOAD_GENERATOR = 'wrk -t1 -c64'
 /**
  * Loads a server for some seconds and measures it.
  * @param {string} url
- * @param {{ seconds: number, headers: Record<string, string>, pids: readonly (number | undefined)[] }}
- * options
+ * @param {{
+ *   seconds: number, headers: Record<string, string>, pids: readonly (number | undefined)[], script?: string,
+ * }} options `script` is a file of wrk's, where a GET of the URL isn't what is asked
  * @returns {Promise<Load>}
  */
-export async function load(url, { seconds, headers, pids }) {
+export async function load(url, { seconds, headers, pids, script: asking }) {
   const cpu = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
   const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  if (asking !== undefined) flags.push('-s', asking)
   const wrk = ['wrk', '-t1', '-c64', `-d${seconds}s`, '--timeout', '10s', '--latency', ...flags, url]
   const script = 'TIMEFORMAT="generator %U %S"; time "$@"'
   const before = cpu()

@@ -73,11 +73,11 @@ export async function stopAll() {
 
 /**
  * Asks until the answer is 2xx or 3xx.
- * @param {string} url
+ * @param {string} url @param {RequestInit} [request]
  */
-export async function untilAnswers(url) {
+export async function untilAnswers(url, request) {
   for (let attempt = 0; attempt < 1_000; attempt++) {
-    const answer = await fetch(url).catch(() => undefined)
+    const answer = await fetch(url, request).catch(() => undefined)
     await answer?.arrayBuffer()
     if (answer !== undefined && answer.status < 400) return
     await new Promise(resolve => setTimeout(resolve, 10))
@@ -103,10 +103,10 @@ function ownCpuSeconds(pid) {
 }
 
 /**
- * Resident memory in MB.
- * @param {number | undefined} pid
+ * Resident memory in MB, now or at its highest.
+ * @param {number | undefined} pid @param {'VmRSS' | 'VmHWM'} field
  */
-export function residentMb(pid) {
+export function residentMb(pid, field = 'VmRSS') {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1]) / 1_024
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(text)?.[1]) / 1_024
 }

@@ -3,6 +3,11 @@ import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 
 const FILE = join(import.meta.dirname, '../../docs/benchmarks.md')
+/** Of lines in documents. */
+const WIDTH = 110
+
+/** The major version of Node that measures. */
+export const [major = ''] = process.versions.node.split('.')
 
 /** @param {readonly number[]} values */
 export function median(values) {
@@ -41,9 +46,10 @@ export function machine() {
 /**
  * Prints a section and puts it into docs/benchmarks.md in place of the one of that name.
  * @param {string} name
- * @param {string} text
+ * @param {string} content in lines of any length
  */
-export function publish(name, text) {
+export function publish(name, content) {
+  const text = content.split('\n').map(wrapped).join('\n')
   process.stdout.write(`\n${text}\n`)
   const [begin, end] = [`<!-- ${name}: made by \`npm run bench\` -->`, `<!-- ${name} ends -->`]
   const section = `${begin}\n\n${text}\n\n${end}`
@@ -53,4 +59,11 @@ export function publish(name, text) {
     ? `${before.slice(0, before.indexOf(begin))}${section}${before.slice(before.indexOf(end) + end.length)}`
     : `${before.trimEnd()}\n\n${section}\n`
   writeFileSync(FILE, next)
+}
+
+/** @param {string} line */
+function wrapped(line) {
+  // A row of a table is one line.
+  if (line.startsWith('|')) return line
+  return line.replace(new RegExp(`(?=.{${WIDTH + 1}})(.{1,${WIDTH}}) +`, 'g'), '$1\n')
 }

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '@kimchi/core'
 import t from 'tap'
-import { compressed, type Document } from '../src/documents/document.ts'
+import type { Document } from '../src/documents/document.ts'
 import { toLiveRow } from '../src/documents/wire.ts'
 import { boardOf, coinOf, dayOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
 import { eventually } from './stack.ts'
@@ -174,15 +174,21 @@ t.test('today’s row grows with every minute, without another reading of the da
   t.equal(reader.daysRead.length, 1)
 })
 
-t.test('what did not change is not made again, but is as new as the board', async t => {
+t.test('a minute compresses only what is new of a history', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 20))
   await documents.load('BTC')
-  const before = documents.history('BTC', 365)
-  reader.board = boardOf(MINUTE + 1, ['BTC'], { todayRows: boardOf(MINUTE).todayRows })
-  documents.onMinute(MINUTE + 1)
-  await eventually('the minute', () => documents.history('BTC', 365)?.minute === MINUTE + 1 || undefined)
-  t.equal(documents.history('BTC', 365)?.coded, before?.coded)
+  const start = () => documents.history('BTC', 365)?.coded.get('br')?.[0]
+  const at = async (minute: number, day = minute) => {
+    reader.board = boardOf(minute, ['BTC'], { todayRows: boardOf(day).todayRows })
+    documents.onMinute(minute)
+    await eventually('the minute', () => documents.history('BTC', 365)?.minute === minute || undefined)
+    return start()
+  }
+  const before = start()
+  t.equal(await at(MINUTE + 1, MINUTE), before, 'nothing is new')
+  t.equal(await at(MINUTE + 2), before, 'today has grown')
+  t.not(await at(MINUTE + 1_440), before, 'a day has begun')
 })
 
 t.test('closed days are read again when their revision changed; the old ones serve until then', async t => {
@@ -278,11 +284,6 @@ t.test('two minutes later the list is two minutes newer', async t => {
     await eventually('the minute', () => documents.live()?.minute === MINUTE + step || undefined)
   }
   t.equal(read(documents.live()).updated_at, '2026-11-20T13:07:00')
-})
-
-t.test('a small body is not worth compressing', async t => {
-  const small = await compressed({ minute: MINUTE, tag: 'x', plain: [Buffer.from('{"result":"ok"}')] })
-  t.equal(small.coded.size, 0)
 })
 
 /** Lets everything that needs no time happen. */

@@ -8,7 +8,8 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
-import { compressed, type Document } from './document.ts'
+import { compressed } from './compression.ts'
+import type { Document } from './document.ts'
 import { createHistories, type Histories, type HistoryReader } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
 import { openRefresher, type Refresher } from './refresher.ts'

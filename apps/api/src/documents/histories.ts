@@ -2,7 +2,8 @@ import type { Clock, Context, EpochMinute, EpochMs, Log, Milliseconds, UtcDate }
 import { isWorthALine } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { daysSchema } from '../contract/schemas.ts'
-import { compressed, type Document } from './document.ts'
+import { type CompressedStart, compressStart, endedWith } from './compression.ts'
+import type { Document } from './document.ts'
 import {
   countOf,
   createHistory,
@@ -68,6 +69,8 @@ interface Held extends ReadDays {
   readonly history: History
   /** The document of the default number of rows. */
   readonly usual: Document
+  /** All of it but the newest row, compressed. */
+  readonly start: CompressedStart | undefined
 }
 
 /** A history that could not be read isn't asked for again before this. */
@@ -154,14 +157,20 @@ class HeldHistories implements Histories {
     if (coin === undefined || days === undefined) return false
     const rows = withDay(days.rows, board.todayRows.get(symbol))
     const history = createHistory(rows, coin, board.minute)
-    const held = this.#held.get(symbol)
-    const usual =
-      held?.history.hash === history.hash
-        ? { ...held.usual, minute: board.minute }
-        : await compressed(newestDays(history, USUAL_DAYS))
+    const plain = newestDays(history, USUAL_DAYS)
+    const start = await this.#startOf(history, plain)
+    const usual = { ...plain, coded: endedWith(start, history.tail) }
     const { revision, readOn, corrupt } = days
-    this.#held.set(symbol, { rows, revision, readOn, corrupt, board, history, usual })
+    this.#held.set(symbol, { rows, revision, readOn, corrupt, board, history, usual, start })
     return true
+  }
+
+  /** Compressed again only when there is more to it than a new state of the newest row. */
+  async #startOf({ symbol, rows }: History, { plain }: Document): Promise<CompressedStart | undefined> {
+    const held = this.#held.get(symbol)
+    const [head] = held?.usual.plain ?? []
+    const isHeld = held?.rows.closed === rows.closed && head !== undefined && plain[0]?.equals(head)
+    return isHeld ? held.start : await compressStart(plain.slice(0, -1))
   }
 
   /** The days held while they are up to date; else those in Redis; the ones held when they can't be read. */

@@ -49,7 +49,7 @@ export function createHistory(
   { symbol, name }: { readonly symbol: string; readonly name: string },
   minute: EpochMinute,
 ): History {
-  const tail = Buffer.from(`${rows.last === undefined ? '' : JSON.stringify(toDailyRow(rows.last))}]}`)
+  const tail = bytesOf(`${rows.last === undefined ? '' : JSON.stringify(toDailyRow(rows.last))}]}`)
   return { rows, symbol, name, minute, hash: hashOf(rows.hash, symbol, '\n', name, '\n', tail), tail }
 }
 
@@ -66,7 +66,7 @@ export function newestDays({ rows, symbol, name, minute, hash, tail }: History, 
   return {
     minute,
     tag: `${hash}-${count}`,
-    plain: [Buffer.from(head), rows.closed.subarray(start), tail],
+    plain: [bytesOf(head), rows.closed.subarray(start), tail],
     coded: new Map(),
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
 import type { Document } from '../documents/document.ts'
-import { type AcceptedCoding, acceptedCodings } from './coding.ts'
+import { type AcceptedCoding, acceptedCodings } from './accepted-codings.ts'
 
 /** A whole HTTP response. */
 export interface HttpResponse {
@@ -102,6 +102,5 @@ function has({ coded }: Document, coding: AcceptedCoding): boolean {
 }
 
 function bodyOf({ plain, coded }: Document, coding: AcceptedCoding): readonly Buffer[] {
-  const bytes = coding === 'identity' ? undefined : coded.get(coding)
-  return bytes === undefined ? plain : [bytes]
+  return (coding === 'identity' ? undefined : coded.get(coding)) ?? plain
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { acceptedCodings } from '../src/http/coding.ts'
+import { acceptedCodings } from '../src/http/accepted-codings.ts'
 
 const cases: readonly [title: string, header: string | undefined, codings: readonly string[]][] = [
   ['no header means plain bytes', undefined, ['identity']],

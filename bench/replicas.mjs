@@ -1,25 +1,66 @@
+#!/usr/bin/env node
+/**
+ * Measures how soon a written minute is answered, how much memory a replica takes and how fast it starts,
+ * and writes a section per version of Node into docs/benchmarks.md.
+ *   npm run bench -- replicas
+ */
 import { Agent, get } from 'node:http'
-import { startRedis } from '../../packages/testkit/dist/index.js'
-import { fill } from './fill.mjs'
-import { freePort, residentMb, startServer, stopServer, untilAnswers } from './programs.mjs'
-import { median, percentile } from './report.mjs'
+import { join } from 'node:path'
+import { startRedis } from '../packages/testkit/dist/index.js'
+import { fill } from './lib/fill.mjs'
+import { freePort, residentMb, startServer, stopAll, stopServer, untilAnswers } from './lib/programs.mjs'
+import { machine, major, median, percentile, publish, table } from './lib/report.mjs'
+
+const API = join(import.meta.dirname, '../apps/api/dist/main.js')
 
 const LIVE = '/api/v1/kimchi-premium'
 const COINS = 200
 const PUSHED_MINUTES = 200
 const STARTS = 10
+const REBUILDS = 10
+/** A documented option of Node, for who wants to trade. */
+const SMALL_YOUNG_GENERATION = '--max-semi-space-size=4'
+
+try {
+  const push = await measurePush()
+  const memory = []
+  for (const days of [365, 1_825]) {
+    for (const nodeOptions of ['', SMALL_YOUNG_GENERATION])
+      memory.push(await measureMemory(days, nodeOptions))
+  }
+  const start = await measureStart()
+  publish(`replicas on Node ${major}`, report(push, memory, start))
+} finally {
+  await stopAll()
+}
 
 /**
- * Time from the start of a minute's write to the first new byte, on each of three replicas.
- * @param {string} main
+ * @param {Awaited<ReturnType<typeof measurePush>>} push
+ * @param {readonly (readonly string[])[]} memory
+ * @param {Awaited<ReturnType<typeof measureStart>>} start
  */
-export async function measurePush(main) {
+function report(push, memory, start) {
+  return `## Replicas, Node ${major}
+
+${machine()}. From the minute's write (one Redis Function call for ${COINS} coins) to the first byte of a new answer, ${push.minutes} minutes:
+
+${table(['', 'median', 'p99', 'worst'], push.rows)}
+
+Resident memory of one replica at ${COINS} coins with all histories held, each asked for plain, gzip and br; started as the image starts it:
+
+${table(['days per coin', 'NODE_OPTIONS', 'after start', 'histories held', `${REBUILDS} minutes later`, 'highest'], memory)}
+
+From the start of the process to its first 200: ${start.median} ms (median of ${start.runs}, worst ${start.worst} ms).`
+}
+
+/** Time from the start of a minute's write to the first new byte, on each of three replicas. */
+async function measurePush() {
   const redis = await startRedis()
   const stack = await fill(redis.url, { coins: COINS, days: 1 })
   // Minutes of the past, each newer than the one before: for a replica that is all that makes one new.
   let minute = Math.floor(Date.now() / 60_000) - PUSHED_MINUTES - 10
   await stack.writeMinute(minute)
-  const replicas = await Promise.all([0, 1, 2].map(() => startReplica(main, redis.url, false)))
+  const replicas = await Promise.all([0, 1, 2].map(() => startReplica(redis.url, false)))
   const agent = new Agent({ keepAlive: true })
   const tags = []
   for (const { port } of replicas) tags.push((await ask(port, LIVE, {}, agent)).tag)
@@ -59,15 +100,14 @@ export async function measurePush(main) {
 
 /**
  * Resident memory with every history held.
- * @param {string} main
- * @param {number} days
+ * @param {number} days @param {string} nodeOptions
  */
-export async function measureMemory(main, days) {
+async function measureMemory(days, nodeOptions) {
   const redis = await startRedis()
   const stack = await fill(redis.url, { coins: COINS, days })
   let minute = Math.floor(Date.now() / 60_000) - 20
   await stack.writeMinute(minute)
-  const { child, port } = await startReplica(main, redis.url, true)
+  const { child, port } = await startReplica(redis.url, true, nodeOptions)
   const after = [residentMb(child.pid)]
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const askAll = async () => {
@@ -80,31 +120,37 @@ export async function measureMemory(main, days) {
   }
   await askAll()
   after.push(residentMb(child.pid))
-  for (let n = 0; n < 10; n++) {
+  const last = `${LIVE}/${stack.symbols.at(-1)}/daily`
+  for (let n = 0; n < REBUILDS; n++) {
+    const { tag } = await ask(port, last, {}, agent)
     minute += 1
     await stack.writeMinute(minute)
+    // Histories are rebuilt in the order in which they were first asked for.
+    while ((await ask(port, last, {}, agent)).tag === tag)
+      await new Promise(resolve => setTimeout(resolve, 5))
     await askAll()
   }
-  after.push(residentMb(child.pid))
+  after.push(residentMb(child.pid), residentMb(child.pid, 'VmHWM'))
   agent.destroy()
   await stopServer(child)
   await stack.close()
   await redis.close()
-  return [days.toLocaleString('en'), ...after.map(value => `${value.toFixed(0)} MB`)]
+  return [
+    days.toLocaleString('en'),
+    nodeOptions && `\`${nodeOptions}\``,
+    ...after.map(value => `${value.toFixed(0)} MB`),
+  ]
 }
 
-/**
- * Time from the start of the process to its first 200.
- * @param {string} main
- */
-export async function measureStart(main) {
+/** Time from the start of the process to its first 200. */
+async function measureStart() {
   const redis = await startRedis()
   const stack = await fill(redis.url, { coins: COINS, days: 1 })
   await stack.writeMinute(Math.floor(Date.now() / 60_000))
   const times = []
   for (let n = 0; n < STARTS; n++) {
     const start = performance.now()
-    const { child } = await startReplica(main, redis.url, false)
+    const { child } = await startReplica(redis.url, false)
     times.push(performance.now() - start)
     await stopServer(child)
   }
@@ -113,11 +159,18 @@ export async function measureStart(main) {
   return { runs: STARTS, median: Math.round(median(times)), worst: Math.round(Math.max(...times)) }
 }
 
-/** @param {string} main @param {string} redisUrl @param {boolean} pinned */
-async function startReplica(main, redisUrl, pinned) {
+/** @param {string} redisUrl @param {boolean} pinned */
+async function startReplica(redisUrl, pinned, nodeOptions = '') {
   const port = await freePort()
-  const env = { REDIS_URL: redisUrl, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', LOG_LEVEL: 'warn' }
-  const child = startServer(process.execPath, ['--enable-source-maps', main], env, pinned)
+  const env = {
+    REDIS_URL: redisUrl,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    OPS_PORT: '0',
+    LOG_LEVEL: 'warn',
+    NODE_OPTIONS: nodeOptions,
+  }
+  const child = startServer(process.execPath, ['--enable-source-maps', API], env, pinned)
   await untilAnswers(`http://127.0.0.1:${port}${LIVE}`)
   return { child, port }
 }

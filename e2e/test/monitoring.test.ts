@@ -82,7 +82,7 @@ t.test('a feed that falls silent wakes somebody, and the alert ends with it', { 
   const ofFeed = () => alerts.filter(({ labels }) => labels.alertname === 'FeedDown')
   const becomes = (status: SentAlert['status']) =>
     eventually(`the alert is ${status}`, () => ofFeed().find(alert => alert.status === status))
-  await openMonitoring(t, { targets, waits: 'short', onAlert: alert => alerts.push(alert) })
+  await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
   await eventually('Prometheus watches', () => alerts.length > 0, 10_000)
   t.strictSame(ofFeed(), [])
   const stalledAt = performance.now()

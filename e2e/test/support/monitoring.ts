@@ -32,34 +32,34 @@ export interface SentAlert {
 export interface MonitoringOptions {
   /** Ops ports on 127.0.0.1, by job. */
   readonly targets: Readonly<Record<string, readonly number[]>>
-  /** Whether every wait is as shipped or a moment. */
-  readonly waits: 'shipped' | 'short'
   readonly onAlert: (alert: SentAlert) => void
 }
 
 /**
- * Debian's Prometheus and Alertmanager with the shipped rules and routes, which send to a receiver of ours.
- * Ends with the test.
+ * Debian's Prometheus and Alertmanager with the shipped rules and routes, every wait cut to a moment; they
+ * send to a receiver of ours. Ends with the test.
  */
-export async function openMonitoring(t: Test, { targets, waits, onAlert }: MonitoringOptions): Promise<void> {
+export async function openMonitoring(t: Test, { targets, onAlert }: MonitoringOptions): Promise<void> {
   const dir = await createFolder(t)
   const receiver = await openReceiver(t, onAlert)
   const [port, alertPort] = [await freePort(), await freePort()]
   const read = (name: string) => readFile(join(SHIPPED, name), 'utf8')
-  const shorten = (text: string, durations: RegExp, short: string) =>
-    waits === 'short' ? text.replace(durations, `$1${short}`) : text
   const routes = (await read('alertmanager.yml')).replaceAll('127.0.0.1:9095', `127.0.0.1:${receiver}`)
   await writeFile(
     join(dir, 'alertmanager.yml'),
-    shorten(routes, /(group_wait: |group_interval: )\w+/g, '300ms'),
+    routes.replace(/(?<wait>group_wait: |group_interval: )\w+/g, '$<wait>300ms'),
   )
-  await writeFile(join(dir, 'rules.yml'), shorten(await read('rules.yml'), /(for: )\w+/g, '1s'))
+  await writeFile(
+    join(dir, 'rules.yml'),
+    (await read('rules.yml')).replace(/(?<wait>for: )\w+/g, '$<wait>1s'),
+  )
   const jobs = Object.entries(targets).map(([job, ports]) => ({
     job_name: job,
     static_configs: [{ targets: ports.map(opsPort => `127.0.0.1:${opsPort}`) }],
   }))
   const shipped = await read('prometheus.yml')
-  const config = shorten(shipped.slice(0, shipped.indexOf('scrape_configs:')), /(_interval: )\w+/g, '500ms')
+  const global = shipped.slice(0, shipped.indexOf('scrape_configs:'))
+  const config = global.replace(/(?<wait>_interval: )\w+/g, '$<wait>500ms')
   await writeFile(
     join(dir, 'prometheus.yml'),
     `${config.replace('alertmanager:9093', `127.0.0.1:${alertPort}`)}scrape_configs: ${JSON.stringify(jobs)}\n`,

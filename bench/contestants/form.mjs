@@ -30,6 +30,12 @@ const PATH = '/api/v1/kimchi-premium'
 const { port, coins, form, tricks } = JSON.parse(process.argv[2] ?? '{}')
 const { prepared, flat, latin1, scan, memo } = Object.fromEntries(tricks.map(trick => [trick, true]))
 const document = await listOf(coins)
+const bodies = new Map(
+  [['identity', document.plain], ...document.coded].map(([coding, pieces]) => [
+    coding,
+    Buffer.concat(pieces),
+  ]),
+)
 const counters = createRequestCounters()
 const remembered = new Map()
 const ready = new Map()
@@ -62,7 +68,7 @@ function codingsOf(header) {
 }
 
 function prepare(status, coding, maxAge) {
-  const bytes = coding === 'identity' ? document.plain[0] : document.coded.get(coding)
+  const bytes = bodies.get(coding)
   const shared = {
     etag: etagOf(document, coding),
     vary: 'Accept-Encoding',
@@ -106,7 +112,7 @@ function reply(request, response) {
   response
     .code(status)
     .headers(headers)
-    .send(Array.isArray(body) ? body[0] : body)
+    .send(Array.isArray(body) ? Buffer.concat(body) : body)
 }
 
 async function formed() {

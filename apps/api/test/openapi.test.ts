@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { percentOf, premiumE4 } from '@kimchi/core'
 import t from 'tap'
-import { ERRORS } from '../src/contract/errors.ts'
+import { ERRORS, errorSchema } from '../src/contract/errors.ts'
 import { LIVE_LIST_EXAMPLE } from '../src/contract/examples.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
-import { errorSchema } from '../src/contract/schemas.ts'
 import { breachesOf, schemaBreaches } from './contract.ts'
 
 t.test('docs/openapi.json is what the code says', async t => {

@@ -1,10 +1,7 @@
-import { daysSchema, type ErrorBody } from './schemas.ts'
+import { daysSchema } from './schemas.ts'
 
 /** Methods that both routes answer. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
-
-/** Stable codes of errors. */
-export type ErrorCode = ErrorBody['code']
 
 /**
  * Everything that can be wrong with a request or with us. `too_many_requests` comes from an edge in front,
@@ -37,4 +34,26 @@ export const ERRORS = {
   headers_too_large: { status: 431, message: 'request line and headers are too large' },
   internal: { status: 500, message: 'something went wrong on our side' },
   not_ready: { status: 503, message: 'nothing has been published yet, try again soon' },
-} as const satisfies Readonly<Record<ErrorCode, { status: number; message: string }>>
+} as const satisfies Readonly<Record<string, { status: number; message: string }>>
+
+/** Stable codes of errors. */
+export type ErrorCode = keyof typeof ERRORS
+
+/** Body of every error. */
+export interface ErrorBody {
+  readonly result: 'error'
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+/** Body of every response that is not 200, 204 or 304. */
+export const errorSchema = {
+  type: 'object',
+  properties: {
+    result: { type: 'string', const: 'error' },
+    code: { type: 'string', enum: Object.keys(ERRORS), description: 'Stable, for programs.' },
+    message: { type: 'string', description: 'For people; may change.' },
+  },
+  required: ['result', 'code', 'message'],
+  additionalProperties: false,
+} as const

@@ -1,6 +1,6 @@
-import { ALLOWED_METHODS, ERRORS } from './errors.ts'
+import { ALLOWED_METHODS, ERRORS, errorSchema } from './errors.ts'
 import { HISTORY_EXAMPLE, LIVE_LIST_EXAMPLE } from './examples.ts'
-import { daysSchema, errorSchema, historySchema, liveListSchema, symbolSchema } from './schemas.ts'
+import { daysSchema, historySchema, liveListSchema, symbolSchema } from './schemas.ts'
 
 const text = { type: 'string' } as const
 

@@ -90,50 +90,18 @@ export const historySchema = {
   additionalProperties: false,
 } as const
 
-/** Body of every response that is not 200, 204 or 304. */
-export const errorSchema = {
-  type: 'object',
-  properties: {
-    result: { type: 'string', const: 'error' },
-    code: {
-      type: 'string',
-      enum: [
-        'invalid_symbol',
-        'invalid_days',
-        'bad_request',
-        'bad_url',
-        'unknown_symbol',
-        'no_such_route',
-        'method_not_allowed',
-        'request_timeout',
-        'unmet_expectation',
-        'too_many_requests',
-        'headers_too_large',
-        'internal',
-        'not_ready',
-      ],
-      description: 'Stable, for programs.',
-    },
-    message: { type: 'string', description: 'For people; may change.' },
-  },
-  required: ['result', 'code', 'message'],
-  additionalProperties: false,
-} as const
-
 /** The TypeScript type of the values that a schema of this file allows. */
 export type FromSchema<S> = S extends { readonly const: infer C }
   ? C
-  : S extends { readonly enum: readonly (infer E)[] }
-    ? E
-    : S extends { readonly type: 'string' }
-      ? string
-      : S extends { readonly type: 'number' | 'integer' }
-        ? number
-        : S extends { readonly type: 'array'; readonly items: infer I }
-          ? readonly FromSchema<I>[]
-          : S extends { readonly type: 'object'; readonly properties: infer P }
-            ? { readonly [K in keyof P]: FromSchema<P[K]> }
-            : never
+  : S extends { readonly type: 'string' }
+    ? string
+    : S extends { readonly type: 'number' | 'integer' }
+      ? number
+      : S extends { readonly type: 'array'; readonly items: infer I }
+        ? readonly FromSchema<I>[]
+        : S extends { readonly type: 'object'; readonly properties: infer P }
+          ? { readonly [K in keyof P]: FromSchema<P[K]> }
+          : never
 
 /** One coin of the live route. */
 export type LiveRow = FromSchema<typeof liveRowSchema>
@@ -143,5 +111,3 @@ export type DailyRow = FromSchema<typeof dailyRowSchema>
 export type LiveList = FromSchema<typeof liveListSchema>
 /** Body of the daily route. */
 export type History = FromSchema<typeof historySchema>
-/** Body of every error. */
-export type ErrorBody = FromSchema<typeof errorSchema>

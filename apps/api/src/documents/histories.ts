@@ -1,4 +1,4 @@
-import type { Clock, Context, EpochMinute, EpochMs, Log, Milliseconds, UtcDate } from '@kimchi/core'
+import type { Context, EpochMinute, EpochMs, Milliseconds, UtcDate } from '@kimchi/core'
 import { isWorthALine } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { daysSchema } from '../contract/schemas.ts'
@@ -70,7 +70,7 @@ interface Held extends ReadDays {
   /** The document of the default number of rows. */
   readonly usual: Document
   /** All of it but the newest row, compressed. */
-  readonly start: CompressedStart | undefined
+  readonly compressed: CompressedStart | undefined
 }
 
 /** A history that could not be read isn't asked for again before this. */
@@ -79,116 +79,102 @@ const RETRY_MS: Milliseconds = 10_000
 const USUAL_DAYS = daysSchema.default
 
 /** {@link Histories} without any yet. */
-export function createHistories(options: HistoriesOptions): Histories {
-  return new HeldHistories(options)
-}
+export function createHistories({ reader, clock, log }: HistoriesOptions): Histories {
+  const held = new Map<string, Held>()
+  const loading = new Map<string, Promise<void>>()
+  const readClosed = createDayReader({ reader, clock, log })
+  let newest: HistoryBoard | undefined
 
-class HeldHistories implements Histories {
-  readonly #reader: HistoryReader
-  readonly #clock: Clock
-  readonly #log: Log
-  readonly #held = new Map<string, Held>()
-  readonly #loading = new Map<string, Promise<void>>()
-  /** When to try again, by coin. */
-  readonly #failed = new Map<string, EpochMs>()
-  #failures = 0
-  #board: HistoryBoard | undefined
-
-  constructor({ reader, clock, log }: HistoriesOptions) {
-    this.#reader = reader
-    this.#clock = clock
-    this.#log = log
+  const load = (symbol: string) => {
+    const work = loading.get(symbol) ?? start(symbol)
+    loading.set(symbol, work)
+    return work
   }
-
-  get size(): number {
-    return this.#held.size
-  }
-
-  get corrupt(): number {
-    let corrupt = 0
-    for (const held of this.#held.values()) corrupt += held.corrupt
-    return corrupt
-  }
-
-  document(symbol: string, days: number): Document | undefined {
-    const held = this.#held.get(symbol)
-    if (held === undefined) return undefined
-    const { rows } = held.history
-    return countOf(rows, days) === countOf(rows, USUAL_DAYS) ? held.usual : newestDays(held.history, days)
-  }
-
-  load(symbol: string): Promise<void> {
-    const loading = this.#loading.get(symbol) ?? this.#start(symbol)
-    this.#loading.set(symbol, loading)
-    return loading
-  }
-
-  async update(board: HistoryBoard): Promise<void> {
-    this.#board = board
-    // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass of
-    // its own.
-    for (const symbol of [...this.#held.keys()]) if (this.#board === board) await this.load(symbol)
-  }
-
-  invalidate(): void {
-    for (const [symbol, held] of this.#held) this.#held.set(symbol, { ...held, readOn: undefined })
-  }
-
-  async #start(symbol: string): Promise<void> {
+  const start = async (symbol: string) => {
     try {
-      await this.#bring(symbol)
+      await bring(symbol)
     } catch (thrown) {
-      this.#log.error({ err: thrown, symbol }, 'history not built')
+      log.error({ err: thrown, symbol }, 'history not built')
     } finally {
-      this.#loading.delete(symbol)
+      loading.delete(symbol)
     }
   }
-
-  async #bring(symbol: string): Promise<void> {
-    for (let board = this.#board; board !== undefined; board = this.#board) {
-      if (this.#held.get(symbol)?.board === board || !(await this.#build(symbol, board))) return
+  const bring = async (symbol: string) => {
+    for (let board = newest; board !== undefined; board = newest) {
+      if (held.get(symbol)?.board === board || !(await build(symbol, board))) return
     }
   }
-
   /** Whether there is a history of this board now. */
-  async #build(symbol: string, board: HistoryBoard): Promise<boolean> {
+  const build = async (symbol: string, board: HistoryBoard) => {
+    const before = held.get(symbol)
     const coin = board.coins.get(symbol)
-    const days = coin && (await this.#closedDays(symbol, board))
+    const days = coin && (await readClosed(symbol, board, before))
     if (coin === undefined || days === undefined) return false
     const rows = withDay(days.rows, board.todayRows.get(symbol))
     const history = createHistory(rows, coin, board.minute)
     const plain = newestDays(history, USUAL_DAYS)
-    const start = await this.#startOf(history, plain)
-    const usual = { ...plain, coded: endedWith(start, history.tail) }
+    const compressed = await startOf(history, plain, before)
+    const usual = { ...plain, coded: endedWith(compressed, history.tail) }
     const { revision, readOn, corrupt } = days
-    this.#held.set(symbol, { rows, revision, readOn, corrupt, board, history, usual, start })
+    held.set(symbol, { rows, revision, readOn, corrupt, board, history, usual, compressed })
     return true
   }
 
-  /** Compressed again only when there is more to it than a new state of the newest row. */
-  async #startOf({ symbol, rows }: History, { plain }: Document): Promise<CompressedStart | undefined> {
-    const held = this.#held.get(symbol)
-    const [head] = held?.usual.plain ?? []
-    const isHeld = held?.rows.closed === rows.closed && head !== undefined && plain[0]?.equals(head)
-    return isHeld ? held.start : await compressStart(plain.slice(0, -1))
+  return {
+    get size() {
+      return held.size
+    },
+    get corrupt() {
+      return [...held.values()].reduce((sum, { corrupt }) => sum + corrupt, 0)
+    },
+    document(symbol, days) {
+      const { history, usual } = held.get(symbol) ?? {}
+      if (history === undefined) return undefined
+      const isUsual = countOf(history.rows, days) === countOf(history.rows, USUAL_DAYS)
+      return isUsual ? usual : newestDays(history, days)
+    },
+    load,
+    async update(board) {
+      newest = board
+      // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass
+      // of its own.
+      for (const symbol of [...held.keys()]) if (newest === board) await load(symbol)
+    },
+    invalidate() {
+      for (const [symbol, history] of held) held.set(symbol, { ...history, readOn: undefined })
+    },
   }
+}
 
-  /** The days held while they are up to date; else those in Redis; the ones held when they can't be read. */
-  async #closedDays(symbol: string, { today, revisions }: HistoryBoard): Promise<ReadDays | undefined> {
-    const held = this.#held.get(symbol)
+/** Compressed again only when there is more to it than a new state of the newest row. */
+async function startOf({ rows }: History, { plain }: Document, before: Held | undefined) {
+  const [head] = before?.usual.plain ?? []
+  const isHeld = before?.history.rows.closed === rows.closed && head !== undefined && plain[0]?.equals(head)
+  return isHeld ? before.compressed : await compressStart(plain.slice(0, -1))
+}
+
+/** Reads closed days: those held while they are up to date or others can't be read, else those in Redis. */
+function createDayReader({ reader, clock, log }: HistoriesOptions) {
+  /** When to try again, by coin. */
+  const retries = new Map<string, EpochMs>()
+  let failures = 0
+  return async (
+    symbol: string,
+    { today, revisions }: HistoryBoard,
+    held: Held | undefined,
+  ): Promise<ReadDays | undefined> => {
     const revision = revisions.get(symbol)
     if (held?.readOn === today && held.revision === revision) return held
-    if (this.#clock.now() < (this.#failed.get(symbol) ?? 0)) return held
+    if (clock.now() < (retries.get(symbol) ?? 0)) return held
     try {
-      const { entries, corrupt } = await this.#reader.readDays(symbol)
-      this.#failed.delete(symbol)
-      if (this.#failed.size === 0) this.#failures = 0
+      const { entries, corrupt } = await reader.readDays(symbol)
+      retries.delete(symbol)
+      if (retries.size === 0) failures = 0
       return { rows: dayRows(entries), revision, readOn: today, corrupt }
     } catch (thrown) {
-      this.#failed.set(symbol, this.#clock.now() + RETRY_MS)
-      this.#failures += 1
-      const failures = this.#failures
-      if (isWorthALine(failures)) this.#log.warn({ err: thrown, symbol, failures }, 'history not read')
+      retries.set(symbol, clock.now() + RETRY_MS)
+      failures += 1
+      if (isWorthALine(failures)) log.warn({ err: thrown, symbol, failures }, 'history not read')
       return held
     }
   }

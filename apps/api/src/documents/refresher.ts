@@ -19,49 +19,34 @@ export interface Refresher {
 
 /** A {@link Refresher}. @param refresh must not reject */
 export function openRefresher(refresh: () => Promise<void>, clock: Clock): Refresher {
-  return new OneAtATime(refresh, clock)
-}
-
-class OneAtATime implements Refresher {
-  readonly #refresh: () => Promise<void>
-  readonly #clock: Clock
-  readonly #closed = new AbortController()
-  #running: Promise<void> | undefined
-  #again = false
-  #soon = false
-
-  constructor(refresh: () => Promise<void>, clock: Clock) {
-    this.#refresh = refresh
-    this.#clock = clock
-  }
-
-  get running(): Promise<void> | undefined {
-    return this.#running
-  }
-
-  now(): Promise<void> {
-    this.#again = true
-    this.#running ??= this.#loop()
-    return this.#running
-  }
-
-  async soon(ms: Milliseconds): Promise<void> {
-    if (this.#soon) return
-    this.#soon = true
-    await this.#clock.wait(ms, this.#closed.signal)
-    this.#soon = false
-    await this.now()
-  }
-
-  close(): void {
-    this.#closed.abort()
-  }
-
-  async #loop(): Promise<void> {
-    while (this.#again && !this.#closed.signal.aborted) {
-      this.#again = false
-      await this.#refresh()
+  const closed = new AbortController()
+  let running: Promise<void> | undefined
+  let isWanted = false
+  let isDue = false
+  const run = async () => {
+    while (isWanted && !closed.signal.aborted) {
+      isWanted = false
+      await refresh()
     }
-    this.#running = undefined
+    running = undefined
+  }
+  const now = () => {
+    isWanted = true
+    running ??= run()
+    return running
+  }
+  return {
+    get running() {
+      return running
+    },
+    now,
+    async soon(ms) {
+      if (isDue) return
+      isDue = true
+      await clock.wait(ms, closed.signal)
+      isDue = false
+      await now()
+    },
+    close: () => closed.abort(),
   }
 }

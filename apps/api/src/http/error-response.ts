@@ -1,5 +1,4 @@
-import { ALLOWED_METHODS, ERRORS, type ErrorCode } from '../contract/errors.ts'
-import type { ErrorBody } from '../contract/schemas.ts'
+import { ALLOWED_METHODS, ERRORS, type ErrorBody, type ErrorCode } from '../contract/errors.ts'
 import { type HttpResponse, JSON_HEADERS } from './response.ts'
 
 /** Seconds after which a caller may try again when there is nothing to answer yet. */

@@ -25,11 +25,17 @@ export async function compressed(document: Omit<Document, 'coded'>): Promise<Doc
   return { ...document, coded: endedWith(await compressStart(document.plain), Buffer.alloc(0)) }
 }
 
-/** Compresses the start of a body off the main thread; undefined where that isn't worth it. */
-export async function compressStart(pieces: readonly Buffer[]): Promise<CompressedStart | undefined> {
+/**
+ * Compresses the start of a body off the main thread; undefined where that isn't worth it.
+ * @param restSize about how many bytes will follow
+ */
+export async function compressStart(
+  pieces: readonly Buffer[],
+  restSize = 0,
+): Promise<CompressedStart | undefined> {
   const start = Buffer.concat(pieces)
   const size = start.length
-  if (size < WORTH_COMPRESSING) return undefined
+  if (size + restSize < WORTH_COMPRESSING) return undefined
   const br = bytesOf(await compressBrotli(start, brotliOptions(size)))
   const gzip = bytesOf(await compressGzip(start, { level: 6, finishFlush: zlib.Z_SYNC_FLUSH }))
   return { br, gzip, size, crc: crc32(start) }

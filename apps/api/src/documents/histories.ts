@@ -147,10 +147,10 @@ export function createHistories({ reader, clock, log }: HistoriesOptions): Histo
 }
 
 /** Compressed again only when there is more to it than a new state of the newest row. */
-async function startOf({ rows }: History, { plain }: Document, before: Held | undefined) {
+async function startOf({ rows, tail }: History, { plain }: Document, before: Held | undefined) {
   const [head] = before?.usual.plain ?? []
   const isHeld = before?.history.rows.closed === rows.closed && head !== undefined && plain[0]?.equals(head)
-  return isHeld ? before.compressed : await compressStart(plain.slice(0, -1))
+  return isHeld ? before.compressed : await compressStart(plain.slice(0, -1), tail.length)
 }
 
 /** Reads closed days: those held while they are up to date or others can't be read, else those in Redis. */

@@ -28,8 +28,11 @@ const DOWN_AFTER_MS = 1_000
 /** Sentinels whose votes were split try again after twice this time. */
 const FAILOVER_TIMEOUT_MS = 1_500
 
-/** Sentinels look around every few seconds; a test has no time for that. */
-const EAGER = ['info-period', '200', 'ping-period', '100', 'ask-period', '100', 'publish-period', '100']
+/**
+ * Sentinels look around every few seconds; a test has no time for that. A replica is promoted only while its
+ * INFO is younger than five ping periods, and in a failover INFO is asked for once a second.
+ */
+const EAGER = ['info-period', '200', 'ping-period', '300', 'ask-period', '100', 'publish-period', '100']
 
 const NO_DELAY = ['--repl-diskless-sync-delay', '0']
 

@@ -11,6 +11,7 @@ const FEED_EVENTS = [
   'malformed',
   'reconnects',
   'replacements',
+  'silences',
   'stalls',
 ] as const
 

@@ -35,10 +35,14 @@ interface Service {
 
 /** What compose makes of the file with nothing in the environment but the PATH. */
 async function readConfig(...args: readonly string[]): Promise<Record<string, Service>> {
+  return (await readWith({}, ...args)).services
+}
+
+async function readWith(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const command = program === 'docker' ? ['compose'] : []
-  const options = { cwd: ROOT, env: { PATH } }
+  const options = { cwd: ROOT, env: { ...env, PATH } }
   const { stdout } = await run(String(program), [...command, ...args, 'config'], options)
-  return parse(stdout).services
+  return parse(stdout)
 }
 
 /** What holds for every container. */
@@ -91,6 +95,42 @@ t.test('the demo asks the simulator, and keeps away from the Redis of real price
     }
   }
   t.match(await readFile(join(ROOT, 'deploy/demo.env'), 'utf8'), /^COMPOSE_PROJECT_NAME=kimchi-demo$/m)
+})
+
+t.test('every setting of an app can be given to its container', { skip }, async t => {
+  const services = await readConfig()
+  const table = await readFile(join(ROOT, 'docs/configuration.md'), 'utf8')
+  const rows = [...table.matchAll(/^\| ([A-Z_]+) \| ([a-z, ]+) \|/gm)]
+  t.ok(rows.length > 10)
+  // Where it listens is the container's own matter.
+  const isInside = (name: string) => /^(OPS_|HOST$|PORT$)/.test(name)
+  for (const [, name = '', readers = ''] of rows) {
+    for (const app of readers.split(', ').filter(app => app !== 'local' && !isInside(name))) {
+      const service = app === 'ingester' ? 'ingester-a' : app
+      t.ok(Object.hasOwn(services[service]?.environment ?? {}, name), `${service} is given ${name}`)
+    }
+  }
+})
+
+t.test('TLS at the edge, as docs/scaling.md tells', { skip }, async t => {
+  const files = ['-f', 'docker-compose.yml', '-f', 'deploy/tls.compose.yml']
+  const env = { EDGE_SITE: '/site', EDGE_CERTIFICATE: '/certificate.pem', EDGE_KEY: '/key.pem', PORT: '80' }
+  const { services, secrets } = await readWith(env, ...files)
+  const edge = JSON.stringify(services.edge)
+  const ports = services.edge.ports.map((port: string | Record<string, unknown>) =>
+    typeof port === 'string' ? port : `${port.published}:${port.target}`,
+  )
+  t.strictSame(ports.sort(), ['443:8443', '80:8080'], 'plain HTTP is there to redirect')
+  t.match(edge, /"\/site:\/etc\/nginx\/kimchi\/site|"source":"\/site"/)
+  t.notMatch(edge, /deploy\/nginx\/site/, 'in place of the plain one')
+  const listen = await readFile(join(ROOT, 'deploy/nginx/tls/listen.conf'), 'utf8')
+  t.match(listen, /listen 8443 ssl/)
+  const named = [...listen.matchAll(/\/run\/secrets\/(\w+);/g)].map(([, name]) => name)
+  t.strictSame(Object.keys(secrets).sort(), named.sort(), 'the secrets that nginx reads')
+  for (const missing of ['EDGE_SITE', 'EDGE_CERTIFICATE', 'EDGE_KEY']) {
+    await t.rejects(readWith({ ...env, [missing]: '' }, ...files), missing)
+  }
+  isSmallTarget(t, { edge: services.edge })
 })
 
 t.test('each base image has an exact tag', async t => {

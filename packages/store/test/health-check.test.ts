@@ -1,0 +1,37 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { eventually, followProgram, startRedis } from '@kimchi/testkit'
+import t from 'tap'
+
+const ROOT = new URL('../../../', import.meta.url)
+const FILES = ['docker-compose.yml', 'deploy/kubernetes/redis.yaml']
+
+t.test('the health checks of compose and Kubernetes fail while Redis loads its data', async t => {
+  const text = FILES.map(name => readFileSync(new URL(name, ROOT), 'utf8')).join('\n')
+  const checks = [...text.matchAll(/"valkey-cli ([^"]*)"/g)].map(([, command = '']) => command)
+  t.equal(checks.length, 3)
+  t.equal(new Set(checks).size, 1, 'the same everywhere')
+
+  const redis = await startRedis(t, { appendonly: true })
+  const pipeline = redis.client().pipeline()
+  for (let index = 0; index < 40_000; index++) pipeline.set(`{kp}:${index}`, 'x')
+  await pipeline.exec()
+  await redis.stop()
+  const { server, cli, env } = redis.binary
+  const acl = fileURLToPath(new URL('deploy/redis/users.acl', ROOT))
+  const args = ['--bind', '127.0.0.1', '--port', `${redis.port}`, '--dir', redis.dir, '--appendonly', 'yes']
+  // 40,000 times 0.1 ms; it answers after each 1,024.
+  const child = spawn(server, [...args, '--aclfile', acl, '--key-load-delay', '100'], { env })
+  const program = followProgram(child, 'redis-server')
+  t.teardown(() => program.end('SIGKILL'))
+
+  const ask = (command: string) =>
+    spawnSync('sh', ['-c', `'${cli}' -p ${redis.port} ${command}`], { encoding: 'utf8', env })
+  const isLoading = () => /LOADING/.test(ask('--user api --pass api ping').stdout)
+  await eventually('it loads', isLoading)
+  t.not(ask(String(checks[0])).status, 0)
+  t.ok(isLoading(), 'all the while')
+  await eventually('it is well', () => ask(String(checks[0])).status === 0)
+  t.notOk(isLoading())
+})

@@ -2,7 +2,7 @@ import { integerSetting, readSettings, type SettingValues, wordSetting } from '@
 import { opsSettings } from '@kimchi/runtime'
 import { readingRedisUrlSetting } from '@kimchi/store'
 
-/** Every setting of the API, as the README table and {@link readConfig} read them. */
+/** Every setting of the API, as the table of docs/configuration.md and {@link readConfig} read them. */
 export const settings = {
   REDIS_URL: readingRedisUrlSetting,
   HOST: wordSetting('address the public API listens on', '0.0.0.0'),

@@ -19,7 +19,7 @@ const DEFAULT_COINS = 'BTC,ETH,XRP,SOL,DOGE,ADA,TRX,LINK,AVAX,DOT'
  */
 export type WantedCoins = 'all' | readonly string[]
 
-/** Every variable the ingester reads; the README table is made from it. */
+/** Every variable the ingester reads; the table of docs/configuration.md is made from it. */
 export const settings = {
   REDIS_URL: redisUrlSetting,
   COINS: {

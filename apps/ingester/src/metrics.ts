@@ -243,7 +243,7 @@ function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus
       if (drift === undefined) return undefined
       return [
         [{ statistic: 'median' }, drift.medianE4 / 1e6],
-        [{ statistic: 'worst' }, (drift.worst?.e4 ?? 0) / 1e6],
+        [{ statistic: 'worst' }, drift.worst.e4 / 1e6],
       ]
     },
   })

@@ -34,7 +34,7 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
     if (state !== 'up') reasons.push(`${exchange}: no data (${state})${because}`)
     else if (now - statusAt > MAX_STATUS_AGE_MS) {
       const minutes = Math.floor((now - statusAt) / MINUTE_MS)
-      reasons.push(`${exchange}: which markets trade is not known since ${minutes} minutes${because}`)
+      reasons.push(`${exchange}: which markets trade has not been known for ${minutes} minutes${because}`)
     }
   }
   if (queue.problem !== undefined) {
@@ -108,8 +108,7 @@ function backfillFields({ backfill }: IngesterStatus) {
     backfill_problem: problem,
     drift_compared: drift?.compared,
     drift_median_e4: drift?.medianE4,
-    drift_worst:
-      drift?.worst && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
+    drift_worst: drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
   }
 }
 

@@ -33,7 +33,7 @@ t.test('a trading status that nobody has learnt for five minutes is a reason not
   t.strictSame(notReadyReasons(statusWith({}), NOW), [])
   t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 300_000 }), NOW), [])
   t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 360_000 }), NOW), [
-    'binance: which markets trade is not known since 6 minutes',
+    'binance: which markets trade has not been known for 6 minutes',
   ])
 })
 

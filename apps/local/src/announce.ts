@@ -3,10 +3,7 @@ import type { Milliseconds } from '@kimchi/core'
 import type { Mode } from './config.ts'
 
 const POLL_MS: Milliseconds = 500
-/**
- * When nothing has come by then, a person wants to know why; 15 s is promised.
- * @see docs/architecture.md#running-it
- */
+/** When nothing has come by then, a person wants to know why. */
 const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
 /** Where everything is. */
@@ -68,7 +65,7 @@ async function explain({ mode, ports, say }: Announcement): Promise<void> {
     say('No prices yet; the first come a few seconds after the full minute.')
     return
   }
-  say('No prices yet: the exchanges are out of reach. Still trying; the reasons:')
+  say('No prices yet. Still trying; the ingester says:')
   for (const reason of reasons) say(`  - ${reason}`)
   if (mode === 'live')
     say('Without access to the exchanges, the whole service runs on a simulator: npm run demo')

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { integerSetting, KimchiError, readSettings, type Setting } from '@kimchi/core'
+import { withSecretFiles } from '@kimchi/runtime'
 
 /** `demo` runs on the simulator, `live` on the exchanges. */
 export type Mode = 'demo' | 'live'
@@ -55,15 +56,17 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
   }
   const { DATA_DIR, PORT, PAGE_PORT }: { DATA_DIR?: string; PORT?: number; PAGE_PORT?: number } =
     readSettings(settings, env)
+  const { REDIS_URL } = mode === 'live' ? withSecretFiles(env, ['REDIS_URL']) : {}
   return {
     mode,
     root,
     dataDir: DATA_DIR ? resolve(DATA_DIR) : join(root, '.data', mode),
-    redisUrl: (mode === 'live' && env.REDIS_URL) || undefined,
+    redisUrl: REDIS_URL || undefined,
     host: env.HOST || '127.0.0.1',
     port: PORT,
     pagePort: PAGE_PORT,
     path: env.PATH ?? '',
-    env,
+    // The apps are given the URL itself.
+    env: { ...env, REDIS_URL_FILE: undefined },
   }
 }

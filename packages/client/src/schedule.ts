@@ -1,6 +1,6 @@
 import type { ApiError } from './errors.ts'
 
-/** A minute is published 2 to 5 s after it ends; this leaves caches their time. */
+/** The row stamped M appears 2 to 5 s after M; this leaves caches their time. */
 const DUE_AFTER_MS = 65_000
 const JITTER_MS = 5_000
 const MINUTE_MS = 60_000

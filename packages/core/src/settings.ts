@@ -5,7 +5,7 @@ export interface Setting<T> {
   readonly description: string
   /** The text used when the variable is unset or empty; undefined when the setting may stay unset. */
   readonly default: string | undefined
-  /** What is allowed, for complaints and for the README table: `an integer from 0 to 65535`. */
+  /** What is allowed, for complaints and for the table of docs/configuration.md: `an integer from 0 to 65535`. */
   readonly allowed: string
   /** True when the value may hold a password and must not be printed. */
   readonly sensitive?: boolean

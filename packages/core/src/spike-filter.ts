@@ -23,7 +23,7 @@ export interface SpikeVerdict {
 /**
  * The spike filter: a sample more than 10 points away from its coin's last stored one waits one minute; when
  * the next one agrees within 5 points both are accepted, else the first is dropped.
- * @see docs/architecture.md#ingester
+ * @see docs/architecture.md#samples-and-gaps
  */
 export interface SpikeFilter {
   /** Remembers what is stored already, e.g. the live rows read at start. Only forward in time. */

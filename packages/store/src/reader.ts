@@ -45,7 +45,8 @@ export interface MinuteRange {
 }
 
 /**
- * The only way out of Redis; works for a user that may only read. One read-only function call per method.
+ * Samples, days and coins as they are stored, each method by one read-only function call. Works for a user that
+ * may only read; {@link SampleReader.readImported} needs SMEMBERS besides, which the API's user lacks.
  *
  * All methods throw KimchiError: `KIMCHI_ERR_REDIS` when Redis is away, `KIMCHI_ERR_NOT_READY` when no writer
  * has loaded the function library yet, `KIMCHI_ERR_LAYOUT` when another layout is stored.

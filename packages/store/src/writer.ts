@@ -117,7 +117,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
   const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION]
   let coins: readonly Coin[] = []
   let listing: Listing = {}
-  let isAnnounced = true
+  let isListCurrent = true
 
   async function call(name: LibraryFunction, args: readonly RedisArgument[]): Promise<unknown> {
     const command = functionCall(name, [...writerArgs, ...args])
@@ -132,14 +132,14 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
   }
 
   /** @param status alternating names and values */
-  async function announce(id: string, status: readonly RedisArgument[]): Promise<void> {
+  async function sendAnnouncement(id: string, status: readonly RedisArgument[]): Promise<void> {
     const { denied = [] } = listing
     await call('kp_announce', [
-      ...[id, STATUS_TTL_SECONDS, isAnnounced ? 0 : 1],
+      ...[id, STATUS_TTL_SECONDS, isListCurrent ? 0 : 1],
       ...[coins.length, ...coinArguments(coins, listing), denied.length, ...denied],
       ...status,
     ])
-    isAnnounced = true
+    isListCurrent = true
   }
 
   async function writeChunk(samples: readonly Sample[], batch: SampleBatch, names: Map<string, string>) {
@@ -151,7 +151,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     if (expired > 0) log.warn({ samples: expired }, 'samples refused: their day has expired')
     if (frozen > 0) log.warn({ samples: frozen }, 'samples refused: their day has lost stored samples')
     // Redis was emptied: the list of coins is ours to bring back.
-    if (knownCoins === 0 && coins.length > 0) isAnnounced = false
+    if (knownCoins === 0 && coins.length > 0) isListCurrent = false
     const refused = refusals.map(refusal => toRefused(refusal, samples))
     return { stored, duplicates, refused, removed: removedRows, primary }
   }
@@ -160,18 +160,18 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     track: async (next, nextListing = {}) => {
       coins = next
       listing = nextListing
-      isAnnounced = false
-      await announce('', [])
+      isListCurrent = false
+      await sendAnnouncement('', [])
     },
-    announce: (id, status) => announce(id, Object.entries(status).flat()),
+    announce: (id, status) => sendAnnouncement(id, Object.entries(status).flat()),
     write: async batch => {
       const names = new Map(coins.map(coin => [coin.symbol, coin.name]))
       const results: WriteResult[] = []
-      if (!isAnnounced) await announce('', [])
+      if (!isListCurrent) await sendAnnouncement('', [])
       for (let start = 0; start === 0 || start < batch.samples.length; start += SAMPLES_PER_CALL) {
         results.push(await writeChunk(batch.samples.slice(start, start + SAMPLES_PER_CALL), batch, names))
       }
-      if (!isAnnounced) await announce('', [])
+      if (!isListCurrent) await sendAnnouncement('', [])
       return joinResults(results)
     },
     importDay: async (symbol, day) => {

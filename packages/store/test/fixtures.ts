@@ -1,5 +1,11 @@
 import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample } from '@kimchi/core'
-import { createMemoryLog, startRedis, type TestRedis, type TestRedisOptions } from '@kimchi/testkit'
+import {
+  createMemoryLog,
+  startRedis,
+  stayClearOfMidnight,
+  type TestRedis,
+  type TestRedisOptions,
+} from '@kimchi/testkit'
 import type { BoardRow } from '../src/live-row.ts'
 import { createReader } from '../src/reader.ts'
 import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
@@ -41,11 +47,9 @@ export async function openStore(t: T, options: TestRedisOptions & { prices?: Pri
   return { redis, connection, writer, reader, log, raw: redis.client() }
 }
 
-/**
- * A minute of today by Redis' clock, `ago` minutes before now but not before 00:00, and the first minute of
- * today. Waits over midnight rather than straddling it, so that "today" stays today for the length of a test.
- */
+/** This minute by Redis' clock, and the first one of today, which stays today for the length of a test. */
 export async function todayMinutes(connection: RedisConnection) {
+  await stayClearOfMidnight(Date.now())
   const [seconds] = (await connection.call('TIME')) as string[]
   const now = minuteOf(Number(seconds) * 1000)
   return { now, today: now - (now % 1440) }

@@ -64,10 +64,7 @@ export interface Documents {
 /** Backfill writes many older minutes at once; they are read together. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 
-/**
- * A row of minute M is there between two and five seconds after M + 1 min; from then on Redis is read
- * unasked.
- */
+/** The row of M + 1 min is there 2 to 5 s after that instant; from M + 63 s on Redis is read unasked. */
 const OVERDUE_AFTER_MS: Milliseconds = 63_000
 
 /** Redis is read unasked this often, and less often when that has brought nothing for a while. */

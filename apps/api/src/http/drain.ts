@@ -6,7 +6,7 @@ import type { Clock, Milliseconds } from '@kimchi/core'
 const DRAIN_STEP_MS: Milliseconds = 100
 
 /**
- * How long a replica that is about to end still accepts; by then a balancer that asks `/ready` sends
+ * How long a replica that is about to end still accepts; by then a balancer that asks `/serving` sends
  * nothing new.
  */
 const ACCEPT_FOR_MS: Milliseconds = 1_000

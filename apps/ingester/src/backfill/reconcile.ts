@@ -19,14 +19,16 @@ const MINUTES = 10
 /** Newer minutes may not be stored, or their candles not be complete, yet. */
 const NEWEST_AGE_MS: Milliseconds = 300_000
 
+const NOTHING = { samples: [] }
+
 /** How far live samples are from what candles say about the same minutes. */
 export interface Drift {
   /** Minutes that have both. */
   readonly compared: number
   /** Half of the differences are smaller than this. */
   readonly medianE4: PremiumE4
-  /** The largest difference, and where it is; undefined when nothing was compared. */
-  readonly worst: Difference | undefined
+  /** The largest difference, and where it is. */
+  readonly worst: Difference
 }
 
 /** The distance of one live sample from its candle sample. */
@@ -49,7 +51,7 @@ export interface ReconcilerOptions {
  * minute is in the candle but not in the live sample.
  */
 export interface Reconciler {
-  /** Of the last comparison. */
+  /** Of the last comparison; undefined when it found nothing to compare. */
   readonly drift: Drift | undefined
   /** Compares the next coins in turn, when it is time to. */
   run(coins: readonly Coin[]): Promise<void>
@@ -82,20 +84,20 @@ export function createReconciler({ reader, fetchPage, clock }: ReconcilerOptions
         const minutes = [...live.keys()]
         if (minutes.length === 0) continue
         // A coin whose candles can't be fetched is the backfill's trouble; here it is only left out.
-        const { samples } = await decideMinutes(coin, minutes, minutes[0] ?? 0, book).catch(() => ({
-          samples: [],
-        }))
+        const { samples } = await decideMinutes(coin, minutes, minutes[0] ?? 0, book).catch(() => NOTHING)
         for (const { symbol, minute, premiumE4 } of samples) {
           const distance = Math.abs(premiumE4 - (live.get(minute)?.premiumE4 ?? premiumE4))
           differences.push({ symbol, minute, e4: distance })
         }
       }
-      differences.sort((a, b) => a.e4 - b.e4)
-      drift = {
-        compared: differences.length,
-        medianE4: differences[differences.length >> 1]?.e4 ?? 0,
-        worst: differences.at(-1),
-      }
+      drift = driftOf(differences)
     },
   }
+}
+
+/** Undefined rather than zero where nothing was compared: no drift is known then. */
+function driftOf(differences: readonly Difference[]): Drift | undefined {
+  const sorted = differences.toSorted((a, b) => a.e4 - b.e4)
+  const [median, worst] = [sorted[sorted.length >> 1], sorted.at(-1)]
+  return median && worst && { compared: sorted.length, medianE4: median.e4, worst }
 }

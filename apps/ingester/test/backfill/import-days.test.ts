@@ -1,4 +1,4 @@
-import { type Coin, DAY_MINUTES, dateOf, dayStart, minuteOf, minuteStart } from '@kimchi/core'
+import { type Coin, DAY_MINUTES, dateOf, minuteStart } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
@@ -6,9 +6,9 @@ import t, { type Test } from 'tap'
 import { createExchangeLanes } from '../../src/backfill/exchange-lanes.ts'
 import { importDays } from '../../src/backfill/import-days.ts'
 import { createSkippedDays } from '../../src/backfill/skipped-days.ts'
-import { BTC, ETH, openExchanges, silent } from '../support/backfill-bench.ts'
+import { BTC, ETH, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
 
-const TODAY = dayStart(minuteOf(Date.now()))
+const TODAY = YESTERDAY + DAY_MINUTES
 const XRP: Coin = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
 
 /** A day some days ago. */

@@ -12,11 +12,13 @@ import { openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
-import { audit, startRedis, type TestRedis } from '@kimchi/testkit'
+import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { openBackfillLease } from '../../src/backfill/backfill-lease.ts'
 import type { FetchPage } from '../../src/backfill/candle-book.ts'
 import { type Backfill, type BackfillOptions, createBackfill } from '../../src/backfill/run-backfill.ts'
+
+await stayClearOfMidnight(Date.now())
 
 /** 00:00 UTC of yesterday: a day that is over, and well inside the retention by Redis' own clock. */
 export const YESTERDAY: EpochMinute = dayStart(minuteOf(Date.now())) - DAY_MINUTES

@@ -23,14 +23,14 @@ export function openStatusRequests(
   onFailure: (cause: unknown) => void,
   { clock, random, signal }: Pick<Context, 'clock' | 'random' | 'signal'>,
 ): StatusRequests {
-  const secondOfMinute = EARLIEST_MS + Math.floor(SPREAD_MS * random())
+  const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
   let isAsked = false
   let idle = new AbortController()
   const run = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; ) {
       idle = new AbortController()
       if (!isAsked) {
-        await clock.wait(untilNext(clock.now(), secondOfMinute), AbortSignal.any([signal, idle.signal]))
+        await clock.wait(untilNext(clock.now(), offsetMs), AbortSignal.any([signal, idle.signal]))
       }
       if (signal.aborted) return
       isAsked = false
@@ -55,8 +55,8 @@ export function openStatusRequests(
 }
 
 /** Milliseconds to the next instant that lies so far into its minute. */
-function untilNext(now: EpochMs, secondOfMinute: Milliseconds): Milliseconds {
-  const behind = (now - secondOfMinute) % MINUTE_MS
+function untilNext(now: EpochMs, offsetMs: Milliseconds): Milliseconds {
+  const behind = (now - offsetMs) % MINUTE_MS
   // A timer may be a little early.
   return MINUTE_MS - behind + (behind > MINUTE_MS - 1_000 ? MINUTE_MS : 0)
 }

@@ -1,0 +1,20 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readConfig } from '../src/config.ts'
+
+t.test('the URL of a Redis may come from a file; the apps get it as it is', async t => {
+  const dir = t.testdir({ url: 'redis://user:secret@127.0.0.1:6399\n' })
+  const env = { REDIS_URL_FILE: join(dir, 'url') }
+  const { redisUrl, env: handedOn } = readConfig('live', env, dir)
+  t.equal(redisUrl, 'redis://user:secret@127.0.0.1:6399')
+  t.equal(handedOn.REDIS_URL_FILE, undefined)
+  t.equal(readConfig('demo', env, dir).redisUrl, undefined, 'the demo has a Redis of its own')
+  t.throws(() => readConfig('live', { ...env, REDIS_URL: 'redis://127.0.0.1' }, dir), {
+    message: /REDIS_URL and REDIS_URL_FILE must not both be set/,
+  })
+})
+
+t.test('a mode or port that is none is named with its value', async t => {
+  t.throws(() => readConfig('dev', {}, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /got: dev/ })
+  t.throws(() => readConfig('demo', { PORT: '-1' }, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /PORT.*-1/ })
+})

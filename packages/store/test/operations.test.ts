@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { chmod, cp, writeFile } from 'node:fs/promises'
+import { chmod, cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createFolder, eventually, startRedis, type TestRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { BTC, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 const DOCUMENT = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
+/** The name that the document gives to any coin. */
+const SYMBOL = { ...BTC, symbol: 'SYMBOL', name: 'A wrong one' }
 const USERS = readFileSync(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
 
 /** Runs shell text in which `redis-cli` reaches this server as an operator. */
@@ -24,19 +26,29 @@ async function createShell(t: Test, redis: TestRedis) {
 async function openOperated(t: Test) {
   const store = await openStore(t, { appendonly: true })
   const { now } = await todayMinutes(store.connection)
-  await store.writer.track([BTC])
+  await store.writer.track([BTC, SYMBOL])
   await store.writer.announce('a', { version: '1.0.0' })
-  await store.writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+  await store.writer.write({ minute: now - 1_440, samples: [], halted: ['SYMBOL'] })
+  for (const minute of [now - 1_440, now]) {
+    const samples = ['BTC', 'SYMBOL'].map(symbol => sampleOf(symbol, minute))
+    await store.writer.write({ minute, samples })
+  }
+  await store.writer.markImported('SYMBOL', ['2020-01-02'])
   const operator = USERS.split('\n').find(line => line.startsWith('user operator ')) ?? ''
   await store.raw.call('ACL', 'SETUSER', ...operator.split(' ').slice(1))
   return { ...store, now, shell: await createShell(t, store.redis) }
 }
 
+/** The commands of the document, or of the section of that heading. */
+function readCommands(heading = ''): readonly string[] {
+  const text = heading === '' ? DOCUMENT : (DOCUMENT.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '')
+  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)]
+  return blocks.flatMap(([, block = '']) => block.trim().split('\n'))
+}
+
 t.test('every command of docs/operations.md works for an operator', async t => {
   const { shell } = await openOperated(t)
-  const commands = [...DOCUMENT.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-    block.trim().split('\n'),
-  )
+  const commands = readCommands()
   t.ok(commands.length > 8)
   for (const command of commands) {
     const printed = await shell(command)
@@ -44,9 +56,51 @@ t.test('every command of docs/operations.md works for an operator', async t => {
   }
 })
 
+t.test('a coin is removed with all its history, and the API hears of it', async t => {
+  const { shell, raw, reader, writer, now } = await openOperated(t)
+  const keysOf = async () => [...(await raw.keys('{kp}:*:SYMBOL')), ...(await raw.keys('{kp}:*:SYMBOL:*'))]
+  t.equal((await keysOf()).length, 5, 'days, imported days, two hours of samples, one with a halt')
+  const before = (await reader.readBoard()).revisions
+  for (const command of readCommands('A wrong pair is published')) await shell(command)
+  t.strictSame(await keysOf(), [])
+  const board = await reader.readBoard()
+  t.strictSame(
+    board.rows.map(row => row.symbol),
+    ['BTC'],
+  )
+  t.strictSame((await reader.readDays('SYMBOL')).entries, [])
+  t.ok(Number(board.revisions.get('SYMBOL')) > Number(before.get('SYMBOL')), 'its days are read again')
+  t.equal(board.revisions.get('BTC'), before.get('BTC'))
+  await writer.write({ minute: now + 1, samples: [sampleOf('SYMBOL', now + 1)] })
+  t.match((await reader.readDays('SYMBOL')).entries, [{ samples: 1 }], 'nothing of before is folded in')
+})
+
+t.test('a password is rotated by a restart, and both are good meanwhile', async t => {
+  const file = join(await createFolder(t), 'users.acl')
+  // The server of a test is asked without a user whether it is up.
+  const users = USERS.replace(/^user default .*$/m, 'user default on nopass -@all +ping +info')
+  await writeFile(file, users)
+  const redis = await startRedis(t, { appendonly: true, args: ['--aclfile', file] })
+  const as = (password: string) => ({ ...redis, url: redis.url.replace('//', `//ingester:${password}@`) })
+  const old = await connected(t, as('ingester'))
+  await old.call('HSET', '{kp}:meta', 'layout', 1)
+  await writeFile(file, users.replace('>ingester ', '>ingester >second '))
+  await redis.stop()
+  await redis.restart()
+  t.ok(await old.untilReady(10_000), 'the apps that run go on')
+  t.equal(await old.call('HGET', '{kp}:meta', 'layout'), '1')
+  const next = await connected(t, as('second'))
+  await writeFile(file, (await readFile(file, 'utf8')).replace('>ingester ', ''))
+  await redis.stop()
+  await redis.restart()
+  t.ok(await next.untilReady(10_000))
+  t.equal(await next.call('HGET', '{kp}:meta', 'layout'), '1')
+  await t.rejects(connected(t, as('ingester')), /WRONGPASS/)
+})
+
 t.test('backup and restore, as docs/operations.md tells', async t => {
   const { shell, redis, raw } = await openOperated(t)
-  const before = await shell('redis-cli FCALL_RO kp_days 1 {kp}:meta BTC')
+  const before = await shell(`redis-cli FCALL_RO kp_days 1 '{kp}:meta' BTC`)
   await shell('redis-cli BGREWRITEAOF')
   await eventually('it is compact', async () =>
     /aof_rewrite_in_progress:0/.test(await raw.info('persistence')),
@@ -62,6 +116,6 @@ t.test('backup and restore, as docs/operations.md tells', async t => {
   const operator = USERS.split('\n').find(line => line.startsWith('user operator ')) ?? ''
   await again.call('ACL', 'SETUSER', ...operator.split(' ').slice(1))
   const other = await createShell(t, restored)
-  t.equal(await other('redis-cli FCALL_RO kp_days 1 {kp}:meta BTC'), before)
-  t.match(await other('redis-cli FCALL_RO kp_check 1 {kp}:meta BTC'), / ok 1 samples/)
+  t.equal(await other(`redis-cli FCALL_RO kp_days 1 '{kp}:meta' BTC`), before)
+  t.match(await other(`redis-cli FCALL_RO kp_check 1 '{kp}:meta' BTC`), / ok 1 samples/)
 })

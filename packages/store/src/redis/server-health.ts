@@ -14,7 +14,9 @@ export interface ServerHealth {
 }
 
 /** How long the server that holds our keys takes to answer; undefined when it does not. */
-export async function measureLatency(redis: RedisConnection): Promise<Milliseconds | undefined> {
+export async function measureLatency(
+  redis: Pick<RedisConnection, 'call'>,
+): Promise<Milliseconds | undefined> {
   const startedAt = performance.now()
   // What is wrong is in the connection's status, with the reason.
   const isAnswered = await redis.call('HGET', KEYS.meta, 'layout').then(
@@ -24,21 +26,22 @@ export async function measureLatency(redis: RedisConnection): Promise<Millisecon
   return isAnswered ? performance.now() - startedAt : undefined
 }
 
-/** Asks the server; undefined when it does not answer. Of a Cluster's primaries the fullest is told of. */
+/** Asks the server that holds our keys; undefined when it does not answer. */
 export async function readServerHealth(redis: RedisConnection): Promise<ServerHealth | undefined> {
-  const latencyMs = await measureLatency(redis)
-  if (latencyMs === undefined) return undefined
-  const found: ServerHealth[] = []
+  let health: ServerHealth | undefined
   const ask = redis.callPrimaries(async call => {
+    // A Cluster's other primaries refuse our keys (MOVED).
+    const latencyMs = await measureLatency({ call })
+    if (latencyMs === undefined) return
     const info = String(await call('INFO', 'memory', 'persistence'))
     const numberOf = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
-    found.push({
+    health = {
       latencyMs,
       memoryUsed: numberOf('used_memory'),
       memoryMax: numberOf('maxmemory') || undefined,
       persists: !/^(aof_last_write|aof_last_bgrewrite|rdb_last_bgsave)_status:err/m.test(info),
-    })
+    }
   })
   await ask.catch(() => {})
-  return found.toSorted((a, b) => b.memoryUsed - a.memoryUsed)[0]
+  return health
 }

@@ -98,15 +98,13 @@ async function freePorts(count: number): Promise<readonly number[]> {
   return ports
 }
 
-/** The first minute comes from candles, within seconds. */
+/** The first minute comes from candles, coin by coin; a coin without any history is rightly a 404. */
 async function untilServing(ports: readonly number[]): Promise<void> {
   for (const port of ports) {
+    const path = `http://127.0.0.1:${port}/api/v1/kimchi-premium`
     await eventually(
-      'a first minute',
-      async () => {
-        const answer = await getJson(`http://127.0.0.1:${port}/api/v1/kimchi-premium`)
-        return answer?.status === 200 || undefined
-      },
+      'a first minute of every coin',
+      async () => (await getJson<{ count: number }>(path))?.body.count === COINS.length,
       120_000,
     )
   }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect as connectH2 } from 'node:http2'
 import { request as requestTls } from 'node:https'
 import { connect } from 'node:net'
@@ -12,6 +12,19 @@ import { ask, LIVE, openEdgeStack, temporaryFolder } from './support/edge-stack.
 
 const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 const run = promisify(execFile)
+
+t.test('the edge refuses with the codes and in the words of the contract', async t => {
+  const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const { schemas, responses } = JSON.parse(await read('docs/openapi.json')).components
+  const refusals = [...(await read('deploy/nginx/locations.conf')).matchAll(/return (\d{3}) '(\{.*\})';/g)]
+  t.equal(refusals.length, 5)
+  for (const [, status, text = ''] of refusals) {
+    const body = JSON.parse(text)
+    t.ok(schemas.Error.properties.code.enum.includes(body.code), `${body.code} is in the contract`)
+    const { examples } = responses[`Error${status}`].content['application/json']
+    t.strictSame(body, examples[body.code]?.value, body.code)
+  }
+})
 
 t.test('a client that takes too much is refused in JSON, another is not', { skip }, async t => {
   const { edge } = await openEdgeStack(t, {

@@ -110,7 +110,7 @@ export interface components {
              * @description Stable, for programs.
              * @enum {string}
              */
-            readonly code: "invalid_symbol" | "invalid_days" | "bad_request" | "bad_url" | "unknown_symbol" | "no_such_route" | "method_not_allowed" | "request_timeout" | "unmet_expectation" | "too_many_requests" | "headers_too_large" | "internal" | "not_ready";
+            readonly code: "invalid_symbol" | "invalid_days" | "bad_request" | "bad_url" | "unknown_symbol" | "no_such_route" | "method_not_allowed" | "request_timeout" | "unmet_expectation" | "too_many_requests" | "headers_too_large" | "internal" | "not_ready" | "unavailable";
             /** @description For people; may change. */
             readonly message: string;
         };
@@ -214,7 +214,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `not_ready`: nothing has been published yet, try again soon. */
+        /** @description `not_ready`: nothing has been published yet, try again soon. `unavailable`: the service is being restarted, try again soon. */
         readonly Error503: {
             headers: {
                 readonly "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];

@@ -4,9 +4,9 @@ import { daysSchema } from './schemas.ts'
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 
 /**
- * Everything that can be wrong with a request or with us. `too_many_requests` comes from an edge in front,
- * never from here. `message` is for people; 5xx messages are fixed, so that nothing of the inside gets
- * out.
+ * Everything that can be wrong with a request or with us. `too_many_requests` and `unavailable` come from an
+ * edge in front, never from here. `message` is for people; 5xx messages are fixed, so that nothing of the
+ * inside gets out.
  */
 export const ERRORS = {
   invalid_symbol: {
@@ -34,6 +34,7 @@ export const ERRORS = {
   headers_too_large: { status: 431, message: 'request line and headers are too large' },
   internal: { status: 500, message: 'something went wrong on our side' },
   not_ready: { status: 503, message: 'nothing has been published yet, try again soon' },
+  unavailable: { status: 503, message: 'the service is being restarted, try again soon' },
 } as const satisfies Readonly<Record<string, { status: number; message: string }>>
 
 /** Stable codes of errors. */

@@ -4,7 +4,7 @@ import { minuteStart } from '@kimchi/core'
 import t from 'tap'
 import { compressed } from '../src/documents/compression.ts'
 import { hashOf } from '../src/documents/document.ts'
-import { etagOf, maxAgeAt, respond } from '../src/http/response.ts'
+import { CORS_HEADERS, etagOf, maxAgeAt, respond } from '../src/http/response.ts'
 import { MINUTE } from './board.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 200 }, (_, n) => ({ n })) })
@@ -72,15 +72,23 @@ t.test('If-None-Match', async t => {
 })
 
 t.test('304 carries the tag the client has, the cache headers, and nothing about a body', async t => {
-  t.strictSame(ask({ 'if-none-match': etagOf(document, 'gzip'), 'accept-encoding': 'br, gzip' }), {
-    status: 304,
-    headers: {
-      etag: etagOf(document, 'gzip'),
-      vary: 'Accept-Encoding',
-      'cache-control': 'public, max-age=37, stale-while-revalidate=2, stale-if-error=600',
-    },
-    body: [],
+  const known = { 'if-none-match': etagOf(document, 'gzip'), 'accept-encoding': 'br, gzip' }
+  const { status, headers, body } = ask(known)
+  t.equal(status, 304)
+  t.strictSame(headers, {
+    etag: etagOf(document, 'gzip'),
+    vary: 'Accept-Encoding',
+    'cache-control': 'public, max-age=37, stale-while-revalidate=2, stale-if-error=600',
   })
+  t.strictSame(body, [])
+})
+
+t.test('requests of one second share a response, whose list of headers holds those of CORS too', async t => {
+  const first = ask({ 'accept-encoding': 'br' })
+  t.equal(ask({ 'accept-encoding': 'br' }), first)
+  t.not(ask({ 'accept-encoding': 'gzip' }), first)
+  t.not(respond(document, { method: 'GET', headers: { 'accept-encoding': 'br' } }, now + 1_000), first)
+  t.strictSame(first.rawHeaders, Object.entries({ ...first.headers, ...CORS_HEADERS }).flat())
 })
 
 t.test('max-age counts down to the next minute’s list', async t => {

@@ -6,6 +6,10 @@ export type AcceptedCoding = Coding | 'identity'
 /** What we prefer where the client does not mind: the smallest first. */
 const CODINGS: readonly AcceptedCoding[] = ['br', 'gzip', 'identity']
 
+/** Clients spell the header in few ways; strange ones must not fill the memory. */
+const MOST_SPELLINGS = 100
+const bySpelling = new Map<string | undefined, readonly AcceptedCoding[]>()
+
 /**
  * The codings a client accepts, best first: by its q-values, equal ones by size. `identity` is always
  * among them, last unless asked for, because a readable response beats a 406.
@@ -13,6 +17,15 @@ const CODINGS: readonly AcceptedCoding[] = ['br', 'gzip', 'identity']
  * @see RFC 9110 §12.5.3
  */
 export function acceptedCodings(acceptEncoding: string | undefined): readonly AcceptedCoding[] {
+  const known = bySpelling.get(acceptEncoding)
+  if (known !== undefined) return known
+  if (bySpelling.size >= MOST_SPELLINGS) bySpelling.clear()
+  const codings = readCodings(acceptEncoding)
+  bySpelling.set(acceptEncoding, codings)
+  return codings
+}
+
+function readCodings(acceptEncoding: string | undefined): readonly AcceptedCoding[] {
   const weights = new Map<string, number>()
   for (const item of acceptEncoding?.toLowerCase().split(',') ?? []) {
     const [name = '', ...parameters] = item.split(';').map(part => part.trim())

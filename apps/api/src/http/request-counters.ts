@@ -20,8 +20,8 @@ export interface RequestCounters {
 }
 
 /** A response that knows when its request had come, by `performance.now()`. */
-export interface TimedResponse {
-  readonly startedAt?: number
+interface TimedResponse extends ServerResponse {
+  startedAt?: number
 }
 
 /** Counters at zero. */
@@ -37,6 +37,11 @@ export function createRequestCounters(): RequestCounters {
   }
 }
 
+/** Notes that the request of this response has come. */
+export function stamp(response: ServerResponse): void {
+  ;(response as TimedResponse).startedAt = performance.now()
+}
+
 /** Counts one response, and its time. @param response undefined when there was no request, only a connection */
 export function countResponse(
   { responses, durations }: RequestCounters,
@@ -45,7 +50,7 @@ export function countResponse(
   response?: ServerResponse,
 ): void {
   responses[route][status] = (responses[route][status] ?? 0) + 1
-  const { startedAt } = (response ?? {}) as TimedResponse
+  const startedAt = (response as TimedResponse | undefined)?.startedAt
   if (startedAt !== undefined) durations[route].observe(performance.now() - startedAt)
 }
 

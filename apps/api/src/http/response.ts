@@ -11,6 +11,13 @@ export interface HttpResponse {
   readonly body: readonly Buffer[]
 }
 
+/** A response to be sent many times. */
+export interface PreparedResponse extends HttpResponse {
+  /** Its headers and those of CORS as one list of names and values, which Node takes without a copy. */
+  readonly rawHeaders: string[]
+  readonly maxAge: number
+}
+
 /** What @fastify/cors puts on every response it sees; here for those that never get there. */
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
@@ -47,32 +54,64 @@ export function respond(
   document: Document,
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
   now: EpochMs,
-): HttpResponse {
+): PreparedResponse {
   const accepted = acceptedCodings(headers['accept-encoding'] as string | undefined)
   const known = knownCoding(document, accepted, headers['if-none-match'])
   const coding = known ?? accepted.find(candidate => has(document, candidate)) ?? 'identity'
-  const shared = {
-    etag: etagOf(document, coding),
-    vary: 'Accept-Encoding',
-    'cache-control': `public, max-age=${maxAgeAt(now, document.minute)}, stale-while-revalidate=2, stale-if-error=600`,
-  }
-  if (known !== undefined) return { status: 304, headers: shared, body: [] }
-  const body = bodyOf(document, coding)
-  const own = {
+  const response = preparedOf(document, coding, known === undefined ? 200 : 304, now)
+  return method === 'HEAD' ? { ...response, body: [] } : response
+}
+
+/** The newest responses of each document: nearly all requests of a second get the same one. */
+const prepared = new WeakMap<Document, Map<string, PreparedResponse>>()
+
+function preparedOf(
+  document: Document,
+  coding: AcceptedCoding,
+  status: 200 | 304,
+  now: EpochMs,
+): PreparedResponse {
+  const maxAge = maxAgeAt(now, document.minute)
+  const responses = prepared.get(document) ?? new Map<string, PreparedResponse>()
+  const key = `${status} ${coding}`
+  const known = responses.get(key)
+  if (known?.maxAge === maxAge) return known
+  const response = prepare(document, coding, status, maxAge)
+  prepared.set(document, responses.set(key, response))
+  return response
+}
+
+function prepare(
+  document: Document,
+  coding: AcceptedCoding,
+  status: 200 | 304,
+  maxAge: number,
+): PreparedResponse {
+  const body = status === 304 ? [] : bodyOf(document, coding)
+  const ofBody = {
     ...JSON_HEADERS,
     'content-length': String(body.reduce((length, piece) => length + piece.length, 0)),
-    ...shared,
+    ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
   }
-  return {
-    status: 200,
-    headers: coding === 'identity' ? own : { ...own, 'content-encoding': coding },
-    body: method === 'HEAD' ? [] : body,
+  const headers = {
+    ...(status === 304 ? {} : ofBody),
+    etag: etagOf(document, coding),
+    vary: 'Accept-Encoding',
+    'cache-control': `public, max-age=${maxAge}, stale-while-revalidate=2, stale-if-error=600`,
   }
+  return { status, headers, rawHeaders: rawHeadersOf(headers), body, maxAge }
+}
+
+function rawHeadersOf(headers: HttpResponse['headers']): string[] {
+  return Object.entries({ ...headers, ...CORS_HEADERS }).flat()
 }
 
 /** Sends a response past the framework. */
-export function sendNow(response: ServerResponse, { status, headers, body }: HttpResponse): void {
-  response.writeHead(status, { ...headers, ...CORS_HEADERS })
+export function sendNow(response: ServerResponse, made: HttpResponse | PreparedResponse): void {
+  const { status, headers, body } = made
+  response.writeHead(status, 'rawHeaders' in made ? made.rawHeaders : rawHeadersOf(headers))
+  // Several pieces leave as one.
+  if (body.length > 1) response.cork()
   for (const piece of body.slice(0, -1)) response.write(piece)
   response.end(body.at(-1))
 }

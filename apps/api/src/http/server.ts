@@ -1,17 +1,10 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Milliseconds } from '@kimchi/core'
 import type { ErrorCode } from '../contract/errors.ts'
 import { errorResponse } from './error-response.ts'
 import { limitPipelining } from './pipelining.ts'
-import { countResponse, type RequestCounters, type TimedResponse } from './request-counters.ts'
+import { countResponse, type RequestCounters, stamp } from './request-counters.ts'
 import { CORS_HEADERS, type HttpResponse, sendNow } from './response.ts'
 
 /** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
@@ -56,14 +49,6 @@ const WITHOUT_BODIES = { optimizeEmptyRequests: true }
 /** Time for a refused client to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
 
-/** Made when the headers of its request have been read. */
-class StampedResponse<R extends IncomingMessage = IncomingMessage>
-  extends ServerResponse<R>
-  implements TimedResponse
-{
-  readonly startedAt = performance.now()
-}
-
 /** The newest response of each connection; when it is done, so are all before it. */
 const newest = new WeakMap<Duplex, ServerResponse>()
 
@@ -89,11 +74,11 @@ export function createApiServer(
       connectionsCheckingInterval: checkEvery,
       // Checked by us, because Node's own refusal is neither JSON nor readable by a page.
       requireHostHeader: false,
-      ServerResponse: StampedResponse,
       ...WITHOUT_BODIES,
     },
     (request, response) => {
       newest.set(request.socket, response)
+      stamp(response)
       const hosts = countHosts(request.rawHeaders)
       if (hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')) listener(request, response)
       else refuseRequest(response, 'bad_request', counters)

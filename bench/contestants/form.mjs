@@ -8,14 +8,7 @@ import { createRequire } from 'node:module'
 import { acceptedCodings } from '../../apps/api/dist/http/accepted-codings.js'
 import { createApp } from '../../apps/api/dist/http/app.js'
 import { countResponse, createRequestCounters } from '../../apps/api/dist/http/request-counters.js'
-import {
-  CORS_HEADERS,
-  etagOf,
-  JSON_HEADERS,
-  maxAgeAt,
-  respond,
-  sendNow,
-} from '../../apps/api/dist/http/response.js'
+import { CORS_HEADERS, etagOf, JSON_HEADERS, maxAgeAt } from '../../apps/api/dist/http/response.js'
 import { createLogger, systemClock } from '../../packages/runtime/dist/index.js'
 import { listOf } from '../lib/lists.mjs'
 import { SERVER_OPTIONS } from '../lib/server-options.mjs'
@@ -28,7 +21,7 @@ const cors = api('@fastify/cors')
 const SMALL = 12_000
 const PATH = '/api/v1/kimchi-premium'
 const { port, coins, form, tricks } = JSON.parse(process.argv[2] ?? '{}')
-const { prepared, flat, latin1, scan, memo } = Object.fromEntries(tricks.map(trick => [trick, true]))
+const { prepared, flat, latin1, scan } = Object.fromEntries(tricks.map(trick => [trick, true]))
 const document = await listOf(coins)
 const bodies = new Map(
   [['identity', document.plain], ...document.coded].map(([coding, pieces]) => [
@@ -37,15 +30,13 @@ const bodies = new Map(
   ]),
 )
 const counters = createRequestCounters()
-const remembered = new Map()
 const ready = new Map()
 const texts = new Map()
 
 /** What to answer, as respond() decides it, by the tricks in use. */
 function decide(request) {
-  if (tricks.length === 0) return respond(document, request, Date.now())
   const header = name => (scan ? scanned(request.rawHeaders, name) : request.headers[name])
-  const codings = codingsOf(header('accept-encoding'))
+  const codings = acceptedCodings(header('accept-encoding'))
   const tags = header('if-none-match')
   const known = tags && codings.find(coding => tags.includes(etagOf(document, coding)))
   const status = known ? 304 : 200
@@ -57,14 +48,6 @@ function decide(request) {
   const made = { maxAge, ...prepare(status, coding, maxAge) }
   ready.set(key, made)
   return made
-}
-
-function codingsOf(header) {
-  const held = memo && remembered.get(header)
-  if (held) return held
-  const codings = acceptedCodings(header)
-  remembered.set(header, codings)
-  return codings
 }
 
 function prepare(status, coding, maxAge) {
@@ -101,18 +84,14 @@ function scanned(raw, name) {
 function answer(request, response) {
   const made = decide(request)
   countResponse(counters, 'live', made.status)
-  if (tricks.length === 0) sendNow(response, made)
-  else response.writeHead(made.status, made.sent).end(made.body, 'latin1')
+  response.writeHead(made.status, made.sent).end(made.body, 'latin1')
 }
 
 /** Through the framework. */
 function reply(request, response) {
   const { status, headers, body } = decide(request.raw)
   countResponse(counters, 'live', status)
-  response
-    .code(status)
-    .headers(headers)
-    .send(Array.isArray(body) ? Buffer.concat(body) : body)
+  response.code(status).headers(headers).send(body)
 }
 
 async function formed() {

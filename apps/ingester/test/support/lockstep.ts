@@ -51,7 +51,9 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     minutesOf: async (symbol: string) =>
       (await reader.readSamples(symbol, YESTERDAY, YESTERDAY + 1_440)).entries.map(({ minute }) => minute),
     status: (id = 'a') => raw.hgetall(`{kp}:ingester:${id}`),
-    keysOf: (symbol: string) => raw.keys(`*:${symbol}*`),
+    /** What is kept of a coin; a lease only says who looks after it. */
+    keysOf: async (symbol: string) =>
+      (await raw.keys(`*:${symbol}*`)).filter(key => !key.startsWith('{kp}:lease:')),
   }
 
   /** Lets time pass, second by second, with room for sockets; stops early when something has happened. */

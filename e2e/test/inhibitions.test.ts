@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { freePort } from '@kimchi/local-redis'
+import { createFolder, eventually, followProgram } from '@kimchi/testkit'
+import t from 'tap'
+import { missingPrograms, SHIPPED } from './support/monitoring.ts'
+
+const missing = missingPrograms()
+const skip = missing.length > 0 ? `not installed: ${missing.join(', ')}` : false
+
+interface Alert {
+  readonly labels: Readonly<Record<string, string>>
+  readonly status: { readonly state: string }
+}
+
+t.test('an alert suppresses those of the same cause, and no other', { skip }, async t => {
+  const port = await freePort()
+  const args = [
+    `--config.file=${join(SHIPPED, 'alertmanager.yml')}`,
+    '--storage.path=alerts',
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--cluster.listen-address=',
+    '--log.level=error',
+  ]
+  const cwd = await createFolder(t)
+  const child = spawn('prometheus-alertmanager', args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const manager = followProgram(child, 'prometheus-alertmanager')
+  t.teardown(() => manager.end('SIGKILL'))
+  const url = `http://127.0.0.1:${port}/api/v2/alerts`
+
+  const fire = async (...alerts: readonly string[]) => {
+    const labels = alerts.map(text => {
+      const [alertname = '', exchange] = text.split(' ')
+      return { alertname, severity: 'page', ...(exchange && { exchange }) }
+    })
+    const body = JSON.stringify(labels.map(labels => ({ labels })))
+    const headers = { 'content-type': 'application/json' }
+    await eventually('it takes alerts', async () =>
+      fetch(url, { method: 'POST', headers, body }).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    )
+  }
+  const readActive = async () => {
+    const alerts = (await (await fetch(url)).json()) as Alert[]
+    const active = alerts.filter(({ status }) => status.state !== 'suppressed')
+    return active.map(({ labels }) => [labels.alertname, labels.exchange].join(' ').trim()).sort()
+  }
+  const wakes = async (...alerts: readonly string[]) => {
+    await eventually('it looks at all', async () => (await readActive()).length <= alerts.length)
+    t.strictSame(await readActive(), alerts)
+  }
+
+  const all = ['FeedStale binance', 'FeedStale upbit', 'NoMinuteWritten', 'ApiDataOverdue', 'QueueGrows']
+  await fire('FeedDown binance', ...all)
+  await wakes('FeedDown binance', 'FeedStale upbit', 'QueueGrows')
+  await fire('RedisAway')
+  await wakes('FeedDown binance', 'FeedStale upbit', 'RedisAway')
+})

@@ -95,7 +95,7 @@ t.test('a password is rotated by a restart, and both are good meanwhile', async 
   await redis.restart()
   t.ok(await next.untilReady(10_000))
   t.equal(await next.call('HGET', '{kp}:meta', 'layout'), '1')
-  await t.rejects(connected(t, as('ingester')), /WRONGPASS/)
+  await t.rejects(next.call('AUTH', 'ingester', 'ingester'), { message: /WRONGPASS/ })
 })
 
 t.test('backup and restore, as docs/operations.md tells', async t => {

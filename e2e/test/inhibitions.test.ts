@@ -5,6 +5,7 @@ import { createFolder, eventually, followProgram } from '@kimchi/testkit'
 import t from 'tap'
 import { missingPrograms, SHIPPED } from './support/monitoring.ts'
 
+const PROGRAM = 'prometheus-alertmanager'
 const missing = missingPrograms()
 const skip = missing.length > 0 ? `not installed: ${missing.join(', ')}` : false
 
@@ -23,8 +24,8 @@ t.test('an alert suppresses those of the same cause, and no other', { skip }, as
     '--log.level=error',
   ]
   const cwd = await createFolder(t)
-  const child = spawn('prometheus-alertmanager', args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  const manager = followProgram(child, 'prometheus-alertmanager')
+  const child = spawn(PROGRAM, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const manager = followProgram(child, PROGRAM)
   t.teardown(() => manager.end('SIGKILL'))
   const url = `http://127.0.0.1:${port}/api/v2/alerts`
 

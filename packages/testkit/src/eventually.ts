@@ -8,18 +8,20 @@ export type Answer<T> = T | undefined | false
 /**
  * Asks again and again until the answer is neither undefined nor false.
  * @param withinMs real time. @default 30 s
+ * @param pauseMs between two looks, real time. @default 10
  * @throws Error naming `what`, when that takes longer
  */
 export async function eventually<T>(
   what: string,
   ask: () => Answer<T> | Promise<Answer<T>>,
   withinMs: Milliseconds = 30_000,
+  pauseMs: Milliseconds = 10,
 ): Promise<T> {
   const giveUpAt = performance.now() + withinMs
   while (performance.now() < giveUpAt) {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
-    await delay(10)
+    await delay(pauseMs)
   }
   throw new Error(`not within ${withinMs} ms: ${what}`)
 }
@@ -36,10 +38,11 @@ export function passUntil<T>(
   ask: () => Answer<T> | Promise<Answer<T>>,
   stepMs: Milliseconds = 250,
 ): Promise<T> {
-  return eventually(what, async () => {
+  const askOrPass = async () => {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
     if (clock.waiting > 0) await clock.advance(stepMs)
     return undefined
-  })
+  }
+  return eventually(what, askOrPass, 30_000, 1)
 }

@@ -26,7 +26,7 @@ const REMAINS: readonly Readonly<Record<string, string>>[] = [
 ]
 
 t.test('of four starts on one data folder exactly one holds it, stale lock or not, 50 times', async t => {
-  const workers = Array.from({ length: 4 }, () => fork(WORKER))
+  const workers = Array.from({ length: 4 }, () => fork(WORKER, { execArgv: [] }))
   t.teardown(() => {
     for (const worker of workers) worker.kill('SIGKILL')
   })

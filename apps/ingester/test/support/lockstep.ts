@@ -30,7 +30,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   const simulator = await startSimulator({
     clock: { now: () => clock.now(), every: () => () => {} },
     pumpMs: 0,
-    speed: 6,
+    speed: 2,
     limits: false,
     onFrame: ({ connection }) => opened.add(connection),
     ...options,

@@ -11,15 +11,12 @@ import {
 import type { SampleReader } from '@kimchi/store'
 import type { FetchPage } from './candle-book.ts'
 import { type CoinWork, compareWork, createCoinWork } from './coin-work.ts'
-import { findNewestMinute } from './newest-minute.ts'
+import { CANDLE_GRACE_MS, findNewestMinute } from './newest-minute.ts'
 
 /** How often Redis is asked for holes: in all that is kept, and in the last minutes. */
 const LOOK_EVERY_MS: Milliseconds = 300_000
 const LOOK_AT_RECENT_EVERY_MS: Milliseconds = 60_000
 const RECENT_MINUTES = 15
-
-/** A candle is read this long after its end at the earliest. */
-const CANDLE_GRACE_MS: Milliseconds = 10_000
 
 /** A minute that this ingester does not know to be a gap is left to the feeds for this long. */
 const LEFT_TO_FEEDS_MS: Milliseconds = 180_000

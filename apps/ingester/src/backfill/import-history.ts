@@ -21,7 +21,7 @@ import { type BackfillLease, giveBack, openBackfillLease } from './backfill-leas
 import { createExchangeLanes } from './exchange-lanes.ts'
 import { importDays } from './import-days.ts'
 import { type ImportWindow, type ImportWindowsOptions, importWindows } from './import-windows.ts'
-import { findNewestMinute } from './newest-minute.ts'
+import { CANDLE_GRACE_MS, findNewestMinute } from './newest-minute.ts'
 import { intersectRanges, minutesOf } from './ranges.ts'
 import { createSkippedDays, type Skipped } from './skipped-days.ts'
 
@@ -103,9 +103,6 @@ export async function importHistory(
     await Promise.all([rest.close(), redis.close()])
   }
 }
-
-/** A candle is read this long after its end at the earliest. */
-const CANDLE_GRACE_MS = 10_000
 
 interface ImportMinutesOptions extends Omit<ImportWindowsOptions, 'store' | 'onDone'> {
   readonly coins: readonly Coin[]

@@ -1,5 +1,14 @@
-import { type EpochMinute, formatTimestamp, KimchiError, REFERENCE_MARKETS } from '@kimchi/core'
+import {
+  type EpochMinute,
+  formatTimestamp,
+  KimchiError,
+  type Milliseconds,
+  REFERENCE_MARKETS,
+} from '@kimchi/core'
 import { type FetchPage, PAGE_MINUTES } from './candle-book.ts'
+
+/** A candle is read this long after its end at the earliest. @see docs/exchanges.md#unconfirmed */
+export const CANDLE_GRACE_MS: Milliseconds = 10_000
 
 /**
  * The newest minute whose candles are complete by the exchange's own word: Binance has opened the next candle

@@ -15,7 +15,7 @@ const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
 const THIRD_PARTIES = {
   '@fastify/[^/]+': ['^apps/api/src/'],
   ccxt: ['^packages/feeds/src/rest/'],
-  'cli-progress': ['^apps/ingester/src/backfill/main\\.ts$'],
+  'cli-progress': ['^apps/ingester/src/backfill/import-main\\.ts$'],
   'close-with-grace': ['^packages/runtime/src/run-app\\.ts$'],
   'fastest-levenshtein': ['^packages/feeds/src/catalogue/near-matches\\.ts$'],
   fastify: ['^apps/api/src/'],

@@ -226,13 +226,13 @@ function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus
     name: 'kimchi_ingester_backfill_requests_total',
     help: 'Requests for candles.',
     labels: ['exchange'],
-    read: () => status().backfill.lanes.map(({ exchange, requests }) => [{ exchange }, requests]),
+    read: () => status().backfill.candleRequests.map(({ exchange, requests }) => [{ exchange }, requests]),
   })
   metrics.counter({
     name: 'kimchi_ingester_backfill_failures_total',
     help: 'Requests for candles that failed.',
     labels: ['exchange'],
-    read: () => status().backfill.lanes.map(({ exchange, failures }) => [{ exchange }, failures]),
+    read: () => status().backfill.candleRequests.map(({ exchange, failures }) => [{ exchange }, failures]),
   })
   metrics.gauge({
     name: 'kimchi_ingester_drift_ratio',

@@ -97,14 +97,16 @@ function queueFields({ queue: { waiting, problem, totals, lastWrittenMinute } }:
 }
 
 function backfillFields({ backfill }: IngesterStatus) {
-  const { missing, samples, gaps, refused, waiting, lanes, drift, problem } = backfill
+  const { missing, samples, gaps, refused, waiting, candleRequests, drift, problem } = backfill
   return {
     backfill_missing: missing,
     backfill_samples: samples,
     backfill_gaps: gaps,
     backfill_refused: refused,
     backfill_waiting: waiting.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
-    ...Object.fromEntries(lanes.map(lane => [`backfill_${lane.exchange}_problem`, lane.problem])),
+    ...Object.fromEntries(
+      candleRequests.map(({ exchange, problem }) => [`backfill_${exchange}_problem`, problem]),
+    ),
     backfill_problem: problem,
     drift_compared: drift?.compared,
     drift_median_e4: drift?.medianE4,

@@ -24,7 +24,7 @@ function statusWith(changes: object): IngesterStatus {
     feeds: { feeds: [{ ...feed, ...changes }], refusedTicks: 0 },
     minutes: { last: { turn: { minute: 29_000_000 }, gaps: [], accepted: [{}] }, gaps: new Map() },
     queue: { waiting: 0, problem: undefined, totals: {} },
-    backfill: { waiting: [], lanes: [] },
+    backfill: { waiting: [], candleRequests: [] },
   }
   return status as unknown as IngesterStatus
 }

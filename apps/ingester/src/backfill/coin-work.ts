@@ -9,7 +9,7 @@ import {
 } from '@kimchi/core'
 import type { MinuteRange } from '@kimchi/store'
 import { PAGE_MINUTES } from './candle-book.ts'
-import { isRefusal } from './exchange-lanes.ts'
+import { isRefusal } from './candle-requests.ts'
 import { intersectRanges, joinRanges, minutesOf, rangesOf, subtractRanges } from './ranges.ts'
 
 /** A coin whose candles fail for no clear reason is tried again soon at first, … */

@@ -18,7 +18,7 @@ import {
 } from '@kimchi/store'
 import type { Config } from '../config.ts'
 import { type BackfillLease, giveBack, openBackfillLease } from './backfill-lease.ts'
-import { createExchangeLanes } from './exchange-lanes.ts'
+import { createCandleRequests } from './candle-requests.ts'
 import { importDays } from './import-days.ts'
 import { type ImportWindow, type ImportWindowsOptions, importWindows } from './import-windows.ts'
 import { CANDLE_GRACE_MS, findNewestMinute } from './newest-minute.ts'
@@ -71,7 +71,7 @@ export async function importHistory(
     const coins = publishedOf(await findCoins(rest, config, signal), known, config)
     // Asked for by hand, it comes first: ingesters leave its coins alone until they are given back.
     await lease.take()
-    const lanes = createExchangeLanes(
+    const candleRequests = createCandleRequests(
       (exchange, market, { start, end }) =>
         rest.candlePage({ exchange, market, from: start, to: end }, signal),
       context,
@@ -83,11 +83,11 @@ export async function importHistory(
       reader,
       writer,
       skipped,
-      fetchPage: lanes.fetchPage,
+      fetchPage: candleRequests.fetchPage,
       mayGoOn: () => untilClaimed(lease, coins, context),
       isFinal: isGeoBlocked,
     }
-    const newest = await findNewestMinute(minuteOf(clock.now() - CANDLE_GRACE_MS), lanes.fetchPage)
+    const newest = await findNewestMinute(minuteOf(clock.now() - CANDLE_GRACE_MS), candleRequests.fetchPage)
     const start = dayStart(newest) - Math.min(days, retentionDays) * DAY_MINUTES
     await importMinutes(
       { ...shared, start, newest, onProgress: onProgress.bind(undefined, 'minutes') },

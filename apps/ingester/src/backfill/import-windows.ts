@@ -1,8 +1,8 @@
 import type { Coin, Context, EpochMinute, Milliseconds } from '@kimchi/core'
 import { messageOf } from '@kimchi/core'
 import { type CandleBook, createCandleBook, type FetchPage } from './candle-book.ts'
+import { isRefusal } from './candle-requests.ts'
 import { type Decided, decideMinutes } from './decide-minutes.ts'
-import { isRefusal } from './exchange-lanes.ts'
 import type { SkippedDays } from './skipped-days.ts'
 
 /** Coins in work at once. */

@@ -5,8 +5,8 @@ import type { Quarantine } from '../coins/quarantine.ts'
 import type { CoinTracking } from '../coins/track-coins.ts'
 import { type BackfillLease, giveBack } from './backfill-lease.ts'
 import { createCandleBook, type FetchPage } from './candle-book.ts'
+import { type CandleRequestStatus, createCandleRequests } from './candle-requests.ts'
 import type { CoinTrouble } from './coin-work.ts'
-import { createExchangeLanes, type LaneStatus } from './exchange-lanes.ts'
 import { createCoinFiller } from './fill-coin.ts'
 import { createFillPool } from './fill-pool.ts'
 import { createHoleFinder, type KnownMinute } from './hole-finder.ts'
@@ -55,7 +55,7 @@ export interface BackfillStatus {
   readonly refused: number
   /** Coins whose candles could not be fetched; each waits alone. */
   readonly waiting: readonly CoinTrouble[]
-  readonly lanes: readonly LaneStatus[]
+  readonly candleRequests: readonly CandleRequestStatus[]
   readonly drift: Drift | undefined
   /** What holds up all of it. */
   readonly problem: string | undefined
@@ -77,11 +77,11 @@ export interface Backfill {
 export function createBackfill(options: BackfillOptions, context: Context): Backfill {
   const { quarantine, reader, writer, lease } = options
   const { clock, random, signal, log } = context
-  const lanes = createExchangeLanes(options.fetchPage, context)
-  const finder = createHoleFinder({ ...options, fetchPage: lanes.fetchPage, clock })
-  const book = createCandleBook(lanes.fetchPage)
+  const candleRequests = createCandleRequests(options.fetchPage, context)
+  const finder = createHoleFinder({ ...options, fetchPage: candleRequests.fetchPage, clock })
+  const book = createCandleBook(candleRequests.fetchPage)
   const filler = createCoinFiller({ ...options, book, clock })
-  const reconciler = createReconciler({ reader, fetchPage: lanes.fetchPage, clock })
+  const reconciler = createReconciler({ reader, fetchPage: candleRequests.fetchPage, clock })
   const counts = { passes: 0, samples: 0, gaps: 0, refused: 0 }
   const missing = () => {
     return [...finder.works.values()].reduce((sum, { holes }) => sum + countMinutes(holes), pool.minutes)
@@ -155,7 +155,7 @@ export function createBackfill(options: BackfillOptions, context: Context): Back
       ...counts,
       missing: missing(),
       waiting: [...finder.works.values()].flatMap(({ trouble }) => trouble ?? []),
-      lanes: lanes.status(),
+      candleRequests: candleRequests.status(),
       drift: reconciler.drift,
       problem,
     }),

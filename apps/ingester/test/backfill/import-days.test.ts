@@ -3,7 +3,7 @@ import { systemClock } from '@kimchi/runtime'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { createExchangeLanes } from '../../src/backfill/exchange-lanes.ts'
+import { createCandleRequests } from '../../src/backfill/candle-requests.ts'
 import { importDays } from '../../src/backfill/import-days.ts'
 import { createSkippedDays } from '../../src/backfill/skipped-days.ts'
 import { BTC, ETH, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
@@ -34,7 +34,7 @@ async function openImport(t: Test) {
   const run = async (coins: readonly Coin[], days: number) => {
     requests.length = 0
     const skipped = createSkippedDays()
-    const lanes = createExchangeLanes(
+    const candleRequests = createCandleRequests(
       (exchange, market, { start, end }) => rest.candlePage({ exchange, market, from: start, to: end }),
       context,
     )
@@ -46,7 +46,7 @@ async function openImport(t: Test) {
         reader,
         writer,
         skipped,
-        fetchPage: lanes.fetchPage,
+        fetchPage: candleRequests.fetchPage,
         mayGoOn: async () => true,
         isFinal: () => false,
         onProgress: () => {},

@@ -20,7 +20,7 @@ const MAX_429_MS: Milliseconds = 60_000
 const FOR_ALL: readonly number[] = [403, 418, 429, 451]
 
 /** What the requests to one exchange have come to. Counters run since the start. */
-export interface LaneStatus {
+export interface CandleRequestStatus {
   readonly exchange: Exchange
   readonly requests: number
   readonly failures: number
@@ -28,35 +28,35 @@ export interface LaneStatus {
   readonly problem: string | undefined
 }
 
-/** The way to both exchanges' candles: several requests at once, and a pause where an exchange needs one. */
-export interface ExchangeLanes {
+/** Requests for both exchanges' candles: several at once, and a pause where an exchange needs one. */
+export interface CandleRequests {
   /**
    * One page of candles. An exchange's trouble is waited out here, for as long as it takes.
    * @throws what is the market's own trouble
    */
   readonly fetchPage: FetchPage
-  status(): readonly LaneStatus[]
+  status(): readonly CandleRequestStatus[]
 }
 
 /**
- * Lanes over `fetchPage`, one for each exchange, so that neither waits for the other.
+ * Requests made with `fetchPage`. Each exchange has its own queue, so that neither waits for the other.
  * @param isFinal what is thrown instead of waited out @default nothing
  */
-export function createExchangeLanes(
+export function createCandleRequests(
   fetchPage: FetchPage,
   context: Context,
   isFinal: (thrown: unknown) => boolean = () => false,
-): ExchangeLanes {
+): CandleRequests {
   setMaxListeners(MAX_LISTENERS, context.signal)
-  const laneOf = (exchange: Exchange) => new Lane(exchange, fetchPage, context, isFinal)
-  const lanes = { upbit: laneOf('upbit'), binance: laneOf('binance') }
+  const requestsTo = (exchange: Exchange) => new ExchangeRequests(exchange, fetchPage, context, isFinal)
+  const requests = { upbit: requestsTo('upbit'), binance: requestsTo('binance') }
   return {
-    fetchPage: (exchange, market, opens) => lanes[exchange].fetch(market, opens),
-    status: () => [lanes.upbit.status(), lanes.binance.status()],
+    fetchPage: (exchange, market, opens) => requests[exchange].fetch(market, opens),
+    status: () => [requests.upbit.status(), requests.binance.status()],
   }
 }
 
-class Lane {
+class ExchangeRequests {
   readonly #exchange: Exchange
   readonly #fetchPage: FetchPage
   readonly #context: Context
@@ -85,7 +85,7 @@ class Lane {
     this.#isFinal = isFinal
   }
 
-  status(): LaneStatus {
+  status(): CandleRequestStatus {
     const problem = this.#problem
     return { exchange: this.#exchange, requests: this.#requests, failures: this.#failures, problem }
   }

@@ -3,18 +3,18 @@ import { createManualClock } from '@kimchi/core/testing'
 import { HttpError } from '@kimchi/feeds'
 import { createMemoryLog } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { createExchangeLanes } from '../../src/backfill/exchange-lanes.ts'
+import { createCandleRequests } from '../../src/backfill/candle-requests.ts'
 
 const PAGE = { candles: [], start: 0 }
 const OPENS = { start: 0, end: 10 }
 
-/** Lanes over exchanges that answer as `script` has it, one entry a request; a page when it is empty. */
+/** Requests to exchanges that answer as `script` has it, one entry a request; a page when it is empty. */
 function open(t: Test, script: (Error | 'hang' | 'page')[], isFinal?: (thrown: unknown) => boolean) {
   const clock = createManualClock(0)
   const ending = new AbortController()
   t.teardown(() => ending.abort())
   const asked: { at: number; exchange: string; market: string }[] = []
-  const lanes = createExchangeLanes(
+  const candleRequests = createCandleRequests(
     async (exchange, market) => {
       asked.push({ at: clock.now(), exchange, market })
       const outcome = script.shift()
@@ -26,7 +26,7 @@ function open(t: Test, script: (Error | 'hang' | 'page')[], isFinal?: (thrown: u
     isFinal,
   )
   const fetch = (market: string, exchange: 'upbit' | 'binance' = 'upbit') =>
-    lanes.fetchPage(exchange, market, OPENS)
+    candleRequests.fetchPage(exchange, market, OPENS)
   /** Lets time pass until the request is through; returns when it was asked again. */
   const through = async (promise: Promise<unknown>, stepMs = 100) => {
     let isOver = false
@@ -40,7 +40,7 @@ function open(t: Test, script: (Error | 'hang' | 'page')[], isFinal?: (thrown: u
     }
     return over
   }
-  return { clock, lanes, fetch, asked, through }
+  return { clock, candleRequests, fetch, asked, through }
 }
 
 const refusal = (status: number, retryAfterMs?: number) =>
@@ -64,14 +64,14 @@ t.test('47. after a lone 429 only its own request waits', async t => {
 })
 
 t.test('47. the delay after 429s in a row grows, and starts again after a success', async t => {
-  const { fetch, asked, through, lanes } = open(t, [refusal(429), refusal(429), refusal(429)])
+  const { fetch, asked, through, candleRequests } = open(t, [refusal(429), refusal(429), refusal(429)])
   const first = fetch('KRW-A')
   await through(first)
   t.strictSame(
     asked.map(({ at }) => at),
     [0, 1_000, 3_000, 7_000],
   )
-  t.match(lanes.status(), [{ exchange: 'upbit', requests: 4, failures: 3, problem: undefined }, {}])
+  t.match(candleRequests.status(), [{ exchange: 'upbit', requests: 4, failures: 3, problem: undefined }, {}])
 })
 
 t.test('47. a hundred 429s one by one cost a second each, not more and more', async t => {
@@ -89,13 +89,16 @@ t.test('an exchange that names a time is left alone for it, by every request', a
     ['upbit', refusal(418), 300_000],
     ['upbit', refusal(451), 600_000],
   ] as const) {
-    const { fetch, asked, through, lanes } = open(t, [cause])
+    const { fetch, asked, through, candleRequests } = open(t, [cause])
     const refused = fetch('A', exchange)
     await turn()
     const other = fetch('B', exchange)
     await turn()
     t.equal(asked.length, 1, 'nothing goes out meanwhile')
-    t.match(lanes.status().find(lane => lane.exchange === exchange)?.problem, `HTTP ${cause.status}`)
+    t.match(
+      candleRequests.status().find(status => status.exchange === exchange)?.problem,
+      `HTTP ${cause.status}`,
+    )
     await through(Promise.all([refused, other]), 1_000)
     t.ok((asked[1]?.at ?? 0) >= waitMs, `${exchange} ${cause.status}: ${asked[1]?.at} ms`)
   }

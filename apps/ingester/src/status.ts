@@ -1,4 +1,5 @@
 import { type EpochMs, formatTimestamp, type Gap, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import type { FeedStatus } from '@kimchi/feeds'
 import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
@@ -29,12 +30,13 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
   const { coins, problem } = status.catalogue
   const reasons: string[] = []
   if (coins === undefined) reasons.push(`listings not loaded yet${problem ? `: ${problem}` : ''}`)
-  for (const { exchange, state, statusAt, lastError } of status.feeds.feeds) {
-    const because = lastError ? `: ${lastError.message}` : ''
-    if (state !== 'up') reasons.push(`${exchange}: no data (${state})${because}`)
+  for (const feed of status.feeds.feeds) {
+    const { exchange, state, lastDataAt, statusAt } = feed
+    if (state !== 'up') reasons.push(`${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
     else if (now - statusAt > MAX_STATUS_AGE_MS) {
-      const minutes = Math.floor((now - statusAt) / MINUTE_MS)
-      reasons.push(`${exchange}: which markets trade has not been known for ${minutes} minutes${because}`)
+      const age = `${Math.floor((now - statusAt) / MINUTE_MS)} minutes`
+      const because = errorSince(feed, statusAt)
+      reasons.push(`${exchange}: which markets trade has not been known for ${age}${because}`)
     }
   }
   if (queue.problem !== undefined) {
@@ -46,6 +48,11 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
     reasons.push(`no sample at ${formatTimestamp(last.turn.minute)}: ${summarise(last.gaps)}`)
   }
   return reasons
+}
+
+/** The last error as the end of a sentence; nothing when it is older than the last time that all was well. */
+function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): string {
+  return lastError !== undefined && lastError.at >= (wellAt ?? 0) ? `: ${lastError.message}` : ''
 }
 
 /** The status hash of one ingester as readable texts. @see docs/architecture.md#data-in-redis */
@@ -117,7 +124,7 @@ function backfillFields({ backfill }: IngesterStatus) {
 function feedFields({ feeds: { feeds, refusedTicks } }: IngesterStatus, now: EpochMs) {
   const fields: Record<string, string | number | undefined> = { refused_ticks: refusedTicks }
   for (const feed of feeds) {
-    const { exchange, lastDataAt, watermark } = feed
+    const { exchange, lastDataAt, watermark, lastError } = feed
     fields[`${exchange}_state`] = feed.state
     fields[`${exchange}_data_age_ms`] = lastDataAt && now - lastDataAt
     fields[`${exchange}_watermark_age_ms`] = watermark && now - watermark
@@ -128,6 +135,8 @@ function feedFields({ feeds: { feeds, refusedTicks } }: IngesterStatus, now: Epo
     fields[`${exchange}_silences`] = feed.silences
     fields[`${exchange}_reconnects`] = feed.reconnects
     fields[`${exchange}_malformed`] = feed.malformed
+    fields[`${exchange}_last_error`] =
+      lastError && `${lastError.message} (${new Date(lastError.at).toISOString()})`
   }
   return fields
 }

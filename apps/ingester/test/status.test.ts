@@ -37,6 +37,19 @@ t.test('a trading status that nobody has learnt for five minutes is a reason not
   ])
 })
 
+t.test('an error that is over is no reason, and stays in the status', async t => {
+  const errorAt = (at: number) => ({ lastError: { code: 'KIMCHI_ERR_FRAME', message: 'no answer', at } })
+  const stale = { statusAt: NOW - 360_000 }
+  const reasonOf = (changes: object) => notReadyReasons(statusWith(changes), NOW).join()
+  t.match(reasonOf({ ...stale, ...errorAt(NOW - 300_000) }), /for 6 minutes: no answer$/)
+  t.match(reasonOf({ ...stale, ...errorAt(NOW - 420_000) }), /for 6 minutes$/)
+  t.match(reasonOf({ state: 'waiting', ...errorAt(NOW - 100) }), /no data \(waiting\): no answer$/)
+  t.match(reasonOf({ state: 'connecting', ...errorAt(NOW - 300) }), /no data \(connecting\)$/)
+  t.match(reasonOf({ state: 'connecting', lastDataAt: undefined, ...errorAt(NOW) }), /: no answer$/)
+  const { binance_last_error } = statusFields(statusWith(errorAt(NOW - 420_000)), NOW)
+  t.equal(binance_last_error, 'no answer (2026-11-20T11:53:00.000Z)')
+})
+
 t.test('the status shows ages, the watermark, and what is halted', async t => {
   t.match(statusFields(statusWith({}), NOW), {
     binance_data_age_ms: '200',

@@ -10,6 +10,7 @@ import type { CoinTrouble } from './coin-work.ts'
 import { createCoinFiller } from './fill-coin.ts'
 import { createFillPool } from './fill-pool.ts'
 import { createHoleFinder, type KnownMinute } from './hole-finder.ts'
+import { createProgressLog } from './progress-log.ts'
 import { countMinutes } from './ranges.ts'
 import { createReconciler, type Drift } from './reconcile.ts'
 
@@ -159,19 +160,5 @@ export function createBackfill(options: BackfillOptions, context: Context): Back
       drift: reconciler.drift,
       problem,
     }),
-  }
-}
-
-/** Logs how far the work is, each time by another whole percent. */
-function createProgressLog(missing: () => number, log: Context['log']) {
-  let done = 0
-  let percent = 0
-  return (symbol: string, minutes: number, { samples, gaps }: { samples: number; gaps: number }) => {
-    done += minutes
-    const left = missing()
-    const now = Math.floor((100 * done) / (done + left))
-    if (now !== percent) log.info({ symbol, percent: now, samples, gaps }, 'backfill')
-    percent = now
-    if (left === 0) done = 0
   }
 }

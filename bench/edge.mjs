@@ -15,7 +15,16 @@ import { prepareNginx } from './contestants/nginx.mjs'
 import { exchange, own } from './lib/exchange.mjs'
 import { fill } from './lib/fill.mjs'
 import { LOAD_GENERATOR, load } from './lib/load.mjs'
-import { freePort, SERVER_CORE, startServer, stopAll, stopServer, untilAnswers } from './lib/programs.mjs'
+import {
+  API,
+  apiEnv,
+  freePort,
+  SERVER_CORE,
+  startServer,
+  stopAll,
+  stopServer,
+  untilAnswers,
+} from './lib/programs.mjs'
 import { machine, median, publish, table } from './lib/report.mjs'
 
 const { values } = parseArgs({
@@ -23,7 +32,6 @@ const { values } = parseArgs({
 })
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
-const API = join(import.meta.dirname, '../apps/api/dist/main.js')
 const LIVE = '/api/v1/kimchi-premium'
 
 const SCENARIOS = [
@@ -56,14 +64,7 @@ async function measure({ name, coins, path, headers, conditional = false }) {
   // The API as it goes on being: a new minute each minute, so that the cache is filled again during the runs.
   const minutes = setInterval(() => void stack.writeMinute(Math.floor(Date.now() / 60_000)), 1_000)
   const apiPort = await freePort()
-  const env = {
-    REDIS_URL: redis.url,
-    HOST: '127.0.0.1',
-    PORT: String(apiPort),
-    OPS_PORT: '0',
-    LOG_LEVEL: 'warn',
-  }
-  const api = startServer(process.execPath, [API], env, false)
+  const api = startServer(process.execPath, [API], apiEnv(redis.url, apiPort), false)
   await untilAnswers(`http://127.0.0.1:${apiPort}${path}`)
   await untilCoded(`http://127.0.0.1:${apiPort}${path}`, headers)
 

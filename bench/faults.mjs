@@ -13,12 +13,20 @@ import { promisify } from 'node:util'
 import { startRedis } from '../packages/testkit/dist/index.js'
 import { exchange } from './lib/exchange.mjs'
 import { fill } from './lib/fill.mjs'
-import { freePort, residentMb, startServer, stopAll, stopServer, untilAnswers } from './lib/programs.mjs'
+import {
+  API,
+  apiEnv,
+  freePort,
+  residentMb,
+  startServer,
+  stopAll,
+  stopServer,
+  untilAnswers,
+} from './lib/programs.mjs'
 import { machine, major, publish, table } from './lib/report.mjs'
 import { measureRounds } from './lib/rounds.mjs'
 
 const run = promisify(execFile)
-const API = join(import.meta.dirname, '../apps/api/dist/main.js')
 const LIVE = '/api/v1/kimchi-premium'
 const COINS = 200
 const DAYS = 3_650
@@ -33,14 +41,7 @@ try {
   const stack = await fill(redis.url, { coins: COINS, days: DAYS })
   await stack.writeMinute(Math.floor(Date.now() / 60_000))
   const port = await freePort()
-  const env = {
-    REDIS_URL: redis.url,
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    OPS_PORT: '0',
-    LOG_LEVEL: 'warn',
-  }
-  const child = startServer(process.execPath, ['--enable-source-maps', API], env)
+  const child = startServer(process.execPath, ['--enable-source-maps', API], apiEnv(redis.url, port))
   const base = `http://127.0.0.1:${port}${LIVE}`
   await untilAnswers(base)
   for (const symbol of stack.symbols) await exchange(`${base}/${symbol}/daily`, {})

@@ -5,13 +5,19 @@
  *   npm run bench -- replicas
  */
 import { Agent, get } from 'node:http'
-import { join } from 'node:path'
 import { startRedis } from '../packages/testkit/dist/index.js'
 import { fill } from './lib/fill.mjs'
-import { freePort, residentMb, startServer, stopAll, stopServer, untilAnswers } from './lib/programs.mjs'
+import {
+  API,
+  apiEnv,
+  freePort,
+  residentMb,
+  startServer,
+  stopAll,
+  stopServer,
+  untilAnswers,
+} from './lib/programs.mjs'
 import { machine, major, median, percentile, publish, table } from './lib/report.mjs'
-
-const API = join(import.meta.dirname, '../apps/api/dist/main.js')
 
 const LIVE = '/api/v1/kimchi-premium'
 const COINS = 200
@@ -162,14 +168,7 @@ async function measureStart() {
 /** @param {string} redisUrl @param {boolean} pinned */
 async function startReplica(redisUrl, pinned, nodeOptions = '') {
   const port = await freePort()
-  const env = {
-    REDIS_URL: redisUrl,
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    OPS_PORT: '0',
-    LOG_LEVEL: 'warn',
-    NODE_OPTIONS: nodeOptions,
-  }
+  const env = { ...apiEnv(redisUrl, port), NODE_OPTIONS: nodeOptions }
   const child = startServer(process.execPath, ['--enable-source-maps', API], env, pinned)
   await untilAnswers(`http://127.0.0.1:${port}${LIVE}`)
   return { child, port }

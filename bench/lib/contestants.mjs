@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { prepareNginx } from '../contestants/nginx.mjs'
 import { prepareWebdis, WEBDIS_PATH } from '../contestants/webdis.mjs'
 import { exchange, own } from './exchange.mjs'
-import { cpuSeconds, freePort, isInstalled, startServer, untilAnswers } from './programs.mjs'
+import { API, apiEnv, cpuSeconds, freePort, isInstalled, startServer, untilAnswers } from './programs.mjs'
 
-const API = join(import.meta.dirname, '../../apps/api/dist/main.js')
 const FRAMEWORK = '@chainlink/external-adapter-framework'
 const FRAMEWORK_VERSION = '2.18.1'
 
@@ -38,16 +37,7 @@ export async function startContestants(scenario, { redis, dir, peersIn }) {
   const { path, rivals = [], conditional = false, coins } = scenario
   const redisPid = Number(/process_id:(\d+)/.exec(await redis.client().info('server'))?.[1])
   const headers = { ...scenario.headers }
-  const api = await startNode([API], port => ({
-    env: {
-      REDIS_URL: redis.url,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      OPS_PORT: '0',
-      LOG_LEVEL: 'warn',
-    },
-    path,
-  }))
+  const api = await startNode([API], port => ({ env: apiEnv(redis.url, port), path }))
   const plain = await exchange(api.url, {})
   if (conditional) headers['If-None-Match'] = String((await exchange(api.url, headers)).headers.etag)
   const answer = await exchange(api.url, headers)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 
 /** Kernel clock ticks per second, in which /proc counts processor time. */
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK']))
@@ -31,6 +32,17 @@ export async function freePort() {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   server.close()
   return port
+}
+
+/** The API's built program. */
+export const API = join(import.meta.dirname, '../../apps/api/dist/main.js')
+
+/**
+ * What the API is started with.
+ * @param {string} redisUrl @param {number} port
+ */
+export function apiEnv(redisUrl, port) {
+  return { REDIS_URL: redisUrl, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', LOG_LEVEL: 'warn' }
 }
 
 /** @type {Set<import('node:child_process').ChildProcess>} */

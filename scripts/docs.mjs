@@ -31,24 +31,30 @@ if (process.argv.includes('--check')) {
   writeFileSync(DOCUMENT, next)
 }
 
-/** One row per variable; where the apps' defaults differ, each is named with its app. */
+/** One row per variable and meaning: apps for which it is, allows and defaults to the same share a row. */
 function table() {
-  const names = new Set([ingester, api, local].flatMap(Object.keys))
-  const rows = [...names].map(name => {
-    /** @type {[string, Record<string, import('@kimchi/core').Setting<unknown>>][]} */
-    const apps = [
-      ['ingester', ingester],
-      ['api', api],
-      ['local', local],
-    ]
-    const readers = apps.filter(([, settings]) => name in settings)
-    const own = readers.map(([app, settings]) => ({ app, ...settings[name] }))
-    const given = own.filter(setting => setting.default !== undefined)
-    const isSame = given.every(setting => setting.default === given[0]?.default)
-    const defaults = (isSame ? given.slice(0, 1) : given)
-      .map(setting => `\`${setting.default}\`${isSame ? '' : ` (${setting.app})`}`)
-      .join(', ')
-    return `| ${name} | ${own.map(({ app }) => app).join(', ')} | ${defaults} | ${own[0]?.description} | ${own[0]?.allowed} |`
+  /** @type {[string, Record<string, import('@kimchi/core').Setting<unknown>>][]} */
+  const apps = [
+    ['ingester', ingester],
+    ['api', api],
+    ['local', local],
+  ]
+  const names = new Set(apps.flatMap(([, settings]) => Object.keys(settings)))
+  const rows = [...names].flatMap(name => {
+    /** @type {Map<string, string[]>} */
+    const readers = new Map()
+    for (const [app, { [name]: setting }] of apps) {
+      if (setting === undefined) continue
+      const cells = `${shown(setting.default)} | ${setting.description} | ${setting.allowed}`
+      readers.set(cells, [...(readers.get(cells) ?? []), app])
+    }
+    return [...readers].map(([cells, by]) => `| ${name} | ${by.join(', ')} | ${cells} |`)
   })
   return ['| name | read by | default | | allowed |', '|---|---|---|---|---|', ...rows].join('\n')
+}
+
+/** @param {string | undefined} text a default; undefined where the description says what happens without */
+function shown(text) {
+  if (text === undefined) return ''
+  return text === '' ? 'none' : `\`${text}\``
 }

@@ -1,5 +1,12 @@
 import { join, resolve } from 'node:path'
-import { integerSetting, KimchiError, readSettings, type Setting } from '@kimchi/core'
+import {
+  integerSetting,
+  KimchiError,
+  readSettings,
+  type Setting,
+  type SettingValues,
+  wordSetting,
+} from '@kimchi/core'
 import { withSecretFiles } from '@kimchi/runtime'
 
 /** `demo` runs on the simulator, `live` on the exchanges. */
@@ -27,12 +34,20 @@ export interface Config {
 
 /** The variables that the stack itself reads; the apps read their own. */
 export const settings = {
+  REDIS_URL: {
+    description: 'a Redis for `npm start` instead of its own; `npm run demo` always has its own',
+    default: undefined,
+    allowed: 'what the ingester allows',
+    sensitive: true,
+    parse: text => text,
+  },
   DATA_DIR: {
     description: 'folder of the Redis and the logs; without it `.data/demo` or `.data/live`',
     default: undefined,
     allowed: 'a folder',
     parse: text => text,
   },
+  HOST: wordSetting('address the public API listens on', '127.0.0.1'),
   PORT: {
     ...integerSetting('port of the public API; without it 3000 or a free one', 3_000, {
       min: 0,
@@ -46,6 +61,9 @@ export const settings = {
   },
 } satisfies Record<string, Setting<unknown>>
 
+/** What has no default may be absent. */
+type Values = Pick<SettingValues<typeof settings>, 'HOST'> & Partial<SettingValues<typeof settings>>
+
 /**
  * Reads the stack's configuration.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem at once
@@ -54,15 +72,14 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
   if (mode !== 'demo' && mode !== 'live') {
     throw new KimchiError('KIMCHI_ERR_CONFIG', `the mode must be demo or live, got: ${mode}`)
   }
-  const { DATA_DIR, PORT, PAGE_PORT }: { DATA_DIR?: string; PORT?: number; PAGE_PORT?: number } =
-    readSettings(settings, env)
-  const { REDIS_URL } = mode === 'live' ? withSecretFiles(env, ['REDIS_URL']) : {}
+  const given = mode === 'live' ? withSecretFiles(env, ['REDIS_URL']) : { ...env, REDIS_URL: undefined }
+  const { REDIS_URL, DATA_DIR, HOST, PORT, PAGE_PORT }: Values = readSettings(settings, given)
   return {
     mode,
     root,
     dataDir: DATA_DIR ? resolve(DATA_DIR) : join(root, '.data', mode),
-    redisUrl: REDIS_URL || undefined,
-    host: env.HOST || '127.0.0.1',
+    redisUrl: REDIS_URL,
+    host: HOST,
     port: PORT,
     pagePort: PAGE_PORT,
     path: env.PATH ?? '',

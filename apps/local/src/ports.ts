@@ -3,7 +3,7 @@ import { freePort, isPortFree } from '@kimchi/local-redis'
 
 /** Which port, and what for. */
 export interface PortWish {
-  /** What the port is for, as its variable is called. */
+  /** What the port is for: the variable that asks for it, or words where none does. */
   readonly name: string
   /** The port that was asked for; 0 asks for any free one. */
   readonly asked?: number | undefined

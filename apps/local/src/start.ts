@@ -77,8 +77,8 @@ async function startApps(
   const exchanges = mode === 'demo' ? await startSimulator(config, supervisor, say) : {}
   const ports = {
     api: await pickPort({ name: 'PORT', asked: config.port, preferred: 3_000 }, say),
-    apiOps: await pickPort({ name: 'OPS_PORT', preferred: 9_464 }, say),
-    ingesterOps: await pickPort({ name: 'OPS_PORT', preferred: 9_465 }, say),
+    apiOps: await pickPort({ name: 'the ops port of the API', preferred: 9_464 }, say),
+    ingesterOps: await pickPort({ name: 'the ops port of the ingester', preferred: 9_465 }, say),
   }
   const pagePort = await pickPort({ name: 'PAGE_PORT', asked: config.pagePort, preferred: 8_080 }, say)
   if (signal.aborted) return undefined
@@ -109,7 +109,7 @@ async function startSimulator(
   supervisor: Supervisor,
   say: (line: string) => void,
 ): Promise<Record<string, string>> {
-  const port = await pickPort({ name: 'simulator', preferred: 4_900 }, say)
+  const port = await pickPort({ name: 'the simulator', preferred: 4_900 }, say)
   supervisor.start({
     name: 'simulator',
     script: join(root, 'packages/simulator/dist/main.js'),

@@ -7,11 +7,9 @@ import type { RedisBinary } from './programs.ts'
 /**
  * The Redis that this project's own commands and tests run, fetched into `.cache/redis` of the project when
  * needed.
+ * @param path the folders in which programs are looked for, as PATH names them
  */
-export function projectRedis(
-  path = process.env.PATH ?? '',
-  log: (line: string) => void = () => {},
-): Promise<RedisBinary> {
+export function projectRedis(path: string, log: (line: string) => void = () => {}): Promise<RedisBinary> {
   return findRedis({ cacheDir: join(projectRoot(), '.cache/redis'), path, log })
 }
 

@@ -61,5 +61,5 @@ t.test('the packages are fetched by two callers at once', { skip: !onDebian && '
 })
 
 t.test('all workspaces share one cache', async t => {
-  t.strictSame(await projectRedis(), await projectRedis())
+  t.strictSame(await projectRedis(path), await projectRedis(path))
 })

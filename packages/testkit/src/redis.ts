@@ -56,7 +56,7 @@ export interface TestRedis {
  * given.
  */
 export async function startRedis(t?: Teardown, options: TestRedisOptions = {}): Promise<TestRedis> {
-  const binary = await projectRedis(options.path)
+  const binary = await projectRedis(options.path ?? process.env.PATH ?? '')
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))
   const { appendonly = false, args = [] } = options
   const start = (port: number) => startEmbeddedRedis({ binary, dir, port, appendonly, args })

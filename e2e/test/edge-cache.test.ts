@@ -2,13 +2,12 @@ import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
+import { ask, type HttpAnswer } from '@kimchi/testkit'
 import t from 'tap'
 import { hasNginx } from '../src/edge.ts'
 import { openSteppedClock } from '../src/faketime.ts'
 import {
-  type Answer,
   answersOf,
-  ask,
   LIVE,
   openEdgeStack,
   premiumAt,
@@ -94,7 +93,7 @@ interface Run {
   readonly now: () => number
   readonly until: number
   readonly seen: Seen[]
-  readonly minuteIn: (answer: Answer) => EpochMinute
+  readonly minuteIn: (answer: HttpAnswer) => EpochMinute
 }
 
 /** A client with an address and a connection of its own, which asks about once a second. */
@@ -117,7 +116,7 @@ async function runClient(port: number, index: number, { now, until, seen, minute
 }
 
 /** RFC 9111 §4.2.3, as a browser does it: when the answer stops being fresh. */
-function freshUntil({ headers }: Answer, askedAt: number, receivedAt: number): number {
+function freshUntil({ headers }: HttpAnswer, askedAt: number, receivedAt: number): number {
   const maxAge = Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]) * 1_000
   const apparentAge = Math.max(0, receivedAt - Date.parse(headers.date ?? ''))
   const age = Number(headers.age ?? 0) * 1_000 + (receivedAt - askedAt)
@@ -127,7 +126,7 @@ function freshUntil({ headers }: Answer, askedAt: number, receivedAt: number): n
 /** The minute whose premium is in an answer; each tag is read once. */
 function readMinutes(candidates: readonly EpochMinute[]) {
   const minutes = new Map<unknown, EpochMinute>()
-  return (answer: Answer): EpochMinute => {
+  return (answer: HttpAnswer): EpochMinute => {
     const { etag } = answer.headers
     if (!minutes.has(etag)) {
       const { data } = JSON.parse(plain(answer))
@@ -138,7 +137,7 @@ function readMinutes(candidates: readonly EpochMinute[]) {
   }
 }
 
-function plain({ headers, body }: Answer): string {
+function plain({ headers, body }: HttpAnswer): string {
   const coding = headers['content-encoding']
   const decoded = coding === 'br' ? brotliDecompressSync(body) : coding === 'gzip' ? gunzipSync(body) : body
   return decoded.toString()

@@ -6,9 +6,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { minuteOf } from '@kimchi/core'
+import { ask } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { hasNginx } from '../src/edge.ts'
-import { ask, LIVE, openEdgeStack, temporaryFolder } from './support/edge-stack.ts'
+import { LIVE, openEdgeStack, temporaryFolder } from './support/edge-stack.ts'
 
 const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 const run = promisify(execFile)

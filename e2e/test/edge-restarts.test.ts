@@ -1,10 +1,10 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { minuteOf } from '@kimchi/core'
-import { eventually } from '@kimchi/testkit'
+import { ask, askTwice, eventually, type HttpAnswer } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { hasNginx } from '../src/edge.ts'
-import { type Answer, ask, LIVE, openEdgeStack, upstreamRequests } from './support/edge-stack.ts'
+import { LIVE, openEdgeStack, upstreamRequests } from './support/edge-stack.ts'
 
 const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 
@@ -35,6 +35,7 @@ t.test(
 t.test('a change of the replicas, told by a reload, fails no request', { skip }, async t => {
   const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
   const ports = replicas.map(({ port }) => port)
+  // nginx closes idle connections when it is reloaded.
   const load = startLoad(edge.port, askTwice)
   for (const some of [ports.slice(0, 1), ports, ports.slice(1), ports]) {
     await edge.scale(some)
@@ -67,7 +68,7 @@ t.test(
   },
 )
 
-function checkUnavailable(t: Test, { status, headers, body }: Answer) {
+function checkUnavailable(t: Test, { status, headers, body }: HttpAnswer) {
   t.equal(status, 503)
   t.match(headers, {
     'access-control-allow-origin': '*',
@@ -105,10 +106,3 @@ function startLoad(port: number, send = ask) {
     },
   }
 }
-
-/** nginx closes idle connections when it is reloaded; every HTTP client asks again then. RFC 9112 §9.3.1. */
-const askTwice: typeof ask = (port, path, options) =>
-  ask(port, path, options).catch(error => {
-    if (error.code !== 'ECONNRESET') throw error
-    return ask(port, path)
-  })

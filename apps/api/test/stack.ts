@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type Agent, get } from 'node:http'
+import type { Agent } from 'node:http'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { EpochMinute, Sample } from '@kimchi/core'
 import { premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { createWriter, openRedis, type SampleWriter } from '@kimchi/store'
+import { type Answer, askTwice, eventually as within } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
 import { type RunningApi, startApi } from '../src/start.ts'
 import type { SeenAnswer } from './contract.ts'
@@ -110,43 +111,16 @@ export async function startReplica(t: Teardown, url: string, port = 0): Promise<
   }
 }
 
-/** Asks again and again, 10 ms apart, until the answer is not undefined; gives up after 10 s. */
-export async function eventually<T>(
-  what: string,
-  ask: () => Promise<T | undefined> | T | undefined,
-): Promise<T> {
-  const until = Date.now() + 10_000
-  while (Date.now() < until) {
-    const found = await ask()
-    if (found !== undefined) return found
-    await systemClock.wait(10)
-  }
-  throw new Error(`not within 10 s: ${what}`)
+/** Gives up after 10 s: what is found only when a minute is overdue comes later than that. */
+export function eventually<T>(what: string, look: () => Answer<T> | Promise<Answer<T>>): Promise<T> {
+  return within(what, look, 10_000)
 }
 
-/**
- * One GET with Node's own client, which neither decodes nor retries, on its own connection or one of `agent`.
- */
-export function ask(url: string, headers = {}, agent?: Agent): Promise<SeenAnswer> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { headers, agent: agent ?? false }, response => {
-      const chunks: Buffer[] = []
-      response.on('data', chunk => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: Buffer.concat(chunks).toString(),
-        }),
-      )
-    })
-    request.on('error', error => {
-      // A kept connection that turns out to be closed: asked again on a fresh one. @see RFC 9112 §9.3.1
-      if (!request.reusedSocket) return reject(error)
-      ask(url, headers).then(resolve, reject)
-    })
-  })
+/** One GET, over a connection of its own or one of `agent`. */
+export async function ask(url: string, headers = {}, agent?: Agent): Promise<SeenAnswer> {
+  const { port, pathname, search } = new URL(url)
+  const answer = await askTwice(Number(port), pathname + search, { headers, agent: agent ?? false })
+  return { ...answer, body: answer.body.toString() }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it

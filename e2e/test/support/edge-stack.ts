@@ -1,5 +1,4 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -14,7 +13,7 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { createWriter, openRedis } from '@kimchi/store'
-import { createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
+import { ask, createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
 import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
 import { startApp } from '../../src/start-app.ts'
 
@@ -134,33 +133,6 @@ async function startReplica(t: Teardown, env: Record<string, string>): Promise<R
     },
   }
   return replica
-}
-
-/** An answer as it came, nothing decoded. */
-export interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}
-
-/** One request over a connection of its own, or of `agent`. */
-export function ask(port: number, path: string, options: RequestOptions = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port, path, agent: false, ...options }, response => {
-      const chunks: Buffer[] = []
-      response.on('data', chunk => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: Buffer.concat(chunks),
-        }),
-      )
-    })
-      .on('error', reject)
-      .end()
-  })
 }
 
 /** Requests that the replicas answered since they started, counted by themselves. */

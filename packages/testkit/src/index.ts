@@ -1,5 +1,6 @@
+export { ask, askTwice, type HttpAnswer } from './ask.ts'
 export { audit, type Verdict } from './audit.ts'
-export { eventually, passUntil } from './eventually.ts'
+export { type Answer, eventually, passUntil } from './eventually.ts'
 export { createFolder } from './folder.ts'
 export { createMemoryLog } from './memory-log.ts'
 export { stayClearOfMidnight } from './midnight.ts'

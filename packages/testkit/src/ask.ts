@@ -21,8 +21,8 @@ export async function ask(port: number, path: string, options: RequestOptions = 
 }
 
 /**
- * As {@link ask}, but a kept connection that turns out to be closed is replaced by a fresh one, as HTTP clients
- * do. @see RFC 9112 §9.3.1
+ * As {@link ask}, but a kept connection that turns out to be closed is replaced by a fresh one, as HTTP
+ * clients do. @see RFC 9112 §9.3.1
  */
 export async function askTwice(
   port: number,

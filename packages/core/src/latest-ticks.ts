@@ -17,7 +17,7 @@ const MAX_FUTURE_MS: Milliseconds = 60_000
 /** How many minutes each market remembers: one being taken, one running, one to spare. */
 const MINUTES_KEPT = 3
 
-/** Interruptions are at most a few within the seconds between M and its snapshot. */
+/** More than can happen in the seconds between M and its snapshot. */
 const INTERRUPTIONS_KEPT = 8
 
 /**
@@ -32,7 +32,8 @@ export interface LatestTicks {
    */
   record(tick: Tick): boolean
   /**
-   * Takes in that frames may have been lost. Ongoing ones need no word: without frames no stream passes M.
+   * Takes in that frames may have been lost, once that is over. While it lasts there is nothing to say:
+   * without frames no stream passes M.
    */
   interrupted(interruption: Interruption): void
   /** Takes in what an exchange says about a market without a tick. */
@@ -62,7 +63,7 @@ export interface LatestTicks {
 export interface LatestTicksStatus {
   /** The newest event time of its stream; undefined before the first frame. */
   readonly watermark: EpochMs | undefined
-  /** Markets that don't trade now, by the exchange's own word. */
+  /** Markets that the exchange says are not trading now. */
   readonly halted: readonly Market[]
 }
 
@@ -106,7 +107,7 @@ class MinuteByMinute implements LatestTicks {
 
   interrupted({ exchange: name, ...interruption }: Interruption): void {
     const exchange = this.#exchanges[name]
-    // Told in their order: what seems to lie ahead was told before the wall clock stepped back.
+    // They are reported in order: one that seems to lie ahead is from before the wall clock stepped back.
     const past = exchange.interruptions.filter(({ to }) => to <= interruption.to)
     exchange.interruptions = [...past, interruption].slice(-INTERRUPTIONS_KEPT)
     exchange.pricesFrom = interruption.pricesFrom
@@ -176,7 +177,7 @@ interface MarketTicks {
   readonly frames: Tick[]
   readonly seeds: Tick[]
   readonly trades: EpochMs[]
-  /** The last snapshot or seed: the exchange's word on which trade is the last. */
+  /** The last snapshot or seed, in which the exchange itself says which trade is the last. */
   told: Tick | undefined
   tradable: boolean
 }
@@ -214,9 +215,9 @@ function markTraded(exchange: ExchangeTicks, minute: EpochMinute): void {
 }
 
 /**
- * The last frame before M, unless a later one may have been lost: it was received when the stream was whole
- * again, and since frames overtake each other, either a while after that or with the exchange's word on the
- * last trade.
+ * The last frame before M, unless a later one may have been lost. It must have come after the stream was
+ * whole again; and because frames overtake each other, either some time after that, or with the exchange
+ * having said which trade is the last.
  */
 function frameBefore(
   { frames, told }: MarketTicks,
@@ -277,7 +278,7 @@ function keepLastOfMinute<T>(
 ): void {
   const minute = minuteOf(timeOf(item))
   const newest = list.at(-1)
-  // Nearly every tick ends here.
+  // Nearly every tick belongs to the newest minute, so that nothing is searched.
   if (newest !== undefined && minuteOf(timeOf(newest)) === minute) {
     if (wins(item, newest)) list[list.length - 1] = item
     return

@@ -9,8 +9,8 @@ const FIRST_RETRY_MS: Milliseconds = 200
 const MAX_RETRY_MS: Milliseconds = 5_000
 
 /**
- * A primary that dies may take with it what it confirmed and had not replicated; this long it can be sent
- * again.
+ * A primary that dies may lose what it had confirmed but not yet replicated, so a confirmed minute is kept
+ * this long to be sent again.
  */
 const KEPT_AFTER_MS: Milliseconds = 600_000
 
@@ -39,7 +39,7 @@ export interface QueueTotals {
   readonly dropped: number
   /** Batches lost because they could not be encoded. */
   readonly rejected: number
-  /** Failed attempts; each was made again. */
+  /** Failed attempts; each was repeated. */
   readonly retries: number
   /** Confirmed batches that were sent again, because another primary may have taken over. */
   readonly resent: number
@@ -60,7 +60,7 @@ export interface QueueStatus {
 
 /**
  * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that
- * timed out is made again; and for 10 minutes more, so that it is sent again after every reconnect and when
+ * timed out is repeated; and for 10 minutes more, so that it is sent again after every reconnect and when
  * another primary answers. Writing twice is harmless. Starts by itself with the first
  * {@link MinuteQueue.enqueue}.
  */
@@ -83,7 +83,7 @@ export function openMinuteQueue(options: MinuteQueueOptions): MinuteQueue {
   return new BoundedQueue(options)
 }
 
-/** A batch and, when Redis has confirmed it, since when. */
+/** A batch, and when Redis confirmed it. */
 interface Entry {
   readonly batch: SampleBatch
   readonly confirmedAt: EpochMs | undefined
@@ -219,7 +219,10 @@ class BoundedQueue implements MinuteQueue {
     if (confirmedAt === undefined) onWritten?.(batch, result)
   }
 
-  /** Puts what was confirmed lately before what waits; the batch being written stays the first. */
+  /**
+   * Puts confirmed batches before the waiting ones, but after the one being written: its reply takes out the
+   * first entry.
+   */
   #sendAgain(reason: string): void {
     this.#forgetOld()
     if (this.#confirmed.length === 0 || this.#isOver()) return
@@ -229,7 +232,7 @@ class BoundedQueue implements MinuteQueue {
     this.#start()
   }
 
-  /** A clock that was set back keeps them a while longer, which costs nothing but memory. */
+  /** A clock that was set back keeps them for longer, which costs only memory. */
   #forgetOld(): void {
     const oldest = this.#options.clock.now() - KEPT_AFTER_MS
     this.#confirmed = this.#confirmed.filter(({ confirmedAt = 0 }) => confirmedAt > oldest)

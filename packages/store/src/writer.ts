@@ -15,8 +15,8 @@ import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 
 /**
- * Samples per function call: a call stops Redis for everyone, for a few ms at this size. A live minute is one
- * call.
+ * Samples per function call: a call blocks Redis for all its clients, for a few ms at this size. A live
+ * minute is one call.
  */
 const SAMPLES_PER_CALL = 2_000
 
@@ -46,7 +46,7 @@ export interface RefusedSample {
 /** What became of a batch. Stored + duplicates + refused = its samples. */
 export interface WriteResult {
   readonly stored: number
-  /** Their minute had a sample already; the first stored wins whole. */
+  /** Their minute already had a sample; the first one stored wins, with all its prices. */
   readonly duplicates: number
   readonly refused: readonly RefusedSample[]
   /** Live rows taken out. */
@@ -58,9 +58,9 @@ export interface WriteResult {
 /** How coins are listed. */
 export interface Listing {
   /**
-   * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters of one
-   * setting write one order, whichever of its coins each of them has. @default the order in which the coins
-   * are given
+   * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters with
+   * the same setting write the same order, whichever of its coins each one tracks. @default the order in
+   * which the coins are given
    */
   readonly order?: 'all' | readonly string[]
   /**
@@ -70,7 +70,7 @@ export interface Listing {
   readonly denied?: readonly string[]
 }
 
-/** A status that its ingester has not renewed for this long is gone. */
+/** A status expires when its ingester has not renewed it for this long. */
 const STATUS_TTL_SECONDS = 180
 
 /** How a writer is opened. */
@@ -93,13 +93,13 @@ export interface WriterOptions {
 export interface SampleWriter {
   /**
    * These are the coins that this ingester tracks from now on. What any living ingester tracks is listed: a
-   * coin leaves 2 to 5 minutes after the last one that tracked it has stopped to {@link announce} it. Kept up
-   * when Redis lost it.
+   * coin leaves 2 to 5 minutes after the last one that tracked it stopped announcing it ({@link announce}).
+   * Sent again when Redis has lost it.
    */
   track(coins: readonly Coin[], listing?: Listing): Promise<void>
   /**
-   * This ingester's sign of life, due once a minute: renews what it tracks and denies, and publishes what it
-   * says about itself; that is gone 3 minutes after the last time.
+   * This ingester's sign of life, due once a minute: renews what it tracks and denies, and publishes its
+   * status, which expires 3 minutes later.
    */
   announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void>
   /** Writes samples; safe to repeat, in any order, from several writers at once. */
@@ -150,7 +150,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     const [stored, duplicates, expired, frozen, removedRows, knownCoins, refusals, primary] = reply
     if (expired > 0) log.warn({ samples: expired }, 'samples refused: their day has expired')
     if (frozen > 0) log.warn({ samples: frozen }, 'samples refused: their day has lost stored samples')
-    // Redis was emptied: the list of coins is ours to bring back.
+    // Redis was emptied, so the list of coins must be sent again.
     if (knownCoins === 0 && coins.length > 0) isListCurrent = false
     const refused = refusals.map(refusal => toRefused(refusal, samples))
     return { stored, duplicates, refused, removed: removedRows, primary }
@@ -184,7 +184,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
   }
 }
 
-/** As `kp_write` replies. */
+/** The reply of `kp_write`. */
 type WriteReply = [
   stored: number,
   duplicates: number,
@@ -215,7 +215,7 @@ function joinResults(results: readonly WriteResult[]): WriteResult {
   }
 }
 
-/** Equal numbers are listed by symbol. */
+/** Coins whose order is equal are listed by symbol. */
 function coinArguments(coins: readonly Coin[], { order }: Listing): string[] {
   const list = order ?? coins.map(({ symbol }) => symbol)
   const placeOf = (symbol: string) => {

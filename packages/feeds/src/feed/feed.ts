@@ -84,7 +84,9 @@ const TIMING: FeedTiming = { handshakeTimeoutMs: 10_000, overlapMs: 1_000, close
 /** A longer silence may have swallowed frames. */
 const MAX_QUIET_MS: Milliseconds = 3_000
 
-/** Failures are forgotten when a connection has carried data for this long, not before. */
+/**
+ * A connection that breaks sooner does not reset the backoff: an exchange that keeps dropping us needs rest.
+ */
 const HEALTHY_MS: Milliseconds = 60_000
 
 class ReconnectingFeed implements Feed {
@@ -98,13 +100,13 @@ class ReconnectingFeed implements Feed {
   readonly #statusRequests: StatusRequests
   readonly #running: Promise<void>
   #markets: readonly Market[]
-  /** Markets whose present price is to be asked for. */
+  /** Markets whose current price has yet to be asked for. */
   #unseeded = new Set<Market>()
   #phase: 'connecting' | 'waiting' | 'blocked' = 'connecting'
   #isCarried = false
   #wasUp = false
   #lastDataAt: EpochMs | undefined
-  /** Up to here nothing was lost when the last connection ended. */
+  /** Nothing was lost before this time when the last connection broke. */
   #brokenAt: EpochMs = Number.NEGATIVE_INFINITY
   #statusAt: EpochMs
 
@@ -116,7 +118,7 @@ class ReconnectingFeed implements Feed {
     this.#counters = createFeedCounters(this.#exchange, context)
     this.#markets = withReferenceMarkets(options.protocol, options.markets)
     this.#statusAt = context.clock.now()
-    // Each connection of the budget waits on it.
+    // Each connection of the budget listens to it: more than Node expects, and bounded.
     setMaxListeners(100, this.#stop.signal)
     const request = (signal: AbortSignal) => this.#askStatus(signal)
     const onFailure = (cause: unknown) => this.#noteStatusFailure(cause)
@@ -170,9 +172,7 @@ class ReconnectingFeed implements Feed {
     return connection
   }
 
-  /**
-   * Resolves when the connection has ended, or should be replaced; true when it has carried data for long.
-   */
+  /** Resolves when the connection has ended or is due; true when it carried data for {@link HEALTHY_MS}. */
   async #untilOver(connection: Connection): Promise<boolean> {
     if (!(await connection.live)) return false
     this.#takeOver(connection)
@@ -204,7 +204,7 @@ class ReconnectingFeed implements Feed {
     this.#options.onTick(tick)
   }
 
-  /** Tells of an interruption that ends with this frame; a wall clock that stepped is one too. */
+  /** Reports the interruption that ends with this frame, if any; a step of the wall clock counts as one. */
   #noteData(at: EpochMs, connection: Connection): void {
     const openedAt = this.#isCarried ? undefined : connection.openedAt
     const quietSince = openedAt ?? this.#lastDataAt ?? at
@@ -215,13 +215,13 @@ class ReconnectingFeed implements Feed {
     this.#lastDataAt = at
     if (!isInterruption) return
     if (isSilence) this.#counters.counts.silences += 1
-    // A new connection begins with the present prices, and what follows is whole unless it was silent.
+    // A new connection starts with current prices, and after them nothing is missing unless it was silent.
     const pricesFrom = isSilence ? at : (openedAt ?? at)
     this.#options.onInterrupted({ exchange: this.#exchange, from, to: at, pricesFrom })
     if (isSilence || this.#options.askTradingPrices !== undefined) this.#seed(this.#markets)
   }
 
-  /** Asks for present prices. They come after the frames under way, so that nothing falls between them. */
+  /** Asks for current prices, which come after the frames under way: no trade is lost between the two. */
   #seed(markets: readonly Market[]): void {
     for (const market of markets) this.#unseeded.add(market)
     this.#statusRequests.askNow()
@@ -264,7 +264,7 @@ class ReconnectingFeed implements Feed {
     this.#context.log.warn(fields, 'trading status not known, will be asked for again')
   }
 
-  /** The new connection carries data: whatever came before it may go. */
+  /** Closes the older connections, now that a new one carries data. */
   #takeOver(connection: Connection): void {
     const { log, clock, signal } = this.#context
     const others = [...this.#connections].filter(other => other !== connection)
@@ -276,7 +276,7 @@ class ReconnectingFeed implements Feed {
     log.info(fields, 'feed is up')
     if (others.length === 0) return
     void clock.wait(this.#timing.overlapMs, signal).then(() => {
-      // When the new one has broken already, the old one is still the better of the two.
+      // If the new one has broken meanwhile, the old one is all we have.
       if (connection.carrying) for (const other of others) void other.close()
     })
   }

@@ -1,14 +1,5 @@
 import { SimulatorError } from './errors.ts'
-import type { Simulator } from './server/simulator.ts'
-import { startSimulator } from './server/start.ts'
-
-interface Config {
-  readonly host: string
-  readonly port: number
-  readonly seed: string
-}
-
-const DEFAULT_PORT = 4380
+import { type Simulator, startSimulator } from './server/start.ts'
 
 main().catch((error: unknown) => {
   console.error(`simulator: ${error instanceof Error ? error.message : String(error)}`)
@@ -16,7 +7,7 @@ main().catch((error: unknown) => {
 })
 
 async function main(): Promise<void> {
-  const simulator = await startSimulator(readConfig(process.env))
+  const simulator = await startSimulator(readOptions(process.env))
   announce(simulator)
   const end = (): void => {
     simulator.close().then(() => {
@@ -29,14 +20,11 @@ async function main(): Promise<void> {
   process.once('disconnect', end)
 }
 
-function readConfig(env: NodeJS.ProcessEnv): Config {
-  const { HOST: host = '127.0.0.1', PORT = String(DEFAULT_PORT), SEED: seed = 'kimchi' } = env
+function readOptions({ HOST: host = '127.0.0.1', PORT = '4380', SEED: seed = 'kimchi' }: NodeJS.ProcessEnv) {
   const port = Number(PORT)
   if (!/^\d{1,5}$/.test(PORT) || port > 65_535) {
-    throw new SimulatorError(
-      'SIM_ERR_CONFIG',
-      `PORT must be a whole number from 0 to 65535; got ${JSON.stringify(PORT)}`,
-    )
+    const message = `PORT must be a whole number from 0 to 65535; got ${JSON.stringify(PORT)}`
+    throw new SimulatorError('SIM_ERR_CONFIG', message)
   }
   return { host, port, seed }
 }

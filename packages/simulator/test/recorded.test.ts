@@ -40,7 +40,9 @@ t.test('Upbit frames have the keys and types of the recorded ones', { skip }, as
 t.test('Binance miniTickers have the keys and types of the recorded ones', { skip }, async t => {
   const { simulator, run } = await startManual(t)
   const combined = await connect(t, `${simulator.binanceWsUrl}/stream?streams=btcusdt@miniTicker`)
-  const raw = await connect(t, `${simulator.binanceWsUrl}/ws/btcusdt@miniTicker`)
+  const raw = await connect(t, `${simulator.binanceWsUrl}/ws`)
+  raw.send({ method: 'SUBSCRIBE', params: ['btcusdt@miniTicker'], id: 1 })
+  await raw.next()
   run(5_000)
   const ours = await combined.next()
   for (const recorded of linesOf('single-frames/binance-miniticker.2025-2026.jsonl')) {
@@ -67,6 +69,7 @@ t.test('REST answers have the keys of the recorded ones', { skip }, async t => {
   const info = JSON.parse(
     readFileSync(`${RECORDED}cryptofeed/binance-exchangeInfo.usdt-symbols.2021-10-12.json`, 'utf8'),
   )
-  const symbol = (await get(`${simulator.binanceRestUrl}/api/v3/exchangeInfo?symbol=BTCUSDT`)).body.symbols[0]
+  const symbol = (await get(`${simulator.binanceRestUrl}/api/v3/exchangeInfo?symbols=["BTCUSDT"]`)).body
+    .symbols[0]
   for (const key of keysOf(info.symbols[0])) t.ok(key in symbol, key)
 })

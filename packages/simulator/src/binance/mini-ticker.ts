@@ -2,7 +2,6 @@ import { withFaultyPrice } from '../faults/faulty-price.ts'
 import { PAUSES } from '../faults/timeline.ts'
 import { hash, keyOf } from '../market/hash.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import { listedMarket } from '../market/states.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 import { decimal } from './decimal.ts'
 import { createRollingVolume } from './rolling-volume.ts'
@@ -12,94 +11,73 @@ export interface DueFrame {
   readonly at: EpochMs
   readonly stream: string
   readonly market: Market
-  /** Makes the payload, with the price that a fault asks for; undefined before the market's first trade. */
-  readonly payload: () => object | undefined
+  readonly price: number
+}
+
+/** The event time of a frame, and its price. */
+export interface LastFrame {
+  readonly eventAt: EpochMs
+  readonly price: number
+}
+
+/** The miniTicker streams of all markets. @see docs/exchanges.md#binance-websocket */
+export interface MiniTickers {
+  /** What is due on a stream in [from, to); nothing on a stream that is not simulated. */
+  due(stream: string, from: EpochMs, to: EpochMs): DueFrame[]
+  /** The payload of a frame, with the price that a fault asks for. */
+  payload(frame: DueFrame): object
 }
 
 const SECOND = 1_000
 const DAY = 86_400_000
 const NAME = /^([^@A-Z]+)@miniTicker$/
 
-/**
- * What is due on a stream in [from, to); nothing on a stream that is not simulated.
- * @see docs/exchanges.md#binance-websocket
- */
-export type DueFrames = (stream: string, from: EpochMs, to: EpochMs) => DueFrame[]
-
-/** The miniTicker streams of all markets. */
-export function createMiniTickers(exchanges: SimulatedExchanges): DueFrames {
-  const { prices, faults } = exchanges
-  const rollingVolume = createRollingVolume(prices)
-  const payload = (market: Market, at: EpochMs): object | undefined => {
-    const known = at - lagOf(exchanges, market, at)
-    const price = prices.lastTrade('binance', market.code, known)?.price
-    if (price === undefined) return undefined
-    const open = market.coin.price * market.multiplier
-    const volume = rollingVolume(market, known)
-    const ticker = {
-      e: '24hrMiniTicker',
-      E: at,
-      s: market.code,
-      c: decimal(price),
-      o: decimal(open),
-      h: decimal(Math.max(open, price)),
-      l: decimal(Math.min(open, price)),
-      v: decimal(volume),
-      q: decimal(volume * open),
-    }
-    return withFaultyPrice(faults, market, ticker, 'c')
-  }
-  return (stream, from, to) => {
-    const name = NAME.exec(stream)?.[1]
-    const market = name && listedMarket(exchanges, 'binance', name.toUpperCase())
-    if (!market || (market.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
-    const due: DueFrame[] = []
-    for (let at = newestInstant(market, to); at >= from; at -= SECOND) {
-      if (isDue(exchanges, market, at))
-        due.unshift({ at, stream, market, payload: () => payload(market, at) })
-    }
-    return due
+/** The miniTickers of simulated exchanges; `v` is true, `o`, `h`, `l` and `q` have the right shape only. */
+export function createMiniTickers(exchanges: SimulatedExchanges): MiniTickers {
+  const rollingVolume = createRollingVolume(exchanges.prices)
+  return {
+    due(stream, from, to) {
+      const name = NAME.exec(stream)?.[1]
+      const market = name && exchanges.markets.listed('binance', name.toUpperCase())
+      if (!market || (market.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
+      const due: DueFrame[] = []
+      for (let at = newestInstant(market, to); at >= from; at -= SECOND) {
+        const price = framePrice(exchanges, market, at)
+        if (price !== undefined) due.unshift({ at, stream, market, price })
+      }
+      return due
+    },
+    payload({ at, market, price }) {
+      const [c, v] = [decimal(price), decimal(rollingVolume(market, at))]
+      const ticker = { e: '24hrMiniTicker', E: at, s: market.code, c, o: c, h: c, l: c, v, q: v }
+      return withFaultyPrice(exchanges.faults, market, ticker, 'c')
+    },
   }
 }
 
-/**
- * The event time and price of the newest miniTicker with `E` before an instant, received by anyone or not.
- */
+/** Event time and price of the newest miniTicker with `E` before an instant, received by anyone or not. */
 export function lastMiniTicker(
   exchanges: SimulatedExchanges,
   code: string,
   before: EpochMs,
-): { readonly eventAt: EpochMs; readonly price: number } | undefined {
+): LastFrame | undefined {
   const market = exchanges.markets.get('binance', code)
   if (!market) return undefined
   for (let at = newestInstant(market, before); at > before - DAY; at -= SECOND) {
-    if (!isDue(exchanges, market, at)) continue
-    const last = exchanges.prices.lastTrade('binance', code, at - lagOf(exchanges, market, at))
-    if (last) return { eventAt: at, price: last.price }
+    const price = framePrice(exchanges, market, at)
+    if (price !== undefined) return { eventAt: at, price }
   }
   return undefined
 }
 
-/**
- * Whether a frame is sent at `at`: a trade came in during the second before, or one left the 24-hour window.
- */
-function isDue(exchanges: SimulatedExchanges, market: Market, at: EpochMs): boolean {
-  const { prices, faults } = exchanges
-  const pause = faults.timeline.find(PAUSES, 'binance', market.code, at)
-  if (pause && !pause.rolling) return false
-  const known = at - lagOf(exchanges, market, at)
-  const traded = (to: EpochMs): boolean => prices.traded('binance', market.code, to - SECOND, to)
-  return traded(known) || traded(known - DAY)
+/** The price of a frame, if one is due: a trade came in the second before, or one left the 24-hour window. */
+function framePrice({ prices, faults }: SimulatedExchanges, { code }: Market, at: EpochMs) {
+  if (faults.timeline.find(PAUSES, 'binance', code, at)) return undefined
+  const traded = (to: EpochMs): boolean => prices.traded('binance', code, to - SECOND, to)
+  return traded(at) || traded(at - DAY) ? prices.lastTrade('binance', code, at)?.price : undefined
 }
 
-function lagOf({ faults }: SimulatedExchanges, { code }: Market, at: EpochMs): number {
-  return faults.timeline.find(['lag'], 'binance', code, at)?.maxMs ?? 0
-}
-
-/**
- * The newest instant before `to` at which the market's frames are sent: every second at a millisecond of its
- * own.
- */
+/** The newest instant before `to` for a frame: every market has a millisecond of its own in each second. */
 function newestInstant({ code }: Market, to: EpochMs): EpochMs {
   const phase = hash(keyOf(code), 1) % SECOND
   return Math.ceil((to - phase) / SECOND) * SECOND - SECOND + phase

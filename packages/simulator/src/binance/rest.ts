@@ -1,12 +1,13 @@
+import { PAUSES } from '../faults/timeline.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import { binanceStatus, listedMarket, listedMarkets } from '../market/states.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 import { createWindowCounter } from '../server/limits.ts'
-import type { RestResponse, RestSide } from '../server/rest-response.ts'
+import { type RestResponse, type RestSide, wholeNumber } from '../server/rest-response.ts'
 import { decimal } from './decimal.ts'
-import { klines } from './klines.ts'
-import { RATE_LIMITS, symbolEntry } from './symbols.ts'
+import { binanceStatus, symbolEntry } from './symbols.ts'
 
+const MINUTE = 60_000
+const MAX_ROWS = 1_000
 const WEIGHT_PER_MINUTE = 6_000
 /** Requests after the first 429 of a minute until the address is banned. */
 const PATIENCE = 50
@@ -14,18 +15,17 @@ const PATIENCE = 50
 /** Binance's public spot REST under /api/v3. @see docs/exchanges.md#binance-rest */
 export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
   const { clock, limitFactor } = exchanges
-  const usedWeight = createWindowCounter(60_000)
-  const refusals = createWindowCounter(60_000)
+  const usedWeight = createWindowCounter(MINUTE)
+  const refusals = createWindowCounter(MINUTE)
   const bannedUntil = new Map<string, EpochMs>()
 
   const refuse = (caller: string, now: EpochMs): RestResponse => {
-    if (refusals.add(caller, now) > PATIENCE) bannedUntil.set(caller, now + 120_000)
+    if (refusals.add(caller, now) > PATIENCE) bannedUntil.set(caller, now + 2 * MINUTE)
     const until = bannedUntil.get(caller)
-    const seconds = Math.ceil((until === undefined ? 60_000 - (now % 60_000) : until - now) / 1_000)
-    const msg = 'Too much request weight used; current limit is 6000 request weight per 1 MINUTE.'
-    const headers = { 'retry-after': String(seconds) }
-    if (until === undefined) return { ...failed(429, -1003, msg), headers }
-    return { ...failed(418, -1003, `Way too much request weight used; IP banned until ${until}.`), headers }
+    const waitMs = until === undefined ? MINUTE - (now % MINUTE) : until - now
+    const headers = { 'retry-after': String(Math.ceil(waitMs / 1_000)) }
+    if (until === undefined) return { ...failed(429, -1003, 'Too much request weight used.'), headers }
+    return { ...failed(418, -1003, `Way too much request weight used; banned until ${until}.`), headers }
   }
   return {
     respond(url, caller) {
@@ -38,11 +38,12 @@ export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
       const response = ROUTES[url.pathname]?.(exchanges, url) ?? failed(404, -1000, 'Path not found')
       return { ...response, headers: { 'x-mbx-used-weight-1m': String(weight) } }
     },
-    refusalBody: status => ({ code: REFUSAL_CODES[status] ?? 0, msg: 'A fault asked for this.' }),
+    refusalBody(status) {
+      const code = status === 418 || status === 429 ? -1003 : 0
+      return failed(status, code, 'A fault asked for this.').body
+    },
   }
 }
-
-const REFUSAL_CODES: Readonly<Record<number, number>> = { 400: -1121, 418: -1003, 429: -1003 }
 
 const ROUTES: Readonly<Record<string, (exchanges: SimulatedExchanges, url: URL) => RestResponse>> = {
   '/api/v3/ping': () => ({ status: 200, body: {} }),
@@ -51,64 +52,87 @@ const ROUTES: Readonly<Record<string, (exchanges: SimulatedExchanges, url: URL) 
   '/api/v3/klines': klines,
 }
 
-function weightOf({ pathname, searchParams }: URL): number {
+function weightOf({ pathname }: URL): number {
   if (pathname === '/api/v3/exchangeInfo') return 20
-  if (pathname === '/api/v3/ticker/price') return searchParams.has('symbol') ? 2 : 4
+  if (pathname === '/api/v3/ticker/price') return 4
   return pathname === '/api/v3/klines' ? 2 : 1
 }
 
 function exchangeInfo(exchanges: SimulatedExchanges, url: URL): RestResponse {
-  const status = url.searchParams.get('symbolStatus')
-  const names = symbolsOf(url)
-  if (status !== null && names) {
+  if (url.searchParams.has('symbolStatus') && url.searchParams.has('symbols')) {
     return failed(400, -1128, 'Combination of optional parameters invalid.')
   }
-  const markets = marketsOf(exchanges, names)
-  if (!markets) return failed(400, -1121, 'Invalid symbol.')
-  const symbols = markets
-    .filter(market => status === null || binanceStatus(exchanges, market) === status)
-    .map(market => symbolEntry(exchanges, market))
-  const head = { timezone: 'UTC', serverTime: exchanges.clock.now() }
-  return { status: 200, body: { ...head, rateLimits: RATE_LIMITS, exchangeFilters: [], symbols } }
+  const symbols = marketsOf(exchanges, url)?.map(market => symbolEntry(exchanges, market))
+  if (!symbols) return failed(400, -1121, 'Invalid symbol.')
+  const head = { timezone: 'UTC', serverTime: exchanges.clock.now(), rateLimits: [], exchangeFilters: [] }
+  return { status: 200, body: { ...head, symbols } }
 }
 
 function tickerPrice(exchanges: SimulatedExchanges, url: URL): RestResponse {
-  const names = symbolsOf(url)
-  const markets = marketsOf(exchanges, names)
+  const markets = marketsOf(exchanges, url)
   if (!markets) return failed(400, -1121, 'Invalid symbol.')
-  const status = url.searchParams.get('symbolStatus')
-  const matching = markets.filter(market => status === null || binanceStatus(exchanges, market) === status)
-  const isOne = url.searchParams.has('symbol')
-  if (isOne && matching.length === 0) return failed(400, -1220, 'The symbol status does not match.')
-  const prices = matching.flatMap(({ code }) => {
+  const body = markets.flatMap(({ code }) => {
     const last = exchanges.prices.lastTrade('binance', code, exchanges.clock.now())
     return last ? [{ symbol: code, price: decimal(last.price) }] : []
   })
-  return { status: 200, body: isOne ? prices[0] : prices }
+  return { status: 200, body }
 }
 
-/** The symbols that a query names; undefined when it names none, [''] when it cannot be read. */
-function symbolsOf({ searchParams }: URL): readonly string[] | undefined {
-  const one = searchParams.get('symbol')
-  if (one !== null) return [one]
-  const many = searchParams.get('symbols')
-  if (many === null) return undefined
-  try {
-    const parsed: unknown = JSON.parse(many)
-    return Array.isArray(parsed) ? parsed.map(String) : ['']
-  } catch {
-    // A list that cannot be read is refused like a bad symbol.
-    return ['']
+/**
+ * The markets that a query's `symbols` name, or all, as far as they have the `symbolStatus` it asks for;
+ * undefined when one is unknown. A single `symbol` is not simulated and refused in the same way.
+ */
+function marketsOf(exchanges: SimulatedExchanges, { searchParams }: URL): readonly Market[] | undefined {
+  const { markets } = exchanges
+  const text = searchParams.get('symbols')
+  const names = /^\["(.+)"\]$/.exec(text ?? '')?.[1]?.split('","')
+  if (searchParams.has('symbol') || (text !== null && !names)) return undefined
+  const asked = names?.map(name => markets.listed('binance', name)) ?? markets.all('binance')
+  const status = searchParams.get('symbolStatus')
+  if (!asked.every(market => market !== undefined)) return undefined
+  return asked.filter(market => status === null || binanceStatus(exchanges, market) === status)
+}
+
+/** A row for every minute, with volume 0 when nothing traded. */
+function klines(exchanges: SimulatedExchanges, url: URL): RestResponse {
+  const query = url.searchParams
+  const market = exchanges.markets.listed('binance', query.get('symbol') ?? '')
+  if (!market) return failed(400, -1121, 'Invalid symbol.')
+  if (query.get('interval') !== '1m') return failed(400, -1120, 'Invalid interval.')
+  const limit = wholeNumber(query.get('limit'), 500)
+  const now = exchanges.clock.now()
+  const to = Math.min(wholeNumber(query.get('endTime'), now), now)
+  const from = wholeNumber(query.get('startTime'), Number.NEGATIVE_INFINITY)
+  if (!(limit > 0) || Number.isNaN(to) || Number.isNaN(from)) {
+    return failed(400, -1100, 'Illegal characters found in a parameter.')
   }
+  return { status: 200, body: rows(exchanges, market, openTimes(from, to, Math.min(limit, MAX_ROWS))) }
 }
 
-function marketsOf(
-  exchanges: SimulatedExchanges,
-  names: readonly string[] | undefined,
-): readonly Market[] | undefined {
-  if (!names) return listedMarkets(exchanges, 'binance')
-  const markets = names.map(name => listedMarket(exchanges, 'binance', name))
-  return markets.every(market => market !== undefined) ? markets : undefined
+/** Opening times in [from, to]: the first `limit` of them when `from` is given, else the last. */
+function openTimes(from: EpochMs, to: EpochMs, limit: number): EpochMs[] {
+  const newest = Math.floor(to / MINUTE) * MINUTE
+  const first = from > 0 ? Math.ceil(from / MINUTE) * MINUTE : newest - (limit - 1) * MINUTE
+  const opens: EpochMs[] = []
+  for (let open = first; open <= newest && opens.length < limit; open += MINUTE) opens.push(open)
+  return opens
+}
+
+function rows(exchanges: SimulatedExchanges, { code }: Market, opens: readonly EpochMs[]): unknown[][] {
+  const { prices, clock, faults } = exchanges
+  let before: number | undefined
+  return opens.flatMap(open => {
+    // The newest row is the open minute: it holds what has traded until now.
+    const candle = prices.candle('binance', code, open, clock.now())
+    before = candle?.close ?? before ?? prices.lastTrade('binance', code, open)?.price
+    if (before === undefined) return []
+    if (!candle && faults.timeline.find(PAUSES, 'binance', code, open)?.fault.klines === 'none') return []
+    const { open: first = before, high = before, low = before } = candle ?? {}
+    const { volume = 0, quoteVolume = 0, trades = 0 } = candle ?? {}
+    const [v, q, bought, spent] = [volume, quoteVolume, volume / 2, quoteVolume / 2].map(decimal)
+    const ohlc = [first, high, low, before].map(decimal)
+    return [[open, ...ohlc, v, open + MINUTE - 1, q, trades, bought, spent, '0']]
+  })
 }
 
 function failed(status: number, code: number, msg: string): RestResponse {

@@ -2,7 +2,6 @@ import type { Prices } from '../market/prices.ts'
 import { meanVolume } from '../market/trades.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 
-const MINUTE = 60_000
 const DAY = 86_400_000
 
 /**
@@ -16,8 +15,6 @@ export function createRollingVolume(prices: Prices): (market: Market, at: EpochM
   return (market, at) => {
     const before = known.get(market)
     const typical = market.tradesPerMinute * 1_440 * meanVolume(market)
-    // A lag that begins lets the known time step back for a moment.
-    if (before && at <= before.at && before.at - at < MINUTE) return before.volume
     const isFresh = !before || at < before.at || at - before.at > DAY
     const volume = isFresh
       ? typical

@@ -7,32 +7,26 @@ import { createMiniTickers } from './mini-ticker.ts'
 
 interface Client {
   readonly streams: Set<string>
+  /** Whether frames name their stream. */
   readonly combined: boolean
-  closeAt: EpochMs
 }
 
 const MAX_STREAMS = 1_024
 const MAX_MESSAGES_PER_SECOND = 5
 
-/**
- * Binance's spot streams.
- * @param settle sends what is due before a subscription takes effect
- * @see docs/exchanges.md#binance-websocket
- */
+/** Binance's spot streams. @param settle sends what is due before a subscription takes effect */
 export function createBinanceStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
   const { clock, limitFactor, faults } = exchanges
   const clients = new Map<Connection, Client>()
   const perSecond = createWindowCounter(1_000)
-  const dueFrames = createMiniTickers(exchanges)
+  const tickers = createMiniTickers(exchanges)
 
-  faults.onChange((change, { id, fault }) => {
+  faults.onChange((change, { fault }) => {
     if (fault.kind !== 'shutdown' || fault.exchange === 'upbit' || change !== 'set') return
     const payload = { e: 'serverShutdown', E: clock.now() }
-    for (const [connection, client] of clients) {
-      client.closeAt = payload.E + (fault.closeAfterMs ?? Number.POSITIVE_INFINITY)
-      connection.reply(client.combined ? { stream: '!serverShutdown', data: payload } : payload)
+    for (const [connection, { combined }] of clients) {
+      connection.reply(combined ? { stream: '!serverShutdown', data: payload } : payload)
     }
-    faults.clear(id)
   })
   return {
     open: (connection, url) => void clients.set(connection, clientOf(url)),
@@ -44,20 +38,15 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
       else if (client) {
         settle()
         connection.reply(obey(client, text))
-        const error = faults.find('error', { exchange: 'binance' })
-        if (!error) return
-        connection.reply({ error: { code: 2, msg: error.fault.name ?? 'A fault asked for this.' } })
-        faults.spend(error)
       }
     },
     pump(from, to) {
-      for (const [connection, { closeAt }] of clients) if (to >= closeAt) connection.close(1001)
       const byStream = subscribersByKey(clients, ({ streams }) => streams)
-      const due = [...byStream.keys()].flatMap(stream => dueFrames(stream, from, to))
+      const due = [...byStream.keys()].flatMap(stream => tickers.due(stream, from, to))
       due.sort((a, b) => a.at - b.at)
-      for (const { stream, market, payload } of due) {
-        const raw = JSON.stringify(payload())
-        if (raw === undefined) continue
+      for (const frame of due) {
+        const { stream, market } = frame
+        const raw = JSON.stringify(tickers.payload(frame))
         const wrapped = `{"stream":${JSON.stringify(stream)},"data":${raw}}`
         for (const connection of byStream.get(stream) ?? []) {
           connection.stream(clients.get(connection)?.combined ? wrapped : raw, market.code)
@@ -88,12 +77,9 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
+/** Streams may be named in the address of a combined connection only. */
 function clientOf(url: string): Client {
   const { pathname, searchParams } = new URL(url, 'ws://simulator')
-  const combined = pathname.startsWith('/stream')
-  const names = combined
-    ? (searchParams.get('streams') ?? '')
-    : decodeURIComponent(pathname.slice('/ws/'.length))
-  const streams = new Set(names.split('/').filter(name => name !== ''))
-  return { streams, combined, closeAt: Number.POSITIVE_INFINITY }
+  const names = searchParams.get('streams')?.split('/') ?? []
+  return { streams: new Set(names), combined: pathname.startsWith('/stream') }
 }

@@ -1,7 +1,12 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import { binanceStatus } from '../market/states.ts'
-import type { Market } from '../market/types.ts'
+import type { BinanceStatus, Market } from '../market/types.ts'
 import { decimal } from './decimal.ts'
+
+/** Binance's word for the market's state now. */
+export function binanceStatus({ clock, faults }: SimulatedExchanges, { code, coin }: Market): BinanceStatus {
+  const halt = faults.timeline.find(['halt'], 'binance', code, clock.now())
+  return halt ? 'BREAK' : (coin.binance?.status ?? 'TRADING')
+}
 
 /** One entry of exchangeInfo's `symbols`. @see docs/exchanges.md#binance-rest */
 export function symbolEntry(exchanges: SimulatedExchanges, market: Market): object {
@@ -27,12 +32,6 @@ export function symbolEntry(exchanges: SimulatedExchanges, market: Market): obje
     permissionSets: [['SPOT', 'MARGIN']],
   }
 }
-
-/** The limits that exchangeInfo states. */
-export const RATE_LIMITS: readonly object[] = [
-  { rateLimitType: 'REQUEST_WEIGHT', interval: 'MINUTE', intervalNum: 1, limit: 6_000 },
-  { rateLimitType: 'RAW_REQUESTS', interval: 'MINUTE', intervalNum: 5, limit: 300_000 },
-]
 
 function filtersOf({ tickSize, coin }: Market): object[] {
   const [minPrice, minQty] = [decimal(tickSize), decimal(coin.price > 1 ? 0.00001 : 1)]

@@ -40,11 +40,9 @@ export interface FaultBoard extends Faults {
   readonly timeline: Timeline
 }
 
-type Entry = { -readonly [K in keyof ActiveFault]: ActiveFault[K] } & { readonly newest: number }
-
-/** A board without faults. @param newestConnection its number, to know which connections exist already */
-export function createFaultBoard(clock: SimulatorClock, newestConnection: () => number): FaultBoard {
-  const entries = new Map<number, Entry>()
+/** A board without faults. @param settle sends what is due before somebody sets or takes back a fault */
+export function createFaultBoard(clock: SimulatorClock, settle: () => void): FaultBoard {
+  const entries = new Map<number, ActiveFault>()
   const listeners: FaultListener[] = []
   const timeline = createTimeline(clock.now)
   let ids = 0
@@ -57,26 +55,30 @@ export function createFaultBoard(clock: SimulatorClock, newestConnection: () => 
     for (const listener of listeners) listener('ended', entry)
     return true
   }
+  const clear = (id?: number): number => {
+    settle()
+    return [...entries.keys()].filter(key => (id === undefined || key === id) && end(key)).length
+  }
   return {
     timeline,
+    clear,
     set(fault) {
-      const entry = { id: ++ids, fault, setAt: clock.now(), altered: 0, newest: newestConnection() }
+      settle()
+      const entry: ActiveFault = { id: ++ids, fault, setAt: clock.now(), altered: 0 }
       entries.set(entry.id, entry)
       timeline.begin(entry)
       for (const listener of listeners) listener('set', entry)
-      return () => void end(entry.id)
+      if (isMoment(fault)) end(entry.id)
+      return () => void clear(entry.id)
     },
-    list: () => [...entries.values()].map(({ newest, ...active }) => active),
-    clear: id => [...entries.keys()].filter(key => (id === undefined || key === id) && end(key)).length,
+    list: () => [...entries.values()],
     find<K extends FaultKind>(
       kind: K,
       target: FaultTarget,
       accepts: (fault: FaultOf<K>) => boolean = () => true,
     ) {
       for (const entry of entries.values()) {
-        if (!isOfKind(entry, kind) || !actsOn(entry.fault, target) || !accepts(entry.fault)) continue
-        if (kind === 'half-open' && (target.connection ?? 0) > entry.newest) continue
-        return entry
+        if (isOfKind(entry, kind) && actsOn(entry.fault, target) && accepts(entry.fault)) return entry
       }
       return undefined
     },
@@ -94,10 +96,15 @@ export function createFaultBoard(clock: SimulatorClock, newestConnection: () => 
   }
 }
 
+/** Whether a fault is over as soon as it is set. */
+function isMoment({ kind, forMs }: Fault): boolean {
+  return kind === 'shutdown' || (kind === 'drop' && forMs === undefined)
+}
+
 function endOf({ fault, setAt }: ActiveFault): EpochMs {
   return setAt + (fault.forMs ?? Number.POSITIVE_INFINITY)
 }
 
-function isOfKind<K extends FaultKind>(entry: Entry, kind: K): entry is Entry & ActiveFault<FaultOf<K>> {
-  return entry.fault.kind === kind
+function isOfKind<K extends FaultKind>(active: ActiveFault, kind: K): active is ActiveFault<FaultOf<K>> {
+  return active.fault.kind === kind
 }

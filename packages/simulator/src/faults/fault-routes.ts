@@ -1,32 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { SimulatorError } from '../errors.ts'
+import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { RestResponse } from '../server/rest-response.ts'
-import type { Faults } from './board.ts'
 import type { ActiveFault } from './fault.ts'
 import { readFault } from './fault-json.ts'
 
-/** Whether the path belongs to the faults. */
-export function isFaultPath(path: string): boolean {
-  return path === '/faults' || path.startsWith('/faults/')
-}
-
-/**
- * The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}.
- * @param isMarket whether the code is known
- */
+/** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. */
 export async function respondToFaultRequest(
-  faults: Faults,
-  isMarket: (code: string) => boolean,
+  { faults, markets }: SimulatedExchanges,
   request: IncomingMessage,
   path: string,
 ): Promise<RestResponse> {
+  const id = path.slice('/faults/'.length)
   if (request.method === 'GET') return { status: 200, body: { faults: faults.list().map(shown) } }
-  if (request.method === 'DELETE') return remove(faults, path)
-  if (request.method !== 'POST' || path !== '/faults') {
-    return failed(405, 'use GET, POST or DELETE on /faults')
+  if (request.method === 'DELETE') {
+    const ended = id === '' ? faults.clear() : faults.clear(/^\d+$/.test(id) ? Number(id) : -1)
+    if (id !== '' && ended === 0) return failed(404, `no fault has the id ${JSON.stringify(id)}`)
+    return { status: 200, body: { ended } }
   }
+  if (request.method !== 'POST' || id !== '') return failed(405, 'use GET, POST or DELETE on /faults')
   try {
+    const isMarket = (code: string) =>
+      [markets.get('upbit', code), markets.get('binance', code)].some(Boolean)
     const fault = readFault(parse(await text(request)), isMarket)
     faults.set(fault)
     // A drop may be over as soon as it is set, and then no longer in the list.
@@ -36,15 +32,6 @@ export async function respondToFaultRequest(
     if (error instanceof SimulatorError) return failed(400, error.message)
     throw error
   }
-}
-
-function remove(faults: Faults, path: string): RestResponse {
-  if (path === '/faults') return { status: 200, body: { ended: faults.clear() } }
-  const id = path.slice('/faults/'.length)
-  const ended = faults.clear(/^\d+$/.test(id) ? Number(id) : -1)
-  return ended > 0
-    ? { status: 200, body: { ended } }
-    : failed(404, `no fault has the id ${JSON.stringify(id)}`)
 }
 
 function shown({ id, fault, setAt, altered }: ActiveFault): object {

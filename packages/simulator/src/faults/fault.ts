@@ -11,28 +11,22 @@ interface FaultScope {
   readonly frames?: number
 }
 
-/** A stretch of time; without `from` and `to` it begins now and ends with the fault. */
+/** A stretch of time that may lie in the past; without `from` and `to` it begins now and ends with the fault. */
 interface TimeSpan {
-  /** May lie in the past. @default when the fault is set */
   readonly from?: EpochMs
-  /** Not included. @default when the fault ends */
+  /** Not included. */
   readonly to?: EpochMs
 }
 
-/** What Binance does while nothing trades. */
-interface WithoutTrades {
-  /** Klines with volume 0, or none. @default 'flat' */
+/** A stretch of time in which nothing trades. */
+interface Pause extends TimeSpan {
+  /** Binance's klines of that time: with volume 0, or none. @default 'flat' */
   readonly klines?: 'flat' | 'none'
-  /** Goes on sending miniTickers as old trades leave the 24-hour window. @default false */
-  readonly rolling?: boolean
 }
 
 /** What a fault does. */
 type FaultEffect =
-  /**
-   * No stream frame, while connections stay open and pings are answered. What was held comes when it ends, if
-   * it is only late.
-   */
+  /** No stream frame, while pings are answered. What was held comes when it ends, if it is only late. */
   | { readonly kind: 'silence'; readonly delivery?: 'never' | 'late' }
   /** The connections that exist now stay open, but nothing is read and nothing is sent, not even a pong. */
   | { readonly kind: 'half-open' }
@@ -40,13 +34,8 @@ type FaultEffect =
   | { readonly kind: 'garbage'; readonly shape: GarbageShape }
   /** The price in frames is multiplied. */
   | { readonly kind: 'price'; readonly factor: number }
-  /**
-   * Connections are closed with `code`, or cut without a close frame: those that are open; with `forMs` new
-   * ones too; with `afterFrames` each one after that many stream frames.
-   */
-  | { readonly kind: 'drop'; readonly code?: number; readonly afterFrames?: number }
-  /** An error frame follows the SNAPSHOTs (Upbit) or the acknowledgement (Binance) of each subscription. */
-  | { readonly kind: 'error'; readonly name?: string }
+  /** Connections are cut without a close frame: those that are open; with `forMs` new ones too. */
+  | { readonly kind: 'drop' }
   /** Handshakes, REST requests or both get a status, or no response at all. */
   | {
       readonly kind: 'refuse'
@@ -60,40 +49,19 @@ type FaultEffect =
       /** The Retry-After header, in seconds or as a date. @default no header */
       readonly retryAfter?: number | string
     }
-  /** The market is listed but does not trade, and no frame says so. */
-  | ({
-      readonly kind: 'halt'
-      /** Upbit's market_state. @default 'PREVIEW' */
-      readonly state?: UpbitState
-      /** Upbit's is_trading_suspended. @default true */
-      readonly suspended?: boolean
-      /** Binance's status. @default 'BREAK' */
-      readonly status?: 'HALT' | 'BREAK'
-    } & TimeSpan &
-      WithoutTrades)
+  /** The market is listed but does not trade, and no frame says so. `state` is Upbit's, 'PREVIEW' by default. */
+  | ({ readonly kind: 'halt'; readonly state?: UpbitState } & Pause)
   /** The exchange does not trade and says nothing. */
-  | ({ readonly kind: 'outage' } & TimeSpan & WithoutTrades)
-  /** Trades reach frames this much later: on Upbit a random time between both, on Binance always `maxMs`. */
-  | ({ readonly kind: 'lag'; readonly minMs?: Milliseconds; readonly maxMs: Milliseconds } & TimeSpan)
-  /** Upbit leaves these fields out of its tickers. */
-  | { readonly kind: 'omit'; readonly fields: readonly string[] }
-  /** The market is gone from listings and streams. */
-  | { readonly kind: 'delist' }
-  /** Binance announces its end, and closes `closeAfterMs` later when that is given. */
-  | { readonly kind: 'shutdown'; readonly closeAfterMs?: Milliseconds }
-  /** REST responses come `ms` late, with an empty or half a list, or cut off. Candles are never shortened. */
-  | {
-      readonly kind: 'rest'
-      readonly mode: 'slow' | 'empty' | 'half' | 'truncated'
-      /** @default 1,000 */
-      readonly ms?: Milliseconds
-      /** Only paths that begin so. */
-      readonly path?: string
-    }
+  | ({ readonly kind: 'outage' } & Pause)
+  /** Upbit tells of trades up to this much later, by a random time. */
+  | ({ readonly kind: 'lag'; readonly maxMs: Milliseconds } & TimeSpan)
+  /** Binance announces its end. */
+  | { readonly kind: 'shutdown' }
+  /** REST responses, or those of paths that begin so, are empty, half as long or cut in the middle. */
+  | { readonly kind: 'rest'; readonly mode: 'empty' | 'half' | 'truncated'; readonly path?: string }
 
 /** The kinds of bytes that are no frame. */
 export type GarbageShape = 'truncated' | 'utf8' | 'nested' | 'noise'
-
 /** One thing that goes wrong, where and for how long. */
 export type Fault = FaultScope & FaultEffect
 /** What kinds of faults there are. */
@@ -107,7 +75,7 @@ export interface ActiveFault<F extends Fault = Fault> {
   readonly fault: F
   readonly setAt: EpochMs
   /** Frames or responses it has altered so far. */
-  readonly altered: number
+  altered: number
 }
 
 /** What a fault may act on. */
@@ -115,8 +83,6 @@ export interface FaultTarget {
   readonly exchange: Exchange
   /** Left out when a frame or request belongs to no single market; then faults of one market do not match. */
   readonly market?: string | undefined
-  /** Number of the connection, counted from 1. */
-  readonly connection?: number | undefined
 }
 
 /** Whether a fault acts on this exchange and market. */

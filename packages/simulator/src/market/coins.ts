@@ -1,9 +1,6 @@
 import type { SimulatedCoin } from './types.ts'
 
-/**
- * The default coins: ten large ones, normal and quiet ones, and tickers that mislead.
- * @see docs/exchanges.md#symbol-mapping
- */
+/** Large, normal and quiet coins, and tickers that mislead. @see docs/exchanges.md#symbol-mapping */
 export const DEFAULT_COINS: readonly SimulatedCoin[] = [
   both('BTC', '비트코인', 'Bitcoin', 86_000, 60, 100),
   both('ETH', '이더리움', 'Ethereum', 2_900, 40, 50),
@@ -65,12 +62,11 @@ function both(
   upbitTrades: number,
   binanceTrades: number,
 ): SimulatedCoin {
-  return {
-    id: base,
-    price,
+  const listings = {
     upbit: upbit(base, koreanName, englishName, upbitTrades),
     binance: on(base, binanceTrades),
   }
+  return { id: base, price, ...listings }
 }
 
 function upbit(base: string, koreanName: string, englishName: string, tradesPerMinute: number) {

@@ -1,25 +1,37 @@
 import { usdtTickSize } from './tick-size.ts'
 import type { Exchange, Market, SimulatedCoin } from './types.ts'
 
-/** All simulated markets by exchange and code; coins may be added while the simulator runs. */
+/** All simulated markets by exchange and code; coins come and go while the simulator runs. */
 export interface Markets {
+  /** The market of that code, listed or delisted. */
   get(exchange: Exchange, code: string): Market | undefined
+  /** The market of that code, when the exchange lists it. */
+  listed(exchange: Exchange, code: string): Market | undefined
+  /** Every market that the exchange lists. */
   all(exchange: Exchange): readonly Market[]
   /** Adds the coin's markets, replacing those with the same code. */
   add(coin: SimulatedCoin): void
+  /** Takes a market from the lists; the returned function brings it back. */
+  delist(code: string): () => void
 }
 
 /** Every market of `coins`, in their order. @param speed multiplies the number of trades */
 export function createMarkets(coins: readonly SimulatedCoin[], speed = 1): Markets {
   const byCode: Record<Exchange, Map<string, Market>> = { upbit: new Map(), binance: new Map() }
+  const delisted = new Set<string>()
   const add = (coin: SimulatedCoin): void => {
     for (const market of marketsOf(coin, speed)) byCode[market.exchange].set(market.code, market)
   }
   coins.forEach(add)
   return {
     get: (exchange, code) => byCode[exchange].get(code),
-    all: exchange => [...byCode[exchange].values()],
+    listed: (exchange, code) => (delisted.has(code) ? undefined : byCode[exchange].get(code)),
+    all: exchange => [...byCode[exchange].values()].filter(({ code }) => !delisted.has(code)),
     add,
+    delist(code) {
+      delisted.add(code)
+      return () => void delisted.delete(code)
+    },
   }
 }
 

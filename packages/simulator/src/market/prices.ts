@@ -1,11 +1,10 @@
+import { PAUSES, type Timeline } from '../faults/timeline.ts'
 import type { Markets } from './markets.ts'
 import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
 import type { Candle, EpochMs, Exchange, Market, Trade } from './types.ts'
 
-/**
- * What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented.
- */
+/** What both traded: a pure function of (seed, market, time), less what halts and outages prevented. */
 export interface Prices {
   /** Trades with from ≤ at < to, in time order; empty for an unknown market. */
   trades(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): Trade[]
@@ -13,21 +12,17 @@ export interface Prices {
   lastTrade(exchange: Exchange, market: string, before: EpochMs): Trade | undefined
   /** Whether a trade lies in [from, to). */
   traded(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): boolean
-  /**
-   * The fold of the trades in [openTime, openTime + 60 s), or before `until` if that is earlier; undefined
-   * when there was none.
-   */
+  /** The fold of a minute's trades, or of those before `until`; undefined when there was none. */
   candle(exchange: Exchange, market: string, openTime: EpochMs, until?: EpochMs): Candle | undefined
 }
-
-/** The start of the pause in which a market did not trade at an instant; undefined when it traded. */
-export type PausedSince = (exchange: Exchange, market: string, at: EpochMs) => EpochMs | undefined
 
 const MINUTE = 60_000
 
 /** The prices of `seed` for the given markets. */
-export function createPrices(seed: string, markets: Markets, pausedSince: PausedSince): Prices {
+export function createPrices(seed: string, markets: Markets, timeline: Pick<Timeline, 'find'>): Prices {
   const walks = priceWalks(seed)
+  const pausedSince = (exchange: Exchange, market: string, at: EpochMs): EpochMs | undefined =>
+    timeline.find(PAUSES, exchange, market, at)?.from
   const tapes = new Map<Market, TradeTape>()
   const tape = (exchange: Exchange, code: string): TradeTape | undefined => {
     const market = markets.get(exchange, code)

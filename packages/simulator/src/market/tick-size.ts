@@ -11,9 +11,7 @@ export function usdtTickSize(price: number): number {
   return negativePowerOfTen(Math.min(8, Math.max(2, 4 - Math.floor(Math.log10(price)))))
 }
 
-/**
- * `price` moved to the nearest multiple of `step`, never below one step; the double nearest to the decimal.
- */
+/** The multiple of `step` nearest to `price`, at least one step; the double nearest to the decimal. */
 export function roundToStep(price: number, step: number): number {
   if (step >= 1) return Math.max(1, Math.round(price / step)) * step
   const perUnit = Math.round(1 / step)

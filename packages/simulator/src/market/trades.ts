@@ -1,4 +1,4 @@
-import { fraction, hash, keyOf } from './hash.ts'
+import { fraction, keyOf } from './hash.ts'
 import type { PriceWalks } from './price-walk.ts'
 import { krwTickSize, roundToStep } from './tick-size.ts'
 import type { EpochMs, Market, Trade } from './types.ts'
@@ -34,10 +34,9 @@ export function createTape(seed: string, market: Market, walks: PriceWalks): Tra
     return slot * slotMs + Math.floor(fraction(key ^ 0x5bd1e995, slot) * slotMs)
   }
   const tradeAt = (slot: number, at: EpochMs): Trade => {
-    const roll = hash(key ^ 0x1b873593, slot)
-    const volume =
-      Math.max(1, Math.round(typicalVolume * 1e8 * (0.05 + 2 * cube(roll / 4_294_967_296)))) / 1e8
-    return { at, price: price(at, slot), volume, side: roll & 1 ? 'ASK' : 'BID' }
+    const share = 0.05 + 2 * cube(fraction(key ^ 0x1b873593, slot))
+    const volume = Math.max(1, Math.round(typicalVolume * 1e8 * share)) / 1e8
+    return { at, price: price(at, slot), volume }
   }
   return {
     between(from, to) {

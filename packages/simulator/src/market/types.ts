@@ -78,13 +78,9 @@ export interface Trade {
   readonly price: number
   /** In units of the base coin. */
   readonly volume: number
-  /** The side that took the trade, in Upbit's words. */
-  readonly side: 'ASK' | 'BID'
 }
 
-/**
- * The fold of all trades in [openTime, openTime + length). `undefined` stands for a candle without trades.
- */
+/** The fold of a minute's trades. */
 export interface Candle {
   readonly openTime: EpochMs
   readonly open: number

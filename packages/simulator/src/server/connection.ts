@@ -5,17 +5,6 @@ import { garbageFrom } from '../faults/garbage.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 
-/** One frame as it left the simulator. */
-export interface SentFrame {
-  readonly exchange: Exchange
-  /** Number of the connection, counted from 1 over both exchanges. */
-  readonly connection: number
-  readonly sentAt: EpochMs
-  readonly text: string
-  /** The market it belongs to, when it is one. */
-  readonly market?: string
-}
-
 /** One open WebSocket of a client; every frame passes the faults and is reported. */
 export interface Connection {
   readonly number: number
@@ -40,66 +29,63 @@ export interface ExchangeStream {
   pump(from: EpochMs, to: EpochMs): void
 }
 
-/** Takes over an open socket. @param onFrame called for every frame sent */
+/** Takes over an open socket. */
 export function createConnection(
-  { clock, faults }: SimulatedExchanges,
+  { faults, onFrame }: SimulatedExchanges,
   exchange: Exchange,
   number: number,
   socket: WebSocket,
-  onFrame: (frame: SentFrame) => void,
 ): Connection {
-  const target = { exchange, connection: number }
   /** Frames that come when a silence ends, by its id. */
   const held = new Map<number, (() => void)[]>()
-  let streamed = 0
-  let isDropped = false
-  const halfOpen = (): ActiveFault | undefined => faults.find('half-open', target)
+  /** The half-open faults that were set while it was open. */
+  const halfOpen = new Set<ActiveFault>()
+
+  const write = (payload: string | Buffer): void => {
+    if (socket.readyState !== socket.OPEN) return
+    // Upbit sends binary frames, Binance text.
+    socket.send(payload, { binary: exchange === 'upbit' })
+    onFrame({ exchange, connection: number, text: payload.toString('latin1') })
+  }
+  const stream: Connection['stream'] = (text, market) => {
+    const garbage = faults.find('garbage', { exchange, market })
+    write(garbage ? garbageFrom(garbage.fault.shape, text) : text)
+    if (garbage) faults.spend(garbage)
+  }
   const close: Connection['close'] = (code, reason = '') => {
     if (code === undefined || socket.isPaused) socket.terminate()
     else socket.close(code, reason)
-  }
-  const write = (payload: string | Buffer, market?: string, onSent?: () => void): void => {
-    if (socket.readyState !== socket.OPEN) return
-    // Upbit sends binary frames, Binance text.
-    socket.send(payload, { binary: exchange === 'upbit' }, onSent)
-    const text = typeof payload === 'string' ? payload : payload.toString('latin1')
-    onFrame({ exchange, connection: number, sentAt: clock.now(), text, ...(market ? { market } : {}) })
-  }
-  const stream: Connection['stream'] = (text, market) => {
-    if (isDropped) return
-    streamed += 1
-    const isLast = ({ afterFrames = Number.POSITIVE_INFINITY }) => streamed >= afterFrames
-    const drop = faults.find('drop', target, isLast)
-    isDropped = drop !== undefined
-    const garbage = faults.find('garbage', { ...target, market })
-    const payload = garbage ? garbageFrom(garbage.fault.shape, text) : text
-    write(payload, market, drop && (() => close(drop.fault.code)))
-    if (garbage) faults.spend(garbage)
   }
   return {
     number,
     close,
     stream(text, market) {
-      const silence = faults.find('silence', { ...target, market })
+      const silence = faults.find('silence', { exchange, market })
       if (silence?.fault.delivery === 'late') {
         const frames = held.get(silence.id) ?? []
         held.set(silence.id, frames)
         frames.push(() => stream(text, market))
       }
-      const active = silence ?? halfOpen()
+      const [deaf] = halfOpen
+      const active = silence ?? deaf
       if (active) faults.spend(active)
       else stream(text, market)
     },
     reply(message) {
-      if (!halfOpen()) write(JSON.stringify(message))
+      if (halfOpen.size === 0) write(JSON.stringify(message))
     },
-    onFault(change, { id, fault }) {
+    onFault(change, active) {
+      const { id, fault } = active
       if (fault.kind === 'half-open') {
-        if (halfOpen()) socket.pause()
-        else if (socket.isPaused) socket.resume()
+        if (change === 'set') halfOpen.add(active)
+        else halfOpen.delete(active)
+        if (halfOpen.size > 0) socket.pause()
+        else socket.resume()
       }
-      if (fault.kind === 'drop' && change === 'set' && fault.afterFrames === undefined) close(fault.code)
-      if (change === 'set') return
+      if (change === 'set') {
+        if (fault.kind === 'drop') close()
+        return
+      }
       for (const send of held.get(id) ?? []) send()
       held.delete(id)
     },

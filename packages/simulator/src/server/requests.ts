@@ -1,90 +1,59 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createBinanceRest } from '../binance/rest.ts'
-import type { Faults } from '../faults/board.ts'
-import { isFaultPath, respondToFaultRequest } from '../faults/fault-routes.ts'
+import { respondToFaultRequest } from '../faults/fault-routes.ts'
 import { createRefusals } from '../faults/refusals.ts'
-import { delayOf, faultyText } from '../faults/rest-faults.ts'
+import { faultyText } from '../faults/rest-faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs, Exchange } from '../market/types.ts'
+import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
 import type { RestResponse, RestSide } from './rest-response.ts'
 
-/** One REST request to an exchange, and the status of its response. */
-export interface RestRequest {
-  readonly exchange: Exchange
-  readonly at: EpochMs
-  readonly path: string
-  /** The one market it names, if it names one. */
-  readonly market?: string
-  readonly status: number | 'hang'
-}
-
 const BASE = 'http://simulator'
 
-/**
- * Responds to REST requests of both exchanges, and to those about faults.
- * @param onRequest called for every request to an exchange
- */
-export function createRequestListener(
-  exchanges: SimulatedExchanges,
-  faults: Faults,
-  onRequest: (request: RestRequest) => void,
-): RequestListener {
-  const { markets } = exchanges
-  const respond = createExchangeResponder(exchanges, onRequest)
-  const isMarket = (code: string) =>
-    markets.get('upbit', code) !== undefined || markets.get('binance', code) !== undefined
+/** Responds to REST requests of both exchanges, and to those about faults. */
+export function createRequestListener(exchanges: SimulatedExchanges): RequestListener {
+  const respond = createExchangeResponder(exchanges)
   return (request, response) => {
     const url = URL.canParse(request.url ?? '', BASE) ? new URL(request.url ?? '', BASE) : new URL(BASE)
-    const exchange = exchangeOf(url.pathname)
-    if (isFaultPath(url.pathname)) {
-      respondToFaultRequest(faults, isMarket, request, url.pathname).then(
+    const { pathname } = url
+    const exchange = exchangeOf(pathname)
+    if (/^\/faults(\/|$)/.test(pathname)) {
+      respondToFaultRequest(exchanges, request, pathname).then(
         found => write(response, found),
         // The client went away while it was sending: there is nobody left to respond to.
         () => response.destroy(),
       )
     } else if (!exchange) {
-      const isRoot = url.pathname === '/'
-      write(response, { status: isRoot ? 200 : 404, body: { simulated: true, faults: '/faults' } })
+      const status = pathname === '/' ? 200 : 404
+      write(response, { status, body: { simulated: true, faults: '/faults' } })
     } else if (request.method !== 'GET')
       write(response, { status: 405, body: { error: 'only GET is allowed' } })
     else respond(exchange, url, request, response)
   }
 }
 
-function createExchangeResponder(exchanges: SimulatedExchanges, onRequest: (request: RestRequest) => void) {
-  const { clock, faults } = exchanges
+function createExchangeResponder(exchanges: SimulatedExchanges) {
+  const { clock, faults, onRequest } = exchanges
   const sides: Record<Exchange, RestSide> = {
     upbit: createUpbitRest(exchanges),
     binance: createBinanceRest(exchanges),
   }
   const refusalOf = createRefusals(faults)
   return (exchange: Exchange, url: URL, request: IncomingMessage, response: ServerResponse): void => {
-    const path = url.pathname
-    const market = url.searchParams.get('market') ?? url.searchParams.get('symbol') ?? undefined
+    const { pathname: path, searchParams } = url
+    const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined
     const refusal = refusalOf(exchange, 'rest', path, market)
-    const report = (status: RestRequest['status']): void =>
-      onRequest({ exchange, at: clock.now(), path, ...(market === undefined ? {} : { market }), status })
+    const asked = { exchange, at: clock.now(), path, ...(market === undefined ? {} : { market }) }
     if (refusal === 'hang') {
-      report(refusal)
+      onRequest({ ...asked, status: refusal })
       return
     }
     const side = sides[exchange]
     const found = refusal
       ? { ...refusal, body: side.refusalBody(refusal.status) }
       : side.respond(url, request.socket.remoteAddress ?? '')
-    report(found.status)
-    const text = faultyText(faults, exchange, path, found)
-    const delayMs = delayOf(faults, exchange, path)
-    if (delayMs === 0) {
-      writeText(response, found, text)
-      return
-    }
-    const stop = clock.every(delayMs, () => {
-      stop()
-      writeText(response, found, text)
-    })
-    response.on('close', stop)
+    onRequest({ ...asked, status: found.status })
+    write(response, found, faultyText(faults, exchange, path, found))
   }
 }
 
@@ -93,11 +62,11 @@ function exchangeOf(path: string): Exchange | undefined {
   return path.startsWith('/api/v3/') ? 'binance' : undefined
 }
 
-function write(response: ServerResponse, found: RestResponse): void {
-  writeText(response, found, JSON.stringify(found.body))
-}
-
-function writeText(response: ServerResponse, { status, headers }: RestResponse, text: string): void {
+function write(
+  response: ServerResponse,
+  { status, headers, body }: RestResponse,
+  text = JSON.stringify(body),
+): void {
   response.writeHead(status, { 'content-type': 'application/json;charset=utf-8', ...headers })
   response.end(text)
 }

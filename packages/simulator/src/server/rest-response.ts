@@ -11,7 +11,7 @@ export interface RestSide {
   /** Responds to a GET. @param caller its address, for limits */
   respond(url: URL, caller: string): RestResponse
   /** What the exchange writes with a status that a fault asks for. */
-  refusalBody(status: number): object
+  refusalBody(status: number): unknown
 }
 
 /** A whole number from a query, `fallback` when it is absent, NaN when it is not one. */

@@ -6,7 +6,7 @@ import { createRefusals, type Refusal } from '../faults/refusals.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
-import { type Connection, createConnection, type ExchangeStream, type SentFrame } from './connection.ts'
+import { type Connection, createConnection, type ExchangeStream } from './connection.ts'
 import { createWindowCounter } from './limits.ts'
 
 /** All open WebSockets of both exchanges. */
@@ -16,21 +16,18 @@ export interface Sockets {
   /** Sends everything that is due until now; returns that instant. */
   readonly pump: () => EpochMs
   readonly count: (exchange: Exchange) => number
-  /** Cuts every connection and every handshake that was left hanging. */
+  /** Cuts every connection, and every handshake that was left hanging. */
   readonly closeAll: () => void
 }
 
-/** Accepts and feeds WebSocket connections. @param connections counts those accepted so far */
-export function createSockets(
-  exchanges: SimulatedExchanges,
-  connections: { count: number },
-  onFrame: (frame: SentFrame) => void,
-): Sockets {
+/** Accepts and feeds WebSocket connections. */
+export function createSockets(exchanges: SimulatedExchanges): Sockets {
   const { clock, faults } = exchanges
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
   const open = new Map<Connection, Exchange>()
-  const hanging = new Set<Duplex>()
+  const sockets = new Set<Duplex>()
   let pumpedTo = clock.now()
+  let accepted = 0
 
   const pumpTo = (to: EpochMs): void => {
     const from = Math.min(pumpedTo, to)
@@ -53,7 +50,7 @@ export function createSockets(
   }
   const accept = (socket: WebSocket, exchange: Exchange, url: string): void => {
     pump()
-    const connection = createConnection(exchanges, exchange, ++connections.count, socket, onFrame)
+    const connection = createConnection(exchanges, exchange, ++accepted, socket)
     const stream = streams[exchange]
     open.set(connection, exchange)
     socket.on('close', () => {
@@ -64,37 +61,30 @@ export function createSockets(
     socket.on('error', () => {})
     stream.open(connection, url)
     socket.on('message', message => stream.message(connection, message.toString()))
-    const drop = faults.find('drop', { exchange }, ({ afterFrames }) => afterFrames === undefined)
-    if (drop) connection.close(drop.fault.code)
+    if (faults.find('drop', { exchange })) connection.close()
   }
   const refusalOf = createDoorkeeper(exchanges)
   faults.onChange((change, active) => {
-    const { fault, id } = active
+    const only = active.fault.exchange
     for (const [connection, exchange] of open) {
-      if (fault.exchange === 'both' || fault.exchange === exchange) connection.onFault(change, active)
+      if (only === 'both' || only === exchange) connection.onFault(change, active)
     }
-    const isMoment = fault.kind === 'drop' && fault.forMs === undefined && fault.afterFrames === undefined
-    if (isMoment && change === 'set') faults.clear(id)
   })
   return {
     upgrade(request, socket, head) {
       const url = request.url ?? '/'
       const exchange = exchangeOf(url)
+      sockets.add(socket)
+      socket.on('close', () => sockets.delete(socket))
       socket.on('error', () => {})
       const refusal = exchange ? refusalOf(exchange, request) : { status: 404, headers: {} }
-      if (exchange && refusal === undefined) {
-        server.handleUpgrade(request, socket, head, accepted => accept(accepted, exchange, url))
-      } else if (refusal && refusal !== 'hang') refuse(socket, refusal)
-      else {
-        hanging.add(socket)
-        socket.on('close', () => hanging.delete(socket))
-      }
+      if (exchange && !refusal) server.handleUpgrade(request, socket, head, ws => accept(ws, exchange, url))
+      else if (refusal !== undefined && refusal !== 'hang') refuse(socket, refusal)
     },
     pump,
     count: exchange => [...open.values()].filter(other => other === exchange).length,
     closeAll() {
-      for (const connection of open.keys()) connection.close()
-      for (const socket of hanging) socket.destroy()
+      for (const socket of sockets) socket.destroy()
     },
   }
 }

@@ -1,45 +1,112 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { lastMiniTicker } from '../binance/mini-ticker.ts'
-import { createFaultBoard, type FaultBoard, type Faults } from '../faults/board.ts'
+import { type LastFrame, lastMiniTicker } from '../binance/mini-ticker.ts'
+import { createFaultBoard, type Faults } from '../faults/board.ts'
 import { DEFAULT_COINS } from '../market/coins.ts'
 import { createMarkets } from '../market/markets.ts'
-import { createPrices } from '../market/prices.ts'
-import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { SimulatorClock } from '../market/types.ts'
+import { createPrices, type Prices } from '../market/prices.ts'
+import type { RestRequest, SentFrame, SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import type { EpochMs, Exchange, SimulatedCoin, SimulatorClock } from '../market/types.ts'
 import { createRequestListener } from './requests.ts'
-import type { Simulator, SimulatorOptions } from './simulator.ts'
-import { createSockets, type Sockets } from './sockets.ts'
+import { createSockets } from './sockets.ts'
+
+/** How a simulator is started; everything has a working default. */
+export interface SimulatorOptions {
+  /** @default '127.0.0.1' */
+  readonly host?: string
+  /** @default 0, a free port */
+  readonly port?: number
+  /** The same seed gives the same prices. @default 'kimchi' */
+  readonly seed?: string
+  /** @default DEFAULT_COINS */
+  readonly coins?: readonly SimulatedCoin[]
+  /** Multiplies the number of trades of every market; prices of different speeds differ. @default 1 */
+  readonly speed?: number
+  /** @default the system's clock */
+  readonly clock?: SimulatorClock
+  /** How often due frames are sent by itself, in milliseconds; 0 leaves it to `pump()`. @default 20 */
+  readonly pumpMs?: number
+  /** Multiplies the exchanges' limits of requests, messages and connections; `false` for none. @default 1 */
+  readonly limits?: number | false
+  /** Called for every frame sent. */
+  readonly onFrame?: (frame: SentFrame) => void
+  /** Called for every REST request. */
+  readonly onRequest?: (request: RestRequest) => void
+}
+
+/** A running simulator of both exchanges on one port. */
+export interface Simulator {
+  /** `http://host:port` */
+  readonly url: string
+  /** The whole URL of Upbit's WebSocket. */
+  readonly upbitWsUrl: string
+  /** The part of Upbit's REST URLs before `/v1`. */
+  readonly upbitRestUrl: string
+  /** The part of Binance's WebSocket URLs before `/stream` or `/ws`. */
+  readonly binanceWsUrl: string
+  /** The part of Binance's REST URLs before `/api/v3`. */
+  readonly binanceRestUrl: string
+  readonly prices: Prices
+  readonly faults: Faults
+  /**
+   * The newest frame that the exchange makes with an event time before an instant, received by anyone or not:
+   * Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
+   */
+  lastFrame(exchange: Exchange, market: string, before: EpochMs): LastFrame | undefined
+  /** Number of open connections. */
+  connections(exchange: Exchange): number
+  /** Sends everything that is due until now; returns that instant. */
+  pump(): EpochMs
+  /** Adds a coin's markets while running, or changes their listing. */
+  list(coin: SimulatedCoin): void
+  /** Takes a market from listings and streams; the returned function brings it back. */
+  delist(market: string): () => void
+  /** Closes the port and every connection. May be called more than once. */
+  close(): Promise<void>
+}
 
 /** Starts a simulator of both exchanges on one port and resolves when it listens. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const { host = '127.0.0.1', port = 0, pumpMs = 20, onFrame = () => {}, onRequest = () => {} } = options
-  const connections = { count: 0 }
-  const exchanges = createExchanges(options, () => connections.count)
-  const sockets = createSockets(exchanges, connections, onFrame)
-  const faults = settled(exchanges.faults, sockets.pump)
-  const server = createServer(createRequestListener(exchanges, faults, onRequest))
+  const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
+  const exchanges = createExchanges(options, () => sockets.pump())
+  const { markets, prices, faults } = exchanges
+  const sockets = createSockets(exchanges)
+  const server = createServer(createRequestListener(exchanges))
   server.on('upgrade', sockets.upgrade)
   server.listen(port, host)
   await once(server, 'listening')
   const stopPump = pumpMs > 0 ? exchanges.clock.every(pumpMs, sockets.pump) : () => {}
   let closed: Promise<void> | undefined
+  const authority = `${host}:${(server.address() as AddressInfo).port}`
+  const [url, wsUrl] = [`http://${authority}`, `ws://${authority}`]
   return {
-    ...urlsOf(server),
-    prices: exchanges.prices,
+    url,
+    upbitWsUrl: `${wsUrl}/websocket/v1`,
+    upbitRestUrl: url,
+    binanceWsUrl: wsUrl,
+    binanceRestUrl: url,
+    prices,
     faults,
     lastFrame(exchange, market, before) {
       if (exchange === 'binance') return lastMiniTicker(exchanges, market, before)
-      const last = exchanges.prices.lastTrade('upbit', market, before)
+      const last = prices.lastTrade('upbit', market, before)
       return last && { eventAt: last.at, price: last.price }
     },
     connections: sockets.count,
     pump: sockets.pump,
-    list: exchanges.markets.add,
-    delist: market => faults.set({ kind: 'delist', exchange: 'both', market }),
-    close: () => {
-      closed ??= closeAll(server, sockets, stopPump)
+    list: markets.add,
+    delist(market) {
+      sockets.pump()
+      return markets.delist(market)
+    },
+    close() {
+      stopPump()
+      sockets.closeAll()
+      closed ??= new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
       return closed
     },
   }
@@ -53,51 +120,12 @@ const systemClock: SimulatorClock = {
   },
 }
 
-function createExchanges(options: SimulatorOptions, newestConnection: () => number): SimulatedExchanges {
+function createExchanges(options: SimulatorOptions, settle: () => void): SimulatedExchanges {
   const { clock = systemClock, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
   const markets = createMarkets(coins, speed)
-  const faults = createFaultBoard(clock, newestConnection)
-  const prices = createPrices(seed, markets, faults.timeline.pausedSince)
+  const faults = createFaultBoard(clock, settle)
+  const prices = createPrices(seed, markets, faults.timeline)
   const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
-  return { clock, markets, prices, faults, limitFactor }
-}
-
-/** The same faults, but what was due before a change is sent before it. */
-function settled(board: FaultBoard, pump: () => unknown): Faults {
-  return {
-    set(fault) {
-      pump()
-      const undo = board.set(fault)
-      return () => {
-        pump()
-        undo()
-      }
-    },
-    list: board.list,
-    clear(id) {
-      pump()
-      return board.clear(id)
-    },
-  }
-}
-
-function urlsOf(server: Server) {
-  const { address, port, family } = server.address() as AddressInfo
-  const authority = family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`
-  return {
-    url: `http://${authority}`,
-    upbitWsUrl: `ws://${authority}/websocket/v1`,
-    upbitRestUrl: `http://${authority}`,
-    binanceWsUrl: `ws://${authority}`,
-    binanceRestUrl: `http://${authority}`,
-  }
-}
-
-function closeAll(server: Server, sockets: Sockets, stopPump: () => void): Promise<void> {
-  stopPump()
-  sockets.closeAll()
-  return new Promise(resolve => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
+  const { onFrame = () => {}, onRequest = () => {} } = options
+  return { clock, markets, prices, faults, limitFactor, onFrame, onRequest }
 }

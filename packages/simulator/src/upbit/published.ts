@@ -10,25 +10,23 @@ export interface PublishedTrade {
 }
 
 /** Without a `lag` fault a trade is published 1 to 8 ms after it was made. */
-const USUAL = { minMs: 1, maxMs: 8 }
+const USUAL_MS = 8
 
-/**
- * Trades of a market that are published in [from, to), in that order; a lag may bring an older trade after a
- * newer one.
- */
+/** Trades that are published in [from, to), in that order; a lag may bring an older one after a newer one. */
 export function publishedTrades(
   { prices, faults }: SimulatedExchanges,
   code: string,
   from: EpochMs,
   to: EpochMs,
 ): PublishedTrade[] {
-  const reach = Math.max(USUAL.maxMs, faults.timeline.longestLag(from))
+  const reach = Math.max(USUAL_MS, faults.timeline.longestLag(from))
   return prices
     .trades('upbit', code, from - reach, to)
     .map(trade => {
-      const { minMs = 0, maxMs } = faults.timeline.find(['lag'], 'upbit', code, trade.at) ?? USUAL
-      const lag = minMs + Math.floor(fraction(0x7f4a7c15, trade.at) * (maxMs - minMs + 1))
-      return { trade, publishedAt: trade.at + lag }
+      const lag = faults.timeline.find(['lag'], 'upbit', code, trade.at)?.fault
+      const share = fraction(0x7f4a7c15, trade.at)
+      const lateMs = lag ? Math.floor(share * (lag.maxMs + 1)) : 1 + Math.floor(share * USUAL_MS)
+      return { trade, publishedAt: trade.at + lateMs }
     })
     .filter(({ publishedAt }) => publishedAt >= from && publishedAt < to)
     .sort((a, b) => a.publishedAt - b.publishedAt)
@@ -36,7 +34,7 @@ export function publishedTrades(
 
 /** The newest trade of a market that is published at an instant. */
 export function newestPublished(exchanges: SimulatedExchanges, code: string, at: EpochMs): Trade | undefined {
-  const reach = Math.max(USUAL.maxMs, exchanges.faults.timeline.longestLag(at))
+  const reach = Math.max(USUAL_MS, exchanges.faults.timeline.longestLag(at))
   const recent = publishedTrades(exchanges, code, at - reach, at).map(({ trade }) => trade)
   const newest = recent.reduce<Trade | undefined>((a, b) => (a && a.at > b.at ? a : b), undefined)
   return newest ?? exchanges.prices.lastTrade('upbit', code, at - reach)

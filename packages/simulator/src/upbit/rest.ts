@@ -1,6 +1,5 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import { listedMarket, listedMarkets } from '../market/states.ts'
-import type { Candle, EpochMs, Market } from '../market/types.ts'
+import type { Candle, EpochMs } from '../market/types.ts'
 import { createWindowCounter } from '../server/limits.ts'
 import { type RestResponse, type RestSide, wholeNumber } from '../server/rest-response.ts'
 
@@ -25,9 +24,7 @@ export function createUpbitRest(exchanges: SimulatedExchanges): RestSide {
       if (left >= 0) return { ...respond(exchanges, url), headers }
       return { ...failed(429, 'too_many_requests', '요청 수 제한을 초과했습니다.'), headers }
     },
-    refusalBody: status => ({
-      error: { name: status === 429 ? 'too_many_requests' : status, message: 'A fault asked for this.' },
-    }),
+    refusalBody: status => failed(status, status, 'A fault asked for this.').body,
   }
 }
 
@@ -38,51 +35,41 @@ const ROUTES: Readonly<
   '/v1/candles/minutes/1': { group: 'candle', respond: candles },
 }
 
+/** No market has a caution; the names are the wire's. */
+const CAUTION = {
+  PRICE_FLUCTUATIONS: false,
+  TRADING_VOLUME_SOARING: false,
+  DEPOSIT_AMOUNT_SOARING: false,
+  GLOBAL_PRICE_DIFFERENCES: false,
+  CONCENTRATION_OF_SMALL_ACCOUNTS: false,
+}
+
 /** Always with details, as if `is_details=true` had been asked for. */
-function marketAll(exchanges: SimulatedExchanges): RestResponse {
-  const body = listedMarkets(exchanges, 'upbit').map(({ code, coin: { upbit } }) => ({
+function marketAll({ markets }: SimulatedExchanges): RestResponse {
+  const body = markets.all('upbit').map(({ code, coin: { upbit } }) => ({
     market: code,
     korean_name: upbit?.koreanName,
     english_name: upbit?.englishName,
-    market_event: eventOf(upbit?.warning ?? false),
+    market_event: { warning: upbit?.warning ?? false, caution: CAUTION },
   }))
   return { status: 200, body }
 }
 
-function eventOf(warning: boolean): object {
-  const caution = {
-    PRICE_FLUCTUATIONS: false,
-    TRADING_VOLUME_SOARING: false,
-    DEPOSIT_AMOUNT_SOARING: false,
-    GLOBAL_PRICE_DIFFERENCES: false,
-    CONCENTRATION_OF_SMALL_ACCOUNTS: false,
-  }
-  return { warning, caution }
-}
-
 function candles(exchanges: SimulatedExchanges, url: URL): RestResponse {
   const query = url.searchParams
-  const market = listedMarket(exchanges, 'upbit', query.get('market') ?? '')
+  const market = exchanges.markets.listed('upbit', query.get('market') ?? '')
   if (!market) return failed(404, 404, 'Code not found')
   const count = wholeNumber(query.get('count'), 1)
   if (!(count > 0)) return failed(400, 400, `Invalid count: ${query.get('count')}`)
   const now = exchanges.clock.now()
   const to = instantOf(query.get('to'), now)
   if (Number.isNaN(to)) return failed(400, 400, `Invalid to: ${query.get('to')}`)
-  const found = candlesBefore(exchanges, market, Math.min(to, now), Math.min(count, MAX_CANDLES))
-  return { status: 200, body: found.map(candle => candleObject(market, candle)) }
+  const found = candlesBefore(exchanges, market.code, Math.min(to, now), Math.min(count, MAX_CANDLES))
+  return { status: 200, body: found.map(candle => candleObject(market.code, candle)) }
 }
 
-/**
- * The newest `count` candles that open before `to`, newest first; the one that holds this moment is still
- * open.
- */
-function candlesBefore(
-  { prices, clock }: SimulatedExchanges,
-  { code }: Market,
-  to: EpochMs,
-  count: number,
-): Candle[] {
+/** The newest `count` candles that open before `to`, newest first; the running minute has one too. */
+function candlesBefore({ prices, clock }: SimulatedExchanges, code: string, to: EpochMs, count: number) {
   const found: Candle[] = []
   const newest = Math.ceil(to / MINUTE) * MINUTE - MINUTE
   for (let open = newest, empty = 0; found.length < count && empty < MAX_EMPTY; open -= MINUTE) {
@@ -93,9 +80,9 @@ function candlesBefore(
   return found
 }
 
-function candleObject(market: Market, candle: Candle): object {
+function candleObject(market: string, candle: Candle): object {
   return {
-    market: market.code,
+    market,
     candle_date_time_utc: isoSeconds(candle.openTime),
     candle_date_time_kst: isoSeconds(candle.openTime + KST),
     opening_price: candle.open,

@@ -7,11 +7,7 @@ export interface UpbitSubscription {
   readonly format: UpbitFormat
 }
 
-/**
- * Reads a client's message: a ticket, type objects of tickers, and perhaps a format. Undefined when it is
- * anything else, the other things included that Upbit understands.
- * @see docs/exchanges.md#upbit-websocket
- */
+/** Reads a ticket, type objects of tickers, and perhaps a format; undefined for whatever else Upbit takes. */
 export function readSubscription(text: string): UpbitSubscription | undefined {
   const parts = parseObjects(text)
   const format = parts.find(part => part.format !== undefined)?.format ?? 'DEFAULT'

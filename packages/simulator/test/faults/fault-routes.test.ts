@@ -42,12 +42,11 @@ t.test('a bad fault gets 400 with the field, its value and what is allowed', asy
     [{ kind: 'flood', exchange: 'upbit' }, /^kind must be one of silence, .*; got "flood"$/],
     [{ kind: 'toString', exchange: 'upbit' }, /^kind must be one of/],
     [{ kind: 'silence', exchange: 'kraken' }, 'exchange must be one of upbit, binance, both; got "kraken"'],
-    [{ kind: 'silence' }, 'exchange must be given; got nothing'],
+    [{ kind: 'silence' }, 'exchange must be one of upbit, binance, both; got nothing'],
     [{ kind: 'silence', exchange: 'upbit', market: 'KRW-NOSUCH' }, /^market must be .*; got "KRW-NOSUCH"$/],
     [{ kind: 'drop', exchange: 'upbit', market: 'KRW-BTC' }, /^market must be left out; drop has/],
-    [{ kind: 'delist', exchange: 'upbit' }, 'market must be given; got nothing'],
-    [{ kind: 'rest', exchange: 'upbit' }, 'mode must be given; got nothing'],
-    [{ kind: 'rest', exchange: 'upbit', mode: 'slow', ms: -1 }, /^ms must be a whole number.*; got -1$/],
+    [{ kind: 'rest', exchange: 'upbit' }, 'mode must be one of empty, half, truncated; got nothing'],
+    [{ kind: 'outage', exchange: 'upbit', from: -1 }, /^from must be a whole number.*; got -1$/],
     [{ kind: 'silence', exchange: 'upbit', forMs: 'long' }, /^forMs must be a whole number.*; got "long"$/],
     [{ kind: 'silence', exchange: 'upbit', frames: 0 }, /^frames must be .*; got 0$/],
     [
@@ -55,15 +54,17 @@ t.test('a bad fault gets 400 with the field, its value and what is allowed', asy
       /^colour must be left out; silence has exchange, forMs, frames, market, delivery; got 1$/,
     ],
     [{ kind: 'refuse', exchange: 'upbit', status: 200 }, /^status must be .*; got 200$/],
-    [{ kind: 'drop', exchange: 'upbit', code: 1006 }, /^code must be .*; got 1006$/],
-    [{ kind: 'price', exchange: 'upbit' }, 'factor must be given; got nothing'],
+    [{ kind: 'price', exchange: 'upbit' }, 'factor must be a number; got nothing'],
     [
       { kind: 'refuse', exchange: 'upbit', status: 429, share: 2 },
       'share must be a number from 0 to 1; got 2',
     ],
-    [{ kind: 'halt', exchange: 'upbit', status: 'TRADING' }, /^status must be one of HALT, BREAK; got/],
+    [
+      { kind: 'halt', exchange: 'upbit', state: 'BREAK' },
+      /^state must be one of PREVIEW, ACTIVE, DELISTED; got/,
+    ],
     [{ kind: 'lag', exchange: 'upbit', maxMs: 60_000 }, /^maxMs must be .*, at most 10000; got 60000$/],
-    [{ kind: 'rest', exchange: 'upbit', mode: 'slow', path: 'v1' }, /^path must be .*; got "v1"$/],
+    [{ kind: 'rest', exchange: 'upbit', mode: 'half', path: 'v1' }, /^path must be .*; got "v1"$/],
   ] as const) {
     const answer = await send(`${simulator.url}/faults`, 'POST', body)
     t.equal(answer.status, 400, JSON.stringify(body))

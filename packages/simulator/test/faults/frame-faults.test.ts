@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { GarbageShape } from '../../src/index.ts'
+import type { GarbageShape } from '../../src/faults/fault.ts'
 import { bothClients, get, parsed } from '../clients.ts'
 
 t.test('garbage: each kind replaces a frame by what no decoder can read', async t => {
@@ -53,5 +53,5 @@ t.test('everything sent is reported as it was sent', async t => {
     recorded.map(frame => frame.text),
     upbit.frames.map(frame => frame.text),
   )
-  t.match(recorded.at(-1), { connection: 1, market: /^KRW-/, sentAt: Number })
+  t.equal(recorded.at(-1)?.connection, 1)
 })

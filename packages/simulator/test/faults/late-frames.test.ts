@@ -77,19 +77,6 @@ t.test(
   },
 )
 
-t.test('lag: a busy exchange tells of every trade 1.9 s later, Binance by the price alone', async t => {
-  const { simulator, upbit, binance, fresh } = await bothClients(t)
-  await Promise.all([upbit.settled(), binance.settled()])
-  simulator.faults.set({ kind: 'lag', exchange: 'both', minMs: 1_900, maxMs: 1_900 })
-  await fresh(upbit, 5_000)
-  for (const frame of parsed(await fresh(upbit))) t.equal(frame.timestamp - frame.trade_timestamp, 1_900)
-  const before = binance.frames.length
-  await fresh(binance, 10_000)
-  for (const { data } of parsed(binance.frames.slice(before))) {
-    t.equal(Number(data.c), simulator.prices.lastTrade('binance', data.s, data.E - 1_900)?.price)
-  }
-})
-
 t.test('the simulator itself says what the last frame before an instant is', async t => {
   const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
   await fresh(upbit, 30_000)

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
 import { startSimulator } from '@kimchi/simulator'
-import { startRedis, type Teardown } from '@kimchi/testkit'
+import { eventually, startRedis, type Teardown } from '@kimchi/testkit'
 import { preview } from 'vite'
 
 /** The real service on simulated exchanges, with the built page in front. */
@@ -17,6 +17,9 @@ export interface Stack {
   killApi(): Promise<void>
   startApi(): Promise<void>
 }
+
+/** As many as an ingester tracks by default. */
+const COINS = 10
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
@@ -43,7 +46,7 @@ export async function startStack(t: Teardown): Promise<Stack> {
   const startApi = async () => {
     child = start(t, '../../api/dist/main.js', { ...shared, HOST: '127.0.0.1', PORT: String(port) })
     await firstLine(child)
-    await untilAnswered(`${api}/api/v1/kimchi-premium`)
+    await untilAllListed(`${api}/api/v1/kimchi-premium`)
   }
   await startApi()
   const server = await preview({
@@ -84,12 +87,9 @@ async function firstLine(child: ChildProcess): Promise<void> {
   await once(createInterface({ input: child.stdout }), 'line')
 }
 
-/** Resolves when there are prices. */
-async function untilAnswered(url: string): Promise<void> {
-  for (;;) {
-    const response = await fetch(url).catch(() => undefined)
-    await response?.body?.cancel()
-    if (response?.ok) return
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
+/** Candles fill one coin after another: some are listed before the others. */
+async function untilAllListed(url: string): Promise<void> {
+  const countOf = async () => ((await (await fetch(url)).json()) as { count?: number }).count
+  const isComplete = async () => (await countOf()) === COINS
+  await eventually('every coin', () => isComplete().catch(() => false), 60_000, 100)
 }

@@ -18,3 +18,8 @@ t.test('a mode or port that is none is named with its value', async t => {
   t.throws(() => readConfig('dev', {}, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /got: dev/ })
   t.throws(() => readConfig('demo', { PORT: '-1' }, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /PORT.*-1/ })
 })
+
+t.test('only this machine is served unless HOST says otherwise', async t => {
+  t.match(readConfig('demo', {}, '/'), { host: '127.0.0.1', port: undefined, redisUrl: undefined })
+  t.equal(readConfig('demo', { HOST: '0.0.0.0' }, '/').host, '0.0.0.0')
+})

@@ -20,7 +20,7 @@ export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
   const bannedUntil = new Map<string, EpochMs>()
 
   const refuse = (caller: string, now: EpochMs): RestResponse => {
-    if (refusals.add(caller, now) > PATIENCE) bannedUntil.set(caller, now + 2 * MINUTE)
+    if (refusals(caller, now) > PATIENCE) bannedUntil.set(caller, now + 2 * MINUTE)
     const until = bannedUntil.get(caller)
     const waitMs = until === undefined ? MINUTE - (now % MINUTE) : until - now
     const headers = { 'retry-after': String(Math.ceil(waitMs / 1_000)) }
@@ -30,7 +30,7 @@ export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
   return {
     respond(url, caller) {
       const now = clock.now()
-      const weight = usedWeight.add(caller, now, weightOf(url))
+      const weight = usedWeight(caller, now, weightOf(url))
       if (weight > WEIGHT_PER_MINUTE * limitFactor || (bannedUntil.get(caller) ?? 0) > now) {
         return refuse(caller, now)
       }
@@ -78,10 +78,7 @@ function tickerPrice(exchanges: SimulatedExchanges, url: URL): RestResponse {
   return { status: 200, body }
 }
 
-/**
- * The markets that a query's `symbols` name, or all, as far as they have the `symbolStatus` it asks for;
- * undefined when one is unknown. A single `symbol` is not simulated and refused in the same way.
- */
+/** What a query asks for; undefined for an unknown market, and for a single `symbol`, not simulated. */
 function marketsOf(exchanges: SimulatedExchanges, { searchParams }: URL): readonly Market[] | undefined {
   const { markets } = exchanges
   const text = searchParams.get('symbols')
@@ -126,7 +123,8 @@ function rows(exchanges: SimulatedExchanges, { code }: Market, opens: readonly E
     const candle = prices.candle('binance', code, open, clock.now())
     before = candle?.close ?? before ?? prices.lastTrade('binance', code, open)?.price
     if (before === undefined) return []
-    if (!candle && faults.timeline.find(PAUSES, 'binance', code, open)?.fault.klines === 'none') return []
+    const pause = faults.timeline.find(PAUSES, { exchange: 'binance', market: code }, open)
+    if (!candle && pause?.fault.klines === 'none') return []
     const { open: first = before, high = before, low = before } = candle ?? {}
     const { volume = 0, quoteVolume = 0, trades = 0 } = candle ?? {}
     const [v, q, bought, spent] = [volume, quoteVolume, volume / 2, quoteVolume / 2].map(decimal)

@@ -2,6 +2,7 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter } from '../server/limits.ts'
+import { parseJson } from '../server/parse-json.ts'
 import { subscribersByKey } from '../server/subscribers.ts'
 import { createMiniTickers } from './mini-ticker.ts'
 
@@ -33,7 +34,7 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
     closed: connection => void clients.delete(connection),
     message(connection, text) {
       const client = clients.get(connection)
-      const count = perSecond.add(String(connection.number), clock.now())
+      const count = perSecond(String(connection.number), clock.now())
       if (count > MAX_MESSAGES_PER_SECOND * limitFactor) connection.close(1008, 'Too many requests')
       else if (client) {
         settle()
@@ -58,7 +59,7 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
 
 /** Does what a client's message asks for and returns the reply. */
 function obey({ streams }: Client, text: string): object {
-  const { method, params, id = null } = parse(text)
+  const { method, params, id = null } = (parseJson(text) ?? {}) as Readonly<Record<string, unknown>>
   const isKnown = method === 'SUBSCRIBE' || method === 'UNSUBSCRIBE'
   if (!isKnown || !Array.isArray(params)) return { error: { code: 2, msg: 'Invalid request' }, id }
   const wanted = new Set([...streams, ...params.map(String)])
@@ -66,15 +67,6 @@ function obey({ streams }: Client, text: string): object {
   else if (wanted.size > MAX_STREAMS) return { error: { code: 4, msg: 'Too many subscriptions' }, id }
   else for (const stream of wanted) streams.add(stream)
   return { result: null, id }
-}
-
-function parse(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return JSON.parse(text) ?? {}
-  } catch {
-    // What cannot be read asks for nothing, and is refused like that.
-    return {}
-  }
 }
 
 /** Streams may be named in the address of a combined connection only. */

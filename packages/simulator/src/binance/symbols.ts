@@ -4,7 +4,7 @@ import { decimal } from './decimal.ts'
 
 /** Binance's word for the market's state now. */
 export function binanceStatus({ clock, faults }: SimulatedExchanges, { code, coin }: Market): BinanceStatus {
-  const halt = faults.timeline.find(['halt'], 'binance', code, clock.now())
+  const halt = faults.timeline.find(['halt'], { exchange: 'binance', market: code }, clock.now())
   return halt ? 'BREAK' : (coin.binance?.status ?? 'TRADING')
 }
 

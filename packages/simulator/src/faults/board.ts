@@ -1,12 +1,6 @@
 import type { EpochMs, SimulatorClock } from '../market/types.ts'
-import {
-  type ActiveFault,
-  actsOn,
-  type Fault,
-  type FaultKind,
-  type FaultOf,
-  type FaultTarget,
-} from './fault.ts'
+import type { ActiveFault, Fault, FaultKind, FaultOf, FaultTarget } from './fault.ts'
+import { actsOn } from './fault.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 
 /** The faults as a test or a person sets them. */
@@ -22,14 +16,13 @@ export interface Faults {
 /** Called when a fault is set or ends. */
 export type FaultListener = (change: 'set' | 'ended', active: ActiveFault) => void
 
+type Test<K extends FaultKind> = (fault: FaultOf<K>) => boolean
+type Found<K extends FaultKind> = ActiveFault<FaultOf<K>> | undefined
+
 /** The faults as the exchanges obey them. */
 export interface FaultBoard extends Faults {
   /** The first fault of `kind` that acts on the target, and that `accepts` lets pass. */
-  find<K extends FaultKind>(
-    kind: K,
-    target: FaultTarget,
-    accepts?: (fault: FaultOf<K>) => boolean,
-  ): ActiveFault<FaultOf<K>> | undefined
+  find<K extends FaultKind>(kind: K, target: FaultTarget, accepts?: Test<K>): Found<K>
   /** Counts one altered frame or response, and ends the fault when it was the last. */
   spend(active: ActiveFault): void
   /** When the next fault ends by its `forMs`; Infinity when none does. */
@@ -72,11 +65,7 @@ export function createFaultBoard(clock: SimulatorClock, settle: () => void): Fau
       return () => void clear(entry.id)
     },
     list: () => [...entries.values()],
-    find<K extends FaultKind>(
-      kind: K,
-      target: FaultTarget,
-      accepts: (fault: FaultOf<K>) => boolean = () => true,
-    ) {
+    find<K extends FaultKind>(kind: K, target: FaultTarget, accepts: Test<K> = () => true): Found<K> {
       for (const entry of entries.values()) {
         if (isOfKind(entry, kind) && actsOn(entry.fault, target) && accepts(entry.fault)) return entry
       }

@@ -21,10 +21,7 @@ const MARKET = 'the code of a simulated market, for example KRW-BTC or BTCUSDT'
 const market = rule(MARKET, (value, isMarket) => isMarket(String(value)))
 const path = rule('a path that begins with /', value => typeof value === 'string' && value.startsWith('/'))
 const share = rule('a number from 0 to 1', value => typeof value === 'number' && value >= 0 && value <= 1)
-const status = rule(
-  'a status from 400 to 599, or "hang"',
-  value => value === 'hang' || isWhole(value, 400, 599),
-)
+const status = rule('from 400 to 599, or "hang"', value => value === 'hang' || isWhole(value, 400, 599))
 const retryAfter = rule('seconds or a date', value => typeof value === 'string' || isWhole(value, 0))
 const duration = rule('a whole number of milliseconds, 0 or more', value => isWhole(value, 0))
 const lag = rule('a whole number of milliseconds, at most 10000', value => isWhole(value, 0, 10_000))

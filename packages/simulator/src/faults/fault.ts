@@ -11,7 +11,7 @@ interface FaultScope {
   readonly frames?: number
 }
 
-/** A stretch of time that may lie in the past; without `from` and `to` it begins now and ends with the fault. */
+/** May lie in the past; without `from` and `to` it begins when the fault is set and ends with it. */
 interface TimeSpan {
   readonly from?: EpochMs
   /** Not included. */
@@ -49,7 +49,7 @@ type FaultEffect =
       /** The Retry-After header, in seconds or as a date. @default no header */
       readonly retryAfter?: number | string
     }
-  /** The market is listed but does not trade, and no frame says so. `state` is Upbit's, 'PREVIEW' by default. */
+  /** Listed, but not trading, and no frame says so; Upbit's `state` is PREVIEW by default. */
   | ({ readonly kind: 'halt'; readonly state?: UpbitState } & Pause)
   /** The exchange does not trade and says nothing. */
   | ({ readonly kind: 'outage' } & Pause)

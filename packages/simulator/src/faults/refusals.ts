@@ -5,10 +5,7 @@ import type { FaultBoard } from './board.ts'
 /** How a handshake or request is refused; 'hang' is never responding. */
 export type Refusal = 'hang' | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
 
-/**
- * Refuses what `refuse` faults want refused, and returns undefined for the rest; a share of requests is the
- * same on every run.
- */
+/** Refuses what `refuse` faults want refused; a share of requests is the same on every run. */
 export function createRefusals(faults: FaultBoard) {
   let asked = 0
   return (exchange: Exchange, on: 'ws' | 'rest', path: string, market?: string): Refusal | undefined => {

@@ -1,5 +1,5 @@
-import type { EpochMs, Exchange, Milliseconds } from '../market/types.ts'
-import { type ActiveFault, actsOn, type Fault, type FaultOf } from './fault.ts'
+import type { EpochMs, Milliseconds } from '../market/types.ts'
+import { type ActiveFault, actsOn, type Fault, type FaultOf, type FaultTarget } from './fault.ts'
 
 /** Kinds of faults that act on what happens at a time, not on frames; they stay in the past when over. */
 type TimedKind = 'halt' | 'outage' | 'lag'
@@ -14,12 +14,7 @@ interface Span<K extends TimedKind = TimedKind> {
 /** When halts, outages and lags were. */
 export interface Timeline {
   /** The fault of one of the kinds that acted on a market at an instant, and when it did. */
-  find<K extends TimedKind>(
-    kinds: readonly K[],
-    exchange: Exchange,
-    market: string,
-    at: EpochMs,
-  ): Span<K> | undefined
+  find<K extends TimedKind>(kinds: readonly K[], target: FaultTarget, at: EpochMs): Span<K> | undefined
   /** The longest lag of trades that can still be on their way at an instant. */
   longestLag(at: EpochMs): Milliseconds
   /** Told of a fault that is set. */
@@ -35,10 +30,9 @@ export const PAUSES = ['halt', 'outage'] as const
 export function createTimeline(now: () => EpochMs): Timeline {
   const spans = new Map<number, Span>()
   return {
-    find<K extends TimedKind>(kinds: readonly K[], exchange: Exchange, market: string, at: EpochMs) {
+    find<K extends TimedKind>(kinds: readonly K[], target: FaultTarget, at: EpochMs) {
       for (const span of spans.values()) {
-        if (at < span.from || at >= span.to || !isOneOf(span, kinds)) continue
-        if (actsOn(span.fault, { exchange, market })) return span
+        if (at >= span.from && at < span.to && isOneOf(span, kinds) && actsOn(span.fault, target)) return span
       }
       return undefined
     },

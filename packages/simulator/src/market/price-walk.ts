@@ -62,11 +62,7 @@ export function priceWalks(seed: string): PriceWalks {
 
 function noise(key: number, octaves: readonly Octave[]): Walk {
   const waves = octaves.map((octave, i) => valueNoise(hash(key, i), octave))
-  return at => {
-    let sum = 0
-    for (const wave of waves) sum += wave(at)
-    return sum
-  }
+  return at => waves.reduce((sum, wave) => sum + wave(at), 0)
 }
 
 /** One octave: random values one period apart, joined by a curve whose slope is continuous. */

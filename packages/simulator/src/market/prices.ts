@@ -22,7 +22,7 @@ const MINUTE = 60_000
 export function createPrices(seed: string, markets: Markets, timeline: Pick<Timeline, 'find'>): Prices {
   const walks = priceWalks(seed)
   const pausedSince = (exchange: Exchange, market: string, at: EpochMs): EpochMs | undefined =>
-    timeline.find(PAUSES, exchange, market, at)?.from
+    timeline.find(PAUSES, { exchange, market }, at)?.from
   const tapes = new Map<Market, TradeTape>()
   const tape = (exchange: Exchange, code: string): TradeTape | undefined => {
     const market = markets.get(exchange, code)

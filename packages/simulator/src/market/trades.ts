@@ -34,8 +34,9 @@ export function createTape(seed: string, market: Market, walks: PriceWalks): Tra
     return slot * slotMs + Math.floor(fraction(key ^ 0x5bd1e995, slot) * slotMs)
   }
   const tradeAt = (slot: number, at: EpochMs): Trade => {
-    const share = 0.05 + 2 * cube(fraction(key ^ 0x1b873593, slot))
-    const volume = Math.max(1, Math.round(typicalVolume * 1e8 * share)) / 1e8
+    const roll = fraction(key ^ 0x1b873593, slot)
+    const ofTypical = 0.05 + 2 * (roll * roll * roll)
+    const volume = Math.max(1, Math.round(typicalVolume * 1e8 * ofTypical)) / 1e8
     return { at, price: price(at, slot), volume }
   }
   return {
@@ -72,8 +73,4 @@ function pricing(market: Market, walks: PriceWalks, key: number): (at: EpochMs, 
     const krw = market.base === 'USDT' ? inKrw : inKrw * inUsdt(at) * (1 + premium(at))
     return roundToStep(krw, krwTickSize(krw))
   }
-}
-
-function cube(x: number): number {
-  return x * x * x
 }

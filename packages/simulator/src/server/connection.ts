@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { FaultListener } from '../faults/board.ts'
 import type { ActiveFault } from '../faults/fault.ts'
-import { garbageFrom } from '../faults/garbage.ts'
+import { GARBAGE } from '../faults/garbage.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 
@@ -49,7 +49,7 @@ export function createConnection(
   }
   const stream: Connection['stream'] = (text, market) => {
     const garbage = faults.find('garbage', { exchange, market })
-    write(garbage ? garbageFrom(garbage.fault.shape, text) : text)
+    write(garbage ? GARBAGE[garbage.fault.shape](text) : text)
     if (garbage) faults.spend(garbage)
   }
   const close: Connection['close'] = (code, reason = '') => {
@@ -82,10 +82,8 @@ export function createConnection(
         if (halfOpen.size > 0) socket.pause()
         else socket.resume()
       }
-      if (change === 'set') {
-        if (fault.kind === 'drop') close()
-        return
-      }
+      if (fault.kind === 'drop' && change === 'set') close()
+      if (change === 'set') return
       for (const send of held.get(id) ?? []) send()
       held.delete(id)
     },

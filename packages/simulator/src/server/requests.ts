@@ -6,7 +6,7 @@ import { faultyText } from '../faults/rest-faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
-import type { RestResponse, RestSide } from './rest-response.ts'
+import type { RestResponse } from './rest-response.ts'
 
 const BASE = 'http://simulator'
 
@@ -34,10 +34,7 @@ export function createRequestListener(exchanges: SimulatedExchanges): RequestLis
 
 function createExchangeResponder(exchanges: SimulatedExchanges) {
   const { clock, faults, onRequest } = exchanges
-  const sides: Record<Exchange, RestSide> = {
-    upbit: createUpbitRest(exchanges),
-    binance: createBinanceRest(exchanges),
-  }
+  const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
   const refusalOf = createRefusals(faults)
   return (exchange: Exchange, url: URL, request: IncomingMessage, response: ServerResponse): void => {
     const { pathname: path, searchParams } = url

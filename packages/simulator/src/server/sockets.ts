@@ -92,15 +92,12 @@ export function createSockets(exchanges: SimulatedExchanges): Sockets {
 /** Decides about handshakes: how to refuse one, or undefined to accept it. */
 function createDoorkeeper({ clock, faults, limitFactor }: SimulatedExchanges) {
   const refusalOf = createRefusals(faults)
-  // Upbit allows 5 handshakes a second and address, Binance 300 in 5 minutes.
-  const limits = {
-    upbit: { most: 5 * limitFactor, counter: createWindowCounter(1_000) },
-    binance: { most: 300 * limitFactor, counter: createWindowCounter(300_000) },
-  }
+  // By address: Upbit allows 5 handshakes a second, Binance 300 in 5 minutes.
+  const allowed = { upbit: 5 * limitFactor, binance: 300 * limitFactor }
+  const counters = { upbit: createWindowCounter(1_000), binance: createWindowCounter(300_000) }
   return (exchange: Exchange, { url = '/', socket }: IncomingMessage): Refusal | undefined => {
-    const { most, counter } = limits[exchange]
-    if (counter.add(socket.remoteAddress ?? '', clock.now()) > most) return { status: 429, headers: {} }
-    return refusalOf(exchange, 'ws', url)
+    const count = counters[exchange](socket.remoteAddress ?? '', clock.now())
+    return count > allowed[exchange] ? { status: 429, headers: {} } : refusalOf(exchange, 'ws', url)
   }
 }
 

@@ -19,7 +19,7 @@ export function createUpbitRest(exchanges: SimulatedExchanges): RestSide {
       const route = ROUTES[url.pathname]
       if (!route) return failed(404, 404, 'no Route matched')
       const { group, respond } = route
-      const left = allowed - counter.add(`${caller}/${group}`, exchanges.clock.now())
+      const left = allowed - counter(`${caller}/${group}`, exchanges.clock.now())
       const headers = { 'remaining-req': `group=${group}; min=${allowed * 60}; sec=${Math.max(0, left)}` }
       if (left >= 0) return { ...respond(exchanges, url), headers }
       return { ...failed(429, 'too_many_requests', '요청 수 제한을 초과했습니다.'), headers }

@@ -7,7 +7,7 @@ import { newestPublished, publishedTrades } from './published.ts'
 import { readSubscription, type UpbitFormat, type UpbitSubscription } from './subscription.ts'
 import { tickerText, upbitTicker } from './ticker.ts'
 
-/** Upbit's WebSocket. @param settle sends what is due before a subscription takes effect, and gives the time */
+/** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
 export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
   const { markets } = exchanges
   const clients = new Map<Connection, UpbitSubscription>()
@@ -60,8 +60,8 @@ function createMessageLimit({ clock, limitFactor }: SimulatedExchanges) {
   const perSecond = createWindowCounter(1_000)
   const perMinute = createWindowCounter(60_000)
   return ({ number }: Connection): boolean => {
-    const ofSecond = perSecond.add(String(number), clock.now())
-    const ofMinute = perMinute.add(String(number), clock.now())
+    const ofSecond = perSecond(String(number), clock.now())
+    const ofMinute = perMinute(String(number), clock.now())
     return ofSecond > 5 * limitFactor || ofMinute > 100 * limitFactor
   }
 }

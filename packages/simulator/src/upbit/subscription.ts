@@ -1,3 +1,5 @@
+import { parseJson } from '../server/parse-json.ts'
+
 /** How the frames of a connection are written. */
 export type UpbitFormat = 'DEFAULT' | 'SIMPLE'
 
@@ -9,7 +11,9 @@ export interface UpbitSubscription {
 
 /** Reads a ticket, type objects of tickers, and perhaps a format; undefined for whatever else Upbit takes. */
 export function readSubscription(text: string): UpbitSubscription | undefined {
-  const parts = parseObjects(text)
+  const message = parseJson(text)
+  if (!Array.isArray(message)) return undefined
+  const parts: Readonly<Record<string, unknown>>[] = message.filter(part => part instanceof Object)
   const format = parts.find(part => part.format !== undefined)?.format ?? 'DEFAULT'
   const types = parts.filter(part => part.type !== undefined)
   const isKnown =
@@ -18,14 +22,4 @@ export function readSubscription(text: string): UpbitSubscription | undefined {
     return undefined
   }
   return { codes: new Set(types.flatMap(({ codes }) => (codes as unknown[]).map(String))), format }
-}
-
-function parseObjects(text: string): Readonly<Record<string, unknown>>[] {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return Array.isArray(parsed) ? parsed.filter(part => typeof part === 'object' && part !== null) : []
-  } catch {
-    // Whatever is wrong with the text, Upbit's response is the same error frame.
-    return []
-  }
 }

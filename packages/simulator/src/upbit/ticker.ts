@@ -46,7 +46,7 @@ export function upbitTicker(
   streamType: 'SNAPSHOT' | 'REALTIME',
 ): object {
   const { at, price, volume } = trade
-  const halt = faults.timeline.find(['halt'], 'upbit', market.code, clock.now())
+  const halt = faults.timeline.find(['halt'], { exchange: 'upbit', market: market.code }, clock.now())
   const iso = new Date(at).toISOString()
   const ticker = {
     type: 'ticker',

@@ -35,7 +35,12 @@ const SHORT_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
     'market_warning:mw timestamp:tms stream_type:st',
   ].flatMap(line => line.split(' ').map(pair => pair.split(':'))),
 )
-const SHORT_FIGURES = withShortNames(FIGURES)
+
+/** Where the figures stand in a frame: at its end, written once. */
+const ENDS: Readonly<Record<UpbitFormat, string>> = {
+  DEFAULT: `,${JSON.stringify(FIGURES).slice(1)}`,
+  SIMPLE: `,${JSON.stringify(withShortNames(FIGURES)).slice(1)}`,
+}
 
 /** The ticker of a market after a trade, without the figures. @see docs/exchanges.md#upbit-websocket */
 export function upbitTicker(
@@ -66,9 +71,8 @@ export function upbitTicker(
 
 /** The whole frame of a ticker, as a connection asked for it. */
 export function tickerText(ticker: object, format: UpbitFormat): string {
-  return JSON.stringify(
-    format === 'SIMPLE' ? { ...withShortNames(ticker), ...SHORT_FIGURES } : { ...ticker, ...FIGURES },
-  )
+  const fields = format === 'SIMPLE' ? withShortNames(ticker) : ticker
+  return JSON.stringify(fields).slice(0, -1) + ENDS[format]
 }
 
 function withShortNames(fields: object): object {

@@ -72,7 +72,11 @@ class StoppedClock implements ManualClock {
   }
 }
 
-/** Several turns of the promise queue: enough for a loop to get to its next wait. */
+/**
+ * Lets every promise that can settle do so, however long the chain: asked for from a promise, Node's next tick
+ * comes when the queue of promises is empty. @see https://nodejs.org/api/process.html#processnexttickcallback-args
+ */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await undefined
+  await undefined
+  return new Promise(resolve => process.nextTick(resolve))
 }

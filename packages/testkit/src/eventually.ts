@@ -8,20 +8,21 @@ export type Answer<T> = T | undefined | false
 /**
  * Asks again and again until the answer is neither undefined nor false.
  * @param withinMs real time. @default 30 s
- * @param pauseMs between two looks, real time. @default 10
+ * @param pauseMs between two looks, real time. @default a twentieth of the wait so far, 10 to 100
  * @throws Error naming `what`, when that takes longer
  */
 export async function eventually<T>(
   what: string,
   ask: () => Answer<T> | Promise<Answer<T>>,
   withinMs: Milliseconds = 30_000,
-  pauseMs: Milliseconds = 10,
+  pauseMs?: Milliseconds,
 ): Promise<T> {
-  const giveUpAt = performance.now() + withinMs
-  while (performance.now() < giveUpAt) {
+  const start = performance.now()
+  for (let waited = 0; waited < withinMs; waited = performance.now() - start) {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
-    await delay(pauseMs)
+    // Looking is work too: who waits long is not kept waiting much longer by looking less often.
+    await delay(pauseMs ?? Math.min(Math.max(waited / 20, 10), 100))
   }
   throw new Error(`not within ${withinMs} ms: ${what}`)
 }

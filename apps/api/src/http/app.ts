@@ -43,18 +43,18 @@ export function createApp({ log, limits = LIMITS, ...options }: AppOptions): Fas
     routerOptions: { maxParamLength: limits.maxHeaderSize, querystringParser: onlyDays },
     ajv: { customOptions: { coerceTypes: false, allErrors: false } },
   })
+  // After onRequest, where documents at hand are answered.
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.method === 'OPTIONS') reply.header('allow', ALLOWED_METHODS)
+    done()
+  })
   app.register(fastifyCors, {
-    // After onRequest, where documents at hand are answered.
     hook: 'preParsing',
     methods: ALLOWED_METHODS,
     allowedHeaders: 'If-None-Match, *',
     exposedHeaders: CORS_HEADERS['access-control-expose-headers'],
     maxAge: 86_400,
     strictPreflight: false,
-  })
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.method === 'OPTIONS') reply.header('allow', ALLOWED_METHODS)
-    done()
   })
   // Neither route takes a body, so none is read.
   app.removeAllContentTypeParsers()

@@ -16,12 +16,14 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** How far the clock goes at a time. */
+const STEP_S = 2
 /** Minutes between two loads of the listings. */
 const REFRESH_MINUTES = 2
 
 /**
- * A real simulator, a real Redis and real ingesters in this process, all on one clock that moves by the
- * second, so that an hour takes a few seconds. @param options.at minutes into yesterday at which it begins
+ * A real simulator, a real Redis and real ingesters in this process, all on one clock that moves in
+ * steps, so that an hour takes a few seconds. @param options.at minutes into yesterday at which it begins
  * @default 720
  */
 export async function openLockstep(t: Test, options: SimulatorOptions & { at?: EpochMinute } = {}) {
@@ -56,15 +58,15 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       (await raw.keys(`*:${symbol}*`)).filter(key => !key.startsWith('{kp}:lease:')),
   }
 
-  /** Lets time pass, second by second, with room for sockets; stops early when something has happened. */
+  /** Lets time pass, step by step, with room for sockets; stops early when something has happened. */
   const pass = async (minutes: number, isOver: () => boolean | Promise<boolean> = () => false) => {
-    for (let second = 0; second < minutes * 60; second++) {
+    for (let second = 0; second < minutes * 60; second += STEP_S) {
       if (second % 60 === 0 && (await isOver())) return
       if (second % 10 === 0) await ageLeases(raw, 10)
       simulator.pump()
       for (let turns = 0; turns < 4; turns++) await turn()
       await delay(1)
-      await clock.advance(1_000)
+      await clock.advance(STEP_S * 1_000)
     }
   }
   /** Waits for what does not hang on the clock, such as an answer of the REST child. */

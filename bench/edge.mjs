@@ -34,6 +34,11 @@ const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 const LIVE = '/api/v1/kimchi-premium'
 
+/** As deploy/nginx limits clients, but high enough for one client to be the load. */
+const LIMITS = `limit_req_zone $binary_remote_addr zone=requests:10m rate=1000000r/s;
+  limit_conn_zone $binary_remote_addr zone=connections:10m;
+  limit_req zone=requests burst=250 nodelay; limit_conn connections 10000;`
+
 const SCENARIOS = [
   { name: 'live, 10 coins', coins: 10, path: LIVE, headers: {} },
   { name: 'live, 200 coins', coins: 200, path: LIVE, headers: {} },
@@ -74,56 +79,73 @@ async function measure({ name, coins, path, headers, conditional = false }) {
   closing.push(() => edge.close())
   for (const pid of [edge.pid, ...childrenOf(edge.pid)])
     execFileSync('taskset', ['-cp', SERVER_CORE, pid], { stdio: 'ignore' })
-  const filePort = await freePort()
   const plain = await exchange(`http://127.0.0.1:${apiPort}${path}`, {})
-  const file = {
-    dir: join(dir, `file-${filePort}`),
-    port: filePort,
-    path,
-    headers: own(plain.headers),
-    body: plain.body,
-  }
-  const files = startServer('nginx', prepareNginx(file))
-  await untilAnswers(`http://127.0.0.1:${filePort}${path}`)
+  const answer = { path, headers: own(plain.headers), body: plain.body }
+  const files = [await startFile(answer, ''), await startFile(answer, LIMITS)]
 
-  const contestants = []
-  for (const [port, pid] of [
-    [filePort, files.pid],
-    [edge.port, edge.pid],
-  ]) {
-    const url = `http://127.0.0.1:${port}${path}`
-    const seen = await exchange(url, headers)
-    const tag = conditional ? { 'If-None-Match': String(seen.headers.etag) } : {}
-    contestants.push({ url, headers: { ...headers, ...tag }, pids: [Number(pid)], length: seen.body.length })
+  const servers = [...files, { port: edge.port, pid: edge.pid }]
+  const contestants = await Promise.all(
+    servers.map(async ({ port, pid }) => {
+      const url = `http://127.0.0.1:${port}${path}`
+      return { url, pids: [pid], length: (await exchange(url, headers)).body.length }
+    }),
+  )
+  /** @param {(typeof contestants)[number]} contestant @param {number} seconds */
+  const loadOnce = async ({ url, ...options }, seconds) => {
+    // A tag is good for a minute at the edge.
+    const { etag } = (await exchange(url, headers)).headers
+    const tag = conditional ? { 'If-None-Match': String(etag) } : {}
+    return load(url, { ...options, headers: { ...headers, ...tag }, seconds })
   }
+  for (const contestant of contestants) await loadOnce(contestant, 1)
   /** @type {import('./lib/load.mjs').Load[][]} */
-  const runs = [[], []]
-  for (const { url, ...options } of contestants) await load(url, { ...options, seconds: 1 })
+  const runs = contestants.map(() => [])
   for (let round = 0; round < rounds; round++) {
-    for (const index of round % 2 === 0 ? [0, 1] : [1, 0]) {
-      const { url, ...options } = /** @type {(typeof contestants)[number]} */ (contestants[index])
-      runs[index]?.push(await load(url, { ...options, seconds }))
+    const order = [...contestants.entries()]
+    for (const [index, contestant] of round % 2 === 0 ? order : order.reverse()) {
+      runs[index]?.push(await loadOnce(contestant, seconds))
       process.stdout.write('.')
     }
   }
   clearInterval(minutes)
   await edge.close()
-  await stopServer(files)
+  for (const { child } of files) await stopServer(child)
   await stopServer(api)
   await stack.close()
   await redis.close()
-  const [ofFile = [], ofEdge = []] = runs
-  const ratios = ofEdge.map(({ rps }, round) => rps / Number(ofFile[round]?.rps))
+  return row(name, contestants, runs)
+}
+
+/** @param {{ path: string, headers: Record<string, string>, body: Buffer }} answer @param {string} limits */
+async function startFile(answer, limits) {
+  const port = await freePort()
+  const child = startServer(
+    'nginx',
+    prepareNginx({ ...answer, dir: join(dir, `file-${port}`), port, limits }),
+  )
+  await untilAnswers(`http://127.0.0.1:${port}${answer.path}`)
+  return { port, child, pid: Number(child.pid) }
+}
+
+/**
+ * @param {string} name @param {readonly { length: number }[]} contestants file, limited file, edge
+ * @param {readonly (readonly import('./lib/load.mjs').Load[])[]} runs of each
+ */
+function row(name, contestants, runs) {
+  const [ofFile = [], ofLimited = [], ofEdge = []] = runs
+  /** @param {typeof ofFile} others */
+  const ratio = others => median(ofEdge.map(({ rps }, round) => rps / Number(others[round]?.rps))).toFixed(2)
   const costs = ofEdge.map(({ cpuMicros }, round) => Number(ofFile[round]?.cpuMicros) / cpuMicros)
   return [
     name,
-    ...contestants.map(({ length }) => length.toLocaleString('en')),
-    ...[ofFile, ofEdge].map(loads => Math.round(median(loads.map(({ rps }) => rps))).toLocaleString('en')),
-    median(ratios).toFixed(2),
+    ...[contestants[0], contestants[2]].map(one => Number(one?.length).toLocaleString('en')),
+    ...runs.map(loads => Math.round(median(loads.map(({ rps }) => rps))).toLocaleString('en')),
+    ratio(ofFile),
+    ratio(ofLimited),
     ...[ofFile, ofEdge].map(loads => `${median(loads.map(({ cpuMicros }) => cpuMicros)).toFixed(1)} µs`),
     median(costs).toFixed(2),
     ...[ofFile, ofEdge].map(loads => `${median(loads.map(({ p99 }) => p99)).toFixed(2)} ms`),
-    `${Math.round(Math.max(...[...ofFile, ...ofEdge].map(({ generatorLoad }) => generatorLoad)) * 100)} %`,
+    `${Math.round(Math.max(...runs.flat().map(({ generatorLoad }) => generatorLoad)) * 100)} %`,
   ]
 }
 
@@ -147,11 +169,12 @@ ${machine()}.
 One nginx worker on one core, ${LOAD_GENERATOR} on another; ${rounds} rounds of ${seconds} s, each contestant in
 each round, medians; "÷" is the median of the ratios within a round. File: the same nginx
 serving the API's bytes as a file (gzip made beforehand) from its open file cache, with no limits, no log and
-nothing in front. Edge: deploy/nginx as shipped but for the limits' figures, with a real API behind it. Load
-average of the machine at the end, of which this is about 2: ${loadavg()[0]?.toFixed(1)}. Much more means that others were at
-work; then requests/s say little, and the processor time of a request says more ("÷ by CPU": that of the file
-by that of the edge). What a hit does beyond sending a file: it reads the copy, parses its stored headers and
-its Cache-Control, hashes its key and counts for the limits; in a profile no one of them stands out.
+nothing in front; "limited file": with limits like the edge's. Edge: deploy/nginx as shipped but for the limits'
+figures, with a real API behind it. Load average of the machine at the end, of which this is about 2:
+${loadavg()[0]?.toFixed(1)}. Much more means that others were at work; then requests/s say little, and the processor time of a
+request says more ("÷ by CPU": that of the file by that of the edge). What a hit does beyond sending a file: it
+reads the copy, parses its stored headers and its Cache-Control, hashes its key and counts for the limits; in a
+profile no one of them stands out.
 
-${table(['what', 'bytes, file', 'bytes, edge', 'file, requests/s', 'edge, requests/s', '÷', 'file, CPU', 'edge, CPU', '÷ by CPU', 'file, p99', 'edge, p99', 'load generator'], rows)}`
+${table(['what', 'bytes, file', 'bytes, edge', 'file, requests/s', 'limited file', 'edge', 'edge ÷ file', '÷ limited file', 'file, CPU', 'edge, CPU', '÷ by CPU', 'file, p99', 'edge, p99', 'load generator'], rows)}`
 }

@@ -5,10 +5,11 @@ import { gzipSync } from 'node:zlib'
 
 /**
  * Writes the files and the configuration.
- * @param {{ dir: string, port: number, path: string, headers: Record<string, string>, body: Buffer }} options
+ * @param {{ dir: string, port: number, path: string, headers: Record<string, string>, body: Buffer,
+ *   limits?: string }} options limits: the configuration's own, for `http`
  * @returns {string[]} arguments for nginx
  */
-export function prepareNginx({ dir, port, path, headers, body }) {
+export function prepareNginx({ dir, port, path, headers, body, limits = '' }) {
   mkdirSync(dir, { recursive: true })
   const file = join(dir, 'answer.json')
   writeFileSync(file, body)
@@ -26,6 +27,7 @@ http {
   open_file_cache max=100 inactive=1h; open_file_cache_valid 1h; types { } default_type application/json;
   client_body_temp_path ${dir}/t1; proxy_temp_path ${dir}/t2; fastcgi_temp_path ${dir}/t3;
   uwsgi_temp_path ${dir}/t4; scgi_temp_path ${dir}/t5;
+  ${limits}
   server {
     listen 127.0.0.1:${port};
     location = ${path} { alias ${file}; gzip_static on; ${kept.map(([name, value]) => `add_header ${name} "${value}";`).join(' ')} }

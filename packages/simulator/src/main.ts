@@ -8,7 +8,6 @@ main().catch((error: unknown) => {
 
 async function main(): Promise<void> {
   const simulator = await startSimulator(readOptions(process.env))
-  announce(simulator)
   const end = (): void => {
     simulator.close().then(() => {
       if (process.connected) process.disconnect()
@@ -18,6 +17,8 @@ async function main(): Promise<void> {
   process.once('SIGINT', end)
   // Without its parent the simulator has no purpose.
   process.once('disconnect', end)
+  // Last: who has read it may signal at once.
+  announce(simulator)
 }
 
 function readOptions({ HOST: host = '127.0.0.1', PORT = '4380', SEED: seed = 'kimchi' }: NodeJS.ProcessEnv) {

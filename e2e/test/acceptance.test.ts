@@ -4,14 +4,14 @@ import {
   DAY_MINUTES,
   type Day,
   dayStart,
+  type EpochMinute,
   foldDays,
   formatTimestamp,
-  minuteOf,
   parseTimestamp,
   type Sample,
 } from '@kimchi/core'
 import { createReader, openRedis } from '@kimchi/store'
-import { eventually } from '@kimchi/testkit'
+import { eventually, type Program } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { getJson } from '../src/get-json.ts'
 import { type Observer, observe } from './support/observer.ts'
@@ -43,11 +43,12 @@ t.test(
     await startExchanges(stack)
     const observer = await observe(stack.exchanges, UPBIT, BINANCE)
     t.teardown(() => observer.close())
-    const observedFrom = formatTimestamp(minuteOf(Date.now()))
-    stack.start('ingester')
+    const ingester = stack.start('ingester')
     stack.start('api')
 
-    const first = await nextList(stack, observedFrom)
+    const minute = await firstWholeMinute(ingester)
+    const first = await nextList(stack, formatTimestamp(minute - 1))
+    t.equal(minuteOfList(first), minute)
     checkList(t, first, observer)
 
     await endAndRestartEverything(stack)
@@ -100,6 +101,13 @@ async function endAndRestartEverything(stack: Stack) {
   await stack.redis.restart()
   await stack.running('simulator').end('SIGKILL')
   await startExchanges(stack)
+}
+
+/** The first minute that it took with every coin; it may have started too shortly before a turn for that one. */
+async function firstWholeMinute(ingester: Program): Promise<EpochMinute> {
+  const whole = `"samples":${COINS.length},"gaps":0,`
+  const line = await ingester.line(line => line.includes('"msg":"minute"') && line.includes(whole))
+  return JSON.parse(line).minute
 }
 
 /** The first list that is newer than `after`. */

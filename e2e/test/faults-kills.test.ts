@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
+import { isWhole, openFaultBed } from './support/fault-bed.ts'
 
 t.test('an ingester killed at random points leaves no partial and no double minute', async t => {
   const { bed, raw } = await openFaultBed(t)
@@ -35,33 +35,4 @@ t.test('an ingester killed at random points leaves no partial and no double minu
     await raw.hset('{kp}:daily:ETH', date, row.replace(/"sum":(-?\d+)/, '"sum":1'))
     t.match(await bed.audit(), { wrong: 1 }, 'a day that is not the fold of its samples')
   })
-})
-
-t.test('of two ingesters either may be killed at any time', async t => {
-  const { bed } = await openFaultBed(t)
-  const zones = { a: { TZ: 'Asia/Seoul' }, b: { TZ: 'America/St_Johns' } }
-  const running = { a: bed.start('a', zones.a), b: bed.start('b', zones.b) }
-  for (let kill = 0; kill < 8; kill++) {
-    await delay(500 + Math.random() * 2_000)
-    const id = Math.random() < 0.5 ? 'a' : 'b'
-    await running[id].end('SIGKILL')
-    running[id] = bed.start(id, zones[id])
-  }
-  isWhole(t, await bed.settle())
-})
-
-t.test('an ingester with a stale feed contributes nothing, the other one’s samples land', async t => {
-  const { bed, raw } = await openFaultBed(t)
-  const view = await bed.openView()
-  const stale = bed.start('stale', { BACKFILL_DAYS: '0' }, view)
-  const fresh = bed.start('fresh')
-  await nextMinute(stale, ({ samples }) => samples === 4)
-  view.faults.set({ kind: 'silence', exchange: 'upbit' })
-  const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
-  const { minute } = await nextMinute(fresh, line => line.samples === 4 && line.minute > first.minute + 1)
-  const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)
-  t.strictSame(contributed, [], 'nothing from the stale one')
-  const landed = await readable(raw, 'BTC', minute - 1, minute)
-  t.match(landed, [/ live$/], 'a live sample from the other one')
-  isWhole(t, await bed.settle())
 })

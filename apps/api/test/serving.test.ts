@@ -1,4 +1,5 @@
 import { Agent } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { minuteOf } from '@kimchi/core'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
@@ -285,6 +286,7 @@ function startLoad(t: Teardown, replicas: readonly Replica[]) {
       } catch (error) {
         if ((error as NodeJS.ErrnoException).syscall !== 'connect') lost.push(`${port}: ${error}`)
       }
+      await delay(10)
     }
   }
   const clients = Array.from({ length: 12 }, (_, n) => client(n))

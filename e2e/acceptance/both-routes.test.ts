@@ -14,8 +14,8 @@ import { createReader, openRedis } from '@kimchi/store'
 import { eventually, type Program } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { getJson } from '../src/get-json.ts'
-import { type Observer, observe } from './support/observer.ts'
-import { openStack, type Stack } from './support/stack.ts'
+import { type Observer, observe } from './observer.ts'
+import { openStack, type Stack } from './stack.ts'
 
 const COINS = ['BTC', 'ETH', 'XRP', 'DOGE']
 const UPBIT = ['KRW-USDT', ...COINS.map(symbol => `KRW-${symbol}`)]

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
 import { createFolder, type Program, startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
-import { startApp } from '../../src/start-app.ts'
+import { startApp } from '../src/start-app.ts'
 
 /**
  * The whole service as real processes on ports of its own; each can be ended and started again where it was.
@@ -74,7 +74,7 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
 
 /** The users of production, which are kept in a file that a restarted server reads again. */
 async function createUsers(redis: TestRedis): Promise<void> {
-  const acl = await readFile(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
+  const acl = await readFile(new URL('../../deploy/redis/users.acl', import.meta.url), 'utf8')
   const raw = redis.client()
   for (const line of acl
     .split('\n')

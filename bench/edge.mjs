@@ -167,14 +167,14 @@ function report(rows) {
 
 ${machine()}.
 One nginx worker on one core, ${LOAD_GENERATOR} on another; ${rounds} rounds of ${seconds} s, each contestant in
-each round, medians; "÷" is the median of the ratios within a round. File: the same nginx
-serving the API's bytes as a file (gzip made beforehand) from its open file cache, with no limits, no log and
-nothing in front; "limited file": with limits like the edge's. Edge: deploy/nginx as shipped but for the limits'
-figures, with a real API behind it. Load average of the machine at the end, of which this is about 2:
-${loadavg()[0]?.toFixed(1)}. Much more means that others were at work; then requests/s say little, and the processor time of a
-request says more ("÷ by CPU": that of the file by that of the edge). What a hit does beyond sending a file: it
-reads the copy, parses its stored headers and its Cache-Control, hashes its key and counts for the limits; in a
-profile no one of them stands out.
+each round, medians; "÷" is the median of the ratios within a round. File: the same nginx serving the API's
+bytes as a file (gzip made beforehand) from its open file cache, with no limits, no log and nothing in front.
+"Limited file": with limits like the edge's. Edge: deploy/nginx as shipped but for the limits' figures, with a
+real API behind it. Load average of the machine at the end, of which this is about 2: ${loadavg()[0]?.toFixed(1)}.
+Much more means that others were at work; then requests/s say little, and the processor time of a request says
+more ("÷ by CPU": that of the file by that of the edge). What a hit does beyond sending a file: it reads the
+copy, parses its stored headers and its Cache-Control, hashes its key and counts for the limits; in a profile
+no one of them stands out.
 
 ${table(['what', 'bytes, file', 'bytes, edge', 'file, requests/s', 'limited file', 'edge', 'edge ÷ file', '÷ limited file', 'file, CPU', 'edge, CPU', '÷ by CPU', 'file, p99', 'edge, p99', 'load generator'], rows)}`
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
 
@@ -26,7 +27,10 @@ t.test('an ingester with a stale feed contributes nothing, the other one’s sam
   const { minute } = await nextMinute(fresh, line => line.samples === 4 && line.minute > first.minute + 1)
   const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)
   t.strictSame(contributed, [], 'nothing from the stale one')
-  const landed = await readable(raw, 'BTC', minute - 1, minute)
+  const landed = await eventually('written', async () => {
+    const lines = await readable(raw, 'BTC', minute, minute + 1)
+    return lines.length > 0 ? lines : undefined
+  })
   t.match(landed, [/ live$/], 'a live sample from the other one')
   isWhole(t, await bed.settle())
 })

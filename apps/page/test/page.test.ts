@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { History, LiveList } from '@kimchi/client'
+import { eventually } from '@kimchi/testkit'
 import { type Browser, findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Stack, startStack } from './stack.ts'
@@ -148,12 +149,21 @@ async function languages(t: Test, open: Open) {
 }
 
 async function coin(t: Test, open: Open, { api }: Stack) {
+  const history = async () => {
+    const answer = await fetch(`${api}/api/v1/kimchi-premium/ETH/daily?days=90`)
+    return ((await answer.json()) as History).data
+  }
+  // Until then the page and the API may be asked on either side of a change.
+  await eventually('the candles are in', async () => {
+    const days = (await history()).slice(0, -1)
+    return days.length >= 2 && days.every(({ samples }) => samples === 1440)
+  })
   const { page, context, asked, complaints } = await open()
   await page.getByRole('link', { name: 'ETH Ethereum' }).focus()
   await page.keyboard.press('Enter')
   await page.waitForSelector('.days tbody tr')
   t.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN', 'the focus follows')
-  const { data } = (await (await fetch(`${api}/api/v1/kimchi-premium/ETH/daily?days=90`)).json()) as History
+  const data = await history()
   const shown = await readDays(page)
   const today = data.at(-1)
   t.strictSame(

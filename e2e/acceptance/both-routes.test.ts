@@ -4,16 +4,16 @@ import {
   DAY_MINUTES,
   type Day,
   dayStart,
-  type EpochMinute,
   foldDays,
   formatTimestamp,
   parseTimestamp,
   type Sample,
 } from '@kimchi/core'
 import { createReader, openRedis } from '@kimchi/store'
-import { eventually, type Program } from '@kimchi/testkit'
+import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { getJson } from '../src/get-json.ts'
+import { minutesOf } from '../test/support/fault-bed.ts'
 import { type Observer, observe } from './observer.ts'
 import { openStack, type Stack } from './stack.ts'
 
@@ -46,7 +46,12 @@ t.test(
     const ingester = stack.start('ingester')
     stack.start('api')
 
-    const minute = await firstWholeMinute(ingester)
+    // It may have started too shortly before a turn for that minute.
+    const { minute } = await eventually(
+      'a minute with every coin',
+      () => minutesOf(ingester).find(({ samples, gaps }) => samples === COINS.length && gaps === 0),
+      130_000,
+    )
     const first = await nextList(stack, formatTimestamp(minute - 1))
     t.equal(minuteOfList(first), minute)
     checkList(t, first, observer)
@@ -101,13 +106,6 @@ async function endAndRestartEverything(stack: Stack) {
   await stack.redis.restart()
   await stack.running('simulator').end('SIGKILL')
   await startExchanges(stack)
-}
-
-/** The first minute that it took with every coin; it may have started too shortly before a turn for that one. */
-async function firstWholeMinute(ingester: Program): Promise<EpochMinute> {
-  const whole = `"samples":${COINS.length},"gaps":0,`
-  const line = await ingester.line(line => line.includes('"msg":"minute"') && line.includes(whole))
-  return JSON.parse(line).minute
 }
 
 /** The first list that is newer than `after`. */

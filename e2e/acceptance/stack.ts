@@ -13,8 +13,6 @@ export interface Stack {
   readonly exchanges: string
   /** The live route. */
   readonly api: string
-  readonly apiOps: string
-  readonly ingesterOps: string
   start(app: 'simulator' | 'ingester' | 'api'): Program
   /** The process that runs now. */
   running(app: 'simulator' | 'ingester' | 'api'): Program
@@ -25,12 +23,7 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
   const aclFile = join(await createFolder(t), 'users.acl')
   await writeFile(aclFile, '')
   const redis = await startRedis(t, { appendonly: true, args: ['--aclfile', aclFile] })
-  const [exchangePort, apiPort, apiOpsPort, ingesterOpsPort] = [
-    await freePort(),
-    await freePort(),
-    await freePort(),
-    await freePort(),
-  ]
+  const [exchangePort, apiPort] = [await freePort(), await freePort()]
   const authority = `127.0.0.1:${exchangePort}`
   await createUsers(redis)
   const urlOf = (user: string) => redis.url.replace('//', `//${user}:${user}@`)
@@ -45,14 +38,14 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
       UPBIT_REST_URL: `http://${authority}`,
       BINANCE_WS_URL: `ws://${authority}`,
       BINANCE_REST_URL: `http://${authority}`,
-      OPS_PORT: String(ingesterOpsPort),
+      OPS_PORT: '0',
     },
     api: {
       ...shared,
       REDIS_URL: urlOf('api'),
       HOST: '127.0.0.1',
       PORT: String(apiPort),
-      OPS_PORT: String(apiOpsPort),
+      OPS_PORT: '0',
     },
   }
   const processes = new Map<string, Program>()
@@ -61,8 +54,6 @@ export async function openStack(t: Teardown, env: Record<string, string> = {}): 
     redis,
     exchanges: `http://${authority}`,
     api: `http://127.0.0.1:${apiPort}/api/v1/kimchi-premium`,
-    apiOps: `http://127.0.0.1:${apiOpsPort}`,
-    ingesterOps: `http://127.0.0.1:${ingesterOpsPort}`,
     start(app) {
       const started = startApp(app, environments[app])
       processes.set(app, started)

@@ -1,14 +1,14 @@
 import { startCluster } from '@kimchi/testkit'
 import t from 'tap'
 import { openTestbed } from '../src/testbed.ts'
-import { isWhole, nextMinute } from './support/fault-bed.ts'
+import { hasAll, isWhole, nextMinute } from './support/fault-bed.ts'
 
 t.test('on a Cluster of six, writing goes on after a primary was killed', async t => {
   const group = await startCluster(t)
   const bed = await openTestbed(t, { redisUrl: group.url, raw: group.primary })
   const ingester = bed.start('a')
-  await nextMinute(ingester, ({ samples }) => samples === 4)
+  await nextMinute(ingester, hasAll)
   await group.failOver()
-  await nextMinute(ingester, ({ samples }) => samples === 4)
+  await nextMinute(ingester, hasAll)
   isWhole(t, await bed.settle())
 })

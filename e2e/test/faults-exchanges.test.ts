@@ -1,45 +1,43 @@
 import { HOUR_MS, MINUTE_MS } from '@kimchi/core'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
-
-const WHOLE = ({ samples }: { samples: number }) => samples === 4
+import {
+  hasAll,
+  isWhole,
+  minutesOf,
+  nextMinute,
+  openFaultBed,
+  readable,
+  untilStored,
+} from './support/fault-bed.ts'
 
 t.test('exchanges silent, lying and halted, and an ingester that was frozen or away', async t => {
   const { bed, raw } = await openFaultBed(t)
   const { clock, exchanges } = bed
   const { faults } = exchanges
   const ingester = bed.start('a')
-  await nextMinute(ingester, WHOLE)
+  await nextMinute(ingester, hasAll)
   /** Minutes that only candles may fill, looked at in the end. */
   const leftToCandles: number[] = []
   /** Minutes in which XRP was known as halted. */
   const halted: number[] = []
   const live = (symbol: string, minute: number) => readable(raw, symbol, minute, minute + 1)
-  const stored = (symbol: string, minute: number) =>
-    eventually(
-      `${symbol} at ${minute}`,
-      async () => {
-        const lines = await live(symbol, minute)
-        return lines.length > 0 ? lines : undefined
-      },
-      30_000,
-    )
+  const stored = (symbol: string, minute: number) => untilStored(raw, symbol, minute)
 
   await t.test('a quiet coin’s last price is carried, and nothing reconnects', async t => {
-    const { minute } = await nextMinute(ingester, WHOLE)
+    const { minute } = await nextMinute(ingester, hasAll)
     const trade = exchanges.prices.lastTrade('upbit', 'KRW-KNC', minute * MINUTE_MS)
     t.match(await stored('KNC', minute), [new RegExp(`upbit_krw=${trade?.price} .* live$`)])
     t.notOk(ingester.lines.some(line => line.includes('no data from the exchange')))
   })
 
   await t.test('a tenfold rate for less than a minute never reaches history', async t => {
-    const { minute } = await nextMinute(ingester, WHOLE)
+    const { minute } = await nextMinute(ingester, hasAll)
     await clock.until((minute + 1) * MINUTE_MS - 15_000)
     const spike = bed.scalePrice('upbit', 'KRW-USDT', 10)
     const { minute: spiked } = await nextMinute(ingester, line => line.minute > minute)
     spike()
-    await nextMinute(ingester, WHOLE)
+    await nextMinute(ingester, hasAll)
     t.match(await live('BTC', spiked), [], 'no live sample of that minute')
     leftToCandles.push(spiked)
   })
@@ -61,16 +59,16 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 4)
     t.match(await live('BTC', minute), [])
     undo()
-    await nextMinute(ingester, WHOLE)
+    await nextMinute(ingester, hasAll)
     leftToCandles.push(minute)
   })
 
   await t.test('frozen for 90 s, no minute is invented', async t => {
-    const { minute } = await nextMinute(ingester, WHOLE)
+    const { minute } = await nextMinute(ingester, hasAll)
     ingester.child.kill('SIGSTOP')
     await clock.until((minute + 2) * MINUTE_MS + 30_000)
     ingester.child.kill('SIGCONT')
-    await nextMinute(ingester, WHOLE)
+    await nextMinute(ingester, hasAll)
     t.match(await live('BTC', minute + 1), [])
     leftToCandles.push(minute + 1)
   })

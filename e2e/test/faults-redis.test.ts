@@ -1,13 +1,19 @@
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { isWhole, minutesOf, nextMinute, openFaultBed, readable, readiness } from './support/fault-bed.ts'
-
-const WHOLE = ({ samples }: { samples: number }) => samples === 4
+import {
+  hasAll,
+  isWhole,
+  minutesOf,
+  nextMinute,
+  openFaultBed,
+  readable,
+  readiness,
+} from './support/fault-bed.ts'
 
 t.test('Redis away, frozen, emptied: one ingester lives through all of it', async t => {
   const { bed, redis, raw } = await openFaultBed(t)
   const ingester = bed.start('a')
-  await nextMinute(ingester, WHOLE)
+  await nextMinute(ingester, hasAll)
   const ready = () =>
     eventually('ready', async () => (await readiness(ingester)).status === 200 || undefined, 20_000)
 
@@ -24,14 +30,14 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
   await t.test('minutes wait while Redis is down, /ready says why, and all are written', async t => {
     await redis.kill()
     const from = ingester.lines.length
-    const first = await nextMinute(ingester, WHOLE)
-    const last = await nextMinute(ingester, line => WHOLE(line) && line.minute > first.minute + 1)
+    const first = await nextMinute(ingester, hasAll)
+    const last = await nextMinute(ingester, line => hasAll(line) && line.minute > first.minute + 1)
     const { status, text } = await readiness(ingester)
     t.equal(status, 503)
     t.match(text, /\d+ minutes wait to be written: .*redis:\/\//)
     await redis.restart()
     await ready()
-    const taken = minutesOf(ingester, from).filter(line => WHOLE(line) && line.minute <= last.minute)
+    const taken = minutesOf(ingester, from).filter(line => hasAll(line) && line.minute <= last.minute)
     for (const { minute } of taken) {
       t.match(await readable(raw, 'ETH', minute, minute + 1), [/ live$/], 'from the memory of the ingester')
     }
@@ -40,8 +46,8 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
   await t.test('nothing waits for a frozen Redis', async t => {
     const from = ingester.lines.length
     redis.pause()
-    const first = await nextMinute(ingester, WHOLE)
-    await nextMinute(ingester, line => WHOLE(line) && line.minute > first.minute)
+    const first = await nextMinute(ingester, hasAll)
+    await nextMinute(ingester, line => hasAll(line) && line.minute > first.minute)
     const reason = await eventually(
       'a reason',
       async () => {
@@ -59,7 +65,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
 
   await t.test('FUNCTION FLUSH and FLUSHALL in the middle of it', async t => {
     await raw.call('FUNCTION', 'FLUSH')
-    const first = await nextMinute(ingester, WHOLE)
+    const first = await nextMinute(ingester, hasAll)
     await eventually(
       'written',
       async () =>
@@ -70,7 +76,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     const source = JSON.stringify(library).match(/local VERSION = \d+/)?.[0]
     t.ok(source, 'the library is back')
     await raw.flushall()
-    const second = await nextMinute(ingester, WHOLE)
+    const second = await nextMinute(ingester, hasAll)
     await eventually(
       'written',
       async () => (await readable(raw, 'BTC', second.minute, second.minute + 1)).length > 0 || undefined,

@@ -2,9 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { isWhole, nextMinute, openFaultBed, readable, readiness } from './support/fault-bed.ts'
-
-const WHOLE = ({ samples }: { samples: number }) => samples === 4
+import { hasAll, isWhole, nextMinute, openFaultBed, readiness, untilStored } from './support/fault-bed.ts'
 
 t.test('LOADING and a full disk are waited out, and /ready says which', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
@@ -13,7 +11,7 @@ t.test('LOADING and a full disk are waited out, and /ready says which', async t 
   })
   await mkdir(join(redis.dir, dumps))
   const ingester = bed.start('a')
-  await nextMinute(ingester, WHOLE)
+  await nextMinute(ingester, hasAll)
   const reason = (pattern: RegExp) =>
     eventually(
       String(pattern),
@@ -23,29 +21,18 @@ t.test('LOADING and a full disk are waited out, and /ready says which', async t 
       },
       20_000,
     )
-  const written = async (minute: number) =>
-    t.match(
-      await eventually(
-        'written',
-        async () => {
-          const lines = await readable(raw, 'BTC', minute, minute + 1).catch(() => [])
-          return lines.length > 0 ? lines : undefined
-        },
-        20_000,
-      ),
-      [/ live$/],
-    )
+  const written = async (minute: number) => t.match(await untilStored(raw, 'BTC', minute, 20_000), [/ live$/])
 
-  await nextMinute(ingester, WHOLE)
+  await nextMinute(ingester, hasAll)
   await raw.bgsave()
-  const { minute } = await nextMinute(ingester, WHOLE)
+  const { minute } = await nextMinute(ingester, hasAll)
   t.match(await reason(/MISCONF/), /minutes wait to be written/)
   await raw.config('SET', 'stop-writes-on-bgsave-error', 'no')
   await written(minute)
 
   await redis.kill()
   const restarted = redis.restart()
-  const next = await nextMinute(ingester, WHOLE)
+  const next = await nextMinute(ingester, hasAll)
   t.match(await reason(/loading its data/), /minutes wait to be written/)
   await restarted
   await written(next.minute)

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { isWhole, minutesOf, nextMinute, openFaultBed, readable } from './support/fault-bed.ts'
+import { hasAll, isWhole, minutesOf, nextMinute, openFaultBed, untilStored } from './support/fault-bed.ts'
 
 t.test('of two ingesters either may be killed at any time', async t => {
   const { bed } = await openFaultBed(t)
@@ -21,16 +20,13 @@ t.test('an ingester with a stale feed contributes nothing, the other one’s sam
   const view = await bed.openView()
   const stale = bed.start('stale', { BACKFILL_DAYS: '0' }, view)
   const fresh = bed.start('fresh')
-  await nextMinute(stale, ({ samples }) => samples === 4)
+  await nextMinute(stale, hasAll)
   view.faults.set({ kind: 'silence', exchange: 'upbit' })
   const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
-  const { minute } = await nextMinute(fresh, line => line.samples === 4 && line.minute > first.minute + 1)
+  const { minute } = await nextMinute(fresh, line => hasAll(line) && line.minute > first.minute + 1)
   const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)
   t.strictSame(contributed, [], 'nothing from the stale one')
-  const landed = await eventually('written', async () => {
-    const lines = await readable(raw, 'BTC', minute, minute + 1)
-    return lines.length > 0 ? lines : undefined
-  })
+  const landed = await untilStored(raw, 'BTC', minute)
   t.match(landed, [/ live$/], 'a live sample from the other one')
   isWhole(t, await bed.settle())
 })

@@ -49,6 +49,9 @@ export function minutesOf({ lines }: Program, from = 0): MinuteLine[] {
     .map(line => JSON.parse(line))
 }
 
+/** Whether a minute was taken with every coin of a bed that has four. */
+export const hasAll = ({ samples }: Pick<MinuteLine, 'samples'>): boolean => samples === 4
+
 /** The next minute turn from now that satisfies the test. */
 export function nextMinute(ingester: Program, test: (line: MinuteLine) => boolean): Promise<MinuteLine> {
   const from = ingester.lines.length
@@ -58,6 +61,23 @@ export function nextMinute(ingester: Program, test: (line: MinuteLine) => boolea
 /** The stored samples of a coin as people at redis-cli see them, by minute. */
 export async function readable(raw: RawRedis, symbol: string, from: number, to: number): Promise<string[]> {
   return (await raw.call('FCALL_RO', ['kp_samples', 1, '{kp}:meta', symbol, from, to])) as string[]
+}
+
+/** A coin's sample of a minute, as soon as it is stored; meanwhile Redis may refuse. */
+export function untilStored(
+  raw: RawRedis,
+  symbol: string,
+  minute: number,
+  withinMs = 30_000,
+): Promise<string[]> {
+  return eventually(
+    `${symbol} at ${minute}`,
+    async () => {
+      const lines = await readable(raw, symbol, minute, minute + 1).catch(() => [])
+      return lines.length > 0 ? lines : undefined
+    },
+    withinMs,
+  )
 }
 
 /** The reasons that an ingester's `/ready` gives, and its status. */

@@ -71,7 +71,7 @@ t.test('a turn of the minute under 1,000 clients', { skip }, async t => {
   t.equal(renewed.size, DOCUMENTS.length * Object.keys(SPELLINGS).length, 'every copy is renewed')
   const late = seen.filter(
     ({ copy, asked, shown }) =>
-      shown === minute && asked > Math.max(next + 5_000, Number(renewed.get(copy)) + 1_000),
+      shown === minute && asked > Math.max(next + 5_000, (renewed.get(copy) ?? 0) + 1_000),
   )
   t.strictSame(late, [], 'who asks 5 s into the next minute, and when it is there, does not get the old one')
 

@@ -47,7 +47,7 @@ export interface EdgeStackOptions extends Omit<Partial<EdgeOptions>, 'replicas'>
 const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
 const HISTORY_DAYS = 30
 
-/** A minute whose copies are good for a minute from now: written before it is over, none expires within a test. */
+/** Written before its time, so that its copies are good for a minute from now and none expires within a test. */
 export const aheadMinute = (): EpochMinute => minuteOf(Date.now()) + 1
 
 export const LIVE = '/api/v1/kimchi-premium'

@@ -34,10 +34,12 @@ const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 const LIVE = '/api/v1/kimchi-premium'
 
-/** As deploy/nginx limits clients, but high enough for one client to be the load. */
-const LIMITS = `limit_req_zone $binary_remote_addr zone=requests:10m rate=1000000r/s;
+/** High enough for one client to be the load. */
+const LIMITS = { perSecond: 1_000_000, connections: 10_000 }
+/** The same for a file, as deploy/nginx has them. */
+const FILE_LIMITS = `limit_req_zone $binary_remote_addr zone=requests:10m rate=${LIMITS.perSecond}r/s;
   limit_conn_zone $binary_remote_addr zone=connections:10m;
-  limit_req zone=requests burst=250 nodelay; limit_conn connections 10000;`
+  limit_req zone=requests burst=250 nodelay; limit_conn connections ${LIMITS.connections};`
 
 const SCENARIOS = [
   { name: 'live, 10 coins', coins: 10, path: LIVE, headers: {} },
@@ -74,14 +76,13 @@ async function measure({ name, coins, path, headers, conditional = false }) {
   await untilCoded(`http://127.0.0.1:${apiPort}${path}`, headers)
 
   const edgeDir = mkdtempSync(join(dir, 'edge-'))
-  const limits = { perSecond: 1_000_000, connections: 10_000 }
-  const edge = await openEdge({ dir: edgeDir, replicas: [apiPort], workers: 1, ...limits })
+  const edge = await openEdge({ dir: edgeDir, replicas: [apiPort], workers: 1, ...LIMITS })
   closing.push(() => edge.close())
   for (const pid of [edge.pid, ...childrenOf(edge.pid)])
     execFileSync('taskset', ['-cp', SERVER_CORE, pid], { stdio: 'ignore' })
   const plain = await exchange(`http://127.0.0.1:${apiPort}${path}`, {})
   const answer = { path, headers: own(plain.headers), body: plain.body }
-  const files = [await startFile(answer, ''), await startFile(answer, LIMITS)]
+  const files = [await startFile(answer, ''), await startFile(answer, FILE_LIMITS)]
 
   const servers = [...files, { port: edge.port, pid: edge.pid }]
   const contestants = await Promise.all(

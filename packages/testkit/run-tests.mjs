@@ -10,12 +10,7 @@ import { TapConfig } from '@tapjs/config'
 import t from 'tap'
 
 const { values, positionals } = (await TapConfig.load()).parse()
-const names = () => readdirSync('test', { recursive: true, encoding: 'utf8' }).sort()
-const all = () =>
-  names()
-    .filter(name => name.endsWith('.test.ts'))
-    .map(name => join('test', name))
-const files = positionals.length > 0 ? positionals : all()
+const files = positionals.length > 0 ? positionals : testFiles('test')
 
 t.setTimeout(0)
 t.jobs = values.jobs
@@ -23,4 +18,10 @@ for (const file of files) {
   // tap hands its loaders down in NODE_OPTIONS, also to the programs that a test starts.
   const args = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', ...values['node-arg'], file]
   t.spawn('env', args, { buffered: values.jobs > 1, timeout: values.timeout * 1_000 }, file)
+}
+
+/** @param {string} folder */
+function testFiles(folder) {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+  return names.filter(name => name.endsWith('.test.ts')).map(name => join(folder, name))
 }

@@ -73,8 +73,9 @@ class StoppedClock implements ManualClock {
 }
 
 /**
- * Lets every promise that can settle do so, however long the chain: asked for from a promise, Node's next tick
- * comes when the queue of promises is empty. @see https://nodejs.org/api/process.html#processnexttickcallback-args
+ * Lets every promise that can settle do so, however long the chain: asked for from a promise, Node's next
+ * tick comes when the queue of promises is empty.
+ * @see https://nodejs.org/api/process.html#processnexttickcallback-args
  */
 async function settled(): Promise<void> {
   await undefined

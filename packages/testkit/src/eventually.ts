@@ -21,7 +21,7 @@ export async function eventually<T>(
   for (let waited = 0; waited < withinMs; waited = performance.now() - start) {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
-    // Looking is work too: who waits long is not kept waiting much longer by looking less often.
+    // Looking is work too, and after a long wait a later look is hardly noticed.
     await delay(pauseMs ?? Math.min(Math.max(waited / 20, 10), 100))
   }
   throw new Error(`not within ${withinMs} ms: ${what}`)

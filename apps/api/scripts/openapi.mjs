@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { openApiDocument } from '../dist/contract/openapi.js'
+import { openApiDocument } from './openapi-document.mjs'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const FILE = join(ROOT, 'docs/openapi.json')

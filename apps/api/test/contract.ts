@@ -1,5 +1,5 @@
 import { fastify } from 'fastify'
-import { openApiDocument } from '../src/contract/openapi.ts'
+import { openApiDocument } from '../scripts/openapi-document.mjs'
 
 /** An answer as a client sees it. */
 export interface SeenAnswer {

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { percentOf, premiumE4 } from '@kimchi/core'
 import t from 'tap'
+import { LIVE_LIST_EXAMPLE, openApiDocument } from '../scripts/openapi-document.mjs'
 import { ERRORS, errorSchema } from '../src/contract/errors.ts'
-import { LIVE_LIST_EXAMPLE } from '../src/contract/examples.ts'
-import { openApiDocument } from '../src/contract/openapi.ts'
 import { breachesOf, schemaBreaches } from './contract.ts'
 
 t.test('docs/openapi.json is what the code says', async t => {

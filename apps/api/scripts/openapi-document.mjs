@@ -1,8 +1,51 @@
-import { ALLOWED_METHODS, ERRORS, errorSchema } from './errors.ts'
-import { HISTORY_EXAMPLE, LIVE_LIST_EXAMPLE } from './examples.ts'
-import { daysSchema, historySchema, liveListSchema, symbolSchema } from './schemas.ts'
+import { ALLOWED_METHODS, ERRORS, errorSchema } from '../dist/contract/errors.js'
+import { daysSchema, historySchema, liveListSchema, symbolSchema } from '../dist/contract/schemas.js'
 
-const text = { type: 'string' } as const
+/**
+ * A response of the live route; its premium follows from its prices.
+ * @type {import('../dist/contract/schemas.js').LiveList}
+ */
+export const LIVE_LIST_EXAMPLE = {
+  result: 'ok',
+  updated_at: '2026-11-20T13:05:00',
+  count: 1,
+  note: 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.',
+  data: [
+    {
+      symbol: 'BTC',
+      name: 'Bitcoin',
+      premium_pct: 1.2341,
+      upbit_krw: 143_500_000,
+      binance_usdt: 101_250.5,
+      usdt_krw: 1_400,
+      snapshot_at: '2026-11-20T13:05:00',
+    },
+  ],
+}
+
+/**
+ * A response of the daily route.
+ * @type {import('../dist/contract/schemas.js').History}
+ */
+const HISTORY_EXAMPLE = {
+  result: 'ok',
+  symbol: 'BTC',
+  name: 'Bitcoin',
+  count: 1,
+  data: [
+    {
+      date: '2026-11-20',
+      open_pct: 1.1021,
+      high_pct: 1.5,
+      low_pct: 0.9124,
+      close_pct: 1.2341,
+      avg_pct: 1.1873,
+      samples: 786,
+    },
+  ],
+}
+
+const text = { type: 'string' }
 
 const headers = {
   'Access-Control-Allow-Origin': { description: 'Any page may read the answer.', schema: { const: '*' } },
@@ -20,18 +63,18 @@ const headers = {
   Vary: { schema: { const: 'Accept-Encoding' } },
   Allow: { schema: { const: ALLOWED_METHODS } },
   'Retry-After': { description: 'Seconds.', schema: text },
-} as const
+}
 
-const ON_EVERY_ANSWER = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const
-const ON_DOCUMENTS = [...ON_EVERY_ANSWER, 'Cache-Control', 'ETag', 'Vary'] as const
+const ON_EVERY_ANSWER = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
+const ON_DOCUMENTS = [...ON_EVERY_ANSWER, 'Cache-Control', 'ETag', 'Vary']
 
 /** Statuses that any request may get, whatever it asks: broken HTTP, another method, limits of an edge. */
-const ANY_REQUEST = [400, 405, 408, 417, 429, 431, 500, 503] as const
+const ANY_REQUEST = [400, 405, 408, 417, 429, 431, 500, 503]
 
 const DOCUMENTS = {
   LiveList: { schema: liveListSchema, example: LIVE_LIST_EXAMPLE },
   History: { schema: historySchema, example: HISTORY_EXAMPLE },
-} as const
+}
 
 /**
  * The contract as an OpenAPI 3.1 document, for `docs/openapi.json`. Everything in it comes from the schemas
@@ -95,12 +138,12 @@ function daysParameter() {
   }
 }
 
-function operation(
-  operationId: string,
-  summary: string,
-  document: keyof typeof DOCUMENTS | undefined,
-  errors: readonly number[] = [],
-) {
+/**
+ * @param {string} operationId
+ * @param {string} summary
+ * @param {keyof typeof DOCUMENTS | undefined} document
+ */
+function operation(operationId, summary, document, errors = /** @type {readonly number[]} */ ([])) {
   const statuses = [...ANY_REQUEST, ...errors].sort((a, b) => a - b)
   return {
     operationId,
@@ -119,14 +162,17 @@ function operation(
   }
 }
 
-/** Its examples are the error's own words, one per code. */
-function errorResponse(status: number) {
+/**
+ * Its examples are the error's own words, one per code.
+ * @param {number} status
+ */
+function errorResponse(status) {
   const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status)
   const own = status === 405 ? ['Allow'] : status === 503 || status === 429 ? ['Retry-After'] : []
   const examples = codes.map(([code, { message }]) => [code, { value: { result: 'error', code, message } }])
   return {
     description: codes.map(([code, { message }]) => `\`${code}\`: ${message}.`).join(' '),
-    headers: references([...ON_EVERY_ANSWER, 'Cache-Control', ...own] as (keyof typeof headers)[]),
+    headers: references([...ON_EVERY_ANSWER, 'Cache-Control', ...own]),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
@@ -136,12 +182,14 @@ function errorResponse(status: number) {
   }
 }
 
-function content(schema: string, example: unknown) {
+/** @param {string} schema @param {unknown} example */
+function content(schema, example) {
   return {
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, example } },
   }
 }
 
-function references(names: readonly (keyof typeof headers)[]) {
+/** @param {readonly string[]} names */
+function references(names) {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }

@@ -8,37 +8,29 @@ import { countResponse, type RequestCounters, stamp } from './request-counters.t
 import { CORS_HEADERS, type HttpResponse, sendNow } from './response.ts'
 
 /** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
-export interface Limits {
+export const LIMITS = {
   /** Request line and headers together. */
-  readonly maxHeaderSize: number
+  maxHeaderSize: 8_192,
   /** From the first byte of a request, or from connecting, to the last of its headers. */
-  readonly headersTimeout: Milliseconds
+  headersTimeout: 5_000,
   /** To the end of its body, which is not used. */
-  readonly requestTimeout: Milliseconds
+  requestTimeout: 10_000,
   /**
    * A connection without a request. Longer than the usual 60 s of a proxy in front, so that it is the proxy
    * that closes.
    */
-  readonly keepAliveTimeout: Milliseconds
+  keepAliveTimeout: 65_000,
   /**
    * A reader that takes nothing is cut after once to twice this; one that takes 3 kB/s shows it every 22 s.
    */
-  readonly slowReaderTimeout: Milliseconds
-  /** How often the first three are looked at. */
-  readonly checkEvery: Milliseconds
-  readonly maxConnections: number
-}
-
-/** What holds in production. */
-export const LIMITS: Limits = {
-  maxHeaderSize: 8_192,
-  headersTimeout: 5_000,
-  requestTimeout: 10_000,
-  keepAliveTimeout: 65_000,
   slowReaderTimeout: 30_000,
+  /** How often the first three are looked at. */
   checkEvery: 1_000,
   maxConnections: 5_000,
 }
+
+/** {@link LIMITS}, or others in their place. */
+export type Limits = Readonly<typeof LIMITS>
 
 /**
  * For requests that announce no body: a stream for it costs a tenth of the whole. Known to Node from 24.12

@@ -8,7 +8,7 @@ import {
   messageOf,
   minuteStart,
 } from '@kimchi/core'
-import { type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
+import { connectionCount, drain, type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type ConnectionStatus,
   createReader,
@@ -20,7 +20,6 @@ import {
 import type { Config } from './config.ts'
 import { type Documents, type DocumentsStatus, openDocuments } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
-import { connectionCount, drain } from './http/drain.ts'
 import { createRequestCounters } from './http/request-counters.ts'
 import { createMetrics } from './metrics.ts'
 

@@ -1,3 +1,4 @@
+export { connectionCount, drain } from './drain.ts'
 export {
   createDurationHistogram,
   type DurationHistogram,

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { Agent, createServer, get, type IncomingMessage, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import type { Milliseconds } from '@kimchi/core'
+import t, { type Test } from 'tap'
+import { connectionCount, drain } from '../src/drain.ts'
+
+async function listen(t: Test): Promise<Server> {
+  const server = createServer((_request, response) => response.end('here'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return server
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port
+}
+
+/** What a request gets: the `Connection` header of its response, or the code of its error. */
+async function ask(port: number, agent: Agent | false = false): Promise<string | undefined> {
+  const request = get({ host: '127.0.0.1', port, agent, path: '/' })
+  try {
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    await once(response.resume(), 'end')
+    return response.headers.connection
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  }
+}
+
+/** A clock whose every wait is what happens meanwhile. @returns how long was waited in all */
+async function drained(server: Server, meanwhile: (waited: Milliseconds) => Promise<void>) {
+  let waited: Milliseconds = 0
+  const wait = async (ms: Milliseconds) => {
+    await meanwhile(waited)
+    waited += ms
+  }
+  await drain(server, { now: () => waited, wait })
+  return waited
+}
+
+t.test('a server that nobody is connected to is closed at once', async t => {
+  const server = await listen(t)
+  const port = portOf(server)
+  t.equal(await drained(server, async () => {}), 0)
+  t.equal(await ask(port), 'ECONNREFUSED')
+})
+
+t.test('a second as before, then no new connections, and each response is the last', async t => {
+  const server = await listen(t)
+  const port = portOf(server)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.equal(await ask(port, agent), 'keep-alive')
+  const seen: unknown[] = []
+  const waited = await drained(server, async at => {
+    if (at === 900) seen.push(await ask(port, agent), await connects(port))
+    if (at === 1_000) seen.push(await connects(port), await ask(port, agent))
+  })
+  t.strictSame(seen, ['keep-alive', true, false, 'close'])
+  t.ok(waited < 1_300, `nobody was left after ${waited} ms`)
+})
+
+t.test('who stays without asking is cut after two seconds', async t => {
+  const server = await listen(t)
+  const socket = connect(portOf(server), '127.0.0.1')
+  const ended = once(socket.resume(), 'close')
+  await once(server, 'connection')
+  t.equal(await connectionCount(server), 1)
+  t.equal(await drained(server, async () => {}), 2_000)
+  await ended
+  t.equal(await connectionCount(server), 0)
+})
+
+async function connects(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}

@@ -62,8 +62,10 @@ export function respond(
   return method === 'HEAD' ? { ...response, body: [] } : response
 }
 
+type PreparedResponses = WeakMap<Document, Map<AcceptedCoding, PreparedResponse>>
+
 /** The newest responses of each document: nearly all requests of a second get the same one. */
-const prepared = new WeakMap<Document, Map<string, PreparedResponse>>()
+const prepared: Readonly<Record<200 | 304, PreparedResponses>> = { 200: new WeakMap(), 304: new WeakMap() }
 
 function preparedOf(
   document: Document,
@@ -72,12 +74,11 @@ function preparedOf(
   now: EpochMs,
 ): PreparedResponse {
   const maxAge = maxAgeAt(now, document.minute)
-  const responses = prepared.get(document) ?? new Map<string, PreparedResponse>()
-  const key = `${status} ${coding}`
-  const known = responses.get(key)
+  const responses = prepared[status].get(document) ?? new Map<AcceptedCoding, PreparedResponse>()
+  const known = responses.get(coding)
   if (known?.maxAge === maxAge) return known
   const response = prepare(document, coding, status, maxAge)
-  prepared.set(document, responses.set(key, response))
+  prepared[status].set(document, responses.set(coding, response))
   return response
 }
 
@@ -110,10 +111,14 @@ function rawHeadersOf(headers: HttpResponse['headers']): string[] {
 export function sendNow(response: ServerResponse, made: HttpResponse | PreparedResponse): void {
   const { status, headers, body } = made
   response.writeHead(status, 'rawHeaders' in made ? made.rawHeaders : rawHeadersOf(headers))
+  if (body.length <= 1) {
+    response.end(body[0])
+    return
+  }
   // Several pieces leave as one.
-  if (body.length > 1) response.cork()
-  for (const piece of body.slice(0, -1)) response.write(piece)
-  response.end(body.at(-1))
+  response.cork()
+  for (const piece of body) response.write(piece)
+  response.end()
 }
 
 /** The strong ETag of a document in a coding, with its quotes. */

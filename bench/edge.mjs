@@ -67,9 +67,8 @@ try {
 async function measure({ name, coins, path, headers, conditional = false }) {
   const redis = await startRedis()
   const stack = await fill(redis.url, { coins, days: 400 })
-  await stack.writeMinute(Math.floor(Date.now() / 60_000))
-  // The API as it goes on being: a new minute each minute, so that the cache is filled again during the runs.
-  const minutes = setInterval(() => void stack.writeMinute(Math.floor(Date.now() / 60_000)), 1_000)
+  // So that the cache is filled again during the runs.
+  const stopWriting = await stack.keepWriting()
   const apiPort = await freePort()
   const api = startServer(process.execPath, [API], apiEnv(redis.url, apiPort), false)
   await untilAnswers(`http://127.0.0.1:${apiPort}${path}`)
@@ -108,7 +107,7 @@ async function measure({ name, coins, path, headers, conditional = false }) {
       process.stdout.write('.')
     }
   }
-  clearInterval(minutes)
+  stopWriting()
   await edge.close()
   for (const { child } of files) await stopServer(child)
   await stopServer(api)

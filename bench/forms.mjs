@@ -14,7 +14,7 @@ import { startContestant } from './lib/contestants.mjs'
 import { exchange, own } from './lib/exchange.mjs'
 import { stopAll } from './lib/programs.mjs'
 import { machine, major, publish, table } from './lib/report.mjs'
-import { measureRounds } from './lib/rounds.mjs'
+import { measureRounds, WARM_UP_S } from './lib/rounds.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -146,7 +146,7 @@ function report({ title, forms }, results) {
   const heads = SIZES.flatMap(coins => [`${coins} coins`, '÷ bare', '÷ fastest'])
   return `## ${title}, Node ${major}
 
-${machine()}. CPU per request of one core, load from another; ${rounds} rounds of ${seconds} s in turn after one to warm up. Times are medians; "÷ bare" is the median of the ratios within a round to bare node:http with the same server options, headers and bytes; "÷ fastest" compares that with the fastest form. Every form routes, decides by the API's own rules, counts, and answers the same. The simplest within ${WORTH} of the fastest at 10 and at 200 coins wins, here: **${winner}**.
+${machine()}. CPU per request of one core, load from another; ${rounds} rounds of ${seconds} s in random order after ${WARM_UP_S} to warm up. Times are medians; "÷ bare" is the median of the ratios within a round to bare node:http with the same server options, headers and bytes; "÷ fastest" compares that with the fastest form. Every form routes, decides by the API's own rules, counts, and answers the same. The simplest within ${WORTH} of the fastest at 10 and at 200 coins wins, here: **${winner}**.
 
 ${table(['form', ...heads], rows)}
 

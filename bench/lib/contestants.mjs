@@ -9,8 +9,11 @@ import { API, apiEnv, cpuSeconds, freePort, isInstalled, startServer, untilAnswe
 const FRAMEWORK = '@chainlink/external-adapter-framework'
 const FRAMEWORK_VERSION = '2.18.1'
 
-/** Takes part when peers are installed. */
-export const ADAPTER = 'adapter framework, one coin'
+/** Take part when peers are installed. */
+export const ADAPTERS = {
+  'adapter framework, one coin': { METRICS_ENABLED: 'true' },
+  'adapter framework, no metrics': { METRICS_ENABLED: 'false' },
+}
 
 /** @typedef {import('./rounds.mjs').Contestant} Contestant */
 
@@ -50,13 +53,15 @@ export async function startContestants(scenario, { redis, dir, peersIn }) {
   }
   const bare = await startContestant('bare', path, same)
   const contestants = [
-    { name: 'bare node:http', headers, ...bare },
-    { name: 'API', headers, ...api },
+    { name: 'bare node:http', headers, conditional, ...bare },
+    { name: 'API', headers, conditional, ...api },
   ]
   const [route = path] = path.split('?')
   if (rivals.includes('lean')) {
-    const lean = await startContestant('lean', path, { path: route, bodyFile })
-    contestants.push({ name: 'lean Fastify', headers, ...lean })
+    for (const bySchema of [false, true]) {
+      const lean = await startContestant('lean', path, { path: route, bodyFile, bySchema })
+      contestants.push({ name: bySchema ? 'lean Fastify, by schema' : 'lean Fastify', headers, ...lean })
+    }
   }
   if (rivals.includes('obvious')) {
     const { url, pids } = await startContestant('obvious', path, { redisUrl: redis.url })
@@ -64,8 +69,7 @@ export async function startContestants(scenario, { redis, dir, peersIn }) {
   }
   if (isInstalled('nginx')) {
     const nginx = await startNginx({ dir, path, route, plain })
-    const tag = conditional ? { 'If-None-Match': String((await exchange(nginx.url, {})).headers.etag) } : {}
-    contestants.push({ name: 'nginx, static file', headers: { ...headers, ...tag }, ...nginx })
+    contestants.push({ name: 'nginx, static file', headers, conditional, ...nginx })
   }
   if (rivals.includes('webdis') && isInstalled('webdis')) {
     const port = await freePort()
@@ -75,7 +79,7 @@ export async function startContestants(scenario, { redis, dir, peersIn }) {
     contestants.push({ name: 'Webdis', headers, url, pids: () => [child.pid, redisPid] })
   }
   if (rivals.includes('adapter') && peersIn !== undefined)
-    contestants.push(await startAdapter({ dir, coins, peersIn }))
+    contestants.push(...(await startAdapters({ dir, coins, peersIn })))
   for (const { pids } of contestants) pids().forEach(cpuSeconds)
   return contestants
 }
@@ -99,24 +103,29 @@ export function installPeers(dir) {
  * Chainlink's adapter framework is asked for one coin by POST; all of them are in its cache.
  * @param {{ dir: string, coins: number, peersIn: string }} options
  */
-async function startAdapter({ dir, coins, peersIn }) {
+async function startAdapters({ dir, coins, peersIn }) {
   const body = JSON.stringify({ data: { symbol: 'BTC' } })
   const script = join(dir, 'adapter.lua')
   writeFileSync(
     script,
     `wrk.method = 'POST'\nwrk.body = '${body}'\nwrk.headers['Content-Type'] = 'application/json'\n`,
   )
-  const port = await freePort()
   const program = join(import.meta.dirname, '../contestants/adapter.mjs')
-  const child = startServer(process.execPath, [program, JSON.stringify({ peersIn, coins })], {
-    EA_HOST: '127.0.0.1',
-    EA_PORT: String(port),
-    METRICS_ENABLED: 'false',
-    LOG_LEVEL: 'warn',
-  })
-  const url = `http://127.0.0.1:${port}/`
-  await untilAnswers(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
-  return { name: ADAPTER, headers: {}, url, pids: () => [child.pid], script }
+  const adapters = []
+  for (const [name, metrics] of Object.entries(ADAPTERS)) {
+    const port = await freePort()
+    const child = startServer(process.execPath, [program, JSON.stringify({ peersIn, coins })], {
+      EA_HOST: '127.0.0.1',
+      EA_PORT: String(port),
+      METRICS_PORT: String(await freePort()),
+      LOG_LEVEL: 'warn',
+      ...metrics,
+    })
+    const url = `http://127.0.0.1:${port}/`
+    await untilAnswers(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    adapters.push({ name, headers: {}, url, pids: () => [child.pid], script })
+  }
+  return adapters
 }
 
 /**

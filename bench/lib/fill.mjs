@@ -39,7 +39,23 @@ export async function fill(url, { coins, days }) {
   /** @param {number} minute */
   const writeMinute = minute =>
     writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
-  return { symbols, writeMinute, close: () => redis.close() }
+  /**
+   * Writes the present minute, and each later one within its first second: the API as it goes on being.
+   * @returns {Promise<() => void>} ends it
+   */
+  const keepWriting = async () => {
+    let written = 0
+    const write = async () => {
+      const minute = Math.floor(Date.now() / 60_000)
+      if (minute === written) return
+      written = minute
+      await writeMinute(minute)
+    }
+    await write()
+    const timer = setInterval(() => void write(), 1_000)
+    return () => clearInterval(timer)
+  }
+  return { symbols, writeMinute, keepWriting, close: () => redis.close() }
 }
 
 /** @param {number} day since 1970 */

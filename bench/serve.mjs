@@ -2,7 +2,7 @@
 /**
  * Measures the API side by side with bare node:http, other designs, nginx and Webdis, and writes a section
  * per version of Node into docs/benchmarks.md.
- *   npm run bench -- serve [--rounds 11] [--seconds 1] [--peers]
+ *   npm run bench -- serve [--rounds 21] [--seconds 1] [--peers]
  * Needs wrk; nginx and webdis take part where they are installed, with --peers what else people use, which
  * is installed into a temporary folder.
  */
@@ -20,7 +20,7 @@ import { measureRounds, WARM_UP_S } from './lib/rounds.mjs'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '11' },
+    rounds: { type: 'string', default: '21' },
     seconds: { type: 'string', default: '1' },
     peers: { type: 'boolean', default: false },
   },

@@ -46,35 +46,35 @@ function registerRequests(metrics: MetricsRegistry, { counters, connections }: M
 }
 
 function registerDocuments(metrics: MetricsRegistry, { documents }: MetricsOptions): void {
-  metrics.gauge({
-    name: 'kimchi_api_newest_snapshot_timestamp_seconds',
-    help: 'Time of the newest snapshot served, in seconds since the epoch.',
-    read: () => {
-      const { newestMinute } = documents()
-      return newestMinute === undefined ? undefined : minuteStart(newestMinute) / 1_000
-    },
+  const gauge = (name: string, help: string, read: (status: DocumentsStatus) => number | undefined) =>
+    metrics.gauge({ name, help, read: () => read(documents()) })
+  gauge(
+    'kimchi_api_newest_snapshot_timestamp_seconds',
+    'Time of the newest snapshot served, in seconds since the epoch.',
+    ({ newestMinute }) => newestMinute && minuteStart(newestMinute) / 1_000,
+  )
+  gauge('kimchi_api_coins', 'Coins known, tracked or with a readable history.', ({ coins }) => coins)
+  gauge('kimchi_api_histories', 'Coins whose history is held in memory.', ({ histories }) => histories)
+  gauge(
+    'kimchi_api_corrupt_entries',
+    'Entries of the last read that were skipped as corrupt.',
+    ({ corrupt }) => corrupt,
+  )
+  gauge(
+    'kimchi_api_rebuild_duration_seconds',
+    'How long the last read of Redis and the making of the live list from it took.',
+    ({ rebuildMs }) => inSeconds(rebuildMs),
+  )
+  metrics.counter({
+    name: 'kimchi_api_refreshes_total',
+    help: 'Reads of Redis that brought the documents up to date.',
+    read: () => documents().refreshed,
   })
-  metrics.gauge({
-    name: 'kimchi_api_coins',
-    help: 'Coins known, tracked or with a readable history.',
-    read: () => documents().coins,
+  metrics.counter({
+    name: 'kimchi_api_refresh_failures_total',
+    help: 'Reads of Redis that failed.',
+    read: () => documents().refreshesFailed,
   })
-  metrics.gauge({
-    name: 'kimchi_api_histories',
-    help: 'Coins whose history is held in memory.',
-    read: () => documents().histories,
-  })
-  metrics.gauge({
-    name: 'kimchi_api_corrupt_entries',
-    help: 'Entries of the last read that were skipped as corrupt.',
-    read: () => documents().corrupt,
-  })
-  metrics.gauge({
-    name: 'kimchi_api_rebuild_duration_seconds',
-    help: 'How long the last read of Redis and the making of the live list from it took.',
-    read: () => inSeconds(documents().rebuildMs),
-  })
-  registerRefreshes(metrics, documents)
 }
 
 function registerRedis(metrics: MetricsRegistry, { redisUp, redisLatency }: MetricsOptions): void {
@@ -87,19 +87,6 @@ function registerRedis(metrics: MetricsRegistry, { redisUp, redisLatency }: Metr
     name: 'kimchi_api_redis_latency_seconds',
     help: 'How long Redis takes to answer, asked once whenever metrics are read.',
     read: async () => inSeconds(await redisLatency()),
-  })
-}
-
-function registerRefreshes(metrics: MetricsRegistry, documents: MetricsOptions['documents']): void {
-  metrics.counter({
-    name: 'kimchi_api_refreshes_total',
-    help: 'Reads of Redis that brought the documents up to date.',
-    read: () => documents().refreshed,
-  })
-  metrics.counter({
-    name: 'kimchi_api_refresh_failures_total',
-    help: 'Reads of Redis that failed.',
-    read: () => documents().refreshesFailed,
   })
 }
 

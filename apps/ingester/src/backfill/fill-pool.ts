@@ -37,24 +37,36 @@ export function createFillPool(filler: CoinFiller, context: Context, onFilled: O
     const { reason, retryAt } = work.trouble ?? { reason: '', retryAt: 0 }
     log.warn({ symbol: work.coin.symbol, reason, retryMs: retryAt - clock.now() }, 'a coin is not filled')
   }
-  const fill = async (work: CoinWork, minutes: readonly EpochMinute[]): Promise<void> => {
+  /** Undefined where nothing was filled. */
+  const fill = async (work: CoinWork, minutes: readonly EpochMinute[]): Promise<Filled | undefined> => {
     let decided: Awaited<ReturnType<CoinFiller['decide']>>
     try {
       decided = await filler.decide(work, minutes)
     } catch (thrown) {
-      return failed(work, minutes, thrown)
+      failed(work, minutes, thrown)
+      return undefined
     }
     try {
       const filled =
         decided === undefined ? { samples: 0, gaps: 0, refused: 0 } : await filler.store(work, decided)
       work.succeed()
-      onFilled(work, minutes.length, filled)
+      return filled
     } catch (thrown) {
-      if (thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_CODEC')
-        return failed(work, minutes, thrown)
-      work.putBack(minutes)
-      storeTrouble = thrown
+      if (thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_CODEC') failed(work, minutes, thrown)
+      else {
+        work.putBack(minutes)
+        storeTrouble = thrown
+      }
+      return undefined
     }
+  }
+  const run = async (work: CoinWork, minutes: readonly EpochMinute[]): Promise<void> => {
+    minutesUnderWay += minutes.length
+    const filled = await fill(work, minutes)
+    minutesUnderWay -= minutes.length
+    underWay.delete(work)
+    // Only now are they no longer missing.
+    if (filled !== undefined) onFilled(work, minutes.length, filled)
   }
   return {
     get size() {
@@ -70,12 +82,7 @@ export function createFillPool(filler: CoinFiller, context: Context, onFilled: O
         if (found === undefined) return
         const { work, minutes } = found
         work.take(minutes)
-        minutesUnderWay += minutes.length
-        const filling = fill(work, minutes).finally(() => {
-          minutesUnderWay -= minutes.length
-          underWay.delete(work)
-        })
-        underWay.set(work, filling)
+        underWay.set(work, run(work, minutes))
       }
     },
     progress: async () => {

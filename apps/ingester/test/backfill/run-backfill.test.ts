@@ -37,8 +37,11 @@ t.test(
   'an empty Redis is filled to the newest minute, all true, with hardly more requests than pages',
   async t => {
     const { start, check, clock } = await openBench(t, exchanges)
-    const { status } = start([BTC, ETH, KNC])
+    const log = createMemoryLog()
+    const { status } = start([BTC, ETH, KNC], { log })
     await passUntil(clock, 'a pass is over', () => status().passes === 1)
+    const progress = log.lines.filter(({ message }) => message === 'backfill')
+    t.equal(progress.at(-1)?.fields.percent, 100, 'the log says when it is whole')
     t.match(await check([BTC, ETH, KNC], 361), { ...RIGHT, live: 0 })
     t.match(status(), { missing: 0, refused: 0, waiting: [], problem: undefined })
     const quiet = requestsFor('upbit').filter(({ market }) => market === 'KRW-KNC').length

@@ -1,9 +1,11 @@
-import { ALLOWED_METHODS, ERRORS, errorSchema } from '../dist/contract/errors.js'
-import { daysSchema, historySchema, liveListSchema, symbolSchema } from '../dist/contract/schemas.js'
+/**
+ * The contract in code: src/contract as it is for tests, built for the script.
+ * @typedef {typeof import('../src/contract/errors.ts') & typeof import('../src/contract/schemas.ts')} Contract
+ */
 
 /**
  * A response of the live route; its premium follows from its prices.
- * @type {import('../dist/contract/schemas.js').LiveList}
+ * @type {import('../src/contract/schemas.ts').LiveList}
  */
 export const LIVE_LIST_EXAMPLE = {
   result: 'ok',
@@ -25,7 +27,7 @@ export const LIVE_LIST_EXAMPLE = {
 
 /**
  * A response of the daily route.
- * @type {import('../dist/contract/schemas.js').History}
+ * @type {import('../src/contract/schemas.ts').History}
  */
 const HISTORY_EXAMPLE = {
   result: 'ok',
@@ -61,26 +63,30 @@ const headers = {
     schema: text,
   },
   Vary: { schema: { const: 'Accept-Encoding' } },
-  Allow: { schema: { const: ALLOWED_METHODS } },
+  Allow: { schema: text },
   'Retry-After': { description: 'Seconds.', schema: text },
 }
 
+/** @typedef {keyof typeof headers} HeaderName */
+
+/** @type {readonly HeaderName[]} */
 const ON_EVERY_ANSWER = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
+/** @type {readonly HeaderName[]} */
 const ON_DOCUMENTS = [...ON_EVERY_ANSWER, 'Cache-Control', 'ETag', 'Vary']
 
 /** Statuses that any request may get, whatever it asks: broken HTTP, another method, limits of an edge. */
 const ANY_REQUEST = [400, 405, 408, 417, 429, 431, 500, 503]
 
-const DOCUMENTS = {
-  LiveList: { schema: liveListSchema, example: LIVE_LIST_EXAMPLE },
-  History: { schema: historySchema, example: HISTORY_EXAMPLE },
-}
+const EXAMPLES = { LiveList: LIVE_LIST_EXAMPLE, History: HISTORY_EXAMPLE }
 
 /**
  * The contract as an OpenAPI 3.1 document, for `docs/openapi.json`. Everything in it comes from the schemas
  * and the error table.
+ * @param {Contract} contract
  */
-export function openApiDocument() {
+export function openApiDocument(contract) {
+  const { ALLOWED_METHODS, ERRORS, errorSchema } = contract
+  const { daysSchema, historySchema, liveListSchema, symbolSchema } = contract
   return {
     openapi: '3.1.0',
     info: {
@@ -111,7 +117,7 @@ export function openApiDocument() {
       '/kimchi-premium/{symbol}/daily': {
         parameters: [
           { name: 'symbol', in: 'path', required: true, schema: symbolSchema, example: 'BTC' },
-          daysParameter(),
+          daysParameter(daysSchema),
         ],
         get: operation('getDailyPremium', 'The daily premium history of one coin', 'History', [404]),
         head: operation('headDailyPremium', 'The headers of a history', undefined, [404]),
@@ -119,21 +125,22 @@ export function openApiDocument() {
     },
     components: {
       schemas: { LiveList: liveListSchema, History: historySchema, Error: errorSchema },
-      headers,
+      headers: { ...headers, Allow: { schema: { const: ALLOWED_METHODS } } },
       responses: Object.fromEntries(
-        [404, ...ANY_REQUEST].map(status => [`Error${status}`, errorResponse(status)]),
+        [404, ...ANY_REQUEST].map(status => [`Error${status}`, errorResponse(ERRORS, status)]),
       ),
     },
   }
 }
 
-function daysParameter() {
+/** @param {Contract['daysSchema']} schema */
+function daysParameter(schema) {
   return {
     name: 'days',
     in: 'query',
     required: false,
     description: 'How many rows, newest counted first; given once. Other query keys are ignored.',
-    schema: daysSchema,
+    schema,
     example: 30,
   }
 }
@@ -141,7 +148,7 @@ function daysParameter() {
 /**
  * @param {string} operationId
  * @param {string} summary
- * @param {keyof typeof DOCUMENTS | undefined} document
+ * @param {keyof typeof EXAMPLES | undefined} document
  */
 function operation(operationId, summary, document, errors = /** @type {readonly number[]} */ ([])) {
   const statuses = [...ANY_REQUEST, ...errors].sort((a, b) => a - b)
@@ -152,7 +159,7 @@ function operation(operationId, summary, document, errors = /** @type {readonly 
       200: {
         description: 'The newest data.',
         headers: references(ON_DOCUMENTS),
-        ...(document && content(document, DOCUMENTS[document].example)),
+        ...(document && content(document, EXAMPLES[document])),
       },
       304: { description: 'What the caller has is still the newest.', headers: references(ON_DOCUMENTS) },
       ...Object.fromEntries(
@@ -164,10 +171,12 @@ function operation(operationId, summary, document, errors = /** @type {readonly 
 
 /**
  * Its examples are the error's own words, one per code.
+ * @param {Contract['ERRORS']} errors
  * @param {number} status
  */
-function errorResponse(status) {
-  const codes = Object.entries(ERRORS).filter(([, error]) => error.status === status)
+function errorResponse(errors, status) {
+  const codes = Object.entries(errors).filter(([, error]) => error.status === status)
+  /** @type {readonly HeaderName[]} */
   const own = status === 405 ? ['Allow'] : status === 503 || status === 429 ? ['Retry-After'] : []
   const examples = codes.map(([code, { message }]) => [code, { value: { result: 'error', code, message } }])
   return {
@@ -189,7 +198,7 @@ function content(schema, example) {
   }
 }
 
-/** @param {readonly string[]} names */
+/** @param {readonly HeaderName[]} names */
 function references(names) {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }

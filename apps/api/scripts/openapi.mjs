@@ -6,11 +6,13 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import * as errors from '../dist/contract/errors.js'
+import * as schemas from '../dist/contract/schemas.js'
 import { openApiDocument } from './openapi-document.mjs'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const FILE = join(ROOT, 'docs/openapi.json')
-const text = JSON.stringify(openApiDocument())
+const text = JSON.stringify(openApiDocument({ ...errors, ...schemas }))
 const shown = relative(process.cwd(), FILE)
 
 if (!process.argv.includes('--check')) {

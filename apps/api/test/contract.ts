@@ -1,5 +1,10 @@
 import { fastify } from 'fastify'
 import { openApiDocument } from '../scripts/openapi-document.mjs'
+import * as errors from '../src/contract/errors.ts'
+import * as schemas from '../src/contract/schemas.ts'
+
+/** The contract in code. */
+export const contract = { ...errors, ...schemas }
 
 /** An answer as a client sees it. */
 export interface SeenAnswer {
@@ -14,7 +19,7 @@ interface DocumentedResponse {
   readonly content?: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>
 }
 
-const document = JSON.parse(JSON.stringify(openApiDocument()))
+const document = JSON.parse(JSON.stringify(openApiDocument(contract)))
 
 /** Validates bodies with the validator that Fastify brings: one route per documented schema. */
 const validator = fastify({

@@ -63,14 +63,27 @@ t.test('a second as before, then no new connections, and each response is the la
   t.ok(waited < 1_300, `nobody was left after ${waited} ms`)
 })
 
+t.test('who connects while the listener closes is answered', async t => {
+  const server = await listen(t)
+  const port = portOf(server)
+  const staying = connect(port, '127.0.0.1')
+  await once(server, 'connection')
+  let last: Promise<unknown> | undefined
+  await drained(server, async at => {
+    if (at === 900) last = ask(port)
+  })
+  t.equal(await last, 'close')
+  staying.destroy()
+})
+
 t.test('who stays without asking is cut after two seconds', async t => {
   const server = await listen(t)
   const socket = connect(portOf(server), '127.0.0.1')
-  const ended = once(socket.resume(), 'close')
+  const cut = once(socket.resume(), 'close', { signal: AbortSignal.timeout(10_000) })
   await once(server, 'connection')
   t.equal(await connectionCount(server), 1)
   t.equal(await drained(server, async () => {}), 2_000)
-  await ended
+  await cut
   t.equal(await connectionCount(server), 0)
 })
 

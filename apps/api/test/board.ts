@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { Day, EpochMinute } from '@kimchi/core'
 import { dateOf, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
+import { drain, systemClock } from '@kimchi/runtime'
 import type { Board, BoardRow, KnownCoin, Readable } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
@@ -139,5 +140,9 @@ export async function openTestApp(
     await app.listen({ host: '127.0.0.1', port: 0 })
     return (app.server.address() as AddressInfo).port
   }
-  return { listen, app: { inject: checkedInject(t, app) }, clock, reader, documents, counters, log }
+  const close = async () => {
+    await drain(app.server, systemClock)
+    await app.close()
+  }
+  return { listen, close, app: { inject: checkedInject(t, app) }, clock, reader, documents, counters, log }
 }

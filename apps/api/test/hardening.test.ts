@@ -132,6 +132,64 @@ t.test('a flood does no harm to who reads what he asked for', async t => {
   }
 })
 
+t.test('a flood elsewhere does not turn a slow reader’s whole requests into late ones', async t => {
+  const { listen } = await openTestApp(t, boardOf(MINUTE, MANY), { headersTimeout: 300, checkEvery: 50 })
+  const port = await listen()
+  const flooding = await openRaw(port)
+  t.teardown(() => flooding.socket.destroy())
+  flooding.socket.pause().write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(3_000))
+  // Its requests are taken in whole before the flood is noticed, and in slices after.
+  await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  const asked = 300
+  const slow = await openRaw(port)
+  slow.socket.pause()
+  const ask = `GET ${LIVE} HTTP/1.1\r\n${HOST}X-Pad: ${'x'.repeat(100)}\r\n`
+  slow.socket.write(`${`${ask}\r\n`.repeat(asked - 1)}${ask}${CLOSE}\r\n`)
+  await systemClock.wait(1_000)
+  slow.socket.resume()
+  await slow.closed
+  const statuses = parseAnswers(slow.bytes()).map(({ status }) => status)
+  t.strictSame(statuses, Array(asked).fill(200))
+})
+
+t.test('CONNECT after unread responses is no way around the limit for slow readers', async t => {
+  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, MANY), { slowReaderTimeout: 300 })
+  const client = await openRaw(await listen())
+  client.socket.pause()
+  client.socket.write(
+    `${`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(200)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`,
+  )
+  await eventually('the cut', async () => counters.cut['slow-reader'] === 1 || undefined)
+  client.socket.resume()
+  await client.closed
+})
+
+t.test('CONNECT after unread responses does not hold up the end', async t => {
+  const { listen, close } = await openTestApp(t, boardOf(MINUTE, MANY))
+  const client = await openRaw(await listen())
+  t.teardown(() => client.socket.destroy())
+  client.socket.pause()
+  client.socket.write(
+    `${`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(200)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`,
+  )
+  await systemClock.wait(200)
+  const done = new AbortController()
+  const late = systemClock.wait(10_000, done.signal).then(() => 'late')
+  t.equal(await Promise.race([close().then(() => 'closed'), late]), 'closed')
+  done.abort()
+})
+
+t.test('who offers another protocol is told that nothing more is read from that connection', async t => {
+  const { listen } = await openTestApp(t)
+  const upgrade = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'
+  const [first, ...others] = await exchange(
+    await listen(),
+    `GET ${LIVE} HTTP/1.1\r\n${HOST}${upgrade}\r\n${`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(2)}`,
+  )
+  t.match(first, { status: 200, headers: { connection: 'close' } })
+  t.strictSame(others, [])
+})
+
 t.test('a reader of one large response that is slow but steady is not cut', { timeout: 60_000 }, async t => {
   const symbols = Array.from({ length: 5_000 }, (_, n) => `C${n}`)
   // Far more than the kernel's buffers take.
@@ -232,6 +290,16 @@ t.test(
     t.equal(await commands(), before, 'no Redis command')
   },
 )
+
+t.test('two Hosts are noticed behind any number of headers', async t => {
+  const { listen } = await openTestApp(t)
+  const port = await listen()
+  const headers = 'a:\r\n'.repeat(1_100)
+  const [twice] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n${headers}hOst: b\r\n${CLOSE}\r\n`)
+  t.equal(twice?.status, 400)
+  const [once] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${headers}Host: a\r\n${CLOSE}\r\n`)
+  t.equal(once?.status, 200)
+})
 
 t.test('what came before something malformed on a connection is answered first', async t => {
   const { listen, reader } = await openTestApp(t)

@@ -9,8 +9,11 @@ import type { Milliseconds } from '@kimchi/core'
 const FLOOD = 1_000
 const WINDOW_MS: Milliseconds = 60_000
 
-/** What the parser gets at a time during a flood: about 80 of the shortest requests. */
+/** About what the parser gets at a time during a flood: some 80 of the shortest requests. */
 const SLICE_BYTES = 4_096
+
+/** How a request without a body ends. */
+const END = '\r\n\r\n'
 
 /**
  * Bounds what a client costs that pipelines requests and reads no responses. Node stops reading such a
@@ -53,9 +56,17 @@ function readInSlices(socket: Socket): void {
   socket.on('data', (received: Buffer) => {
     let rest = received
     while (rest.length > 0 && !socket.isPaused()) {
-      parse(rest.subarray(0, SLICE_BYTES))
-      rest = rest.subarray(SLICE_BYTES)
+      const end = endOfSlice(rest)
+      parse(rest.subarray(0, end))
+      rest = rest.subarray(end)
     }
     if (rest.length > 0) socket.unshift(rest)
   })
+}
+
+/** With the end of a request: one of which we hold back the rest would be taken for one that is late. */
+function endOfSlice(bytes: Buffer): number {
+  const last = bytes.lastIndexOf(END, SLICE_BYTES - END.length)
+  const end = last >= 0 ? last : bytes.indexOf(END)
+  return end < 0 ? bytes.length : end + END.length
 }

@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Milliseconds } from '@kimchi/core'
 import type { ErrorCode } from '../contract/errors.ts'
@@ -71,27 +72,54 @@ export function createApiServer(
     (request, response) => {
       newest.set(request.socket, response)
       stamp(response)
+      // Node reads nothing more of what had come with such a request, a broken promise if we kept it alive.
+      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
       const hosts = countHosts(request.rawHeaders)
       if (hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')) listener(request, response)
       else refuseRequest(response, 'bad_request', counters)
     },
   )
   server.maxConnections = limits.maxConnections
+  // Their bytes are bounded; by number Node would leave some out unseen, a second Host among them.
+  server.maxHeadersCount = 0
   server.on('drop', () => {
     counters.cut.limit += 1
   })
-  server.on('connect', (_request, socket) => refuse(socket, 'method_not_allowed', counters))
   server.on('checkExpectation', (_request, response) => {
     refuseRequest(response, 'unmet_expectation', counters)
   })
   // Node restarts the time whenever a part of what is unsent was taken; it has a time of its own for idle
   // connections.
-  server.setTimeout(limits.slowReaderTimeout, socket => {
+  const cut = (socket: Socket) => {
     if (socket.writableLength > 0) counters.cut['slow-reader'] += 1
     socket.destroy()
+  }
+  server.setTimeout(limits.slowReaderTimeout, cut)
+  refuseConnects(server, counters, socket => {
+    socket.setTimeout(limits.slowReaderTimeout, () => cut(socket))
   })
   limitPipelining(server)
   return server
+}
+
+/**
+ * Node lets go of the socket of a CONNECT: neither the server's timeout nor its end reaches it, though
+ * responses may still wait there to be read.
+ * @param limit bounds how long it may stay
+ */
+function refuseConnects(server: Server, counters: RequestCounters, limit: (socket: Socket) => void): void {
+  const letGo = new Set<Socket>()
+  server.on('connect', (_request, socket: Socket) => {
+    letGo.add(socket)
+    socket.once('close', () => letGo.delete(socket))
+    limit(socket)
+    refuse(socket, 'method_not_allowed', counters)
+  })
+  const closeKnown = server.closeAllConnections
+  server.closeAllConnections = () => {
+    closeKnown.call(server)
+    for (const socket of letGo) socket.destroy()
+  }
 }
 
 /** Responds to what was not even a request: too large, too slow, malformed. */

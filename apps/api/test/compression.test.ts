@@ -33,3 +33,9 @@ t.test('a small body is not worth compressing', async t => {
   const small = await compressed({ minute: MINUTE, tag: 'x', plain: [Buffer.from('{"result":"ok"}')] })
   t.equal(small.coded.size, 0)
 })
+
+t.test('whether a body is worth compressing depends on its bytes alone, not on how it grew', async t => {
+  const start = await compressStart([Buffer.alloc(858, 'x')])
+  t.equal(endedWith(start, Buffer.from('y')).size, 0)
+  t.equal(endedWith(start, Buffer.from('yz')).size, 2)
+})

@@ -205,6 +205,27 @@ t.test('closed days are read again when their revision changed; the old ones ser
   t.equal(reader.daysRead.length, 2, 'and not again')
 })
 
+t.test('a Redis that was emptied and filled again between two looks is what is answered', async t => {
+  const { documents, reader } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH']))
+  reader.days.set('BTC', daysBefore('2026-11-20', 2)).set('ETH', daysBefore('2026-11-20', 2))
+  await documents.load('BTC')
+  await documents.load('ETH')
+  reader.days.clear()
+  const first = dayOf('2026-11-20', 1)
+  reader.board = boardOf(MINUTE + 1, ['BTC', 'ETH'], {
+    todayRows: new Map([
+      ['BTC', first],
+      ['ETH', dayOf('2026-11-20', 787)],
+    ]),
+    revisions: new Map([['BTC', 1]]),
+  })
+  documents.onMinute(MINUTE + 1)
+  const rowsOf = (symbol: string) => read(documents.history(symbol, 365)).data
+  await eventually('fewer samples today', () => rowsOf('BTC').length === 1 || undefined)
+  t.match(rowsOf('BTC'), [{ samples: 1 }])
+  await eventually('a lost revision', () => rowsOf('ETH').length === 1 || undefined)
+})
+
 t.test('at midnight yesterday stays, is read once more, and today begins', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.days.set('BTC', [...daysBefore('2026-11-20', 2), dayOf('2026-11-20', 786)])

@@ -1,4 +1,4 @@
-import type { Coin, Day, UtcDate } from '@kimchi/core'
+import { type Coin, type Day, parseTimestamp, type UtcDate } from '@kimchi/core'
 
 /** A coin as Redis knows it: tracked coins have a place in the live list, others only a past. */
 export interface KnownCoin extends Coin {
@@ -17,7 +17,7 @@ export function parseCoin(symbol: string, text: string): KnownCoin | undefined {
 /** The day of an entry of `{kp}:daily:<symbol>`, or undefined when it is not one. */
 export function parseDay(date: UtcDate, text: string): Day | undefined {
   const { open, high, low, close, sum, samples, first, last } = parseObject(text)
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || Number.isNaN(Date.parse(date))) return undefined
+  if (parseTimestamp(`${date}T00:00:00`) === undefined) return undefined
   if (![open, high, low, close, sum].every(isInteger)) return undefined
   if (!isCount(samples) || samples < 1 || !isCount(first) || !isCount(last) || first > last) return undefined
   return {

@@ -17,6 +17,7 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
   const [member = ''] = await raw.zrangeBuffer(samplesKey('BTC', dateOf(today), 0), 0, '0')
   await raw.zadd(samplesKey('ETH', dateOf(today), 0), today + 7, member)
   await raw.hset(dailyKey('BTC'), '2026-13-01', '{}', '2020-01-01', '{"open":1}', 'x', 'null')
+  await raw.hset(dailyKey('BTC'), '2026-02-30', (await raw.hget(dailyKey('BTC'), dateOf(today))) ?? '')
   const row = (await raw.hget('{kp}:live', 'ETH')) ?? ''
   await raw.hset('{kp}:live', 'ETH', row.replace(/"premium_pct":[^,]*/, '"premium_pct":1.23456'))
   await raw.hset('{kp}:coins', 'XRP', 'garbage', 'DOGE', '{"order":-1,"name":"","upbit":"","binance":""}')
@@ -24,7 +25,7 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
 
   t.strictSame(await reader.readSamples('BTC', today, today + 5), { entries: samples, corrupt: 1 })
   t.match(await reader.readSamples('ETH', today, today + 9), { entries: { length: 1 }, corrupt: 1 })
-  t.strictSame(await reader.readDays('BTC'), { entries: foldDays(samples), corrupt: 3 })
+  t.strictSame(await reader.readDays('BTC'), { entries: foldDays(samples), corrupt: 4 })
   const board = await reader.readBoard()
   t.strictSame(
     board.rows.map(row => row.symbol),

@@ -70,7 +70,7 @@ interface Held extends ReadDays {
   /** The document of the default number of rows. */
   readonly usual: Document
   /** All of it but the newest row, compressed. */
-  readonly compressed: CompressedStart | undefined
+  readonly compressed: CompressedStart
 }
 
 /** A history that could not be read isn't asked for again before this. */
@@ -120,6 +120,9 @@ export function createHistories({ reader, clock, log }: HistoriesOptions): Histo
     return true
   }
 
+  /** Its days are served on, and read again. */
+  const forget = (symbol: string, history: Held) => held.set(symbol, { ...history, readOn: undefined })
+
   return {
     get size() {
       return held.size
@@ -135,22 +138,31 @@ export function createHistories({ reader, clock, log }: HistoriesOptions): Histo
     },
     load,
     async update(board) {
+      for (const [symbol, history] of held)
+        if (newest !== undefined && hasShrunk(symbol, newest, board)) forget(symbol, history)
       newest = board
       // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass
       // of its own.
       for (const symbol of [...held.keys()]) if (newest === board) await load(symbol)
     },
     invalidate() {
-      for (const [symbol, history] of held) held.set(symbol, { ...history, readOn: undefined })
+      for (const [symbol, history] of held) forget(symbol, history)
     },
   }
 }
 
+/** What a coin has only grows, unless Redis was emptied, or an older copy of it has taken its place. */
+function hasShrunk(symbol: string, before: HistoryBoard, board: HistoryBoard): boolean {
+  if ((board.revisions.get(symbol) ?? 0) < (before.revisions.get(symbol) ?? 0)) return true
+  const samplesOf = ({ todayRows }: HistoryBoard) => todayRows.get(symbol)?.samples ?? 0
+  return board.today === before.today && samplesOf(board) < samplesOf(before)
+}
+
 /** Compressed again only when there is more to it than a new state of the newest row. */
-async function startOf({ rows, tail }: History, { plain }: Document, before: Held | undefined) {
+async function startOf({ rows }: History, { plain }: Document, before: Held | undefined) {
   const [head] = before?.usual.plain ?? []
   const isHeld = before?.history.rows.closed === rows.closed && head !== undefined && plain[0]?.equals(head)
-  return isHeld ? before.compressed : await compressStart(plain.slice(0, -1), tail.length)
+  return isHeld ? before.compressed : await compressStart(plain.slice(0, -1))
 }
 
 /** Reads closed days: those held while they are up to date or others can't be read, else those in Redis. */

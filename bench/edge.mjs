@@ -107,7 +107,7 @@ async function measure({ name, coins, path, headers, conditional = false }) {
       process.stdout.write('.')
     }
   }
-  stopWriting()
+  await stopWriting()
   await edge.close()
   for (const { child } of files) await stopServer(child)
   await stopServer(api)

@@ -89,7 +89,7 @@ async function report(peersIn) {
         ratio(name, 'API', 'cpuMicros').toFixed(2),
       ])
     }
-    stopWriting()
+    await stopWriting()
     await stopAll()
     await stack.close()
     await redis.close()

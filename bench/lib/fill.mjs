@@ -40,20 +40,25 @@ export async function fill(url, { coins, days }) {
   const writeMinute = minute =>
     writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
   /**
-   * Writes the present minute, and each later one within its first second: the API as it goes on being.
-   * @returns {Promise<() => void>} ends it
+   * Writes the present minute, and each later one within its first second, as an ingester does.
+   * @returns {Promise<() => Promise<void>>} ends it
    */
   const keepWriting = async () => {
     let written = 0
     const write = async () => {
       const minute = Math.floor(Date.now() / 60_000)
-      if (minute === written) return
+      if (minute !== written) await writeMinute(minute)
       written = minute
-      await writeMinute(minute)
     }
-    await write()
-    const timer = setInterval(() => void write(), 1_000)
-    return () => clearInterval(timer)
+    let writing = write()
+    await writing
+    const timer = setInterval(() => {
+      writing = writing.then(write)
+    }, 1_000)
+    return () => {
+      clearInterval(timer)
+      return writing
+    }
   }
   return { symbols, writeMinute, keepWriting, close: () => redis.close() }
 }

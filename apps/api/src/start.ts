@@ -114,7 +114,10 @@ export async function startApi(
   }
 }
 
-/** Keeps the documents up with Redis: each written minute, and everything after a connection came back. */
+/**
+ * Keeps the documents up with Redis: each written minute, and everything after a connection came back, be it
+ * that of commands or that of messages.
+ */
 function followRedis(
   redis: RedisConnection,
   reader: SampleReader,

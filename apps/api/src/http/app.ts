@@ -43,7 +43,7 @@ export function createApp({ log, limits = LIMITS, ...options }: AppOptions): Fas
     routerOptions: { maxParamLength: limits.maxHeaderSize, querystringParser: onlyDays },
     ajv: { customOptions: { coerceTypes: false, allErrors: false } },
   })
-  // After onRequest, where documents at hand are answered.
+  // After onRequest, in which the routes answer from documents at hand.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.method === 'OPTIONS') reply.header('allow', ALLOWED_METHODS)
     done()

@@ -191,6 +191,28 @@ t.test('a minute compresses only what is new of a history', async t => {
   t.not(await at(MINUTE + 1_440), before, 'a day has begun')
 })
 
+t.test(
+  'a history that has grown worth compressing is compressed, as on a replica that just started',
+  async t => {
+    const { documents, reader } = await openTestApp(t)
+    reader.days.set('BTC', daysBefore('2026-11-20', 2))
+    const at = async (samples: number, name: string) => {
+      const coins = [{ ...coinOf('BTC', 0), name }]
+      const todayRows = new Map([['BTC', dayOf('2026-11-20', samples)]])
+      reader.board = boardOf(MINUTE + samples, ['BTC'], { coins, todayRows })
+      documents.onMinute(MINUTE + samples)
+      await eventually('it', () => documents.live()?.minute === MINUTE + samples || undefined)
+      await documents.load('BTC')
+      await eventually('it', () => documents.history('BTC', 365)?.minute === MINUTE + samples || undefined)
+      return documents.history('BTC', 365)
+    }
+    const size = (await at(8, ''))?.plain.join('').length ?? 0
+    const name = 'x'.repeat(859 - size)
+    t.equal((await at(9, name))?.coded.size, 0)
+    t.equal((await at(10, name))?.coded.size, 2)
+  },
+)
+
 t.test('closed days are read again when their revision changed; the old ones serve until then', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 2))

@@ -27,10 +27,17 @@ export async function compressed(document: Omit<Document, 'coded'>): Promise<Doc
   return { ...document, coded: new Map([...coded].map(([name, pieces]) => [name, [bytesOf(...pieces)]])) }
 }
 
-/** Compresses the start of a body off the main thread. */
-export async function compressStart(pieces: readonly Buffer[]): Promise<CompressedStart> {
+/**
+ * Compresses the start of a body off the main thread; undefined where that isn't worth it.
+ * @param restSize how many bytes will follow
+ */
+export async function compressStart(
+  pieces: readonly Buffer[],
+  restSize = 0,
+): Promise<CompressedStart | undefined> {
   const start = Buffer.concat(pieces)
   const size = start.length
+  if (size + restSize < WORTH_COMPRESSING) return undefined
   const br = bytesOf(await compressBrotli(start, brotliOptions(size)))
   const gzip = bytesOf(await compressGzip(start, { level: 6, finishFlush: zlib.Z_SYNC_FLUSH }))
   return { br, gzip, size, crc: crc32(start) }
@@ -41,8 +48,8 @@ export async function compressStart(pieces: readonly Buffer[]): Promise<Compress
  * which only the last row is new is not compressed again. None where that isn't worth it.
  * @param rest at most 65,535 bytes
  */
-export function endedWith(start: CompressedStart, rest: Buffer): Document['coded'] {
-  if (start.size + rest.length < WORTH_COMPRESSING) return new Map()
+export function endedWith(start: CompressedStart | undefined, rest: Buffer): Document['coded'] {
+  if (start === undefined || start.size + rest.length < WORTH_COMPRESSING) return new Map()
   return new Map<Coding, readonly Buffer[]>([
     ['br', [start.br, brotliEnd(rest)]],
     ['gzip', [start.gzip, gzipEnd(start, rest)]],

@@ -70,7 +70,7 @@ interface Held extends ReadDays {
   /** The document of the default number of rows. */
   readonly usual: Document
   /** All of it but the newest row, compressed. */
-  readonly compressed: CompressedStart
+  readonly compressed: CompressedStart | undefined
 }
 
 /** A history that could not be read isn't asked for again before this. */
@@ -159,10 +159,10 @@ function hasShrunk(symbol: string, before: HistoryBoard, board: HistoryBoard): b
 }
 
 /** Compressed again only when there is more to it than a new state of the newest row. */
-async function startOf({ rows }: History, { plain }: Document, before: Held | undefined) {
+async function startOf({ rows, tail }: History, { plain }: Document, before: Held | undefined) {
   const [head] = before?.usual.plain ?? []
   const isHeld = before?.history.rows.closed === rows.closed && head !== undefined && plain[0]?.equals(head)
-  return isHeld ? before.compressed : await compressStart(plain.slice(0, -1))
+  return (isHeld ? before.compressed : undefined) ?? (await compressStart(plain.slice(0, -1), tail.length))
 }
 
 /** Reads closed days: those held while they are up to date or others can't be read, else those in Redis. */

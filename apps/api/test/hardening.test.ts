@@ -73,6 +73,30 @@ t.test('no cache keeps a refusal that another client of the same URL would not g
   }
 })
 
+t.test('a large body is refused readably, and what follows it is answered', async t => {
+  const { listen } = await openTestApp(t)
+  const port = await listen()
+  const size = 8_000_000
+  const post = Buffer.from(`POST ${LIVE} HTTP/1.1\r\n${HOST}Content-Length: ${size}\r\n\r\n`)
+  const get = Buffer.from(`GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
+  const answers = await exchange(
+    port,
+    Buffer.concat([post, Buffer.alloc(size, 'GET / HTTP/1.1\r\n\r\n'), get]),
+  )
+  t.strictSame(
+    answers.map(({ status }) => status),
+    [405, 200],
+  )
+  for (let round = 0; round < 5; round++) {
+    const response = await fetch(`http://127.0.0.1:${port}${LIVE}`, {
+      method: 'POST',
+      body: Buffer.alloc(size),
+    })
+    t.equal(response.status, 405)
+    t.match(await response.json(), { code: 'method_not_allowed' })
+  }
+})
+
 t.test('a body that never ends is not waited for', async t => {
   const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const [answer] = await exchange(

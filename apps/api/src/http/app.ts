@@ -62,8 +62,6 @@ export function createApp({ log, limits = LIMITS, ...options }: AppOptions): Fas
   const refuseUnrouted = ({ method, url }: FastifyRequest, reply: FastifyReply) => {
     const path = url.split('?', 1)[0] ?? ''
     const isReading = method === 'GET' || method === 'HEAD'
-    // What is left of a body would be taken for the next request.
-    if (!isReading) reply.header('connection', 'close')
     const error =
       !isReading && ROUTE_PATH.test(path)
         ? errorResponse('method_not_allowed', method)

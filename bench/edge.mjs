@@ -14,7 +14,7 @@ import { startRedis } from '../packages/testkit/dist/index.js'
 import { prepareNginx } from './contestants/nginx.mjs'
 import { exchange, own } from './lib/exchange.mjs'
 import { fill } from './lib/fill.mjs'
-import { LOAD_GENERATOR, load } from './lib/load.mjs'
+import { LOAD_GENERATOR } from './lib/load.mjs'
 import {
   API,
   apiEnv,
@@ -25,7 +25,8 @@ import {
   stopServer,
   untilAnswers,
 } from './lib/programs.mjs'
-import { machine, median, publish, table } from './lib/report.mjs'
+import { machine, publish, table } from './lib/report.mjs'
+import { measureRounds, WARM_UP_S } from './lib/rounds.mjs'
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '7' }, seconds: { type: 'string', default: '3' } },
@@ -33,6 +34,8 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 const LIVE = '/api/v1/kimchi-premium'
+/** Who is compared: the same bytes as a file, without limits and with the edge's, and the edge. */
+const NAMES = /** @type {const} */ (['file', 'limited file', 'edge'])
 
 /** High enough for one client to be the load. */
 const LIMITS = { perSecond: 1_000_000, connections: 10_000 }
@@ -84,36 +87,24 @@ async function measure({ name, coins, path, headers, conditional = false }) {
   const files = [await startFile(answer, ''), await startFile(answer, FILE_LIMITS)]
 
   const servers = [...files, { port: edge.port, pid: edge.pid }]
-  const contestants = await Promise.all(
-    servers.map(async ({ port, pid }) => {
-      const url = `http://127.0.0.1:${port}${path}`
-      return { url, pids: [pid], length: (await exchange(url, headers)).body.length }
-    }),
+  const contestants = servers.map(({ port, pid }, index) => ({
+    name: String(NAMES[index]),
+    url: `http://127.0.0.1:${port}${path}`,
+    headers,
+    conditional,
+    pids: () => [pid],
+  }))
+  const [fileBytes, , edgeBytes] = await Promise.all(
+    contestants.map(async ({ url }) => (await exchange(url, headers)).body.length.toLocaleString('en')),
   )
-  /** @param {(typeof contestants)[number]} contestant @param {number} seconds */
-  const loadOnce = async ({ url, ...options }, seconds) => {
-    // A tag is good for a minute at the edge.
-    const { etag } = (await exchange(url, headers)).headers
-    const tag = conditional ? { 'If-None-Match': String(etag) } : {}
-    return load(url, { ...options, headers: { ...headers, ...tag }, seconds })
-  }
-  for (const contestant of contestants) await loadOnce(contestant, 1)
-  /** @type {import('./lib/load.mjs').Load[][]} */
-  const runs = contestants.map(() => [])
-  for (let round = 0; round < rounds; round++) {
-    const order = [...contestants.entries()]
-    for (const [index, contestant] of round % 2 === 0 ? order : order.reverse()) {
-      runs[index]?.push(await loadOnce(contestant, seconds))
-      process.stdout.write('.')
-    }
-  }
+  const measured = await measureRounds(contestants, { rounds, seconds })
   await stopWriting()
   await edge.close()
   for (const { child } of files) await stopServer(child)
   await stopServer(api)
   await stack.close()
   await redis.close()
-  return row(name, contestants, runs)
+  return [name, fileBytes, edgeBytes, ...figuresOf(measured)].map(String)
 }
 
 /** @param {{ path: string, headers: Record<string, string>, body: Buffer }} answer @param {string} limits */
@@ -127,25 +118,17 @@ async function startFile(answer, limits) {
   return { port, child, pid: Number(child.pid) }
 }
 
-/**
- * @param {string} name @param {readonly { length: number }[]} contestants file, limited file, edge
- * @param {readonly (readonly import('./lib/load.mjs').Load[])[]} runs of each
- */
-function row(name, contestants, runs) {
-  const [ofFile = [], ofLimited = [], ofEdge = []] = runs
-  /** @param {typeof ofFile} others */
-  const ratio = others => median(ofEdge.map(({ rps }, round) => rps / Number(others[round]?.rps))).toFixed(2)
-  const costs = ofEdge.map(({ cpuMicros }, round) => Number(ofFile[round]?.cpuMicros) / cpuMicros)
+/** @param {Awaited<ReturnType<typeof measureRounds>>} measured */
+function figuresOf({ of, ratio, all }) {
+  const [file, limited, edge] = NAMES
   return [
-    name,
-    ...[contestants[0], contestants[2]].map(one => Number(one?.length).toLocaleString('en')),
-    ...runs.map(loads => Math.round(median(loads.map(({ rps }) => rps))).toLocaleString('en')),
-    ratio(ofFile),
-    ratio(ofLimited),
-    ...[ofFile, ofEdge].map(loads => `${median(loads.map(({ cpuMicros }) => cpuMicros)).toFixed(1)} µs`),
-    median(costs).toFixed(2),
-    ...[ofFile, ofEdge].map(loads => `${median(loads.map(({ p99 }) => p99)).toFixed(2)} ms`),
-    `${Math.round(Math.max(...runs.flat().map(({ generatorLoad }) => generatorLoad)) * 100)} %`,
+    ...NAMES.map(name => Math.round(of(name, 'rps')).toLocaleString('en')),
+    ratio(edge, file, 'rps').toFixed(2),
+    ratio(edge, limited, 'rps').toFixed(2),
+    ...[file, edge].map(name => `${of(name, 'cpuMicros').toFixed(1)} µs`),
+    ratio(file, edge, 'cpuMicros').toFixed(2),
+    ...[file, edge].map(name => `${of(name, 'p99').toFixed(2)} ms`),
+    `${Math.round(Math.max(...NAMES.flatMap(name => all(name, 'generatorLoad'))) * 100)} %`,
   ]
 }
 
@@ -165,16 +148,7 @@ function childrenOf(pid) {
 function report(rows) {
   return `## The edge
 
-${machine()}.
-One nginx worker on one core, ${LOAD_GENERATOR} on another; ${rounds} rounds of ${seconds} s, each contestant in
-each round, medians; "÷" is the median of the ratios within a round. File: the same nginx serving the API's
-bytes as a file (gzip made beforehand) from its open file cache, with no limits, no log and nothing in front.
-"Limited file": with limits like the edge's. Edge: deploy/nginx as shipped but for the limits' figures, with a
-real API behind it. Load average of the machine at the end, of which this is about 2: ${loadavg()[0]?.toFixed(1)}.
-Much more means that others were at work; then requests/s say little, and the processor time of a request says
-more ("÷ by CPU": that of the file by that of the edge). What a hit does beyond sending a file: it reads the
-copy, parses its stored headers and its Cache-Control, hashes its key and counts for the limits; in a profile
-no one of them stands out.
+${machine()}. One nginx worker on one core, ${LOAD_GENERATOR} on another; ${rounds} rounds of ${seconds} s, each contestant in each round, in random order after ${WARM_UP_S} s to warm up, medians; "÷" is the median of the ratios within a round. File: the same nginx serving the API's bytes as a file (gzip made beforehand) from its open file cache, with no limits, no log and nothing in front. "Limited file": with limits like the edge's. Edge: deploy/nginx as shipped but for the limits' figures, with a real API behind it. Load average of the machine at the end, of which this is about 2: ${loadavg()[0]?.toFixed(1)}. Much more means that others were at work; then requests/s say little, and the processor time of a request says more ("÷ by CPU": that of the file by that of the edge). What a hit does beyond sending a file: it reads the copy, parses its stored headers and its Cache-Control, hashes its key and counts for the limits; in a profile no one of them stands out.
 
 ${table(['what', 'bytes, file', 'bytes, edge', 'file, requests/s', 'limited file', 'edge', 'edge ÷ file', '÷ limited file', 'file, CPU', 'edge, CPU', '÷ by CPU', 'file, p99', 'edge, p99', 'load generator'], rows)}`
 }

@@ -146,7 +146,7 @@ function report({ title, forms }, results) {
   const heads = SIZES.flatMap(coins => [`${coins} coins`, '÷ bare', '÷ fastest'])
   return `## ${title}, Node ${major}
 
-${machine()}. CPU per request of one core, load from another; ${rounds} rounds of ${seconds} s in random order after ${WARM_UP_S} to warm up. Times are medians; "÷ bare" is the median of the ratios within a round to bare node:http with the same server options, headers and bytes; "÷ fastest" compares that with the fastest form. Every form routes, decides by the API's own rules, counts, and answers the same. The simplest within ${WORTH} of the fastest at 10 and at 200 coins wins, here: **${winner}**.
+${machine()}. CPU per request of one core, load from another; ${rounds} rounds of ${seconds} s in random order after ${WARM_UP_S} s to warm up. Times are medians; "÷ bare" is the median of the ratios within a round to bare node:http with the same server options, headers and bytes; "÷ fastest" compares that with the fastest form. Every form routes, decides by the API's own rules, counts, and answers the same. The simplest within ${WORTH} of the fastest at 10 and at 200 coins wins, here: **${winner}**.
 
 ${table(['form', ...heads], rows)}
 

@@ -162,7 +162,7 @@ t.test('a flood elsewhere does not turn a slow reader’s whole requests into la
   const flooding = await openRaw(port)
   t.teardown(() => flooding.socket.destroy())
   flooding.socket.pause().write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(3_000))
-  // Its requests are taken in whole before the flood is noticed, and in slices after.
+  // By the time that this is answered the flood has been noticed.
   await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
   const asked = 300
   const slow = await openRaw(port)

@@ -40,7 +40,7 @@ export function createMetrics({ version, clock, status, redisHealth }: MetricsOp
 function registerMinutes(metrics: MetricsRegistry, status: () => IngesterStatus): void {
   metrics.gauge({
     name: 'kimchi_ingester_last_minute_timestamp_seconds',
-    help: 'The last minute taken, in seconds since the epoch.',
+    help: 'The last minute that turned, in seconds since the epoch.',
     read: () => {
       const { last } = status().minutes
       return last && minuteStart(last.turn.minute) / 1_000
@@ -66,7 +66,7 @@ function registerMinutes(metrics: MetricsRegistry, status: () => IngesterStatus)
   })
   metrics.histogram({
     name: 'kimchi_ingester_watermark_wait_seconds',
-    help: 'How long after M + 2 s a minute M was taken, because an exchange had not been heard to pass it.',
+    help: 'How long after M + 2 s a minute M was decided, because an exchange had not been heard to pass it.',
     read: () => [[{}, status().minutes.waits]],
   })
   metrics.counter({
@@ -132,7 +132,7 @@ function registerAges(
   })
   metrics.gauge({
     name: 'kimchi_ingester_feed_watermark_age_seconds',
-    help: 'Age of the newest event time by which the exchange has told everything before it.',
+    help: 'Age of the newest event time before which the exchange has sent everything.',
     labels: ['exchange'],
     read: ages('watermark'),
   })
@@ -140,8 +140,8 @@ function registerAges(
 
 function registerQueue(metrics: MetricsRegistry, status: () => IngesterStatus): void {
   metrics.gauge({
-    name: 'kimchi_ingester_redis_queue_depth',
-    help: 'Snapshots that wait to be written to Redis, one a minute.',
+    name: 'kimchi_ingester_waiting_minutes',
+    help: 'Minutes that wait to be stored to Redis.',
     read: () => status().queue.waiting,
   })
   metrics.counter({
@@ -200,21 +200,21 @@ function shareRunning<T>(ask: () => Promise<T>): () => Promise<T> {
 
 function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus): void {
   metrics.counter({
-    name: 'kimchi_ingester_backfill_holes_total',
-    help: 'Holes, one a coin and missing minute, by what became of them.',
+    name: 'kimchi_ingester_decided_minutes_total',
+    help: 'Open minutes, one a coin and minute, by what backfill made of them.',
     labels: ['outcome'],
     read: () => {
       const { samples, gaps, refused } = status().backfill
       return [
-        [{ outcome: 'sample' }, samples],
-        [{ outcome: 'gap' }, gaps],
+        [{ outcome: 'stored' }, samples],
+        [{ outcome: 'settled' }, gaps],
         [{ outcome: 'refused' }, refused],
       ]
     },
   })
   metrics.gauge({
-    name: 'kimchi_ingester_backfill_holes',
-    help: 'Holes that wait for candles, one a coin and missing minute.',
+    name: 'kimchi_ingester_open_minutes',
+    help: 'Minutes neither stored nor settled, one a coin and minute.',
     read: () => status().backfill.missing,
   })
   metrics.gauge({

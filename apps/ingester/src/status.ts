@@ -55,12 +55,16 @@ function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): str
   return lastError !== undefined && lastError.at >= (wellAt ?? 0) ? `: ${lastError.message}` : ''
 }
 
-/** The status hash of one ingester as readable texts. @see docs/architecture.md#data-in-redis */
+/**
+ * The status hash of one ingester as readable texts. A number has the name of its metric: `open_minutes` is
+ * `kimchi_ingester_open_minutes`, `gaps_behind` is `kimchi_ingester_gaps_total{reason="behind"}`.
+ * @see docs/architecture.md#data-in-redis
+ */
 export function statusFields(status: IngesterStatus, now: EpochMs): Record<string, string> {
   const fields: Record<string, string | number | undefined> = {
     version: status.version,
     started_at: new Date(status.startedAt).toISOString(),
-    coins: status.tracked,
+    tracked_coins: status.tracked,
     ...coinFields(status),
     ...minuteFields(status),
     ...queueFields(status),
@@ -72,7 +76,7 @@ export function statusFields(status: IngesterStatus, now: EpochMs): Record<strin
 
 function coinFields({ catalogue, quarantine }: IngesterStatus) {
   return {
-    quarantined: quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
+    quarantined_coins: quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
     quarantine_release: quarantine.release,
     denied: quarantine.denied.join(', '),
     missing: catalogue.missing.join('; '),
@@ -83,9 +87,9 @@ function coinFields({ catalogue, quarantine }: IngesterStatus) {
 function minuteFields({ minutes: { last, accepted, dropped, skipped, gaps } }: IngesterStatus) {
   return {
     last_minute: last && formatTimestamp(last.turn.minute),
-    samples: accepted,
-    dropped_by_spike_filter: dropped,
-    skipped_minutes: skipped,
+    samples_accepted: accepted,
+    samples_dropped: dropped,
+    skipped_turns: skipped,
     gaps_last_minute: last && summarise(last.gaps),
     ...Object.fromEntries([...gaps].map(([reason, count]) => [`gaps_${reason}`, count])),
   }
@@ -94,11 +98,10 @@ function minuteFields({ minutes: { last, accepted, dropped, skipped, gaps } }: I
 function queueFields({ queue: { waiting, problem, totals, lastWrittenMinute } }: IngesterStatus) {
   return {
     last_written_minute: lastWrittenMinute && formatTimestamp(lastWrittenMinute),
-    queue_depth: waiting,
-    queue_dropped: totals.dropped,
-    stored: totals.stored,
-    duplicates: totals.duplicates,
-    refused: totals.refused,
+    waiting_minutes: waiting,
+    ...Object.fromEntries(
+      Object.entries(totals).map(([outcome, count]) => [`redis_writes_${outcome}`, count]),
+    ),
     redis_problem: problem,
   }
 }
@@ -106,11 +109,11 @@ function queueFields({ queue: { waiting, problem, totals, lastWrittenMinute } }:
 function backfillFields({ backfill }: IngesterStatus) {
   const { missing, samples, gaps, refused, waiting, candleRequests, drift, problem } = backfill
   return {
-    backfill_missing: missing,
-    backfill_samples: samples,
-    backfill_gaps: gaps,
-    backfill_refused: refused,
-    backfill_waiting: waiting.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
+    open_minutes: missing,
+    decided_minutes_stored: samples,
+    decided_minutes_settled: gaps,
+    decided_minutes_refused: refused,
+    backfill_waiting_coins: waiting.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
     ...Object.fromEntries(
       candleRequests.map(({ exchange, problem }) => [`backfill_${exchange}_problem`, problem]),
     ),

@@ -160,13 +160,14 @@ t.test('the status at a glance', async t => {
   await writer.announce('host:12', {
     version: '1.0.0',
     started_at: '2026-11-20T00:00:00.000Z',
-    quarantined: "LUNA (premium 43.21 points off the market's median); NEW (new, no premium to judge by yet)",
+    quarantined_coins:
+      "LUNA (premium 43.21 points off the market's median); NEW (new, no premium to judge by yet)",
     last_minute: '2026-11-20T13:00:00',
     gaps_last_minute: '1 behind',
-    queue_depth: 2,
+    waiting_minutes: 2,
     last_written_minute: '2026-11-20T12:58:00',
     redis_problem: 'OOM',
-    backfill_missing: 7,
+    open_minutes: 7,
     drift_median_e4: 70,
     drift_worst: '300 (BTC 2026-11-20T12:00:00)',
     upbit_state: 'up',
@@ -197,7 +198,7 @@ t.test('the status at a glance', async t => {
     /^ {2}binance +waiting +data - +watermark - +reconnects 0 silences 0 halted none$/,
     /^ {2}minutes +last 2026-11-20T13:00:00 gaps in it 1 behind$/,
     /^ {2}queue +2 waiting +written to 2026-11-20T12:58:00 problem OOM$/,
-    /^ {2}backfill +7 missing +coins waiting none +drift median 0.0070%, worst 0.0300% at BTC \S+$/,
+    /^ {2}backfill +7 open +coins waiting none +drift median 0.0070%, worst 0.0300% at BTC \S+$/,
     /^ingester other GONE heard never$/,
   ]) {
     t.match(lines.shift(), expected)

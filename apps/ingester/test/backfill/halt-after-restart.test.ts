@@ -25,6 +25,6 @@ t.test('39. minutes of a halt stay gaps after the ingester that saw it has ended
   await passUntil('what nobody saw is filled', async () => {
     return (await storedBetween(endedAt + 1, startedAt)).length === startedAt - endedAt - 1
   })
-  await passUntil('nothing is left', async () => (await read.status('b')).backfill_missing === '0')
+  await passUntil('nothing is left', async () => (await read.status('b')).open_minutes === '0')
   t.strictSame(await storedBetween(knownAt, endedAt), [])
 })

@@ -49,7 +49,10 @@ t.test('coins are halted, marked, renamed, delisted and listed, and the others n
   t.equal(coins.get('TRX')?.order, undefined)
   t.notOk(coins.has('NEW'), 'a new pair is not tracked yet')
   t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'SOL'])
-  t.match(await read.status(), { quarantined: /^NEW \(premium agrees.* of 30 minutes\)$/, coins: '6' })
+  t.match(await read.status(), {
+    quarantined_coins: /^NEW \(premium agrees.* of 30 minutes\)$/,
+    tracked_coins: '6',
+  })
   const past = await read.minutesOf('XRP')
   t.ok(past.length >= 3, 'what was stored of a delisted coin stays')
 
@@ -59,10 +62,10 @@ t.test('coins are halted, marked, renamed, delisted and listed, and the others n
   t.ok((await read.live()).includes('NEW'))
   const [releasedAt = 0] = await read.minutesOf('NEW')
   t.ok(releasedAt - first >= 29, `not before thirty minutes, was ${releasedAt - first}`)
-  t.equal((await read.status()).quarantined, '')
+  t.equal((await read.status()).quarantined_coins, '')
 
   backAgain()
-  await passUntil('XRP is back', async () => /^XRP/.test((await read.status()).quarantined ?? ''))
+  await passUntil('XRP is back', async () => /^XRP/.test((await read.status()).quarantined_coins ?? ''))
   t.strictSame(await read.minutesOf('XRP'), past, 'a coin that comes back is new')
 
   for (const symbol of ['BTC', 'ETH', 'SOL', 'ADA', 'LINK']) {

@@ -10,15 +10,15 @@ t.test(
     await passUntil('the first minute', async () => (await read.live()).length === MARKET.length)
     simulator.list(NEW)
     await passUntil('NEW nearly made it', async () =>
-      /2\d of 30/.test((await read.status()).quarantined ?? ''),
+      /2\d of 30/.test((await read.status()).quarantined_coins ?? ''),
     )
     await one.close()
     simulator.delist('KRW-XRP')
     const two = await start({ id: 'b' })
-    await passUntil('the lists', async () => /NEW/.test((await read.status('b')).quarantined ?? ''))
+    await passUntil('the lists', async () => /NEW/.test((await read.status('b')).quarantined_coins ?? ''))
     t.match(
       await read.status('b'),
-      { coins: '7', quarantined: /(no premium|for [12] of 30 minutes)/ },
+      { tracked_coins: '7', quarantined_coins: /(no premium|for [12] of 30 minutes)/ },
       'again',
     )
     await pass(5)
@@ -27,7 +27,7 @@ t.test(
 
     const named = await start({ id: 'c', env: { COINS: 'BTC,ETH,XRP,SOL,ADA,LINK', ALLOW: 'SOL' } })
     await passUntil('the lists', async () => (await read.status('c')).missing?.length)
-    t.match(await read.status('c'), { missing: 'XRP (not on Upbit in KRW)', coins: '5' })
+    t.match(await read.status('c'), { missing: 'XRP (not on Upbit in KRW)', tracked_coins: '5' })
     await pass(5)
     t.strictSame(await read.live(), ['BTC', 'ETH', 'SOL', 'ADA', 'LINK'], 'in the order asked for')
     await named.close()
@@ -63,13 +63,17 @@ t.test('two ingesters on one Redis: what one releases stays, although the other 
   await start({ id: 'c' })
   await passUntil('one releases NEW', async () => (await read.coins()).has('NEW'))
   const releasedAt = minute()
-  t.match(await read.status('c'), { quarantined: /^NEW/ })
+  t.match(await read.status('c'), { quarantined_coins: /^NEW/ })
   // The other ingester has a reason to tell Redis its coins, which are without NEW.
   simulator.delist('KRW-XRP')
-  await passUntil('both know', async () => (await read.status('c')).quarantined === '')
+  await passUntil('both know', async () => (await read.status('c')).quarantined_coins === '')
   await pass(5)
   t.strictSame(await read.live(), ['BTC', 'ADA', 'DOGE', 'ETH', 'LINK', 'NEW', 'SOL', 'TRX'])
-  t.match(await read.status('c'), { quarantined: '', coins: '8' }, 'tracked by one is released by the other')
+  t.match(
+    await read.status('c'),
+    { quarantined_coins: '', tracked_coins: '8' },
+    'tracked by one is released by the other',
+  )
   for (const symbol of ['NEW', 'BTC']) {
     t.strictSame(await wrongMinutes(coinOf(symbol), releasedAt + 1, minute()), [], symbol)
   }

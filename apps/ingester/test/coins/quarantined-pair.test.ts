@@ -20,11 +20,11 @@ t.test(
     t.ok((await read.live()).includes('CLOSE'), 'ten points are no reason at a first start')
     t.ok((await read.keysOf('BTC')).length > 24, 'backfill has filled a day')
     t.match(await read.status(), {
-      quarantined: /^WRONG \(premium \d\d\.\d\d points off the market's median\)$/,
+      quarantined_coins: /^WRONG \(premium \d\d\.\d\d points off the market's median\)$/,
     })
     for (const coin of lie('LATER', 1.2)) simulator.list(coin)
     await pass(36)
-    t.match(await read.status(), { quarantined: /^LATER \(premium .*\); WRONG \(premium .*\)$/ })
+    t.match(await read.status(), { quarantined_coins: /^LATER \(premium .*\); WRONG \(premium .*\)$/ })
     const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
     t.match(metrics, /kimchi_ingester_quarantined_coins\{symbol="WRONG",reason="[^"]+"\} 1/)
     for (const symbol of ['WRONG', 'LATER']) {

@@ -10,7 +10,7 @@
 -- Raised with every change of this file: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 6
+local VERSION = 7
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
@@ -997,7 +997,7 @@ end
 local function quarantine_rows(ingesters)
   local rows, seen = {}, {}
   for _, ingester in ipairs(ingesters) do
-    for entry in string.gmatch(ingester.fields.quarantined or '', '[^;]+') do
+    for entry in string.gmatch(ingester.fields.quarantined_coins or '', '[^;]+') do
       local symbol, reason = string.match(entry, '^ *(%S+) %((.*)%)$')
       if symbol and not seen[symbol] then
         seen[symbol] = true
@@ -1046,12 +1046,12 @@ local function ingester_rows(ingester, now)
     '  minutes', 'last ' .. or_none(fields.last_minute), 'gaps in it ' .. or_none(fields.gaps_last_minute),
   }
   rows[#rows + 1] = {
-    '  queue', (fields.queue_depth or '0') .. ' waiting', 'written to ' .. or_none(fields.last_written_minute),
+    '  queue', (fields.waiting_minutes or '-') .. ' waiting', 'written to ' .. or_none(fields.last_written_minute),
     'problem ' .. or_none(fields.redis_problem),
   }
   rows[#rows + 1] = {
-    '  backfill', (fields.backfill_missing or '0') .. ' missing',
-    'coins waiting ' .. or_none(fields.backfill_waiting), drift_text(fields),
+    '  backfill', (fields.open_minutes or '-') .. ' open',
+    'coins waiting ' .. or_none(fields.backfill_waiting_coins), drift_text(fields),
   }
   return rows
 end

@@ -1,6 +1,6 @@
+/// <reference path="./fs-native-extensions.d.ts" />
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -8,112 +8,73 @@ import { KimchiError } from '@kimchi/core'
 
 const run = promisify(execFile)
 
-/**
- * A server whose starter was killed ends by itself within a moment; so long its data folder is waited for.
- */
+/** A server whose starter was killed ends within a moment; an open waits this long for it. */
 const PATIENCE_MS = 4_000
 
 /** The right to run a server on a data folder. */
 export interface DataDirLock {
-  /** Names the server, once it runs, so that others can tell whether it still lives. */
-  hand(pid: number, port: number): Promise<void>
-  /** Frees the folder. */
+  /** A server that inherits this file descriptor holds the lock for as long as it lives. */
+  readonly fd: number
+  /** Notes the server, so that whoever is refused can be told who holds the folder. */
+  note(pid: number, port: number): Promise<void>
+  /** Lets go of the folder; a server that inherited {@link fd} goes on holding it. */
   close(): Promise<void>
 }
 
 /**
- * Takes a data folder for one server. Redis itself takes no lock: two servers appending to one file ruin it.
- * A lock whose holder is dead is taken over.
+ * Locks a data folder for one server. Redis itself locks nothing: two servers appending to one file ruin it.
+ * The kernel holds the lock and frees it when the last process that has the file open ends, so what the file
+ * says decides nothing, unless it names a living redis-server of this folder that was started without it.
  *
- * @param patienceMs how long a folder in use is waited for. @default 4 s
+ * @param patienceMs how long to wait for a folder in use. @default 4 s
  * @throws KimchiError `KIMCHI_ERR_REDIS` naming the folder and the server that uses it
  */
 export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Promise<DataDirLock> {
-  const file = join(dir, 'server.lock')
-  const claim = randomUUID()
-  for (let waitedMs = 0; !(await take(file, claim)); waitedMs += 100) {
+  // Loaded here, because only a server of our own needs it: the package holds no binary for every system.
+  const { tryLock } = await import('fs-native-extensions')
+  const file = await open(join(dir, 'server.lock'), 'a+')
+  const isOurs = async () => tryLock(file.fd) && !(await namesLivingServer(file, dir))
+  for (let waitedMs = 0; !(await isOurs()); waitedMs += 100) {
     if (waitedMs >= patienceMs) {
-      const { pid = 0, port = 0 } = (await readHolder(file)) ?? {}
-      throw new KimchiError(
-        'KIMCHI_ERR_REDIS',
-        `Data folder ${dir} is in use by another Redis server (process ${pid}, port ${port})`,
-      )
+      const holder = (await noteIn(file)).trim()
+      await file.close()
+      const message = `Data folder ${dir} is in use by another Redis server (${holder || 'not yet running'})`
+      throw new KimchiError('KIMCHI_ERR_REDIS', message)
     }
     await wait(100)
   }
+  await file.truncate()
   return {
-    hand: (pid, port) => replace(file, claim, pid, port),
-    close: () => rm(file, { force: true }),
+    fd: file.fd,
+    note: async (pid, port) => {
+      await file.truncate()
+      await file.write(`process ${pid}, port ${port}\n`)
+    },
+    close: () => file.close(),
   }
 }
 
-/** Whose lock it is; a claim is never made twice. */
-interface Holder {
-  readonly claim: string
-  readonly pid: number
-  /** 0 until the server runs. */
-  readonly port: number
+async function noteIn(file: FileHandle): Promise<string> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(200), 0, 200, 0)
+  return buffer.toString('utf8', 0, bytesRead)
 }
 
-/**
- * Makes `file` ours when it is nobody's, or a dead holder's. Only one program at a time may replace a dead
- * holder's file: the one that has taken the file named after that holder's claim. A program that was slow
- * finds that the claim it saw is no longer in `file`, and leaves it.
- */
-async function take(file: string, claim: string): Promise<boolean> {
-  const draft = `${file}.${randomUUID()}`
-  await writeFile(draft, `${claim} ${process.pid} 0`)
-  try {
-    await link(draft, file)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    await rm(draft)
-  }
-  const holder = await readHolder(file)
-  if (holder === undefined || (await isAlive(holder))) return false
-  const guard = `${file}.${holder.claim}`
-  if (!(await take(guard, randomUUID()))) return false
-  try {
-    if ((await readHolder(file))?.claim !== holder.claim) return false
-    await replace(file, claim, process.pid, 0)
-    return true
-  } finally {
-    await rm(guard, { force: true })
-  }
+async function namesLivingServer(file: FileHandle, dir: string): Promise<boolean> {
+  const numbers = (await noteIn(file)).match(/\b\d+\b/g) ?? []
+  const living = await Promise.all(numbers.map(pid => isServerOf(dir, pid)))
+  return living.includes(true)
 }
 
-async function replace(file: string, claim: string, pid: number, port: number): Promise<void> {
-  const draft = `${file}.${randomUUID()}`
-  await writeFile(draft, `${claim} ${pid} ${port}`)
-  await rename(draft, file)
-}
-
-/** Undefined when the file has just gone. What is no lock of ours belongs to nobody who lives. */
-async function readHolder(file: string): Promise<Holder | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => undefined)
-  if (text === undefined) return undefined
-  const [claim = '', pid = '', port = ''] = text.split(' ')
-  return { claim: /^[\w-]+$/.test(claim) ? claim : 'unknown', pid: Number(pid), port: Number(port) }
-}
-
-/** Process ids are used again; a server is known by its title, `redis-server 127.0.0.1:<port>`. */
-async function isAlive({ pid, port }: Holder): Promise<boolean> {
-  if (!Number.isInteger(pid) || pid <= 0) return false
-  try {
-    process.kill(pid, 0)
-  } catch {
-    return false
-  }
-  return port === 0 || (await titleOf(pid)).includes(`:${port}`)
-}
-
-async function titleOf(pid: number): Promise<string> {
-  try {
-    return await readFile(`/proc/${pid}/cmdline`, 'utf8')
-  } catch {
-    const listed = await run('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
-    return listed.stdout
-  }
+/** Process ids are used again: the process must be a server, and the folder its working directory. */
+async function isServerOf(dir: string, pid: string): Promise<boolean> {
+  const printed = async (program: string, args: string[]) =>
+    (await run(program, args).catch(() => ({ stdout: '' }))).stdout
+  const title = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() =>
+    printed('ps', ['-o', 'command=', '-p', pid]),
+  )
+  if (!/(redis|valkey)-server/.test(title)) return false
+  const cwd = await readlink(`/proc/${pid}/cwd`).catch(
+    async () => /^n(.+)$/m.exec(await printed('lsof', ['-a', '-p', pid, '-d', 'cwd', '-Fn']))?.[1],
+  )
+  return cwd === (await realpath(dir))
 }

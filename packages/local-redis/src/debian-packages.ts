@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
-import { packageRecord, uninstalledLibraries, unpackPackages, updateLists } from './apt.ts'
 import {
   type FindRedisOptions,
   findProgram,
@@ -13,21 +13,19 @@ import {
   type RedisBinary,
 } from './programs.ts'
 
-const run = promisify(execFile)
-
 /** Packages of one server and its client, in order of preference. */
 const SERVER_PACKAGES = [
   ['redis-server', 'redis-tools'],
   ['valkey-server', 'valkey-tools'],
 ] as const
 
-/** Libraries are at most a few packages deep; the bound only stops a loop on broken metadata. */
-const MAX_DEPTH = 5
+const TIMEOUT_MS = 120_000
+
+const run = promisify(execFile)
 
 /** Whether packages can be fetched and unpacked here without installing them. */
 export async function isDebianFamily(path: string): Promise<boolean> {
-  const programs = ['apt-get', 'apt-cache', 'dpkg-deb', 'dpkg-query', 'ldd']
-  const found = await Promise.all(programs.map(name => findProgram(name, path)))
+  const found = await Promise.all(['apt-get', 'dpkg-deb'].map(name => findProgram(name, path)))
   return found.every(program => program !== undefined)
 }
 
@@ -38,32 +36,28 @@ export async function isDebianFamily(path: string): Promise<boolean> {
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when the packages can't be fetched, with what a person can do
  *   about it
  */
-export async function fetchDebianRedis({ cacheDir, path, log }: FindRedisOptions): Promise<RedisBinary> {
+export async function fetchDebianRedis({
+  cacheDir,
+  log,
+}: Omit<FindRedisOptions, 'path'>): Promise<RedisBinary> {
   const folder = join(cacheDir, await systemName())
   const cached = await unpackedRedis(folder)
   if (cached !== undefined) return cached
   const temporary = join(cacheDir, `fetching-${randomUUID()}`)
   try {
     await mkdir(join(temporary, 'root'), { recursive: true })
-    await unpackServer(temporary, path, log)
+    await unpackServer(temporary, log)
     await writeCliWrapper(temporary)
     await publish(temporary, folder)
   } catch (error) {
     if (error instanceof KimchiError) throw error
-    throw new KimchiError(
-      'KIMCHI_ERR_REDIS_BINARY',
-      `Fetching the redis-server package failed: ${messageOf(error).trim()}\n${INSTALL_ADVICE}`,
-      { cause: error },
-    )
+    throw adviceError(`Fetching the redis-server package failed: ${messageOf(error).trim()}`, error)
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }
   const fetched = await unpackedRedis(folder)
   if (fetched !== undefined) return fetched
-  throw new KimchiError(
-    'KIMCHI_ERR_REDIS_BINARY',
-    `This system's packaged Redis is older than 7.0 or does not run here.\n${INSTALL_ADVICE}`,
-  )
+  throw adviceError("This system's packaged Redis is older than 7.0 or does not run here.")
 }
 
 /** Packages for one system must not be run on another one that shares the folder, e.g. in a container. */
@@ -83,55 +77,59 @@ async function unpackedRedis(folder: string): Promise<RedisBinary | undefined> {
   return undefined
 }
 
-async function unpackServer(temporary: string, path: string, log: (line: string) => void): Promise<void> {
-  const names = await offeredPackages(path, log)
-  log(
-    `No redis-server on PATH: fetching the system's packages (${names.join(', ')}) into the project's cache`,
-  )
-  let level: readonly string[] = names
-  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
-    await unpackPackages(level, temporary, path, log)
-    if ((await missingLibraries(join(temporary, 'root'), path)).length === 0) return
-    level = await uninstalledLibraries(level, path)
+async function unpackServer(folder: string, log: (line: string) => void): Promise<void> {
+  const aptGet = (args: readonly string[]) =>
+    run('apt-get', ['-qq', ...args], { cwd: folder, timeout: TIMEOUT_MS })
+  const download = async () => {
+    const names = await neededPackages(aptGet)
+    log(
+      `No redis-server on PATH: fetching the system's packages (${names.join(', ')}) into the project's cache`,
+    )
+    await aptGet(['download', ...names])
   }
-  const missing = await missingLibraries(join(temporary, 'root'), path)
-  throw new Error(`libraries not found in any package: ${missing.join(', ')}`)
+  try {
+    await download()
+  } catch {
+    // A bare machine has no package lists; old lists name files that the archive no longer has.
+    await updateLists(aptGet, log)
+    await download()
+  }
+  for (const file of await readdir(folder)) {
+    if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(folder, file), join(folder, 'root')])
+  }
 }
 
-async function offeredPackages(path: string, log: (line: string) => void): Promise<readonly string[]> {
-  let offered = await firstOffered(path)
-  if (offered === undefined) {
-    await updateLists(path, log)
-    offered = await firstOffered(path)
+type Run = (args: readonly string[]) => Promise<{ stdout: string }>
+
+/** What apt would install: the server, its client and the libraries that this machine lacks. */
+async function neededPackages(aptGet: Run): Promise<string[]> {
+  for (const wanted of SERVER_PACKAGES) {
+    // Reinstalled, because an installed server that is not on PATH is no use here.
+    const simulate = ['install', '--simulate', '--reinstall', '--no-install-recommends', ...wanted]
+    const { stdout } = await aptGet(simulate).catch(() => ({ stdout: '' }))
+    const names = [...stdout.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name)
+    if (names.length > 0) return [...wanted, ...names.filter(name => /^lib/.test(name))]
   }
-  if (offered !== undefined) return offered
-  throw new KimchiError(
-    'KIMCHI_ERR_REDIS_BINARY',
-    `Neither redis-server nor valkey-server is among this system's packages.\n${INSTALL_ADVICE}`,
-  )
+  throw adviceError("Neither redis-server nor valkey-server is among this system's packages.")
 }
 
-async function firstOffered(path: string): Promise<readonly string[] | undefined> {
-  for (const names of SERVER_PACKAGES) {
-    if ((await packageRecord(names[0], path)) !== '') return names
+async function updateLists(aptGet: Run, log: (line: string) => void): Promise<void> {
+  if (process.getuid?.() !== 0) {
+    throw adviceError(
+      'The package lists of this system lack redis-server or are outdated. Run: sudo apt-get update',
+    )
   }
-  return undefined
-}
-
-async function missingLibraries(root: string, path: string): Promise<string[]> {
-  const ldd = (await findProgram('ldd', path)) ?? 'ldd'
-  const env = { PATH: path, LD_LIBRARY_PATH: (await libraryFolders(root)).join(':') }
-  const missing = new Set<string>()
-  for (const program of await serverPrograms(root)) {
-    const { stdout } = await run(ldd, [program], { env })
-    for (const [, library = ''] of stdout.matchAll(/(\S+) => not found/g)) missing.add(library)
+  log('Refreshing the package lists (apt-get update)')
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await aptGet(['update'])
+      return
+    } catch (error) {
+      // Another program may be refreshing the lists at this very moment; its result serves us as well.
+      if (attempt === 10 || !/lock/i.test(messageOf(error))) throw error
+      await wait(2_000)
+    }
   }
-  return [...missing]
-}
-
-async function serverPrograms(root: string): Promise<string[]> {
-  const folder = join(root, 'usr/bin')
-  return (await readdir(folder)).filter(name => /-(server|cli)$/.test(name)).map(name => join(folder, name))
 }
 
 async function libraryFolders(root: string): Promise<string[]> {
@@ -144,14 +142,16 @@ async function libraryFolders(root: string): Promise<string[]> {
 
 /** A redis-cli that runs as it stands, so that the command shown to a person is short. */
 async function writeCliWrapper(folder: string): Promise<void> {
-  const root = join(folder, 'root')
-  const cli = (await serverPrograms(root)).find(program => program.endsWith('-cli'))
+  const programs = join(folder, 'root/usr/bin')
+  const cli = (await readdir(programs)).find(name => name.endsWith('-cli'))
   if (cli === undefined) throw new Error('the client package holds no redis-cli')
-  const libraries = (await libraryFolders(root)).map(path => `$here/${relative(folder, path)}`).join(':')
+  const libraries = (await libraryFolders(join(folder, 'root'))).map(
+    path => `$here/${relative(folder, path)}`,
+  )
   const wrapper = join(folder, 'redis-cli')
   await writeFile(
     wrapper,
-    `#!/bin/sh\nhere=$(cd "$(dirname "$0")" && pwd)\nLD_LIBRARY_PATH="${libraries}" exec "$here/${relative(folder, cli)}" "$@"\n`,
+    `#!/bin/sh\nhere=$(cd "$(dirname "$0")" && pwd)\nLD_LIBRARY_PATH="${libraries.join(':')}" exec "$here/root/usr/bin/${cli}" "$@"\n`,
   )
   await chmod(wrapper, 0o755)
 }
@@ -166,4 +166,8 @@ async function publish(temporary: string, folder: string): Promise<void> {
     await rm(folder, { recursive: true, force: true })
     await rename(temporary, folder)
   }
+}
+
+function adviceError(message: string, cause?: unknown): KimchiError {
+  return new KimchiError('KIMCHI_ERR_REDIS_BINARY', `${message}\n${INSTALL_ADVICE}`, { cause })
 }

@@ -11,6 +11,12 @@ import type { RedisBinary } from './programs.ts'
 
 const HOST = '127.0.0.1'
 
+/** Loading a large append-only file takes a while. */
+const START_TIMEOUT_MS = 60_000
+
+/** Time between SIGTERM and SIGKILL. */
+const STOP_TIMEOUT_MS = 3_000
+
 /** How an embedded server is started. */
 export interface EmbeddedRedisOptions {
   readonly binary: RedisBinary
@@ -22,10 +28,6 @@ export interface EmbeddedRedisOptions {
   readonly appendonly?: boolean
   /** More of redis-server's own arguments. */
   readonly args?: readonly string[]
-  /** Longest time until the server answers, in ms; loading a large file takes a while. @default 60000 */
-  readonly startTimeoutMs?: number
-  /** Time between SIGTERM and SIGKILL on {@link EmbeddedRedis.stop}, in ms. @default 3000 */
-  readonly stopTimeoutMs?: number
 }
 
 /** How a server ended. */
@@ -53,8 +55,7 @@ export interface EmbeddedRedis {
  * Starts a private server on 127.0.0.1 and resolves when it answers, its data loaded. It never outlives this
  * program, even when this program is SIGKILLed, and a Ctrl-C in the terminal does not reach it.
  *
- * @throws KimchiError `KIMCHI_ERR_REDIS` when the port is taken (`cause.code` is `EADDRINUSE`), the folder is
- *   in
+ * @throws KimchiError `KIMCHI_ERR_REDIS` when the port is taken (`cause.code` is `EADDRINUSE`), the folder is in
  *   use by another server, or the server gives up; with the last lines of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
@@ -64,12 +65,13 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   try {
     const port = options.port || (await freePort())
     if (!(await isPortFree(port))) throw portTaken(port)
-    const { pid, child, exited, complaints } = await launch(options, dir, port)
+    const { pid, child, exited, complaints } = await launch(options, dir, port, lock.fd)
     void exited.then(() => lock.close())
-    await lock.hand(pid, port)
-    const stop = memoized(() => stopServer(child, exited, options.stopTimeoutMs ?? 3_000))
+    await lock.note(pid, port)
+    let stopping: Promise<RedisExit> | undefined
+    const stop = () => (stopping ??= stopServer(child, exited))
     try {
-      await untilReady(pid, port, exited, options.startTimeoutMs ?? 60_000)
+      await untilReady(pid, port, exited)
     } catch (error) {
       const exit = await stop()
       throw error instanceof KimchiError ? error : await gaveUp(port, dir, exit, complaints())
@@ -95,6 +97,7 @@ async function launch(
   { binary, appendonly = true, args = [] }: EmbeddedRedisOptions,
   dir: string,
   port: number,
+  lockFd: number,
 ) {
   const settings = [
     ...['--bind', HOST, '--port', String(port), '--dir', dir, '--logfile', join(dir, 'redis.log')],
@@ -104,7 +107,7 @@ async function launch(
   // Detached = its own session: Ctrl-C in the terminal must not end it before the apps have flushed.
   const child = spawn(binary.server, settings, {
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', lockFd],
     env: binary.env,
   })
   let complaints = ''
@@ -135,28 +138,19 @@ function spawnWatcher(pid: number): ChildProcess {
   return watcher
 }
 
-async function stopServer(
-  child: ChildProcess,
-  exited: Promise<RedisExit>,
-  limitMs: number,
-): Promise<RedisExit> {
+async function stopServer(child: ChildProcess, exited: Promise<RedisExit>): Promise<RedisExit> {
   child.kill('SIGTERM')
   child.kill('SIGCONT')
-  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
   return exited.finally(() => clearTimeout(timer))
 }
 
-async function untilReady(
-  pid: number,
-  port: number,
-  exited: Promise<RedisExit>,
-  limitMs: number,
-): Promise<void> {
+async function untilReady(pid: number, port: number, exited: Promise<RedisExit>): Promise<void> {
   let isGone = false
   void exited.then(() => {
     isGone = true
   })
-  const deadline = performance.now() + limitMs
+  const deadline = performance.now() + START_TIMEOUT_MS
   while (performance.now() < deadline) {
     if (isGone) throw new Error('gone')
     const answer = await ask(port, 'PING\r\nINFO server\r\n')
@@ -165,7 +159,10 @@ async function untilReady(
     if (answer.startsWith('+PONG') && answer.includes(`process_id:${pid}\r\n`)) return
     await wait(20)
   }
-  throw new KimchiError('KIMCHI_ERR_REDIS', `Redis on port ${port} did not answer within ${limitMs} ms`)
+  throw new KimchiError(
+    'KIMCHI_ERR_REDIS',
+    `Redis on port ${port} did not answer within ${START_TIMEOUT_MS} ms`,
+  )
 }
 
 function ask(port: number, commands: string): Promise<string> {
@@ -202,12 +199,4 @@ function portTaken(port: number): KimchiError {
   return new KimchiError('KIMCHI_ERR_REDIS', `Port ${port} on ${HOST} is taken by another program`, {
     cause: Object.assign(new Error('address in use'), { code: 'EADDRINUSE' }),
   })
-}
-
-function memoized<T>(action: () => Promise<T>): () => Promise<T> {
-  let outcome: Promise<T> | undefined
-  return () => {
-    outcome ??= action()
-    return outcome
-  }
 }

@@ -26,7 +26,7 @@ export async function findRedis({ cacheDir, path, log }: FindRedisOptions): Prom
     rejected.push(server)
   }
   if (rejected.length > 0) log(`${rejected.join(' and ')}: older than 7.0 or broken, not used`)
-  if (await isDebianFamily(path)) return fetchDebianRedis({ cacheDir, path, log })
+  if (await isDebianFamily(path)) return fetchDebianRedis({ cacheDir, log })
   throw new KimchiError('KIMCHI_ERR_REDIS_BINARY', INSTALL_ADVICE)
 }
 

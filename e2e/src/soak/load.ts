@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** What callers met so far. */
@@ -35,7 +34,6 @@ const FAILURES_KEPT = 10
  * Opens callers on kept connections: mostly the live list, some histories; some with the tag they got last.
  */
 export function openLoad({ port, coins, callers = 20, perSecond = 100, random }: LoadOptions): Load {
-  const agent = new Agent({ keepAlive: true, maxSockets: callers })
   const closing = new AbortController()
   const failures: string[] = []
   let requests = 0
@@ -50,14 +48,12 @@ export function openLoad({ port, coins, callers = 20, perSecond = 100, random }:
         'accept-encoding': CODINGS[Math.floor(random() * CODINGS.length)] ?? 'br',
         ...(tag !== undefined && random() < 0.5 ? { 'if-none-match': tag } : {}),
       }
-      const outcome = await get(agent, port, path, headers).catch(
-        thrown => `${path}: ${thrown instanceof Error ? thrown.message : thrown}`,
-      )
+      const outcome = await get(`http://127.0.0.1:${port}${path}`, headers).catch(String)
       requests += 1
       if (typeof outcome !== 'string') tags.set(path, outcome.tag)
       else {
         failed += 1
-        if (failures.length < FAILURES_KEPT) failures.push(outcome)
+        if (failures.length < FAILURES_KEPT) failures.push(`${path}: ${outcome}`)
       }
       await delay((random() * 2_000 * callers) / perSecond)
     }
@@ -68,7 +64,6 @@ export function openLoad({ port, coins, callers = 20, perSecond = 100, random }:
     close: async () => {
       closing.abort()
       await Promise.all(running)
-      agent.destroy()
     },
   }
 }
@@ -83,30 +78,9 @@ function pathOf(coins: readonly string[], random: () => number): string {
 }
 
 /** The entity tag of a good answer, or what is wrong with it. */
-function get(
-  agent: Agent,
-  port: number,
-  path: string,
-  headers: Record<string, string>,
-): Promise<{ readonly tag: string } | string> {
-  return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port, path, headers, agent, timeout: 10_000 }, response => {
-      let length = 0
-      response.on('data', (chunk: Buffer) => {
-        length += chunk.length
-      })
-      response.on('error', reject)
-      response.on('end', () => {
-        const { statusCode, headers: answered } = response
-        const isGood = statusCode === 304 || (statusCode === 200 && length > 0)
-        if (!isGood) resolve(`${path}: ${statusCode} with ${length} bytes`)
-        else resolve({ tag: answered.etag ?? '' })
-      })
-    })
-      .on('timeout', function (this: { destroy(error: Error): void }) {
-        this.destroy(new Error('no answer for 10 s'))
-      })
-      .on('error', reject)
-      .end()
-  })
+async function get(url: string, headers: Record<string, string>): Promise<{ tag: string } | string> {
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(10_000) })
+  const { byteLength } = await response.arrayBuffer()
+  const isGood = response.status === 304 || (response.status === 200 && byteLength > 0)
+  return isGood ? { tag: response.headers.get('etag') ?? '' } : `${response.status} with ${byteLength} bytes`
 }

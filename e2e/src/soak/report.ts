@@ -10,7 +10,7 @@ export interface Reading {
   readonly failed: number
 }
 
-/** One line of the chart and one column of the table. */
+/** One row of the table. */
 interface Series {
   readonly name: string
   readonly unit: string
@@ -79,44 +79,4 @@ function median(readings: readonly Reading[], of: Series['of']): number {
 
 function shown(value: number): string {
   return Number.isNaN(value) ? '-' : value.toLocaleString('en', { maximumFractionDigits: 1 })
-}
-
-const CHART = { width: 360, height: 110, left: 8, top: 28, perRow: 3, gap: 16 }
-
-/** Every series as a small chart of its own, from zero. */
-export function chartOf(readings: readonly Reading[], title: string): string {
-  const all = seriesOf(namesOf(readings))
-  const { width, height, top, perRow, gap } = CHART
-  const rows = Math.ceil(all.length / perRow)
-  const [fullWidth, fullHeight] = [perRow * (width + gap), rows * (height + top + gap) + 2 * top]
-  const charts = all.map((series, index) => {
-    const [x, y] = [
-      (index % perRow) * (width + gap),
-      Math.floor(index / perRow) * (height + top + gap) + 2 * top,
-    ]
-    return `<g transform="translate(${x} ${y})">${lineOf(series, readings)}</g>`
-  })
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${fullWidth} ${fullHeight}" font-family="sans-serif" font-size="12">
-<rect width="100%" height="100%" fill="white"/>
-<text x="${CHART.left}" y="24" font-size="16">${title}</text>
-${charts.join('\n')}
-</svg>
-`
-}
-
-function lineOf({ name, unit, of }: Series, readings: readonly Reading[]): string {
-  const { width, height, left } = CHART
-  const values = readings.map(of)
-  const largest = Math.max(1, ...values.map(value => value ?? 0))
-  const longest = readings.at(-1)?.minute || 1
-  const points = readings.flatMap(({ minute }, index) => {
-    const value = values[index]
-    if (value === undefined) return []
-    return `${(left + (minute / longest) * (width - left)).toFixed(1)},${(height - (value / largest) * height).toFixed(1)}`
-  })
-  return [
-    `<text x="${left}" y="-6">${name}: up to ${shown(largest)} ${unit}</text>`,
-    `<path d="M${left} 0V${height}H${width}" fill="none" stroke="#bbb"/>`,
-    `<polyline points="${points.join(' ')}" fill="none" stroke="#06c" stroke-width="1.5"/>`,
-  ].join('')
 }

@@ -31,8 +31,7 @@ async function runScenario(
   const startedAt = performance.now()
   const row = await run(t, scaled, random())
     .then(verdict => {
-      if (verdict === undefined)
-        return { ...NOTHING, problem: undefined, note: 'libfaketime is not installed' }
+      if (verdict === undefined) return { ...NOTHING, problem: '', leftOut: 'libfaketime is not installed' }
       for (const finding of verdict.findings) console.log(`  ${finding}`)
       const { lost, doubled, wrong, live, candle } = verdict
       const problem = lost + doubled + wrong > 0 ? 'samples lost, doubled or wrong' : ''

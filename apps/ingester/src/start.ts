@@ -24,9 +24,9 @@ import {
 import { openBackfillLease } from './backfill/backfill-lease.ts'
 import type { KnownMinute } from './backfill/hole-finder.ts'
 import { createBackfill } from './backfill/run-backfill.ts'
-import { createQuarantine } from './coins/quarantine.ts'
-import { createCatalogueRefresh } from './coins/refresh-catalogue.ts'
-import { createCoinTracking } from './coins/track-coins.ts'
+import { Quarantine } from './coins/quarantine.ts'
+import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
+import { CoinTracking } from './coins/track-coins.ts'
 import type { Config } from './config.ts'
 import { createMetrics } from './metrics.ts'
 import { openExchangeFeeds } from './minute/exchange-feeds.ts'
@@ -92,8 +92,8 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   )
   const latest = createLatestTicks()
   const feeds = openExchangeFeeds(config, latest, context)
-  const quarantine = createQuarantine({ allow: config.ALLOW, deny: config.DENY })
-  const tracking = createCoinTracking({
+  const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
+  const tracking = new CoinTracking({
     quarantine,
     writer,
     listing: { order: config.COINS, denied: config.DENY },
@@ -101,12 +101,12 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     onFatal: fail,
     log,
   })
-  const catalogue = createCatalogueRefresh(
+  const catalogue = new CatalogueRefresh(
     {
       wanted: config.COINS,
       known: async () => (await readBoard())?.coins,
       loadListings: signal => rest.loadListings(signal),
-      onCatalogue: tracking.follow,
+      onCatalogue: now => tracking.follow(now),
       refreshMs,
     },
     context,

@@ -1,13 +1,10 @@
 import { type Coin, type EpochMinute, type PremiumE4, percentOf, type Sample } from '@kimchi/core'
 
-/** A quarantined pair must agree with the market's median this well: 5 points, … */
-const AGREEMENT_E4: PremiumE4 = 50_000
+/** A pair further than this off the market's median is not published: 15 points. */
+const FAR_OFF_E4: PremiumE4 = 150_000
 
-/** … in this many minutes, with no minute between them in which it does not. */
-const AGREEING_MINUTES = 30
-
-/** At a first start only a pair further than this off the median is quarantined: 20 points. */
-const FAR_OFF_E4: PremiumE4 = 200_000
+/** A newcomer of a running list must be nearer than that in this many minutes in a row. */
+const PROBATION_MINUTES = 30
 
 /** Fewer coins than this are no market to compare with: the table of pairs alone decides. */
 const FEWEST_COINS = 5
@@ -16,11 +13,10 @@ const FEWEST_COINS = 5
 const FEWEST_PREMIUMS = 3
 
 /**
- * What becomes of pairs that no ingester has published before: `test` takes them unless their first
- * comparison with the market finds them far off, `hold` waits until they have agreed with it for half an
- * hour, `wait` decides nothing until it is known which pairs were published before.
+ * What becomes of pairs that were never published: `test` publishes them if their first comparison with the
+ * market finds them near it, `hold` once they have been near it for half an hour.
  */
-export type Newcomers = 'test' | 'hold' | 'wait'
+export type Newcomers = 'test' | 'hold'
 
 /** A pair of which nothing is stored or published for now. */
 export interface QuarantinedPair {
@@ -37,8 +33,8 @@ export type QuarantineKind = 'no-premium' | 'off-median' | 'on-probation'
 /** What the catalogue holds now, and what is known about it. */
 export interface CatalogueNow {
   readonly coins: readonly Coin[]
-  /** Tracked by any ingester, now or in an earlier run: not quarantined. */
-  readonly tracked: readonly Coin[]
+  /** Published by any ingester, now or in an earlier run: never judged again. */
+  readonly published: readonly Coin[]
   readonly newcomers: Newcomers
 }
 
@@ -60,35 +56,14 @@ export interface QuarantineStatus {
 /**
  * Decides which pairs of the catalogue may be published: the same tickers do not make the same coin, but a
  * premium far from everybody else's gives a wrong pair away. Quarantined pairs are subscribed and sampled, so
- * that they can prove themselves; a released one stays so for as long as its pair of markets stays in the
- * catalogue. No clock: time is the minute it is given.
+ * that they can prove themselves. No clock: time is the minute it is given.
  * @see docs/coins.md
  */
-export interface Quarantine {
-  /** Coins to subscribe and sample: all but the denied ones. */
-  readonly subscribed: readonly Coin[]
-  /** Coins to store and publish, in the catalogue's order; another array whenever they change. */
-  readonly tracked: readonly Coin[]
-  /** Coins of a first start that wait for their first comparison with the market. */
-  readonly untested: readonly Coin[]
-  /** Takes over what the catalogue holds now. A pair that has left it is new when it comes back. */
-  follow(now: CatalogueNow): void
-  /**
-   * Compares one minute's premiums with their median; returns the samples that may be stored. Each minute
-   * counts once.
-   */
-  check(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[]
-  status(): QuarantineStatus
-}
-
-/** A {@link Quarantine} that knows no pair yet. */
-export function createQuarantine(options: QuarantineOptions): Quarantine {
-  return new MedianQuarantine(options)
-}
-
-class MedianQuarantine implements Quarantine {
+export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
+  /** Pairs that need no trial (any more). */
+  readonly #released = new Set<string>()
   #trials = new Map<string, Trial>()
   #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
@@ -99,43 +74,44 @@ class MedianQuarantine implements Quarantine {
     this.#deny = new Set(deny)
   }
 
+  /** Coins to subscribe and sample: all but the denied ones. */
   get subscribed(): readonly Coin[] {
     return this.#subscribed
   }
 
+  /** Coins to store and publish, in the catalogue's order; another array whenever they change. */
   get tracked(): readonly Coin[] {
     return this.#tracked
   }
 
+  /** Coins of a first start that wait for their first comparison with the market. */
   get untested(): readonly Coin[] {
-    return this.#subscribed.filter(coin => this.#trialOf(coin)?.state === 'untested')
+    return this.#subscribed.filter(coin => this.#trialOf(coin)?.needed === 1)
   }
 
-  follow({ coins, tracked, newcomers }: CatalogueNow): void {
-    const known = new Set(tracked.map(pairOf))
-    const before = this.#trials
+  /** Puts what the catalogue holds now in place of what it held before. */
+  follow({ coins, published, newcomers }: CatalogueNow): void {
     this.#catalogue = coins
     this.#subscribed = coins.filter(({ symbol }) => !this.#deny.has(symbol))
     const isMarket = this.#subscribed.length >= FEWEST_COINS
-    this.#trials = new Map()
-    for (const coin of this.#subscribed) {
-      const pair = pairOf(coin)
-      const isReleased = !isMarket || this.#allow.has(coin.symbol) || known.has(pair)
-      const earlier = before.get(pair)
-      const trial = earlier && earlier.state !== 'waiting' ? earlier : newTrial(newcomers)
-      this.#trials.set(pair, isReleased ? { ...trial, state: 'released' } : trial)
-    }
+    const trusted = this.#subscribed.filter(({ symbol }) => !isMarket || this.#allow.has(symbol))
+    for (const coin of [...published, ...trusted]) this.#released.add(pairOf(coin))
+    const pairs = this.#subscribed.map(pairOf).filter(pair => !this.#released.has(pair))
+    this.#trials = new Map(pairs.map(pair => [pair, this.#trials.get(pair) ?? newTrial(newcomers)]))
     this.#choose()
   }
 
+  /**
+   * Compares one minute's premiums with their median; returns the samples that may be stored. Each minute
+   * counts once.
+   */
   check(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[] {
     const bySymbol = new Map(samples.map(sample => [sample.symbol, sample]))
     const median = this.#medianOf(bySymbol)
     if (median !== undefined) {
       for (const coin of this.#subscribed) {
         const premium = bySymbol.get(coin.symbol)?.premiumE4
-        const trial = this.#trialOf(coin)
-        if (premium !== undefined && trial !== undefined) tryPair(trial, minute, Math.abs(premium - median))
+        if (premium !== undefined) this.#judge(pairOf(coin), minute, Math.abs(premium - median))
       }
       this.#choose()
     }
@@ -146,7 +122,7 @@ class MedianQuarantine implements Quarantine {
   status(): QuarantineStatus {
     const quarantined = this.#subscribed.flatMap(coin => {
       const trial = this.#trialOf(coin)
-      if (trial?.state !== 'quarantined') return []
+      if (trial?.needed !== PROBATION_MINUTES) return []
       return [{ symbol: coin.symbol, reason: reasonOf(trial), kind: kindOf(trial) }]
     })
     const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
@@ -159,14 +135,29 @@ class MedianQuarantine implements Quarantine {
 
   /** The median of those that are not quarantined, when it speaks for at least half of them. */
   #medianOf(samples: ReadonlyMap<string, Sample>): PremiumE4 | undefined {
-    const trusted = this.#subscribed.filter(coin => this.#trialOf(coin)?.state !== 'quarantined')
+    const trusted = this.#subscribed.filter(coin => this.#trialOf(coin)?.needed !== PROBATION_MINUTES)
     const premiums = trusted.flatMap(({ symbol }) => samples.get(symbol)?.premiumE4 ?? [])
     if (premiums.length < FEWEST_PREMIUMS || premiums.length * 2 < trusted.length) return undefined
     return premiums.sort((a, b) => a - b)[premiums.length >> 1]
   }
 
+  /** One minute's evidence about a pair. */
+  #judge(pair: string, minute: EpochMinute, off: PremiumE4): void {
+    const trial = this.#trials.get(pair)
+    if (trial === undefined || minute <= trial.minute) return
+    trial.minute = minute
+    trial.off = off
+    trial.agreed = off <= FAR_OFF_E4 ? trial.agreed + 1 : 0
+    if (trial.agreed < trial.needed) {
+      trial.needed = PROBATION_MINUTES
+      return
+    }
+    this.#released.add(pair)
+    this.#trials.delete(pair)
+  }
+
   #choose(): void {
-    const tracked = this.#subscribed.filter(coin => this.#trialOf(coin)?.state === 'released')
+    const tracked = this.#subscribed.filter(coin => this.#trialOf(coin) === undefined)
     if (JSON.stringify(tracked) !== JSON.stringify(this.#tracked)) this.#tracked = tracked
   }
 
@@ -175,32 +166,19 @@ class MedianQuarantine implements Quarantine {
   }
 }
 
-/** How a pair has fared so far. */
+/** How a pair that is not released has fared so far. */
 interface Trial {
-  state: 'waiting' | 'untested' | 'quarantined' | 'released'
-  /** Minutes in which it agreed since the last one in which it did not. */
+  /** Minutes in a row in which it must agree: 1 until its first comparison at a first start. */
+  needed: 1 | typeof PROBATION_MINUTES
   agreed: number
   /** Its last distance from the median; undefined before the first comparison. */
   off: PremiumE4 | undefined
   minute: EpochMinute
 }
 
-/** How a pair begins. */
-const STATES = { test: 'untested', hold: 'quarantined', wait: 'waiting' } as const
-
 function newTrial(newcomers: Newcomers): Trial {
-  const state = STATES[newcomers]
-  return { state, agreed: 0, off: undefined, minute: Number.NEGATIVE_INFINITY }
-}
-
-/** One minute's evidence. */
-function tryPair(trial: Trial, minute: EpochMinute, off: PremiumE4): void {
-  if (trial.state === 'released' || trial.state === 'waiting' || minute <= trial.minute) return
-  trial.minute = minute
-  trial.off = off
-  trial.agreed = off <= AGREEMENT_E4 ? trial.agreed + 1 : 0
-  const isProven = trial.state === 'untested' ? off <= FAR_OFF_E4 : trial.agreed >= AGREEING_MINUTES
-  trial.state = isProven ? 'released' : 'quarantined'
+  const needed = newcomers === 'test' ? 1 : PROBATION_MINUTES
+  return { needed, agreed: 0, off: undefined, minute: Number.NEGATIVE_INFINITY }
 }
 
 function kindOf({ off, agreed }: Trial): QuarantineKind {
@@ -211,7 +189,7 @@ function kindOf({ off, agreed }: Trial): QuarantineKind {
 function reasonOf({ off, agreed }: Trial): string {
   if (off === undefined) return 'new, no premium to judge by yet'
   if (agreed === 0) return `premium ${percentOf(off).toFixed(2)} points off the market's median`
-  return `premium agrees with the market's median for ${agreed} of ${AGREEING_MINUTES} minutes`
+  return `premium agrees with the market's median for ${agreed} of ${PROBATION_MINUTES} minutes`
 }
 
 /** The same ticker on other markets is another pair. */

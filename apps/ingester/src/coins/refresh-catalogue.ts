@@ -7,9 +7,6 @@ import type { CatalogueNow } from './quarantine.ts'
 /** So many of the coins may leave at once, or a quarter of them; more is a broken list, not a delisting. */
 const FEW_COINS = 4
 
-/** How soon a Redis that could not be asked at the start is asked again. */
-const ASK_AGAIN_MS: Milliseconds = 10_000
-
 /** How a catalogue is kept. */
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
@@ -20,15 +17,9 @@ export interface CatalogueOptions {
   readonly known: () => Promise<readonly KnownCoin[] | undefined>
   readonly loadListings: (signal: AbortSignal) => Promise<Listings>
   /** Called with the coins that are known at start, and after each refresh, changed or not. */
-  readonly onCatalogue: (now: RefreshedCatalogue) => void
+  readonly onCatalogue: (now: CatalogueNow) => void
   /** @default an hour */
   readonly refreshMs?: Milliseconds | undefined
-}
-
-/** The catalogue, and what led to it. */
-export interface RefreshedCatalogue extends CatalogueNow {
-  /** Symbols of coins that were tracked, or were in the catalogue, until now. */
-  readonly before: readonly string[]
 }
 
 /** What a catalogue says of itself. */
@@ -42,7 +33,18 @@ export interface CatalogueStatus {
 }
 
 /** The coins to follow, kept in step with the exchanges' lists. */
-export interface CatalogueRefresh {
+export class CatalogueRefresh {
+  readonly #options: CatalogueOptions
+  readonly #context: Context
+  #coins: readonly Coin[] = []
+  #listings: Listings | undefined
+  #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
+
+  constructor(options: CatalogueOptions, context: Context) {
+    this.#options = options
+    this.#context = context
+  }
+
   /**
    * Reads the coins from Redis at once, from the lists as soon as they can be loaded, then every hour, until
    * the signal aborts. A list that can't be loaded, is empty, or suddenly lacks many coins leaves everything
@@ -50,68 +52,70 @@ export interface CatalogueRefresh {
    * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never
    * known to Redis nor to the lists at start
    */
-  run(): Promise<void>
-  status(): CatalogueStatus
-}
-
-/** A {@link CatalogueRefresh} that has not read anything yet. */
-export function createCatalogueRefresh(options: CatalogueOptions, context: Context): CatalogueRefresh {
-  const { wanted, known, loadListings, onCatalogue, refreshMs = HOUR_MS } = options
-  const { clock, random, signal, log } = context
-  let coins: readonly Coin[] = []
-  let listings: Listings | undefined
-  /** Whether the pairs of the start have been compared with what Redis knows. */
-  let isStarted = false
-  let status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
-
-  const start = (stored: readonly KnownCoin[]) => {
-    coins = storedCoins(wanted, stored.filter(isTracked))
-    if (coins.length === 0) return
-    status = { ...status, coins: coins.length }
-    onCatalogue({ before: [], coins, tracked: coins, newcomers: 'hold' })
+  async run(): Promise<void> {
+    const { clock, random, signal, log } = this.#context
+    this.#start((await this.#options.known()) ?? [])
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await this.#refresh()
+        failures = 0
+        await clock.wait(this.#options.refreshMs ?? HOUR_MS, signal)
+      } catch (thrown) {
+        if (signal.aborted) return
+        if (isUnknownSymbol(thrown)) throw thrown
+        this.#status = { ...this.#status, problem: messageOf(thrown) }
+        log.warn({ err: thrown }, 'catalogue not loaded, keeping the coins as they are')
+        await clock.wait(retryDelay(failures++, random, thrown), signal)
+      }
+    }
   }
-  const refresh = async (stored: readonly KnownCoin[]) => {
+
+  status(): CatalogueStatus {
+    return this.#status
+  }
+
+  #start(known: readonly KnownCoin[]): void {
+    this.#coins = storedCoins(this.#options.wanted, known.filter(isTracked))
+    if (this.#coins.length === 0) return
+    this.#status = { ...this.#status, coins: this.#coins.length }
+    this.#options.onCatalogue({ coins: this.#coins, published: known, newcomers: 'hold' })
+  }
+
+  async #refresh(): Promise<void> {
+    const { wanted, known, loadListings, onCatalogue } = this.#options
     // Asked before the lists, so that a coin that another ingester tracks is in them unless it has left.
     const inRedis = await known()
-    const tracked = inRedis?.filter(isTracked) ?? []
-    const next = await loadListings(signal)
-    checkListing(listings?.upbit.markets.length ?? 0, next.upbit)
-    checkListing(listings?.binance.markets.length ?? 0, next.binance)
-    if (listings === undefined) refuseUnknown(wanted, next, stored)
-    const present = [...tracked, ...coins].map(({ symbol }) => symbol)
+    const isFirst = this.#listings === undefined
+    if (isFirst && wanted === 'all' && inRedis === undefined) throw notReady()
+    const next = await loadListings(this.#context.signal)
+    checkListing(this.#listings?.upbit.markets.length ?? 0, next.upbit)
+    checkListing(this.#listings?.binance.markets.length ?? 0, next.binance)
+    // Without Redis nobody can say whether an unlisted coin was tracked once; it may not stop a restart.
+    if (isFirst && inRedis !== undefined) refuseUnknown(wanted, next, inRedis)
+    const published = inRedis ?? []
+    const tracked = published.filter(isTracked)
+    const present = [...tracked, ...this.#coins].map(({ symbol }) => symbol)
     const matched = matchCoins({ ...next, wanted, strict: false, known: present })
-    checkLosses(coins, matched)
-    const isKnown = inRedis !== undefined || wanted !== 'all'
-    const atFirst = isKnown ? atStart(wanted, matched.coins, tracked) : 'wait'
-    const newcomers = isStarted ? 'hold' : atFirst
-    isStarted ||= isKnown
-    if (JSON.stringify(coins) !== JSON.stringify(matched.coins))
-      log.info({ coins: matched.coins.length, leftOut: matched.leftOut.length }, 'catalogue changed')
-    listings = next
-    coins = matched.coins
-    status = { coins: coins.length, missing: missingOf(wanted, matched), problem: undefined }
-    onCatalogue({ coins, tracked, newcomers, before: present })
+    checkLosses(this.#coins, matched)
+    this.#accept(matched)
+    this.#listings = next
+    const newcomers = isFirst ? atStart(wanted, matched.coins, tracked) : 'hold'
+    onCatalogue({ coins: matched.coins, published, newcomers })
   }
-  return {
-    run: async () => {
-      const stored = (await known()) ?? []
-      start(stored)
-      for (let failures = 0; !signal.aborted; ) {
-        try {
-          await refresh(stored)
-          failures = 0
-          await clock.wait(isStarted ? refreshMs : Math.min(refreshMs, ASK_AGAIN_MS), signal)
-        } catch (thrown) {
-          if (signal.aborted) return
-          if (listings === undefined && isUnknownSymbol(thrown)) throw thrown
-          status = { ...status, problem: messageOf(thrown) }
-          log.warn({ err: thrown }, 'listings not loaded, keeping the coins as they are')
-          await clock.wait(retryDelay(failures++, random, thrown), signal)
-        }
-      }
-    },
-    status: () => status,
+
+  #accept(matched: Catalogue): void {
+    const { coins, leftOut } = matched
+    if (JSON.stringify(this.#coins) !== JSON.stringify(coins))
+      this.#context.log.info({ coins: coins.length, leftOut: leftOut.length }, 'catalogue changed')
+    this.#coins = coins
+    const missing = missingOf(this.#options.wanted, matched)
+    this.#status = { coins: coins.length, missing, problem: undefined }
   }
+}
+
+/** An ingester that doesn't know what was published would take a restart for a first start. */
+function notReady(): KimchiError {
+  return new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
 }
 
 function isTracked({ order }: KnownCoin): boolean {

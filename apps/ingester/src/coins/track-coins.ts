@@ -1,7 +1,6 @@
 import type { Coin, Log } from '@kimchi/core'
 import { isRetryable, type Listing, type SampleWriter } from '@kimchi/store'
-import type { Quarantine } from './quarantine.ts'
-import type { RefreshedCatalogue } from './refresh-catalogue.ts'
+import type { CatalogueNow, Quarantine } from './quarantine.ts'
 
 /** Between what coins are tracked, and who has to know. */
 export interface CoinTrackingOptions {
@@ -17,49 +16,50 @@ export interface CoinTrackingOptions {
 }
 
 /** Keeps the feeds and Redis in step with the coins that are tracked. */
-export interface CoinTracking {
+export class CoinTracking {
+  readonly #options: CoinTrackingOptions
+  #subscribed: readonly Coin[] | undefined
+  #tracked: readonly Coin[] = []
+  #quarantined = new Set<string>()
+
+  constructor(options: CoinTrackingOptions) {
+    this.#options = options
+  }
+
   /** Puts a catalogue into the quarantine, and tells the feeds and Redis what follows from it. */
-  follow(now: RefreshedCatalogue): void
+  follow(now: CatalogueNow): void {
+    const { quarantine, onSubscribed } = this.#options
+    quarantine.follow(now)
+    if (!isSame(this.#subscribed, quarantine.subscribed)) onSubscribed(quarantine.subscribed)
+    this.#subscribed = quarantine.subscribed
+    this.apply()
+  }
+
   /** Tells Redis, and the log, what the quarantine has decided since the last time. */
-  apply(): void
-}
+  apply(): void {
+    this.#report()
+    if (this.#tracked !== this.#options.quarantine.tracked) this.#track()
+  }
 
-/** A {@link CoinTracking} that has told nobody anything yet. */
-export function createCoinTracking(options: CoinTrackingOptions): CoinTracking {
-  const { quarantine, writer, listing, onSubscribed, onFatal, log } = options
-  let subscribed: readonly Coin[] | undefined
-  let tracked: readonly Coin[] = []
-  let quarantined = new Set<string>()
-
-  const track = () => {
-    tracked = quarantine.tracked
-    writer.track(tracked, listing).catch(thrown => {
+  #track(): void {
+    const { quarantine, writer, listing, onFatal } = this.#options
+    this.#tracked = quarantine.tracked
+    writer.track(this.#tracked, listing).catch(thrown => {
       // Redis is away: the writer brings the coins along with the next minute.
       if (!isRetryable(thrown)) onFatal(thrown)
     })
   }
-  const report = () => {
-    const { quarantined: now, release } = quarantine.status()
-    for (const { symbol, reason } of now) {
-      if (!quarantined.has(symbol)) log.warn({ symbol, reason, release }, 'pair is quarantined')
+
+  #report(): void {
+    const { quarantine, log } = this.#options
+    const { quarantined, release } = quarantine.status()
+    for (const { symbol, reason } of quarantined) {
+      if (!this.#quarantined.has(symbol)) log.warn({ symbol, reason, release }, 'pair is quarantined')
     }
     for (const { symbol } of quarantine.tracked) {
-      if (quarantined.has(symbol)) log.info({ symbol }, 'pair is released from quarantine')
+      if (this.#quarantined.has(symbol)) log.info({ symbol }, 'pair is released from quarantine')
     }
-    quarantined = new Set(now.map(({ symbol }) => symbol))
-  }
-  return {
-    follow: now => {
-      quarantine.follow(now)
-      report()
-      if (!isSame(subscribed, quarantine.subscribed)) onSubscribed(quarantine.subscribed)
-      subscribed = quarantine.subscribed
-      if (tracked !== quarantine.tracked) track()
-    },
-    apply: () => {
-      report()
-      if (tracked !== quarantine.tracked) track()
-    },
+    this.#quarantined = new Set(quarantined.map(({ symbol }) => symbol))
   }
 }
 

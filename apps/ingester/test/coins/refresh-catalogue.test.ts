@@ -5,7 +5,8 @@ import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
 import { eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { createCatalogueRefresh, type RefreshedCatalogue } from '../../src/coins/refresh-catalogue.ts'
+import type { CatalogueNow } from '../../src/coins/quarantine.ts'
+import { CatalogueRefresh } from '../../src/coins/refresh-catalogue.ts'
 import type { WantedCoins } from '../../src/config.ts'
 import { silent } from '../support/backfill-bench.ts'
 
@@ -29,9 +30,9 @@ async function start(
   t.teardown(() => rest.close())
   const clock = createManualClock(Date.now())
   const ending = new AbortController()
-  const catalogues: RefreshedCatalogue[] = []
+  const catalogues: CatalogueNow[] = []
   let loads = 0
-  const catalogue = createCatalogueRefresh(
+  const catalogue = new CatalogueRefresh(
     {
       wanted,
       known: async () => (typeof inRedis === 'function' ? inRedis() : inRedis),
@@ -50,7 +51,7 @@ async function start(
     ending.abort()
     await running.catch(() => {})
   })
-  return { simulator, clock, catalogues, status: catalogue.status, running, loads: () => loads }
+  return { simulator, clock, catalogues, status: () => catalogue.status(), running, loads: () => loads }
 }
 
 const symbolsOf = (now: { readonly coins: readonly Coin[] } | undefined) =>
@@ -113,12 +114,13 @@ t.test(
       ['BTC', 'BTT', 'ETH'],
       'no denied, no stale pair, no stablecoin',
     )
-    t.match(all.catalogues[0], { newcomers: 'hold', before: [] })
+    t.match(all.catalogues[0], { newcomers: 'hold' })
     const named = await start(t, ['ETH', 'USDC', 'BTC', 'SOL'], stored)
     await eventually('the lists', () => named.catalogues.length === 2)
     t.strictSame(symbolsOf(named.catalogues[0]), ['ETH', 'USDC', 'BTC'])
     t.strictSame(symbolsOf(named.catalogues[1]), ['ETH', 'USDC', 'BTC', 'SOL'])
-    t.match(named.catalogues[1], { newcomers: 'test', before: ['BTC', 'ETH', 'PROS', 'AI', 'BTT', 'USDC'] })
+    t.equal(named.catalogues[1]?.newcomers, 'test')
+    t.strictSame(named.catalogues[1]?.published, stored, 'what has left was published too')
   },
 )
 
@@ -136,15 +138,26 @@ t.test('new coins at a start: a first start tests them, a restart holds them bac
 })
 
 t.test('46. a restart while Redis is slow is not taken for a first start', async t => {
+  const stored = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT', 'SUI'].map(
+    (symbol, at) => known(symbol, at),
+  )
   let inRedis: readonly KnownCoin[] | undefined
   const slow = await start(t, 'all', () => inRedis)
-  await eventually('the lists', () => slow.catalogues.length === 1)
-  t.equal(slow.catalogues[0]?.newcomers, 'wait')
-  inRedis = (slow.catalogues[0]?.coins ?? []).slice(0, -3).map(coin => ({ ...coin, order: 0 }))
+  await passUntil(slow.clock, 'a complaint', () => slow.status().problem !== undefined)
+  t.match(slow.status().problem, 'Redis has not said yet which coins were published')
+  t.equal(slow.loads(), 0, 'the exchanges are not asked in vain')
+  inRedis = stored
   const startedAt = slow.clock.now()
-  await passUntil(slow.clock, 'Redis was asked', () => slow.catalogues.at(-1)?.newcomers !== 'wait')
-  t.equal(slow.catalogues.at(-1)?.newcomers, 'hold')
+  await passUntil(slow.clock, 'the lists', () => slow.catalogues.length > 0)
+  t.equal(slow.catalogues[0]?.newcomers, 'hold')
   t.ok(slow.clock.now() - startedAt <= 15_000, 'and soon')
+})
+
+t.test('64. a delisted coin of COINS stops nobody while Redis has not said that it knew it', async t => {
+  const late = await start(t, ['BTC', 'QQQQ'], () => undefined)
+  await passUntil(late.clock, 'the lists', () => late.catalogues.length > 0)
+  t.strictSame(symbolsOf(late.catalogues[0]), ['BTC'])
+  t.strictSame(late.status().missing, ['QQQQ (not on Upbit in KRW)'])
 })
 
 t.test(

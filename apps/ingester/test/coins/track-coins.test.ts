@@ -2,8 +2,8 @@ import { type Coin, minuteOf, type Sample } from '@kimchi/core'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { createQuarantine } from '../../src/coins/quarantine.ts'
-import { createCoinTracking } from '../../src/coins/track-coins.ts'
+import { Quarantine } from '../../src/coins/quarantine.ts'
+import { CoinTracking } from '../../src/coins/track-coins.ts'
 import { silent } from '../support/backfill-bench.ts'
 
 const coinOf = (symbol: string): Coin => {
@@ -23,8 +23,8 @@ t.test(
     const open = () => {
       const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: silent })
       const onFatal = (thrown: unknown) => t.fail(String(thrown))
-      const quarantine = createQuarantine({ allow: [], deny: [] })
-      const tracking = createCoinTracking({
+      const quarantine = new Quarantine({ allow: [], deny: [] })
+      const tracking = new CoinTracking({
         quarantine,
         writer,
         listing: { order: 'all' },
@@ -32,17 +32,17 @@ t.test(
         onFatal,
         log: silent,
       })
-      return { quarantine, ...tracking }
+      return { quarantine, tracking }
     }
-    const shared = { newcomers: 'hold', before: [] } as const
+    const newcomers = 'hold'
     const tracked = async (): Promise<string[]> => {
       const { coins } = await reader.readBoard()
       return coins.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol)
     }
     const one = open()
     const other = open()
-    one.follow({ ...shared, coins: [...MARKET, NEW], tracked: [...MARKET, NEW] })
-    other.follow({ ...shared, coins: [...MARKET, NEW, OTHER], tracked: MARKET })
+    one.tracking.follow({ newcomers, coins: [...MARKET, NEW], published: [...MARKET, NEW] })
+    other.tracking.follow({ newcomers, coins: [...MARKET, NEW, OTHER], published: MARKET })
     await eventually('both have told', async () =>
       (await tracked().catch((): string[] => [])).includes('NEW'),
     )
@@ -52,7 +52,7 @@ t.test(
         return { symbol, minute, ...prices, premiumE4: 0, source: 'live' }
       })
       other.quarantine.check(minute, samples)
-      other.apply()
+      other.tracking.apply()
     }
     await eventually('OTHER is tracked', async () => (await tracked()).includes('OTHER'))
     t.strictSame((await tracked()).sort(), ['ADA', 'BTC', 'ETH', 'NEW', 'OTHER', 'SOL', 'XRP'])

@@ -93,7 +93,7 @@ async function measureHoles() {
     await until(
       async () => {
         for (const symbol of open) {
-          if ((await bench.reader.readMissing(symbol, minute, minute + 1)).length > 0) continue
+          if ((await bench.reader.readOpenMinutes(symbol, minute, minute + 1)).length > 0) continue
           open.delete(symbol)
           took.push((Date.now() - knownAt) / 1_000)
         }
@@ -152,8 +152,10 @@ async function open(factor, share) {
     /** Nothing before this minute is left to do: all of it was halted. @param {number} minute */
     fillTo: async minute => {
       const oldest = minute - (minute % 1_440) - DAYS * 1_440
-      for (let at = oldest; at <= minute; at++)
-        await writer.write({ minute: at, samples: [], halted: symbols })
+      for (let at = oldest; at <= minute; at++) {
+        const settled = symbols.map(symbol => ({ symbol, minute: at, reason: 'halted' }))
+        await writer.write({ minute: at, samples: [], settled })
+      }
     },
     requests: async () => {
       exchange.send('how many')
@@ -162,7 +164,7 @@ async function open(factor, share) {
     },
     /** @param {number} from @param {number} to */
     missing: async (from, to) => {
-      const all = await Promise.all(symbols.map(symbol => reader.readMissing(symbol, from, to)))
+      const all = await Promise.all(symbols.map(symbol => reader.readOpenMinutes(symbol, from, to)))
       return all.flat().reduce((sum, { start, end }) => sum + end - start, 0)
     },
     close: async () => {

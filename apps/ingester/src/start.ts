@@ -194,7 +194,7 @@ async function patientlyRead(
   }
 }
 
-/** An empty write: a Redis that holds the other kind of prices is refused now, not at the first minute. */
+/** A Redis that holds the other kind of prices is refused now, not at the first minute. */
 function refuseOtherPrices(
   redis: RedisConnection,
   writer: SampleWriter,
@@ -202,7 +202,7 @@ function refuseOtherPrices(
 ): void {
   void redis
     .untilReady(REDIS_PATIENCE_MS)
-    .then(() => writer.write({ minute: 0, samples: [] }))
+    .then(() => writer.verify())
     .catch(thrown => {
       if (!isRetryable(thrown)) fail(thrown)
     })

@@ -6,7 +6,14 @@ export { createLatestTicks, type LatestTicks, type LatestTicksStatus } from './l
 export { isWorthALine, type Log } from './log.ts'
 export { isPrice, percentOf, premiumE4 } from './premium.ts'
 export type { Coin, PricesKind, Sample, SampleSource } from './sample.ts'
-export { type GapReason, type Leg, MAX_CARRY_MS, type MinuteLegs, sampleOrGap } from './sample-or-gap.ts'
+export {
+  type GapReason,
+  type Leg,
+  MAX_CARRY_MS,
+  type MinuteLegs,
+  type SettledReason,
+  sampleOrGap,
+} from './sample-or-gap.ts'
 export {
   choiceSetting,
   integerSetting,

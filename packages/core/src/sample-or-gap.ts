@@ -29,6 +29,9 @@ export type GapReason =
   | 'no-binance-price'
   | 'implausible'
 
+/** Why a minute stays a gap once its candles are known; the other reasons only say what the feeds missed. */
+export type SettledReason = Exclude<GapReason, 'late' | 'clock-skew' | 'behind' | 'interrupted'>
+
 /** What one leg of a sample is known to be just before M. */
 export interface Leg {
   /** The last trade's price, or undefined when it is not known for sure. */
@@ -60,7 +63,7 @@ export function sampleOrGap(
   minute: EpochMinute,
   source: SampleSource,
   { upbitUp, binanceUp, upbit, binance, rate }: MinuteLegs,
-): Sample | GapReason {
+): Sample | SettledReason {
   if (upbit?.tradable === false || binance?.tradable === false) return 'halted'
   if (!upbitUp) return 'upbit-down'
   if (!binanceUp) return 'binance-down'

@@ -14,4 +14,5 @@ export {
   type Listing,
   type SampleBatch,
   type SampleWriter,
+  type SettledMinute,
 } from './writer.ts'

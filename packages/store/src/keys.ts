@@ -50,11 +50,9 @@ export function samplesKey(symbol: string, date: UtcDate, hour: number): string 
   return `${KEY_PREFIX}samples:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
 }
 
-/**
- * sorted set · score and member epoch minute, a minute known as halted · as long as samples of that UTC day.
- */
-export function haltedKey(symbol: string, date: UtcDate, hour: number): string {
-  return `${KEY_PREFIX}halted:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
+/** sorted set · score epoch minute, member `<minute> <reason>` · as long as samples of that UTC day. */
+export function settledKey(symbol: string, date: UtcDate, hour: number): string {
+  return `${KEY_PREFIX}settled:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
 }
 
 /**

@@ -10,6 +10,7 @@ export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
 
 /** Functions of the library that programs call, with FCALL and FCALL_RO; the others are for people. */
 export type LibraryFunction =
+  | 'kp_verify'
   | 'kp_write'
   | 'kp_announce'
   | 'kp_import_day'

@@ -57,10 +57,10 @@ export interface SampleReader {
   readDays(symbol: string): Promise<Readable<Day>>
   /** Stored samples from a minute up to, not including, another; ascending. */
   readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>>
-  /**
-   * Minutes from one up to, not including, another that have no sample and are not known as halted; cheap.
-   */
-  readMissing(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
+  /** Open minutes from one up to, not including, another: neither stored, settled nor refused; cheap. */
+  readOpenMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
+  /** The same and the settled minutes, for an import that asks for them again. */
+  readUnstoredMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
   /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
   readImported(symbol: string): Promise<readonly UtcDate[]>
   /** Hears of each written minute, over reconnects; `onStatus` says when it listens and when it does not. */
@@ -74,6 +74,10 @@ export interface SampleReader {
 export function createReader({ redis }: { readonly redis: RedisConnection }): SampleReader {
   const read = (name: LibraryFunction, args: readonly RedisArgument[]) =>
     redis.call('FCALL_RO', ...functionCall(name, args))
+  const readMinutes = async (...args: readonly RedisArgument[]) => {
+    const reply = (await read('kp_missing', args)) as number[]
+    return pairs(reply).map(([start, end]) => ({ start, end }))
+  }
   return {
     readBoard: async () => toBoard((await read('kp_read', [])) as BoardReply),
     readDays: async symbol =>
@@ -82,10 +86,8 @@ export function createReader({ redis }: { readonly redis: RedisConnection }): Sa
       const reply = await redis.callBuffer('FCALL_RO', ...functionCall('kp_members', [symbol, from, to]))
       return readable(pairs(reply as Buffer[]), (minute, member) => toSample(symbol, Number(minute), member))
     },
-    readMissing: async (symbol, from, to) => {
-      const reply = (await read('kp_missing', [symbol, from, to])) as number[]
-      return pairs(reply).map(([start, end]) => ({ start, end }))
-    },
+    readOpenMinutes: (symbol, from, to) => readMinutes(symbol, from, to),
+    readUnstoredMinutes: (symbol, from, to) => readMinutes(symbol, from, to, 1),
     readImported: async symbol => (await redis.call('SMEMBERS', importedKey(symbol))) as string[],
     subscribeMinutes: (onMinute, onStatus) =>
       redis.subscribe(

@@ -6,6 +6,7 @@ import {
   type Log,
   type PricesKind,
   type Sample,
+  type SettledReason,
   type UtcDate,
 } from '@kimchi/core'
 import { encodeSample } from './codec.ts'
@@ -15,32 +16,41 @@ import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 
 /**
- * Samples per function call: a call blocks Redis for all its clients, for a few ms at this size. A live
- * minute is one call.
+ * Samples, and settled minutes, per function call: a call blocks Redis for all its clients, for a few ms at
+ * this size. A live minute is one call.
  */
-const SAMPLES_PER_CALL = 2_000
+const ENTRIES_PER_CALL = 2_000
+
+/** A coin's minute that stays a gap, and why: its candles were read, or the coin was halted. */
+export interface SettledMinute {
+  readonly symbol: string
+  readonly minute: EpochMinute
+  readonly reason: SettledReason
+}
 
 /** What is written in one go: usually one minute of all coins, in backfill many minutes. */
 export interface SampleBatch {
   /** The newest minute it is about. */
   readonly minute: EpochMinute
   readonly samples: readonly Sample[]
+  /** Minutes that are not open from now on; one that has a sample stays stored. @default none */
+  readonly settled?: readonly SettledMinute[]
   /**
-   * Symbols known as halted at that minute: they leave the live list unless their row is as new, and the
-   * minute is never missing.
+   * Symbols that are halted at that minute: they leave the live list unless their row is as new, until a
+   * newer minute of theirs is stored. @default none
    */
   readonly halted?: readonly string[]
 }
 
-/** A sample that Redis will never take. */
+/** A sample that Redis does not store, and never will but where a person repairs a damaged key. */
 export interface RefusedSample {
   readonly symbol: string
   readonly minute: EpochMinute
   /**
    * `expired`: its UTC day is past the retention. `frozen`: its day has lost stored samples and must not
-   * count again.
+   * count again. `damaged`: a key of its coin is of a wrong type.
    */
-  readonly reason: 'expired' | 'frozen'
+  readonly reason: 'expired' | 'frozen' | 'damaged'
 }
 
 /** What became of a batch. Stored + duplicates + refused = its samples. */
@@ -49,6 +59,8 @@ export interface WriteResult {
   /** Their minute already had a sample; the first one stored wins, with all its prices. */
   readonly duplicates: number
   readonly refused: readonly RefusedSample[]
+  /** Minutes that were open until now and are settled. */
+  readonly settled: number
   /** Live rows taken out. */
   readonly removed: number
   /** Replication id of the primary that took it; another one may lack what the last one had confirmed. */
@@ -102,7 +114,12 @@ export interface SampleWriter {
    * status, which expires 3 minutes later.
    */
   announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void>
-  /** Writes samples; safe to repeat, in any order, from several writers at once. */
+  /**
+   * Loads the function library where it is missing or older, and rejects where this Redis holds the other kind
+   * of prices or another layout.
+   */
+  verify(): Promise<void>
+  /** Writes samples and settled minutes; safe to repeat, in any order, from several writers at once. */
   write(batch: SampleBatch): Promise<WriteResult>
   /**
    * Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples.
@@ -142,18 +159,19 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     isListCurrent = true
   }
 
-  async function writeChunk(samples: readonly Sample[], batch: SampleBatch, names: Map<string, string>) {
-    const halted = batch.halted ?? []
-    const halts = halted.flatMap(symbol => [symbol, batch.minute])
-    const args = [retentionDays, samples.length, ...sampleArguments(samples, names), halted.length, ...halts]
+  async function writeChunk(batch: SampleBatch, names: Map<string, string>): Promise<WriteResult> {
+    const { samples, settled = [], minute, halted = [] } = batch
+    const args = [
+      ...[retentionDays, samples.length, ...sampleArguments(samples, names)],
+      ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
+      ...[minute, halted.length, ...halted],
+    ]
     const reply = (await call('kp_write', args)) as WriteReply
-    const [stored, duplicates, expired, frozen, removedRows, knownCoins, refusals, primary] = reply
-    if (expired > 0) log.warn({ samples: expired }, 'samples refused: their day has expired')
-    if (frozen > 0) log.warn({ samples: frozen }, 'samples refused: their day has lost stored samples')
+    const [stored, duplicates, settledMinutes, removed, knownCoins, refusals, primary] = reply
     // Redis was emptied, so the list of coins must be sent again.
     if (knownCoins === 0 && coins.length > 0) isListCurrent = false
     const refused = refusals.map(refusal => toRefused(refusal, samples))
-    return { stored, duplicates, refused, removed: removedRows, primary }
+    return { stored, duplicates, refused, settled: settledMinutes, removed, primary }
   }
 
   return {
@@ -164,15 +182,18 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
       await sendAnnouncement('', [])
     },
     announce: (id, status) => sendAnnouncement(id, Object.entries(status).flat()),
+    verify: async () => {
+      await call('kp_verify', [retentionDays])
+    },
     write: async batch => {
       const names = new Map(coins.map(coin => [coin.symbol, coin.name]))
       const results: WriteResult[] = []
       if (!isListCurrent) await sendAnnouncement('', [])
-      for (let start = 0; start === 0 || start < batch.samples.length; start += SAMPLES_PER_CALL) {
-        results.push(await writeChunk(batch.samples.slice(start, start + SAMPLES_PER_CALL), batch, names))
-      }
+      for (const chunk of chunksOf(batch)) results.push(await writeChunk(chunk, names))
       if (!isListCurrent) await sendAnnouncement('', [])
-      return joinResults(results)
+      const result = joinResults(results)
+      warnOfRefused(result.refused, log)
+      return result
     },
     importDay: async (symbol, day) => {
       const reply = await call('kp_import_day', [retentionDays, symbol, ...dayArguments(day)])
@@ -188,13 +209,21 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
 type WriteReply = [
   stored: number,
   duplicates: number,
-  expired: number,
-  frozen: number,
+  settled: number,
   removed: number,
   knownCoins: number,
   refusals: string[],
   primary: string,
 ]
+
+function chunksOf(batch: SampleBatch): SampleBatch[] {
+  const { samples, settled = [] } = batch
+  const count = Math.max(1, Math.ceil(Math.max(samples.length, settled.length) / ENTRIES_PER_CALL))
+  return Array.from({ length: count }, (_, index) => {
+    const [start, end] = [index * ENTRIES_PER_CALL, (index + 1) * ENTRIES_PER_CALL]
+    return { ...batch, samples: samples.slice(start, end), settled: settled.slice(start, end) }
+  })
+}
 
 /** @param refusal the sample's place, counted from 1, and the reason */
 function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
@@ -203,13 +232,29 @@ function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
   return { symbol, minute, reason: reason as RefusedSample['reason'] }
 }
 
+/** What a refusal means, in the words of the log. */
+const REFUSALS = {
+  expired: 'samples refused: their day has expired',
+  frozen: 'samples refused: their day has lost stored samples',
+  damaged: 'samples refused: a key of their coin is of a wrong type',
+} as const
+
+function warnOfRefused(refused: readonly RefusedSample[], log: Log): void {
+  for (const reason of ['expired', 'frozen', 'damaged'] as const) {
+    const those = refused.filter(sample => sample.reason === reason)
+    const symbols = [...new Set(those.map(({ symbol }) => symbol))].join(' ')
+    if (those.length > 0) log.warn({ samples: those.length, symbols }, REFUSALS[reason])
+  }
+}
+
 function joinResults(results: readonly WriteResult[]): WriteResult {
-  const sum = (field: 'stored' | 'duplicates' | 'removed') =>
+  const sum = (field: 'stored' | 'duplicates' | 'settled' | 'removed') =>
     results.reduce((total, result) => total + result[field], 0)
   return {
     stored: sum('stored'),
     duplicates: sum('duplicates'),
     refused: results.flatMap(({ refused }) => refused),
+    settled: sum('settled'),
     removed: sum('removed'),
     primary: results.at(-1)?.primary ?? '',
   }

@@ -28,7 +28,7 @@ t.test('a user that may only read can read and hear everything, and nothing else
   t.equal((await reader.readBoard()).rows[0]?.minute, now)
   t.equal((await reader.readDays('BTC')).entries.length, 1)
   t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
-  t.strictSame(await reader.readMissing('BTC', now, now + 1), [])
+  t.strictSame(await reader.readOpenMinutes('BTC', now, now + 1), [])
   const forbidden = [
     ['FCALL', 'kp_write', '1', '{kp}:meta'],
     ['HSET', '{kp}:live', 'BTC', '{}'],
@@ -55,7 +55,12 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
   t.match(await writer.write({ minute: now, samples, halted: ['ETH'] }), { stored: 2 })
-  t.match(await writer.write({ minute: now + 1, samples: [], halted: ['BTC'] }), { removed: 1 })
+  await writer.verify()
+  const settled = [{ symbol: 'BTC', minute: now + 1, reason: 'halted' }] as const
+  t.match(await writer.write({ minute: now + 1, samples: [], settled, halted: ['BTC'] }), {
+    settled: 1,
+    removed: 1,
+  })
   await writer.track([])
   const day = { date: '2020-01-01', open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1 }
   t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
@@ -68,7 +73,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   await lease.take()
   await writer.markImported('BTC', ['2020-01-02'])
   t.strictSame(await reader.readImported('BTC'), ['2020-01-02'])
-  t.equal((await reader.readMissing('BTC', now, now + 3)).length, 1, 'it is halted at the next minute')
+  t.equal((await reader.readOpenMinutes('BTC', now, now + 3)).length, 1, 'the next minute is settled')
   for (const [command = '', ...args] of [
     ['FLUSHALL'],
     ['SHUTDOWN'],

@@ -108,7 +108,7 @@ t.test('an older library is replaced, a newer one is left alone', async t => {
       `#!lua name=kimchi
       local VERSION = ${version}
       redis.register_function('kp_write', function()
-        return ${version === 0 ? "redis.error_reply('KIMCHI_LIBRARY version 0 is loaded')" : '{ 42, 0, 0, 0, 0, 1, {}, "a" }'}
+        return ${version === 0 ? "redis.error_reply('KIMCHI_LIBRARY version 0 is loaded')" : '{ 42, 0, 0, 0, 1, {}, "a" }'}
       end)`,
     ])
   await loaded(0)

@@ -56,7 +56,7 @@ for (const [name, start] of [
     t.strictSame(await days(), daysOf([0, 1, 2]))
     t.match(queue.status().totals, { stored: 3, recovered: 1, dropped: 0 })
     t.strictSame(
-      await reader.readMissing('ETH', today + 1, today + 2),
+      await reader.readOpenMinutes('ETH', today + 1, today + 2),
       [{ start: today + 1, end: today + 2 }],
       'what backfill wrote is missing, and it may write it again',
     )

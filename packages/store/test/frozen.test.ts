@@ -72,12 +72,14 @@ t.test('a person is told that a day is frozen, which hours are gone and what it 
 
 t.test('what would be refused is not missing: frozen, expired, or imported as a whole day', async t => {
   const { writer, reader, start, raw } = await openFrozenDay(t, 1)
-  t.strictSame(await reader.readMissing('BTC', start, start + 70), [{ start: start + 62, end: start + 70 }])
+  t.strictSame(await reader.readOpenMinutes('BTC', start, start + 70), [
+    { start: start + 62, end: start + 70 },
+  ])
   const expired = start - 8 * 1440
-  t.strictSame(await reader.readMissing('BTC', expired, expired + 5), [])
+  t.strictSame(await reader.readOpenMinutes('BTC', expired, expired + 5), [])
   const row = { open: 1, high: 1, low: 1, close: 1, sum: 1440, samples: 1440 }
   const day = { ...row, date: dateOf(expired), firstMinute: expired, lastMinute: expired + 1439 }
   t.equal(await writer.importDay('BTC', day), 'stored')
   await raw.hset('{kp}:meta', 'retention', 30)
-  t.strictSame(await reader.readMissing('BTC', expired, expired + 1440), [], 'the retention was raised')
+  t.strictSame(await reader.readOpenMinutes('BTC', expired, expired + 1440), [], 'the retention was raised')
 })

@@ -12,7 +12,14 @@ const clock: Clock = {
   now: () => Date.now(),
   wait: (ms, signal) => sleep(ms / 10, undefined, signal ? { signal } : {}).catch(() => {}),
 }
-const ONE_STORED: WriteResult = { stored: 1, duplicates: 0, refused: [], removed: 0, primary: 'a' }
+const ONE_STORED: WriteResult = {
+  stored: 1,
+  duplicates: 0,
+  refused: [],
+  settled: 0,
+  removed: 0,
+  primary: 'a',
+}
 
 function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<MinuteQueueOptions> = {}) {
   const log = createMemoryLog()

@@ -28,7 +28,8 @@ async function openOperated(t: Test) {
   const { now } = await todayMinutes(store.connection)
   await store.writer.track([BTC, SYMBOL])
   await store.writer.announce('a', { version: '1.0.0' })
-  await store.writer.write({ minute: now - 1_440, samples: [], halted: ['SYMBOL'] })
+  const settled = [{ symbol: 'SYMBOL', minute: now - 1_441, reason: 'no-rate' }] as const
+  await store.writer.write({ minute: now - 1_440, samples: [], settled })
   for (const minute of [now - 1_440, now]) {
     const samples = ['BTC', 'SYMBOL'].map(symbol => sampleOf(symbol, minute))
     await store.writer.write({ minute, samples })
@@ -59,7 +60,7 @@ t.test('every command of docs/operations.md works for an operator', async t => {
 t.test('a coin is removed with all its history, and the API hears of it', async t => {
   const { shell, raw, reader, writer, now } = await openOperated(t)
   const keysOf = async () => [...(await raw.keys('{kp}:*:SYMBOL')), ...(await raw.keys('{kp}:*:SYMBOL:*'))]
-  t.equal((await keysOf()).length, 5, 'days, imported days, two hours of samples, one with a halt')
+  t.equal((await keysOf()).length, 5, 'days, imported days, two hours of samples, one with a settled minute')
   const before = (await reader.readBoard()).revisions
   for (const command of readCommands('A wrong pair is published')) await shell(command)
   t.strictSame(await keysOf(), [])

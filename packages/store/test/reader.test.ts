@@ -44,22 +44,22 @@ t.test('an empty Redis has an empty board once the library is there', async t =>
   t.strictSame(await reader.readDays('BTC'), { entries: [], corrupt: 0 })
 })
 
-t.test('missing minutes come as ranges, across hours and days', async t => {
+t.test('open minutes come as ranges, across hours and days', async t => {
   const { connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([])
   const whole = Array.from({ length: 60 }, (_, at) => today - 60 + at)
   const minutes = [...whole, today + 1, today + 2, today + 125].map(minute => sampleOf('BTC', minute))
   await writer.write({ minute: today, samples: minutes })
-  t.strictSame(await reader.readMissing('BTC', today - 65, today + 130), [
+  t.strictSame(await reader.readOpenMinutes('BTC', today - 65, today + 130), [
     { start: today - 65, end: today - 60 },
     { start: today, end: today + 1 },
     { start: today + 3, end: today + 125 },
     { start: today + 126, end: today + 130 },
   ])
-  t.strictSame(await reader.readMissing('BTC', today - 30, today), [])
-  t.strictSame(await reader.readMissing('BTC', today, today), [])
-  t.strictSame(await reader.readMissing('NONE', today - 2, today), [{ start: today - 2, end: today }])
+  t.strictSame(await reader.readOpenMinutes('BTC', today - 30, today), [])
+  t.strictSame(await reader.readOpenMinutes('BTC', today, today), [])
+  t.strictSame(await reader.readOpenMinutes('NONE', today - 2, today), [{ start: today - 2, end: today }])
 })
 
 t.test('the subscription says when it is deaf, and hears again after Redis came back', async t => {
@@ -141,14 +141,15 @@ t.test('a day’s gaps, one a line', async t => {
   const date = dateOf(yesterday)
   t.strictSame(await ask('BTC', date), [
     `BTC ${date}: 1418 of 1440 minutes stored, 2 gaps`,
-    '01:00 to 01:00 1 min  open to backfill',
-    '11:40 to 12:00 21 min open to backfill',
+    '01:00 to 01:00 1 min  open',
+    '11:40 to 12:00 21 min open',
   ])
-  await writer.write({ minute: yesterday + 60, samples: [], halted: ['BTC'] })
-  t.match(await ask('BTC', date), [/1418 of 1440/, /^01:00 to 01:00 1 min {2}halted$/, /open to backfill$/])
+  const settled = [{ symbol: 'BTC', minute: yesterday + 60, reason: 'no-rate' }] as const
+  await writer.write({ minute: yesterday, samples: [], settled })
+  t.match(await ask('BTC', date), [/1418 of 1440/, /^01:00 to 01:00 1 min {2}no-rate$/, / open$/])
   const row = String(await raw.hget(dailyKey('BTC'), date))
   await raw.hset(dailyKey('BTC'), date, row.replace('"samples":1418', '"samples":1419'))
-  t.match(await ask('BTC', date), [/1418 of 1440/, /halted/, /stays: the day is frozen/])
+  t.match(await ask('BTC', date), [/1418 of 1440/, /no-rate/, /stays: the day is frozen/])
   t.match(await ask('BTC'), [new RegExp(`^BTC ${dateOf(today)}: 0 of \\d+ minutes stored, `)])
   await t.rejects(ask('BTC', '2026-02-30'), /date must be YYYY-MM-DD, got: 2026-02-30/)
 })

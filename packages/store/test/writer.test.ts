@@ -147,11 +147,12 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
     message: /holds live prices, the writer brings simulated/,
   }
   await t.rejects(simulated.write({ minute: now, samples: [sampleOf('BTC', now)] }), refusal)
+  await t.rejects(simulated.verify(), refusal)
   await t.rejects(simulated.track([ETH]), refusal)
   await t.rejects(simulated.importDay('BTC', dayOf('2020-02-29', 1)), refusal)
   t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:meta', '{kp}:tracked'])
   await raw.hset('{kp}:meta', 'layout', 2)
-  await t.rejects(writer.write({ minute: now, samples: [] }), { code: 'KIMCHI_ERR_LAYOUT' })
+  await t.rejects(writer.verify(), { code: 'KIMCHI_ERR_LAYOUT' })
 })
 
 t.test('an old day is imported whole, only for more samples, and never inside the retention', async t => {
@@ -196,7 +197,7 @@ t.test('an hour stays in the compact encoding, and a large batch goes in pieces'
   t.match(await writer.write({ minute: today, samples }), { stored: 2_400 })
   t.equal(await raw.object('ENCODING', samplesKey('BTC', dateOf(start), 13)), 'listpack')
   t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
-  t.strictSame(await reader.readMissing('BTC', start - 5, start + 2_405), [
+  t.strictSame(await reader.readOpenMinutes('BTC', start - 5, start + 2_405), [
     { start: start - 5, end: start },
     { start: start + 2_400, end: start + 2_405 },
   ])

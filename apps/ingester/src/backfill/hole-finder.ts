@@ -36,7 +36,7 @@ export interface KnownMinute {
 
 /** Where holes are looked for. */
 export interface HoleFinderOptions {
-  readonly reader: Pick<SampleReader, 'readMissing'>
+  readonly reader: Pick<SampleReader, 'readOpenMinutes'>
   readonly fetchPage: FetchPage
   /** Whole UTC days before today that are kept without holes. */
   readonly days: number
@@ -184,7 +184,7 @@ class PatientFinder implements HoleFinder {
 
   async #lookAt(work: CoinWork, start: EpochMinute, end: EpochMinute): Promise<void> {
     const { reader, clock } = this.#options
-    const missing = await reader.readMissing(work.coin.symbol, start, end)
+    const missing = await reader.readOpenMinutes(work.coin.symbol, start, end)
     work.look({ start, end }, missing, clock.now())
   }
 

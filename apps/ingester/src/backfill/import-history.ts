@@ -65,8 +65,7 @@ export async function importHistory(
     }
     const writer = createWriter({ redis, prices, retentionDays, log })
     const reader = createReader({ redis })
-    // Also the check that this Redis holds prices of our kind, before anything is fetched.
-    await writer.write({ minute: 0, samples: [] })
+    await writer.verify()
     const { coins: known } = await reader.readBoard()
     const coins = publishedOf(await findCoins(rest, config, signal), known, config)
     // Asked for by hand, it comes first: ingesters leave its coins alone until they are given back.
@@ -106,7 +105,7 @@ export async function importHistory(
 
 interface ImportMinutesOptions extends Omit<ImportWindowsOptions, 'store' | 'onDone'> {
   readonly coins: readonly Coin[]
-  readonly reader: Pick<SampleReader, 'readMissing'>
+  readonly reader: Pick<SampleReader, 'readUnstoredMinutes'>
   readonly writer: Pick<SampleWriter, 'write'>
   readonly start: EpochMinute
   readonly newest: EpochMinute
@@ -118,7 +117,7 @@ async function importMinutes(options: ImportMinutesOptions, context: Context): P
   const { coins, reader, writer, start, newest, onProgress } = options
   const windows: ImportWindow[] = []
   for (const coin of coins) {
-    const missing = await reader.readMissing(coin.symbol, start, newest + 1)
+    const missing = await reader.readUnstoredMinutes(coin.symbol, start, newest + 1)
     for (let day = start; day <= newest; day += DAY_MINUTES) {
       const minutes = intersectRanges(missing, { start: day, end: day + DAY_MINUTES }).flatMap(minutesOf)
       if (minutes.length > 0) windows.push({ coin, minutes })

@@ -36,8 +36,8 @@ export interface BackfillOptions {
   readonly tracking: Pick<CoinTracking, 'apply'>
   /** Whole UTC days before today that are kept without holes. */
   readonly days: number
-  readonly reader: Pick<SampleReader, 'readMissing' | 'readSamples'>
-  readonly writer: Pick<SampleWriter, 'write'>
+  readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
+  readonly writer: Pick<SampleWriter, 'verify' | 'write'>
   /** One request for candles. */
   readonly fetchPage: FetchPage
   /** Keeps several ingesters from fetching the same candles. */
@@ -117,9 +117,8 @@ export function createBackfill(options: BackfillOptions, context: Context): Back
     if (tracked.length + untested.length > 0) await claim([...tracked, ...untested])
     finder.follow(tracked.filter(isOurs), untested.filter(isOurs))
     if (finder.works.size === 0) return clock.wait(IDLE_MS, signal)
-    // An empty write loads the function library, and a Redis that refuses us is known before anything is
-    // fetched.
-    if (!isRedisOurs) await writer.write({ minute: 0, samples: [] })
+    // A Redis that refuses us is known before anything is fetched.
+    if (!isRedisOurs) await writer.verify()
     isRedisOurs = true
     await finder.look(pool.isBusy)
     forgetDoubtful()

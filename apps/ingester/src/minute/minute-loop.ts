@@ -95,10 +95,13 @@ export function createMinuteLoop(
         const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
         const publishable = quarantine.check(minute, samples)
         const { accepted, dropped, waiting } = spikeFilter.check(minute, publishable)
-        const halted = gaps.filter(({ reason }) => reason === 'halted').map(({ symbol }) => symbol)
+        const settled = gaps.filter(isHalted)
+        const halted = settled.map(({ symbol }) => symbol)
         // Before the write: the row of a coin that is released now needs its name.
         tracking.apply()
-        if (accepted.length > 0 || halted.length > 0) queue.enqueue({ minute, samples: accepted, halted })
+        if (accepted.length > 0 || halted.length > 0) {
+          queue.enqueue({ minute, samples: accepted, settled, halted })
+        }
         const report = { turn, gaps, accepted, dropped, waiting }
         count(report)
         onMinute(report)
@@ -106,6 +109,10 @@ export function createMinuteLoop(
     },
     status: () => ({ last, ...counts, gaps: gapCounts, waits: waits.read() }),
   }
+}
+
+function isHalted(gap: Gap): gap is Gap & { readonly reason: 'halted' } {
+  return gap.reason === 'halted'
 }
 
 function snapshotOf(latest: LatestTicks, turn: MinuteTurn, coins: readonly Coin[]): Snapshot {

@@ -29,7 +29,7 @@ async function openImport(t: Test) {
   await connection.untilReady(10_000)
   const reader = createReader({ redis: connection })
   const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 2, log: silent })
-  await writer.write({ minute: 0, samples: [] })
+  await writer.verify()
   const context = { clock: systemClock, random: () => 0.5, signal: new AbortController().signal, log: silent }
   const run = async (coins: readonly Coin[], days: number) => {
     requests.length = 0

@@ -21,6 +21,7 @@ t.test('the newest complete minute of every coin comes before anything older', a
   const written: Sample[] = []
   const { status } = start([BTC, ETH], {
     writer: {
+      verify: () => writer.verify(),
       write: batch => {
         written.push(...batch.samples)
         return writer.write(batch)
@@ -80,7 +81,7 @@ t.test('holes of any shape are filled, and a live sample is never replaced', asy
   await writer.write({ minute: YESTERDAY + 360, samples: live })
   const { status } = start([BTC])
   await passUntil(clock, 'a pass is over', () => status().passes === 1)
-  t.strictSame(await reader.readMissing('BTC', YESTERDAY, YESTERDAY + 361), [])
+  t.strictSame(await reader.readOpenMinutes('BTC', YESTERDAY, YESTERDAY + 361), [])
   const { entries } = await reader.readSamples('BTC', YESTERDAY, YESTERDAY + 361)
   t.strictSame(
     entries.filter(({ source }) => source === 'live'),
@@ -148,11 +149,11 @@ t.test('42. minutes that Redis refuses are settled and not fetched again', async
   await raw.del(first)
   // As from a Redis that does not know yet that the day is frozen.
   const lost = { start: YESTERDAY, end: YESTERDAY + 60 }
-  const readMissing: typeof reader.readMissing = async (symbol, from, to) => [
+  const readOpenMinutes: typeof reader.readOpenMinutes = async (symbol, from, to) => [
     ...(from <= lost.start ? [lost] : []),
-    ...(await reader.readMissing(symbol, from, to)),
+    ...(await reader.readOpenMinutes(symbol, from, to)),
   ]
-  const { status } = start([BTC], { reader: { ...reader, readMissing } })
+  const { status } = start([BTC], { reader: { ...reader, readOpenMinutes } })
   await passUntil(clock, 'a pass is over', () => status().passes === 1)
   t.equal(status().refused, 60)
   requests.length = 0
@@ -181,14 +182,14 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
 t.test('46. ingesters of different coins fill their own at the same time', async t => {
   const { start, clock, check, reader, writer } = await openBench(t, exchanges)
   // Loads the function library.
-  await writer.write({ minute: 0, samples: [] })
+  await writer.verify()
   start([BTC, ETH], { id: 'a' })
   start([ETH, KNC], { id: 'b' })
   const startedAt = clock.now()
   const last = { start: YESTERDAY + 350, end: YESTERDAY + 361 }
   await passUntil(clock, 'the last ten minutes of all are filled', async () => {
     const missing = await Promise.all(
-      ['BTC', 'ETH', 'KNC'].map(symbol => reader.readMissing(symbol, last.start, last.end)),
+      ['BTC', 'ETH', 'KNC'].map(symbol => reader.readOpenMinutes(symbol, last.start, last.end)),
     )
     return missing.flat().length === 0
   })
@@ -225,7 +226,7 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
   })
   await passUntil(clock, 'the lease is lost and found', () => claims >= 4, 1_000)
   await passUntil(clock, 'all is filled', async () => {
-    return (await reader.readMissing('ETH', YESTERDAY, YESTERDAY + 361)).length === 0
+    return (await reader.readOpenMinutes('ETH', YESTERDAY, YESTERDAY + 361)).length === 0
   })
   t.equal(status().problem, undefined)
   t.match(await check([ETH], 361), RIGHT)
@@ -276,7 +277,7 @@ t.test(
     const { status, learn } = start([BTC, ETH])
     await passUntil(clock, 'a pass is over', () => status().passes === 1)
     const has = async (symbol: string, minute: number) => {
-      return (await reader.readMissing(symbol, YESTERDAY + minute, YESTERDAY + minute + 1)).length === 0
+      return (await reader.readOpenMinutes(symbol, YESTERDAY + minute, YESTERDAY + minute + 1)).length === 0
     }
     // ETH's sample of the minute is on its way, BTC's is a gap.
     clock.step(at(361) + 5_000 - clock.now())
@@ -293,16 +294,16 @@ t.test(
 
 t.test('39. a minute known as halted is never filled, whoever saw the halt', async t => {
   const { start, clock, reader, writer } = await openBench(t, exchanges)
-  // An ingester that has ended since.
-  for (const minute of [301, 302]) {
-    await writer.write({ minute: YESTERDAY + minute, samples: [], halted: ['BTC'] })
+  const halt = async (minute: number) => {
+    const settled = [{ symbol: 'BTC', minute: YESTERDAY + minute, reason: 'halted' }] as const
+    await writer.write({ minute: YESTERDAY + minute, samples: [], settled })
   }
+  // An ingester that has ended since.
+  for (const minute of [301, 302]) await halt(minute)
   const { status } = start([BTC])
   await passUntil(clock, 'a pass is over', () => status().passes === 1)
   // One that runs beside it.
-  for (const minute of [361, 362]) {
-    await writer.write({ minute: YESTERDAY + minute, samples: [], halted: ['BTC'] })
-  }
+  for (const minute of [361, 362]) await halt(minute)
   const has = async (minute: number) => {
     return (await reader.readSamples('BTC', YESTERDAY + minute, YESTERDAY + minute + 1)).entries.length === 1
   }
@@ -364,7 +365,7 @@ t.test('coins of a first start are compared before anything of them is stored', 
   })
   await passUntil(clock, 'two have passed', () => tracked.length === 2)
   await passUntil(clock, 'those that passed are filled', async () => {
-    return (await reader.readMissing('ETH', YESTERDAY, YESTERDAY + 361)).length === 0
+    return (await reader.readOpenMinutes('ETH', YESTERDAY, YESTERDAY + 361)).length === 0
   })
   t.strictSame(checked.at(2), ['BTC', 'ETH', 'KNC'], 'all that are known so far, each time')
   t.ok(applied >= 3)
@@ -374,10 +375,13 @@ t.test('coins of a first start are compared before anything of them is stored', 
 
 t.test('a Redis that holds other prices ends nothing here, and is named', async t => {
   const log = createMemoryLog()
-  const { start, clock } = await openBench(t, exchanges, { at: 30 })
+  const { start, clock, writer } = await openBench(t, exchanges, { at: 30 })
   const { status } = start([BTC], {
     log,
-    writer: { write: () => Promise.reject(new KimchiError('KIMCHI_ERR_PRICES_KIND', 'holds live prices')) },
+    writer: {
+      ...writer,
+      verify: () => Promise.reject(new KimchiError('KIMCHI_ERR_PRICES_KIND', 'holds live prices')),
+    },
   })
   await passUntil(clock, 'it noticed', () => status().problem !== undefined)
   t.equal(status().problem, 'holds live prices')

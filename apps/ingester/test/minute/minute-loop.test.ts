@@ -166,7 +166,12 @@ t.test('a halted coin leaves the live list at the next minute', async t => {
   await pass(MINUTE_MS)
   trade(141_400_000, false)
   await pass(MINUTE_MS)
-  t.match(stored[1], { minute: M + 2, samples: [], halted: ['BTC'] })
+  t.match(stored[1], {
+    minute: M + 2,
+    samples: [],
+    settled: [{ symbol: 'BTC', minute: M + 2, reason: 'halted' }],
+    halted: ['BTC'],
+  })
 })
 
 t.test(

@@ -16,7 +16,7 @@ local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
 local PREFIX = '{kp}:'
 local META, COINS, LIVE = PREFIX .. 'meta', PREFIX .. 'coins', PREFIX .. 'live'
-local TRACKED, DENIED = PREFIX .. 'tracked', PREFIX .. 'denied'
+local TRACKED, DENIED, HALTED = PREFIX .. 'tracked', PREFIX .. 'denied', PREFIX .. 'halted'
 local REVISIONS, CHANNEL = PREFIX .. 'revisions', PREFIX .. 'minute'
 local INGESTERS = PREFIX .. 'ingesters'
 -- A coin stays listed this long (seconds) after an ingester said for the last time that it tracks it; each
@@ -76,7 +76,7 @@ local function today() return math.floor(redis_seconds() / 86400) end
 
 local function daily_key(symbol) return PREFIX .. 'daily:' .. symbol end
 
--- kind: samples or halted.
+-- kind: samples or settled.
 local function hour_key(kind, symbol, date, hour)
   return string.format('%s%s:%s:%s%02d', PREFIX, kind, symbol, string.gsub(date, '-', ''), hour)
 end
@@ -89,6 +89,13 @@ local function hour_keys(symbol, day)
   local date, keys = date_of_day(day), {}
   for hour = 0, 23 do keys[hour + 1] = hour_key('samples', symbol, date, hour) end
   return keys
+end
+
+local function require_type(key, kind)
+  local found = redis.call('TYPE', key).ok
+  if found ~= 'none' and found ~= kind then
+    error(redis.error_reply(string.format('WRONGTYPE %s must be a %s, is a %s', key, kind, found)))
+  end
 end
 
 -- All hours of one UTC day expire at this instant (seconds) by Redis' own clock; writes into the day end with
@@ -125,6 +132,12 @@ local function argument_reader(args)
     if not reader.has_more() then return fallback end
     return reader.integer(field)
   end
+  -- As many times read() as the next argument says.
+  function reader.list(field, read)
+    local list = {}
+    for index = 1, reader.integer(field) do list[index] = read() end
+    return list
+  end
   function reader.rest()
     local rest = {}
     while reader.has_more() do rest[#rest + 1] = reader.text('argument') end
@@ -150,13 +163,14 @@ local function check_writer(reader)
     return redis.error_reply(
       string.format('KIMCHI_LAYOUT this Redis holds layout %s, the writer brings %d', meta[2], layout))
   end
-  return nil, { version = needed, prices = prices, layout = layout, known = meta[1] and meta[2] }
+  return nil, { prices = prices, layout = layout, known = meta[1] and meta[2] }
 end
 
-local function remember_writer(writer)
+local function remember_writer(writer, retention_days)
   if not writer.known then
     redis.call('HSET', META, 'prices', writer.prices, 'layout', string.format('%d', writer.layout))
   end
+  if retention_days then redis.call('HSET', META, 'retention', string.format('%d', retention_days)) end
 end
 
 -- Day rows --------------------------------------------------------------------------------------------------
@@ -240,6 +254,16 @@ local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
 end
 
+-- Calls open(symbol, number) once for each pair of them in a call.
+local function opened_once(open)
+  local opened = {}
+  return function(symbol, number)
+    local id = symbol .. ':' .. number
+    if not opened[id] then opened[id] = open(symbol, number) end
+    return opened[id]
+  end
+end
+
 -- One coin's day as this call sees and changes it.
 local function open_day(symbol, day)
   local date = date_of_day(day)
@@ -254,6 +278,27 @@ local function open_day(symbol, day)
   return opened
 end
 
+-- One coin's hour.
+local function open_hour(symbol, hour)
+  local opened = {
+    samples = hour_key_of('samples', symbol, hour * 60), settled = hour_key_of('settled', symbol, hour * 60),
+  }
+  require_type(opened.samples, 'zset')
+  require_type(opened.settled, 'zset')
+  return opened
+end
+
+-- One coin's live row as this call sees and changes it; a coin that is no longer tracked gets none.
+local function open_live(symbol)
+  local coin = redis.call('HGET', COINS, symbol)
+  return {
+    symbol = symbol,
+    untracked = coin and string.find(coin, '"order":null', 1, true),
+    snapshot = snapshot_of(redis.call('HGET', LIVE, symbol)),
+    halted = tonumber(redis.call('HGET', HALTED, symbol) or '') or 0,
+  }
+end
+
 -- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that
 -- counts minutes we can no longer see: writing them again would count them twice. It is frozen and takes only
 -- minutes after its last.
@@ -263,122 +308,122 @@ local function is_frozen(opened, minute)
   return opened.frozen
 end
 
--- One coin's live row as this call sees and changes it; a coin that is no longer tracked gets none.
-local function open_live(symbol)
-  local coin = redis.call('HGET', COINS, symbol)
-  local untracked = coin and string.find(coin, '"order":null', 1, true)
-  return { snapshot = snapshot_of(redis.call('HGET', LIVE, symbol)), untracked = untracked }
-end
+local function has_minute(key, minute) return redis.call('ZCOUNT', key, minute, minute) > 0 end
 
 local function read_samples(reader)
-  local samples = {}
-  for index = 1, reader.integer('samples') do
-    samples[index] = {
-      symbol = reader.symbol(),
-      minute = reader.integer('minute'),
-      premium = reader.integer('premium'),
-      member = reader.text('member'),
-      live = reader.text('live row'),
+  return reader.list('samples', function()
+    return {
+      symbol = reader.symbol(), minute = reader.integer('minute'), premium = reader.integer('premium'),
+      member = reader.text('member'), live = reader.text('live row'),
     }
-  end
-  return samples
+  end)
 end
 
-local function read_halts(reader)
-  local halts = {}
-  for index = 1, reader.integer('halts') do
-    halts[index] = { symbol = reader.symbol(), minute = reader.integer('minute') }
-  end
-  return halts
+local function read_settled(reader)
+  return reader.list('settled', function()
+    return { symbol = reader.symbol(), minute = reader.integer('minute'), reason = reader.text('reason') }
+  end)
 end
 
--- Whether a sample may become its coin's live row: newer than that, and not too old for the list.
-local function is_live(live, snapshot, oldest)
-  return snapshot and not live.untracked and snapshot > oldest and (not live.snapshot or snapshot > live.snapshot)
+-- Whether a sample may become its coin's live row: newer than that, not from before a halt, and not too old
+-- for the list.
+local function is_live(live, sample, oldest)
+  local snapshot = snapshot_of(sample.live)
+  return snapshot and not live.untracked and sample.minute >= live.halted and snapshot > oldest
+    and (not live.snapshot or snapshot > live.snapshot)
+end
+
+-- What this call sees and changes.
+local function open_plan(retention_days)
+  return {
+    now = redis_seconds(), retention = retention_days, day = opened_once(open_day), hour = opened_once(open_hour),
+    days = {}, lives = {}, adds = {}, settled = {}, duplicates = 0, refused = {},
+  }
+end
+
+local function is_expired(plan, minute) return plan.now >= expiry_of(day_of(minute), plan.retention) end
+
+local function live_of(plan, symbol)
+  if not plan.lives[symbol] then plan.lives[symbol] = open_live(symbol) end
+  return plan.lives[symbol]
 end
 
 -- Decides, without writing, what becomes of every sample.
-local function plan_write(samples, retention_days, oldest)
-  local now = redis_seconds()
-  local plan = {
-    adds = {}, days = {}, lives = {}, refused = {}, today = math.floor(now / 86400),
-    duplicates = 0, expired = 0, frozen = 0,
-  }
+local function plan_samples(plan, samples, oldest)
   local seen = {}
-  local function refuse(index, reason)
-    plan[reason] = plan[reason] + 1
-    plan.refused[#plan.refused + 1] = string.format('%d %s', index, reason)
-  end
-  local function add(sample, key, opened)
-    opened.row = fold(opened.row, sample.minute, sample.premium)
-    opened.changed = true
-    plan.adds[#plan.adds + 1] = { key = key, minute = sample.minute, member = sample.member, day = opened }
-    local live = plan.lives[sample.symbol] or open_live(sample.symbol)
-    plan.lives[sample.symbol] = live
-    local snapshot = snapshot_of(sample.live)
-    if is_live(live, snapshot, oldest) then live.snapshot, live.text = snapshot, sample.live end
+  -- What becomes of a sample: 'stored', 'duplicate', or why it is refused.
+  local function decide(sample, mark)
+    if is_expired(plan, sample.minute) then return 'expired' end
+    local day = plan.day(sample.symbol, day_of(sample.minute))
+    local hour = plan.hour(sample.symbol, math.floor(sample.minute / 60))
+    if seen[mark] or has_minute(hour.samples, sample.minute) then return 'duplicate' end
+    if is_frozen(day, sample.minute) then return 'frozen' end
+    return 'stored', day, hour
   end
   for index, sample in ipairs(samples) do
-    local symbol, minute = sample.symbol, sample.minute
-    local day = day_of(minute)
-    if now >= expiry_of(day, retention_days) then
-      refuse(index, 'expired')
+    local mark = sample.symbol .. ':' .. sample.minute
+    local outcome, day, hour = decide(sample, mark)
+    if outcome == 'stored' then
+      seen[mark] = true
+      day.row = fold(day.row, sample.minute, sample.premium)
+      plan.days[day] = true
+      plan.adds[#plan.adds + 1] = { minute = sample.minute, member = sample.member, day = day, hour = hour }
+      local live = live_of(plan, sample.symbol)
+      live.stored = math.max(live.stored or 0, sample.minute)
+      if is_live(live, sample, oldest) then live.snapshot, live.text = snapshot_of(sample.live), sample.live end
+    elseif outcome == 'duplicate' then
+      plan.duplicates = plan.duplicates + 1
     else
-      local id, mark = symbol .. ':' .. day, symbol .. ':' .. minute
-      local opened = plan.days[id] or open_day(symbol, day)
-      plan.days[id] = opened
-      local key = hour_key_of('samples', symbol, minute)
-      if seen[mark] or redis.call('ZCOUNT', key, minute, minute) > 0 then
-        plan.duplicates = plan.duplicates + 1
-      elseif is_frozen(opened, minute) then
-        refuse(index, 'frozen')
-      else
-        seen[mark] = true
-        add(sample, key, opened)
-      end
+      plan.refused[#plan.refused + 1] = string.format('%d %s', index, outcome)
     end
   end
-  return plan
 end
 
--- Decides, without writing, which minutes of halts are new. They are kept as long as samples are.
-local function plan_halts(halts, retention_days)
-  local plan = {}
-  for _, halt in ipairs(halts) do
-    local key = hour_key_of('halted', halt.symbol, halt.minute)
-    local expiry = expiry_of(day_of(halt.minute), retention_days)
-    if redis_seconds() < expiry and redis.call('ZCOUNT', key, halt.minute, halt.minute) == 0 then
-      plan[#plan + 1] = { key = key, minute = halt.minute, expiry = expiry }
+local function plan_settled(plan, settled)
+  for _, entry in ipairs(settled) do
+    if not is_expired(plan, entry.minute) then
+      entry.hour = plan.hour(entry.symbol, math.floor(entry.minute / 60))
+      plan.settled[#plan.settled + 1] = entry
     end
   end
-  return plan
 end
 
-local function add_halts(plan)
-  for _, halt in ipairs(plan) do
-    redis.call('ZADD', halt.key, halt.minute, halt.minute)
-    redis.call('EXPIREAT', halt.key, halt.expiry)
-  end
-end
-
-local function add_samples(adds, retention_days)
+local function add_samples(plan)
   local newest
-  for _, add in ipairs(adds) do
-    redis.call('ZADD', add.key, 'NX', add.minute, add.member)
+  for _, add in ipairs(plan.adds) do
+    redis.call('ZADD', add.hour.samples, 'NX', add.minute, add.member)
+    redis.call('ZREMRANGEBYSCORE', add.hour.settled, add.minute, add.minute)
     -- All hours of a day get one instant again whenever one is created, also after the retention was changed.
-    if redis.call('ZCARD', add.key) == 1 then add.day.created = true end
+    if redis.call('ZCARD', add.hour.samples) == 1 then add.day.created = true end
     if not newest or add.minute > newest then newest = add.minute end
   end
-  for _, add in ipairs(adds) do
-    local opened = add.day
+  for opened in pairs(plan.days) do
     if opened.created then
-      opened.created = false
       for _, key in ipairs(hour_keys(opened.symbol, opened.day)) do
-        redis.call('EXPIREAT', key, expiry_of(opened.day, retention_days))
+        redis.call('EXPIREAT', key, expiry_of(opened.day, plan.retention))
       end
     end
   end
   return newest
+end
+
+-- Settles a minute that is not stored, once the samples are; 1 when it was open. The first reason stays, and a
+-- halt replaces any other.
+local function settle(plan, entry)
+  local key, minute = entry.hour.settled, entry.minute
+  if has_minute(entry.hour.samples, minute) then return 0 end
+  local was_settled = has_minute(key, minute)
+  if was_settled and entry.reason ~= 'halted' then return 0 end
+  redis.call('ZREMRANGEBYSCORE', key, minute, minute)
+  redis.call('ZADD', key, minute, string.format('%d %s', minute, entry.reason))
+  redis.call('EXPIREAT', key, expiry_of(day_of(minute), plan.retention))
+  return was_settled and 0 or 1
+end
+
+local function settle_all(plan)
+  local count = 0
+  for _, entry in ipairs(plan.settled) do count = count + settle(plan, entry) end
+  return count
 end
 
 -- A counter that was damaged by hand starts again instead of stopping a write half-way.
@@ -387,15 +432,35 @@ local function raise_revision(symbol)
   redis.call('HSET', REVISIONS, symbol, string.format('%d', revision + 1))
 end
 
-local function write_days(days, current_day)
+local function write_days(plan)
   local closed_changed = {}
-  for _, opened in pairs(days) do
-    if opened.changed then
-      redis.call('HSET', daily_key(opened.symbol), opened.date, format_row(opened.row))
-      if opened.day ~= current_day then closed_changed[opened.symbol] = true end
-    end
+  for opened in pairs(plan.days) do
+    redis.call('HSET', daily_key(opened.symbol), opened.date, format_row(opened.row))
+    if opened.day ~= math.floor(plan.now / 86400) then closed_changed[opened.symbol] = true end
   end
   for symbol in pairs(closed_changed) do raise_revision(symbol) end
+end
+
+-- A coin that is halted leaves the list unless its row is as new, and older samples don't bring it back: Redis
+-- remembers the minute until a newer sample is stored. A minute from the future must not keep it off the list.
+local function unlist_halted(plan, symbols, minute)
+  local removed = 0
+  for _, symbol in ipairs(symbols) do
+    local live = live_of(plan, symbol)
+    if not live.snapshot or live.snapshot < timestamp_of(minute) then
+      removed = removed + redis.call('HDEL', LIVE, symbol)
+      live.halted = math.max(live.halted, math.min(minute, math.floor(plan.now / 60) + 1))
+      redis.call('HSET', HALTED, symbol, string.format('%d', live.halted))
+    end
+  end
+  return removed
+end
+
+local function write_lives(plan)
+  for symbol, live in pairs(plan.lives) do
+    if live.text then redis.call('HSET', LIVE, symbol, live.text) end
+    if live.stored and live.stored > live.halted then redis.call('HDEL', HALTED, symbol) end
+  end
 end
 
 -- The newest minute before which a row is too old for the list, as a timestamp. A minute from the future, by
@@ -419,86 +484,58 @@ local function replication_id()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 end
 
--- Version 2 said only once which coins it tracks: its samples say so from then on.
-local function renew_for_version_2(samples, version)
-  if version > 2 then return end
-  local until_second = redis_seconds() + LEASE
-  for _, sample in ipairs(samples) do
-    if redis.call('ZSCORE', TRACKED, sample.symbol) then
-      redis.call('ZADD', TRACKED, 'GT', until_second, sample.symbol)
-    end
-  end
-end
-
--- Arguments: version prices layout retentionDays
---            samples {symbol minute premiumE4 member liveRow}*   halts {symbol minute}*
--- An empty live row leaves the live list alone. A coin that is halted at a minute leaves the list unless its
--- row is as new, and that minute is never missing.
--- Reply: stored, duplicates, expired, frozen, removed, how many coins {kp}:coins knows, {'index reason'}* of
--- the refused samples, counted from 1, and the primary's replication id.
+-- Arguments: version prices layout retentionDays   samples {symbol minute premiumE4 member liveRow}*
+--            settled {symbol minute reason}*   minute halted {symbol}*
+-- An empty live row leaves the live list alone. The halted coins are those of that minute.
+-- Reply: stored, duplicates, settled, removed, how many coins {kp}:coins knows, {'index reason'}* of the
+-- refused samples, counted from 1, and the primary's replication id.
 local function kp_write(_, args)
   local reader = argument_reader(args)
   local refusal, writer = check_writer(reader)
   if refusal then return refusal end
   local retention_days = reader.integer('retention')
-  local samples, halts = read_samples(reader), read_halts(reader)
-  redis.call('HLEN', REVISIONS)
-  redis.call('ZCARD', TRACKED)
+  local samples, settled = read_samples(reader), read_settled(reader)
+  local minute, halted = reader.integer('minute'), reader.list('halted', reader.symbol)
+  for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
   local newest = tonumber(redis.call('HGET', META, 'newest') or '') or 0
   local newest_given = newest
   for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
   local oldest = oldest_listed(newest_given)
-  local plan = plan_write(samples, retention_days, oldest)
-  local halted, removable = plan_halts(halts, retention_days), {}
-  for _, halt in ipairs(halts) do
-    local live = redis.call('HGET', LIVE, halt.symbol)
-    local snapshot = plan.lives[halt.symbol] and plan.lives[halt.symbol].snapshot or snapshot_of(live)
-    if live and (not snapshot or snapshot < timestamp_of(halt.minute)) then
-      removable[#removable + 1] = halt.symbol
-    end
-  end
+  local plan = open_plan(retention_days)
+  plan_samples(plan, samples, oldest)
+  plan_settled(plan, settled)
 
-  remember_writer(writer)
-  redis.call('HSET', META, 'retention', string.format('%d', retention_days))
-  local added = add_samples(plan.adds, retention_days)
-  write_days(plan.days, plan.today)
-  add_halts(halted)
-  for symbol, live in pairs(plan.lives) do
-    if live.text then redis.call('HSET', LIVE, symbol, live.text) end
-  end
-  for _, symbol in ipairs(removable) do redis.call('HDEL', LIVE, symbol) end
-  local removed = #removable
+  remember_writer(writer, retention_days)
+  local added = add_samples(plan)
+  write_days(plan)
+  local settled_count = settle_all(plan)
+  write_lives(plan)
+  local removed = unlist_halted(plan, halted, minute)
   if added and added > newest then
     redis.call('HSET', META, 'newest', string.format('%d', added))
     removed = removed + remove_old_rows(oldest)
   end
-  renew_for_version_2(samples, writer.version)
   if added or removed > 0 then
-    redis.call('PUBLISH', CHANNEL, string.format('%d', added or math.floor(redis_seconds() / 60)))
+    redis.call('PUBLISH', CHANNEL, string.format('%d', added or math.floor(plan.now / 60)))
   end
   return {
-    #plan.adds, plan.duplicates, plan.expired, plan.frozen, removed, redis.call('HLEN', COINS), plan.refused,
-    replication_id(),
+    #plan.adds, plan.duplicates, settled_count, removed, redis.call('HLEN', COINS), plan.refused, replication_id(),
   }
 end
 
--- kp_announce and kp_track ----------------------------------------------------------------------------------
+-- Arguments: version prices layout retentionDays. Refuses a writer whose prices or layout are not those of
+-- this Redis, without a sample. Reply: 1.
+local function kp_verify(_, args)
+  local reader = argument_reader(args)
+  local refusal, writer = check_writer(reader)
+  if refusal then return refusal end
+  remember_writer(writer, reader.integer('retention'))
+  return 1
+end
+
+-- kp_announce -------------------------------------------------------------------------------------------
 
 local function is_listed(coin) return coin and string.find(coin, '^{"order":%d') ~= nil end
-
-local function read_symbols(reader, field)
-  local symbols = {}
-  for index = 1, reader.integer(field) do symbols[index] = reader.symbol() end
-  return symbols
-end
-
-local function read_coins(reader)
-  local coins = {}
-  for index = 1, reader.integer('coins') do
-    coins[index] = { symbol = reader.symbol(), text = reader.text('coin') }
-  end
-  return coins
-end
 
 -- Takes a coin off the list; its entry and its history stay.
 local function unlist(symbol, coin)
@@ -552,13 +589,14 @@ local function kp_announce(_, args)
   local refusal, writer = check_writer(reader)
   if refusal then return refusal end
   local id, ttl, is_new = reader.text('id'), reader.integer('ttl'), reader.integer('isNew') == 1
-  local coins, denied = read_coins(reader), read_symbols(reader, 'denied')
+  local coins = reader.list('coins', function() return { symbol = reader.symbol(), text = reader.text('coin') } end)
+  local denied = reader.list('denied', reader.symbol)
   local status = reader.rest()
   if #status % 2 == 1 then argument_error('status must be pairs', #status) end
   local now, key = redis_seconds(), PREFIX .. 'ingester:' .. id
   local known = redis.call('HGETALL', COINS)
-  for _, other in ipairs({ TRACKED, DENIED, INGESTERS }) do redis.call('ZCARD', other) end
-  for _, other in ipairs({ LIVE, key }) do redis.call('HLEN', other) end
+  for _, other in ipairs({ TRACKED, DENIED, INGESTERS }) do require_type(other, 'zset') end
+  for _, other in ipairs({ LIVE, key }) do require_type(other, 'hash') end
 
   remember_writer(writer)
   wake_leases(now, known)
@@ -581,40 +619,6 @@ local function kp_announce(_, args)
   return removed
 end
 
--- As version 2 calls it. Arguments: version prices layout   coins {symbol coinJson}*   [departed {symbol}*]
--- Without a list of departed coins every coin that is not given departs. Reply: live rows removed.
-local function kp_track(_, args)
-  local reader = argument_reader(args)
-  local refusal, writer = check_writer(reader)
-  if refusal then return refusal end
-  local coins, given = read_coins(reader), {}
-  for _, coin in ipairs(coins) do given[coin.symbol] = true end
-  local departed
-  if reader.has_more() then
-    departed = {}
-    for _, symbol in ipairs(read_symbols(reader, 'departed')) do departed[symbol] = true end
-  end
-  local known = redis.call('HGETALL', COINS)
-  redis.call('ZCARD', TRACKED)
-  redis.call('HLEN', LIVE)
-
-  remember_writer(writer)
-  local removed = 0
-  for index = 1, #known, 2 do
-    local symbol = known[index]
-    if not given[symbol] and (not departed or departed[symbol]) then
-      removed = removed + unlist(symbol, known[index + 1])
-      redis.call('ZREM', TRACKED, symbol)
-    end
-  end
-  for _, coin in ipairs(coins) do
-    redis.call('HSET', COINS, coin.symbol, coin.text)
-    redis.call('ZADD', TRACKED, 'GT', redis_seconds() + LEASE, coin.symbol)
-  end
-  publish_removal(removed)
-  return removed
-end
-
 -- kp_import_day ---------------------------------------------------------------------------------------------
 
 -- Arguments: version prices layout retentionDays symbol date open high low close sum samples first last
@@ -632,7 +636,7 @@ local function kp_import_day(_, args)
   if not parse_row(format_row(row)) then argument_error('day row must hold 1 sample or more', format_row(row)) end
   if redis_seconds() < expiry_of(day, retention_days) then return -1 end
   local old = parse_row(redis.call('HGET', daily_key(symbol), date))
-  redis.call('HLEN', REVISIONS)
+  require_type(REVISIONS, 'hash')
   if old and old.samples >= row.samples then return 0 end
   remember_writer(writer)
   redis.call('HSET', daily_key(symbol), date, format_row(row))
@@ -784,8 +788,8 @@ local function kp_history(_, args)
   return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
 end
 
--- Minutes of a day that kp_write would refuse are not missing: up to this one, not included, there is nothing
--- to do.
+-- Minutes of a day that kp_write would refuse are not open: up to this one, not included, there is nothing to
+-- do.
 local function refused_until(symbol, day)
   local retention_days = tonumber(redis.call('HGET', META, 'retention') or '')
   if retention_days and redis_seconds() >= expiry_of(day, retention_days) then return (day + 1) * DAY_MINUTES end
@@ -794,12 +798,13 @@ local function refused_until(symbol, day)
   return 0
 end
 
--- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges without a sample that
--- may be written, the end not included. Minutes known as halted are not missing. A whole hour costs one
--- ZCARD.
+-- Arguments: symbol fromMinute toMinute (not included) [andSettled]. Reply: {start end}*, the ranges of open
+-- minutes, the end not included: neither stored nor settled, and kp_write would take them. andSettled 1: the
+-- settled ones too. A whole hour costs only ZCARDs.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
+  local kinds = reader.optional_integer('andSettled', 0) == 1 and { 'samples' } or { 'samples', 'settled' }
   local reply, expected = {}, from
   local function present(first, past)
     if first > expected then
@@ -809,12 +814,14 @@ local function kp_missing(_, args)
     if past > expected then expected = past end
   end
   local function present_in_hour(hour, start, past)
-    if past - start == 60 and redis.call('ZCARD', hour_key_of('samples', symbol, hour * 60)) == 60 then
-      return present(start, past)
+    local keys, count = {}, 0
+    for index, kind in ipairs(kinds) do keys[index] = hour_key_of(kind, symbol, hour * 60) end
+    for _, key in ipairs(keys) do
+      if count < past - start then count = count + redis.call('ZCARD', key) end
     end
+    if past - start == 60 and count == 60 then return present(start, past) end
     local known = {}
-    for _, kind in ipairs({ 'samples', 'halted' }) do
-      local key = hour_key_of(kind, symbol, hour * 60)
+    for _, key in ipairs(keys) do
       local entries = redis.call('ZRANGEBYSCORE', key, start, '(' .. string.format('%d', past), 'WITHSCORES')
       for index = 2, #entries, 2 do known[tonumber(entries[index])] = true end
     end
@@ -878,23 +885,26 @@ local function kp_check(_, args)
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end
 
--- Minutes of a range by what is known of them, 'stored' or 'halted', and how many are stored.
+-- Minutes of a range by what is known of them, 'stored' or why they are settled, and how many are stored.
 local function known_minutes(symbol, from, to)
   local known, stored = {}, 0
   for hour = math.floor(from / 60), math.floor((to - 1) / 60) do
-    local halted = redis.call('ZRANGE', hour_key_of('halted', symbol, hour * 60), 0, -1)
-    for _, minute in ipairs(halted) do known[tonumber(minute)] = 'halted' end
+    local settled = redis.call('ZRANGE', hour_key_of('settled', symbol, hour * 60), 0, -1)
+    for _, member in ipairs(settled) do
+      local minute, reason = string.match(member, '^(%d+) (.+)$')
+      if minute then known[tonumber(minute)] = reason end
+    end
   end
   each_member(symbol, from, to, function(minute) known[minute], stored = 'stored', stored + 1 end)
   return known, stored
 end
 
--- What is missing from one minute to another, not included, as ranges of one reason each.
+-- The minutes without a sample from one to another, not included, as ranges of one reason each.
 local function gaps_of(known, from, to, refused)
   local gaps = {}
   for minute = from, to - 1 do
     local reason = known[minute]
-      or (minute < refused and 'stays: the day is frozen or no longer kept' or 'open to backfill')
+      or (minute < refused and 'stays: the day is frozen or no longer kept' or 'open')
     local last = gaps[#gaps]
     if last and last.past == minute and last.reason == reason then
       last.past = minute + 1
@@ -1089,7 +1099,7 @@ end
 
 redis.register_function('kp_write', kp_write)
 redis.register_function('kp_announce', kp_announce)
-redis.register_function('kp_track', kp_track)
+redis.register_function('kp_verify', kp_verify)
 redis.register_function('kp_import_day', kp_import_day)
 
 local function register_reading(name, callback)

@@ -1,0 +1,120 @@
+import { dateOf, type SettledReason } from '@kimchi/core'
+import t from 'tap'
+import { settledKey } from '../src/keys.ts'
+import { BTC, openStore, rowOf, sampleOf, todayMinutes } from './fixtures.ts'
+
+// docs/faults.md, 39
+
+const settled = (minute: number, reason: SettledReason = 'halted', symbol = 'BTC') => ({
+  symbol,
+  minute,
+  reason,
+})
+
+t.test('a settled minute is not open, and no sample either; an import may ask for it again', async t => {
+  const { writer, reader, connection } = await openStore(t)
+  const start = (await todayMinutes(connection)).today - 1440
+  // Over an hour's end, in any order, twice.
+  for (const at of [61, 58, 59, 60, 59]) {
+    const entries = [settled(start + at)]
+    t.match(await writer.write({ minute: start + at, samples: [], settled: entries }), {
+      stored: 0,
+      refused: [],
+    })
+  }
+  t.strictSame(await reader.readOpenMinutes('BTC', start, start + 120), [
+    { start, end: start + 58 },
+    { start: start + 62, end: start + 120 },
+  ])
+  t.strictSame(await reader.readOpenMinutes('BTC', start + 59, start + 61), [])
+  t.strictSame(await reader.readUnstoredMinutes('BTC', start, start + 120), [{ start, end: start + 120 }])
+  t.strictSame(await reader.readOpenMinutes('ETH', start + 59, start + 60), [
+    { start: start + 59, end: start + 60 },
+  ])
+  t.strictSame((await reader.readDays('BTC')).entries, [])
+})
+
+t.test('samples and settled minutes of one write make whole hours', async t => {
+  const { writer, reader, connection, raw } = await openStore(t)
+  const start = (await todayMinutes(connection)).today - 1440
+  const minutes = Array.from({ length: 120 }, (_, at) => start + at)
+  const isGap = (minute: number) => minute % 7 === 0
+  const result = await writer.write({
+    minute: start + 119,
+    samples: minutes.filter(minute => !isGap(minute)).map(minute => sampleOf('BTC', minute)),
+    settled: minutes.filter(isGap).map(minute => settled(minute, 'no-rate')),
+  })
+  t.match(result, { stored: 120 - result.settled, duplicates: 0, refused: [] })
+  t.strictSame(await reader.readOpenMinutes('BTC', start, start + 120), [])
+  t.equal((await reader.readUnstoredMinutes('BTC', start, start + 120)).length, result.settled)
+  await raw.call('CONFIG', 'RESETSTAT')
+  await reader.readOpenMinutes('BTC', start, start + 120)
+  t.notMatch(await raw.info('commandstats'), /zrangebyscore/, 'whole hours are only counted')
+})
+
+t.test('the first reason of a minute stays, and a halt replaces any other', async t => {
+  const { writer, connection, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const key = settledKey('BTC', dateOf(today), 0)
+  const settle = async (reason: SettledReason) =>
+    (await writer.write({ minute: today, samples: [], settled: [settled(today, reason)] })).settled
+  t.equal(await settle('no-rate'), 1)
+  t.equal(await settle('upbit-down'), 0)
+  t.strictSame(await raw.zrange(key, 0, '-1'), [`${today} no-rate`])
+  t.equal(await settle('halted'), 0, 'no minute more')
+  t.equal(await settle('implausible'), 0)
+  t.strictSame(await raw.zrange(key, 0, '-1', 'WITHSCORES'), [`${today} halted`, String(today)])
+})
+
+t.test('a sample always wins over what is settled, in whichever order they come', async t => {
+  const { writer, reader, connection, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const key = settledKey('BTC', dateOf(today), 0)
+  const samples = [sampleOf('BTC', today)]
+  await writer.write({ minute: today, samples: [], settled: [settled(today), settled(today + 1)] })
+  t.match(await writer.write({ minute: today, samples }), { stored: 1, duplicates: 0 })
+  t.strictSame(await raw.zrange(key, 0, '-1'), [`${today + 1} halted`])
+  t.match(await writer.write({ minute: today, samples: [], settled: [settled(today)] }), { settled: 0 })
+  const both = { minute: today, samples: [sampleOf('BTC', today + 1)], settled: [settled(today + 1)] }
+  t.match(await writer.write(both), { stored: 1, settled: 0 })
+  t.strictSame(await raw.zrange(key, 0, '-1'), [])
+  t.strictSame(await reader.readOpenMinutes('BTC', today, today + 2), [])
+})
+
+t.test('settled minutes are kept as long as the samples of their day', async t => {
+  const { writer, connection, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const entries = [settled(today - 1440), settled(today - 9 * 1440)]
+  t.match(await writer.write({ minute: today, samples: [], settled: entries }), { settled: 1 })
+  const key = settledKey('BTC', dateOf(today - 1440), 0)
+  t.strictSame(await raw.keys('{kp}:settled:*'), [key])
+  // Yesterday is kept for 8 whole days, by the fixtures' retention.
+  t.equal(Number(await raw.call('EXPIRETIME', key)), (today + 8 * 1440) * 60)
+})
+
+t.test('a backfilled minute from before a halt does not bring the coin back to the list', async t => {
+  const { writer, reader, connection, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const rows = async () => (await reader.readBoard()).rows
+  await writer.write({ minute: now - 9, samples: [sampleOf('BTC', now - 9)] })
+  for (const minute of [now - 5, now - 4]) await writer.write({ minute, samples: [], halted: ['BTC'] })
+  t.strictSame(await rows(), [])
+  t.match(await writer.write({ minute: now - 6, samples: [sampleOf('BTC', now - 6)] }), { stored: 1 })
+  t.match(await writer.write({ minute: now - 5, samples: [sampleOf('BTC', now - 5)] }), { stored: 1 })
+  t.strictSame(await rows(), [], 'its minutes are stored, its row is not')
+  // The queue sends what is known again, in its own time.
+  await writer.write({ minute: now - 5, samples: [], halted: ['BTC'] })
+  await writer.write({ minute: now - 3, samples: [sampleOf('BTC', now - 3)] })
+  t.strictSame(await rows(), [rowOf(sampleOf('BTC', now - 3))], 'it trades again')
+  t.strictSame(await raw.hgetall('{kp}:halted'), {})
+})
+
+t.test('a halt from the future, by Redis’ clock, does not keep a coin off the list', async t => {
+  const { writer, reader, connection } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  await writer.write({ minute: now + 600, samples: [], halted: ['BTC'] })
+  await writer.write({ minute: now + 2, samples: [sampleOf('BTC', now + 2)] })
+  t.equal((await reader.readBoard()).rows.length, 1)
+})

@@ -11,7 +11,7 @@ import {
   takeSnapshot,
 } from '@kimchi/core'
 import { createDurationHistogram, type HistogramReading } from '@kimchi/runtime'
-import type { MinuteQueue } from '@kimchi/store'
+import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import type { CoinTracking } from '../coins/track-coins.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
@@ -111,7 +111,7 @@ export function createMinuteLoop(
   }
 }
 
-function isHalted(gap: Gap): gap is Gap & { readonly reason: 'halted' } {
+function isHalted(gap: Gap): gap is SettledMinute {
   return gap.reason === 'halted'
 }
 

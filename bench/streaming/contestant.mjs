@@ -1,6 +1,6 @@
 import ccxt from 'ccxt'
 import { WebSocket } from 'ws'
-import { createLatestTicks } from '../../packages/core/dist/index.js'
+import { LatestTicks } from '../../packages/core/dist/index.js'
 import { binanceProtocol, openFeed, upbitProtocol } from '../../packages/feeds/dist/index.js'
 import { systemClock } from '../../packages/runtime/dist/index.js'
 
@@ -26,7 +26,7 @@ const CONTESTANTS = {
   bare: () => openBare('DEFAULT'),
   'bare-simple': () => openBare('SIMPLE'),
   ours: () => {
-    const latest = createLatestTicks()
+    const latest = new LatestTicks()
     const log = { debug: () => {}, info: () => {}, warn: console.error, error: console.error }
     const context = { clock: systemClock, random: Math.random, log }
     const shared = {

@@ -1,8 +1,8 @@
 import {
   type Coin,
   type Context,
-  createLatestTicks,
   createSpikeFilter,
+  LatestTicks,
   type Milliseconds,
   messageOf,
   type SpikeFilter,
@@ -90,7 +90,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     { upbitRestUrl: config.UPBIT_REST_URL, binanceRestUrl: config.BINANCE_REST_URL },
     { log },
   )
-  const latest = createLatestTicks()
+  const latest = new LatestTicks()
   const feeds = openExchangeFeeds(config, latest, context)
   const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
   const tracking = new CoinTracking({

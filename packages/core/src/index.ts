@@ -2,7 +2,7 @@ export type { Clock } from './clock.ts'
 export type { Context } from './context.ts'
 export { averageE4, type Day, foldDays } from './daily.ts'
 export { KimchiError, type KimchiErrorCode, messageOf } from './errors.ts'
-export { createLatestTicks, type LatestTicks, type LatestTicksStatus } from './latest-ticks.ts'
+export { LatestTicks, type LatestTicksStatus } from './latest-ticks.ts'
 export { isWorthALine, type Log } from './log.ts'
 export { isPrice, percentOf, premiumE4 } from './premium.ts'
 export type { Coin, PricesKind, Sample, SampleSource } from './sample.ts'
@@ -23,7 +23,14 @@ export {
   urlSetting,
   wordSetting,
 } from './settings.ts'
-export { type Gap, RATE_MARKET, REFERENCE_MARKETS, type Snapshot, takeSnapshot } from './snapshot.ts'
+export {
+  type Gap,
+  PACEMAKERS,
+  RATE_MARKET,
+  REFERENCE_MARKETS,
+  type Snapshot,
+  takeSnapshot,
+} from './snapshot.ts'
 export { createSpikeFilter, type SpikeFilter, type SpikeVerdict } from './spike-filter.ts'
 export type { Exchange, Interruption, Market, Tick } from './tick.ts'
 export {

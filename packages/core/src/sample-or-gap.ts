@@ -13,11 +13,12 @@ const MAX_PREMIUM_E4: PremiumE4 = 1e10
 
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
- * `interrupted`: frames around M may have been lost; `late`: this process was; `halted`: never to be filled
- * from candles either.
+ * `interrupted`: frames around M may have been lost; `late`: this process was; `halted`: no trade is known in
+ * the minute, and candles never fill it; `halting`: halted, but it traded in the minute.
  */
 export type GapReason =
   | 'halted'
+  | 'halting'
   | 'late'
   | 'clock-skew'
   | 'upbit-down'
@@ -30,7 +31,7 @@ export type GapReason =
   | 'implausible'
 
 /** Why a minute stays a gap once its candles are known; the other reasons only say what the feeds missed. */
-export type SettledReason = Exclude<GapReason, 'late' | 'clock-skew' | 'behind' | 'interrupted'>
+export type SettledReason = Exclude<GapReason, 'halting' | 'late' | 'clock-skew' | 'behind' | 'interrupted'>
 
 /** What one leg of a sample is known to be just before M. */
 export interface Leg {

@@ -12,14 +12,6 @@ const MINUTES_KEPT = 3
  */
 export type Skew = 'none' | 'early' | 'late'
 
-/** Compares our clock with an exchange's, minute by minute. */
-export interface SkewMeter {
-  /** Takes in one frame. */
-  add(receivedAt: EpochMs, sentAt: EpochMs): void
-  /** The skew of the frames received in the minute that ends at M. */
-  before(minute: EpochMinute): Skew
-}
-
 /** Counts suffice for "is the median beyond ±2 s", and cost nothing at thousands of frames a second. */
 interface LagCounts {
   readonly minute: EpochMinute
@@ -28,27 +20,29 @@ interface LagCounts {
   total: number
 }
 
-/** A {@link SkewMeter} that has seen nothing yet. */
-export function createSkewMeter(): SkewMeter {
-  let kept: LagCounts[] = []
-  return {
-    add: (receivedAt, sentAt) => {
-      const minute = minuteOf(receivedAt)
-      let counts = kept.at(-1)
-      if (counts?.minute !== minute) {
-        counts = { minute, early: 0, late: 0, total: 0 }
-        kept = [...kept.filter(other => other.minute !== minute).slice(1 - MINUTES_KEPT), counts]
-      }
-      const lag = receivedAt - sentAt
-      counts.total += 1
-      if (lag < -MAX_LAG_MS) counts.early += 1
-      if (lag > MAX_LAG_MS) counts.late += 1
-    },
-    before: minute => {
-      const counts = kept.find(other => other.minute === minute - 1)
-      if (counts === undefined) return 'none'
-      if (counts.early * 2 > counts.total) return 'early'
-      return counts.late * 2 > counts.total ? 'late' : 'none'
-    },
+/** Compares our clock with an exchange's, minute by minute. */
+export class SkewMeter {
+  #kept: LagCounts[] = []
+
+  /** Counts one frame. */
+  add(receivedAt: EpochMs, sentAt: EpochMs): void {
+    const minute = minuteOf(receivedAt)
+    let counts = this.#kept.at(-1)
+    if (counts?.minute !== minute) {
+      counts = { minute, early: 0, late: 0, total: 0 }
+      this.#kept = [...this.#kept.filter(other => other.minute !== minute).slice(1 - MINUTES_KEPT), counts]
+    }
+    const lag = receivedAt - sentAt
+    counts.total += 1
+    if (lag < -MAX_LAG_MS) counts.early += 1
+    if (lag > MAX_LAG_MS) counts.late += 1
+  }
+
+  /** The skew of the frames received in the minute that ends at M. */
+  before(minute: EpochMinute): Skew {
+    const counts = this.#kept.find(other => other.minute === minute - 1)
+    if (counts === undefined) return 'none'
+    if (counts.early * 2 > counts.total) return 'early'
+    return counts.late * 2 > counts.total ? 'late' : 'none'
   }
 }

@@ -1,7 +1,8 @@
 import type { LatestTicks } from './latest-ticks.ts'
 import type { Coin, Sample } from './sample.ts'
-import { type GapReason, sampleOrGap } from './sample-or-gap.ts'
+import { type GapReason, type Leg, sampleOrGap } from './sample-or-gap.ts'
 import type { Exchange } from './tick.ts'
+import { minuteStart } from './time.ts'
 import type { EpochMinute } from './units.ts'
 
 /** Upbit's KRW-USDT, the rate of every sample. Always subscribed. */
@@ -18,6 +19,15 @@ export interface Gap {
   readonly symbol: string
   readonly minute: EpochMinute
   readonly reason: GapReason
+}
+
+/**
+ * Lively markets that are always subscribed beside the reference markets, so that a short list of coins at
+ * night doesn't look like a silent stream. They are no coins and no reference markets.
+ */
+export const PACEMAKERS: Readonly<Record<Exchange, readonly string[]>> = {
+  upbit: ['KRW-ETH', 'KRW-XRP', 'KRW-SOL'],
+  binance: [],
 }
 
 /** All coins at one minute: each has either a sample or a gap. */
@@ -48,12 +58,18 @@ export function takeSnapshot(
     const upbit = latest.legBefore('upbit', upbitMarket, minute)
     const binance = latest.legBefore('binance', binanceMarket, minute)
     const decision = sampleOrGap(symbol, minute, 'live', { upbitUp, binanceUp, upbit, binance, rate })
-    // A halt is to be known whatever else is wrong: its minutes are not for backfill.
-    const outcome = decision === 'halted' ? decision : (obstacle ?? decision)
+    // A halt counts whatever else is wrong: it takes the coin off the list.
+    const outcome = decision === 'halted' ? haltOf([upbit, binance], minute) : (obstacle ?? decision)
     if (typeof outcome === 'string') gaps.push({ symbol, minute, reason: outcome })
     else samples.push(outcome)
   }
   return { minute, samples, gaps }
+}
+
+/** A minute with a known trade is an ordinary gap, which candles may fill; of a halt only the others stay. */
+function haltOf(legs: readonly Leg[], minute: EpochMinute): 'halted' | 'halting' {
+  const traded = ({ tradedAt }: Leg) => tradedAt !== undefined && tradedAt >= minuteStart(minute - 1)
+  return legs.filter(({ tradable }) => !tradable).every(traded) ? 'halting' : 'halted'
 }
 
 /** What stands in the way of every coin, in the streams of exchanges that are up. */

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { createSkewMeter } from '../src/skew.ts'
+import { SkewMeter } from '../src/skew.ts'
 import { at, M } from './ticks.ts'
 
 /** A meter that took in frames received at M − 30 s, so many seconds after they were sent. */
 function meterOf(...lags: readonly number[]) {
-  const meter = createSkewMeter()
+  const meter = new SkewMeter()
   for (const lag of lags) meter.add(at(-30), at(-30 - lag))
   return meter
 }
@@ -32,7 +32,7 @@ t.test('each minute is judged by the frames received in it', async t => {
 })
 
 t.test('a clock that steps back into a minute resets its verdict', async t => {
-  const meter = createSkewMeter()
+  const meter = new SkewMeter()
   for (let seconds = -60; seconds < 20; seconds++) meter.add(at(seconds), at(seconds))
   meter.add(at(-40), at(20))
   t.equal(meter.before(M), 'early')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLatestTicks, type GapReason, type LatestTicks, type Tick, takeSnapshot } from '../src/index.ts'
+import { type GapReason, LatestTicks, type Tick, takeSnapshot } from '../src/index.ts'
 import { at, BTC, binanceTick, ETH, M, seed, silence, upbitTick } from './ticks.ts'
 
 const UPBIT_BTC = upbitTick('KRW-BTC', 99_000_000, at(-3))
@@ -10,7 +10,7 @@ const PASSED = [upbitTick('KRW-SOL', 1, at(1.6)), binanceTick('SOLUSDT', 1, at(1
 const WHOLE = [UPBIT_BTC, RATE, BINANCE_BTC, ...PASSED]
 
 function record(...ticks: readonly Tick[]): LatestTicks {
-  const latest = createLatestTicks()
+  const latest = new LatestTicks()
   for (const tick of ticks) latest.record(tick)
   return latest
 }
@@ -102,7 +102,7 @@ t.test('one exchange silent: a gap for every coin, never a premium of mixed age'
   const unchanged = binanceTick('BTCUSDT', 70_000, at(-0.5), { tradedAt: undefined })
   t.strictSame(outcomes(record(UPBIT_BTC, RATE, unchanged)), ['binance-down'])
   t.strictSame(outcomes(record(UPBIT_BTC, RATE)), ['binance-down'])
-  t.strictSame(outcomes(createLatestTicks()), ['upbit-down'])
+  t.strictSame(outcomes(new LatestTicks()), ['upbit-down'])
 })
 
 t.test('KRW-USDT missing: no sample', async t => {
@@ -159,17 +159,27 @@ t.test('a silence before M is a gap until the prices are received again', async 
 t.test('a market halted on either exchange is a gap, others are untouched', async t => {
   const eth = [upbitTick('KRW-ETH', 5_000_000, at(-9)), binanceTick('ETHUSDT', 3_500, at(-1))]
   t.strictSame(
-    outcomes(record(...WHOLE, ...eth, upbitTick('KRW-ETH', 1, at(-8), { tradable: false })), M, [BTC, ETH]),
-    [[99_000_000, 70_000, 1_400], 'halted'],
+    outcomes(record(...WHOLE, ...eth, upbitTick('KRW-ETH', 1, at(-68), { tradable: false })), M, [BTC, ETH]),
+    [[99_000_000, 70_000, 1_400], 'halting'],
   )
   const latest = record(...WHOLE, ...eth)
-  latest.setTradable('binance', 'ETHUSDT', false)
+  latest.setTradable('binance', 'ETHUSDT', false, at(-1))
+  t.strictSame(outcomes(latest, M, [ETH]), ['halting'], 'it traded in the minute')
+  latest.record(upbitTick('KRW-BTC', 1, at(30)))
+  latest.record(binanceTick('BTCUSDT', 1, at(30)))
+  t.strictSame(outcomes(latest, M + 1, [ETH]), ['halted'])
+})
+
+t.test('a halt on both exchanges is one with a trade only when both traded in the minute', async t => {
+  const latest = record(...WHOLE, binanceTick('ETHUSDT', 3_500, at(-1)))
+  latest.record(upbitTick('KRW-ETH', 5_000_000, at(-61), { tradable: false }))
+  latest.setTradable('binance', 'ETHUSDT', false, at(-1))
   t.strictSame(outcomes(latest, M, [ETH]), ['halted'])
 })
 
-t.test('a halt is told whatever else is wrong, for its minutes are not for backfill', async t => {
+t.test('a halt counts whatever else is wrong, for it takes the coin off the list', async t => {
   const latest = record(UPBIT_BTC, RATE, BINANCE_BTC)
-  latest.setTradable('binance', 'ETHUSDT', false)
+  latest.setTradable('binance', 'ETHUSDT', false, at(-30))
   t.strictSame(outcomes(latest, M, [BTC, ETH]), ['behind', 'halted'])
   t.match(takeSnapshot(latest, M, [BTC, ETH], 'late').gaps, [{ reason: 'late' }, { reason: 'halted' }])
   t.strictSame(outcomes(latest, M + 9, [BTC, ETH]), ['upbit-down', 'halted'])

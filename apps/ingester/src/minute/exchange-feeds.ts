@@ -1,4 +1,12 @@
-import type { Coin, Context, Exchange, LatestTicks, LatestTicksStatus, Tick } from '@kimchi/core'
+import {
+  type Coin,
+  type Context,
+  type Exchange,
+  type LatestTicks,
+  type LatestTicksStatus,
+  PACEMAKERS,
+  type Tick,
+} from '@kimchi/core'
 import {
   binanceProtocol,
   binanceTradingPrices,
@@ -68,7 +76,12 @@ export function openExchangeFeeds(
     feeds?.[exchange].setMarkets(markets)
     for (const coin of before) if (!markets.includes(coin[exchange])) latest.forget(exchange, coin[exchange])
   }
-  const statusOf = (exchange: Exchange, feed: Feed) => ({ ...feed.status(), ...latest.status(exchange) })
+  const statusOf = (exchange: Exchange, feed: Feed) => {
+    const { watermark, halted } = latest.status(exchange)
+    const isNamed = (market: string) =>
+      !PACEMAKERS[exchange].includes(market) || coins.some(coin => coin[exchange] === market)
+    return { ...feed.status(), watermark, halted: halted.filter(isNamed) }
+  }
   return {
     setCoins: next => {
       const before = coins

@@ -96,7 +96,8 @@ export function createMinuteLoop(
         const publishable = quarantine.check(minute, samples)
         const { accepted, dropped, waiting } = spikeFilter.check(minute, publishable)
         const settled = gaps.filter(isHalted)
-        const halted = settled.map(({ symbol }) => symbol)
+        const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
+        const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
         // Before the write: the row of a coin that is released now needs its name.
         tracking.apply()
         if (accepted.length > 0 || halted.length > 0) {

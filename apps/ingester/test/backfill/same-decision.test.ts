@@ -1,7 +1,7 @@
 import {
   type Coin,
-  createLatestTicks,
   type Exchange,
+  LatestTicks,
   MINUTE_MS,
   minuteOf,
   minuteStart,
@@ -99,7 +99,7 @@ function candleOutcome(prices: Prices, coin: Coin, minute: number) {
 
 /** What takeSnapshot makes of the frames that the exchanges would have sent about the same trades. */
 function liveOutcome(prices: Prices, coin: Coin, minute: number) {
-  const latest = createLatestTicks()
+  const latest = new LatestTicks()
   const end = minuteStart(minute)
   for (const market of new Set([coin.upbit, RATE_MARKET, 'KRW-BTC'])) {
     const first = prices.lastTrade('upbit', market, end - 2 * MINUTE_MS)

@@ -15,7 +15,7 @@ for (const [exchange, market] of [
       await passTo(clock.now() + 2 * MINUTE_MS)
       let minute = Math.ceil(clock.now() / MINUTE_MS)
       const worst = { offMs: 0, backMs: 0 }
-      const isHalted = () => reports.at(-1)?.gaps.some(({ reason }) => reason === 'halted') === true
+      const isHalted = () => reports.at(-1)?.gaps.some(({ reason }) => reason.startsWith('halt')) === true
       /** Milliseconds until the minute loop says so. */
       const until = async (halted: boolean) => {
         const from = clock.now()

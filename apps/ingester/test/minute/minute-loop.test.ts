@@ -1,11 +1,4 @@
-import {
-  type Coin,
-  createLatestTicks,
-  createSpikeFilter,
-  type Exchange,
-  MINUTE_MS,
-  minuteOf,
-} from '@kimchi/core'
+import { type Coin, createSpikeFilter, type Exchange, LatestTicks, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import t, { type Test } from 'tap'
@@ -18,7 +11,7 @@ const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: '
 /** A running loop, and exchanges that say what the test wants. */
 function start(t: Test) {
   const clock = createManualClock(START)
-  const latest = createLatestTicks()
+  const latest = new LatestTicks()
   const ending = new AbortController()
   const stored: SampleBatch[] = []
   const reports: MinuteReport[] = []

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Coin, createLatestTicks, createSpikeFilter, minuteStart, type Sample } from '@kimchi/core'
+import { type Coin, createSpikeFilter, LatestTicks, minuteStart, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { DEFAULT_COINS, startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
@@ -34,7 +34,7 @@ export async function openMinuteBench(t: Test) {
   })
   const ending = new AbortController()
   const context = { clock, random: () => 0.5, log: silent, signal: ending.signal }
-  const latest = createLatestTicks()
+  const latest = new LatestTicks()
   const config = readConfig({
     UPBIT_WS_URL: simulator.upbitWsUrl,
     BINANCE_WS_URL: simulator.binanceWsUrl,

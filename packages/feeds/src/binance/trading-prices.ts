@@ -37,21 +37,30 @@ export function binanceTradingPrices(
 }
 
 async function get(url: string, clock: Context['clock'], signal: AbortSignal): Promise<unknown> {
-  const limit = new AbortController()
-  const done = new AbortController()
-  void clock.wait(TIMEOUT_MS, AbortSignal.any([signal, done.signal])).then(() => limit.abort())
+  // A controller of its own for each request: AbortSignal.any leaves a dependant behind on a long-lived signal.
+  const request = new AbortController()
+  const over = new AbortController()
+  const giveUp = () => request.abort()
+  signal.addEventListener('abort', giveUp, { once: true })
+  let isLate = false
+  void clock.wait(TIMEOUT_MS, over.signal).then(() => {
+    isLate = !over.signal.aborted
+    request.abort()
+  })
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, limit.signal]), redirect: 'manual' })
+    signal.throwIfAborted()
+    const response = await fetch(url, { signal: request.signal, redirect: 'manual' })
     const text = await response.text()
     if (response.ok) return JSON.parse(text)
     const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock.now())
     throw httpErrorOf({ exchange: 'binance', what: `GET ${PATH}`, status: response.status, retryAfterMs })
   } catch (error) {
     if (error instanceof KimchiError) throw error
-    const why = limit.signal.aborted ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
+    const why = isLate ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
     throw new KimchiError('KIMCHI_ERR_REST', `binance GET ${PATH}: ${why}`, { cause: error })
   } finally {
-    done.abort()
+    signal.removeEventListener('abort', giveUp)
+    over.abort()
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type Market,
   type Milliseconds,
   messageOf,
+  PACEMAKERS,
   REFERENCE_MARKETS,
   type Tick,
 } from '@kimchi/core'
@@ -36,8 +37,8 @@ export interface FeedOptions {
   readonly onTick: (tick: Tick) => void
   /** Frames may have been lost; called before the first tick after it. */
   readonly onInterrupted: (interruption: Interruption) => void
-  /** The exchange said, without a tick, whether a market trades. */
-  readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean) => void
+  /** The exchange said, without a tick, whether a market trades. `askedAt` is when it was asked. */
+  readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean, askedAt: EpochMs) => void
   /**
    * How to learn which markets trade, and the prices with which a stream begins. Where it is absent, the
    * subscription is sent again and its snapshots tell both.
@@ -109,6 +110,7 @@ class ReconnectingFeed implements Feed {
   /** Nothing was lost before this time when the last connection broke. */
   #brokenAt: EpochMs = Number.NEGATIVE_INFINITY
   #statusAt: EpochMs
+  readonly #unknownStates = new Set<string>()
 
   constructor(options: FeedOptions, context: FeedContext) {
     this.#options = options
@@ -188,9 +190,18 @@ class ReconnectingFeed implements Feed {
     const { counts } = this.#counters
     counts.frames += 1
     if (decoded.kind === 'tick') this.#takeTick(decoded.tick, connection)
-    else if (decoded.kind === 'halted') this.#options.onTradable(this.#exchange, decoded.market, false)
-    else if (decoded.kind === 'malformed') this.#counters.drop(decoded.reason)
+    else if (decoded.kind === 'halted') {
+      this.#options.onTradable(this.#exchange, decoded.market, false, this.#context.clock.now())
+    } else if (decoded.kind === 'malformed') this.#counters.drop(decoded.reason)
     else counts.ignored += 1
+    if (decoded.kind === 'tick' && decoded.unknownState !== undefined) this.#noteState(decoded.unknownState)
+  }
+
+  #noteState(state: string): void {
+    if (this.#unknownStates.has(state)) return
+    this.#unknownStates.add(state)
+    const fields = { exchange: this.#exchange, state }
+    this.#context.log.warn(fields, 'unknown market state: its market is taken as trading')
   }
 
   #takeTick(tick: Tick, connection: Connection): void {
@@ -235,20 +246,25 @@ class ReconnectingFeed implements Feed {
     }
     const unseeded = this.#unseeded
     this.#unseeded = new Set()
+    const askedAt = this.#context.clock.now()
     try {
       const prices = await askTradingPrices(signal)
-      if (!signal.aborted) this.#takeTradingPrices(prices, unseeded)
+      if (!signal.aborted) this.#takeTradingPrices(prices, unseeded, askedAt)
     } catch (cause) {
       for (const market of unseeded) this.#unseeded.add(market)
       throw cause
     }
   }
 
-  #takeTradingPrices(prices: ReadonlyMap<Market, number | undefined>, unseeded: ReadonlySet<Market>): void {
+  #takeTradingPrices(
+    prices: ReadonlyMap<Market, number | undefined>,
+    unseeded: ReadonlySet<Market>,
+    askedAt: EpochMs,
+  ): void {
     const now = this.#context.clock.now()
     this.#statusAt = now
     for (const market of this.#markets) {
-      this.#options.onTradable(this.#exchange, market, prices.has(market))
+      this.#options.onTradable(this.#exchange, market, prices.has(market), askedAt)
       const price = prices.get(market)
       if (price === undefined || !unseeded.has(market)) continue
       const exchange = this.#exchange
@@ -344,7 +360,7 @@ function withReferenceMarkets(
   { exchange, maxMarkets }: Protocol,
   markets: readonly Market[],
 ): readonly Market[] {
-  const all = [...new Set([...REFERENCE_MARKETS[exchange], ...markets])]
+  const all = [...new Set([...REFERENCE_MARKETS[exchange], ...PACEMAKERS[exchange], ...markets])]
   if (all.length <= maxMarkets) return all
   throw new KimchiError(
     'KIMCHI_ERR_CONFIG',

@@ -47,7 +47,8 @@ export interface Decoder {
 
 /** What one frame was. */
 export type Decoded =
-  | { readonly kind: 'tick'; readonly tick: Tick }
+  /** `unknownState`: a word for the market's state that no document has; it reads as trading. */
+  | { readonly kind: 'tick'; readonly tick: Tick; readonly unknownState?: string }
   /** A market that does not trade and has no last trade to show. */
   | { readonly kind: 'halted'; readonly market: Market }
   /** An answer to one of our messages, or a heartbeat. */

@@ -25,12 +25,14 @@ export function openStatusRequests(
 ): StatusRequests {
   const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
   let isAsked = false
+  // AbortSignal.any would leave a dependant on `signal` for each wait, docs/faults.md.
   let idle = new AbortController()
+  signal.addEventListener('abort', () => idle.abort(), { once: true })
   const run = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; ) {
       idle = new AbortController()
       if (!isAsked) {
-        await clock.wait(untilNext(clock.now(), offsetMs), AbortSignal.any([signal, idle.signal]))
+        await clock.wait(untilNext(clock.now(), offsetMs), idle.signal)
       }
       if (signal.aborted) return
       isAsked = false

@@ -51,16 +51,25 @@ function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs
     tradedAt,
     tradable,
   } as const
-  return { kind: 'tick', tick }
+  return isKnownState(fields.ms)
+    ? { kind: 'tick', tick }
+    : { kind: 'tick', tick, unknownState: shown(fields.ms) }
+}
+
+/** What `market_state` says of a market that does not trade. */
+const NOT_TRADING: readonly unknown[] = ['PREVIEW', 'DELISTED']
+
+function isKnownState(state: unknown): boolean {
+  return state === 'ACTIVE' || state === undefined || state === null || NOT_TRADING.includes(state)
 }
 
 /**
- * By `market_state` and `is_trading_suspended`, either of which may be missing; a trade speaks for itself.
+ * By `market_state` and `is_trading_suspended`, either of which may be missing. Only what Upbit documents says
+ * no: a state that nobody knows must not halt a market that trades.
  */
 function isTradable(state: unknown, isSuspended: unknown, isTrade: boolean): boolean | undefined {
-  if (isSuspended === true) return false
-  if (typeof state === 'string') return state === 'ACTIVE'
-  return isSuspended === false || isTrade ? true : undefined
+  if (isSuspended === true || NOT_TRADING.includes(state)) return false
+  return typeof state === 'string' || isSuspended === false || isTrade ? true : undefined
 }
 
 function complaint(error: unknown): Decoded {

@@ -1,3 +1,4 @@
+import { PACEMAKERS, REFERENCE_MARKETS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
@@ -6,19 +7,26 @@ import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, simulate, until, watchFeed } from '../harness.ts'
 import { miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
+/** What Upbit's feed subscribes to whatever the coins are. */
+const ALWAYS = [...REFERENCE_MARKETS.upbit, ...PACEMAKERS.upbit]
+
 t.test('Upbit: every market gives a snapshot, then what trades, on one connection', async t => {
   const simulator = await simulate(t)
   const { feed, ticks } = watchFeed(t, {
     protocol: upbitProtocol(simulator.upbitWsUrl),
-    markets: ['KRW-ETH', 'KRW-XRP'],
+    markets: ['KRW-ETH', 'KRW-DOT'],
   })
   await until('stream ticks of BTC', () =>
     ticks.some(({ origin, market }) => origin === 'stream' && market === 'KRW-BTC'),
   )
   const snapshots = ticks.filter(({ origin }) => origin === 'snapshot').map(({ market }) => market)
-  t.strictSame(snapshots.sort(), ['KRW-BTC', 'KRW-ETH', 'KRW-USDT', 'KRW-XRP'], 'reference markets included')
+  t.strictSame(
+    snapshots.sort(),
+    ['KRW-BTC', 'KRW-DOT', 'KRW-ETH', 'KRW-SOL', 'KRW-USDT', 'KRW-XRP'],
+    'reference markets and pacemakers included',
+  )
   t.equal(simulator.connections('upbit'), 1)
-  t.match(feed.status(), { exchange: 'upbit', state: 'up', connections: 1, markets: 4, malformed: 0 })
+  t.match(feed.status(), { exchange: 'upbit', state: 'up', connections: 1, markets: 6, malformed: 0 })
 })
 
 t.test('Binance: frames and a seed for every market that trades', async t => {
@@ -107,7 +115,7 @@ t.test('Upbit: the subscription is sent again once a minute, for its snapshots',
   const exchange = await scriptExchange(t)
   const { clock, feed, ticks } = watchFeed(t, {
     protocol: { ...upbitProtocol(exchange.url), keepalive: undefined },
-    markets: ['KRW-ETH'],
+    markets: ['KRW-DOT'],
   })
   await until('the subscription', () => exchange.peers[0]?.received.length === 1)
   const peer = exchange.peers[0]
@@ -121,11 +129,30 @@ t.test('Upbit: the subscription is sent again once a minute, for its snapshots',
   t.equal(peer?.received.length, 2, 'no other one before the minute asks for it')
   await clock.advance(1)
   await until('the renewal', () => peer?.received.length === 3)
-  t.strictSame(JSON.parse(peer?.received[2] ?? '')[1].codes, ['KRW-BTC', 'KRW-USDT', 'KRW-ETH'])
+  t.strictSame(JSON.parse(peer?.received[2] ?? '')[1].codes, [...ALWAYS, 'KRW-DOT'])
   t.equal(feed.status().statusAt, AT, 'not known yet')
   peer?.socket.send(upbitTicker('KRW-ETH', 5, AT, 'SNAPSHOT'))
   await until('the snapshot', () => ticks.length === 3)
   t.equal(feed.status().statusAt, clock.now())
+})
+
+t.test('Upbit: an unknown market state is logged once', async t => {
+  const exchange = await scriptExchange(t)
+  const { feed, ticks, log } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+  await until('connection', () => exchange.peers[0]?.received.length === 1)
+  const frame = JSON.parse(String(upbitTicker('KRW-BTC', 5, AT)))
+  for (const ms of ['CAUTION', 'CAUTION', 'NEW'])
+    exchange.peers[0]?.socket.send(JSON.stringify({ ...frame, ms }))
+  await until('ticks', () => ticks.length === 3)
+  t.strictSame(
+    log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields.state),
+    ['"CAUTION"', '"NEW"'],
+  )
+  t.strictSame(
+    ticks.map(({ tradable }) => tradable),
+    [true, true, true],
+  )
+  await feed.close()
 })
 
 t.test('Upbit: snapshots are no data', async t => {
@@ -215,20 +242,20 @@ t.test('a wall clock that steps is an interruption too, so that no time before i
 
 t.test('Upbit: changed markets are sent whole on the same connection, quick changes as one', async t => {
   const exchange = await scriptExchange(t)
-  const { feed, clock, ticks } = watchFeed(t, { protocol: upbitProtocol(exchange.url), markets: ['KRW-ETH'] })
+  const { feed, clock, ticks } = watchFeed(t, { protocol: upbitProtocol(exchange.url), markets: ['KRW-DOT'] })
   await until('subscription', () => exchange.peers[0]?.received.length === 1)
-  feed.setMarkets(['KRW-ETH', 'KRW-XRP'])
-  feed.setMarkets(['KRW-SOL'])
+  feed.setMarkets(['KRW-DOT', 'KRW-LINK'])
+  feed.setMarkets(['KRW-ADA'])
   await clock.advance(1_000)
   const peer = exchange.peers[0]
   await until('second subscription', () => peer?.received.length === 2)
-  t.strictSame(JSON.parse(peer?.received[1] ?? '')[1].codes, ['KRW-BTC', 'KRW-USDT', 'KRW-SOL'])
-  peer?.socket.send(upbitTicker('KRW-ETH', 5, AT))
-  peer?.socket.send(upbitTicker('KRW-SOL', 6, AT))
+  t.strictSame(JSON.parse(peer?.received[1] ?? '')[1].codes, [...ALWAYS, 'KRW-ADA'])
+  peer?.socket.send(upbitTicker('KRW-DOT', 5, AT))
+  peer?.socket.send(upbitTicker('KRW-ADA', 6, AT))
   await until('tick', () => ticks.length > 0)
   t.strictSame(
     ticks.map(({ market }) => market),
-    ['KRW-SOL'],
+    ['KRW-ADA'],
     'a forgotten market gives no more ticks',
   )
   t.equal(exchange.state.attempts, 1)

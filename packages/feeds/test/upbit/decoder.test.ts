@@ -73,6 +73,18 @@ t.test('a market in preview, delisted or suspended does not trade, by whichever 
   }
 })
 
+t.test('a market state that no document has reads as trading, and is named', async t => {
+  for (const st of ['REALTIME', 'SNAPSHOT']) {
+    t.match(decode({ ...FRAME, ms: 'CAUTION', st }), {
+      kind: 'tick',
+      tick: { tradable: true },
+      unknownState: '"CAUTION"',
+    })
+  }
+  t.match(decode({ ...FRAME, ms: 'CAUTION', its: true }), { tick: { tradable: false } })
+  t.notMatch(decode(FRAME), { unknownState: String })
+})
+
 t.test('without both fields a trade speaks for itself, and a snapshot says nothing', async t => {
   t.equal(tickOf({ ms: undefined, its: undefined })?.tradable, true)
   t.equal(tickOf({ ms: undefined, its: undefined, st: 'SNAPSHOT' })?.tradable, undefined)

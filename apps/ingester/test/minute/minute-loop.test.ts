@@ -152,20 +152,26 @@ t.test('a minute taken seconds too late is a gap, not a guess', async t => {
   t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
 })
 
-t.test('a halted coin leaves the live list at the next minute', async t => {
-  const { stored, trade, pass } = start(t)
-  await pass(30_000)
-  trade(141_400_000)
-  await pass(MINUTE_MS)
-  trade(141_400_000, false)
-  await pass(MINUTE_MS)
-  t.match(stored[1], {
-    minute: M + 2,
-    samples: [],
-    settled: [{ symbol: 'BTC', minute: M + 2, reason: 'halted' }],
-    halted: ['BTC'],
-  })
-})
+t.test(
+  'a halted coin leaves the live list at the next minute; minutes without a trade are settled',
+  async t => {
+    const { stored, trade, pass } = start(t)
+    await pass(30_000)
+    trade(141_400_000)
+    await pass(MINUTE_MS)
+    trade(141_400_000, false)
+    await pass(MINUTE_MS)
+    t.match(stored[1], { minute: M + 2, samples: [], halted: ['BTC'] })
+    t.strictSame(stored[1]?.settled, [], 'it traded in this one')
+    await pass(MINUTE_MS)
+    t.match(stored[2], {
+      minute: M + 3,
+      samples: [],
+      settled: [{ symbol: 'BTC', minute: M + 3, reason: 'halted' }],
+      halted: ['BTC'],
+    })
+  },
+)
 
 t.test(
   'a clock stepped forward just before a minute turn makes that minute a gap, and the next one a sample',

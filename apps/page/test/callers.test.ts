@@ -55,22 +55,34 @@ async function python(t: Test, code: string, module: string) {
   t.match(output, /BTC -?\d|close_pct/)
 }
 
-/** Google's runtime is not here; its one function that matters is played by curl, which waits like it. */
+/** Google's runtime is not here; the services that the recipe uses are played. */
 async function sheets(t: Test, code: string) {
-  const asked: string[] = []
-  const UrlFetchApp = {
-    fetch: (url: string) => {
-      asked.push(url)
-      return { getContentText: () => text }
-    },
-  }
   const [url = ''] = /http[^']*/.exec(code) ?? []
   const { output: text } = await run('curl', ['-s', url])
-  const rows = vm.runInNewContext(`${code}; PREMIUMS()`, { UrlFetchApp }) as unknown[][]
+  const asked: string[] = []
+  let written: unknown[][] = []
+  const sheet = {
+    clearContents: () => {},
+    getRange: (_row: number, _column: number, rows: number, columns: number) => ({
+      setValues: (values: unknown[][]) => {
+        written = values
+        t.strictSame([values.length, values[0]?.length], [rows, columns], 'a range of just this size')
+      },
+    }),
+  }
+  const context = {
+    UrlFetchApp: {
+      fetch: (url: string) => {
+        asked.push(url)
+        return { getContentText: () => text }
+      },
+    },
+    SpreadsheetApp: { getActive: () => ({ getSheetByName: () => null, insertSheet: () => sheet }) },
+  }
+  vm.runInNewContext(`${code}; writePremiums()`, context)
   t.strictSame(asked, [url])
-  t.equal(rows.length, 11)
-  t.strictSame([...(rows[0] ?? [])], ['coin', 'premium %'])
-  t.equal(typeof rows[1]?.[1], 'number')
+  t.equal(written.length, 11)
+  t.equal(typeof written[1]?.[1], 'number')
 }
 
 /** Runs a program to its end, or to its first line. */
@@ -118,6 +130,7 @@ function readSnippets(file: string): Snippet[] {
   return marked.lexer(text).flatMap(token => {
     if (token.type !== 'code') return []
     const [language = '', kind = ''] = (token.lang ?? '').split(' ')
-    return [{ file, language, kind, code: token.text }]
+    // Text is what a reader types in a clone of this repository.
+    return language === 'text' ? [] : [{ file, language, kind, code: token.text }]
   })
 }

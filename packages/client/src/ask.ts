@@ -1,9 +1,10 @@
-import { ApiError, type ApiErrorCode } from './errors.ts'
+import { ApiError } from './errors.ts'
+import { clampWait } from './schedule.ts'
 
-/** A good answer and the server's `Date`. */
+/** A good answer. */
 export interface Answer<T> {
   readonly body: T
-  readonly date: string | null
+  readonly headers: Headers
 }
 
 /** Options of one request. */
@@ -26,7 +27,7 @@ export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T
     const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
     const body = parse(await response.text())
     if (response.ok && body?.result === 'ok' && Array.isArray(body.data)) {
-      return { body: body as T, date: response.headers.get('date') }
+      return { body: body as T, headers: response.headers }
     }
     throw refusal(url, response, body, now())
   } catch (error) {
@@ -50,15 +51,14 @@ function refusal(url: string, response: Response, body: ReturnType<typeof parse>
   const { code, message } = body ?? {}
   const isOurs = typeof code === 'string' && typeof message === 'string'
   return new ApiError(isOurs ? message : `${url} answered ${status} with something else than data`, {
-    code: isOurs ? (code as ApiErrorCode) : 'bad_answer',
+    code: isOurs ? code : 'bad_answer',
     status,
     retryAfterMs: retryAfterMs(response.headers.get('retry-after'), now),
   })
 }
 
-/** `Retry-After` is seconds from the API, and may be a date from a proxy. */
+/** `Retry-After` is seconds from the API, and may be a date, or anything, from a proxy. */
 function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null) return undefined
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+  return clampWait(/^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now)
 }

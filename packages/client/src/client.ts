@@ -1,4 +1,5 @@
 import { type AskOptions, ask } from './ask.ts'
+import { ServerClock } from './server-clock.ts'
 import { type Clock, systemClock } from './time.ts'
 import type { History, LiveList } from './types.ts'
 import { type LiveUpdate, type WatchOptions, watch } from './watch.ts'
@@ -39,9 +40,10 @@ export function createClient(options: ClientOptions = {}): Client {
     // Looked up late, so that a page's own replacement is seen.
     fetch: options.fetch ?? globalThis.fetch,
     timeoutMs,
-    now: clock.now,
+    now: () => serverClock.now(),
     signal,
   })
+  const serverClock = new ServerClock(clock)
   const askLive = (signal?: AbortSignal) => ask<LiveList>(root, how(signal))
   return {
     live: async ({ signal } = {}) => (await askLive(signal)).body,
@@ -49,6 +51,7 @@ export function createClient(options: ClientOptions = {}): Client {
       const query = days === undefined ? '' : `?days=${days}`
       return (await ask<History>(`${root}/${encodeURIComponent(symbol)}/daily${query}`, how(signal))).body
     },
-    watch: (onUpdate, watchOptions = {}) => watch({ askLive, clock, random }, onUpdate, watchOptions),
+    watch: (onUpdate, watchOptions = {}) =>
+      watch({ askLive, clock, serverClock, random }, onUpdate, watchOptions),
   }
 }

@@ -1,10 +1,26 @@
-import type { components } from './openapi.ts'
+/** The API's own codes. */
+export type ServiceErrorCode =
+  | 'invalid_symbol'
+  | 'invalid_days'
+  | 'bad_request'
+  | 'bad_url'
+  | 'unknown_symbol'
+  | 'no_such_route'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'unmet_expectation'
+  | 'too_many_requests'
+  | 'headers_too_large'
+  | 'internal'
+  | 'not_ready'
+  | 'unavailable'
 
 /**
- * The API's own codes, and two for answers that did not come from it: `unreachable` (no answer in time) and
- * `bad_answer` (not the API's JSON, such as a proxy's error page).
+ * A code of the API, or one of two for answers that did not come from it: `unreachable` (no answer in time)
+ * and `bad_answer` (not the API's JSON, such as a proxy's error page). Any other string too, since v1 may add
+ * codes.
  */
-export type ApiErrorCode = components['schemas']['Error']['code'] | 'unreachable' | 'bad_answer'
+export type ApiErrorCode = ServiceErrorCode | 'unreachable' | 'bad_answer' | (string & Record<never, never>)
 
 /** What {@link ApiError} is made of. */
 export interface ApiErrorOptions extends ErrorOptions {
@@ -19,7 +35,7 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode
   /** HTTP status; undefined without a response. */
   readonly status: number | undefined
-  /** `Retry-After` in milliseconds. */
+  /** `Retry-After` in milliseconds, from a second to an hour; a minute when it cannot be read. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, { code, status, retryAfterMs, cause }: ApiErrorOptions) {

@@ -7,8 +7,17 @@ const MINUTE_MS = 60_000
 const LONGEST_BACKOFF_MS = 300_000
 const ONCE_MORE_MS = 10_000
 const SHORTEST_RETRY_MS = 5_000
+const SHORTEST_WAIT_MS = 1_000
+const LONGEST_WAIT_MS = 3_600_000
+
 /** A service has started by then, or it is not starting. */
 const PATIENT_RETRIES = 6
+
+/** A wait between requests that nothing in an answer can turn into a storm: 1 s to 1 h, 60 s for NaN. */
+export function clampWait(ms: number): number {
+  if (Number.isNaN(ms)) return MINUTE_MS
+  return Math.min(Math.max(ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)
+}
 
 /** What is known after a good answer. Times in milliseconds since the epoch, by the server's clock. */
 export interface Answered {

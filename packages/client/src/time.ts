@@ -25,15 +25,3 @@ export const systemClock: Clock = {
       if (signal?.aborted) done()
     }),
 }
-
-/** A cache may serve a response that is a minute old, with the `Date` of that minute. */
-const OLDEST_DATE_MS = 75_000
-
-/**
- * What to add to the own clock to have the server's. An own clock that a cached answer could explain is
- * believed; one that lags behind the answer's `Date`, or is far ahead of it, is wrong.
- */
-export function clockOffset(now: number, date: string | null): number {
-  const ahead = now - Date.parse(date ?? '')
-  return ahead < -1_000 || ahead > OLDEST_DATE_MS ? -ahead : 0
-}

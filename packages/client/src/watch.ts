@@ -1,7 +1,8 @@
 import type { Answer } from './ask.ts'
 import { ApiError } from './errors.ts'
-import { waitAfterAnswer, waitAfterError } from './schedule.ts'
-import { type Clock, clockOffset, utcMs } from './time.ts'
+import { clampWait, waitAfterAnswer, waitAfterError } from './schedule.ts'
+import type { ServerClock } from './server-clock.ts'
+import { type Clock, utcMs } from './time.ts'
 import type { LiveList } from './types.ts'
 
 /** What is known after each request. */
@@ -10,7 +11,10 @@ export interface LiveUpdate {
   readonly list: LiveList | undefined
   /** Why the newest request failed; undefined when it did not. */
   readonly error: ApiError | undefined
-  /** Milliseconds to add to the own clock to have the server's; 0 unless the own clock is clearly wrong. */
+  /**
+   * Milliseconds to add to the own clock to have the server's; 0 unless the own clock is clearly wrong. The
+   * list's age is the corrected time minus its `updated_at`.
+   */
   readonly clockOffsetMs: number
   /** Milliseconds until the next request. */
   readonly nextInMs: number
@@ -30,17 +34,17 @@ export interface WatchOptions {
 export interface Watcher {
   readonly askLive: (signal: AbortSignal | undefined) => Promise<Answer<LiveList>>
   readonly clock: Clock
+  readonly serverClock: ServerClock
   readonly random: () => number
 }
 
 /** Requests the list once per minute until the signal aborts, and reports each response and failure. */
 export async function watch(
-  { askLive, clock, random }: Watcher,
+  { askLive, clock, serverClock, random }: Watcher,
   onUpdate: (update: LiveUpdate) => void,
   { signal, last, onceMore = false }: WatchOptions,
 ): Promise<void> {
   let list = last
-  let clockOffsetMs = 0
   let failures = 0
   let answered = false
   let repeated: string | undefined
@@ -48,11 +52,11 @@ export async function watch(
     let error: ApiError | undefined
     let nextInMs: number
     try {
-      const { body, date } = await askLive(signal)
-      clockOffsetMs = clockOffset(clock.now(), date)
+      const { body, headers } = await askLive(signal)
+      serverClock.compare(headers)
       const { updated_at: updatedAt } = body
       const isUnchanged = updatedAt === list?.updated_at
-      const now = clock.now() + clockOffsetMs
+      const now = serverClock.now()
       const mayRepeat = onceMore && repeated !== updatedAt
       nextInMs = waitAfterAnswer(
         { updatedAt: utcMs(updatedAt), now, isUnchanged, onceMore: mayRepeat },
@@ -69,7 +73,8 @@ export async function watch(
       failures += 1
       nextInMs = waitAfterError(error, { failures, answered }, random)
     }
-    onUpdate({ list, error, clockOffsetMs, nextInMs })
+    nextInMs = clampWait(nextInMs)
+    onUpdate({ list, error, clockOffsetMs: serverClock.offsetMs, nextInMs })
     await clock.wait(nextInMs, signal)
   }
 }

@@ -1,0 +1,92 @@
+import { type Clock, createClient, type LiveUpdate, utcMs } from '../src/index.ts'
+
+/** The minute at which every scenario begins. */
+export const M = 29_000_000 * 60_000
+
+/** A watch that has sent more is in a storm. */
+const MOST_REQUESTS = 1_000
+
+/** A time as the API writes it. */
+export const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 19)
+
+/** What a server answers: the list of a minute, perhaps as a cache's older copy, or a refusal. */
+type Said =
+  | { minute: number; updatedAt?: string; sentAt?: number; ageSeconds?: number }
+  | { status: number; retryAfter?: string }
+  | 'gone'
+
+export type Server = (now: number) => Said
+
+/** A service that publishes each minute 3 s after its end. */
+export const steady = (now: number): { minute: number } => ({
+  minute: Math.floor((now - 3_000) / 60_000) * 60_000,
+})
+
+/** What a watch did. Times and ages in seconds. */
+export interface Watched {
+  /** When requests were sent, after M. */
+  readonly asked: readonly number[]
+  readonly updates: readonly LiveUpdate[]
+  /** At each update: how old the list is by the watcher's corrected clock, and how old it really is. */
+  readonly ages: readonly { shown: number; real: number }[]
+}
+
+interface Scenario {
+  readonly onceMore?: boolean
+  /** How far the watcher's own clock is ahead, at a time. */
+  readonly skew?: (now: number) => number
+  readonly startMs?: number
+}
+
+/** Watches a server in a time of its own until M + `minutes`. */
+export async function watchFor(
+  minutes: number,
+  server: Server,
+  { onceMore = false, skew = () => 0, startMs = 10_000 }: Scenario = {},
+): Promise<Watched> {
+  let now = M + startMs
+  const asked: number[] = []
+  const updates: LiveUpdate[] = []
+  const ages: { shown: number; real: number }[] = []
+  const abort = new AbortController()
+  const clock: Clock = {
+    now: () => now + skew(now),
+    wait: async ms => {
+      // A real timer takes a time that is out of its range for 1 ms.
+      now += ms >= 1 && ms < 2 ** 31 ? ms : 1
+      if (now > M + minutes * 60_000 || asked.length > MOST_REQUESTS) abort.abort()
+    },
+  }
+  const client = createClient({
+    baseUrl: 'http://service.test/api/v1',
+    clock,
+    random: () => 0.5,
+    fetch: async () => {
+      asked.push(Math.round((now - M) / 100) / 10)
+      return responseOf(server(now), now)
+    },
+  })
+  const onUpdate = (update: LiveUpdate) => {
+    const minute = utcMs(update.list?.updated_at ?? '')
+    const shown = clock.now() + update.clockOffsetMs - minute
+    updates.push(update)
+    ages.push({ shown: shown / 1_000, real: (now - minute) / 1_000 })
+  }
+  await client.watch(onUpdate, { signal: abort.signal, onceMore })
+  return { asked, updates, ages }
+}
+
+/** @throws TypeError, as fetch does, for a server that is gone */
+export function responseOf(said: Said, now: number): Response {
+  if (said === 'gone') throw new TypeError('fetch failed')
+  const isRefused = 'status' in said
+  const sentAt = isRefused ? now : (said.sentAt ?? now)
+  const headers = new Headers({ date: new Date(sentAt).toUTCString() })
+  if (isRefused) {
+    if (said.retryAfter !== undefined) headers.set('retry-after', said.retryAfter)
+    return new Response('{}', { status: said.status, headers })
+  }
+  if (said.ageSeconds !== undefined) headers.set('age', `${said.ageSeconds}`)
+  const updated_at = said.updatedAt ?? iso(said.minute)
+  return new Response(JSON.stringify({ result: 'ok', updated_at, count: 0, note: '', data: [] }), { headers })
+}

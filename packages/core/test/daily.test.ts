@@ -14,6 +14,22 @@ const samples = fc.uniqueArray(
   { selector: sample => sample.minute, maxLength: 60 },
 )
 
+t.test('the mean is rounded half away from zero, on both sides of it', async t => {
+  const means = [
+    [-1, 1],
+    [1, 1],
+    [-1, 2],
+    [1, 2],
+    [-1, 3],
+    [-5, 2],
+    [0, 4],
+  ] as const
+  t.strictSame(
+    means.map(([sum, samples]) => averageE4({ sum, samples })),
+    [-1, 1, -1, 1, 0, -3, 0],
+  )
+})
+
 t.test('folds nothing into nothing', async t => t.strictSame(foldDays([]), []))
 
 t.test('folds a day into open, high, low, close, sum and count', async t => {

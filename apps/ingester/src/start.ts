@@ -39,6 +39,9 @@ const REDIS_PATIENCE_MS: Milliseconds = 1_000
 /** How long an end may spend on minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
 
+/** Lost day rows come back within twice this time. */
+const REPAIR_EVERY_MINUTES = 5
+
 /** Backfill is told of this many minutes that were passed over; it finds older ones by itself. */
 const MAX_PASSED_OVER = 10
 
@@ -119,6 +122,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     const { minute, lateMs } = turn
     log.info({ minute, samples: accepted.length, gaps: gaps.length, lateMs }, 'minute')
     for (const known of knownOf(report, quarantine.tracked)) backfill.learn(known)
+    if (minute % REPAIR_EVERY_MINUTES === 0) {
+      writer.repairDays().catch(thrown => log.debug({ err: thrown }, 'day rows not checked'))
+    }
     // What waits to be written publishes the status when it is.
     if (queue.status().waiting === 0) publishStatus()
   }

@@ -42,6 +42,9 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
   if (queue.problem !== undefined) {
     reasons.push(`${queue.waiting} minutes wait to be written: ${queue.problem}`)
   }
+  for (const symbol of queue.damaged) {
+    reasons.push(`${symbol} is not stored: one of its keys in Redis is of a wrong type, kp_check names it`)
+  }
   const { last } = status.minutes
   if (last === undefined) reasons.push('no minute has turned yet')
   else if (last.accepted.length === 0 && (coins === undefined || status.tracked > 0)) {

@@ -23,7 +23,7 @@ function statusWith(changes: object): IngesterStatus {
     tracked: 1,
     feeds: { feeds: [{ ...feed, ...changes }], refusedTicks: 0 },
     minutes: { last: { turn: { minute: 29_000_000 }, gaps: [], accepted: [{}] }, gaps: new Map() },
-    queue: { waiting: 0, problem: undefined, totals: {} },
+    queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: { waiting: [], candleRequests: [] },
   }
   return status as unknown as IngesterStatus

@@ -12,6 +12,7 @@ export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
 export type LibraryFunction =
   | 'kp_verify'
   | 'kp_write'
+  | 'kp_repair'
   | 'kp_announce'
   | 'kp_import_day'
   | 'kp_read'

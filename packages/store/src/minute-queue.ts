@@ -55,6 +55,8 @@ export interface QueueStatus {
   readonly lastWrittenMinute: EpochMinute | undefined
   /** Why the last attempt failed; undefined while writing works. */
   readonly problem: string | undefined
+  /** Symbols whose samples Redis refused because one of their keys is damaged, until one is stored again. */
+  readonly damaged: readonly string[]
   readonly totals: QueueTotals
 }
 
@@ -116,6 +118,7 @@ class BoundedQueue implements MinuteQueue {
   #isHurried = false
   #lastWrittenMinute: EpochMinute | undefined
   #problem: string | undefined
+  readonly #damaged = new Set<string>()
   #fatal: KimchiError | undefined
   #totals = NOTHING
 
@@ -131,6 +134,7 @@ class BoundedQueue implements MinuteQueue {
       waiting: this.#waiting.length,
       lastWrittenMinute: this.#lastWrittenMinute,
       problem: this.#problem,
+      damaged: [...this.#damaged],
       totals: this.#totals,
     }
   }
@@ -199,6 +203,8 @@ class BoundedQueue implements MinuteQueue {
     const { clock, log, onWritten } = this.#options
     this.#waiting.shift()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
+    for (const { symbol } of batch.samples) this.#damaged.delete(symbol)
+    for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
     if (confirmedAt === undefined) {
       this.#count('stored', result.stored)
       this.#count('duplicates', result.duplicates)

@@ -125,6 +125,11 @@ export interface SampleWriter {
    * Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples.
    */
   importDay(symbol: string, day: Day): Promise<'stored' | 'duplicate' | 'refused'>
+  /**
+   * Writes day rows that are absent or unreadable while their samples are kept again, from these; due every few
+   * minutes. Cheap when all is well.
+   */
+  repairDays(): Promise<void>
   /** Notes days that an import need not look at again although they have fewer than 1,440 samples. */
   markImported(symbol: string, dates: readonly UtcDate[]): Promise<void>
 }
@@ -198,6 +203,12 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     importDay: async (symbol, day) => {
       const reply = await call('kp_import_day', [retentionDays, symbol, ...dayArguments(day)])
       return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
+    },
+    repairDays: async () => {
+      const repair = async () => (await call('kp_repair', [retentionDays])) as string[]
+      for (let days = await repair(); days.length > 0; days = await repair()) {
+        log.warn({ days }, 'day rows were absent or unreadable, written again from their samples')
+      }
     },
     markImported: async (symbol, dates) => {
       if (dates.length > 0) await redis.call('SADD', importedKey(symbol), ...dates)

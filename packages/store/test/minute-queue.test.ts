@@ -186,6 +186,24 @@ t.test('a batch that cannot be encoded is taken out and counted; the next ones a
   ])
 })
 
+t.test('a coin whose key is damaged is named until it is stored again, and holds up no other', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const { queue } = openQueue(writer)
+  const samplesAt = (minute: number) => ['BTC', 'ETH'].map(symbol => sampleOf(symbol, minute))
+  await raw.set('{kp}:daily:ETH', 'not ours')
+  queue.enqueue({ minute: today, samples: samplesAt(today) })
+  t.ok(await queue.flush(100_000))
+  queue.enqueue({ minute: today + 1, samples: [sampleOf('BTC', today + 1)] })
+  t.ok(await queue.flush(100_000))
+  t.match(queue.status(), { damaged: ['ETH'], problem: undefined, totals: { stored: 2, refused: 1 } })
+  await raw.del('{kp}:daily:ETH')
+  queue.enqueue({ minute: today + 2, samples: samplesAt(today + 2) })
+  t.ok(await queue.flush(100_000))
+  t.match(queue.status(), { damaged: [], totals: { stored: 4 } })
+})
+
 t.test('retries are spread by the given randomness and grow to five seconds', async t => {
   const waits: number[] = []
   let failures = 8

@@ -3,7 +3,7 @@ import t from 'tap'
 import { settledKey } from '../src/keys.ts'
 import { BTC, openStore, rowOf, sampleOf, todayMinutes } from './fixtures.ts'
 
-// docs/faults.md, 39
+// docs/faults.md, 39 and 66
 
 const settled = (minute: number, reason: SettledReason = 'halted', symbol = 'BTC') => ({
   symbol,

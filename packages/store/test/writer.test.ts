@@ -119,6 +119,39 @@ t.test('a missing or damaged day row is rebuilt from the stored samples', async 
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays([...samples, more]), corrupt: 0 })
 })
 
+t.test('lost and unreadable day rows are written again from their samples', async t => {
+  const { connection, writer, reader, raw, log } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  const days = [0, 1, 2, 3, 4, 5, 6, 7]
+  const samplesOf = (symbol: string) => days.map(back => sampleOf(symbol, today - back * 1440)).reverse()
+  await writer.write({ minute: today, samples: [...samplesOf('BTC'), ...samplesOf('ETH')] })
+  await writer.importDay('BTC', dayOf('2020-02-29', 5))
+  await writer.repairDays()
+  t.strictSame(
+    log.lines.filter(({ level }) => level === 'warn'),
+    [],
+    'all is well',
+  )
+  const before = (await reader.readBoard()).revisions
+  await raw.del(dailyKey('BTC'))
+  for (const back of days) await raw.hset(dailyKey('ETH'), dateOf(today - back * 1440), '{"open":1}')
+  const check = async () => (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'BTC')) as string[]
+  t.match(await check(), Array(8).fill(/WRONG row is absent, samples fold to .* within 10 minutes$/))
+  await writer.repairDays()
+  t.match(await check(), Array(8).fill(/ ok 1 samples$/))
+  for (const symbol of ['BTC', 'ETH']) {
+    t.strictSame(await reader.readDays(symbol), { entries: foldDays(samplesOf(symbol)), corrupt: 0 })
+    const revision = (await reader.readBoard()).revisions.get(symbol) ?? 0
+    t.ok(revision > (before.get(symbol) ?? 0), 'the API reads its days again')
+  }
+  t.equal(log.lines.flatMap(({ fields }) => fields?.days ?? []).length, 16)
+  await raw.set(dailyKey('BTC'), 'damaged')
+  await raw.hdel(dailyKey('ETH'), dateOf(today))
+  await writer.repairDays()
+  t.equal((await reader.readDays('ETH')).entries.length, 8, 'a damaged coin is passed over')
+})
+
 t.test('revisions rise once per write that changed a closed day, and not for today', async t => {
   const { connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
@@ -212,16 +245,6 @@ t.test('a sample that cannot be stored is refused before anything is sent', asyn
     message: 'upbitKrw must be a price, got: NaN',
   })
   t.strictSame(await raw.keys('*'), [])
-})
-
-t.test('a key of the wrong type stops a write before it has changed anything', async t => {
-  const { connection, writer, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC, ETH])
-  await raw.set(dailyKey('ETH'), 'not a hash')
-  const samples = [sampleOf('BTC', now), sampleOf('ETH', now)]
-  await t.rejects(writer.write({ minute: now, samples }), { code: 'KIMCHI_ERR_REDIS', message: /WRONGTYPE/ })
-  t.strictSame((await raw.keys('*')).sort(), ['{kp}:coins', '{kp}:daily:ETH', '{kp}:meta', '{kp}:tracked'])
 })
 
 function dayOf(date: string, samples: number): Day {

@@ -98,6 +98,15 @@ local function require_type(key, kind)
   end
 end
 
+-- What work(...) returns, or 'damaged' where it meets a key of a wrong type; any other error stays one.
+local function unless_damaged(work, ...)
+  local ok, first, second, third = pcall(work, ...)
+  if ok then return first, second, third end
+  local text = type(first) == 'table' and first.err or tostring(first)
+  if not string.find(text, 'WRONGTYPE', 1, true) then error(first) end
+  return 'damaged'
+end
+
 -- All hours of one UTC day expire at this instant (seconds) by Redis' own clock; writes into the day end with
 -- it.
 local function expiry_of(day, retention_days) return (day + retention_days + 1) * 86400 end
@@ -192,6 +201,8 @@ local function parse_row(text)
   return row
 end
 
+local function read_row(symbol, date) return parse_row(redis.call('HGET', daily_key(symbol), date)) end
+
 local function format_row(row)
   return string.format(
     ROW_FORMAT, row.open, row.high, row.low, row.close, row.sum, row.samples, row.first, row.last)
@@ -267,7 +278,7 @@ end
 -- One coin's day as this call sees and changes it.
 local function open_day(symbol, day)
   local date = date_of_day(day)
-  local row = parse_row(redis.call('HGET', daily_key(symbol), date))
+  local row = read_row(symbol, date)
   local opened = { symbol = symbol, day = day, date = date }
   if row then
     opened.row, opened.counted, opened.last = row, row.samples, row.last
@@ -362,7 +373,7 @@ local function plan_samples(plan, samples, oldest)
   end
   for index, sample in ipairs(samples) do
     local mark = sample.symbol .. ':' .. sample.minute
-    local outcome, day, hour = decide(sample, mark)
+    local outcome, day, hour = unless_damaged(decide, sample, mark)
     if outcome == 'stored' then
       seen[mark] = true
       day.row = fold(day.row, sample.minute, sample.premium)
@@ -381,8 +392,8 @@ end
 
 local function plan_settled(plan, settled)
   for _, entry in ipairs(settled) do
-    if not is_expired(plan, entry.minute) then
-      entry.hour = plan.hour(entry.symbol, math.floor(entry.minute / 60))
+    entry.hour = unless_damaged(plan.hour, entry.symbol, math.floor(entry.minute / 60))
+    if entry.hour ~= 'damaged' and not is_expired(plan, entry.minute) then
       plan.settled[#plan.settled + 1] = entry
     end
   end
@@ -497,6 +508,7 @@ local function kp_write(_, args)
   local samples, settled = read_samples(reader), read_settled(reader)
   local minute, halted = reader.integer('minute'), reader.list('halted', reader.symbol)
   for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
+  require_type(TRACKED, 'zset')
   local newest = tonumber(redis.call('HGET', META, 'newest') or '') or 0
   local newest_given = newest
   for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
@@ -635,13 +647,55 @@ local function kp_import_day(_, args)
   for _, field in ipairs(ROW_FIELDS) do row[field] = reader.integer(field) end
   if not parse_row(format_row(row)) then argument_error('day row must hold 1 sample or more', format_row(row)) end
   if redis_seconds() < expiry_of(day, retention_days) then return -1 end
-  local old = parse_row(redis.call('HGET', daily_key(symbol), date))
+  local old = read_row(symbol, date)
   require_type(REVISIONS, 'hash')
   if old and old.samples >= row.samples then return 0 end
   remember_writer(writer)
   redis.call('HSET', daily_key(symbol), date, format_row(row))
   raise_revision(symbol)
   return 1
+end
+
+-- kp_repair -------------------------------------------------------------------------------------------------
+
+-- So many rows are folded by one call: each may take 1,440 samples, 1 or 2 ms.
+local REPAIRS = 10
+
+-- Writes the row of a kept day again where its text cannot be read; true when it did.
+local function repair_day(symbol, day, text)
+  if parse_row(text) or redis.call('EXISTS', unpack(hour_keys(symbol, day))) == 0 then return false end
+  local row = fold_stored(symbol, day)
+  if not row then return false end
+  redis.call('HSET', daily_key(symbol), date_of_day(day), format_row(row))
+  if day ~= today() then raise_revision(symbol) end
+  return true
+end
+
+local function rows_of_days(symbol, first, last)
+  local dates = {}
+  for day = first, last do dates[#dates + 1] = date_of_day(day) end
+  return redis.call('HMGET', daily_key(symbol), unpack(dates))
+end
+
+-- Arguments: version prices layout retentionDays. Writes rows of kept days that are absent or unreadable again,
+-- from their samples. Reply: {'BTC 2026-11-20'}*, those of this call; none when all is well.
+local function kp_repair(_, args)
+  local reader = argument_reader(args)
+  local refusal = check_writer(reader)
+  if refusal then return refusal end
+  require_type(REVISIONS, 'hash')
+  local last, repaired = today(), {}
+  local first = last - reader.integer('retention')
+  for _, symbol in ipairs(redis.call('HKEYS', COINS)) do
+    local texts = unless_damaged(rows_of_days, symbol, first, last)
+    for day = first, texts == 'damaged' and first - 1 or last do
+      if #repaired == REPAIRS then return repaired end
+      if unless_damaged(repair_day, symbol, day, texts[day - first + 1]) == true then
+        repaired[#repaired + 1] = symbol .. ' ' .. date_of_day(day)
+      end
+    end
+  end
+  return repaired
 end
 
 -- Reading ---------------------------------------------------------------------------------------------------
@@ -788,23 +842,19 @@ local function kp_history(_, args)
   return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
 end
 
+local function known_retention() return tonumber(redis.call('HGET', META, 'retention') or '') end
+
 -- Minutes of a day that kp_write would refuse are not open: up to this one, not included, there is nothing to
 -- do.
-local function refused_until(symbol, day)
-  local retention_days = tonumber(redis.call('HGET', META, 'retention') or '')
+local function refused_until(symbol, day, retention_days)
   if retention_days and redis_seconds() >= expiry_of(day, retention_days) then return (day + 1) * DAY_MINUTES end
-  local row = parse_row(redis.call('HGET', daily_key(symbol), date_of_day(day)))
+  local row = read_row(symbol, date_of_day(day))
   if row and stored_count(symbol, day) ~= row.samples then return row.last + 1 end
   return 0
 end
 
--- Arguments: symbol fromMinute toMinute (not included) [andSettled]. Reply: {start end}*, the ranges of open
--- minutes, the end not included: neither stored nor settled, and kp_write would take them. andSettled 1: the
--- settled ones too. A whole hour costs only ZCARDs.
-local function kp_missing(_, args)
-  local reader = argument_reader(args)
-  local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
-  local kinds = reader.optional_integer('andSettled', 0) == 1 and { 'samples' } or { 'samples', 'settled' }
+-- The ranges of minutes without an entry of these kinds that kp_write would take: {start end}*.
+local function open_ranges(symbol, from, to, kinds, retention_days)
   local reply, expected = {}, from
   local function present(first, past)
     if first > expected then
@@ -831,7 +881,7 @@ local function kp_missing(_, args)
   end
   for day = day_of(from), day_of(to - 1) do
     local first, past = math.max(from, day * DAY_MINUTES), math.min(to, (day + 1) * DAY_MINUTES)
-    local writable = math.min(past, math.max(first, refused_until(symbol, day)))
+    local writable = math.min(past, math.max(first, refused_until(symbol, day, retention_days)))
     present(first, writable)
     local hour = math.floor(writable / 60)
     while hour * 60 < past do
@@ -841,6 +891,17 @@ local function kp_missing(_, args)
   end
   present(to, to)
   return reply
+end
+
+-- Arguments: symbol fromMinute toMinute (not included) [andSettled]. Reply: {start end}*, the ranges of open
+-- minutes, the end not included: neither stored nor settled, and kp_write would take them. andSettled 1: the
+-- settled ones too. None of a coin with a damaged key. A whole hour costs only ZCARDs.
+local function kp_missing(_, args)
+  local reader = argument_reader(args)
+  local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
+  local kinds = reader.optional_integer('andSettled', 0) == 1 and { 'samples' } or { 'samples', 'settled' }
+  local ranges = unless_damaged(open_ranges, symbol, from, to, kinds, known_retention())
+  return ranges == 'damaged' and {} or ranges
 end
 
 -- The hours of a day in which nothing is stored although its row goes on after them, e.g. '05 06'.
@@ -854,12 +915,12 @@ local function empty_hours(symbol, row)
   return #hours > 0 and table.concat(hours, ' ') or 'none'
 end
 
--- One day's verdict; nil when its samples are no longer kept.
+-- One day's verdict; nil when no samples of it are kept.
 local function check_day(symbol, date, text, retention_days)
   local day = day_of_date(date)
   if not day then return 'WRONG not a date' end
   local row, count = parse_row(text), stored_count(symbol, day)
-  local is_kept = retention_days and redis_seconds() < expiry_of(day, retention_days)
+  local is_kept = text and redis_seconds() < expiry_of(day, retention_days)
   if count == 0 and not is_kept then return nil end
   local folded, corrupt = fold_stored(symbol, day)
   if row and count ~= row.samples then
@@ -869,15 +930,23 @@ local function check_day(symbol, date, text, retention_days)
   end
   local expected = folded and format_row(folded) or 'nothing readable'
   if text == expected and corrupt == 0 then return string.format('ok %d samples', row.samples) end
-  return string.format('WRONG row %s, samples fold to %s, corrupt members %d', text, expected, corrupt)
+  return string.format('WRONG row %s, samples fold to %s, corrupt members %d%s', text or 'is absent', expected, corrupt,
+    row and '' or ': an ingester writes the row again within 10 minutes')
 end
 
--- Argument: symbol. Reply: one line per day whose samples are kept: is its row the fold of them?
+-- Argument: symbol. Reply: one line per day whose samples are kept: is its row the fold of them? An error names
+-- a key of a wrong type.
 local function kp_check(_, args)
-  local symbol = argument_reader(args).symbol()
-  local retention_days = tonumber(redis.call('HGET', META, 'retention') or '')
+  local symbol, retention_days = argument_reader(args).symbol(), known_retention() or 0
+  require_type(daily_key(symbol), 'hash')
   local dates, rows = sorted_dates(symbol)
   local lines = {}
+  for day = today() - retention_days, today() do
+    for hour = day * 24, day * 24 + 23 do open_hour(symbol, hour) end
+    local date = date_of_day(day)
+    if not rows[date] then dates[#dates + 1] = date end
+  end
+  table.sort(dates)
   for _, date in ipairs(dates) do
     local verdict = check_day(symbol, date, rows[date], retention_days)
     if verdict then lines[#lines + 1] = date .. ' ' .. verdict end
@@ -925,7 +994,7 @@ local function kp_gaps(_, args)
   local from = day * DAY_MINUTES
   local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
   local known, stored = known_minutes(symbol, from, to)
-  local gaps, rows = gaps_of(known, from, to, refused_until(symbol, day)), {}
+  local gaps, rows = gaps_of(known, from, to, refused_until(symbol, day, known_retention())), {}
   for _, gap in ipairs(gaps) do
     rows[#rows + 1] = {
       clock_text(gap.from), 'to ' .. clock_text(gap.past - 1), string.format('%d min', gap.past - gap.from),
@@ -992,11 +1061,11 @@ local function coin_rows(newest)
     local text = live[coin.symbol]
     local snapshot = snapshot_of(text)
     local state = state_of(coin, snapshot, newest)
-    local row = parse_row(redis.call('HGET', daily_key(coin.symbol), date))
+    local row = unless_damaged(read_row, coin.symbol, date)
     local premium = text and string.match(text, '"premium_pct":(-?[%d.e-]+)')
     rows[#rows + 1] = {
       coin.symbol, state, snapshot or '-', premium and premium .. '%' or '-',
-      string.format('samples today %d', row and row.samples or 0),
+      row == 'damaged' and 'a damaged key, see kp_check' or string.format('samples today %d', row and row.samples or 0),
     }
     counts[state] = (counts[state] or 0) + 1
   end
@@ -1100,6 +1169,7 @@ end
 redis.register_function('kp_write', kp_write)
 redis.register_function('kp_announce', kp_announce)
 redis.register_function('kp_verify', kp_verify)
+redis.register_function('kp_repair', kp_repair)
 redis.register_function('kp_import_day', kp_import_day)
 
 local function register_reading(name, callback)

@@ -53,6 +53,7 @@ const STATUS: IngesterStatus = {
   queue: {
     waiting: 5,
     problem: undefined,
+    damaged: [],
     lastWrittenMinute: undefined,
     totals: {
       stored: 95,

@@ -1,12 +1,4 @@
-import {
-  type Coin,
-  type Context,
-  createSpikeFilter,
-  LatestTicks,
-  type Milliseconds,
-  messageOf,
-  type SpikeFilter,
-} from '@kimchi/core'
+import { type Coin, type Context, LatestTicks, type Milliseconds, messageOf, SpikeFilter } from '@kimchi/core'
 import { openRestChild } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
@@ -115,7 +107,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     context,
   )
 
-  const spikeFilter = createSpikeFilter()
+  const spikeFilter = new SpikeFilter()
   void readBoard().then(board => remember(spikeFilter, board))
   const onMinute = (report: MinuteReport) => {
     const { turn, accepted, gaps } = report

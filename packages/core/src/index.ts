@@ -31,7 +31,7 @@ export {
   type Snapshot,
   takeSnapshot,
 } from './snapshot.ts'
-export { createSpikeFilter, type SpikeFilter, type SpikeVerdict } from './spike-filter.ts'
+export { SpikeFilter, type SpikeVerdict } from './spike-filter.ts'
 export type { Exchange, Interruption, Market, Tick } from './tick.ts'
 export {
   DAY_MINUTES,

@@ -22,30 +22,21 @@ export interface SpikeVerdict {
 
 /**
  * The spike filter: a sample more than 10 points away from its coin's last stored one waits one minute; when
- * the next one agrees within 5 points both are accepted, else the first is dropped.
+ * the next one agrees within 5 points both are accepted, else the first is dropped. A rate that jumps moves
+ * every coin at once and is judged in the same way, coin by coin: nothing else could tell a wrong rate.
  * @see docs/architecture.md#samples-and-gaps
  */
-export interface SpikeFilter {
-  /** Remembers what is stored already, e.g. the live rows read at start. Only forward in time. */
-  remember(symbol: string, minute: EpochMinute, premiumE4: PremiumE4): void
-  /** Checks the samples of one minute. Call once per minute, in order, also when there are none. */
-  check(minute: EpochMinute, samples: readonly Sample[]): SpikeVerdict
-}
-
-/** A {@link SpikeFilter} that remembers nothing yet. */
-export function createSpikeFilter(): SpikeFilter {
-  return new LastPremiums()
-}
-
-class LastPremiums implements SpikeFilter {
+export class SpikeFilter {
   readonly #last = new Map<string, Pick<Sample, 'minute' | 'premiumE4'>>()
   readonly #waiting = new Map<string, Sample>()
 
+  /** Remembers what is stored already, e.g. the live rows read at start. Only forward in time. */
   remember(symbol: string, minute: EpochMinute, premiumE4: PremiumE4): void {
     const last = this.#last.get(symbol)
     if (last === undefined || last.minute <= minute) this.#last.set(symbol, { minute, premiumE4 })
   }
 
+  /** Checks the samples of one minute. Call once per minute, in order, also when there are none. */
   check(minute: EpochMinute, samples: readonly Sample[]): SpikeVerdict {
     const accepted: Sample[] = []
     const waited = new Map(this.#waiting)

@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  createSpikeFilter,
-  premiumE4,
-  type Sample,
-  type SpikeFilter,
-  type SpikeVerdict,
-} from '../src/index.ts'
+import { premiumE4, type Sample, SpikeFilter, type SpikeVerdict } from '../src/index.ts'
 import { M } from './ticks.ts'
 
 /** A sample of BTC `index` minutes after M with a premium in points (percent). */
@@ -38,7 +32,7 @@ function run(filter: SpikeFilter, points: readonly (number | undefined)[]): Reco
 }
 
 function filterOf(points: number, minute = M - 1): SpikeFilter {
-  const filter = createSpikeFilter()
+  const filter = new SpikeFilter()
   filter.remember('BTC', minute, points * 10_000)
   return filter
 }
@@ -53,7 +47,7 @@ t.test('lets ordinary samples through at once', async t => {
 })
 
 t.test('the first sample of a coin has nothing to be measured by', async t => {
-  t.strictSame(run(createSpikeFilter(), [900]), [{ accepted: '0=900', dropped: '', waiting: '' }])
+  t.strictSame(run(new SpikeFilter(), [900]), [{ accepted: '0=900', dropped: '', waiting: '' }])
 })
 
 t.test('a 10× spike of one minute is never accepted', async t => {

@@ -1,4 +1,4 @@
-import { type Coin, createSpikeFilter, type Exchange, LatestTicks, MINUTE_MS, minuteOf } from '@kimchi/core'
+import { type Coin, type Exchange, LatestTicks, MINUTE_MS, minuteOf, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import t, { type Test } from 'tap'
@@ -19,7 +19,7 @@ function start(t: Test) {
     {
       latest,
       quarantine: { subscribed: [BTC], check: (_minute, samples) => samples },
-      spikeFilter: createSpikeFilter(),
+      spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => stored.push(batch) },
       tracking: { apply: () => {} },
       onMinute: report => reports.push(report),

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Coin, createSpikeFilter, LatestTicks, minuteStart, type Sample } from '@kimchi/core'
+import { type Coin, LatestTicks, minuteStart, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { DEFAULT_COINS, startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
@@ -47,7 +47,7 @@ export async function openMinuteBench(t: Test) {
     {
       latest,
       quarantine: { subscribed: COINS, check: (_minute, taken) => taken },
-      spikeFilter: createSpikeFilter(),
+      spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => samples.push(...batch.samples) },
       tracking: { apply: () => {} },
       onMinute: report => reports.push(report),

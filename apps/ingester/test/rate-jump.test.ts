@@ -1,0 +1,81 @@
+import { MINUTE_MS } from '@kimchi/core'
+import { syntheticCoins } from '@kimchi/simulator'
+import t from 'tap'
+import { openLockstep } from './support/lockstep.ts'
+import { MARKET, MARKET_COINS } from './support/market.ts'
+
+/** KRW-USDT on 2025-10-10, over the 1,425 that was normal. */
+const JUMP = 1_655 / 1_425
+
+const RATE_JUMP = { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: JUMP } as const
+
+/** For how long: two ends of minutes lie in it, whenever it begins. */
+const TWO_MINUTES_MS = 2 * MINUTE_MS
+
+t.test(
+  '72. the rate jumps by 16 % for two minutes: true samples of two hundred coins, no quarantine',
+  async t => {
+    const { simulator, reader, read, pass, passUntil, start, minute } = await openLockstep(t, {
+      coins: syntheticCoins(199),
+      speed: 1,
+    })
+    await start()
+    await passUntil('all coins are live', async () => (await read.live()).length === 200)
+    await pass(1)
+    const first = minute()
+    simulator.faults.set({ ...RATE_JUMP, forMs: TWO_MINUTES_MS })
+    await pass(1.2)
+    t.equal(
+      (await reader.readSamples('BTC', first + 1, first + 2)).entries.length,
+      0,
+      'the first minute waits',
+    )
+    await pass(5)
+
+    const rates = new Map<string, string>()
+    for (const symbol of await read.live()) {
+      const { entries } = await reader.readSamples(symbol, first, first + 6)
+      rates.set(symbol, entries.map(({ usdtKrw }) => (usdtKrw > 1_550 ? 'jump' : 'usual')).join(' '))
+    }
+    t.equal(rates.size, 200)
+    t.strictSame([...new Set(rates.values())], ['usual jump jump usual usual usual'], 'no minute is missing')
+    t.match(await read.status(), { quarantined_coins: '', samples_dropped: '0', gaps_last_minute: 'none' })
+  },
+)
+
+t.test(
+  '72. backfill is spared by such a jump, and is asked once a coin for one that meets one minute',
+  async t => {
+    const paths: string[] = []
+    const { simulator, reader, read, pass, passUntil, start, minute } = await openLockstep(t, {
+      at: 20,
+      coins: MARKET_COINS,
+      onRequest: ({ path }) => paths.push(path),
+    })
+    await start({ env: { BACKFILL_DAYS: '1' } })
+    await passUntil('a whole pass of backfill', async () => (await read.status()).open_minutes === '0')
+    await pass(2)
+    const requestsIn = async (forMs: number) => {
+      const before = paths.length
+      if (forMs > 0) simulator.faults.set({ ...RATE_JUMP, forMs })
+      await pass(8)
+      return paths.slice(before).filter(path => /candles|klines/.test(path)).length
+    }
+    const usual = await requestsIn(0)
+    const first = minute()
+    const jumped = await requestsIn(TWO_MINUTES_MS)
+    t.ok(jumped < usual + MARKET.length, `${jumped} candle requests, ${usual} without a jump`)
+    const from = paths.length
+    await requestsIn(MINUTE_MS)
+    await passUntil('it is filled', async () => (await read.status()).open_minutes === '0')
+    const asked = paths.slice(from).filter(path => /candles|klines/.test(path)).length
+    t.ok(asked <= usual + 2 * (MARKET.length + 3), `${asked} candle requests`)
+    t.match(await read.status(), { samples_dropped: String(MARKET.length), quarantined_coins: '' })
+    const last = minute() - 1
+    for (const symbol of MARKET) {
+      const { entries } = await reader.readSamples(symbol, first, last)
+      t.equal(entries.length, last - first, `${symbol}: every minute is stored`)
+      t.equal(entries.filter(({ source }) => source === 'candle').length, 1, 'one of them by its candles')
+    }
+  },
+)

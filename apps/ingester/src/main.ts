@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { createLogger, runApp, systemClock, withSecretFiles } from '@kimchi/runtime'
+import { holderId } from '@kimchi/store'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig } from './config.ts'
 import { startIngester } from './start.ts'
@@ -10,7 +11,7 @@ await runApp(() => {
     log: createLogger('ingester', config.LOG_LEVEL),
     clock: systemClock,
     random: Math.random,
-    id: `${hostname()}:${process.pid}`,
+    id: holderId(hostname(), process.pid, Math.random),
     version: packageJson.version,
   })
 })

@@ -1,5 +1,5 @@
 export { dailyKey, KEYS, leaseKey } from './keys.ts'
-export { openLease } from './lease.ts'
+export { holderId, openLease } from './lease.ts'
 export { loadLibrary } from './library.ts'
 export type { BoardRow } from './live-row.ts'
 export { type MinuteQueue, openMinuteQueue, type QueueStatus } from './minute-queue.ts'

@@ -25,9 +25,12 @@ export function functionCall<A>(name: LibraryFunction, args: readonly A[]): [str
   return [name, 1, KEYS.meta, ...args]
 }
 
-/** Loads the library into every primary where it is missing or older. A newer one is left alone. */
-export async function loadLibrary(redis: RedisConnection): Promise<void> {
-  await redis.callPrimaries(async call => {
+/**
+ * Loads the library into every primary where it is missing or older. A newer one is left alone. Resolves with
+ * the errors of primaries that could not be reached: only the one that holds our keys needs it.
+ */
+export function loadLibrary(redis: RedisConnection): Promise<readonly unknown[]> {
+  return redis.callPrimaries(async call => {
     const libraries = await call('FUNCTION', 'LIST', 'LIBRARYNAME', 'kimchi', 'WITHCODE')
     if (versionOf(JSON.stringify(libraries)) < LIBRARY_VERSION) {
       await call('FUNCTION', 'LOAD', 'REPLACE', LIBRARY_SOURCE)

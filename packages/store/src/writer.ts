@@ -4,6 +4,7 @@ import {
   type EpochMinute,
   KimchiError,
   type Log,
+  messageOf,
   type PricesKind,
   type Sample,
   type SettledReason,
@@ -147,7 +148,9 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
       return await redis.call('FCALL', ...command)
     } catch (error) {
       if (!(error instanceof KimchiError) || error.code !== 'KIMCHI_ERR_NOT_READY') throw error
-      await loadLibrary(redis)
+      for (const thrown of await loadLibrary(redis)) {
+        log.warn({ reason: messageOf(thrown) }, 'a primary could not load the function library')
+      }
       log.info({ version: LIBRARY_VERSION, redis: redis.target }, 'function library loaded')
       return redis.call('FCALL', ...command)
     }

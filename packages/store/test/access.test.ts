@@ -70,7 +70,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   await lease.close()
   // What an import by hand needs besides.
   const reader = createReader({ redis: connection })
-  await lease.take()
+  await lease.takeOver()
   await writer.markImported('BTC', ['2020-01-02'])
   t.strictSame(await reader.readImported('BTC'), ['2020-01-02'])
   t.equal((await reader.readOpenMinutes('BTC', now, now + 3)).length, 1, 'the next minute is settled')

@@ -1,6 +1,6 @@
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { openLease } from '../src/lease.ts'
+import { holderId, openLease } from '../src/lease.ts'
 import { openRedis } from '../src/redis/connect.ts'
 
 t.test('one holder at a time, prolonged by its own claims, free after release or expiry', async t => {
@@ -21,8 +21,19 @@ t.test('one holder at a time, prolonged by its own claims, free after release or
 
   await redis.call('PEXPIRE', '{kp}:lease:backfill', 0)
   t.equal(await ours.claim(), true, 'an expired lease is free')
-  await theirs.take()
+  await theirs.takeOver()
   t.equal(await ours.claim(), false, 'taken away')
   t.equal(await theirs.claim(), true)
   t.ok(Number(await redis.call('PTTL', '{kp}:lease:backfill')) > 50_000)
+})
+
+t.test('two processes 1 on hosts of one name do not both hold a lease', async t => {
+  const server = await startRedis(t)
+  const redis = openRedis(server.url)
+  t.teardown(() => redis.close())
+  await redis.untilReady(5_000)
+  const [ours, theirs] = [0.1, 0.7].map(random => holderId('host', 1, () => random))
+  t.match([ours, theirs], [/^host:1:3[0-9a-z]{3}$/, /^host:1:p[0-9a-z]{3}$/])
+  const claim = (id = '') => openLease(redis, 'backfill', id, 60_000).claim()
+  t.strictSame([await claim(ours), await claim(theirs)], [true, false])
 })

@@ -19,7 +19,7 @@ export interface BackfillLease {
   /** Takes or prolongs what can be had; returns which of these coins are ours now. Due every 10 s. */
   claim(symbols: readonly string[]): Promise<ReadonlySet<string>>
   /** Comes first from now on; whoever came first before finds out at its next claim. */
-  take(): Promise<void>
+  takeOver(): Promise<void>
   /** Gives back what is ours. */
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export function openBackfillLease(redis: RedisConnection, id: string): BackfillL
   return {
     claim: async symbols => {
       if (await first.claim()) {
-        await Promise.all(symbols.map(symbol => ofCoin(symbol).take()))
+        await Promise.all(symbols.map(symbol => ofCoin(symbol).takeOver()))
         ours = symbols
         hasWaited = false
       } else {
@@ -49,7 +49,7 @@ export function openBackfillLease(redis: RedisConnection, id: string): BackfillL
       }
       return new Set(ours)
     },
-    take: () => first.take(),
+    takeOver: () => first.takeOver(),
     close: async () => {
       await Promise.all([first.close(), ...ours.map(symbol => ofCoin(symbol).close())])
     },

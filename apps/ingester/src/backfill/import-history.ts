@@ -69,7 +69,7 @@ export async function importHistory(
     const { coins: known } = await reader.readBoard()
     const coins = publishedOf(await findCoins(rest, config, signal), known, config)
     // Asked for by hand, it comes first: ingesters leave its coins alone until they are given back.
-    await lease.take()
+    await lease.takeOver()
     const candleRequests = createCandleRequests(
       (exchange, market, { start, end }) =>
         rest.candlePage({ exchange, market, from: start, to: end }, signal),

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
 import { systemClock, withSecretFiles } from '@kimchi/runtime'
+import { holderId } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
 import { readConfig } from '../config.ts'
 import { importHistory } from './import-history.ts'
@@ -52,7 +53,7 @@ async function main(): Promise<readonly Skipped[]> {
       {
         config,
         days: readDays(values.days),
-        id: `${hostname()}:${process.pid}`,
+        id: holderId(hostname(), process.pid, Math.random),
         onProgress: (phase, done, total, symbol) => {
           if (!bars[phase].isActive) bars[phase].start(total, 0, { symbol })
           bars[phase].update(done, { symbol })

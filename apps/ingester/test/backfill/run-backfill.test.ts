@@ -220,7 +220,7 @@ t.test('a lease lost in the middle of a pass ends it without a loss and without 
     lease: {
       // Lost at the second claim, ours again a while later.
       claim: async symbols => new Set(++claims === 2 || claims === 3 ? [] : symbols),
-      take: async () => {},
+      takeOver: async () => {},
       close: async () => {},
     },
   })

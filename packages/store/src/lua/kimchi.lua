@@ -289,14 +289,13 @@ local function open_day(symbol, day)
   return opened
 end
 
--- One coin's hour.
+-- One coin's hour as this call finds it.
 local function open_hour(symbol, hour)
-  local opened = {
-    samples = hour_key_of('samples', symbol, hour * 60), settled = hour_key_of('settled', symbol, hour * 60),
+  local samples, settled = hour_key_of('samples', symbol, hour * 60), hour_key_of('settled', symbol, hour * 60)
+  return {
+    samples = samples, is_new = redis.call('ZCARD', samples) == 0,
+    settled = settled, has_settled = redis.call('ZCARD', settled) > 0,
   }
-  require_type(opened.samples, 'zset')
-  require_type(opened.settled, 'zset')
-  return opened
 end
 
 -- One coin's live row as this call sees and changes it; a coin that is no longer tracked gets none.
@@ -378,6 +377,7 @@ local function plan_samples(plan, samples, oldest)
       seen[mark] = true
       day.row = fold(day.row, sample.minute, sample.premium)
       plan.days[day] = true
+      day.created = day.created or hour.is_new
       plan.adds[#plan.adds + 1] = { minute = sample.minute, member = sample.member, day = day, hour = hour }
       local live = live_of(plan, sample.symbol)
       live.stored = math.max(live.stored or 0, sample.minute)
@@ -403,12 +403,11 @@ local function add_samples(plan)
   local newest
   for _, add in ipairs(plan.adds) do
     redis.call('ZADD', add.hour.samples, 'NX', add.minute, add.member)
-    redis.call('ZREMRANGEBYSCORE', add.hour.settled, add.minute, add.minute)
-    -- All hours of a day get one instant again whenever one is created, also after the retention was changed.
-    if redis.call('ZCARD', add.hour.samples) == 1 then add.day.created = true end
+    if add.hour.has_settled then redis.call('ZREMRANGEBYSCORE', add.hour.settled, add.minute, add.minute) end
     if not newest or add.minute > newest then newest = add.minute end
   end
   for opened in pairs(plan.days) do
+    -- All hours of a day get one instant again whenever one is created, also after the retention was changed.
     if opened.created then
       for _, key in ipairs(hour_keys(opened.symbol, opened.day)) do
         redis.call('EXPIREAT', key, expiry_of(opened.day, plan.retention))
@@ -659,7 +658,7 @@ end
 -- kp_repair -------------------------------------------------------------------------------------------------
 
 -- So many rows are folded by one call: each may take 1,440 samples, 1 or 2 ms.
-local REPAIRS = 10
+local REPAIRS = 5
 
 -- Writes the row of a kept day again where its text cannot be read; true when it did.
 local function repair_day(symbol, day, text)
@@ -942,7 +941,9 @@ local function kp_check(_, args)
   local dates, rows = sorted_dates(symbol)
   local lines = {}
   for day = today() - retention_days, today() do
-    for hour = day * 24, day * 24 + 23 do open_hour(symbol, hour) end
+    for hour = day * 24, day * 24 + 23 do
+      for _, kind in ipairs({ 'samples', 'settled' }) do require_type(hour_key_of(kind, symbol, hour * 60), 'zset') end
+    end
     local date = date_of_day(day)
     if not rows[date] then dates[#dates + 1] = date end
   end

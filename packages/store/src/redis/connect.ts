@@ -31,8 +31,11 @@ export interface RedisConnection {
   call(command: string, ...args: RedisArgument[]): Promise<unknown>
   /** Sends a command; the answer's strings are bytes. */
   callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown>
-  /** Sends a command to every primary: one server, or each primary of a Cluster. */
-  callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<void>
+  /**
+   * Runs something on every primary at once: one server, or each primary of a Cluster. Resolves with the errors
+   * of those that failed, and rejects when all did.
+   */
+  callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<readonly unknown[]>
   /** A second connection to the same target, e.g. for a subscription. */
   subscribe(
     channel: string,
@@ -90,7 +93,10 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
     },
     callPrimaries: async run => {
       const primaries = client instanceof Cluster ? client.nodes('master') : [client]
-      for (const primary of primaries) await run(callOn(primary))
+      const outcomes = await Promise.allSettled(primaries.map(primary => run(callOn(primary))))
+      const errors = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []))
+      if (errors.length > 0 && errors.length === primaries.length) throw errors[0]
+      return errors
     },
     subscribe: (channel, onMessage, onStatus) => {
       const subscriber = openClient(target, { ...options, name: `${options.name ?? 'kimchi'}-subscriber` })

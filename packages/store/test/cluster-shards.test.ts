@@ -1,0 +1,51 @@
+import { createMemoryLog, startCluster, type TestRedis } from '@kimchi/testkit'
+import t from 'tap'
+import { openRedis } from '../src/redis/connect.ts'
+import { readServerHealth } from '../src/redis/server-health.ts'
+import { createWriter } from '../src/writer.ts'
+import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
+
+t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', async t => {
+  const group = await startCluster(t)
+  for (const node of group.nodes) await node.client().config('SET', 'cluster-require-full-coverage', 'no')
+  const redis = openRedis(group.url, { commandTimeoutMs: 1_000 })
+  t.teardown(() => redis.close())
+  t.ok(await redis.untilReady(10_000))
+  const { port } = (await group.primary()).options
+  const other = await findOther(group.nodes, port ?? 0)
+  const replica = await findReplica(group.nodes, other.port)
+  replica.pause()
+  other.pause()
+  const log = createMemoryLog()
+  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log })
+  await writer.verify()
+  t.match(log.lines, [
+    {
+      level: 'warn',
+      message: 'a primary could not load the function library',
+      fields: { reason: /timed out/ },
+    },
+    { level: 'info', message: 'function library loaded' },
+  ])
+  await writer.track([BTC])
+  const { now } = await todayMinutes(redis)
+  t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
+  t.match(await readServerHealth(redis), { persists: true })
+  for (const node of [other, replica]) node.resume()
+})
+
+/** A primary of a shard that is not the one at `port`. */
+async function findOther(nodes: readonly TestRedis[], port: number): Promise<TestRedis> {
+  for (const node of nodes) {
+    if (node.port !== port && (await node.client().role())[0] === 'master') return node
+  }
+  throw new Error('no other primary')
+}
+
+async function findReplica(nodes: readonly TestRedis[], port: number): Promise<TestRedis> {
+  for (const node of nodes) {
+    const [role, , of] = await node.client().role()
+    if (role === 'slave' && of === port) return node
+  }
+  throw new Error('no replica')
+}

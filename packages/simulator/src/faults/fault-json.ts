@@ -46,6 +46,8 @@ const OF_KIND: Readonly<Record<FaultKind, Rules>> = {
   outage: pause,
   lag: { market, ...span, maxMs: required(lag) },
   shutdown: {},
+  ignore: { what: required(oneOf('format', 'resubscription')) },
+  'late-candles': { market, lateMs: required(duration) },
   rest: { mode: required(oneOf('empty', 'half', 'truncated')), path },
 }
 

@@ -57,9 +57,18 @@ type FaultEffect =
   | ({ readonly kind: 'lag'; readonly maxMs: Milliseconds } & TimeSpan)
   /** Binance announces its end. */
   | { readonly kind: 'shutdown' }
+  /** The exchange ignores something that it is asked for. */
+  | { readonly kind: 'ignore'; readonly what: Ignored }
+  /** A candle of Upbit is in responses only so long after its minute's end. */
+  | { readonly kind: 'late-candles'; readonly lateMs: Milliseconds }
   /** REST responses, or those of paths that begin so, are empty, half as long or cut in the middle. */
   | { readonly kind: 'rest'; readonly mode: 'empty' | 'half' | 'truncated'; readonly path?: string }
 
+/**
+ * The format of Upbit's frames, which are DEFAULT then; a second subscription of an Upbit connection, which
+ * brings no SNAPSHOTs then.
+ */
+export type Ignored = 'format' | 'resubscription'
 /** The kinds of bytes that are no frame. */
 export type GarbageShape = 'truncated' | 'utf8' | 'nested' | 'noise'
 /** One thing that goes wrong, where and for how long. */

@@ -69,11 +69,18 @@ function candles(exchanges: SimulatedExchanges, url: URL): RestResponse {
 }
 
 /** The newest `count` candles that open before `to`, newest first; the running minute has one too. */
-function candlesBefore({ prices, clock }: SimulatedExchanges, code: string, to: EpochMs, count: number) {
+function candlesBefore(
+  { prices, clock, faults }: SimulatedExchanges,
+  code: string,
+  to: EpochMs,
+  count: number,
+) {
   const found: Candle[] = []
+  const late = faults.find('late-candles', { exchange: 'upbit', market: code })?.fault.lateMs
+  const isThere = (open: EpochMs) => late === undefined || open + MINUTE + late <= clock.now()
   const newest = Math.ceil(to / MINUTE) * MINUTE - MINUTE
   for (let open = newest, empty = 0; found.length < count && empty < MAX_EMPTY; open -= MINUTE) {
-    const candle = prices.candle('upbit', code, open, clock.now())
+    const candle = isThere(open) ? prices.candle('upbit', code, open, clock.now()) : undefined
     if (candle) found.push(candle)
     else empty += 1
   }

@@ -1,3 +1,4 @@
+import type { Ignored } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
@@ -9,13 +10,17 @@ import { tickerText, upbitTicker } from './ticker.ts'
 
 /** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
 export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
-  const { markets } = exchanges
+  const { markets, faults } = exchanges
+  const ignores = (what: Ignored) =>
+    faults.find('ignore', { exchange: 'upbit' }, fault => fault.what === what)
   const clients = new Map<Connection, UpbitSubscription>()
   const isTooFast = createMessageLimit(exchanges)
 
   const subscribe = (connection: Connection, subscription: UpbitSubscription): void => {
     const now = settle()
+    const isSecond = (clients.get(connection)?.codes.size ?? 0) > 0
     clients.set(connection, subscription)
+    if (isSecond && ignores('resubscription')) return
     for (const code of subscription.codes) {
       const market = markets.listed('upbit', code)
       const last = market && newestPublished(exchanges, code, now)
@@ -32,7 +37,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
       if (isTooFast(connection))
         connection.reply(errorFrame('TOO_MANY_REQUEST', '요청 수 제한을 초과했습니다.'))
       else if (!subscription) connection.reply(errorFrame('WRONG_FORMAT', 'Format이 맞지 않습니다.'))
-      else subscribe(connection, subscription)
+      else subscribe(connection, ignores('format') ? { ...subscription, format: 'DEFAULT' } : subscription)
     },
     pump(from, to) {
       const byCode = subscribersByKey(clients, ({ codes }) => codes)

@@ -78,7 +78,7 @@ async function measure({ name, coins, path, headers, conditional = false }) {
   await untilCoded(`http://127.0.0.1:${apiPort}${path}`, headers)
 
   const edgeDir = mkdtempSync(join(dir, 'edge-'))
-  const edge = await openEdge({ dir: edgeDir, replicas: [apiPort], workers: 1, ...LIMITS })
+  const edge = await openEdge({ dir: edgeDir, replicas: ['127.0.0.1'], apiPort, workers: 1, ...LIMITS })
   closing.push(() => edge.close())
   for (const pid of [edge.pid, ...childrenOf(edge.pid)])
     execFileSync('taskset', ['-cp', SERVER_CORE, pid], { stdio: 'ignore' })

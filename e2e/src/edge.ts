@@ -1,19 +1,22 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { freePort } from '@kimchi/local-redis'
+import { openNameServer } from './name-server.ts'
 
 /** How an edge is opened. */
 export interface EdgeOptions {
   /** Folder of its own for its configuration, cache and log. */
   readonly dir: string
-  /** Ports on 127.0.0.1 of the API's replicas. */
-  readonly replicas: readonly number[]
+  /** IPv4 addresses of the API's replicas. */
+  readonly replicas: readonly string[]
+  /** The port of all of them. */
+  readonly apiPort: number
   /** Folder of static files served at `/`. @default an empty one */
   readonly page?: string
   /** Requests per second that one client may make. @default as shipped, 50 */
@@ -22,24 +25,24 @@ export interface EdgeOptions {
   readonly connections?: number
   /** Network whose `X-Forwarded-For` is believed, such as 127.0.0.1. @default none */
   readonly proxies?: string
-  /** Worker processes. @default one per core */
+  /** Worker processes. @default as shipped, 2 */
   readonly workers?: number
   /** PEM files; with them the public port speaks TLS. @default plain HTTP */
   readonly tls?: { readonly certificate: string; readonly key: string }
 }
 
-/** Debian's nginx with the configuration of deploy/nginx, in which only site/ is changed. */
+/** An nginx as deploy/nginx/start.sh starts it; of its files only ports and limits in site/ are changed. */
 export interface Edge {
   readonly pid: number
   readonly port: number
-  /** Port for `/live` and `/status`. */
+  /** Port for `/live` and `/metrics`. */
   readonly opsPort: number
   /** Port that redirects to TLS; 0 without TLS. */
   readonly plainPort: number
   /** Its log file: a line of JSON for each request that reached a replica. */
   readonly log: string
-  /** Sends requests to these replicas from now on; requests under way are finished. */
-  scale(replicas: readonly number[]): Promise<void>
+  /** Has the name of the API stand for these replicas; resolves when nginx has asked for it. */
+  scale(replicas: readonly string[]): Promise<void>
   /** Ends it in order. Idempotent. */
   close(): Promise<void>
 }
@@ -47,20 +50,13 @@ export interface Edge {
 const LOG = 'edge.log'
 const SHIPPED = fileURLToPath(new URL('../../deploy/nginx', import.meta.url))
 
-// Debian puts it where only root's PATH looks.
-const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
+/** Where scripts/image-nginx.sh puts an nginx of the image's branch. */
+const NGINX = fileURLToPath(new URL('../../.cache/image-nginx', import.meta.url))
 
-const run = promisify(execFile)
-
-/** Whether there is an nginx with what the edge needs (`apt-get install nginx-light`). */
-export async function hasNginx(): Promise<boolean> {
-  try {
-    const { stderr } = await run('nginx', ['-V'], { env: ENV })
-    return stderr.includes('http_v2_module')
-  } catch {
-    return false
-  }
-}
+/** Why there is no edge here, for a test that is skipped then; false when there is one. */
+export const lacksNginx = existsSync(join(NGINX, 'nginx'))
+  ? false
+  : 'nginx 1.27.3 or newer is not here (scripts/image-nginx.sh)'
 
 /**
  * Starts an nginx on free ports and resolves when it answers.
@@ -68,11 +64,14 @@ export async function hasNginx(): Promise<boolean> {
  */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { dir } = options
-  await cp(SHIPPED, join(dir, 'conf'), { recursive: true })
+  await cp(SHIPPED, join(dir, 'shipped'), { recursive: true })
   await mkdir(join(dir, 'page'), { recursive: true })
   if (options.workers !== undefined) {
-    await adapt(dir, 'nginx.conf', [['worker_processes auto;', `worker_processes ${options.workers};`]])
+    await adapt(dir, 'nginx.conf', [['worker_processes 2;', `worker_processes ${options.workers};`]])
   }
+  const names = await openNameServer(options.replicas)
+  // nginx takes a port here, which the resolv.conf of a machine never has.
+  await writeFile(join(dir, 'resolv.conf'), `nameserver 127.0.0.1:${names.port}\n`)
   const { child, ...ports } = await startNginx(options).catch(error => {
     // Another program took a port between choosing and listening.
     if (!String(error).includes('bind()')) throw error
@@ -82,30 +81,36 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     pid: child.pid as number,
     ...ports,
     log: join(dir, LOG),
-    async scale(replicas) {
-      await writeUpstream(dir, replicas)
-      const before = await workersOf(child)
-      child.kill('SIGHUP')
-      // The new workers have their configuration; the old ones finish what they have.
-      while ((await workersOf(child)).every(pid => before.includes(pid))) await delay(10)
+    scale: replicas => names.answerWith(replicas),
+    async close() {
+      await end(child)
+      names.close()
     },
-    close: () => end(child),
   }
 }
 
 async function startNginx(options: EdgeOptions): Promise<Ports & { readonly child: ChildProcess }> {
-  const { dir, tls } = options
+  const { dir, apiPort, tls } = options
   const [port, opsPort] = [await freePort(), await freePort()]
   const plainPort = tls === undefined ? 0 : await freePort()
   await writeSite(options, { port, opsPort, plainPort })
   const log = await open(join(dir, LOG), 'a')
   // Started by root, its workers would be someone else, who must not read a temporary folder.
-  const globals = `daemon off;${process.getuid?.() === 0 ? ' user root;' : ''}`
-  const args = ['-p', dir, '-c', join(dir, 'conf/nginx.conf'), '-g', globals]
+  const directives = process.getuid?.() === 0 ? ['user root;'] : []
+  const env = {
+    PATH: `${NGINX}:${process.env.PATH}`,
+    NGINX_MODULES: join(NGINX, 'modules'),
+    EDGE_PREFIX: dir,
+    EDGE_RESOLV_CONF: join(dir, 'resolv.conf'),
+    API: `api:${apiPort}`,
+  }
   // A file, because /dev/stdout cannot be opened on a socket, which is what a pipe of Node is.
-  const child = spawn('nginx', args, { env: ENV, stdio: ['ignore', log.fd, log.fd] })
+  const stdio = ['ignore', log.fd, log.fd] as const
+  const child = spawn(join(dir, 'shipped/start.sh'), directives, { env, stdio: [...stdio] })
   await log.close()
-  await untilLive(child, opsPort, join(dir, LOG))
+  await untilAnswers(child, { port: opsPort, path: '/live' }, join(dir, LOG))
+  // It may live before it knows where the replicas are. Only they know that there is no such route.
+  if (tls === undefined) await untilAnswers(child, { port, path: '/api', status: 404 }, join(dir, LOG))
   return { child, port, opsPort, plainPort }
 }
 
@@ -119,17 +124,28 @@ async function writeSite(options: EdgeOptions, { port, opsPort, plainPort }: Por
   const { dir, page = join(dir, 'page'), perSecond, connections, proxies, tls } = options
   const listen: Change[] = [['/srv/page', page]]
   if (tls === undefined) {
-    await adapt(dir, 'site/listen.conf', [...listen, ['listen 8080', `listen 127.0.0.1:${port}`]])
+    await adapt(dir, 'site/listen.conf', [
+      ...listen,
+      ['listen 8080', `listen 127.0.0.1:${port}`],
+      ['listen [::]:8080', `listen [::1]:${port}`],
+    ])
   } else {
     await adapt(dir, 'tls/listen.conf', [
       ...listen,
       ['listen 8443', `listen 127.0.0.1:${port}`],
+      ['listen [::]:8443', `listen [::1]:${port}`],
       ['/run/secrets/edge_certificate', tls.certificate],
       ['/run/secrets/edge_key', tls.key],
     ])
-    await adapt(dir, 'tls/redirect.conf', [['listen 8080', `listen 127.0.0.1:${plainPort}`]])
+    await adapt(dir, 'tls/redirect.conf', [
+      ['listen 8080', `listen 127.0.0.1:${plainPort}`],
+      ['listen [::]:8080', `listen [::1]:${plainPort}`],
+    ])
   }
-  await adapt(dir, 'site/ops.conf', [['127.0.0.1:8081', `127.0.0.1:${opsPort}`]])
+  await adapt(dir, 'site/ops.conf', [
+    ['listen 8081', `listen 127.0.0.1:${opsPort}`],
+    ['listen [::]:8081', `listen [::1]:${opsPort}`],
+  ])
   await adapt(dir, 'site/limits.conf', [
     ...(perSecond === undefined ? [] : [['rate=50r/s', `rate=${perSecond}r/s`] as const]),
     ...(connections === undefined ? [] : [['connections 100;', `connections ${connections};`] as const]),
@@ -141,16 +157,6 @@ async function writeSite(options: EdgeOptions, { port, opsPort, plainPort }: Por
       ['#   real_ip_recursive', 'real_ip_recursive'],
     ])
   }
-  await writeUpstream(dir, options.replicas)
-}
-
-/** `resolve` is newer than Debian's nginx, and there is no name server here. */
-async function writeUpstream(dir: string, replicas: readonly number[]): Promise<void> {
-  const servers = replicas.map(port => `server 127.0.0.1:${port} max_fails=0;`).join(' ')
-  await adapt(dir, 'site/upstream.conf', [
-    ['resolver 127.0.0.11 valid=2s;', ''],
-    ['server api:3000 resolve max_fails=0;', servers],
-  ])
 }
 
 type Change = readonly [from: string, to: string]
@@ -162,32 +168,32 @@ async function adapt(dir: string, name: string, changes: readonly Change[]): Pro
     if (!text.includes(from)) throw new Error(`deploy/nginx/${name} must contain: ${from}`)
     text = text.replace(from, to)
   }
-  await writeFile(join(dir, 'conf', name.replace(/^tls\//, 'site/')), text)
+  await writeFile(join(dir, 'shipped', name.replace(/^tls\//, 'site/')), text)
 }
 
-async function untilLive(child: ChildProcess, opsPort: number, log: string): Promise<void> {
+async function untilAnswers(
+  child: ChildProcess,
+  { port, path, status = 200 }: { readonly port: number; readonly path: string; readonly status?: number },
+  log: string,
+): Promise<void> {
   for (let attempt = 0; attempt < 500; attempt++) {
     if (child.exitCode !== null) break
-    if ((await statusOf(opsPort)) === 200) return
+    if ((await statusOf(port, path)) === status) return
     await delay(10)
   }
   child.kill('SIGKILL')
   throw new Error(`nginx did not start:\n${await readFile(log, 'utf8')}`)
 }
 
-function statusOf(port: number): Promise<number | undefined> {
+function statusOf(port: number, path: string): Promise<number | undefined> {
   return new Promise(resolve => {
-    request({ host: '127.0.0.1', port, path: '/live', agent: false }, response => {
+    request({ host: '127.0.0.1', port, path, agent: false }, response => {
       response.resume()
       resolve(response.statusCode)
     })
       .on('error', () => resolve(undefined))
       .end()
   })
-}
-
-async function workersOf({ pid }: ChildProcess): Promise<readonly string[]> {
-  return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ')
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { ask, type HttpAnswer } from '@kimchi/testkit'
 import t from 'tap'
-import { hasNginx } from '../src/edge.ts'
+import { lacksNginx as skip } from '../src/edge.ts'
 import { openSteppedClock } from '../src/faketime.ts'
 import {
   aheadMinute,
@@ -15,8 +15,6 @@ import {
   temporaryFolder,
   upstreamRequests,
 } from './support/edge-stack.ts'
-
-const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 
 /** As browsers, libraries and tools send it, by what the edge makes of it. */
 const SPELLINGS = {

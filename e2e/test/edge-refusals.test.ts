@@ -8,10 +8,9 @@ import { promisify } from 'node:util'
 import { minuteOf } from '@kimchi/core'
 import { ask } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { hasNginx } from '../src/edge.ts'
+import { lacksNginx as skip } from '../src/edge.ts'
 import { LIVE, openEdgeStack, temporaryFolder } from './support/edge-stack.ts'
 
-const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
 const run = promisify(execFile)
 
 t.test('the edge refuses with the codes and in the words of the contract', async t => {

@@ -1,12 +1,16 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { minuteOf } from '@kimchi/core'
-import { ask, askTwice, eventually, type HttpAnswer } from '@kimchi/testkit'
+import { ask, eventually, type HttpAnswer } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { hasNginx } from '../src/edge.ts'
-import { LIVE, openEdgeStack, upstreamRequests } from './support/edge-stack.ts'
-
-const skip = (await hasNginx()) ? false : 'nginx is not installed (apt-get install nginx-light)'
+import { lacksNginx as skip } from '../src/edge.ts'
+import {
+  LIVE,
+  openEdgeStack,
+  type Replica,
+  type UpstreamRequest,
+  upstreamRequests,
+} from './support/edge-stack.ts'
 
 t.test(
   'a replica killed and all of them restarted in turn, under load, fail no request',
@@ -32,17 +36,42 @@ t.test(
   },
 )
 
-t.test('a change of the replicas, told by a reload, fails no request', { skip }, async t => {
+t.test('replicas come and go with the name, without a reload, and fail no request', { skip }, async t => {
   const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
-  const ports = replicas.map(({ port }) => port)
-  // nginx closes idle connections when it is reloaded.
-  const load = startLoad(edge.port, askTwice)
-  for (const some of [ports.slice(0, 1), ports, ports.slice(1), ports]) {
-    await edge.scale(some)
-    await delay(200)
-  }
+  const [first, second] = replicas.map(({ address }) => address) as [string, string]
+  const load = startLoad(edge.port)
+  for (const some of [[first], [first, second], [second]]) await edge.scale(some)
+  const asked = async () => new Set((await upstreamRequests(edge)).slice(-20).map(({ upstream }) => upstream))
+  await eventually('only the second is asked', async () => {
+    const upstreams = [...(await asked())]
+    return upstreams.length === 1 && upstreams[0]?.startsWith(second)
+  })
   t.strictSame(new Set(await load.end()), new Set([200]))
 })
+
+t.test(
+  'a replica that hangs costs a caller 3 s, and for 10 s after it is asked no more',
+  { skip },
+  async t => {
+    const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()), perSecond: 100_000 })
+    const hung = replicas[0] as Replica
+    const load = startLoad(edge.port)
+    const stoppedAt = Date.now()
+    process.kill(hung.process.pid, 'SIGSTOP')
+    await delay(9_000)
+    t.strictSame(new Set(await load.end()), new Set([200]))
+    const asked = await upstreamRequests(edge)
+    const slow = asked.filter(({ seconds }) => Number(seconds) >= 1)
+    t.comment(`${slow.length} of ${asked.length} requests waited`)
+    t.ok(slow.length > 0)
+    const startOf = ({ time, seconds }: UpstreamRequest) => Date.parse(time) - Number(seconds) * 1_000
+    // Logged by whole seconds.
+    t.strictSame(
+      slow.filter(request => Number(request.seconds) >= 4 || startOf(request) > stoppedAt + 4_000),
+      [],
+    )
+  },
+)
 
 t.test(
   'without any replica the last copy is given out, and what has none is a 503 in JSON',
@@ -80,7 +109,7 @@ function checkUnavailable(t: Test, { status, headers, body }: HttpAnswer) {
 }
 
 /** Clients that ask for what no copy is there of, so that every request needs a replica. */
-function startLoad(port: number, send = ask) {
+function startLoad(port: number) {
   const statuses: (number | string)[] = []
   let isOver = false
   let days = 0
@@ -89,7 +118,7 @@ function startLoad(port: number, send = ask) {
     while (!isOver) {
       days = (days % 3_650) + 1
       const path = `${LIVE}/BTC/daily?days=${days}`
-      await send(port, path, { agent }).then(
+      await ask(port, path, { agent }).then(
         ({ status }) => statuses.push(status),
         error => statuses.push(String(error)),
       )

@@ -10,7 +10,7 @@ import {
   type Teardown,
   type TestRedis,
 } from '@kimchi/testkit'
-import { hasNginx, openEdge } from '../edge.ts'
+import { lacksNginx, openEdge } from '../edge.ts'
 import { getJson } from '../get-json.ts'
 import { startApp } from '../start-app.ts'
 import { openTestbed, type Testbed } from '../testbed.ts'
@@ -48,23 +48,25 @@ export async function openSoakStack(t: Teardown): Promise<SoakStack> {
   })
   const first = bed.start('a')
   let second = bed.start('b')
-  const ports = await freePorts(REPLICAS)
-  const startReplica = async (port: number): Promise<Program> => {
-    const env = { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0', REDIS_URL: redis.url }
+  const apiPort = await freePort()
+  const addresses = Array.from({ length: REPLICAS }, (_, index) => `127.0.0.${index + 1}`)
+  const startReplica = async (address: string): Promise<Program> => {
+    const env = { HOST: address, PORT: String(apiPort), OPS_PORT: '0', REDIS_URL: redis.url }
     const replica = startApp('api', env)
     await replica.line(line => line.includes('API listens'))
     return replica
   }
-  const replicas = await Promise.all(ports.map(startReplica))
+  const replicas = await Promise.all(addresses.map(startReplica))
   t.teardown(() => Promise.all(replicas.map(replica => replica.end('SIGKILL'))))
-  const edge = await startEdge(t, ports)
-  await untilServing(ports)
+  const edge = await startEdge(t, addresses, apiPort)
+  const urls = addresses.map(address => `http://${address}:${apiPort}`)
+  await untilServing(urls)
   let turn = 0
   return {
     redis,
     raw: redis.client({ commandTimeout: 1_000 }),
     bed,
-    port: edge?.port ?? (ports[0] as number),
+    port: edge?.port ?? apiPort,
     hasEdge: edge !== undefined,
     steady: {
       ingester: first.pid,
@@ -78,30 +80,24 @@ export async function openSoakStack(t: Teardown): Promise<SoakStack> {
     async restartReplica(signal) {
       turn = (turn % (REPLICAS - 1)) + 1
       await replicas[turn]?.end(signal)
-      replicas[turn] = await startReplica(ports[turn] as number)
+      replicas[turn] = await startReplica(addresses[turn] as string)
     },
   }
 }
 
-async function startEdge(t: Teardown, replicas: readonly number[]) {
-  if (!(await hasNginx())) return undefined
+async function startEdge(t: Teardown, replicas: readonly string[], apiPort: number) {
+  if (lacksNginx) return undefined
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-soak-'))
   t.teardown(() => rm(dir, { recursive: true, force: true }))
-  const edge = await openEdge({ dir, replicas, perSecond: 1_000, connections: 1_000 })
+  const edge = await openEdge({ dir, replicas, apiPort, perSecond: 1_000, connections: 1_000 })
   t.teardown(() => edge.close())
   return edge
 }
 
-async function freePorts(count: number): Promise<readonly number[]> {
-  const ports: number[] = []
-  while (ports.length < count) ports.push(await freePort())
-  return ports
-}
-
 /** The first minute comes from candles, coin by coin; a coin without any history is rightly a 404. */
-async function untilServing(ports: readonly number[]): Promise<void> {
-  for (const port of ports) {
-    const path = `http://127.0.0.1:${port}/api/v1/kimchi-premium`
+async function untilServing(urls: readonly string[]): Promise<void> {
+  for (const url of urls) {
+    const path = `${url}/api/v1/kimchi-premium`
     await eventually(
       'a first minute of every coin',
       async () => (await getJson<{ count: number }>(path))?.body.count === COINS.length,

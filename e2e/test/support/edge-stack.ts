@@ -12,21 +12,22 @@ import {
   premiumE4,
   type Sample,
 } from '@kimchi/core'
+import { freePort } from '@kimchi/local-redis'
 import { createWriter, openRedis } from '@kimchi/store'
 import { ask, createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
 import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
 import { startApp } from '../../src/start-app.ts'
 
-/** One API process; it can be ended and started again on its port. */
+/** One API process; it can be ended and started again at its address. */
 export interface Replica {
-  readonly port: number
+  readonly address: string
   readonly opsPort: number
   process: Program
   /** Starts it and waits until it has read Redis. */
   start(): Promise<void>
 }
 
-/** Redis, real API processes, and Debian's nginx in front of them. */
+/** Redis, real API processes, and nginx in front of them. */
 export interface EdgeStack {
   readonly edge: Edge
   readonly replicas: readonly Replica[]
@@ -34,7 +35,7 @@ export interface EdgeStack {
 }
 
 /** What an edge world is made of. */
-export interface EdgeStackOptions extends Omit<Partial<EdgeOptions>, 'replicas'> {
+export interface EdgeStackOptions extends Omit<Partial<EdgeOptions>, 'replicas' | 'apiPort'> {
   /** Written before the replicas start; none when undefined. */
   readonly minute?: EpochMinute
   /** @default 2 */
@@ -58,11 +59,13 @@ export async function openEdgeStack(t: Teardown, options: EdgeStackOptions = {})
   const redis = await startRedis(t)
   const writeMinute = await openMinutes(t, redis.url)
   if (minute !== undefined) await writeMinute(minute)
-  const replicas = await Promise.all(
-    Array.from({ length: count }, () => startReplica(t, { REDIS_URL: redis.url, ...env })),
-  )
+  const apiPort = await freePort()
+  const own = { REDIS_URL: redis.url, PORT: String(apiPort), ...env }
+  // One name, so one port: each replica has an address of its own.
+  const addresses = Array.from({ length: count }, (_, index) => `127.0.0.${index + 2}`)
+  const replicas = await Promise.all(addresses.map(address => startReplica(t, address, own)))
   const dir = await temporaryFolder(t)
-  const edge = await openEdge({ dir, ...edgeOptions, replicas: replicas.map(({ port }) => port) })
+  const edge = await openEdge({ dir, ...edgeOptions, replicas: addresses, apiPort })
   t.teardown(() => edge.close())
   return { edge, replicas, writeMinute }
 }
@@ -117,22 +120,21 @@ export function premiumAt(minute: EpochMinute): number {
   return percentOf(sampleOf('BTC', minute).premiumE4)
 }
 
-async function startReplica(t: Teardown, env: Record<string, string>): Promise<Replica> {
-  const startAt = async (port: number, opsPort: number) => {
-    const own = { HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort) }
-    const process = startApp('api', { ...own, ...env })
+async function startReplica(t: Teardown, address: string, env: Record<string, string>): Promise<Replica> {
+  const startAt = async (opsPort: number) => {
+    const process = startApp('api', { HOST: address, OPS_PORT: String(opsPort), ...env })
     t.teardown(() => process.end('SIGKILL'))
     const line = await process.line(line => line.includes('API listens'))
-    return { process, ports: JSON.parse(line) as { port: number; opsPort: number } }
+    return { process, opsPort: JSON.parse(line).opsPort as number }
   }
-  // It chooses its ports; on a second start it must have the same.
-  const { process, ports } = await startAt(0, 0)
+  // It chooses this port; on a second start it must have the same.
+  const { process, opsPort } = await startAt(0)
   const replica: Replica = {
-    port: ports.port,
-    opsPort: ports.opsPort,
+    address,
+    opsPort,
     process,
     async start() {
-      replica.process = (await startAt(ports.port, ports.opsPort)).process
+      replica.process = (await startAt(opsPort)).process
     },
   }
   return replica
@@ -155,10 +157,13 @@ export interface UpstreamRequest {
   readonly uri: string
   readonly coding: string
   readonly cache: string
+  readonly upstream: string
+  readonly seconds: string
 }
 
 /** What the edge asked its replicas, as it wrote it down. */
 export async function upstreamRequests(edge: Edge): Promise<readonly UpstreamRequest[]> {
   const lines = (await readFile(edge.log, 'utf8')).split('\n').filter(line => line.startsWith('{'))
-  return lines.map(line => JSON.parse(line))
+  // Without those of openEdge itself.
+  return lines.map(line => JSON.parse(line)).filter(({ uri }) => uri !== '/api')
 }

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Starts nginx in the foreground on a copy of this folder, into which it writes what nginx cannot find out: the name
+# servers of /etc/resolv.conf, in a pod the domain of its namespace, and whether there is IPv6.
+set -eu
+shipped=${0%/*}
+# Of the image. The tests have others.
+prefix=${EDGE_PREFIX:-/tmp} resolv=${EDGE_RESOLV_CONF:-/etc/resolv.conf} modules=${NGINX_MODULES:-/usr/lib/nginx/modules}
+
+rm -rf "$prefix/conf"
+cp -RL "$shipped" "$prefix/conf"
+ln -sfn "$modules" "$prefix/modules"
+# nginx doesn't know the addresses of one network interface (fe80::1%eth0).
+awk '$1 == "nameserver" && $2 !~ /%/ { servers = servers " " ($2 ~ /:.*:/ ? "[" $2 "]" : $2) }
+  END { print "resolver" servers " valid=2s;" }' "$resolv" >"$prefix/conf/resolver.conf"
+domain=$(awk '$1 == "search" && $2 ~ /\.svc\./ { print "." $2; exit }' "$resolv")
+sed -i "s/api:3000/${API:-api$domain:3000}/" "$prefix/conf/site/upstream.conf"
+[ -f /proc/net/if_inet6 ] || sed -i '/listen \[/d' "$prefix"/conf/site/*.conf
+
+# Arguments are more directives for the top level.
+exec nginx -p "$prefix" -c "$prefix/conf/nginx.conf" -g "daemon off; $*"

@@ -1,7 +1,7 @@
 # The images: docker build --target api|ingester|simulator|edge .
 # Where there is no Docker, deploy/image/build.sh builds them. deploy/image/pin.sh adds the digests of the bases.
 ARG NODE_IMAGE=docker.io/library/node:26.10.0-trixie-slim
-ARG NGINX_IMAGE=docker.io/library/nginx:1.30.5
+ARG NGINX_IMAGE=docker.io/library/nginx:1.30.6
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
@@ -26,7 +26,7 @@ LABEL org.opencontainers.image.version=${VERSION} \
   org.opencontainers.image.revision=${REVISION} \
   org.opencontainers.image.licenses=MIT \
   org.opencontainers.image.base.name=${NODE_IMAGE}
-ENV NODE_ENV=production OPS_HOST=0.0.0.0
+ENV NODE_ENV=production OPS_HOST=::
 WORKDIR /app
 # By number, which Kubernetes can check. Everything in the image belongs to root: the app can change nothing of itself.
 USER 1000:1000
@@ -71,5 +71,5 @@ COPY --from=build /src/apps/page/dist /srv/page
 USER 101:101
 EXPOSE 8080 8443
 HEALTHCHECK --interval=10s --timeout=3s CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8081/live"]
-ENTRYPOINT ["nginx", "-p", "/tmp", "-c", "/etc/nginx/kimchi/nginx.conf", "-g", "daemon off;"]
+ENTRYPOINT ["/etc/nginx/kimchi/start.sh"]
 CMD []

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-files=(Dockerfile docker-compose.yml deploy/kubernetes/*.yaml)
+files=(Dockerfile docker-compose.yml deploy/kubernetes/base/*.yaml)
 images=$(grep -hoE 'docker\.io/[a-z]+/[a-z]+:[0-9][A-Za-z0-9._-]*' "${files[@]}" | sort -u)
 
 digest_of() {

@@ -31,6 +31,8 @@ interface Service {
   readonly profiles?: readonly string[]
   readonly networks?: Readonly<Record<string, unknown>>
   readonly environment?: Readonly<Record<string, string>>
+  readonly scale?: number
+  readonly build?: unknown
 }
 
 /** What compose makes of the file with nothing in the environment but the PATH. */
@@ -73,6 +75,8 @@ t.test('with an empty environment', { skip }, async t => {
     'only the edge is published',
   )
   t.strictSame(Object.keys(services.redis?.networks ?? {}), ['data'], 'Redis is on a network of its own')
+  t.equal(services.api?.scale, 2, 'one replica may go')
+  for (const { cpus = 0 } of Object.values(services)) t.ok(cpus <= 1, 'a machine may have one core')
   isSmallTarget(t, services)
 })
 
@@ -81,7 +85,11 @@ t.test('with monitoring, which nobody outside this machine reaches', { skip }, a
   const { grafana, prometheus, alertmanager } = services
   t.match(JSON.stringify(grafana?.ports), /"127\.0\.0\.1.*3001/)
   t.strictSame([prometheus?.ports, alertmanager?.ports], [undefined, undefined])
-  t.strictSame(Object.keys(prometheus?.networks ?? {}), ['data'], 'it sees the apps, and no way out')
+  t.strictSame(
+    Object.keys(prometheus?.networks ?? {}).sort(),
+    ['data', 'public'],
+    'it sees the apps, and no way out',
+  )
   isSmallTarget(t, services)
 })
 
@@ -95,6 +103,15 @@ t.test('the demo asks the simulator, and keeps away from the Redis of real price
     }
   }
   t.match(await readFile(join(ROOT, 'deploy/demo.env'), 'utf8'), /^COMPOSE_PROJECT_NAME=kimchi-demo$/m)
+})
+
+t.test('each image is built by one service alone', async t => {
+  const { services } = parse(await readFile(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true })
+  const built = Object.values<Service>(services).filter(({ build }) => build !== undefined)
+  const images = built.map(({ image }) => image)
+  t.strictSame(images.sort(), [...new Set(images)].sort())
+  const own = Object.values<Service>(services).filter(({ image }) => image?.startsWith('kimchi-premium/'))
+  for (const { image } of own) t.ok(images.includes(image), `${image} is built`)
 })
 
 t.test('every setting of an app can be given to its container', { skip }, async t => {

@@ -1,44 +1,70 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { PodSpec } from 'kubernetes-types/core/v1.js'
 import t from 'tap'
 import ts from 'typescript-6'
 import { parse, parseAllDocuments } from 'yaml'
 
+const run = promisify(execFile)
 const FOLDER = fileURLToPath(new URL('../kubernetes', import.meta.url))
 
-/** Where kubernetes-types has the type of a kind. */
-const MODULES: Readonly<Record<string, string>> = {
-  'v1 Namespace': 'core/v1',
-  'v1 Service': 'core/v1',
-  'apps/v1 Deployment': 'apps/v1',
-  'apps/v1 StatefulSet': 'apps/v1',
-  'autoscaling/v2 HorizontalPodAutoscaler': 'autoscaling/v2',
-  'networking.k8s.io/v1 NetworkPolicy': 'networking/v1',
-  'policy/v1 PodDisruptionBudget': 'policy/v1',
+/** Where the types of a kind are. */
+const CORE = 'kubernetes-types/core/v1.js'
+const MONITORING = '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
+const TYPES: Readonly<Record<string, string>> = {
+  'v1 ConfigMap': `import('${CORE}').ConfigMap`,
+  'v1 Namespace': `import('${CORE}').Namespace`,
+  'v1 Service': `import('${CORE}').Service`,
+  'apps/v1 Deployment': "import('kubernetes-types/apps/v1.js').Deployment",
+  'apps/v1 StatefulSet': "import('kubernetes-types/apps/v1.js').StatefulSet",
+  'networking.k8s.io/v1 NetworkPolicy': "import('kubernetes-types/networking/v1.js').NetworkPolicy",
+  'policy/v1 PodDisruptionBudget': "import('kubernetes-types/policy/v1.js').PodDisruptionBudget",
+  'monitoring.coreos.com/v1 PodMonitor': `import('${MONITORING}').IPodMonitor`,
+  'monitoring.coreos.com/v1 Probe': `import('${MONITORING}').IProbe`,
+  'monitoring.coreos.com/v1 PrometheusRule': `import('${MONITORING}').IPrometheusRule`,
 }
 
 interface Manifest {
   readonly apiVersion: string
   readonly kind: string
-  readonly metadata: { readonly name: string }
+  readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 
-async function readManifests(): Promise<Manifest[]> {
-  const { resources } = parse(await readFile(join(FOLDER, 'kustomization.yaml'), 'utf8'))
-  const texts = await Promise.all(resources.map((name: string) => readFile(join(FOLDER, name), 'utf8')))
-  return texts.flatMap(text => parseAllDocuments(text).map(document => document.toJS()))
+/** What `kubectl apply -k` would send: the base with these components. */
+async function render(...components: readonly string[]): Promise<Manifest[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'kimchi-kustomize-'))
+  const path = (name: string) => relative(dir, join(FOLDER, name))
+  const kustomization = { resources: [path('base')], components: components.map(path) }
+  try {
+    await writeFile(join(dir, 'kustomization.yaml'), JSON.stringify(kustomization))
+    const { stdout } = await run('kubectl', ['kustomize', dir])
+    return parseAllDocuments(stdout).map(document => document.toJS())
+  } finally {
+    await rm(dir, { recursive: true })
+  }
+}
+
+const isInstalled = await run('kubectl', ['version', '--client']).then(
+  () => true,
+  () => false,
+)
+if (!isInstalled) {
+  t.pass('SKIPPED', { skip: 'kubectl is not installed' })
+  process.exit()
 }
 
 /** What the compiler has against these manifests, each held to the type of its kind. */
 function complaints(manifests: readonly Manifest[]): string[] {
   const lines = manifests.map(manifest => {
     const { apiVersion, kind } = manifest
-    const module = MODULES[`${apiVersion} ${kind}`]
-    if (module === undefined) throw new Error(`${apiVersion} ${kind} needs a line in MODULES`)
-    return `;(${JSON.stringify(manifest)}) satisfies import('kubernetes-types/${module}.js').${kind}`
+    const type = TYPES[`${apiVersion} ${kind}`]
+    if (type === undefined) throw new Error(`${apiVersion} ${kind} needs a line in TYPES`)
+    return `;(${JSON.stringify(manifest)}) satisfies ${type}`
   })
   // Beside this file, where the types are found; in memory only.
   const file = fileURLToPath(new URL('manifests.mts', import.meta.url))
@@ -61,7 +87,7 @@ function complaints(manifests: readonly Manifest[]): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
 }
 
-const manifests = await readManifests()
+const manifests = await render()
 const of = <T extends Manifest>(kind: string) =>
   manifests.filter(manifest => manifest.kind === kind) as unknown as T[]
 type Workload = (Deployment | StatefulSet) & Manifest
@@ -77,12 +103,43 @@ t.test('each manifest has the fields of its kind, and no other', async t => {
   t.match(complaints([misspelt]), [/readonlyRootFilesystem/], 'a misspelt field is noticed')
 })
 
-t.test('kustomization names every file', async t => {
-  const { resources } = parse(await readFile(join(FOLDER, 'kustomization.yaml'), 'utf8'))
-  const files = (await readdir(FOLDER)).filter(
-    name => name.endsWith('.yaml') && name !== 'kustomization.yaml',
+t.test('everything is in the one namespace', async t => {
+  const namespaces = manifests
+    .filter(({ kind }) => kind !== 'Namespace')
+    .map(({ metadata }) => metadata.namespace)
+  t.strictSame(new Set(namespaces), new Set(['kimchi-premium']))
+})
+
+t.test('with monitoring there are the same rules as with compose', async t => {
+  const more = await render('monitoring')
+  t.strictSame(complaints(more), [])
+  const [rule] = more.filter(({ kind }) => kind === 'PrometheusRule') as (Manifest & { spec: unknown })[]
+  t.strictSame(
+    rule?.spec,
+    parse(await readFile(new URL('../prometheus/rules.yml', import.meta.url), 'utf8')),
+    'make-rules.sh makes rules.yaml again',
   )
-  t.strictSame([...resources].sort(), files.sort())
+})
+
+t.test('with an external Redis there is none of ours, and the apps may reach it', async t => {
+  const rest = await render('external-redis', 'monitoring')
+  t.strictSame(complaints(rest), [])
+  t.strictSame(
+    rest.filter(({ metadata }) => metadata.name === 'redis'),
+    [],
+  )
+  for (const name of ['api', 'ingester']) {
+    const policy = rest.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)
+    const { egress } = (policy as Manifest & { spec: { egress: object[] } }).spec
+    t.strictSame(egress.at(-1), { ports: [{ port: 6379 }] }, name)
+  }
+})
+
+t.test('an ingester is replaced when its successor contributes', async t => {
+  const [ingester] = of<Workload>('Deployment').filter(({ metadata }) => metadata.name === 'ingester')
+  t.match(ingester?.spec, { minReadySeconds: 90, strategy: { rollingUpdate: { maxUnavailable: 0 } } })
+  t.match(podOf(ingester as Workload).containers[0]?.readinessProbe, { httpGet: { path: '/ready' } })
+  t.notMatch(JSON.stringify(manifests), /DoNotSchedule/, 'nodes without a zone can have it')
 })
 
 t.test('every container is as small a target as can be', async t => {
@@ -138,7 +195,7 @@ t.test('what answers requests is replaced one by one, after those who send have 
   t.match(podOf(api).containers[0]?.readinessProbe, { httpGet: { path: '/serving', port: 'ops' } })
 })
 
-t.test('services, budgets, autoscalers, policies and spreads mean pods that are there', async t => {
+t.test('services, budgets, policies and spreads mean pods that are there', async t => {
   const names = new Set(workloads.map(({ metadata }) => metadata.name))
   const label = 'app.kubernetes.io/name'
   for (const manifest of manifests) {
@@ -159,13 +216,12 @@ t.test('services, budgets, autoscalers, policies and spreads mean pods that are 
 
 t.test('images are the same by compose and by Kubernetes, and none without an exact tag', async t => {
   const compose = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8')
-  const { images } = parse(await readFile(join(FOLDER, 'kustomization.yaml'), 'utf8'))
   for (const workload of workloads) {
     for (const { image = '' } of podOf(workload).containers) {
-      const tag = images.find(({ name }: { name: string }) => name === image)?.newTag
-      const wanted = tag === undefined ? image : `${image}:\${VERSION:-${tag}}`
+      const [, name, tag] = /^(kimchi-premium.*):(.*)$/.exec(image) ?? []
+      const wanted = name === undefined ? image : `${name}:\${VERSION:-${tag}}`
       t.ok(compose.includes(`image: ${wanted}\n`), `${image} is in docker-compose.yml`)
-      t.match(tag ?? image, /\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?$/)
+      t.match(image, /:\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?$/)
     }
   }
 })

@@ -84,7 +84,8 @@ export async function startApi(
     // With Redis there, the very first request finds a document; without it nothing waits for long.
     if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.load()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
-    await app.listen({ host, port: PORT }).catch(explain('PORT', host, PORT))
+    // Without a host Node listens on every address, also where there is no IPv6.
+    await app.listen({ host: host === '::' ? '' : host, port: PORT }).catch(explain('PORT', host, PORT))
     const opsServer = openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, isServing, metrics })
     const ops = await opsServer.catch(explain('OPS_PORT', OPS_HOST, OPS_PORT))
     const { port } = app.server.address() as AddressInfo

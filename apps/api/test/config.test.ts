@@ -4,7 +4,7 @@ import { readConfig } from '../src/config.ts'
 t.test('an empty environment gives the documented defaults', async t => {
   t.strictSame(readConfig({}), {
     REDIS_URL: 'redis://127.0.0.1:6379',
-    HOST: '0.0.0.0',
+    HOST: '::',
     PORT: 3000,
     OPS_HOST: '127.0.0.1',
     OPS_PORT: 9464,

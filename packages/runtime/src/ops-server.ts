@@ -36,7 +36,8 @@ export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(options.port, options.host, resolve)
+    // Without a host Node listens on every address, also where there is no IPv6.
+    server.listen({ port: options.port, host: options.host === '::' ? '' : options.host }, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,

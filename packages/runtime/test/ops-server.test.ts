@@ -18,6 +18,19 @@ async function open(t: Test, options: Partial<OpsOptions> = {}): Promise<string>
   return `http://127.0.0.1:${server.port}`
 }
 
+t.test('`::` is every address, of both kinds', async t => {
+  const server = await openOpsServer({
+    host: '::',
+    port: 0,
+    reasons: () => [],
+    metrics: createMetricsRegistry(BUILD),
+  })
+  t.teardown(() => server.close())
+  for (const host of ['127.0.0.1', '[::1]']) {
+    t.equal((await fetch(`http://${host}:${server.port}/live`)).status, 200, host)
+  }
+})
+
 t.test('is live as long as it answers', async t => {
   const response = await fetch(`${await open(t, { reasons: () => ['no Redis'] })}/live?x=1`)
   t.equal(response.status, 200)

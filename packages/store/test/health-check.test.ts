@@ -5,7 +5,7 @@ import { eventually, followProgram, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 
 const ROOT = new URL('../../../', import.meta.url)
-const FILES = ['docker-compose.yml', 'deploy/kubernetes/redis.yaml']
+const FILES = ['docker-compose.yml', 'deploy/kubernetes/base/redis.yaml']
 
 t.test('the health checks of compose and Kubernetes fail while Redis loads its data', async t => {
   const text = FILES.map(name => readFileSync(new URL(name, ROOT), 'utf8')).join('\n')

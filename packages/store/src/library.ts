@@ -3,7 +3,9 @@ import { KEYS } from './keys.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
 /** Source of the function library; read from `src` whether this runs from `src` or from `dist`. */
-const LIBRARY_SOURCE = readFileSync(new URL('../src/lua/kimchi.lua', import.meta.url), 'utf8')
+const LIBRARY_SOURCE = ['kimchi.lua', 'people.lua']
+  .map(file => readFileSync(new URL(`../src/lua/${file}`, import.meta.url), 'utf8'))
+  .join('\n')
 
 /** Version that this code needs; a loaded newer one serves as well. */
 export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)

@@ -105,7 +105,6 @@ export function createReader({ redis }: { readonly redis: RedisConnection }): Sa
  * the end.
  */
 type BoardReply = [
-  time: string,
   prices: string,
   layout: string,
   coins: string[],
@@ -115,7 +114,7 @@ type BoardReply = [
   revisions: string[],
 ]
 
-function toBoard([, prices, layout, coins, rows, today, todayRows, revisions]: BoardReply): Board {
+function toBoard([prices, layout, coins, rows, today, todayRows, revisions]: BoardReply): Board {
   if (layout !== '' && Number(layout) !== LAYOUT_VERSION) {
     const message = `this Redis holds layout ${layout}, the reader knows ${LAYOUT_VERSION}`
     throw new KimchiError('KIMCHI_ERR_LAYOUT', message)

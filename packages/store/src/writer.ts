@@ -137,7 +137,7 @@ export interface SampleWriter {
 
 /** A writer over an open connection. Loads the function library whenever it is missing or older. */
 export function createWriter({ redis, prices, retentionDays, log }: WriterOptions): SampleWriter {
-  const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION]
+  const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION, retentionDays]
   let coins: readonly Coin[] = []
   let listing: Listing = {}
   let isListCurrent = true
@@ -170,7 +170,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
   async function writeChunk(batch: SampleBatch, names: Map<string, string>): Promise<WriteResult> {
     const { samples, settled = [], minute, halted = [] } = batch
     const args = [
-      ...[retentionDays, samples.length, ...sampleArguments(samples, names)],
+      ...[samples.length, ...sampleArguments(samples, names)],
       ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
       ...[minute, halted.length, ...halted],
     ]
@@ -191,7 +191,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     },
     announce: (id, status) => sendAnnouncement(id, Object.entries(status).flat()),
     verify: async () => {
-      await call('kp_verify', [retentionDays])
+      await call('kp_verify', [])
     },
     write: async batch => {
       const names = new Map(coins.map(coin => [coin.symbol, coin.name]))
@@ -204,11 +204,11 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
       return result
     },
     importDay: async (symbol, day) => {
-      const reply = await call('kp_import_day', [retentionDays, symbol, ...dayArguments(day)])
+      const reply = await call('kp_import_day', [symbol, ...dayArguments(day)])
       return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
     },
     repairDays: async () => {
-      const repair = async () => (await call('kp_repair', [retentionDays])) as string[]
+      const repair = async () => (await call('kp_repair', [])) as string[]
       for (let days = await repair(); days.length > 0; days = await repair()) {
         log.warn({ days }, 'day rows were absent or unreadable, written again from their samples')
       }

@@ -1,0 +1,344 @@
+-- What redis-cli prints for people. This is the end of kimchi.lua: Redis loads both files as one library.
+
+-- The fewest digits that read back as the same number.
+local function price_text(price)
+  for digits = 15, type(price) == 'number' and 17 or 0 do
+    local text = string.format('%.' .. digits .. 'g', price)
+    if tonumber(text) == price then return text end
+  end
+  return '?'
+end
+
+local function percent_text(premium)
+  local magnitude = math.abs(premium)
+  return string.format(
+    '%s%d.%04d%%', premium < 0 and '-' or '', math.floor(magnitude / 10000), magnitude % 10000)
+end
+
+-- Rows of cells as lines whose columns stand below each other; the last cell of a row is as long as it is.
+local function aligned(rows)
+  local widths, lines = {}, {}
+  for _, row in ipairs(rows) do
+    for column = 1, #row - 1 do widths[column] = math.max(widths[column] or 0, #row[column]) end
+  end
+  for _, row in ipairs(rows) do
+    local cells = {}
+    for column, cell in ipairs(row) do
+      cells[column] = column < #row and cell .. string.rep(' ', widths[column] - #cell) or cell
+    end
+    lines[#lines + 1] = table.concat(cells, ' ')
+  end
+  return lines
+end
+
+local function age_text(seconds)
+  if seconds < 120 then return string.format('%d s', seconds) end
+  if seconds < 7200 then return string.format('%d min', math.floor(seconds / 60)) end
+  return string.format('%d h', math.floor(seconds / 3600))
+end
+
+local function clock_text(minute)
+  return string.format('%02d:%02d', math.floor(minute % DAY_MINUTES / 60), minute % 60)
+end
+
+-- Arguments: symbol [fromMinute [toMinute]], without them the last hour. Reply: one readable line per sample.
+local function kp_samples(_, args)
+  local reader = argument_reader(args)
+  local symbol, now = reader.symbol(), math.floor(redis_seconds() / 60)
+  local from = reader.optional_integer('from', now - 59)
+  local to = reader.optional_integer('to', math.max(now + 1, from + 60))
+  local rows = {}
+  each_member(symbol, from, to, function(minute, member)
+    local fields = unpack_member(minute, member)
+    rows[#rows + 1] = fields and {
+      timestamp_of(minute), percent_text(fields[MEMBER_PREMIUM]), 'upbit_krw=' .. price_text(fields[2]),
+      'binance_usdt=' .. price_text(fields[3]), 'usdt_krw=' .. price_text(fields[4]),
+      fields[6] == 1 and 'candle' or 'live',
+    } or { timestamp_of(minute), 'corrupt' }
+  end)
+  return aligned(rows)
+end
+
+-- Rounded half away from zero, as the published mean is.
+local function mean_text(row)
+  local magnitude = math.floor((2 * math.abs(row.sum) + row.samples) / (2 * row.samples))
+  return percent_text(row.sum < 0 and -magnitude or magnitude)
+end
+
+-- Arguments: symbol [days], without it the newest 30. Reply: one readable line per day, after one of names.
+local function kp_history(_, args)
+  local reader = argument_reader(args)
+  local symbol = reader.symbol()
+  local dates, texts = sorted_dates(symbol)
+  local wanted = reader.optional_integer('days', 30)
+  local rows = { { 'date', 'open', 'high', 'low', 'close', 'avg', 'samples', 'first', 'last' } }
+  for index = math.max(1, #dates - wanted + 1), #dates do
+    local row = parse_row(texts[dates[index]])
+    rows[#rows + 1] = row and {
+      dates[index], percent_text(row.open), percent_text(row.high), percent_text(row.low),
+      percent_text(row.close), mean_text(row), string.format('%d', row.samples), clock_text(row.first),
+      clock_text(row.last),
+    } or { dates[index], 'corrupt' }
+  end
+  return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
+end
+
+-- The hours of a day in which nothing is stored although its row goes on after them, e.g. '05 06'.
+local function empty_hours(symbol, row)
+  local hours = {}
+  for minute = row.first - row.first % 60, row.last, 60 do
+    if redis.call('EXISTS', hour_key_of('samples', symbol, minute)) == 0 then
+      hours[#hours + 1] = string.format('%02d', minute % DAY_MINUTES / 60)
+    end
+  end
+  return #hours > 0 and table.concat(hours, ' ') or 'none'
+end
+
+-- One day's verdict; nil when no samples of it are kept.
+local function check_day(symbol, date, text, retention_days)
+  local day = day_of_date(date)
+  if not day then return 'WRONG not a date' end
+  local row, count = parse_row(text), stored_count(symbol, day)
+  local is_kept = text and redis_seconds() < expiry_of(day, retention_days)
+  if count == 0 and not is_kept then return nil end
+  local folded, corrupt = fold_stored(symbol, day)
+  if row and count ~= row.samples then
+    return string.format(
+      'FROZEN row counts %d, %d are stored (hours without any: %s): only minutes after %s are taken', row.samples,
+      count, empty_hours(symbol, row), timestamp_of(row.last))
+  end
+  local expected = folded and format_row(folded) or 'nothing readable'
+  if text == expected and corrupt == 0 then return string.format('ok %d samples', row.samples) end
+  return string.format('WRONG row %s, samples fold to %s, corrupt members %d%s', text or 'is absent', expected, corrupt,
+    row and '' or ': an ingester writes the row again within 10 minutes')
+end
+
+-- Argument: symbol. Reply: one line per day whose samples are kept: is its row the fold of them? An error names
+-- a key of a wrong type.
+local function kp_check(_, args)
+  local symbol, retention_days = argument_reader(args).symbol(), known_retention() or 0
+  require_type(daily_key(symbol), 'hash')
+  local dates, rows = sorted_dates(symbol)
+  local lines = {}
+  for day = today() - retention_days, today() do
+    for hour = day * 24, day * 24 + 23 do
+      for _, kind in ipairs({ 'samples', 'settled' }) do require_type(hour_key_of(kind, symbol, hour * 60), 'zset') end
+    end
+    local date = date_of_day(day)
+    if not rows[date] then dates[#dates + 1] = date end
+  end
+  table.sort(dates)
+  for _, date in ipairs(dates) do
+    local verdict = check_day(symbol, date, rows[date], retention_days)
+    if verdict then lines[#lines + 1] = date .. ' ' .. verdict end
+  end
+  return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
+end
+
+-- Minutes of a range by what is known of them, 'stored' or why they are settled, and how many are stored.
+local function known_minutes(symbol, from, to)
+  local known, stored = {}, 0
+  for hour = math.floor(from / 60), math.floor((to - 1) / 60) do
+    local settled = redis.call('ZRANGE', hour_key_of('settled', symbol, hour * 60), 0, -1)
+    for _, member in ipairs(settled) do
+      local minute, reason = string.match(member, '^(%d+) (.+)$')
+      if minute then known[tonumber(minute)] = reason end
+    end
+  end
+  each_member(symbol, from, to, function(minute) known[minute], stored = 'stored', stored + 1 end)
+  return known, stored
+end
+
+-- The minutes without a sample from one to another, not included, as ranges of one reason each.
+local function gaps_of(known, from, to, refused)
+  local gaps = {}
+  for minute = from, to - 1 do
+    local reason = known[minute]
+      or (minute < refused and 'stays: the day is frozen or no longer kept' or 'open')
+    local last = gaps[#gaps]
+    if last and last.past == minute and last.reason == reason then
+      last.past = minute + 1
+    elseif reason ~= 'stored' then
+      gaps[#gaps + 1] = { from = minute, past = minute + 1, reason = reason }
+    end
+  end
+  return gaps
+end
+
+-- Arguments: symbol [date], without it today. Reply: how whole the day is so far, and a line per gap.
+local function kp_gaps(_, args)
+  local reader = argument_reader(args)
+  local symbol = reader.symbol()
+  local date = reader.has_more() and reader.text('date') or date_of_day(today())
+  local day = day_of_date(date)
+  if not day then argument_error('date must be YYYY-MM-DD', date) end
+  local from = day * DAY_MINUTES
+  local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
+  local known, stored = known_minutes(symbol, from, to)
+  local gaps, rows = gaps_of(known, from, to, refused_until(symbol, day, known_retention())), {}
+  for _, gap in ipairs(gaps) do
+    rows[#rows + 1] = {
+      clock_text(gap.from), 'to ' .. clock_text(gap.past - 1), string.format('%d min', gap.past - gap.from),
+      gap.reason,
+    }
+  end
+  local lines = aligned(rows)
+  table.insert(lines, 1, string.format('%s %s: %d of %d minutes stored, %d gaps', symbol, date, stored,
+    to - from, #gaps))
+  return lines
+end
+
+local function hash_of(key)
+  local entries, fields = redis.call('HGETALL', key), {}
+  for index = 1, #entries, 2 do fields[entries[index]] = entries[index + 1] end
+  return fields
+end
+
+-- The ingesters that have announced anything lately, by id, each with its status hash.
+local function known_ingesters()
+  local entries, list = redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES'), {}
+  for index = 1, #entries, 2 do
+    local id, heard = entries[index], tonumber(entries[index + 1])
+    list[#list + 1] = { id = id, heard = heard, fields = hash_of(PREFIX .. 'ingester:' .. id) }
+  end
+  table.sort(list, function(a, b) return a.id < b.id end)
+  return list
+end
+
+-- All coins ever tracked in live order, those that have left last.
+local function ordered_coins()
+  local coins = {}
+  for symbol, text in pairs(hash_of(COINS)) do
+    coins[#coins + 1] = { symbol = symbol, order = tonumber(string.match(text, '^{"order":(%d+)') or '') }
+  end
+  table.sort(coins, function(a, b)
+    if (a.order or 1e9) ~= (b.order or 1e9) then return (a.order or 1e9) < (b.order or 1e9) end
+    return a.symbol < b.symbol
+  end)
+  return coins
+end
+
+-- A coin is fresh when it has the newest minute of all.
+local function state_of(coin, snapshot, newest)
+  if not coin.order then return 'left' end
+  if not snapshot then return 'no price' end
+  return snapshot >= newest and 'fresh' or 'stale'
+end
+
+-- One row per coin, and how many there are of each state.
+local function coin_rows(newest)
+  local live, date, rows, counts = hash_of(LIVE), date_of_day(today()), {}, {}
+  for _, coin in ipairs(ordered_coins()) do
+    local text = live[coin.symbol]
+    local snapshot = snapshot_of(text)
+    local state = state_of(coin, snapshot, newest)
+    local row = unless_damaged(read_row, coin.symbol, date)
+    local premium = text and string.match(text, '"premium_pct":(-?[%d.e-]+)')
+    rows[#rows + 1] = {
+      coin.symbol, state, snapshot or '-', premium and premium .. '%' or '-',
+      row == 'damaged' and 'a damaged key, see kp_check' or string.format('samples today %d', row and row.samples or 0),
+    }
+    counts[state] = (counts[state] or 0) + 1
+  end
+  return rows, counts
+end
+
+-- Quarantined pairs, each once.
+local function quarantine_rows(ingesters)
+  local rows, seen = {}, {}
+  for _, ingester in ipairs(ingesters) do
+    for entry in string.gmatch(ingester.fields.quarantined_coins or '', '[^;]+') do
+      local symbol, reason = string.match(entry, '^ *(%S+) %((.*)%)$')
+      if symbol and not seen[symbol] then
+        seen[symbol] = true
+        rows[#rows + 1] = { symbol, 'quarantined', reason }
+      end
+    end
+  end
+  return rows
+end
+
+local function drift_text(fields)
+  local median, worst = tonumber(fields.drift_median_e4 or ''), fields.drift_worst
+  if not median then return 'drift not known yet' end
+  local e4, where = string.match(worst or '', '^(%d+) %((.*)%)$')
+  local text = 'drift median ' .. percent_text(median)
+  return e4 and string.format('%s, worst %s at %s', text, percent_text(tonumber(e4)), where) or text
+end
+
+local function or_none(text) return text and text ~= '' and text or 'none' end
+
+-- Ages are those of the moment at which the ingester said them.
+local function feed_row(exchange, fields)
+  local function age(field)
+    local ms = tonumber(fields[exchange .. field] or '')
+    return ms and string.format('%.1f s', ms / 1000) or '-'
+  end
+  local function count(field) return fields[exchange .. field] or '0' end
+  return {
+    '  ' .. exchange, fields[exchange .. '_state'], 'data ' .. age('_data_age_ms'),
+    'watermark ' .. age('_watermark_age_ms'), 'reconnects ' .. count('_reconnects'),
+    'silences ' .. count('_silences'), 'halted ' .. or_none(fields[exchange .. '_halted']),
+  }
+end
+
+local function ingester_rows(ingester, now)
+  local fields, name = ingester.fields, 'ingester ' .. ingester.id
+  local heard = age_text(math.max(0, now - ingester.heard)) .. ' ago'
+  if next(fields) == nil then return { { name, 'GONE', 'heard ' .. heard } } end
+  local rows = {
+    { name, 'heard ' .. heard, 'version ' .. or_none(fields.version), 'since ' .. or_none(fields.started_at) },
+  }
+  for _, exchange in ipairs({ 'upbit', 'binance' }) do
+    if fields[exchange .. '_state'] then rows[#rows + 1] = feed_row(exchange, fields) end
+  end
+  rows[#rows + 1] = {
+    '  minutes', 'last ' .. or_none(fields.last_minute), 'gaps in it ' .. or_none(fields.gaps_last_minute),
+  }
+  rows[#rows + 1] = {
+    '  queue', (fields.waiting_minutes or '-') .. ' waiting', 'written to ' .. or_none(fields.last_written_minute),
+    'problem ' .. or_none(fields.redis_problem),
+  }
+  rows[#rows + 1] = {
+    '  backfill', (fields.open_minutes or '-') .. ' open',
+    'coins waiting ' .. or_none(fields.backfill_waiting_coins), drift_text(fields),
+  }
+  return rows
+end
+
+local function append_all(list, more)
+  for _, value in ipairs(more) do list[#list + 1] = value end
+end
+
+local function minute_of_meta(now)
+  local minute = tonumber(redis.call('HGET', META, 'newest') or '')
+  if not minute then return '', 'none yet' end
+  local text = timestamp_of(minute)
+  return text, string.format('%s, %s ago', text, age_text(math.max(0, now - minute * 60)))
+end
+
+-- Reply: everything at a glance.
+local function kp_status()
+  local meta, now = redis.call('HMGET', META, 'prices', 'layout'), redis_seconds()
+  local newest, newest_text = minute_of_meta(now)
+  local ingesters = known_ingesters()
+  local coins, counts = coin_rows(newest)
+  local quarantined = quarantine_rows(ingesters)
+  local lines = aligned({
+    { 'now', timestamp_of(math.floor(now / 60)) .. ' UTC' },
+    { 'last minute', newest_text },
+    { 'prices', string.format('%s, layout %s, library %d', meta[1] or 'none yet', meta[2] or 'none yet', VERSION) },
+    { 'coins', string.format('%d fresh, %d stale, %d without a price, %d quarantined, %d left',
+      counts.fresh or 0, counts.stale or 0, counts['no price'] or 0, #quarantined, counts.left or 0) },
+  })
+  append_all(coins, quarantined)
+  append_all(lines, aligned(coins))
+  for _, ingester in ipairs(ingesters) do append_all(lines, aligned(ingester_rows(ingester, now))) end
+  return lines
+end
+
+register_reading('kp_samples', kp_samples)
+register_reading('kp_history', kp_history)
+register_reading('kp_gaps', kp_gaps)
+register_reading('kp_check', kp_check)
+register_reading('kp_status', kp_status)

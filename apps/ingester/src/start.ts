@@ -6,7 +6,7 @@ import {
   createReader,
   createWriter,
   isRetryable,
-  openMinuteQueue,
+  MinuteQueue,
   openRedis,
   type RedisConnection,
   readServerHealth,
@@ -71,7 +71,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       .announce(id, statusFields(status(), clock.now()))
       .catch(thrown => log.debug({ err: thrown }, 'status not published'))
   }
-  const queue = openMinuteQueue({
+  const queue = new MinuteQueue({
     writer,
     redis,
     clock,

@@ -60,49 +60,18 @@ export interface QueueStatus {
   readonly totals: QueueTotals
 }
 
-/**
- * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that
- * timed out is repeated; and for 10 minutes more, so that it is sent again after every reconnect and when
- * another primary answers. Writing twice is harmless. Starts by itself with the first
- * {@link MinuteQueue.enqueue}.
- */
-export interface MinuteQueue {
-  status(): QueueStatus
-  /**
-   * Takes a batch; never throws and never waits. After a fatal error or {@link close}, batches are dropped.
-   */
-  enqueue(batch: SampleBatch): void
-  /**
-   * Writes what is left without long waits between attempts; false when something is left after `limitMs`.
-   */
-  flush(limitMs: Milliseconds): Promise<boolean>
-  /** Stops writing; what is left is lost. Call {@link flush} first. */
-  close(): void
-}
-
-/** Opens an empty {@link MinuteQueue}. */
-export function openMinuteQueue(options: MinuteQueueOptions): MinuteQueue {
-  return new BoundedQueue(options)
-}
-
 /** A batch, and when Redis confirmed it. */
 interface Entry {
   readonly batch: SampleBatch
   readonly confirmedAt: EpochMs | undefined
 }
 
-const NOTHING: QueueTotals = {
-  stored: 0,
-  duplicates: 0,
-  refused: 0,
-  dropped: 0,
-  rejected: 0,
-  retries: 0,
-  resent: 0,
-  recovered: 0,
-}
-
-class BoundedQueue implements MinuteQueue {
+/**
+ * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that
+ * timed out is repeated; and for 10 minutes more, so that it is sent again after every reconnect and when
+ * another primary answers. Writing twice is harmless. Starts by itself with the first {@link enqueue}.
+ */
+export class MinuteQueue {
   readonly #options: MinuteQueueOptions
   readonly #stopListening: () => void
   readonly #closing = new AbortController()
@@ -111,16 +80,25 @@ class BoundedQueue implements MinuteQueue {
   /** What was confirmed and may be sent again. */
   #confirmed: Entry[] = []
   #primary: string | undefined
+  /** Aborts the wait before the next attempt. */
   #hurry = new AbortController()
-  #draining: Promise<void> = Promise.resolve()
-  #isDraining = false
+  #draining: Promise<void> | undefined
   #isWriting = false
   #isHurried = false
   #lastWrittenMinute: EpochMinute | undefined
   #problem: string | undefined
   readonly #damaged = new Set<string>()
   #fatal: KimchiError | undefined
-  #totals = NOTHING
+  readonly #totals = {
+    stored: 0,
+    duplicates: 0,
+    refused: 0,
+    dropped: 0,
+    rejected: 0,
+    retries: 0,
+    resent: 0,
+    recovered: 0,
+  }
 
   constructor(options: MinuteQueueOptions) {
     this.#options = options
@@ -135,13 +113,14 @@ class BoundedQueue implements MinuteQueue {
       lastWrittenMinute: this.#lastWrittenMinute,
       problem: this.#problem,
       damaged: [...this.#damaged],
-      totals: this.#totals,
+      totals: { ...this.#totals },
     }
   }
 
+  /** Never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
   enqueue(batch: SampleBatch): void {
     if (this.#isOver()) {
-      this.#count('dropped')
+      this.#totals.dropped += 1
       return
     }
     if (this.#waiting.length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
@@ -149,34 +128,34 @@ class BoundedQueue implements MinuteQueue {
     this.#start()
   }
 
+  /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
   async flush(limitMs: Milliseconds): Promise<boolean> {
     const limit = new AbortController()
     this.#isHurried = true
     this.#hurry.abort()
-    const timeUp = this.#options.clock.wait(limitMs, limit.signal)
-    await Promise.race([this.#draining, timeUp])
+    await Promise.race([this.#draining, this.#options.clock.wait(limitMs, limit.signal)])
     limit.abort()
     this.#isHurried = false
     return this.#waiting.length === 0
   }
 
+  /** Stops writing; what is left is lost. Call {@link flush} first. */
   close(): void {
     this.#stopListening()
     this.#closing.abort()
     this.#hurry.abort()
   }
 
+  /** There is something to write, so that a drain waits at least once and never ends before it is kept here. */
   #start(): void {
-    if (this.#isDraining) return
-    this.#isDraining = true
-    this.#draining = this.#drain()
+    this.#draining ??= this.#drain()
   }
 
   async #drain(): Promise<void> {
     let failures = 0
     for (let entry = this.#waiting[0]; entry !== undefined && !this.#isOver(); entry = this.#waiting[0]) {
       this.#isWriting = true
-      const outcome = await this.#attempt(entry.batch)
+      const outcome = await this.#options.writer.write(entry.batch).catch(toError)
       this.#isWriting = false
       if (!(outcome instanceof Error)) {
         this.#confirm(entry, outcome)
@@ -188,15 +167,7 @@ class BoundedQueue implements MinuteQueue {
         this.#giveUp(entry.batch, outcome)
       }
     }
-    this.#isDraining = false
-  }
-
-  async #attempt(batch: SampleBatch): Promise<WriteResult | Error> {
-    try {
-      return await this.#options.writer.write(batch)
-    } catch (thrown) {
-      return thrown instanceof Error ? thrown : new Error(String(thrown))
-    }
+    this.#draining = undefined
   }
 
   #confirm({ batch, confirmedAt }: Entry, result: WriteResult): void {
@@ -206,12 +177,12 @@ class BoundedQueue implements MinuteQueue {
     for (const { symbol } of batch.samples) this.#damaged.delete(symbol)
     for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
     if (confirmedAt === undefined) {
-      this.#count('stored', result.stored)
-      this.#count('duplicates', result.duplicates)
-      this.#count('refused', result.refused.length)
+      this.#totals.stored += result.stored
+      this.#totals.duplicates += result.duplicates
+      this.#totals.refused += result.refused.length
     } else {
-      this.#count('resent')
-      this.#count('recovered', result.stored)
+      this.#totals.resent += 1
+      this.#totals.recovered += result.stored
     }
     if (this.#problem !== undefined) {
       log.info({ waiting: this.#waiting.length }, 'writing works again')
@@ -253,12 +224,12 @@ class BoundedQueue implements MinuteQueue {
       return
     }
     this.#waiting.shift()
-    this.#count('rejected')
+    this.#totals.rejected += 1
     this.#options.log.error({ minute: batch.minute, err: error }, 'minute cannot be written')
   }
 
   #complain({ message }: Error): void {
-    this.#count('retries')
+    this.#totals.retries += 1
     if (this.#problem !== message) {
       this.#options.log.warn(
         { waiting: this.#waiting.length, reason: message },
@@ -279,7 +250,7 @@ class BoundedQueue implements MinuteQueue {
   #dropOldest(): void {
     const [lost] = this.#waiting.splice(this.#isWriting ? 1 : 0, 1)
     if (lost === undefined || lost.confirmedAt !== undefined) return
-    this.#count('dropped')
+    this.#totals.dropped += 1
     const { minute } = lost.batch
     this.#options.log.error({ minute }, 'queue is full, the oldest minute is left to backfill')
   }
@@ -287,8 +258,8 @@ class BoundedQueue implements MinuteQueue {
   #isOver(): boolean {
     return this.#fatal !== undefined || this.#closing.signal.aborted
   }
+}
 
-  #count(key: keyof QueueTotals, by = 1): void {
-    this.#totals = { ...this.#totals, [key]: this.#totals[key] + by }
-  }
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

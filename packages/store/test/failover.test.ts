@@ -2,7 +2,7 @@ import { foldDays } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { createMemoryLog, eventually, type RedisGroup, startCluster, startSentinels } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { openMinuteQueue } from '../src/minute-queue.ts'
+import { MinuteQueue } from '../src/minute-queue.ts'
 import { createReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
 import { createWriter } from '../src/writer.ts'
@@ -18,7 +18,7 @@ async function openWay(t: Test, group: RedisGroup) {
   const log = createMemoryLog()
   const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log })
   const onFatal = (error: Error) => void t.fail(error.message)
-  const queue = openMinuteQueue({ writer, redis, clock: systemClock, random: Math.random, log, onFatal })
+  const queue = new MinuteQueue({ writer, redis, clock: systemClock, random: Math.random, log, onFatal })
   t.teardown(() => queue.close())
   await writer.track([BTC])
   const { today } = await todayMinutes(redis)

@@ -1,17 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Clock, foldDays, KimchiError } from '@kimchi/core'
+import { foldDays, KimchiError } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createMemoryLog, eventually } from '@kimchi/testkit'
+import { createMemoryLog, passUntil } from '@kimchi/testkit'
 import t from 'tap'
-import { type MinuteQueueOptions, openMinuteQueue } from '../src/minute-queue.ts'
+import { MinuteQueue, type MinuteQueueOptions } from '../src/minute-queue.ts'
 import type { WriteResult } from '../src/writer.ts'
 import { BTC, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
-/** Real time, ten times as fast. */
-const clock: Clock = {
-  now: () => Date.now(),
-  wait: (ms, signal) => sleep(ms / 10, undefined, signal ? { signal } : {}).catch(() => {}),
-}
 const ONE_STORED: WriteResult = {
   stored: 1,
   duplicates: 0,
@@ -21,19 +15,23 @@ const ONE_STORED: WriteResult = {
   primary: 'a',
 }
 
+/** A queue on a clock that runs only while {@link passUntil} waits for something. */
 function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<MinuteQueueOptions> = {}) {
   const log = createMemoryLog()
   const fatal: KimchiError[] = []
-  const queue = openMinuteQueue({
+  const clock = createManualClock(0)
+  const queue = new MinuteQueue({
     writer,
     redis: { onStatus: () => () => {} },
     clock,
     onFatal: error => fatal.push(error),
-    random: Math.random,
+    random: () => 0.5,
     log,
     ...options,
   })
-  return { queue, log, fatal }
+  const until = (what: string, isSo: () => boolean) => passUntil(clock, what, isSo)
+  const untilWritten = () => until('all is written', () => queue.status().waiting === 0)
+  return { queue, log, fatal, clock, until, untilWritten }
 }
 
 t.test('minutes wait while Redis is down and are written oldest first, none lost', async t => {
@@ -41,16 +39,18 @@ t.test('minutes wait while Redis is down and are written oldest first, none lost
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
   const written: number[] = []
-  const { queue, log } = openQueue(writer, { onWritten: batch => written.push(batch.minute) })
+  const { queue, log, until, untilWritten } = openQueue(writer, {
+    onWritten: batch => written.push(batch.minute),
+  })
   const minutes = Array.from({ length: 30 }, (_, at) => today + at)
   await redis.stop()
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  while (queue.status().totals.retries === 0) await sleep(5)
+  await until('an attempt has failed', () => queue.status().totals.retries > 0)
   t.equal(queue.status().waiting, 30)
   t.match(queue.status().problem, /^redis:\/\/127\.0\.0\.1:\d+: /)
   t.equal(queue.status().lastWrittenMinute, undefined)
   await redis.restart()
-  t.ok(await queue.flush(100_000))
+  await untilWritten()
   t.strictSame(written, minutes)
   t.equal(queue.status().lastWrittenMinute, minutes.at(-1))
   t.equal(queue.status().problem, undefined)
@@ -66,32 +66,35 @@ t.test('a write to a frozen Redis times out, is made again, and counts once', as
   const { redis, connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
-  const { queue } = openQueue(writer)
+  const { queue, until, untilWritten } = openQueue(writer)
   redis.pause()
   queue.enqueue({ minute: today, samples: [sampleOf('BTC', today)] })
-  while (queue.status().totals.retries === 0) await sleep(5)
+  await until('an attempt has failed', () => queue.status().totals.retries > 0)
   t.match(queue.status().problem, /timed out/)
   redis.resume()
-  t.ok(await queue.flush(100_000))
+  await untilWritten()
   const { stored, duplicates } = queue.status().totals
   t.equal(stored + duplicates, 1, 'the last attempt found it stored or stored it')
   t.strictSame((await reader.readDays('BTC')).entries, foldDays([sampleOf('BTC', today)]))
 })
 
-t.test('what Redis had not synced before SIGKILL may go, what is queued arrives', async t => {
-  const { redis, connection, writer, reader } = await openStore(t, {
-    appendonly: true,
-    args: ['--appendfsync', 'always'],
-  })
+t.test('a Redis that comes back empty gets what it had confirmed again, then what is queued', async t => {
+  const { redis, connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
-  const { queue } = openQueue(writer)
-  const minutes = Array.from({ length: 200 }, (_, at) => today + at)
+  const minutes = Array.from({ length: 100 }, (_, at) => today + at)
+  let writes = 0
+  const write: typeof writer.write = async batch => {
+    if (++writes === 50) await redis.kill()
+    return writer.write(batch)
+  }
+  const { queue, until, untilWritten } = openQueue({ write }, { redis: connection })
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  while (queue.status().waiting > 150) await sleep(1)
-  await redis.kill()
+  await until('it is gone', () => queue.status().totals.retries > 0)
+  t.match(queue.status(), { waiting: 51, totals: { stored: 49 } })
   await redis.restart()
-  t.ok(await queue.flush(100_000))
+  await untilWritten()
+  t.match(queue.status().totals, { stored: 100, resent: 49, recovered: 49 })
   t.strictSame(
     (await reader.readDays('BTC')).entries,
     foldDays(minutes.map(minute => sampleOf('BTC', minute))),
@@ -102,7 +105,7 @@ t.test('a full Redis, a demoted primary and missing replicas are waited out', as
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
-  const { queue } = openQueue(writer)
+  const { queue, until, untilWritten } = openQueue(writer)
   const troubles: [enter: string[], leave: string[], reason: RegExp][] = [
     [['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], /OOM/],
     [['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], /READONLY|MASTERDOWN/],
@@ -117,11 +120,11 @@ t.test('a full Redis, a demoted primary and missing replicas are waited out', as
     await raw.call(command, args)
     const seen = queue.status().totals.retries
     queue.enqueue({ minute: today + index, samples: [sampleOf('BTC', today + index)] })
-    while (queue.status().totals.retries === seen) await sleep(5)
+    await until('an attempt has failed', () => queue.status().totals.retries > seen)
     t.match(queue.status().problem, reason)
     const [undo = '', ...undoArgs] = leave
     await raw.call(undo, undoArgs)
-    t.ok(await queue.flush(100_000))
+    await untilWritten()
   }
   t.equal((await reader.readDays('BTC')).entries[0]?.samples, 3)
 })
@@ -132,7 +135,7 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
     release = resolve
   })
   const written: number[] = []
-  const { queue, log } = openQueue(
+  const { queue, log, untilWritten } = openQueue(
     {
       write: async batch => {
         await held
@@ -146,7 +149,7 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
   t.equal(queue.status().waiting, 3)
   t.equal(queue.status().totals.dropped, 2)
   release()
-  t.ok(await queue.flush(1_000))
+  await untilWritten()
   t.strictSame(written, [1, 4, 5])
   t.match(log.lines, [
     { message: /^queue is full/, fields: { minute: 2 } },
@@ -159,9 +162,10 @@ t.test('prices of the wrong kind stop the queue and say so once', async t => {
   const { now } = await todayMinutes(connection)
   await writer.track([BTC])
   await connection.call('HSET', '{kp}:meta', 'prices', 'live')
-  const { queue, fatal } = openQueue(writer)
+  const { queue, fatal, until } = openQueue(writer)
   queue.enqueue({ minute: now, samples: [sampleOf('BTC', now)] })
-  t.notOk(await queue.flush(100_000))
+  await until('it says so', () => fatal.length > 0)
+  t.equal(queue.status().waiting, 1)
   t.strictSame(
     fatal.map(error => error.code),
     ['KIMCHI_ERR_PRICES_KIND'],
@@ -173,10 +177,10 @@ t.test('prices of the wrong kind stop the queue and say so once', async t => {
 t.test('a batch that cannot be encoded is taken out and counted; the next ones are written', async t => {
   const { connection, writer } = await openStore(t)
   const { now } = await todayMinutes(connection)
-  const { queue, log } = openQueue(writer)
+  const { queue, log, untilWritten } = openQueue(writer)
   queue.enqueue({ minute: now, samples: [{ ...sampleOf('BTC', now), usdtKrw: 0 }] })
   queue.enqueue({ minute: now + 1, samples: [sampleOf('BTC', now + 1)] })
-  t.ok(await queue.flush(100_000))
+  await untilWritten()
   t.match(queue.status().totals, { rejected: 1, stored: 1 })
   t.match(log.lines, [
     {
@@ -190,24 +194,24 @@ t.test('a coin whose key is damaged is named until it is stored again, and holds
   const { connection, writer, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
-  const { queue } = openQueue(writer)
+  const { queue, untilWritten } = openQueue(writer)
   const samplesAt = (minute: number) => ['BTC', 'ETH'].map(symbol => sampleOf(symbol, minute))
   await raw.set('{kp}:daily:ETH', 'not ours')
   queue.enqueue({ minute: today, samples: samplesAt(today) })
-  t.ok(await queue.flush(100_000))
+  await untilWritten()
   queue.enqueue({ minute: today + 1, samples: [sampleOf('BTC', today + 1)] })
-  t.ok(await queue.flush(100_000))
+  await untilWritten()
   t.match(queue.status(), { damaged: ['ETH'], problem: undefined, totals: { stored: 2, refused: 1 } })
   await raw.del('{kp}:daily:ETH')
   queue.enqueue({ minute: today + 2, samples: samplesAt(today + 2) })
-  t.ok(await queue.flush(100_000))
+  await untilWritten()
   t.match(queue.status(), { damaged: [], totals: { stored: 4 } })
 })
 
 t.test('retries are spread by the given randomness and grow to five seconds', async t => {
   const waits: number[] = []
   let failures = 8
-  const { queue } = openQueue(
+  const { queue, untilWritten } = openQueue(
     {
       write: async () => {
         if (failures-- > 0) throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
@@ -215,7 +219,6 @@ t.test('retries are spread by the given randomness and grow to five seconds', as
       },
     },
     {
-      random: () => 0.5,
       clock: {
         now: () => 0,
         wait: async ms => {
@@ -225,18 +228,29 @@ t.test('retries are spread by the given randomness and grow to five seconds', as
     },
   )
   queue.enqueue({ minute: 1, samples: [] })
-  while (queue.status().waiting > 0) await sleep(1)
+  await untilWritten()
   t.strictSame(waits, [150, 300, 600, 1_200, 2_400, 3_750, 3_750, 3_750])
 })
 
-t.test('a flush gives up at its limit, and a closed queue writes nothing more', async t => {
-  const { queue } = openQueue({
+t.test('a flush hurries, gives up at its limit, and a closed queue writes nothing more', async t => {
+  let attempts = 0
+  const { queue, clock, until } = openQueue({
     write: async () => {
+      attempts += 1
       throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
     },
   })
   queue.enqueue({ minute: 1, samples: [] })
-  t.notOk(await queue.flush(500))
+  await until('attempts are seconds apart', () => attempts === 6)
+  const before = clock.now()
+  let isWritten: boolean | undefined
+  void queue.flush(600).then(answer => {
+    isWritten = answer
+  })
+  await until('it gives up', () => isWritten !== undefined)
+  t.equal(isWritten, false)
+  t.ok(clock.now() - before < 1_000)
+  t.ok(attempts >= 9, 'at once and every 150 ms')
   queue.close()
   queue.enqueue({ minute: 2, samples: [] })
   t.equal(queue.status().waiting, 1)
@@ -245,11 +259,10 @@ t.test('a flush gives up at its limit, and a closed queue writes nothing more', 
 
 /** A queue over a writer that notes what it is given, and a connection that a test turns. */
 function openWatched(primary = () => 'a') {
-  const clock = createManualClock(0)
   const sent: number[] = []
   const confirmed: number[] = []
   let ready: () => void = () => {}
-  const { queue } = openQueue(
+  const { queue, clock, untilWritten } = openQueue(
     {
       write: async batch => {
         sent.push(batch.minute)
@@ -257,7 +270,6 @@ function openWatched(primary = () => 'a') {
       },
     },
     {
-      clock,
       onWritten: batch => confirmed.push(batch.minute),
       redis: {
         onStatus: listener => {
@@ -269,7 +281,7 @@ function openWatched(primary = () => 'a') {
   )
   const enqueue = async (minute: number) => {
     queue.enqueue({ minute, samples: [] })
-    await eventually('it is confirmed', () => queue.status().waiting === 0)
+    await untilWritten()
   }
   return { queue, clock, sent, confirmed, reconnect: () => ready(), enqueue }
 }
@@ -286,7 +298,7 @@ t.test('after a reconnect the minutes of the last ten minutes are sent again, ol
   t.equal(queue.status().waiting, 2, 'minute 1 was confirmed twelve minutes ago')
   await enqueue(4)
   t.strictSame(sent, [2, 3, 4])
-  t.strictSame(confirmed, [1, 2, 3, 4], 'nobody is told twice')
+  t.strictSame(confirmed, [1, 2, 3, 4], 'each is reported once')
   t.match(queue.status().totals, { stored: 4, resent: 2, recovered: 2 })
   sent.length = 0
   reconnect()
@@ -309,7 +321,7 @@ t.test('minutes to be sent again do not overtake the one being written', async t
   const gates: (() => void)[] = []
   const sent: number[] = []
   let ready: () => void = () => {}
-  const { queue } = openQueue(
+  const { queue, clock, until, untilWritten } = openQueue(
     {
       write: batch => {
         sent.push(batch.minute)
@@ -326,17 +338,17 @@ t.test('minutes to be sent again do not overtake the one being written', async t
     },
   )
   const answer = async () => {
-    const gate = await eventually('a write', () => gates.shift())
+    const gate = await passUntil(clock, 'a write', () => gates.shift())
     gate()
   }
   queue.enqueue({ minute: 1, samples: [] })
   await answer()
-  await eventually('it is confirmed', () => queue.status().waiting === 0)
+  await untilWritten()
   queue.enqueue({ minute: 2, samples: [] })
   queue.enqueue({ minute: 3, samples: [] })
-  await eventually('it is being written', () => sent.length === 2)
+  await until('it is being written', () => sent.length === 2)
   ready()
   for (let writes = 0; writes < 3; writes++) await answer()
-  await eventually('all is written', () => queue.status().waiting === 0)
+  await untilWritten()
   t.strictSame(sent, [1, 2, 1, 3])
 })

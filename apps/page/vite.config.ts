@@ -17,6 +17,7 @@ const proxy = { '/api/': { target: API_URL } }
 export default defineConfig({
   plugins: [developWithoutPolicy, reference(ROOT)],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  json: { namedExports: false },
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], modulePreload: false, assetsInlineLimit: 0 },
   server: { host: '127.0.0.1', proxy },
   preview: { host: '127.0.0.1', proxy },

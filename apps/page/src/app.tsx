@@ -1,81 +1,81 @@
 import type { Client } from '@kimchi/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { Coin } from './coin/coin.tsx'
+import { AlertNotice } from './alerts/alert-notice.tsx'
+import { useAlerts, useFiring } from './alerts/use-alerts.ts'
+import { LazyCoin } from './coin/lazy-coin.tsx'
 import { Footer } from './footer.tsx'
 import { Header, type Theme } from './header.tsx'
-import { type Live, openLive } from './live/live.ts'
-import { SummaryView } from './live/summary-view.tsx'
+import { useLive } from './live/use-live.ts'
 import { Notices } from './notices.tsx'
+import { Overview } from './overview.tsx'
+import { useRoute } from './route.ts'
 import type { Shelf } from './storage.ts'
-import { CoinTable } from './table/coin-table.tsx'
+import { EVERYTHING } from './table/coin-table.tsx'
 import { createFormats } from './text/format.ts'
-import { dictionaries, pickLanguage } from './text/language.ts'
-import { useKept, useNow, useRoute, ViewContext } from './view.ts'
+import { type Language, loadWords, type Words } from './text/language.ts'
+import { titleOf } from './title.ts'
+import { useKept, useNow, type View, ViewContext } from './view.ts'
+
+/** What the page starts with. */
+export interface AppProps {
+  readonly client: Client
+  readonly shelf: Shelf
+  /** Those of the visitor's language. */
+  readonly words: Words
+}
 
 /** The whole page. */
-export function App({ client, shelf }: { client: Client; shelf: Shelf }) {
-  const [language, setLanguage] = useKept(
-    () => pickLanguage(shelf.get('language') ?? null, navigator.languages),
-    next => shelf.put('language', next),
-  )
+export function App({ client, shelf, words: first }: AppProps) {
+  const [{ language, t, names }, setWords] = useState(first)
+  const setLanguage = async (next: Language) => {
+    shelf.put('language', next)
+    setWords(await loadWords(next))
+  }
   const [theme, setTheme] = useKept<Theme>(
     () => shelf.get('theme') ?? 'auto',
     next => shelf.put('theme', next),
   )
-  const [favourites, setFavourites] = useKept(
-    () => new Set(shelf.get<string[]>('favourites') ?? []),
-    next => shelf.put('favourites', [...next]),
-  )
-  const live = useLive(client, shelf)
-  const symbol = useRoute()
-  const t = dictionaries[language]
+  const alerts = useAlerts(shelf)
+  const live = useLive(client, shelf, Object.keys(alerts.all).length > 0)
+  const { list, error } = live
+  // Held here, so that it survives a coin and back.
+  const [listing, onListing] = useState(EVERYTHING)
+  const route = useRoute()
+  const { symbol } = route
   const f = useMemo(() => createFormats(language), [language])
+  const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const now = useNow(live.clockOffsetMs)
-  useDocument({ language, theme, title: symbol ? `${symbol} · ${t.title}` : t.title })
+  const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
+  const view: View = { language, t, f, nameOf, isSimulated, now }
+  const firing = useFiring(alerts.all, list, view)
+  useDocument({ language, theme, title: titleOf({ list, symbol, firing }, view) })
   const main = useFocusOnMove(symbol)
-  const toggle = (coin: string) => {
-    const next = new Set(favourites)
-    if (!next.delete(coin)) next.add(coin)
-    setFavourites(next)
-  }
-  const { list } = live
   return (
-    <ViewContext.Provider value={{ language, t, f, now }}>
+    <ViewContext.Provider value={view}>
       <Header theme={theme} onTheme={setTheme} onLanguage={setLanguage} />
       <main ref={main} tabIndex={-1}>
         <Notices {...live} />
-        {symbol ? (
-          <Coin
+        <AlertNotice firing={firing} />
+        {symbol !== undefined ? (
+          <LazyCoin
             key={symbol}
             symbol={symbol}
+            range={route.range}
             row={list?.data.find(coin => coin.symbol === symbol)}
-            {...{ client, shelf, theme }}
+            minute={error ? undefined : list?.updated_at}
+            {...{ client, shelf, theme, alerts }}
           />
+        ) : route.isUnknown ? (
+          <p class="empty">
+            {t.noPage} <a href="#/">{t.back}</a>
+          </p>
         ) : (
-          <>
-            <h1 class="unseen">{t.title}</h1>
-            {list && <SummaryView list={list} />}
-            {list && <CoinTable list={list} favourites={favourites} onFavourite={toggle} />}
-            {!list && !live.error && <p class="empty">{t.loading}</p>}
-          </>
+          <Overview {...{ live, shelf, alerts, listing, onListing }} />
         )}
       </main>
       <Footer />
     </ViewContext.Provider>
   )
-}
-
-function useLive(client: Client, shelf: Shelf): Live {
-  const [live, setLive] = useState<Live>(() => ({
-    list: shelf.get('live'),
-    error: undefined,
-    clockOffsetMs: 0,
-  }))
-  useEffect(() => {
-    const opened = openLive({ client, shelf, document, onChange: setLive })
-    return opened.close
-  }, [client, shelf])
-  return live
 }
 
 function useDocument({ language, theme, title }: { language: string; theme: Theme; title: string }) {

@@ -6,24 +6,35 @@ import { useView } from './view.ts'
 /** A minute is out 5 s after its end; by then three more have passed. */
 const OVERDUE_MS = 4 * 60_000
 
+/** Whether the newest minute is older than it can be while the service has prices. */
+export function isOverdue(minute: number, now: number): boolean {
+  return now - minute > OVERDUE_MS
+}
+
 /** What a reader must know before reading a number. */
-export function Notices({ list, error }: Pick<Live, 'list' | 'error'>) {
-  const { t, f, now } = useView()
+export function Notices({ list, error, isGathering }: Live) {
+  const { t, f, now, isSimulated } = useView()
   const at = list && utcMs(list.updated_at)
   const when = at === undefined ? '' : `${f.time(at, now)} (${fill(t.ago, f.age(now - at))})`
   const trouble = error
     ? fill(at === undefined ? t.downEmpty : t.down, when)
-    : at !== undefined && now - at > OVERDUE_MS
+    : at !== undefined && isOverdue(at, now)
       ? fill(t.overdue, when)
       : undefined
   return (
     <>
-      {list?.note?.startsWith('SIMULATED') && (
+      {isSimulated && (
         <p class="notice simulated" role="note">
           {t.simulated}
         </p>
       )}
-      <div role="status">{trouble && <p class="notice trouble">{trouble}</p>}</div>
+      <div role="status">
+        {trouble && !isGathering && (
+          <p class="notice trouble" {...(at !== undefined && { title: f.utc(at, now) })}>
+            {trouble}
+          </p>
+        )}
+      </div>
     </>
   )
 }

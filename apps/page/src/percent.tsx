@@ -1,15 +1,29 @@
 import { useView } from './view.ts'
 
-/** A premium: sign and arrow say its direction, colour only repeats it. The last two digits step back. */
-export function Percent({ value, arrow = false }: { value: number; arrow?: boolean }) {
+/** A premium: its sign tells premium from discount, colour only repeats it. The last two digits step back. */
+export function Percent({ value, isColoured = false }: { value: number; isColoured?: boolean }) {
   const { f } = useView()
   const [digits, rest] = f.percent(value)
   return (
-    <data class={arrow ? `pct ${directionOf(value)}` : 'pct'} value={value}>
-      {arrow && <span aria-hidden="true">{value > 0 ? '▲' : value < 0 ? '▼' : ''}</span>}
+    <data class={isColoured ? `pct ${directionOf(value)}` : 'pct'} value={value}>
       {digits}
       <small>{rest}</small>%
     </data>
+  )
+}
+
+/** A change in percentage points: the arrow says where it went, and so does the colour. */
+export function Change({ points }: { points: number }) {
+  const { t, f } = useView()
+  return (
+    <span class={`change ${directionOf(points)}`}>
+      <span aria-hidden="true">{points > 0 ? '▲' : points < 0 ? '▼' : ''}</span>
+      <data value={points}>
+        {f.percent(points)[0]}
+        {t.points}
+      </data>{' '}
+      <span class="note">{t.sinceYesterday}</span>
+    </span>
   )
 }
 

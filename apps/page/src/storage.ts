@@ -6,7 +6,15 @@ export interface Shelf {
 }
 
 /** Everything that is kept. */
-export type ShelfKey = 'language' | 'theme' | 'favourites' | 'live' | 'history'
+export type ShelfKey =
+  | 'language'
+  | 'theme'
+  | 'favourites'
+  | 'favouritesOnly'
+  | 'movingAverage'
+  | 'alerts'
+  | 'live'
+  | 'history'
 
 /**
  * A shelf in the browser's storage. It may be full or forbidden: then nothing is kept, and nothing breaks.

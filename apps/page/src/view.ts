@@ -9,6 +9,10 @@ export interface View {
   readonly language: Language
   readonly t: Texts
   readonly f: Formats
+  /** A coin's name in the language, the API's own where there is none. */
+  readonly nameOf: (coin: { readonly symbol: string; readonly name: string }) => string
+  /** The prices are a simulator's. */
+  readonly isSimulated: boolean
   /** Milliseconds since the epoch, by the server's clock. */
   readonly now: number
 }
@@ -33,17 +37,6 @@ export function useNow(clockOffsetMs: number): number {
     return () => clearInterval(timer)
   }, [])
   return Date.now() + clockOffsetMs
-}
-
-/** The coin that the address names; undefined for the list. */
-export function useRoute(): string | undefined {
-  const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
-    const follow = () => setHash(location.hash)
-    addEventListener('hashchange', follow)
-    return () => removeEventListener('hashchange', follow)
-  }, [])
-  return /^#\/([A-Za-z0-9]{1,20})$/.exec(hash)?.[1]?.toUpperCase()
 }
 
 /** A value that this device keeps. */

@@ -1,64 +1,65 @@
+import '../style/coin.css'
 import { useMemo, useState } from 'preact/hooks'
-import { Percent } from '../percent.tsx'
+import { AlertButton } from '../alerts/alert-button.tsx'
+import { Change, Percent } from '../percent.tsx'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
-import { Chart } from './chart-view.tsx'
+import { Chart } from './chart.tsx'
 import type { CoinProps } from './coin-props.ts'
 import { DayTable } from './day-table.tsx'
+import { changeSinceYesterday, figuresOf, toDays } from './days.ts'
 import { FigureList } from './figure-list.tsx'
-import { figuresOf, toDays } from './history.ts'
+import { HistoryNotice } from './history-notice.tsx'
+import { RangeSwitch } from './range-switch.tsx'
 import { useHistory } from './use-history.ts'
 
-/** Days that can be shown; 0 stands for all that the API keeps in one answer. */
-const RANGES = [30, 90, 365, 3650] as const
-
-/** One coin: its premium now, its days as candles and as a table, and what they say about today. */
-export function CoinView({ symbol, row, client, shelf, theme }: CoinProps) {
-  const { t, f, now } = useView()
-  const [range, setRange] = useState<number>(90)
+/** One coin: its premium now, its days as candles and as a table, and what they say about the premium. */
+export function CoinView({ symbol, range, row, minute, client, shelf, theme, alerts }: CoinProps) {
+  const { t, f, now, nameOf } = useView()
+  const [hasAverage, setAverage] = useState(() => shelf.get<boolean>('movingAverage') ?? false)
+  const known = useHistory({ client, shelf, symbol, range, minute })
+  const { history, asOf, total, error } = known
   const today = new Date(now).toISOString().slice(0, 10)
-  const { history, error, isOld, reload } = useHistory({ client, shelf, symbol, range, today })
-  const days = useMemo(() => toDays(history?.data ?? [], row, today), [history, row, today])
-  const figures = useMemo(() => figuresOf(days), [days])
-  const running = days.find(day => day.isRunning)
+  const days = useMemo(() => toDays(history?.data ?? [], today), [history, today])
+  const figures = useMemo(() => figuresOf(days, row?.premium_pct), [days, row])
+  const since = row && changeSinceYesterday(days, row.premium_pct, today)
+  const asOfText = asOf ? fill(t.runningAsOf, f.time(Date.parse(`${asOf}Z`), now)) : ''
+  const named = row ?? history
+  const isUnknown = error?.code === 'unknown_symbol' && !row
+  const showAverage = (next: boolean) => {
+    setAverage(next)
+    shelf.put('movingAverage', next)
+  }
   return (
     <article class="coin-view">
-      <a class="back" href="#/">
-        <span aria-hidden="true">←</span> {t.back}
-      </a>
+      <div class="bar-above">
+        <a class="back" href="#/">
+          <span aria-hidden="true">←</span> {t.back}
+        </a>
+        {!isUnknown && <AlertButton target={symbol} alerts={alerts} />}
+      </div>
       <div class="head">
         <h1>
-          {symbol} <span class="name">{row?.name ?? history?.name}</span>
+          {symbol} <span class="name">{named && nameOf(named)}</span>
         </h1>
-        {row ? <Percent value={row.premium_pct} arrow /> : <span class="note">{t.notListed}</span>}
+        {row ? (
+          <p class="now">
+            <Percent value={row.premium_pct} />
+            {since !== undefined && <Change points={since} />}
+          </p>
+        ) : (
+          !isUnknown && <span class="note">{t.notListed}</span>
+        )}
       </div>
-      <fieldset class="ranges">
-        <legend class="unseen">{t.range}</legend>
-        {RANGES.map(days => (
-          <button key={days} type="button" aria-pressed={days === range} onClick={() => setRange(days)}>
-            {days === 3650 ? t.all : fill(t.days, f.number(days, 0))}
-          </button>
-        ))}
-      </fieldset>
-      {error && (
-        <p class="notice trouble" role="alert">
-          {error.code === 'unknown_symbol'
-            ? fill(t.unknownCoin, symbol)
-            : isOld
-              ? t.historyOld
-              : t.historyDown}{' '}
-          {error.code !== 'unknown_symbol' && (
-            <button type="button" onClick={reload}>
-              {t.retry}
-            </button>
-          )}
-        </p>
+      <HistoryNotice {...known} symbol={symbol} days={days.length} isListed={row !== undefined} />
+      {days.length > 0 && (
+        <>
+          <RangeSwitch {...{ symbol, range, total, hasAverage }} onAverage={showAverage} />
+          <Chart {...{ days, symbol, theme, hasAverage }} average={figures?.average} />
+        </>
       )}
-      {!history && !error && <p class="empty">{t.loading}</p>}
-      {history && days.length === 0 && <p class="empty">{fill(t.noHistory, symbol)}</p>}
-      {days.length > 0 && <Chart days={days} average={figures?.average} symbol={symbol} theme={theme} />}
-      <FigureList row={row} day={running} figures={figures} />
-      {days.length > 0 && <DayTable days={days} symbol={symbol} />}
+      <FigureList row={row} day={days.find(day => day.isRunning)} asOf={asOfText} figures={figures} />
+      {days.length > 0 && <DayTable days={days} symbol={symbol} asOf={asOfText} />}
     </article>
   )
 }

@@ -1,17 +1,18 @@
 import { Percent } from '../percent.tsx'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
-import { type Day, toCsv } from './history.ts'
+import { type Day, toCsv } from './days.ts'
 
 /** The days as a table, newest first, and as a file. */
-export function DayTable({ days, symbol }: { days: readonly Day[]; symbol: string }) {
-  const { t, f } = useView()
+export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol: string; asOf: string }) {
+  const { t, f, isSimulated } = useView()
+  const file = `${isSimulated ? 'SIMULATED-' : ''}${symbol}-premium.csv`
   return (
     <div class="days">
       <div class="tools">
         <h2>{t.dayTable}</h2>
         <span class="note">{t.dayBegins}</span>
-        <button type="button" onClick={() => download(`${symbol}-premium.csv`, toCsv(days))}>
+        <button type="button" onClick={() => download(file, toCsv(days))}>
           <span aria-hidden="true">↓</span> {t.download}
         </button>
       </div>
@@ -31,7 +32,12 @@ export function DayTable({ days, symbol }: { days: readonly Day[]; symbol: strin
             {days.toReversed().map(day => (
               <tr key={day.date} class={day.isRunning ? 'running' : ''}>
                 <th scope="row">
-                  <time dateTime={day.date}>{day.date}</time>
+                  <time dateTime={day.date}>{day.date}</time>{' '}
+                  {day.isRunning && (
+                    <span class="badge">
+                      {t.running}, {asOf}
+                    </span>
+                  )}
                 </th>
                 {[day.open_pct, day.high_pct, day.low_pct, day.close_pct, day.avg_pct].map((value, index) => (
                   <td key={index.toString()}>
@@ -39,7 +45,6 @@ export function DayTable({ days, symbol }: { days: readonly Day[]; symbol: strin
                   </td>
                 ))}
                 <td>
-                  {day.isRunning && <span class="badge">{t.running}</span>}
                   {day.isPartial && (
                     <span class="badge partial" title={fill(t.partialHint, f.number(day.samples, 0))}>
                       {t.partial}

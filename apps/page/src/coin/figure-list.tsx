@@ -1,36 +1,29 @@
-import { type CoinPremium, utcMs } from '@kimchi/client'
+import type { CoinPremium } from '@kimchi/client'
 import type { ComponentChildren } from 'preact'
+import { binanceKrw, gapKrw } from '../live/prices.ts'
 import { Percent } from '../percent.tsx'
-import { fill } from '../text/language.ts'
+import { Time } from '../time.tsx'
 import { useView } from '../view.ts'
-import type { Day, Figures } from './history.ts'
+import type { Day, Figures } from './days.ts'
 
-/** A coin in numbers: prices, today so far, and today among its days. */
-export function FigureList({
-  row,
-  day,
-  figures,
-}: {
-  row: CoinPremium | undefined
-  day: Day | undefined
-  figures: Figures | undefined
-}) {
-  const { t, f, now } = useView()
+/** What a coin's figures are drawn from. */
+export interface FigureListProps {
+  readonly row: CoinPremium | undefined
+  readonly day: Day | undefined
+  /** When today's row was read, as a text. */
+  readonly asOf: string
+  readonly figures: Figures | undefined
+}
+
+/** A coin in numbers: prices, today so far, and the premium among its days. */
+export function FigureList({ row, day, asOf, figures }: FigureListProps) {
+  const { t, f } = useView()
   return (
     <div class="figures">
-      {row && (
-        <dl>
-          <Item name={t.krw}>{f.price(row.upbit_krw)}</Item>
-          <Item name={t.usdt}>{f.price(row.binance_usdt)}</Item>
-          <Item name={t.rate}>{f.price(row.usdt_krw)}</Item>
-          <Item name={t.updated} hint={fill(t.ago, f.age(now - utcMs(row.snapshot_at)))}>
-            {f.time(utcMs(row.snapshot_at), now)}
-          </Item>
-        </dl>
-      )}
+      {row && <Prices row={row} />}
       {day && (
         <dl aria-label={t.today}>
-          <Item name={`${t.today} · ${t.open}`}>
+          <Item name={`${t.today} · ${t.open}`} hint={asOf}>
             <Percent value={day.open_pct} />
           </Item>
           <Item name={t.high}>
@@ -56,6 +49,25 @@ export function FigureList({
         </dl>
       )}
     </div>
+  )
+}
+
+function Prices({ row }: { row: CoinPremium }) {
+  const { t, f } = useView()
+  return (
+    <dl>
+      <Item name={t.gap}>
+        <data value={gapKrw(row)}>{f.won(gapKrw(row), true)}</data>
+      </Item>
+      <Item name={t.krw}>{f.price(row.upbit_krw)}</Item>
+      <Item name={t.binanceKrw} hint={`${f.price(row.binance_usdt)} USDT`}>
+        {f.won(binanceKrw(row))}
+      </Item>
+      <Item name={t.rate}>{f.price(row.usdt_krw)}</Item>
+      <Item name={t.updated}>
+        <Time at={row.snapshot_at} />
+      </Item>
+    </dl>
   )
 }
 

@@ -1,53 +1,25 @@
-import { ApiError, type Client, type History } from '@kimchi/client'
 import { useEffect, useState } from 'preact/hooks'
-import type { Shelf } from '../storage.ts'
+import { HistoryLoader, type HistoryLoaderOptions, type KnownHistory } from './history-loader.ts'
 
-/** The history to load. */
-export interface HistoryQuestion {
-  readonly client: Pick<Client, 'daily'>
-  readonly shelf: Shelf
-  readonly symbol: string
+/** Which history to show. */
+export interface HistoryQuestion extends Pick<HistoryLoaderOptions, 'client' | 'shelf' | 'symbol'> {
   readonly range: number
-  /** UTC date; a new one loads again. */
-  readonly today: string
+  /** The minute of the live list; undefined while the list does not answer. */
+  readonly minute: string | undefined
 }
 
-interface Known {
-  readonly history?: History | undefined
-  readonly error?: ApiError | undefined
-  /** The history is the one kept on this device, since the API did not answer. */
-  readonly isOld: boolean
-}
-
-/** A coin's history, requested once per coin, range and day; the one kept last when the request fails. */
-export function useHistory({
-  client,
-  shelf,
-  symbol,
-  range,
-  today,
-}: HistoryQuestion): Known & { reload: () => void } {
-  const [known, setKnown] = useState<Known>({ isOld: false })
-  const [attempt, setAttempt] = useState(0)
+/** A coin's history, kept up to date while the coin is open. */
+export function useHistory(question: HistoryQuestion): KnownHistory & { reload: () => void } {
+  const { client, shelf, symbol, range, minute } = question
+  const [known, setKnown] = useState<KnownHistory>({ isOld: false })
+  const [loader] = useState(
+    () => new HistoryLoader({ client, shelf, symbol, now: Date.now, onChange: setKnown }),
+  )
+  useEffect(() => () => loader.close(), [loader])
+  // Before the range: the first answer then knows its minute, and is not followed by a second one.
   useEffect(() => {
-    const leaving = new AbortController()
-    client.daily(symbol, { days: range, signal: leaving.signal }).then(
-      history => {
-        shelf.put('history', history)
-        setKnown({ history, isOld: false })
-      },
-      error => {
-        if (leaving.signal.aborted || !(error instanceof ApiError)) return
-        const kept = shelf.get<History>('history')
-        const old = kept?.symbol === symbol && error.code !== 'unknown_symbol' ? kept : undefined
-        setKnown({
-          history: old && { ...old, data: old.data.slice(-range) },
-          error,
-          isOld: old !== undefined,
-        })
-      },
-    )
-    return () => leaving.abort()
-  }, [client, shelf, symbol, range, today, attempt])
-  return { ...known, reload: () => setAttempt(attempt + 1) }
+    if (document.visibilityState === 'visible') loader.onMinute(minute)
+  }, [loader, minute])
+  useEffect(() => loader.show(range), [loader, range])
+  return { ...known, reload: () => void loader.ask() }
 }

@@ -2,7 +2,7 @@ import type { CoinPremium } from '@kimchi/client'
 
 /** The list in four numbers. */
 export interface Summary {
-  /** Percent. */
+  /** Percent, rounded to 4 decimals. */
   readonly median: number
   readonly highest: CoinPremium
   readonly lowest: CoinPremium
@@ -19,9 +19,14 @@ export function summarise(coins: readonly CoinPremium[]): Summary | undefined {
   const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1)
   const newest = coins.reduce((a, b) => (b.snapshot_at > a.snapshot_at ? b : a))
   return {
-    median: middle.reduce((sum, { premium_pct }) => sum + premium_pct, 0) / middle.length,
+    // The mean of two may have a fifth digit.
+    median: Math.round((10_000 * sum(middle)) / middle.length) / 10_000,
     highest,
     lowest,
     rate: newest.usdt_krw,
   }
+}
+
+function sum(coins: readonly CoinPremium[]): number {
+  return coins.reduce((total, { premium_pct }) => total + premium_pct, 0)
 }

@@ -1,9 +1,15 @@
-import type { LiveList, LiveUpdate, WatchOptions } from '@kimchi/client'
+import { ApiError, type LiveList, type LiveUpdate, type WatchOptions } from '@kimchi/client'
 import t from 'tap'
 import { openLive } from '../../src/live/live.ts'
 import { createShelf } from '../../src/storage.ts'
 
-const list = (updated_at: string): LiveList => ({ result: 'ok', updated_at, count: 0, note: '', data: [] })
+const list = (updated_at: string, count = 0): LiveList => ({
+  result: 'ok',
+  updated_at,
+  count,
+  note: '',
+  data: [],
+})
 const update = (updated_at: string): LiveUpdate => ({
   list: list(updated_at),
   error: undefined,
@@ -12,10 +18,11 @@ const update = (updated_at: string): LiveUpdate => ({
 })
 
 /** A page that can be hidden and shown, and a client with scripted responses. */
-function openPage(kept: Record<string, string> = {}) {
+function openPage(kept: Record<string, string> = {}, runsHidden = false) {
   const storage = new Map(Object.entries(kept))
   const watches: { tell: (update: LiveUpdate) => void; options: WatchOptions | undefined }[] = []
   let listener = () => {}
+  let pending: (() => void) | undefined
   let visibilityState: 'visible' | 'hidden' = 'visible'
   const live = openLive({
     client: {
@@ -38,17 +45,31 @@ function openPage(kept: Record<string, string> = {}) {
         listener = () => {}
       },
     } as never,
+    runsHidden: () => runsHidden,
+    later: run => {
+      pending = run
+      return () => {
+        pending = undefined
+      }
+    },
     onChange: () => {},
   })
   const look = (state: typeof visibilityState) => {
     visibilityState = state
     listener()
   }
-  return { live, watches, storage, look }
+  /** Lets come due what was put off; says whether there was something. */
+  const passTime = () => {
+    const run = pending
+    pending = undefined
+    run?.()
+    return run !== undefined
+  }
+  return { live, watches, storage, look, passTime }
 }
 
 t.test('watches while it is seen: ends when hidden, begins once when seen again, where it was', async t => {
-  const { live, watches, look } = openPage()
+  const { live, watches, look } = openPage({ 'kimchi.live': JSON.stringify(list('2026-11-21T13:04:00')) })
   t.equal(watches.length, 1)
   watches[0]?.tell(update('2026-11-21T13:05:00'))
   look('hidden')
@@ -74,4 +95,34 @@ t.test('begins with what an earlier visit kept, and keeps only good answers', as
   watches[0]?.tell({ ...update('2026-11-21T13:05:00'), error })
   t.equal(live.now.error, error)
   t.strictSame(JSON.parse(storage.get('kimchi.live') ?? ''), list('2026-11-21T13:05:00'))
+})
+
+t.test('goes on while hidden when somebody waits for an alert', async t => {
+  const { live, watches, look } = openPage(
+    { 'kimchi.live': JSON.stringify(list('2026-11-21T13:04:00')) },
+    true,
+  )
+  look('hidden')
+  t.equal(watches.length, 1)
+  t.equal(watches[0]?.options?.signal?.aborted, false)
+  live.close()
+})
+
+t.test('shows no half list of a service that has just started', async t => {
+  const { live, watches, passTime } = openPage()
+  const minute = '2026-11-21T13:05:00'
+  const error = new ApiError('not ready', { code: 'not_ready', status: 503 })
+  watches[0]?.tell({ ...update(minute), list: undefined, error })
+  t.equal(live.now.isGathering, true)
+  watches[0]?.tell({ ...update(minute), list: list(minute, 4) })
+  t.equal(live.now.isGathering, true, 'the first list may lack coins')
+  passTime()
+  watches[1]?.tell({ ...update(minute), list: list(minute, 10) })
+  t.equal(live.now.isGathering, true, 'it has grown')
+  passTime()
+  watches[2]?.tell({ ...update(minute), list: list(minute, 10) })
+  t.equal(live.now.isGathering, false)
+  t.equal(passTime(), false, 'and then follows the minutes')
+  t.equal(watches.length, 3)
+  live.close()
 })

@@ -17,7 +17,9 @@ const COINS = [
 ]
 const symbols = (...args: Parameters<typeof arrange> extends [unknown, ...infer Rest] ? Rest : never) =>
   arrange(COINS, ...args).map(({ symbol }) => symbol)
-const ALL = { text: '' }
+const KOREAN: Record<string, string> = { BTC: '비트코인', XRP: '엑스알피(리플)' }
+const nameOf = ({ symbol, name }: { symbol: string; name: string }) => KOREAN[symbol] ?? name
+const ALL = { text: '', nameOf }
 
 t.test('sorts by premium, by name, and by age, which grows as the time goes back', async t => {
   t.strictSame(symbols({ column: 'premium_pct', isAscending: false }, ALL), ['ETH', 'BTC', 'XRP'])
@@ -28,10 +30,27 @@ t.test('sorts by premium, by name, and by age, which grows as the time goes back
 
 t.test('looks for symbols and names, in any letter case, and among favourites', async t => {
   const sorting = { column: 'symbol', isAscending: true } as const
-  t.strictSame(symbols(sorting, { text: ' eth' }), ['ETH'])
-  t.strictSame(symbols(sorting, { text: 'BIT' }), ['BTC'])
-  t.strictSame(symbols(sorting, { text: '', only: new Set(['XRP', 'GONE']) }), ['XRP'])
-  t.strictSame(symbols(sorting, { text: 'btc', only: new Set(['XRP']) }), [])
+  t.strictSame(symbols(sorting, { text: ' eth', nameOf }), ['ETH'])
+  t.strictSame(symbols(sorting, { text: 'BIT', nameOf }), ['BTC'])
+  t.strictSame(symbols(sorting, { text: '', only: new Set(['XRP', 'GONE']), nameOf }), ['XRP'])
+  t.strictSame(symbols(sorting, { text: 'btc', only: new Set(['XRP']), nameOf }), [])
+})
+
+t.test('finds Korean names, also those that a keyboard sends letter by letter', async t => {
+  const sorting = { column: 'symbol', isAscending: true } as const
+  t.strictSame(symbols(sorting, { text: '비트', nameOf }), ['BTC'])
+  t.strictSame(symbols(sorting, { text: '리플'.normalize('NFD'), nameOf }), ['XRP'])
+})
+
+t.test('sorts by the gap in won and by Binance’s price in won', async t => {
+  const coins = [
+    { ...coin('A', 'A', 1), upbit_krw: 1_500, binance_usdt: 1, usdt_krw: 1_400 },
+    { ...coin('B', 'B', 1), upbit_krw: 2_750, binance_usdt: 2, usdt_krw: 1_400 },
+  ]
+  const by = (column: 'gap_krw' | 'binance_krw') =>
+    arrange(coins, { column, isAscending: false }, ALL).map(({ symbol }) => symbol)
+  t.strictSame(by('gap_krw'), ['A', 'B'])
+  t.strictSame(by('binance_krw'), ['B', 'A'])
 })
 
 t.test('a column begins with its largest, the coin with A; the same column turns round', async t => {

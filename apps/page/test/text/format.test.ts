@@ -23,8 +23,21 @@ t.test('ages grow from seconds to days', async t => {
   t.strictSame(ages.map(ko.age), ['0초', '42초', '119초', '3분', '2시간', '2일'])
 })
 
-t.test('times are UTC, with the date when it is another day', async t => {
-  const at = Date.UTC(2026, 10, 21, 13, 5)
-  t.equal(en.time(at, at + 3_600_000), '13:05 UTC')
-  t.equal(en.time(at, at + 86_400_000), '2026-11-21 13:05 UTC')
+t.test(
+  'times are Seoul’s in Korean and UTC elsewhere, with the date when it is another day there',
+  async t => {
+    const at = Date.UTC(2026, 10, 21, 13, 5)
+    t.equal(en.time(at, at + 3_600_000), '13:05 UTC')
+    t.equal(en.time(at, at + 86_400_000), '2026-11-21 13:05 UTC')
+    t.equal(ko.time(at, at + 3_600_000), '22:05 KST')
+    t.equal(ko.time(at, at + 2 * 3_600_000), '2026-11-21 22:05 KST', 'midnight has passed in Seoul')
+    t.equal(ko.utc(at, at), '13:05 UTC')
+  },
+)
+
+t.test('won have no more digits than matter, a difference has a sign', async t => {
+  t.equal(en.won(141_750_700.4), '141,750,700')
+  t.equal(en.won(12.34567), '12.35')
+  t.equal(ko.won(1_749_300, true), '+1,749,300')
+  t.equal(en.won(-5.4321, true), '−5.43')
 })

@@ -4,7 +4,7 @@ import { useView } from '../view.ts'
 import type { CoinProps } from './coin-props.ts'
 
 /** A coin's view, loaded with its chart when a coin is opened for the first time. */
-export function Coin(props: CoinProps) {
+export function LazyCoin(props: CoinProps) {
   const { t } = useView()
   const [view, setView] = useState<{ readonly Coin?: ComponentType<CoinProps> }>()
   const load = () => {

@@ -3,21 +3,21 @@ import type { Theme } from '../header.tsx'
 import { Percent } from '../percent.tsx'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
-import { type DrawnChart, openChart } from './chart.ts'
-import type { Day } from './history.ts'
+import type { Day } from './days.ts'
+import { type DrawnChart, openChart } from './draw-chart.ts'
+
+/** What a chart is drawn from. */
+export interface ChartProps {
+  readonly days: readonly Day[]
+  readonly average: number | undefined
+  /** Whether the moving average is drawn. */
+  readonly hasAverage: boolean
+  readonly symbol: string
+  readonly theme: Theme
+}
 
 /** The days as candles; the day under the pointer is spelled out above. */
-export function Chart({
-  days,
-  average,
-  symbol,
-  theme,
-}: {
-  days: readonly Day[]
-  average: number | undefined
-  symbol: string
-  theme: Theme
-}) {
+export function Chart({ days, average, hasAverage, symbol, theme }: ChartProps) {
   const { t, f, language } = useView()
   const place = useRef<HTMLDivElement>(null)
   const chart = useRef<DrawnChart>(undefined)
@@ -30,25 +30,14 @@ export function Chart({
     chart.current = drawn
     return () => drawn.close()
   }, [language, f, t, theme, isSystemDark])
-  useEffect(() => chart.current?.draw(days, average), [days, average, language, theme, isSystemDark])
+  useEffect(
+    () => chart.current?.draw({ days, average, hasAverage }),
+    [days, average, hasAverage, language, theme, isSystemDark],
+  )
   const day = days.find(({ date }) => date === pointed) ?? days.at(-1)
   return (
     <figure class="chart">
-      {day && (
-        <p class="legend" aria-hidden="true">
-          <time>{day.date}</time>
-          {[
-            [t.open, day.open_pct],
-            [t.high, day.high_pct],
-            [t.low, day.low_pct],
-            [t.close, day.close_pct],
-          ].map(([name, value]) => (
-            <span key={name}>
-              {name} <Percent value={Number(value)} />
-            </span>
-          ))}
-        </p>
-      )}
+      {day && <Legend day={day} />}
       <div ref={place} class="canvas" role="img" aria-label={fill(t.chart, symbol)} />
       <figcaption>
         {t.charts}{' '}
@@ -58,6 +47,26 @@ export function Chart({
         · TradingView Lightweight Charts™ Copyright © 2026 TradingView, Inc.
       </figcaption>
     </figure>
+  )
+}
+
+function Legend({ day }: { day: Day }) {
+  const { t } = useView()
+  const values = [
+    [t.open, day.open_pct],
+    [t.high, day.high_pct],
+    [t.low, day.low_pct],
+    [t.close, day.close_pct],
+  ] as const
+  return (
+    <p class="legend" aria-hidden="true">
+      <time>{day.date}</time>
+      {values.map(([name, value]) => (
+        <span key={name}>
+          {name} <Percent value={value} />
+        </span>
+      ))}
+    </p>
   )
 }
 

@@ -1,0 +1,43 @@
+import { type LiveList, utcMs } from '@kimchi/client'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { isOverdue } from '../notices.tsx'
+import type { Shelf } from '../storage.ts'
+import { useKept, type View } from '../view.ts'
+import { type Alert, type Alerts, type Firing, firingOf } from './alert.ts'
+import { notify } from './notify.ts'
+import { describe } from './words.ts'
+
+/** The alerts that this device keeps. */
+export interface AlertsOnDevice {
+  readonly all: Alerts
+  /** Sets an alert, or removes it. */
+  set(target: string, alert: Alert | undefined): void
+}
+
+/** The alerts of this device. */
+export function useAlerts(shelf: Shelf): AlertsOnDevice {
+  const [all, setAll] = useKept<Alerts>(
+    () => shelf.get('alerts') ?? {},
+    next => shelf.put('alerts', next),
+  )
+  const set = (target: string, alert: Alert | undefined) => {
+    const { [target]: _removed, ...others } = all
+    setAll(alert ? { ...others, [target]: alert } : others)
+  }
+  return { all, set }
+}
+
+/** The alerts that fire now; an overdue list fires none. Notifies once when one begins to. */
+export function useFiring(all: Alerts, list: LiveList | undefined, view: View): readonly Firing[] {
+  const isOld = list === undefined || isOverdue(utcMs(list.updated_at), view.now)
+  const firing = useMemo(() => (isOld ? [] : firingOf(all, list)), [all, list, isOld])
+  const announced = useRef(new Map<string, Alert>())
+  useEffect(() => {
+    for (const alert of firing) {
+      if (announced.current.get(alert.target) !== all[alert.target])
+        notify(describe(alert, view), alert.target)
+    }
+    announced.current = new Map(firing.map(({ target }) => [target, all[target] as Alert]))
+  }, [firing])
+  return firing
+}

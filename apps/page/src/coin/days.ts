@@ -1,0 +1,81 @@
+import type { DailyPremium } from '@kimchi/client'
+
+/** Minutes of a whole day. */
+const WHOLE_DAY = 1440
+
+/** A day as it is shown. */
+export interface Day extends DailyPremium {
+  /** It is today, in UTC. */
+  readonly isRunning: boolean
+  /** It is over, and minutes are missing. */
+  readonly isPartial: boolean
+}
+
+/** The days of a history, each as the API answered it. */
+export function toDays(history: readonly DailyPremium[], today: string): Day[] {
+  return history.map(day => {
+    const isRunning = day.date === today
+    return { ...day, isRunning, isPartial: !isRunning && day.samples < WHOLE_DAY }
+  })
+}
+
+/** What the days say about the newest premium. */
+export interface Figures {
+  /** Mean of all minutes, percent. */
+  readonly average: number
+  /** Percent of the earlier days that closed below the newest premium; undefined without two earlier days. */
+  readonly percentile: number | undefined
+  /**
+   * Standard deviations between the newest premium and the mean of the earlier closes; undefined where there
+   * is none.
+   */
+  readonly zScore: number | undefined
+}
+
+/** Figures of ascending days and the newest premium; undefined without a day. */
+export function figuresOf(days: readonly Day[], now: number | undefined): Figures | undefined {
+  const samples = days.reduce((sum, day) => sum + day.samples, 0)
+  if (samples === 0) return undefined
+  const average = days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples
+  const closes = days.filter(day => !day.isRunning).map(day => day.close_pct)
+  if (now === undefined || closes.length < 2) return { average, percentile: undefined, zScore: undefined }
+  const mean = closes.reduce((sum, close) => sum + close, 0) / closes.length
+  const deviation = Math.sqrt(
+    closes.reduce((sum, close) => sum + (close - mean) ** 2, 0) / (closes.length - 1),
+  )
+  return {
+    average,
+    percentile: (100 * closes.filter(close => close < now).length) / closes.length,
+    zScore: deviation > 0 ? (now - mean) / deviation : undefined,
+  }
+}
+
+/** Points between the newest premium and yesterday's close; undefined when yesterday has none. */
+export function changeSinceYesterday(
+  days: readonly DailyPremium[],
+  now: number,
+  today: string,
+): number | undefined {
+  const yesterday = new Date(Date.parse(today) - 86_400_000).toISOString().slice(0, 10)
+  const close = days.find(day => day.date === yesterday)?.close_pct
+  // Four decimals, as both of them have; a difference of floats has more.
+  return close === undefined ? undefined : Math.round((now - close) * 10_000) / 10_000
+}
+
+/** Means of the closes of `width` days in a row, one from the `width`th day on. */
+export function movingAverage(days: readonly DailyPremium[], width: number) {
+  return days.slice(width - 1).map((day, index) => ({
+    date: day.date,
+    value: days.slice(index, index + width).reduce((sum, { close_pct }) => sum + close_pct, 0) / width,
+  }))
+}
+
+const COLUMNS = ['date', 'open_pct', 'high_pct', 'low_pct', 'close_pct', 'avg_pct', 'samples'] as const
+
+/** The days as CSV (RFC 4180): the API's own names, and whether the day is whole, partial or running. */
+export function toCsv(days: readonly Day[]): string {
+  const status = (day: Day) => (day.isRunning ? 'running' : day.isPartial ? 'partial' : 'whole')
+  return [[...COLUMNS, 'status'], ...days.map(day => [...COLUMNS.map(column => day[column]), status(day)])]
+    .map(row => `${row.join(',')}\r\n`)
+    .join('')
+}

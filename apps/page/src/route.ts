@@ -1,0 +1,37 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** Ranges of days by their name in the address; `all` is as much as the API gives in one answer. */
+export const RANGES = { '7': 7, '30': 30, '90': 90, '365': 365, all: 3650 } as const
+
+const DEFAULT_RANGE = 90
+
+/** What an address stands for: the list (without a symbol), a coin, or nothing. */
+export type Route =
+  | { readonly symbol?: undefined; readonly isUnknown: boolean }
+  | { readonly symbol: string; readonly range: number }
+
+/** The route of an address' part after `#`. Ranges that nobody knows open the default. */
+export function routeOf(hash: string): Route {
+  if (/^#?\/?$/.test(hash)) return { isUnknown: false }
+  const [, symbol, range = ''] = /^#\/([A-Za-z0-9]{1,20})(?:\/([^/]*))?\/?$/.exec(hash) ?? []
+  if (symbol === undefined) return { isUnknown: true }
+  const days = Object.hasOwn(RANGES, range) ? RANGES[range as keyof typeof RANGES] : DEFAULT_RANGE
+  return { symbol: symbol.toUpperCase(), range: days }
+}
+
+/** The address of a coin with a range. */
+export function addressOf(symbol: string, range: number): string {
+  const name = Object.entries(RANGES).find(([, days]) => days === range)?.[0]
+  return range === DEFAULT_RANGE ? `#/${symbol}` : `#/${symbol}/${name}`
+}
+
+/** The route of the page's address. */
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const follow = () => setHash(location.hash)
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  return routeOf(hash)
+}

@@ -1,0 +1,78 @@
+import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
+import t, { type Test } from 'tap'
+import { type Answers, answerWith } from './answers.ts'
+import { goodAnswers, servePage, violations } from './views.ts'
+import { visit } from './visit.ts'
+
+const program = findChromium()
+const skip = program === undefined && 'no chromium on PATH'
+const WIDTHS = [360, 768, 1200]
+
+/** A view: its address, what shows that it is there, and what the service answers. */
+interface View {
+  readonly name: string
+  readonly hash?: string
+  readonly path?: string
+  readonly shows: string
+  readonly answers?: Partial<Answers>
+  readonly act?: (page: Page) => Promise<unknown>
+}
+
+const stale = () => {
+  const { list } = goodAnswers()
+  const data = list.data.map((coin, index) =>
+    index === 3 ? { ...coin, snapshot_at: `${list.updated_at.slice(0, 11)}00:00:00` } : coin,
+  )
+  return { ...list, note: 'SIMULATED PRICES.', data }
+}
+const empty = { ...goodAnswers().list, count: 0, data: [] }
+
+const VIEWS: readonly View[] = [
+  { name: 'list', shows: '.coins tbody tr' },
+  { name: 'list with an old row, simulated', shows: 'tr.stale', answers: { list: stale() } },
+  {
+    name: 'form of the median’s alert',
+    shows: '.alert form',
+    act: page => page.locator('.alert > button').click(),
+  },
+  { name: 'empty list', shows: '.empty', answers: { list: empty } },
+  { name: 'first seconds', shows: '.empty', answers: { list: 'not_ready' } },
+  { name: 'candles', hash: '#/BTC', shows: '.days tbody tr' },
+  { name: 'line of a year', hash: '#/BTC/365', shows: '.days tbody tr' },
+  { name: 'few days', hash: '#/ETH', shows: '.days tbody tr' },
+  { name: 'coin that nobody knows', hash: '#/NOPE', shows: '[role=alert]' },
+  { name: 'address that nobody knows', hash: '#/a/b/c', shows: '.empty' },
+]
+const DOCUMENTS: readonly View[] = ['reference.html', 'reference.ko.html', 'changelog.html'].map(path => ({
+  name: path,
+  path,
+  shows: 'h1',
+}))
+
+t.test('no view has an accessibility violation or is wider than the screen', { skip }, async t => {
+  const base = await servePage(t)
+  const browser = await openChromium(program ?? '', t)
+  const check = async (t: Test, { name, hash, path = '', shows, answers, act }: View, locale: string) => {
+    const { page, context } = await visit(browser, `${base}${path}`, {
+      locale,
+      ...(hash && { hash }),
+      prepare: page => answerWith(page, { ...goodAnswers(), ...answers }),
+    })
+    await page.waitForSelector(shows)
+    await act?.(page)
+    await page.waitForSelector(shows)
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 })
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        t.strictSame(await violations(page), [], `${name}, ${locale}, ${colorScheme}, ${width}`)
+      }
+      t.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${name} fits ${width}`)
+    }
+    await context.close()
+  }
+  for (const locale of ['en-US', 'ko-KR']) {
+    for (const view of VIEWS) await t.test(`${view.name}, ${locale}`, t => check(t, view, locale))
+  }
+  for (const document of DOCUMENTS) await t.test(document.name, t => check(t, document, 'en-US'))
+})

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { LiveList } from '@kimchi/client'
+import type { Teardown } from '@kimchi/testkit'
+import type { Page } from '@kimchi/testkit/chromium'
+import { preview } from 'vite'
+import { type Answers, historyOf, liveListOf, minuteAt } from './answers.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Serves the built page alone; a test answers in place of the API. */
+export async function servePage(t: Teardown): Promise<string> {
+  const root = fileURLToPath(new URL('../', import.meta.url))
+  const server = await preview({ root, logLevel: 'silent', preview: { port: 0, proxy: {} } })
+  t.teardown(() => server.close())
+  return server.resolvedUrls?.local[0] ?? ''
+}
+
+/** Answers of a service in good health: 500 days of BTC, 8 of ETH. */
+export function goodAnswers(now = Date.now()): { list: LiveList; histories: Answers['histories'] } {
+  const minute = minuteAt(now)
+  return {
+    list: liveListOf(minute),
+    histories: {
+      BTC: historyOf('BTC', 'Bitcoin', minute, 500),
+      ETH: historyOf('ETH', 'Ethereum', minute, 8),
+    },
+  }
+}
+
+/** axe-core's violations; the debugger injects it, past the page's policy. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'))
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe-core adds itself to the window.
+    const { violations } = await (window as any).axe.run()
+    return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
+      violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
+    )
+  })
+}

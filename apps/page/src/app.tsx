@@ -66,9 +66,10 @@ export function App({ client, shelf, words: first }: AppProps) {
             {...{ client, shelf, theme, alerts }}
           />
         ) : route.isUnknown ? (
-          <p class="empty">
-            {t.noPage} <a href="#/">{t.back}</a>
-          </p>
+          <div class="empty">
+            <h1>{t.noPage}</h1>
+            <a href="#/">{t.back}</a>
+          </div>
         ) : (
           <Overview {...{ live, shelf, alerts, listing, onListing }} />
         )}

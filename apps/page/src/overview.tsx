@@ -16,17 +16,17 @@ export interface OverviewProps extends Pick<CoinTableProps, 'shelf' | 'listing' 
 export function Overview({ live, alerts, ...table }: OverviewProps) {
   const { t } = useView()
   const { list, error, isGathering } = live
-  if (isGathering) return <p class="empty">{t.gathering}</p>
   return (
     <>
       <h1 class="unseen">{t.title}</h1>
-      {list && <SummaryView list={list} />}
-      {list && (
+      {isGathering && <p class="empty">{t.gathering}</p>}
+      {list && !isGathering && <SummaryView list={list} />}
+      {list && !isGathering && (
         <CoinTable list={list} {...table}>
           <AlertButton target={MEDIAN} alerts={alerts} />
         </CoinTable>
       )}
-      {!list && !error && <p class="empty">{t.loading}</p>}
+      {!list && !error && !isGathering && <p class="empty">{t.loading}</p>}
     </>
   )
 }

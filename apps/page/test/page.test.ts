@@ -51,12 +51,16 @@ async function openForMinute(browser: Browser, stack: Stack) {
     prepare: page => page.addInitScript('Math.random = () => 0'),
   })
   await opened.page.waitForSelector('.coins tbody tr')
-  return { ...opened, first: await minuteOnScreen(opened.page) }
+  // A device that has kept a list does not ask a second time in its first seconds.
+  const before = opened.liveAsked()
+  await opened.page.reload()
+  await opened.page.waitForSelector('.coins tbody tr')
+  return { ...opened, before, first: await minuteOnScreen(opened.page) }
 }
 
 async function aMinuteLater(
   t: Test,
-  { page, first, liveAsked, asked, complaints }: Awaited<ReturnType<typeof openForMinute>>,
+  { page, first, before, liveAsked, asked, complaints }: Awaited<ReturnType<typeof openForMinute>>,
   stack: Stack,
 ) {
   await page.waitForFunction(
@@ -67,7 +71,7 @@ async function aMinuteLater(
   const list = await askLive(stack)
   t.equal(await minuteOnScreen(page), list.updated_at)
   t.not(list.updated_at, first, 'a minute has passed')
-  t.equal(liveAsked(), 3, 'one question a minute, and one more in the first seconds of the first visit')
+  t.equal(liveAsked() - before, 2, 'one question a minute')
   const byPremium = list.data.toSorted((a, b) => b.premium_pct - a.premium_pct)
   t.strictSame(
     await readTable(page),
@@ -150,6 +154,7 @@ async function languages(t: Test, open: Open) {
   t.match(await page.locator('footer').textContent(), /USDT 기준.*KST.*UTC.*오전 9시/)
   const korean = await colours()
   await page.getByRole('button', { name: 'English' }).click()
+  await page.waitForSelector('html[lang=en]')
   t.strictSame(await headings(), ENGLISH_HEADINGS)
   t.match(await page.locator('footer').textContent(), /USDT basis.*UTC/)
   const english = await colours()

@@ -75,7 +75,7 @@ export async function readTable(page: Page): Promise<Omit<CoinPremium, 'name'>[]
 export async function readDays(page: Page): Promise<(DailyPremium & { badge: string })[]> {
   const rows = await page.locator('.days tbody tr').evaluateAll(found =>
     found.map(row => ({
-      cells: [...row.children].map(cell => cell.textContent ?? ''),
+      cells: [...row.children].map(cell => (cell.querySelector('time') ?? cell).textContent ?? ''),
       badge: row.querySelector('.badge')?.textContent ?? '',
     })),
   )

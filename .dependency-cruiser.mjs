@@ -21,7 +21,7 @@ const THIRD_PARTIES = {
   fastify: ['^apps/api/src/'],
   httpxy: ['^apps/local/src/page-server\\.ts$'],
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],
-  'lightweight-charts': ['^apps/page/src/coin/chart\\.ts$'],
+  'lightweight-charts': ['^apps/page/src/coin/draw-chart\\.ts$'],
   msgpackr: ['^packages/store/src/codec\\.ts$'],
   pino: ['^packages/runtime/src/logger\\.ts$'],
   'playwright-core': ['^packages/testkit/src/chromium\\.ts$'],

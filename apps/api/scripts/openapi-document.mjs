@@ -75,7 +75,7 @@ const ON_EVERY_ANSWER = ['Access-Control-Allow-Origin', 'Access-Control-Expose-H
 const ON_DOCUMENTS = [...ON_EVERY_ANSWER, 'Cache-Control', 'ETag', 'Vary']
 
 /** Statuses that any request may get, whatever it asks: broken HTTP, another method, limits of an edge. */
-const ANY_REQUEST = [400, 405, 408, 417, 429, 431, 500, 503]
+const ANY_REQUEST = [400, 405, 408, 429, 431, 500, 503]
 
 const EXAMPLES = { LiveList: LIVE_LIST_EXAMPLE, History: HISTORY_EXAMPLE }
 

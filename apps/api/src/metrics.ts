@@ -1,7 +1,7 @@
 import { type Milliseconds, minuteStart } from '@kimchi/core'
 import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
-import { countedResponses, type RequestCounters, requestDurations } from './http/request-counters.ts'
+import type { RequestCounters } from './http/request-counters.ts'
 
 /** Where the numbers come from. */
 export interface MetricsOptions {
@@ -28,19 +28,13 @@ function registerRequests(metrics: MetricsRegistry, { counters, connections }: M
     name: 'kimchi_api_responses_total',
     help: 'Responses sent, by route and status.',
     labels: ['route', 'status'],
-    read: () => [...countedResponses(counters)].map(({ route, status, count }) => [{ route, status }, count]),
+    read: () => [...counters.read()].map(({ labels, count }) => [labels, count]),
   })
   metrics.histogram({
     name: 'kimchi_api_request_duration_seconds',
-    help: 'From the headers of a request to its response being handed over, by route.',
-    labels: ['route'],
-    read: () => requestDurations(counters),
-  })
-  metrics.counter({
-    name: 'kimchi_api_connections_cut_total',
-    help: 'Connections turned away or cut, by reason.',
-    labels: ['reason'],
-    read: () => Object.entries(counters.cut).map(([reason, count]) => [{ reason }, count]),
+    help: 'From the headers of a request to its response being handed over, by route and status.',
+    labels: ['route', 'status'],
+    read: () => [...counters.read()].map(({ labels, ...durations }) => [labels, durations]),
   })
   metrics.gauge({ name: 'kimchi_api_connections', help: 'Open public connections.', read: connections })
 }

@@ -18,9 +18,9 @@ import {
   type SampleReader,
 } from '@kimchi/store'
 import type { Config } from './config.ts'
-import { type Documents, type DocumentsStatus, openDocuments } from './documents/documents.ts'
+import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
-import { createRequestCounters } from './http/request-counters.ts'
+import { RequestCounters } from './http/request-counters.ts'
 import { createMetrics } from './metrics.ts'
 
 /** A running API. */
@@ -57,9 +57,9 @@ export async function startApi(
     deadAfterMs: REDIS_PATIENCE_MS,
   })
   const reader = createReader({ redis })
-  const documents = openDocuments({ reader, clock, log })
+  const documents = new Documents({ reader, clock, log })
   const stopFollowing = followRedis(redis, reader, documents, log)
-  const counters = createRequestCounters()
+  const counters = new RequestCounters()
   const app = createApp({ documents, log, clock, counters })
   let isDraining = false
   const metrics = createMetrics({

@@ -131,6 +131,7 @@ t.test('the method matrix', async t => {
     }
     const options = await app.inject({ method: 'OPTIONS', url })
     t.equal(options.statusCode, 204)
+    t.equal(options.headers['content-length'], undefined, 'a 204 has no length')
     t.match(options.headers, { allow: 'GET, HEAD, OPTIONS', 'access-control-allow-origin': '*' })
   }
   t.equal(
@@ -204,10 +205,11 @@ t.test('a request does not wait for a Redis that stopped answering', async t => 
 })
 
 t.test('answers are counted by route and status', async t => {
-  const { app, counters } = await openTestApp(t)
-  for (const url of [LIVE, LIVE, DAILY, `${LIVE}/DOGE/daily`, '/']) await app.inject(url)
-  t.equal(counters.responses.live[200], 2)
-  t.equal(counters.responses.daily[200], 1)
-  t.equal(counters.responses.daily[404], 1)
-  t.equal(counters.responses.other[404], 1)
+  const { app, counted } = await openTestApp(t)
+  for (const url of [LIVE, LIVE, DAILY, `${LIVE}/DOGE/daily`, '/', '/%zz']) await app.inject(url)
+  t.equal(counted('live', 200), 2)
+  t.equal(counted('daily', 200), 1)
+  t.equal(counted('daily', 404), 1)
+  t.equal(counted('other', 404), 1)
+  t.equal(counted('other', 400), 1)
 })

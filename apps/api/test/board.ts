@@ -2,14 +2,12 @@ import type { AddressInfo } from 'node:net'
 import type { Day, EpochMinute } from '@kimchi/core'
 import { dateOf, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { drain, systemClock } from '@kimchi/runtime'
 import type { Board, BoardRow, KnownCoin, Readable } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import { type DocumentReader, openDocuments } from '../src/documents/documents.ts'
-import { createApp } from '../src/http/app.ts'
-import { createRequestCounters } from '../src/http/request-counters.ts'
-import { LIMITS, type Limits } from '../src/http/server.ts'
+import { type DocumentReader, Documents } from '../src/documents/documents.ts'
+import { type AppOptions, createApp } from '../src/http/app.ts'
+import { RequestCounters, type Route } from '../src/http/request-counters.ts'
 import { breachesOf } from './contract.ts'
 
 /** The minute at which these tests begin: 2026-11-20T13:05. */
@@ -123,14 +121,14 @@ function checkedInject(t: Assertions, app: FastifyInstance) {
 export async function openTestApp(
   t: Assertions,
   board: Board | Error = boardOf(MINUTE),
-  limits: Partial<Limits> = {},
+  limits: AppOptions['limits'] = {},
 ) {
   const clock = createManualClock(minuteStart(MINUTE) + 2_000)
   const reader = fakeReader(board)
   const log = createMemoryLog()
-  const documents = openDocuments({ reader, clock, log })
-  const counters = createRequestCounters()
-  const app = createApp({ documents, log, clock, counters, limits: { ...LIMITS, ...limits } })
+  const documents = new Documents({ reader, clock, log })
+  const counters = new RequestCounters()
+  const app = createApp({ documents, log, clock, counters, limits })
   t.teardown(async () => {
     await app.close()
     documents.close()
@@ -140,9 +138,17 @@ export async function openTestApp(
     await app.listen({ host: '127.0.0.1', port: 0 })
     return (app.server.address() as AddressInfo).port
   }
-  const close = async () => {
-    await drain(app.server, systemClock)
-    await app.close()
+  /** How many responses of a route had this status. */
+  const counted = (route: Route, status: number) =>
+    [...counters.read()].find(({ labels }) => labels.route === route && labels.status === status)?.count ?? 0
+  return {
+    listen,
+    server: app.server,
+    app: { inject: checkedInject(t, app) },
+    clock,
+    reader,
+    documents,
+    counted,
+    log,
   }
-  return { listen, close, app: { inject: checkedInject(t, app) }, clock, reader, documents, counters, log }
 }

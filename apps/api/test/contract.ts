@@ -21,14 +21,22 @@ interface DocumentedResponse {
 
 const document = JSON.parse(JSON.stringify(openApiDocument(contract)))
 
+/** The document lets fields and codes be added; what is sent today has exactly those it names. */
+function strict(schema: unknown): unknown {
+  if (Array.isArray(schema) || typeof schema !== 'object' || schema === null) return schema
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, strict(value)]))
+  return 'properties' in inner ? { ...inner, additionalProperties: false } : inner
+}
+
 /** Validates bodies with the validator that Fastify brings: one route per documented schema. */
 const validator = fastify({
   bodyLimit: 10_000_000,
   ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
 })
-for (const [name, schema] of Object.entries(document.components.schemas)) {
-  validator.post(`/${name}`, { schema: { body: schema } }, async () => 'fits')
-}
+const { schemas: documented } = document.components
+documented.Error.properties.code.enum = Object.keys(errors.ERRORS)
+for (const [name, schema] of Object.entries(documented))
+  validator.post(`/${name}`, { schema: { body: strict(schema) } }, async () => 'fits')
 
 /** Everything in which an answer differs from the documented contract; empty when nothing does. */
 export async function breachesOf(
@@ -38,7 +46,7 @@ export async function breachesOf(
 ): Promise<readonly string[]> {
   const { status, headers, body } = answer
   if (method === 'OPTIONS' && status === 204) return headers.allow === undefined ? ['204 without Allow'] : []
-  const response = documented(method, url, status)
+  const response = documentedResponse(method, url, status)
   if (response === undefined) return [`${method} ${url} is not documented to answer ${status}`]
   const breaches: string[] = []
   for (const [name, { $ref }] of Object.entries(response.headers ?? {})) {
@@ -81,7 +89,7 @@ export async function schemaBreaches(reference: string, body: string): Promise<r
   return checked.statusCode === 200 ? [] : [`${schema}: ${checked.json().message}`]
 }
 
-function documented(method: string, url: string, status: number): DocumentedResponse | undefined {
+function documentedResponse(method: string, url: string, status: number): DocumentedResponse | undefined {
   const path = url.replace(/^http:\/\/[^/]*/, '').split('?', 1)[0] ?? ''
   const template = Object.keys(document.paths).find(candidate =>
     new RegExp(`^/api/v1${candidate.replace('{symbol}', '[^/]*')}$`).test(path),

@@ -8,6 +8,7 @@ import { systemClock } from '@kimchi/runtime'
 import { startRedis } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
+import { LIMITS } from '../src/http/app.ts'
 import { boardOf, coinOf, MINUTE, openTestApp } from './board.ts'
 import { breachesOf } from './contract.ts'
 import { exchange, openRaw, parseAnswers } from './raw.ts'
@@ -18,10 +19,13 @@ const DAILY = `${LIVE}/BTC/daily`
 const HOST = 'Host: api.example\r\n'
 const CLOSE = 'Connection: close\r\n'
 const MANY = Array.from({ length: 200 }, (_, n) => `C${n}`)
-const PATIENT = { headersTimeout: 400, requestTimeout: 800, checkEvery: 50 }
+const PATIENT = {
+  requestTimeout: 800,
+  http: { ...LIMITS.http, headersTimeout: 400, connectionsCheckingInterval: 50 },
+}
 
 t.test('a client that drips its headers is told 408 and cut, others are served', async t => {
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE), PATIENT)
+  const { listen, counted } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const port = await listen()
   const slow = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}X-`)
   const drip = setInterval(() => slow.socket.write('a'), 20)
@@ -32,7 +36,7 @@ t.test('a client that drips its headers is told 408 and cut, others are served',
   const [answer] = parseAnswers(slow.bytes())
   t.equal(answer?.status, 408)
   t.strictSame(await breachesOf('GET', '/', answer ?? never()), [])
-  t.equal(counters.cut.malformed, 1)
+  t.equal(counted('other', 408), 1)
 })
 
 t.test('a connection that never says anything is closed', async t => {
@@ -52,7 +56,7 @@ t.test('an idle connection is closed after its keep-alive time', async t => {
 t.test('a client that is refused and resets its connection harms nobody', async t => {
   const { listen } = await openTestApp(t)
   const port = await listen()
-  for (const line of ['CONNECT a:1 HTTP/1.1', 'not http at all']) {
+  for (const line of ['GET / HTTP/1.1\r\nA : b', 'not http at all']) {
     // Half open, so that it does not close in good order when the server does.
     const rude = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     rude.write(`${line}\r\nHost: a\r\n\r\n`)
@@ -66,7 +70,7 @@ t.test('a client that is refused and resets its connection harms nobody', async 
 t.test('no cache keeps a refusal that another client of the same URL would not get', async t => {
   const { listen } = await openTestApp(t)
   const port = await listen()
-  for (const header of ['Expect: foo', `X: ${'a'.repeat(9_000)}`, 'X: \0', 'X']) {
+  for (const header of [`X: ${'a'.repeat(9_000)}`, 'X: \0', 'X']) {
     const [answer] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}${header}\r\n\r\n`)
     t.match(answer, { headers: { 'cache-control': 'no-store' } }, header.slice(0, 20))
     t.ok(Number(answer?.status) >= 400)
@@ -106,44 +110,6 @@ t.test('a body that never ends is not waited for', async t => {
   t.equal(answer?.status, 405)
 })
 
-t.test('who asks a thousand times and reads nothing is cut, and most is never read', async t => {
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, MANY), { slowReaderTimeout: 300 })
-  const port = await listen()
-  const greedy = await openRaw(port)
-  greedy.socket.pause()
-  const asked = 20_000
-  greedy.socket.write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(asked))
-  await eventually('the cut', () => (counters.cut['slow-reader'] === 1 ? true : undefined))
-  greedy.socket.resume()
-  await greedy.closed
-  t.ok(Number(counters.responses.live[200]) < asked / 4, 'most requests were never even read')
-  const [other] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
-  t.equal(other?.status, 200)
-})
-
-t.test('a flood of requests whose responses nobody reads costs little memory per connection', async t => {
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, MANY))
-  const port = await listen()
-  await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
-  const flood = Buffer.from(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(5_000))
-  const before = await memory()
-  const count = 40
-  const clients = await Promise.all(Array.from({ length: count }, () => openRaw(port)))
-  t.teardown(() => {
-    for (const { socket } of clients) socket.destroy()
-  })
-  for (const { socket } of clients) socket.pause().write(flood)
-  let answered = -1
-  await eventually('nothing more to be read', async () => {
-    const last = answered
-    answered = Number(counters.responses.live[200])
-    await systemClock.wait(500)
-    return answered === last || undefined
-  })
-  const each = ((await memory()) - before) / count
-  t.ok(each < 500_000, `${Math.round(each / 1_000)} kB per connection, both ends`)
-})
-
 t.test('a flood does no harm to who reads what he asked for', async t => {
   const { listen } = await openTestApp(t)
   const port = await listen()
@@ -154,53 +120,6 @@ t.test('a flood does no harm to who reads what he asked for', async t => {
     t.equal(answers.length, asked, `round ${round}`)
     t.ok(answers.every(({ status, body }) => status === 200 && body === answers[0]?.body))
   }
-})
-
-t.test('a flood elsewhere does not turn a slow reader’s whole requests into late ones', async t => {
-  const { listen } = await openTestApp(t, boardOf(MINUTE, MANY), { headersTimeout: 300, checkEvery: 50 })
-  const port = await listen()
-  const flooding = await openRaw(port)
-  t.teardown(() => flooding.socket.destroy())
-  flooding.socket.pause().write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(3_000))
-  // By the time that this is answered the flood has been noticed.
-  await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
-  const asked = 300
-  const slow = await openRaw(port)
-  slow.socket.pause()
-  const ask = `GET ${LIVE} HTTP/1.1\r\n${HOST}X-Pad: ${'x'.repeat(100)}\r\n`
-  slow.socket.write(`${`${ask}\r\n`.repeat(asked - 1)}${ask}${CLOSE}\r\n`)
-  await systemClock.wait(1_000)
-  slow.socket.resume()
-  await slow.closed
-  const statuses = parseAnswers(slow.bytes()).map(({ status }) => status)
-  t.strictSame(statuses, Array(asked).fill(200))
-})
-
-t.test('CONNECT after unread responses is no way around the limit for slow readers', async t => {
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, MANY), { slowReaderTimeout: 300 })
-  const client = await openRaw(await listen())
-  client.socket.pause()
-  client.socket.write(
-    `${`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(200)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`,
-  )
-  await eventually('the cut', async () => counters.cut['slow-reader'] === 1 || undefined)
-  client.socket.resume()
-  await client.closed
-})
-
-t.test('CONNECT after unread responses does not hold up the end', async t => {
-  const { listen, close } = await openTestApp(t, boardOf(MINUTE, MANY))
-  const client = await openRaw(await listen())
-  t.teardown(() => client.socket.destroy())
-  client.socket.pause()
-  client.socket.write(
-    `${`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(200)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`,
-  )
-  await systemClock.wait(200)
-  const done = new AbortController()
-  const late = systemClock.wait(10_000, done.signal).then(() => 'late')
-  t.equal(await Promise.race([close().then(() => 'closed'), late]), 'closed')
-  done.abort()
 })
 
 t.test('who offers another protocol is told that nothing more is read from that connection', async t => {
@@ -218,9 +137,8 @@ t.test('a reader of one large response that is slow but steady is not cut', { ti
   const symbols = Array.from({ length: 5_000 }, (_, n) => `C${n}`)
   // Far more than the kernel's buffers take.
   const coins = symbols.map((symbol, order) => ({ ...coinOf(symbol, order), name: symbol.repeat(1_000) }))
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE, symbols, { coins }), {
-    slowReaderTimeout: 400,
-    checkEvery: 50,
+  const { listen } = await openTestApp(t, boardOf(MINUTE, symbols, { coins }), {
+    connectionTimeout: 400,
   })
   const steady = await openRaw(await listen())
   steady.socket.pause()
@@ -235,14 +153,28 @@ t.test('a reader of one large response that is slow but steady is not cut', { ti
   steady.socket.write(`GET ${LIVE} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
   const start = performance.now()
   await steady.closed
-  t.equal(counters.cut['slow-reader'], 0)
   t.ok(performance.now() - start > 1_200, 'it took longer than a reader that takes nothing would have')
   const [answer] = parseAnswers(steady.bytes())
   t.equal(answer?.rawBody.length, Number(answer?.headers['content-length']))
 })
 
-t.test('more connections than allowed are turned away and counted', async t => {
-  const { listen, counters } = await openTestApp(t, boardOf(MINUTE), { maxConnections: 2 })
+t.test('a reader that takes nothing is cut', async t => {
+  const { listen } = await openTestApp(t, boardOf(MINUTE, MANY), { connectionTimeout: 300 })
+  const port = await listen()
+  const greedy = await openRaw(port)
+  greedy.socket.pause()
+  greedy.socket.write(`GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`.repeat(20_000))
+  const cut = once(greedy.socket, 'close')
+  await systemClock.wait(1_000)
+  greedy.socket.resume()
+  await cut
+  t.ok(greedy.bytes().length < 100_000_000, 'long before it had all that it asked for')
+})
+
+t.test('more connections than allowed are turned away', async t => {
+  const { listen, server } = await openTestApp(t)
+  t.equal(server.maxConnections, 5_000)
+  server.maxConnections = 2
   const port = await listen()
   const first = await openRaw(port, `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
   await once(first.socket, 'data')
@@ -250,7 +182,6 @@ t.test('more connections than allowed are turned away and counted', async t => {
   await once(second.socket, 'data')
   const third = await openRaw(port)
   await third.closed
-  t.equal(counters.cut.limit, 1)
   first.socket.destroy()
   second.socket.destroy()
 })
@@ -269,8 +200,6 @@ const broken: readonly [title: string, status: number, bytes: string][] = [
   ['a space before the colon', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A : b\r\n\r\n`],
   ['NUL in a header', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: b\0c\r\n\r\n`],
   ['no Host', 400, `GET ${LIVE} HTTP/1.1\r\n\r\n`],
-  ['two Hosts', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}Host: b.example\r\n\r\n`],
-  ['the same Host twice', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}${HOST}\r\n`],
   ['a method in lower case', 400, `get ${LIVE} HTTP/1.1\r\n${HOST}\r\n`],
   ['no HTTP at all', 400, 'hello\r\n\r\n'],
   ['TLS', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
@@ -295,7 +224,6 @@ const broken: readonly [title: string, status: number, bytes: string][] = [
     `GET ${LIVE}/%EF%BC%A2%EF%BC%B4%EF%BC%A3/daily HTTP/1.1\r\n${HOST}${CLOSE}\r\n`,
   ],
   ['__proto__', 400, `GET ${LIVE}/__proto__/daily?__proto__[days]=1 HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
-  ['an unknown expectation', 417, `GET ${LIVE} HTTP/1.1\r\n${HOST}Expect: the-moon\r\n\r\n`],
 ]
 
 t.test(
@@ -315,16 +243,6 @@ t.test(
   },
 )
 
-t.test('two Hosts are noticed behind any number of headers', async t => {
-  const { listen } = await openTestApp(t)
-  const port = await listen()
-  const headers = 'a:\r\n'.repeat(1_100)
-  const [twice] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n${headers}hOst: b\r\n${CLOSE}\r\n`)
-  t.equal(twice?.status, 400)
-  const [once] = await exchange(port, `GET ${LIVE} HTTP/1.1\r\n${headers}Host: a\r\n${CLOSE}\r\n`)
-  t.equal(once?.status, 200)
-})
-
 t.test('what came before something malformed on a connection is answered first', async t => {
   const { listen, reader } = await openTestApp(t)
   const port = await listen()
@@ -333,7 +251,6 @@ t.test('what came before something malformed on a connection is answered first',
   const bad = 'not http at all\r\n\r\n'
   t.strictSame(await statuses(good(LIVE) + bad), [200, 400])
   t.strictSame(await statuses(good(LIVE).repeat(50) + bad.repeat(50)), [...Array(50).fill(200), 400])
-  t.strictSame(await statuses(`${good(LIVE)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`), [200, 405])
   t.strictSame(await statuses(`${good(LIVE)}GET / HTTP/1.1\r\nA: ${'b'.repeat(20_000)}\r\n\r\n`), [200, 431])
   let open = () => {}
   reader.gate = new Promise(resolve => {
@@ -403,8 +320,7 @@ t.test('the method matrix, on the wire', async t => {
   await getJson(`${api.base}/BTC/daily`)
   const before = await commands()
   const ask = async (method: string, target: string) => {
-    const host = method === 'CONNECT' ? '' : CLOSE
-    const [answer] = await exchange(api.port, `${method} ${target} HTTP/1.1\r\n${HOST}${host}\r\n`)
+    const [answer] = await exchange(api.port, `${method} ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)
     t.strictSame(await breachesOf(method, target, answer ?? never()), [], `${method} ${target}`)
     return answer ?? never()
   }
@@ -413,7 +329,9 @@ t.test('the method matrix, on the wire', async t => {
     const head = await ask('HEAD', path)
     t.equal(head.status, 200)
     t.ok(Number(head.headers['content-length']) > 100, 'HEAD says how long GET is')
-    t.equal((await ask('OPTIONS', path)).status, 204)
+    const { status: preflight, headers: allowed } = await ask('OPTIONS', path)
+    t.equal(preflight, 204)
+    t.equal(allowed['content-length'], undefined, 'a 204 has no length')
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY', 'PURGE']) {
       const { status, headers, body } = await ask(method, path)
       t.equal(status, 405, method)
@@ -421,7 +339,7 @@ t.test('the method matrix, on the wire', async t => {
       t.notMatch(body, /Host|api\.example/, 'TRACE echoes nothing')
     }
   }
-  t.equal((await ask('CONNECT', 'other.example:443')).status, 405)
+  t.strictSame(await exchange(api.port, `CONNECT a:443 HTTP/1.1\r\n${HOST}\r\n`), [], 'closed by Node')
   t.equal((await ask('OPTIONS', '*')).status, 204)
   t.equal((await ask('POST', '/elsewhere')).status, 404)
   t.equal((await ask('GET', `http://api.example${LIVE}`)).status, 200, 'the whole URL, as proxies send it')

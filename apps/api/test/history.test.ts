@@ -1,13 +1,15 @@
 import t from 'tap'
-import { createHistory, type DayRows, dayRows, newestDays, withDay } from '../src/documents/history.ts'
+import { CodedBodies } from '../src/documents/coded-bodies.ts'
+import { type DayRows, dayRows, History, withDay } from '../src/documents/history.ts'
 import { dayOf, daysBefore, MINUTE } from './board.ts'
 
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
-const textOf = (rows: DayRows, days: number, of = coin) =>
-  newestDays(createHistory(rows, of, MINUTE), days).plain.join('')
+const documentOf = (rows: DayRows, days: number, of = coin) =>
+  new History(rows, of, MINUTE, new CodedBodies()).document(days)
+const textOf = (rows: DayRows, days: number, of = coin) => String(documentOf(rows, days, of).plain)
 const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
 const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)
-const hashOf = (rows: DayRows, of = coin) => createHistory(rows, of, MINUTE).hash
+const tagOf = (rows: DayRows, of = coin) => documentOf(rows, 1, of).tag
 
 const rows = dayRows([...daysBefore('2026-11-20', 3), dayOf('2026-11-20', 786)])
 
@@ -55,17 +57,33 @@ t.test('a name with quotes and other scripts stays JSON', async t => {
   t.equal(JSON.parse(textOf(rows, 1, odd)).name, odd.name)
 })
 
-t.test('the hash is that of the content, however it came about', async t => {
+t.test('the tag is that of the content, however it came about', async t => {
   const days = [...daysBefore('2026-11-20', 400), dayOf('2026-11-20', 786)]
   const read = dayRows([...days, dayOf('2026-11-21', 1)])
   const turned = withDay(withDay(dayRows(days), dayOf('2026-11-20', 786)), dayOf('2026-11-21', 1))
-  t.equal(hashOf(turned), hashOf(read))
+  t.equal(tagOf(turned), tagOf(read))
   t.equal(textOf(turned, 3_650), textOf(read, 3_650))
   const others = [
-    hashOf(rows, { symbol: 'BTC', name: 'Bitcoin Cash' }),
-    hashOf(rows, { symbol: 'ETH', name: 'Bitcoin' }),
-    hashOf(withDay(rows, dayOf('2026-11-20', 787))),
-    hashOf(dayRows([dayOf('2026-11-20', 786)])),
+    tagOf(rows, { symbol: 'BTC', name: 'Bitcoin Cash' }),
+    tagOf(rows, { symbol: 'ETH', name: 'Bitcoin' }),
+    tagOf(withDay(rows, dayOf('2026-11-20', 787))),
+    tagOf(dayRows([dayOf('2026-11-20', 786)])),
   ]
-  t.equal(new Set([hashOf(rows), ...others]).size, 5)
+  t.equal(new Set([tagOf(rows), ...others]).size, 5)
+})
+
+t.test('the documents that many ask for are kept and can be had coded, others are made anew', async t => {
+  const long = new History(dayRows(daysBefore('2026-11-20', 400)), coin, MINUTE, new CodedBodies())
+  for (const days of [7, 30, 90, 365, 400, 3_650]) {
+    t.equal(long.document(days).isCodable, true, `${days} days`)
+    t.equal(long.document(days), long.document(days))
+  }
+  for (const days of [8, 366, 399]) {
+    t.equal(long.document(days).isCodable, false, `${days} days`)
+    t.not(long.document(days), long.document(days))
+    t.equal(long.document(days).tag, long.document(days).tag)
+  }
+  const short = new History(dayRows(daysBefore('2026-11-20', 20)), coin, MINUTE, new CodedBodies())
+  t.equal(short.document(30), short.document(3_650), 'all there are')
+  t.equal(short.document(19).isCodable, false)
 })

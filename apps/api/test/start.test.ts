@@ -79,7 +79,7 @@ t.test('ready says why not, and metrics count', async t => {
   const metrics = (await ask(`${api.ops}/metrics`)).body
   t.match(metrics, /kimchi_api_responses_total\{route="live",status="200"\} [1-9]/)
   for (const route of ['live', 'daily', 'other']) {
-    const pattern = `kimchi_api_request_duration_seconds_count\\{route="${route}"\\} [1-9]`
+    const pattern = `kimchi_api_request_duration_seconds_count\\{route="${route}",status="\\d+"\\} [1-9]`
     t.match(metrics, new RegExp(pattern), `${route} requests are timed`)
   }
   t.match(metrics, /kimchi_api_redis_latency_seconds 0\.\d/)

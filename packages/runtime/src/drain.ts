@@ -24,21 +24,24 @@ const MAX_TURNS = 1_000
 /**
  * Drains a server without resetting connections: for a second all goes on as before, then nothing new is
  * accepted and every response says that it is the last on its connection, and after another second what is
- * left is cut. Ends early when nobody is connected.
+ * left is cut. That second ends early when nobody is connected.
  */
 export async function drain(server: Server, clock: Clock): Promise<void> {
-  await untilUnused(server, clock, ACCEPT_FOR_MS)
+  // Whoever is connected: a balancer may send its next request over a new connection.
+  await clock.wait(ACCEPT_FOR_MS)
   await quietTurn(server)
   // The close of HTTP servers cuts kept connections at once, in the middle of whatever is on its way to us.
   NetServer.prototype.close.call(server)
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
-  await untilUnused(server, clock, FINISH_WITHIN_MS)
+  await untilUnused(server, clock)
   server.closeAllConnections()
 }
 
-async function untilUnused(server: Server, clock: Clock, longest: Milliseconds): Promise<void> {
-  for (let waited = 0; waited < longest && (await connectionCount(server)) > 0; waited += DRAIN_STEP_MS) {
+async function untilUnused(server: Server, clock: Clock): Promise<void> {
+  let waited: Milliseconds = 0
+  while (waited < FINISH_WITHIN_MS && (await connectionCount(server)) > 0) {
     await clock.wait(DRAIN_STEP_MS)
+    waited += DRAIN_STEP_MS
   }
 }
 

@@ -1,19 +1,52 @@
 import { createHash } from 'node:crypto'
 import type { EpochMinute } from '@kimchi/core'
+import type { CodedBodies, Coding } from './coded-bodies.ts'
 
-/** How a body may be compressed. */
-export type Coding = 'br' | 'gzip'
+/** Below this many bytes a coding saves nothing: the response fits one packet anyway. */
+const WORTH_CODING = 860
 
-/** A response body as bytes, ready to be sent many times. Nothing of it is changed afterwards. */
-export interface Document {
+/** What a {@link Document} is made of. */
+export interface DocumentParts {
   /** The newest snapshot that is in it. */
   readonly minute: EpochMinute
   /** Names its content: the same on every replica, another one for other bytes. */
   readonly tag: string
-  /** The JSON, in pieces that follow each other. */
-  readonly plain: readonly Buffer[]
-  /** The same compressed, in pieces too; empty where that isn't worth it. */
-  readonly coded: ReadonlyMap<Coding, readonly Buffer[]>
+  /** The JSON. */
+  readonly plain: Buffer
+}
+
+/** A response body as bytes, ready to be sent many times. Nothing of it is changed afterwards. */
+export class Document implements DocumentParts {
+  readonly minute: EpochMinute
+  readonly tag: string
+  readonly plain: Buffer
+  /** Whether it can be had coded; the same on every replica. */
+  readonly isCodable: boolean
+  readonly #name: string
+  readonly #bodies: CodedBodies | undefined
+
+  /**
+   * @param name what it is a state of, such as a coin's newest 30 days
+   * @param bodies where its coded forms are kept @default none: it is sent plain to everyone
+   */
+  constructor({ minute, tag, plain }: DocumentParts, name: string, bodies?: CodedBodies) {
+    this.minute = minute
+    this.tag = tag
+    this.plain = plain
+    this.#name = name
+    this.#bodies = bodies
+    this.isCodable = bodies !== undefined && plain.length >= WORTH_CODING
+  }
+
+  /** Its bytes in a coding; undefined before {@link Document.code}. */
+  coded(coding: Coding): Buffer | undefined {
+    return this.#bodies?.get(`${this.#name} ${coding}`, this.tag)
+  }
+
+  /** Has its bytes made in a coding; asked many times at once, that happens once. */
+  async code(coding: Coding): Promise<void> {
+    if (this.isCodable) await this.#bodies?.make(`${this.#name} ${coding}`, coding, this)
+  }
 }
 
 /** The first 132 bits of the SHA-256 of these parts, as text for a tag. */
@@ -21,17 +54,4 @@ export function hashOf(...parts: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)
   return hash.digest('base64url').slice(0, 22)
-}
-
-/**
- * Text or bytes in memory of their own: what Node's pool and zlib give is a part of something larger that
- * would be kept with it.
- */
-export function bytesOf(...parts: readonly (string | Buffer)[]): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(parts.reduce((size, part) => size + Buffer.byteLength(part), 0))
-  let end = 0
-  for (const part of parts) {
-    end += typeof part === 'string' ? bytes.write(part, end) : part.copy(bytes, end)
-  }
-  return bytes
 }

@@ -8,11 +8,11 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
-import { compressed } from './compression.ts'
-import type { Document } from './document.ts'
-import { createHistories, type Histories, type HistoryReader } from './histories.ts'
+import { CodedBodies } from './coded-bodies.ts'
+import { Document } from './document.ts'
+import { Histories, type HistoryReader } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
-import { openRefresher, type Refresher } from './refresher.ts'
+import { Refresher } from './refresher.ts'
 
 /** The part of the store's reader that documents are built from. */
 export type DocumentReader = HistoryReader & Pick<SampleReader, 'readBoard'>
@@ -38,29 +38,6 @@ export interface DocumentsStatus {
   readonly problem: string | undefined
 }
 
-/**
- * The response bodies of both routes, held in memory and built from one read per minute. A request takes
- * what is at hand; when Redis is away that is the last good state.
- */
-export interface Documents {
-  /** The live list at hand; undefined when nothing was ever published. */
-  live(): Document | undefined
-  /**
-   * The newest `days` rows of an upper case symbol's history at hand; null when no such coin is tracked,
-   * undefined when that or its days were not read yet.
-   */
-  history(symbol: string, days: number): Document | null | undefined
-  /** Waits, a second at most, until Redis was read, and a coin's days with it when a symbol is given. */
-  load(symbol?: string): Promise<void>
-  /** A minute was written: the newest is read at once, an older one (backfill) within a second. */
-  onMinute(minute: EpochMinute): void
-  /** Redis is there (again): everything is read again, because messages were missed. */
-  onReconnect(): Promise<void>
-  status(): DocumentsStatus
-  /** Reads nothing more. What is at hand can still be asked for. Idempotent. */
-  close(): void
-}
-
 /** Backfill writes many older minutes at once; they are read together. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 
@@ -75,17 +52,17 @@ const SLOW_POLL_AFTER_MS: Milliseconds = 30_000
 /** The longest that a request waits for Redis, and only when nothing is at hand. */
 const PATIENCE_MS: Milliseconds = 1_000
 
-/** {@link Documents} that are kept up to date until closed. */
-export function openDocuments(options: DocumentsOptions): Documents {
-  return new PolledDocuments(options)
-}
-
-class PolledDocuments implements Documents {
+/**
+ * The response bodies of both routes, held in memory and built from one read per minute, until closed. When
+ * Redis is away the last good ones stay.
+ */
+export class Documents {
   readonly #reader: DocumentReader
   readonly #clock: Context['clock']
   readonly #log: Context['log']
   readonly #refresher: Refresher
   readonly #histories: Histories
+  readonly #bodies = new CodedBodies()
   readonly #closed = new AbortController()
   #coins: ReadonlyMap<string, KnownCoin> | undefined
   #live: Document | undefined
@@ -102,21 +79,27 @@ class PolledDocuments implements Documents {
     this.#clock = clock
     this.#log = log
     this.#overdueSince = clock.now()
-    this.#refresher = openRefresher(() => this.#refresh(), clock)
-    this.#histories = createHistories({ reader, clock, log })
+    this.#refresher = new Refresher(() => this.#refresh(), clock)
+    this.#histories = new Histories({ reader, clock, log })
     void this.#poll()
   }
 
+  /** The live list at hand; undefined when nothing was ever published. */
   live(): Document | undefined {
     return this.#live
   }
 
+  /**
+   * The newest `days` rows of an upper case symbol's history at hand; null when no such coin is tracked,
+   * undefined when that or its days were not read yet.
+   */
   history(symbol: string, days: number): Document | null | undefined {
     const known = this.#coins
     if (known === undefined || known.size === 0) return undefined
     return known.has(symbol) ? this.#histories.document(symbol, days) : null
   }
 
+  /** Waits, a second at most, until Redis was read, and a coin's days with it when a symbol is given. */
   async load(symbol?: string): Promise<void> {
     if (this.#problem !== undefined) return
     const work = async () => {
@@ -130,11 +113,13 @@ class PolledDocuments implements Documents {
     await new Promise(resolve => setImmediate(resolve))
   }
 
+  /** A minute was written: the newest is read at once, an older one (backfill) within a second. */
   onMinute(minute: EpochMinute): void {
     if (this.#live === undefined || minute >= this.#live.minute) void this.#refresher.now()
     else void this.#refresher.soon(BACKFILL_PAUSE_MS)
   }
 
+  /** Redis is there (again): everything is read again, because messages were missed. */
   async onReconnect(): Promise<void> {
     this.#histories.invalidate()
     await this.#refresher.now()
@@ -153,6 +138,7 @@ class PolledDocuments implements Documents {
     }
   }
 
+  /** Reads nothing more. What is at hand can still be asked for. Idempotent. */
   close(): void {
     this.#closed.abort()
     this.#refresher.close()
@@ -195,10 +181,14 @@ class PolledDocuments implements Documents {
     }
     if (this.#problem !== undefined) this.#log.info({}, 'documents are refreshed again')
     this.#problem = undefined
+    const list = renderLiveList(board)
+    if (list !== undefined && list.tag !== this.#live?.tag) {
+      const live = new Document(list, 'live', this.#bodies)
+      await Promise.all([live.code('br'), live.code('gzip')])
+      this.#live = live
+    }
     const coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     this.#coins = coins
-    const list = renderLiveList(board)
-    if (list !== undefined && list.tag !== this.#live?.tag) this.#live = await compressed(list)
     const minute = this.#live?.minute ?? 0
     const now = this.#clock.now()
     // A clock that is behind must not keep Redis from being read.

@@ -1,18 +1,9 @@
 import type { Context, EpochMinute, EpochMs, Milliseconds, UtcDate } from '@kimchi/core'
 import { isWorthALine } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
-import { daysSchema } from '../contract/schemas.ts'
-import { type CompressedStart, compressStart, endedWith } from './compression.ts'
+import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
-import {
-  countOf,
-  createHistory,
-  type DayRows,
-  dayRows,
-  type History,
-  newestDays,
-  withDay,
-} from './history.ts'
+import { type DayRows, dayRows, History, withDay } from './history.ts'
 
 /** The part of the store's reader that histories are built from. */
 export type HistoryReader = Pick<SampleReader, 'readDays'>
@@ -29,30 +20,6 @@ export interface HistoryBoard extends Pick<Board, 'today' | 'todayRows' | 'revis
   readonly minute: EpochMinute
 }
 
-/**
- * The histories asked for so far. A coin's closed days are read when first asked for, and again when its
- * revision changed or the UTC date turned; today's row comes with the board every minute. Until the new
- * documents are there the ones before are served. Memory grows with the coins that exist, never with what
- * is asked.
- */
-export interface Histories {
-  /** Coins whose history is held. */
-  readonly size: number
-  /** Days left out of the histories held, because they could not be understood. */
-  readonly corrupt: number
-  /** The newest `days` rows of a coin; undefined before {@link Histories.load}. */
-  document(symbol: string, days: number): Document | undefined
-  /**
-   * Brings a coin's history up to the newest board; asked many times at once, it does so once. Does not
-   * reject.
-   */
-  load(symbol: string): Promise<void>
-  /** Takes a new board, and brings what is held up to it, one coin at a time. Does not reject. */
-  update(board: HistoryBoard): Promise<void>
-  /** Closed days may have changed unnoticed: they are read again with the next board. */
-  invalidate(): void
-}
-
 /** Closed days as they were read, and under what: another revision or date means to read them again. */
 interface ReadDays {
   readonly rows: DayRows
@@ -67,87 +34,123 @@ interface ReadDays {
 interface Held extends ReadDays {
   readonly board: HistoryBoard
   readonly history: History
-  /** The document of the default number of rows. */
-  readonly usual: Document
-  /** All of it but the newest row, compressed. */
-  readonly compressed: CompressedStart | undefined
 }
 
-/** A history that could not be read isn't asked for again before this. */
+/** A history that could not be read isn't asked for again before this, unless Redis comes back. */
 const RETRY_MS: Milliseconds = 10_000
 
-const USUAL_DAYS = daysSchema.default
+/**
+ * The histories asked for so far. A coin's closed days are read when first asked for, and again when its
+ * revision changed or the UTC date turned; today's row comes with the board every minute. Until the new
+ * documents are there the ones before are served. Memory grows with the coins that exist, never with what
+ * is asked.
+ */
+export class Histories {
+  readonly #reader: HistoryReader
+  readonly #clock: Context['clock']
+  readonly #log: Context['log']
+  readonly #held = new Map<string, Held>()
+  readonly #loading = new Map<string, Promise<void>>()
+  readonly #bodies = new CodedBodies()
+  #board: HistoryBoard | undefined
+  /** When to try again, by coin. */
+  #retries = new Map<string, EpochMs>()
+  #failures = 0
 
-/** {@link Histories} without any yet. */
-export function createHistories({ reader, clock, log }: HistoriesOptions): Histories {
-  const held = new Map<string, Held>()
-  const loading = new Map<string, Promise<void>>()
-  const readClosed = createDayReader({ reader, clock, log })
-  let newest: HistoryBoard | undefined
+  constructor({ reader, clock, log }: HistoriesOptions) {
+    this.#reader = reader
+    this.#clock = clock
+    this.#log = log
+  }
 
-  const load = (symbol: string) => {
-    const work = loading.get(symbol) ?? start(symbol)
-    loading.set(symbol, work)
+  /** Coins whose history is held. */
+  get size(): number {
+    return this.#held.size
+  }
+
+  /** Days left out of the histories held, because they could not be understood. */
+  get corrupt(): number {
+    return [...this.#held.values()].reduce((sum, { corrupt }) => sum + corrupt, 0)
+  }
+
+  /** The newest `days` rows of a coin; undefined before {@link Histories.load}. */
+  document(symbol: string, days: number): Document | undefined {
+    return this.#held.get(symbol)?.history.document(days)
+  }
+
+  /**
+   * Brings a coin's history up to the newest board; asked many times at once, it does so once. Does not
+   * reject.
+   */
+  load(symbol: string): Promise<void> {
+    const running = this.#loading.get(symbol)
+    if (running !== undefined) return running
+    const work = this.#load(symbol).finally(() => this.#loading.delete(symbol))
+    this.#loading.set(symbol, work)
     return work
   }
-  const start = async (symbol: string) => {
+
+  /** Brings what is held up to a new board, one coin at a time. Does not reject. */
+  async update(board: HistoryBoard): Promise<void> {
+    for (const [symbol, held] of this.#held)
+      if (this.#board !== undefined && hasShrunk(symbol, this.#board, board)) this.#forget(symbol, held)
+    this.#board = board
+    // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass
+    // of its own.
+    for (const symbol of [...this.#held.keys()]) if (this.#board === board) await this.load(symbol)
+  }
+
+  /** Redis was away: closed days may have changed unnoticed, and what could not be read can be tried again. */
+  invalidate(): void {
+    // Another map, so that a read under way that fails puts nothing off.
+    this.#retries = new Map()
+    for (const [symbol, held] of this.#held) this.#forget(symbol, held)
+  }
+
+  /** Its days are served on, and read again with the next board. */
+  #forget(symbol: string, held: Held): void {
+    this.#held.set(symbol, { ...held, readOn: undefined })
+  }
+
+  async #load(symbol: string): Promise<void> {
     try {
-      await bring(symbol)
+      for (let board = this.#board; board !== undefined; board = this.#board) {
+        const held = this.#held.get(symbol)
+        const coin = board.coins.get(symbol)
+        if (coin === undefined || held?.board === board) return
+        const days = await this.#readDays(symbol, board, held)
+        if (days === undefined) return
+        const rows = withDay(days.rows, board.todayRows.get(symbol))
+        const history = new History(rows, coin, board.minute, this.#bodies)
+        this.#held.set(symbol, { ...days, rows, board, history })
+      }
     } catch (thrown) {
-      log.error({ err: thrown, symbol }, 'history not built')
-    } finally {
-      loading.delete(symbol)
+      this.#log.error({ err: thrown, symbol }, 'history not built')
     }
   }
-  const bring = async (symbol: string) => {
-    for (let board = newest; board !== undefined; board = newest) {
-      if (held.get(symbol)?.board === board || !(await build(symbol, board))) return
+
+  /** Closed days: those held while they are up to date or others can't be read, else those in Redis. */
+  async #readDays(
+    symbol: string,
+    { today, revisions }: HistoryBoard,
+    held: Held | undefined,
+  ): Promise<ReadDays | undefined> {
+    const revision = revisions.get(symbol)
+    const retries = this.#retries
+    if (held?.readOn === today && held.revision === revision) return held
+    if (this.#clock.now() < (retries.get(symbol) ?? 0)) return held
+    try {
+      const { entries, corrupt } = await this.#reader.readDays(symbol)
+      retries.delete(symbol)
+      if (retries.size === 0) this.#failures = 0
+      return { rows: dayRows(entries), revision, readOn: today, corrupt }
+    } catch (thrown) {
+      retries.set(symbol, this.#clock.now() + RETRY_MS)
+      this.#failures += 1
+      if (isWorthALine(this.#failures))
+        this.#log.warn({ err: thrown, symbol, failures: this.#failures }, 'history not read')
+      return held
     }
-  }
-  /** Whether there is a history of this board now. */
-  const build = async (symbol: string, board: HistoryBoard) => {
-    const before = held.get(symbol)
-    const coin = board.coins.get(symbol)
-    const days = coin && (await readClosed(symbol, board, before))
-    if (coin === undefined || days === undefined) return false
-    const rows = withDay(days.rows, board.todayRows.get(symbol))
-    const history = createHistory(rows, coin, board.minute)
-    const plain = newestDays(history, USUAL_DAYS)
-    const compressed = await startOf(history, plain, before)
-    const usual = { ...plain, coded: endedWith(compressed, history.tail) }
-    const { revision, readOn, corrupt } = days
-    held.set(symbol, { rows, revision, readOn, corrupt, board, history, usual, compressed })
-    return true
-  }
-
-  /** Its days are served on, and read again. */
-  const forget = (symbol: string, history: Held) => held.set(symbol, { ...history, readOn: undefined })
-
-  return {
-    get size() {
-      return held.size
-    },
-    get corrupt() {
-      return [...held.values()].reduce((sum, { corrupt }) => sum + corrupt, 0)
-    },
-    document(symbol, days) {
-      const { history, usual } = held.get(symbol) ?? {}
-      if (history === undefined) return undefined
-      const isUsual = countOf(history.rows, days) === countOf(history.rows, USUAL_DAYS)
-      return isUsual ? usual : newestDays(history, days)
-    },
-    load,
-    async update(board) {
-      for (const [symbol, history] of held)
-        if (newest !== undefined && hasShrunk(symbol, newest, board)) forget(symbol, history)
-      newest = board
-      // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass
-      // of its own.
-      for (const symbol of [...held.keys()]) if (newest === board) await load(symbol)
-    },
-    invalidate() {
-      for (const [symbol, history] of held) forget(symbol, history)
-    },
   }
 }
 
@@ -156,38 +159,4 @@ function hasShrunk(symbol: string, before: HistoryBoard, board: HistoryBoard): b
   if ((board.revisions.get(symbol) ?? 0) < (before.revisions.get(symbol) ?? 0)) return true
   const samplesOf = ({ todayRows }: HistoryBoard) => todayRows.get(symbol)?.samples ?? 0
   return board.today === before.today && samplesOf(board) < samplesOf(before)
-}
-
-/** Compressed again only when there is more to it than a new state of the newest row. */
-async function startOf({ rows, tail }: History, { plain }: Document, before: Held | undefined) {
-  const [head] = before?.usual.plain ?? []
-  const isHeld = before?.history.rows.closed === rows.closed && head !== undefined && plain[0]?.equals(head)
-  return (isHeld ? before.compressed : undefined) ?? (await compressStart(plain.slice(0, -1), tail.length))
-}
-
-/** Reads closed days: those held while they are up to date or others can't be read, else those in Redis. */
-function createDayReader({ reader, clock, log }: HistoriesOptions) {
-  /** When to try again, by coin. */
-  const retries = new Map<string, EpochMs>()
-  let failures = 0
-  return async (
-    symbol: string,
-    { today, revisions }: HistoryBoard,
-    held: Held | undefined,
-  ): Promise<ReadDays | undefined> => {
-    const revision = revisions.get(symbol)
-    if (held?.readOn === today && held.revision === revision) return held
-    if (clock.now() < (retries.get(symbol) ?? 0)) return held
-    try {
-      const { entries, corrupt } = await reader.readDays(symbol)
-      retries.delete(symbol)
-      if (retries.size === 0) failures = 0
-      return { rows: dayRows(entries), revision, readOn: today, corrupt }
-    } catch (thrown) {
-      retries.set(symbol, clock.now() + RETRY_MS)
-      failures += 1
-      if (isWorthALine(failures)) log.warn({ err: thrown, symbol, failures }, 'history not read')
-      return held
-    }
-  }
 }

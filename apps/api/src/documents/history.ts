@@ -1,34 +1,24 @@
 import type { Day, EpochMinute } from '@kimchi/core'
-import { bytesOf, type Document, hashOf } from './document.ts'
+import type { CodedBodies } from './coded-bodies.ts'
+import { Document, hashOf } from './document.ts'
 import { toDailyRow } from './wire.ts'
 
-/** One coin's days as bytes, so that any number of newest rows is a slice. */
+/** Numbers of days that many ask for; 3650 is all. Their documents are kept, and can be had coded. */
+const COMMON_DAYS = [7, 30, 90, 365, 3_650]
+
+/** A coin's days, rendered. */
 export interface DayRows {
-  /** All days but the newest, ascending, each as JSON followed by a comma. */
-  readonly closed: Buffer
-  /** Where each closed row begins. */
-  readonly starts: Uint32Array
+  /** All days but the newest, ascending, each as JSON. */
+  readonly closed: readonly string[]
   /** Hash of the closed rows. */
   readonly hash: string
   /** The newest day, which still may change. */
   readonly last: Day | undefined
 }
 
-/** A coin's whole history at one minute. */
-export interface History {
-  readonly rows: DayRows
-  readonly symbol: string
-  readonly name: string
-  readonly minute: EpochMinute
-  /** Hash of all that is in it. */
-  readonly hash: string
-  /** The newest row and all that follows it, the same however many rows are asked for. */
-  readonly tail: Buffer
-}
-
 /** The rows of a coin's days. @param days ascending by date */
 export function dayRows(days: readonly Day[]): DayRows {
-  return arrange(days.slice(0, -1).map(closedRow), days.at(-1))
+  return arrange(days.slice(0, -1).map(render), days.at(-1))
 }
 
 /**
@@ -36,55 +26,63 @@ export function dayRows(days: readonly Day[]): DayRows {
  * are.
  */
 export function withDay(rows: DayRows, day: Day | undefined): DayRows {
-  const { closed, starts, last } = rows
+  const { closed, last } = rows
   if (day === undefined || (last !== undefined && !isNewer(day, last))) return rows
   if (last === undefined || day.date === last.date) return { ...rows, last: day }
-  const before = Array.from(starts, (start, index) => closed.toString('latin1', start, starts[index + 1]))
-  return arrange([...before, closedRow(last)], day)
+  return arrange([...closed, render(last)], day)
 }
 
-/** A coin's history, hashed once; {@link newestDays} cuts documents from it. */
-export function createHistory(
-  rows: DayRows,
-  { symbol, name }: { readonly symbol: string; readonly name: string },
-  minute: EpochMinute,
-): History {
-  const tail = bytesOf(`${rows.last === undefined ? '' : JSON.stringify(toDailyRow(rows.last))}]}`)
-  return { rows, symbol, name, minute, hash: hashOf(rows.hash, symbol, '\n', name, '\n', tail), tail }
-}
+/** A coin's whole history at one minute, from which documents of its newest days are made. */
+export class History {
+  readonly minute: EpochMinute
+  readonly #symbol: string
+  readonly #name: string
+  readonly #rows: readonly string[]
+  readonly #hash: string
+  readonly #bodies: CodedBodies
+  readonly #common = new Map<number, Document>()
 
-/** How many rows a document of at most `days` rows has. */
-export function countOf({ starts, last }: DayRows, days: number): number {
-  return Math.min(days, starts.length + (last === undefined ? 0 : 1))
-}
+  constructor(
+    { closed, hash, last }: DayRows,
+    { symbol, name }: { readonly symbol: string; readonly name: string },
+    minute: EpochMinute,
+    bodies: CodedBodies,
+  ) {
+    const newest = last === undefined ? [] : [render(last)]
+    this.minute = minute
+    this.#symbol = symbol
+    this.#name = name
+    this.#rows = [...closed, ...newest]
+    this.#hash = hashOf(hash, symbol, '\n', name, '\n', ...newest)
+    this.#bodies = bodies
+  }
 
-/** The newest `days` rows, ascending, not compressed. Costs no copy of the rows. */
-export function newestDays({ rows, symbol, name, minute, hash, tail }: History, days: number): Document {
-  const count = countOf(rows, days)
-  const start = rows.starts[rows.starts.length + 1 - count] ?? rows.closed.length
-  const head = `{"result":"ok","symbol":${JSON.stringify(symbol)},"name":${JSON.stringify(name)},"count":${count},"data":[`
-  return {
-    minute,
-    tag: `${hash}-${count}`,
-    plain: [bytesOf(head), rows.closed.subarray(start), tail],
-    coded: new Map(),
+  /** The newest `days` rows, ascending. */
+  document(days: number): Document {
+    const count = Math.min(days, this.#rows.length)
+    const known = this.#common.get(count)
+    if (known !== undefined) return known
+    const isCommon = COMMON_DAYS.some(common => Math.min(common, this.#rows.length) === count)
+    const document = this.#render(count, isCommon ? this.#bodies : undefined)
+    if (isCommon) this.#common.set(count, document)
+    return document
+  }
+
+  #render(count: number, bodies: CodedBodies | undefined): Document {
+    const [symbol, name] = [JSON.stringify(this.#symbol), JSON.stringify(this.#name)]
+    const rows = this.#rows.slice(this.#rows.length - count).join(',')
+    const plain = `{"result":"ok","symbol":${symbol},"name":${name},"count":${count},"data":[${rows}]}`
+    const parts = { minute: this.minute, tag: `${this.#hash}-${count}`, plain: Buffer.from(plain) }
+    return new Document(parts, `${this.#symbol} ${count}`, bodies)
   }
 }
 
-/** @param closed rows of ASCII: dates and numbers */
 function arrange(closed: readonly string[], last: Day | undefined): DayRows {
-  const starts = new Uint32Array(closed.length)
-  let length = 0
-  for (const [index, row] of closed.entries()) {
-    starts[index] = length
-    length += row.length
-  }
-  const bytes = bytesOf(closed.join(''))
-  return { closed: bytes, starts, hash: hashOf(bytes), last }
+  return { closed, hash: hashOf(closed.join()), last }
 }
 
-function closedRow(day: Day): string {
-  return `${JSON.stringify(toDailyRow(day))},`
+function render(day: Day): string {
+  return JSON.stringify(toDailyRow(day))
 }
 
 /** Two reads are not one instant: what was read later may be older. */

@@ -1,14 +1,17 @@
-import type { Coding } from '../documents/document.ts'
+import type { Coding } from '../documents/coded-bodies.ts'
 
 /** A coding of {@link Coding}, or none. */
 export type AcceptedCoding = Coding | 'identity'
+
+/** At least one, the best first. */
+export type AcceptedCodings = readonly [AcceptedCoding, ...AcceptedCoding[]]
 
 /** What we prefer where the client does not mind: the smallest first. */
 const CODINGS: readonly AcceptedCoding[] = ['br', 'gzip', 'identity']
 
 /** Clients spell the header in few ways; strange ones must not fill the memory. */
 const MOST_SPELLINGS = 100
-const bySpelling = new Map<string | undefined, readonly AcceptedCoding[]>()
+const bySpelling = new Map<string | undefined, AcceptedCodings>()
 
 /**
  * The codings a client accepts, best first: by its q-values, equal ones by size. `identity` is always
@@ -16,7 +19,7 @@ const bySpelling = new Map<string | undefined, readonly AcceptedCoding[]>()
  * @param acceptEncoding the `Accept-Encoding` header; undefined when there was none
  * @see RFC 9110 §12.5.3
  */
-export function acceptedCodings(acceptEncoding: string | undefined): readonly AcceptedCoding[] {
+export function acceptedCodings(acceptEncoding: string | undefined): AcceptedCodings {
   const known = bySpelling.get(acceptEncoding)
   if (known !== undefined) return known
   if (bySpelling.size >= MOST_SPELLINGS) bySpelling.clear()
@@ -25,7 +28,7 @@ export function acceptedCodings(acceptEncoding: string | undefined): readonly Ac
   return codings
 }
 
-function readCodings(acceptEncoding: string | undefined): readonly AcceptedCoding[] {
+function readCodings(acceptEncoding: string | undefined): AcceptedCodings {
   const weights = new Map<string, number>()
   for (const item of acceptEncoding?.toLowerCase().split(',') ?? []) {
     const [name = '', ...parameters] = item.split(';').map(part => part.trim())
@@ -34,9 +37,10 @@ function readCodings(acceptEncoding: string | undefined): readonly AcceptedCodin
   }
   const rest = weights.get('*') ?? 0
   const weight = (coding: AcceptedCoding) => weights.get(coding) ?? (coding === 'identity' ? 0 : rest)
-  return CODINGS.filter(coding => coding === 'identity' || weight(coding) > 0).sort(
-    (a, b) => weight(b) - weight(a),
-  )
+  const [best = 'identity', ...others] = CODINGS.filter(
+    coding => coding === 'identity' || weight(coding) > 0,
+  ).sort((a, b) => weight(b) - weight(a))
+  return [best, ...others]
 }
 
 /** The q-value, 1 when there is none, undefined when it is malformed: such an item counts as not sent. */

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
 import {
@@ -7,47 +9,94 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify'
-import { ALLOWED_METHODS, type ErrorCode } from '../contract/errors.ts'
+import { ALLOWED_METHODS } from '../contract/errors.ts'
+import { refuseClient } from './client-errors.ts'
 import { errorResponse } from './error-response.ts'
-import { CORS_HEADERS } from './response.ts'
-import { addDailyRoute, addLiveRoute, type RouteOptions, send } from './routes.ts'
-import { createApiServer, LIMITS, type Limits, refuseClient } from './server.ts'
+import type { RequestCounters } from './request-counters.ts'
+import { CORS_HEADERS, send } from './response.ts'
+import { addDailyRoute, addLiveRoute, type RouteSources, routeOf } from './routes.ts'
 
-/** What the app answers from. */
-export interface AppOptions extends RouteOptions, Pick<Context, 'log'> {
-  /** @default LIMITS */
-  readonly limits?: Limits
+/** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
+export const LIMITS = {
+  /** To the end of a request's body, which is not used. */
+  requestTimeout: 10_000,
+  /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
+  keepAliveTimeout: 65_000,
+  /** For a reader that takes nothing; Node restarts it whenever a part of a response was taken. */
+  connectionTimeout: 30_000,
+  http: {
+    /** Request line and headers together. */
+    maxHeaderSize: 8_192,
+    /** From the first byte of a request, or from connecting, to the last of its headers. */
+    headersTimeout: 5_000,
+    /** How often Node looks for requests that are late. */
+    connectionsCheckingInterval: 1_000,
+    /** Checked by us, because Node's own refusal is neither JSON nor readable by a page. */
+    requireHostHeader: false,
+    /** No stream for a body where none is announced. Known to Node from 24.12 on, ignored before. */
+    optimizeEmptyRequests: true,
+  },
 }
+
+const MOST_CONNECTIONS = 5_000
 
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). */
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
+
+/** What the app answers from. */
+export interface AppOptions extends RouteSources, Pick<Context, 'log'> {
+  readonly counters: RequestCounters
+  /** @default LIMITS */
+  readonly limits?: Partial<typeof LIMITS>
+}
 
 /**
  * The public API: two routes, and JSON with CORS headers for everything else. Reads no environment, does
  * not listen.
  */
-export function createApp({ log, limits = LIMITS, ...options }: AppOptions): FastifyInstance {
-  const { counters } = options
+export function createApp({ log, counters, limits, ...sources }: AppOptions): FastifyInstance {
+  /** The newest response of each connection. */
+  const newest = new WeakMap<Socket, ServerResponse>()
   const app: FastifyInstance = fastify({
-    serverFactory: listener => createApiServer(listener, counters, limits),
-    clientErrorHandler: (error, socket) => refuseClient(error, socket, counters),
+    ...LIMITS,
+    ...limits,
+    clientErrorHandler: (error, socket) => refuseClient(error, socket, newest.get(socket), counters),
     frameworkErrors: (error, request, reply) => {
-      const code = error.code === 'FST_ERR_BAD_URL' ? 'bad_url' : 'internal'
-      send(reply.headers(CORS_HEADERS), 'other', options, errorResponse(code, request.url))
+      const response = errorResponse(error.code === 'FST_ERR_BAD_URL' ? 'bad_url' : 'internal', request.url)
+      counters.count('other', response.status, 0)
+      send(reply, response)
     },
     // A draining replica still answers: its connected clients have nowhere else to go.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => pathOf(url),
     // A long symbol is a malformed symbol; the header limit bounds it.
-    routerOptions: { maxParamLength: limits.maxHeaderSize, querystringParser: onlyDays },
+    routerOptions: { maxParamLength: LIMITS.http.maxHeaderSize, querystringParser: onlyDays },
     ajv: { customOptions: { coerceTypes: false, allErrors: false } },
   })
-  // After onRequest, in which the routes answer from documents at hand.
-  app.addHook('preParsing', (request, reply, _payload, done) => {
-    if (request.method === 'OPTIONS') reply.header('allow', ALLOWED_METHODS)
+  app.server.maxConnections = MOST_CONNECTIONS
+  app.addHook('onRequest', (request, reply, done) => {
+    const { headers, httpVersion, socket } = request.raw
+    newest.set(socket, reply.raw)
+    // Node reads nothing more of what came with an offer of another protocol.
+    if (headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
+    if (headers.host !== undefined || httpVersion === '1.0') return done()
+    reply.raw.shouldKeepAlive = false
+    send(reply, errorResponse('bad_request'))
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    counters.count(routeOf(request), reply.raw.statusCode, reply.elapsedTime)
     done()
   })
+  answerPreflights(app)
+  refuseTheRest(app, log)
+  addLiveRoute(app, sources)
+  addDailyRoute(app, sources)
+  return app
+}
+
+/** In preParsing: after onRequest, in which the routes answer from documents at hand. */
+function answerPreflights(app: FastifyInstance): void {
   app.register(fastifyCors, {
     hook: 'preParsing',
     methods: ALLOWED_METHODS,
@@ -56,34 +105,37 @@ export function createApp({ log, limits = LIMITS, ...options }: AppOptions): Fas
     maxAge: 86_400,
     strictPreflight: false,
   })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    // A 204 has no length. @see RFC 9110 §8.6
+    reply.header('allow', ALLOWED_METHODS).removeHeader('content-length')
+    done()
+  })
+}
+
+function refuseTheRest(app: FastifyInstance, log: Context['log']): void {
   // Neither route takes a body, so none is read.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, done) => done(null))
   const refuseUnrouted = ({ method, url }: FastifyRequest, reply: FastifyReply) => {
     const path = url.split('?', 1)[0] ?? ''
     const isReading = method === 'GET' || method === 'HEAD'
-    const error =
-      !isReading && ROUTE_PATH.test(path)
-        ? errorResponse('method_not_allowed', method)
-        : errorResponse('no_such_route', path)
-    send(reply, 'other', options, error)
+    const code = !isReading && ROUTE_PATH.test(path) ? 'method_not_allowed' : 'no_such_route'
+    send(reply, errorResponse(code, code === 'no_such_route' ? path : method))
   }
   app.setNotFoundHandler(refuseUnrouted)
   let failures = 0
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     // Such as a QUERY without a body: what is wrong with it matters less than that it has no route.
     if (request.is404) return refuseUnrouted(request, reply)
-    const { params, query } = request
-    const refuse = (code: ErrorCode, got?: unknown) => send(reply, 'daily', options, errorResponse(code, got))
-    if (error.validationContext === 'params') return refuse('invalid_symbol', fieldOf(params, 'symbol'))
-    if (error.validationContext === 'querystring') return refuse('invalid_days', fieldOf(query, 'days'))
+    const { params, query } = request as { params: { symbol?: unknown }; query: { days?: unknown } }
+    if (error.validationContext === 'params')
+      return send(reply, errorResponse('invalid_symbol', params.symbol))
+    if (error.validationContext === 'querystring')
+      return send(reply, errorResponse('invalid_days', query.days))
     failures += 1
     if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
-    return send(reply, 'other', options, errorResponse('internal'))
+    return send(reply, errorResponse('internal'))
   })
-  addLiveRoute(app, options)
-  addDailyRoute(app, options)
-  return app
 }
 
 /** Proxies may send the whole URL, and `OPTIONS *` names no path at all. @see RFC 9112 §3.2 */
@@ -100,8 +152,4 @@ function onlyDays(query: string): Record<string, unknown> {
   if (text === undefined) return {}
   if (values.length > 1) return { days: values }
   return { days: /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text }
-}
-
-function fieldOf(values: unknown, name: string): unknown {
-  return (values as Readonly<Record<string, unknown>>)[name]
 }

@@ -1,5 +1,5 @@
 import { ALLOWED_METHODS, ERRORS, type ErrorBody, type ErrorCode } from '../contract/errors.ts'
-import { type HttpResponse, JSON_HEADERS } from './response.ts'
+import { CORS_HEADERS, type HttpResponse, JSON_HEADERS } from './response.ts'
 
 /** Seconds after which a caller may try again when there is nothing to answer yet. */
 const RETRY_AFTER_S = '5'
@@ -29,17 +29,15 @@ export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
     message: isRepeated ? `${message}, got: ${show(got)}` : message,
   }
   const body = Buffer.from(JSON.stringify(error))
-  return {
-    status,
-    headers: {
-      ...JSON_HEADERS,
-      'content-length': String(body.length),
-      'cache-control': SHARED.has(code) ? 'public, max-age=60' : 'no-store',
-      ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
-      ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
-    },
-    body: [body],
+  const headers = {
+    ...JSON_HEADERS,
+    'content-length': String(body.length),
+    'cache-control': SHARED.has(code) ? 'public, max-age=60' : 'no-store',
+    ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
+    ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
+    ...CORS_HEADERS,
   }
+  return { status, headers: Object.entries(headers).flat(), body }
 }
 
 function show(value: unknown): string {

@@ -1,23 +1,16 @@
 import type { Clock } from '@kimchi/core'
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HookHandlerDoneFunction,
-  RouteGenericInterface,
-} from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { daysSchema, symbolSchema } from '../contract/schemas.ts'
 import type { Document } from '../documents/document.ts'
 import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
-import { countResponse, type RequestCounters, type Route } from './request-counters.ts'
-import { type HttpResponse, respond, sendNow } from './response.ts'
+import type { Route } from './request-counters.ts'
+import { codeFor, respond, send } from './response.ts'
 
 /** What both routes answer from. */
-export interface RouteOptions {
+export interface RouteSources {
   readonly documents: Documents
   readonly clock: Clock
-  readonly counters: RequestCounters
 }
 
 const LIVE_PATH = '/api/v1/kimchi-premium'
@@ -25,92 +18,66 @@ const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
 
 const SYMBOL = new RegExp(symbolSchema.pattern)
 
-/** Before validation `days` is whatever was sent, a number where it looks like one. */
-interface DailyRequest {
-  Params: { symbol: string }
-  Querystring: { days?: unknown }
+/** Which of the routes a request is counted for. */
+export function routeOf({ routeOptions: { url } }: FastifyRequest): Route {
+  return url === LIVE_PATH ? 'live' : url === DAILY_PATH ? 'daily' : 'other'
 }
 
-type Found = Document | null | undefined
-
 /** Adds the live route: the latest premium of every tracked coin. */
-export function addLiveRoute(app: FastifyInstance, options: RouteOptions): void {
-  const { documents } = options
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: LIVE_PATH,
-    onRequest: atHand('live', options, () => documents.live()),
-    handler: async (request, reply) => {
-      await documents.load()
-      const document = documents.live()
-      return document === undefined
-        ? send(reply, 'live', options, errorResponse('not_ready'))
-        : send(reply, 'live', options, respond(document, request.raw, options.clock.now()))
-    },
-  })
+export function addLiveRoute(app: FastifyInstance, { documents, clock }: RouteSources): void {
+  const find = () => documents.live()
+  app.route({ url: LIVE_PATH, ...answering(clock, find, () => documents.load()) })
 }
 
 /** Adds the daily route: one coin's newest days, ascending. */
-export function addDailyRoute(app: FastifyInstance, options: RouteOptions): void {
-  const { documents } = options
-  const find = ({
-    params: { symbol },
-    query: { days = daysSchema.default },
-  }: FastifyRequest<DailyRequest>) =>
-    SYMBOL.test(symbol) && isDays(days) ? documents.history(symbol.toUpperCase(), days) : undefined
-  app.route<DailyRequest>({
-    method: ['GET', 'HEAD'],
+export function addDailyRoute(app: FastifyInstance, { documents, clock }: RouteSources): void {
+  const find = (request: FastifyRequest) => {
+    const { days = daysSchema.default } = request.query as { days?: unknown }
+    const symbol = symbolOf(request)
+    return SYMBOL.test(symbol) && isDays(days) ? documents.history(symbol, days) : undefined
+  }
+  app.route({
     url: DAILY_PATH,
     schema: {
       params: { type: 'object', properties: { symbol: symbolSchema }, required: ['symbol'] },
       querystring: { type: 'object', properties: { days: daysSchema } },
     },
-    onRequest: atHand('daily', options, find),
-    handler: async (request, reply) => {
-      const symbol = request.params.symbol.toUpperCase()
-      if (find(request) === undefined) await documents.load(symbol)
-      const document = find(request)
-      if (document === undefined) return send(reply, 'daily', options, errorResponse('not_ready'))
-      if (document === null) return send(reply, 'daily', options, errorResponse('unknown_symbol', symbol))
-      return send(reply, 'daily', options, respond(document, request.raw, options.clock.now()))
-    },
+    ...answering(clock, find, request => documents.load(symbolOf(request))),
   })
 }
 
 /**
- * Answers a request whose document is at hand before anything else is done for it: what validation, CORS
- * and reply would make of it is known. Figures: docs/benchmarks.md.
+ * A document at hand is sent before anything else is done for its request: what validation, CORS and reply
+ * would make of it is known. Figures: docs/benchmarks.md.
+ * @param find the document at hand; null when no such coin is tracked, undefined when that isn't known yet
+ * @param load waits, a second at most, for what was not at hand
  */
-function atHand<R extends RouteGenericInterface>(
-  route: Route,
-  { counters, clock }: RouteOptions,
-  find: (request: FastifyRequest<R>) => Found,
+function answering(
+  clock: Clock,
+  find: (request: FastifyRequest) => Document | null | undefined,
+  load: (request: FastifyRequest) => Promise<void>,
 ) {
-  return (request: FastifyRequest<R>, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const document = find(request)
-    if (document === undefined || document === null) {
-      done()
-      return
-    }
-    const response = respond(document, request.raw, clock.now())
-    reply.hijack()
-    sendNow(reply.raw, response)
-    countResponse(counters, route, response.status, reply.raw)
+  return {
+    method: ['GET', 'HEAD'],
+    onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
+      const document = find(request)
+      const response = document && respond(document, request.raw, clock.now())
+      if (response) send(reply, response)
+      else done()
+    },
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (find(request) === undefined) await load(request)
+      const document = find(request)
+      if (document === null) return send(reply, errorResponse('unknown_symbol', symbolOf(request)))
+      if (document !== undefined) await codeFor(document, request.raw)
+      const response = document && respond(document, request.raw, clock.now())
+      return send(reply, response ?? errorResponse('not_ready'))
+    },
   }
 }
 
-/** Sends a response through the framework, which adds CORS, and counts it. */
-export function send(
-  reply: FastifyReply,
-  route: Route,
-  { counters }: Pick<RouteOptions, 'counters'>,
-  { status, headers, body }: HttpResponse,
-): FastifyReply {
-  countResponse(counters, route, status, reply.raw)
-  return reply
-    .code(status)
-    .headers(headers)
-    .send(body.length === 0 ? undefined : Buffer.concat(body))
+function symbolOf({ params }: FastifyRequest): string {
+  return (params as { symbol: string }).symbol.toUpperCase()
 }
 
 function isDays(days: unknown): days is number {

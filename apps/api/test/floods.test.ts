@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { minuteOf } from '@kimchi/core'
+import { startRedis } from '@kimchi/testkit'
+import fc from 'fast-check'
+import t from 'tap'
+import { openRaw } from './raw.ts'
+import { ask, eventually, openTestWriter, type Replica, startReplica } from './stack.ts'
+
+const LIVE = '/api/v1/kimchi-premium'
+const GET = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`
+const CONNECT = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
+const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
+
+/** A replica as a process of its own: what would end it must not end the test. */
+async function startTarget(t: { teardown(close: () => unknown): void }): Promise<Replica> {
+  const redis = await startRedis(t)
+  const writer = await openTestWriter(t, redis.url, SYMBOLS)
+  await writer.writeMinute(minuteOf(Date.now()))
+  const replica = await startReplica(t, redis.url)
+  await eventually('the list', async () => (await ask(replica.base)).status === 200 || undefined)
+  return replica
+}
+
+/**
+ * Whether the process lives and another client is answered before the replica has worked for a second:
+ * what else this machine does meanwhile is none of its doing.
+ */
+async function isWell(replica: Replica): Promise<boolean> {
+  const before = cpuSeconds(replica)
+  const late = AbortSignal.timeout(10_000)
+  const response = await fetch(replica.base, { signal: late }).catch((error: unknown) => error)
+  const worked = cpuSeconds(replica) - before
+  const isAnswered = response instanceof Response && response.status === 200
+  if (isAnswered && worked < 1 && replica.child.exitCode === null) return true
+  t.comment(`${isAnswered ? 'answered' : response} after ${worked} s of work`)
+  return false
+}
+
+t.test('1,300 pipelined requests, then CONNECT and more requests in one write, end nothing', async t => {
+  const replica = await startTarget(t)
+  for (let round = 0; round < 3; round++) {
+    const flooding = await openRaw(replica.port, GET.repeat(1_300))
+    const connecting = await openRaw(replica.port, GET.repeat(3))
+    await delay(50)
+    for (const { socket } of [flooding, connecting]) socket.write(CONNECT + GET.repeat(200))
+    const other = await openRaw(replica.port, CONNECT + GET.repeat(200))
+    t.ok(await isWell(replica), `round ${round}`)
+    for (const { socket } of [flooding, connecting, other]) socket.destroy()
+  }
+  t.ok(await isWell(replica))
+})
+
+t.test('CONNECT, Upgrade, half requests and resets harm nobody else', async t => {
+  const replica = await startTarget(t)
+  const upgrade = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+  const rude = [CONNECT, upgrade, GET.slice(0, 30), 'not http at all\r\n\r\n', `${GET.repeat(300)}${CONNECT}`]
+  const sockets: Socket[] = []
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  for (let round = 0; round < 20; round++) {
+    for (const bytes of rude) {
+      const staying = connect({ port: replica.port, host: '127.0.0.1', allowHalfOpen: true })
+      const resetting = await openRaw(replica.port, bytes)
+      staying.on('error', () => {}).write(bytes)
+      sockets.push(staying)
+      if (round % 2 === 0) await delay(1)
+      resetting.socket.resetAndDestroy()
+    }
+    t.ok(await isWell(replica), `round ${round}`)
+  }
+})
+
+t.test('20 clients that send 5,000 requests each and read nothing cost at most 150 MB', async t => {
+  const replica = await startTarget(t)
+  for (let n = 0; n < 200; n++) await ask(replica.base)
+  const before = residentMb(replica)
+  const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(replica.port)))
+  t.teardown(() => {
+    for (const { socket } of clients) socket.destroy()
+  })
+  for (const { socket } of clients) socket.pause().write(GET.repeat(5_000))
+  let highest = 0
+  for (let n = 0; n < 50; n++) {
+    highest = Math.max(highest, residentMb(replica))
+    if (n % 10 === 0) t.ok(await isWell(replica), 'others are answered')
+    await delay(50)
+  }
+  t.comment(`${Math.round(highest - before)} MB`)
+  t.ok(highest - before <= 150, `${Math.round(highest - before)} MB`)
+})
+
+t.test('20,000 random strings of bytes harm nobody', { timeout: 120_000 }, async t => {
+  const replica = await startTarget(t)
+  const parts = [
+    ...[
+      'GET',
+      'POST',
+      'CONNECT',
+      'OPTIONS',
+      ' ',
+      '/',
+      LIVE,
+      '*',
+      ' HTTP/1.1',
+      ' HTTP/1.0',
+      '\r\n',
+      '\r\n\r\n',
+    ],
+    ...['\n', 'Host: a\r\n', 'Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n', 'Upgrade: h2c\r\n'],
+    ...['Connection: upgrade\r\n', 'Expect: x\r\n', '5\r\nhello\r\n', '0\r\n\r\n', '\0', 'é', GET, CONNECT],
+  ].map(text => Buffer.from(text))
+  const noise = fc.uint8Array({ maxLength: 40 }).map(bytes => Buffer.from(bytes))
+  const strings = fc.array(fc.oneof(fc.constantFrom(...parts), noise), { maxLength: 12 })
+  const all = fc.sample(strings, { numRuns: 20_000, seed: 19 }).map(pieces => Buffer.concat(pieces))
+  let next = 0
+  const client = async () => {
+    for (let bytes = all[next++]; bytes !== undefined; bytes = all[next++]) {
+      const { socket, closed } = await openRaw(replica.port)
+      socket.end(bytes)
+      await closed
+    }
+  }
+  await Promise.all(Array.from({ length: 40 }, client))
+  t.equal(next >= all.length, true)
+  t.ok(await isWell(replica))
+})
+
+function cpuSeconds({ child }: Replica): number {
+  if (child.exitCode !== null) return 0
+  const [user, system] =
+    readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11) ?? []
+  return (Number(user) + Number(system)) / 100
+}
+
+function residentMb({ child }: Replica): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024
+}

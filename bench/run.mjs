@@ -6,7 +6,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-const ALL = ['forms', 'serve', 'replicas', 'faults', 'streaming', 'backfill', 'redis-memory']
+const ALL = ['serve', 'replicas', 'faults', 'streaming', 'backfill', 'redis-memory']
 
 const args = process.argv.slice(2)
 const options = args.filter(arg => !ALL.includes(arg) && arg !== '--image-node')

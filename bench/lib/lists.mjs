@@ -1,4 +1,3 @@
-import { compressed } from '../../apps/api/dist/documents/compression.js'
 import { renderLiveList } from '../../apps/api/dist/documents/live-list.js'
 import { premiumE4 } from '../../packages/core/dist/index.js'
 
@@ -20,5 +19,5 @@ export function listOf(count) {
   const empty = { todayRows: new Map(), revisions: new Map(), corrupt: 0 }
   const list = renderLiveList({ coins, rows, prices: 'live', today: '2026-11-21', ...empty })
   if (list === undefined) throw new Error('a list has a coin at least')
-  return compressed(list)
+  return list
 }

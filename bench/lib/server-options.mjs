@@ -1,12 +1,10 @@
-import { LIMITS } from '../../apps/api/dist/http/server.js'
-
 /** What the API gives to node:http, for contestants that are to have the same. */
 export const SERVER_OPTIONS = {
-  maxHeaderSize: LIMITS.maxHeaderSize,
-  headersTimeout: LIMITS.headersTimeout,
-  requestTimeout: LIMITS.requestTimeout,
-  keepAliveTimeout: LIMITS.keepAliveTimeout,
-  connectionsCheckingInterval: LIMITS.checkEvery,
+  maxHeaderSize: 8_192,
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 1_000,
   requireHostHeader: false,
   optimizeEmptyRequests: true,
 }

@@ -8,7 +8,6 @@ export type ServiceErrorCode =
   | 'no_such_route'
   | 'method_not_allowed'
   | 'request_timeout'
-  | 'unmet_expectation'
   | 'too_many_requests'
   | 'headers_too_large'
   | 'internal'

@@ -74,7 +74,6 @@ t.test('every code that docs/openapi.json names is known, and no other', async t
     no_such_route: true,
     method_not_allowed: true,
     request_timeout: true,
-    unmet_expectation: true,
     too_many_requests: true,
     headers_too_large: true,
     internal: true,

@@ -14,8 +14,8 @@ const { Adapter, AdapterEndpoint } = framework('/adapter')
 const { SubscriptionTransport } = framework('/transports/abstract/subscription')
 const { InputParameters } = framework('/validation')
 
-const { plain } = await listOf(coins)
-const { data } = JSON.parse(String(plain[0]))
+const { plain } = listOf(coins)
+const { data } = JSON.parse(String(plain))
 
 class PremiumTransport extends SubscriptionTransport {
   getSubscriptionTtlFromConfig(settings) {

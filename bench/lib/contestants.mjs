@@ -142,13 +142,7 @@ async function startNginx({ dir, path, route, plain }) {
 }
 
 /** @param {string} name @param {string} path @param {object} options */
-export function startContestant(
-  name,
-  path,
-  options,
-  flags = /** @type {readonly string[]} */ ([]),
-  env = {},
-) {
+function startContestant(name, path, options, flags = /** @type {readonly string[]} */ ([]), env = {}) {
   const program = join(import.meta.dirname, `../contestants/${name}.mjs`)
   return startNode([...flags, program], port => ({ args: [JSON.stringify({ port, ...options })], env, path }))
 }

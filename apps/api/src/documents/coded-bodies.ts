@@ -1,6 +1,11 @@
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
-import type { DocumentParts } from './document.ts'
+
+/** A body to code, and what names its content. */
+interface Body {
+  readonly tag: string
+  readonly plain: Buffer
+}
 
 /** How a body may be compressed. */
 export type Coding = 'br' | 'gzip'
@@ -34,7 +39,7 @@ export class CodedBodies {
   }
 
   /** Codes a body, unless that is under way. */
-  make(name: string, coding: Coding, { tag, plain }: DocumentParts): Promise<void> {
+  make(name: string, coding: Coding, { tag, plain }: Body): Promise<void> {
     const key = `${name} ${tag}`
     const running = this.#making.get(key)
     if (running !== undefined) return running

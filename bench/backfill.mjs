@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openBackfillLease } from '../apps/ingester/dist/backfill/backfill-lease.js'
 import { createBackfill } from '../apps/ingester/dist/backfill/run-backfill.js'
 import { minuteOf, minuteStart } from '../packages/core/dist/index.js'
-import { openRestChild } from '../packages/feeds/dist/index.js'
+import { createRestBases, openRestChild } from '../packages/feeds/dist/index.js'
 import { createLogger, systemClock } from '../packages/runtime/dist/index.js'
 import { createReader, createWriter, openRedis } from '../packages/store/dist/index.js'
 import { startRedis } from '../packages/testkit/dist/index.js'
@@ -132,7 +132,10 @@ async function open(factor, share) {
     reader,
     /** @param {number} speed */
     start: speed => {
-      const rest = openRestChild({ upbitRestUrl: url, binanceRestUrl: url, speed }, { log })
+      const rest = openRestChild(
+        { bases: createRestBases(url, url, { clock: systemClock, log }), speed },
+        { log },
+      )
       const backfill = createBackfill(
         {
           quarantine: { tracked: coins, untested: [], check: (_minute, samples) => samples },

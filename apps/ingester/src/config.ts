@@ -4,14 +4,17 @@ import {
   readSettings,
   type Setting,
   type SettingValues,
-  urlSetting,
+  urlListSetting,
 } from '@kimchi/core'
-import { DENIALS } from '@kimchi/feeds'
+import { DEFAULT_BASES, DENIALS } from '@kimchi/feeds'
 import { opsSettings } from '@kimchi/runtime'
 import { redisUrlSetting } from '@kimchi/store'
 
 /** Ten large coins that are the same on both exchanges. */
 const DEFAULT_COINS = 'BTC,ETH,XRP,SOL,DOGE,ADA,TRX,LINK,AVAX,DOT'
+
+const WS = ['wss:', 'ws:']
+const HTTP = ['https:', 'http:']
 
 /**
  * Which coins to track: the listed ones in this order, or every coin that is really the same on both
@@ -41,23 +44,24 @@ export const settings = {
     parse: parseSymbols,
   } satisfies Setting<readonly string[]>,
   PRICES: choiceSetting('`simulated` when the exchanges are a simulator', 'live', ['live', 'simulated']),
-  UPBIT_WS_URL: urlSetting('Upbit WebSocket, the whole URL', 'wss://api.upbit.com/websocket/v1', [
-    'wss:',
-    'ws:',
-  ]),
-  UPBIT_REST_URL: urlSetting('Upbit REST, the part before `/v1`', 'https://api.upbit.com', [
-    'https:',
-    'http:',
-  ]),
-  BINANCE_WS_URL: urlSetting(
-    'Binance WebSocket, the part before `/stream`',
-    'wss://stream.binance.com:9443',
-    ['wss:', 'ws:'],
+  UPBIT_WS_URL: urlListSetting('Upbit WebSocket, the whole URL', DEFAULT_BASES.UPBIT_WS_URL, WS),
+  UPBIT_REST_URL: urlListSetting('Upbit REST, the part before `/v1`', DEFAULT_BASES.UPBIT_REST_URL, HTTP),
+  BINANCE_WS_URL: urlListSetting(
+    'Binance WebSocket, the part before `/stream`; the next base is tried where one refuses or is not reached',
+    DEFAULT_BASES.BINANCE_WS_URL,
+    WS,
   ),
-  BINANCE_REST_URL: urlSetting('Binance REST, the part before `/api/v3`', 'https://api.binance.com', [
-    'https:',
-    'http:',
-  ]),
+  BINANCE_REST_URL: urlListSetting(
+    'Binance REST, the part before `/api/v3`; the next base likewise',
+    DEFAULT_BASES.BINANCE_REST_URL,
+    HTTP,
+  ),
+  PROJECT_URL: {
+    description: 'address of your project, for the `User-Agent` of requests to the exchanges',
+    default: '',
+    allowed: 'empty, or a URL starting with https:// or http://',
+    parse: text => (text === '' || /^https?:\/\/\S+$/.test(text) ? text : undefined),
+  } satisfies Setting<string>,
   BACKFILL_DAYS: integerSetting('whole UTC days before today kept without holes; 0 turns backfill off', 7, {
     min: 0,
     max: 400,

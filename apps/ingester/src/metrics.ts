@@ -1,6 +1,7 @@
 import { type Clock, minuteStart } from '@kimchi/core'
 import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
 import type { ServerHealth } from '@kimchi/store'
+import { basesOf } from './minute/exchange-feeds.ts'
 import type { IngesterStatus } from './status.ts'
 
 /** What is counted of each feed. */
@@ -96,6 +97,19 @@ function registerFeeds(metrics: MetricsRegistry, status: () => IngesterStatus): 
     help: '1 while the exchange sends data.',
     labels: ['exchange'],
     read: () => status().feeds.feeds.map(({ exchange, state }) => [{ exchange }, state === 'up' ? 1 : 0]),
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_base_place',
+    help: 'Which address of an exchange is in use, by its place in the setting: 0 is the first.',
+    labels: ['exchange', 'of'],
+    read: () => basesOf(status().feeds).map(({ exchange, of, place }) => [{ exchange, of }, place]),
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_refused_markets',
+    help: 'Markets because of which the exchange refuses a subscription, left out of it.',
+    labels: ['exchange'],
+    read: () =>
+      status().feeds.feeds.map(({ exchange, refusedMarkets }) => [{ exchange }, refusedMarkets.length]),
   })
   metrics.counter({
     name: 'kimchi_ingester_feed_events_total',

@@ -1,5 +1,5 @@
 import { type Coin, type Context, LatestTicks, type Milliseconds, messageOf, SpikeFilter } from '@kimchi/core'
-import { openRestChild } from '@kimchi/feeds'
+import { createRestBases, openRestChild, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
@@ -23,7 +23,7 @@ import type { Config } from './config.ts'
 import { createMetrics } from './metrics.ts'
 import { openExchangeFeeds } from './minute/exchange-feeds.ts'
 import { createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
-import { type IngesterStatus, notReadyReasons, statusFields } from './status.ts'
+import { type IngesterStatus, notesOf, notReadyReasons, statusFields } from './status.ts'
 
 /** How long a start waits for Redis before it goes on without; what it would read is only a head start. */
 const REDIS_PATIENCE_MS: Milliseconds = 1_000
@@ -81,12 +81,14 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     log,
   })
 
-  const rest = openRestChild(
-    { upbitRestUrl: config.UPBIT_REST_URL, binanceRestUrl: config.BINANCE_REST_URL },
-    { log },
-  )
+  const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
+  const userAgent = userAgentOf(version, config.PROJECT_URL)
+  const rest = openRestChild({ bases: restBases, userAgent }, { log })
   const latest = new LatestTicks()
-  const feeds = openExchangeFeeds(config, latest, context)
+  const feeds = openExchangeFeeds(
+    { config, latest, restBases, userAgent, rest, onRefusedMarkets: () => catalogue.refreshNow() },
+    context,
+  )
   const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
   const tracking = new CoinTracking({
     quarantine,
@@ -150,6 +152,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     host: config.OPS_HOST,
     port: config.OPS_PORT,
     reasons: () => notReadyReasons(status(), clock.now()),
+    notes: () => notesOf(status()),
     metrics: createMetrics({ version, clock, status, redisHealth: () => readServerHealth(redis) }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')

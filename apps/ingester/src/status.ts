@@ -4,7 +4,7 @@ import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
-import type { FeedsStatus } from './minute/exchange-feeds.ts'
+import { basesOf, type FeedsStatus } from './minute/exchange-feeds.ts'
 import type { MinuteStatus } from './minute/minute-loop.ts'
 
 /** An exchange that has not said for this long which markets trade may hide a halt. */
@@ -51,6 +51,20 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
     reasons.push(`no sample at ${formatTimestamp(last.turn.minute)}: ${summarise(last.gaps)}`)
   }
   return reasons
+}
+
+/** What an operator should know although the ingester contributes fully, a plain sentence each. */
+export function notesOf({ feeds }: IngesterStatus): string[] {
+  const bases = basesOf(feeds).filter(({ place }) => place > 0)
+  return [
+    ...bases.map(({ exchange, of, inUse, left }) => {
+      const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
+      return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
+    }),
+    ...feeds.feeds.flatMap(({ exchange, refusedMarkets }) =>
+      refusedMarkets.map(market => `${exchange} refuses ${market}: it is left out, and asked for every hour`),
+    ),
+  ]
 }
 
 /** The last error as the end of a sentence; nothing when it is older than the last time that all was well. */
@@ -127,9 +141,10 @@ function backfillFields({ backfill }: IngesterStatus) {
   }
 }
 
-function feedFields({ feeds: { feeds, refusedTicks } }: IngesterStatus, now: EpochMs) {
-  const fields: Record<string, string | number | undefined> = { refused_ticks: refusedTicks }
-  for (const feed of feeds) {
+function feedFields({ feeds: status }: IngesterStatus, now: EpochMs) {
+  const fields: Record<string, string | number | undefined> = { refused_ticks: status.refusedTicks }
+  for (const { exchange, of, inUse } of basesOf(status)) fields[`${exchange}_${of}_base`] = inUse
+  for (const feed of status.feeds) {
     const { exchange, lastDataAt, watermark, lastError } = feed
     fields[`${exchange}_state`] = feed.state
     fields[`${exchange}_data_age_ms`] = lastDataAt && now - lastDataAt
@@ -137,6 +152,7 @@ function feedFields({ feeds: { feeds, refusedTicks } }: IngesterStatus, now: Epo
     fields[`${exchange}_status_age_ms`] = now - feed.statusAt
     fields[`${exchange}_status_failures`] = feed.statusFailures
     fields[`${exchange}_halted`] = feed.halted.join(', ')
+    fields[`${exchange}_refused_markets`] = feed.refusedMarkets.join(', ')
     fields[`${exchange}_attempts`] = feed.attempts
     fields[`${exchange}_silences`] = feed.silences
     fields[`${exchange}_reconnects`] = feed.reconnects

@@ -6,7 +6,8 @@ t.test('works without any variable', async t => {
   t.match(config, {
     PRICES: 'live',
     SAMPLE_RETENTION_DAYS: 8,
-    UPBIT_WS_URL: 'wss://api.upbit.com/websocket/v1',
+    UPBIT_WS_URL: ['wss://api.upbit.com/websocket/v1'],
+    BINANCE_REST_URL: ['https://api.binance.com', 'https://data-api.binance.vision'],
     OPS_PORT: 9465,
   })
   t.equal(config.COINS.length, 10)
@@ -16,6 +17,14 @@ t.test('works without any variable', async t => {
 t.test('reads a list of coins in its order, in any letter case, each once', async t => {
   t.strictSame(readConfig({ COINS: 'eth, BTC,eth' }).COINS, ['ETH', 'BTC'])
   t.equal(readConfig({ COINS: 'ALL' }).COINS, 'all')
+})
+
+t.test('reads a list of addresses in its order; a comma inside one is written %2C', async t => {
+  t.strictSame(readConfig({ BINANCE_WS_URL: 'ws://a/, wss://b/x%2Cy,ws://a' }).BINANCE_WS_URL, [
+    'ws://a',
+    'wss://b/x%2Cy',
+  ])
+  t.throws(() => readConfig({ BINANCE_WS_URL: 'ws://a,' }), { message: /BINANCE_WS_URL must be URLs starting/ })
 })
 
 t.test('reports every problem at once, by name and value, without passwords', async t => {

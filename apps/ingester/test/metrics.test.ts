@@ -17,7 +17,9 @@ const feed = {
   stalls: 0,
   lastDataAt: 9_500,
   watermark: 8_000,
-} as IngesterStatus['feeds']['feeds'][number]
+  base: { exchange: 'upbit', of: 'stream', inUse: 'wss://a', place: 0, left: [] },
+  refusedMarkets: ['KRW-OLD'],
+} as unknown as IngesterStatus['feeds']['feeds'][number]
 
 function waited(...durations: readonly number[]) {
   const histogram = createDurationHistogram()
@@ -35,7 +37,7 @@ const STATUS: IngesterStatus = {
     denied: [],
   },
   tracked: 10,
-  feeds: { feeds: [feed], refusedTicks: 3 },
+  feeds: { feeds: [feed], restBases: [], refusedTicks: 3 },
   minutes: {
     last: {
       turn: { minute: 29_000_000, lateMs: 0, jumpedMs: 0, skipped: 0 },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type IngesterStatus, notReadyReasons, statusFields } from '../src/status.ts'
+import { type IngesterStatus, notesOf, notReadyReasons, statusFields } from '../src/status.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 
@@ -15,13 +15,21 @@ function statusWith(changes: object): IngesterStatus {
     attempts: 2,
     silences: 1,
     halted: ['SOLUSDT'],
+    refusedMarkets: ['KRW-OLD'],
+    base: {
+      exchange: 'binance',
+      of: 'stream',
+      inUse: 'wss://b',
+      place: 1,
+      left: [{ base: 'wss://a', reason: 'HTTP 451' }],
+    },
   }
   const status = {
     startedAt: NOW,
     catalogue: { coins: 1, missing: [], problem: undefined },
     quarantine: { quarantined: [], denied: [] },
     tracked: 1,
-    feeds: { feeds: [{ ...feed, ...changes }], refusedTicks: 0 },
+    feeds: { feeds: [{ ...feed, ...changes }], restBases: [], refusedTicks: 0 },
     minutes: { last: { turn: { minute: 29_000_000 }, gaps: [], accepted: [{}] }, gaps: new Map() },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: { waiting: [], candleRequests: [] },
@@ -35,6 +43,17 @@ t.test('a trading status that nobody has learnt for five minutes is a reason not
   t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 360_000 }), NOW), [
     'binance: which markets trade has not been known for 6 minutes',
   ])
+})
+
+t.test('the address in use and refused markets are notes, and stand in the status', async t => {
+  t.strictSame(notesOf(statusWith({})), [
+    'binance stream: wss://b is in use instead of wss://a (HTTP 451)',
+    'binance refuses KRW-OLD: it is left out, and asked for every hour',
+  ])
+  t.match(statusFields(statusWith({}), NOW), {
+    binance_stream_base: 'wss://b',
+    binance_refused_markets: 'KRW-OLD',
+  })
 })
 
 t.test('an error that is over is no reason, and stays in the status', async t => {

@@ -20,7 +20,7 @@ export {
   readSettings,
   type Setting,
   type SettingValues,
-  urlSetting,
+  urlListSetting,
   wordSetting,
 } from './settings.ts'
 export {

@@ -85,18 +85,25 @@ export function choiceSetting<const C extends string>(
   }
 }
 
-/** A setting holding an absolute URL of the given protocols, without a trailing slash. */
-export function urlSetting(
+/**
+ * A setting holding one or several absolute URLs of the given protocols, without trailing slashes, in the order
+ * in which they are tried.
+ */
+export function urlListSetting(
   description: string,
-  fallback: string,
+  fallback: readonly string[],
   protocols: readonly string[],
-): Setting<string> {
+): Setting<readonly string[]> {
+  const starts = protocols.map(protocol => `${protocol}//`).join(' or ')
+  const isAllowed = (url: string) => URL.canParse(url) && protocols.includes(new URL(url).protocol)
   return {
     description,
-    default: fallback,
-    allowed: `a URL starting with ${protocols.map(protocol => `${protocol}//`).join(' or ')}`,
-    parse: text =>
-      URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text.replace(/\/+$/, '') : undefined,
+    default: fallback.join(','),
+    allowed: `URLs starting with ${starts}, separated by commas (a comma inside a URL is written %2C)`,
+    parse: text => {
+      const urls = text.split(',').map(url => url.trim().replace(/\/+$/, ''))
+      return urls.every(isAllowed) ? [...new Set(urls)] : undefined
+    },
   }
 }
 

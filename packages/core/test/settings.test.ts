@@ -4,7 +4,7 @@ import {
   integerSetting,
   readSettings,
   type Setting,
-  urlSetting,
+  urlListSetting,
   wordSetting,
 } from '../src/settings.ts'
 
@@ -19,7 +19,7 @@ const secret: Setting<string> = {
 const settings = {
   PORT: integerSetting('port', 3_000, { min: 0, max: 65_535 }),
   LOG_LEVEL: choiceSetting('level', 'info', ['debug', 'info']),
-  WS_URL: urlSetting('where', 'wss://example.test/x', ['ws:', 'wss:']),
+  WS_URL: urlListSetting('where', ['wss://example.test/x'], ['ws:', 'wss:']),
   HOST: wordSetting('host', '127.0.0.1'),
   SECRET: secret,
 }
@@ -85,7 +85,7 @@ t.test('an integer is digits within its bounds and nothing else', async t => {
 })
 
 t.test('a URL needs its protocol', async t => {
-  const { parse } = urlSetting('where', 'https://example.test', ['https:'])
+  const { parse } = urlListSetting('where', ['https://example.test'], ['https:'])
   t.equal(parse('https://example.test/api/'), 'https://example.test/api')
   for (const text of ['example.test', '//example.test', 'http://example.test', 'https://']) {
     t.equal(parse(text), undefined, text)

@@ -1,3 +1,10 @@
+export {
+  Bases,
+  type BasesStatus,
+  createRestBases,
+  DEFAULT_BASES,
+  type RestBases,
+} from './bases.ts'
 export { binanceProtocol } from './binance/protocol.ts'
 export { binanceTradingPrices } from './binance/trading-prices.ts'
 export { type Catalogue, matchCoins } from './catalogue/catalogue.ts'
@@ -7,6 +14,7 @@ export { retryDelay } from './feed/backoff.ts'
 export { type Feed, openFeed } from './feed/feed.ts'
 export type { FeedStatus } from './feed/feed-status.ts'
 export { HttpError } from './feed/http-error.ts'
+export { userAgentOf } from './http.ts'
 export { openRestChild, type RestChild } from './rest/client.ts'
 export type { CandlePage, Listings, MinuteCandle } from './rest/messages.ts'
 export { upbitProtocol } from './upbit/protocol.ts'

@@ -3,6 +3,8 @@ import type { Interruption, Market, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
+import { createRestBases } from '../src/bases.ts'
+import { binanceTradingPrices, type TradingPricesOptions } from '../src/binance/trading-prices.ts'
 import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 
 /** When the tests' clock begins. */
@@ -76,6 +78,16 @@ export function watchFeed(
     await closing
   })
   return { feed, clock, ticks, interruptions, tradable, log }
+}
+
+/** Binance's trading prices from one address. */
+export function tradingPricesFrom(
+  restUrl: string,
+  clock: ManualClock,
+  fetchTrading: TradingPricesOptions['fetchTrading'] = () => Promise.reject(new Error('not to be asked')),
+) {
+  const bases = createRestBases(restUrl, restUrl, { clock, log: memoryLog() }).binance
+  return binanceTradingPrices({ bases, fetchTrading }, { clock })
 }
 
 /** A simulator that is closed with the test. */

@@ -10,6 +10,8 @@ export interface OpsOptions {
   readonly port: number
   /** Why the app is not ready, one plain sentence each; empty when it is. */
   readonly reasons: () => readonly string[]
+  /** What else an operator should know, without being a reason; shown on `/ready`. @default nothing */
+  readonly notes?: () => readonly string[]
   /** Whether a load balancer should send requests here. @default not said: no `/serving` */
   readonly isServing?: () => boolean
   readonly metrics: Pick<MetricsRegistry, 'contentType' | 'text'>
@@ -52,13 +54,15 @@ export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { reasons, isServing, metrics }: OpsOptions,
+  { reasons, notes, isServing, metrics }: OpsOptions,
 ): Promise<unknown> {
   const path = request.url?.split('?')[0]
   if (path === '/live') return sendJson(response, 200, { live: true })
   if (path === '/ready') {
     const found = reasons()
-    return sendJson(response, found.length === 0 ? 200 : 503, { ready: found.length === 0, reasons: found })
+    const ready = found.length === 0
+    const body = { ready, reasons: found, ...(notes && { notes: notes() }) }
+    return sendJson(response, ready ? 200 : 503, body)
   }
   if (path === '/serving' && isServing !== undefined) {
     const serving = isServing()

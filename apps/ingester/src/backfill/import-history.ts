@@ -7,7 +7,14 @@ import {
   KimchiError,
   minuteOf,
 } from '@kimchi/core'
-import { HttpError, matchCoins, openRestChild, type RestChild } from '@kimchi/feeds'
+import {
+  createRestBases,
+  HttpError,
+  matchCoins,
+  openRestChild,
+  type RestChild,
+  userAgentOf,
+} from '@kimchi/feeds'
 import {
   createReader,
   createWriter,
@@ -16,6 +23,7 @@ import {
   type SampleReader,
   type SampleWriter,
 } from '@kimchi/store'
+import packageJson from '../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import { type BackfillLease, giveBack, openBackfillLease } from './backfill-lease.ts'
 import { createCandleRequests } from './candle-requests.ts'
@@ -54,10 +62,9 @@ export async function importHistory(
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const lease = openBackfillLease(redis, id)
-  const rest = openRestChild(
-    { upbitRestUrl: config.UPBIT_REST_URL, binanceRestUrl: config.BINANCE_REST_URL, speed },
-    { log },
-  )
+  const bases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
+  const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
+  const rest = openRestChild({ bases, userAgent, speed }, { log })
   try {
     if (!(await redis.untilReady(5_000, signal))) {
       const { reason } = redis.status()

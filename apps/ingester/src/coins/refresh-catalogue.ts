@@ -1,4 +1,12 @@
-import { type Coin, type Context, HOUR_MS, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import {
+  type Coin,
+  type Context,
+  HOUR_MS,
+  KimchiError,
+  MINUTE_MS,
+  type Milliseconds,
+  messageOf,
+} from '@kimchi/core'
 import { type Catalogue, checkListing, DENIALS, type Listings, matchCoins, retryDelay } from '@kimchi/feeds'
 import type { KnownCoin } from '@kimchi/store'
 import type { WantedCoins } from '../config.ts'
@@ -38,11 +46,15 @@ export class CatalogueRefresh {
   readonly #context: Context
   #coins: readonly Coin[] = []
   #listings: Listings | undefined
+  #loadedAt = Number.NEGATIVE_INFINITY
+  /** Ends the wait for the next refresh. */
+  #waking = new AbortController()
   #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
 
   constructor(options: CatalogueOptions, context: Context) {
     this.#options = options
     this.#context = context
+    context.signal.addEventListener('abort', () => this.#waking.abort(), { once: true })
   }
 
   /**
@@ -59,7 +71,10 @@ export class CatalogueRefresh {
       try {
         await this.#refresh()
         failures = 0
-        await clock.wait(this.#options.refreshMs ?? HOUR_MS, signal)
+        this.#loadedAt = clock.now()
+        this.#waking = new AbortController()
+        if (signal.aborted) return
+        await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#waking.signal)
       } catch (thrown) {
         if (signal.aborted) return
         if (isUnknownSymbol(thrown)) throw thrown
@@ -68,6 +83,11 @@ export class CatalogueRefresh {
         await clock.wait(retryDelay(failures++, random, thrown), signal)
       }
     }
+  }
+
+  /** Loads the lists at once, unless they are less than a minute old. */
+  refreshNow(): void {
+    if (this.#context.clock.now() - this.#loadedAt >= MINUTE_MS) this.#waking.abort()
   }
 
   status(): CatalogueStatus {

@@ -8,11 +8,14 @@ import {
   type Tick,
 } from '@kimchi/core'
 import {
+  type BasesStatus,
   binanceProtocol,
   binanceTradingPrices,
   type Feed,
   type FeedStatus,
   openFeed,
+  type RestBases,
+  type RestChild,
   upbitProtocol,
 } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
@@ -32,30 +35,50 @@ export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 export interface FeedsStatus {
   /** Empty until the coins are known. */
   readonly feeds: readonly ExchangeStatus[]
+  /** Where REST requests go. */
+  readonly restBases: readonly BasesStatus[]
   /** Ticks refused for their timestamp. */
   readonly refusedTicks: number
 }
 
+/** Every list of bases with a choice that was made, the streams' first. */
+export function basesOf({ feeds, restBases }: FeedsStatus): readonly BasesStatus[] {
+  return [...feeds.map(({ base }) => base), ...restBases]
+}
+
+/** What both feeds need besides the coins. */
+export interface ExchangeFeedsOptions {
+  readonly config: Pick<Config, 'UPBIT_WS_URL' | 'BINANCE_WS_URL'>
+  readonly latest: LatestTicks
+  readonly restBases: RestBases
+  readonly userAgent: string
+  readonly rest: Pick<RestChild, 'fetchTrading'>
+  /** An exchange refuses a market that its list names: the lists may have changed. */
+  readonly onRefusedMarkets: () => void
+}
+
 /** Both feeds; they connect when their coins are known. */
 export function openExchangeFeeds(
-  config: Config,
-  latest: LatestTicks,
+  { config, latest, restBases, userAgent, rest, onRefusedMarkets }: ExchangeFeedsOptions,
   context: Omit<Context, 'signal'>,
 ): ExchangeFeeds {
   let refusedTicks = 0
   let coins: readonly Coin[] = []
   let feeds: Record<Exchange, Feed> | undefined
-  const callbacks = {
+  const common = {
+    userAgent,
+    onRefusedMarkets,
     onTick: (tick: Tick) => {
       if (!latest.record(tick)) refusedTicks += 1
     },
     onInterrupted: latest.interrupted.bind(latest),
     onTradable: latest.setTradable.bind(latest),
   }
+  const fetchTrading = (signal: AbortSignal) => rest.fetchTrading(signal)
   const open = () => ({
     upbit: openFeed(
       {
-        ...callbacks,
+        ...common,
         protocol: upbitProtocol(config.UPBIT_WS_URL),
         markets: coins.map(coin => coin.upbit),
       },
@@ -63,10 +86,13 @@ export function openExchangeFeeds(
     ),
     binance: openFeed(
       {
-        ...callbacks,
+        ...common,
         protocol: binanceProtocol(config.BINANCE_WS_URL),
         markets: coins.map(coin => coin.binance),
-        askTradingPrices: binanceTradingPrices(config.BINANCE_REST_URL, context),
+        askTradingPrices: binanceTradingPrices(
+          { bases: restBases.binance, userAgent, fetchTrading },
+          context,
+        ),
       },
       context,
     ),
@@ -91,6 +117,7 @@ export function openExchangeFeeds(
     },
     status: () => ({
       feeds: feeds ? [statusOf('upbit', feeds.upbit), statusOf('binance', feeds.binance)] : [],
+      restBases: [restBases.upbit.status(), restBases.binance.status()],
       refusedTicks,
     }),
     close: async () => {

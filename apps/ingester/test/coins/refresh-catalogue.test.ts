@@ -1,6 +1,6 @@
 import type { Coin } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { openRestChild } from '@kimchi/feeds'
+import { createRestBases, openRestChild } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
 import { eventually, passUntil } from '@kimchi/testkit'
@@ -26,9 +26,10 @@ async function start(
   const simulator = await startSimulator({ pumpMs: 0, limits: false })
   t.teardown(() => simulator.close())
   const { upbitRestUrl, binanceRestUrl } = simulator
-  const rest = openRestChild({ upbitRestUrl, binanceRestUrl, entry: ENTRY }, { log: silent })
-  t.teardown(() => rest.close())
   const clock = createManualClock(Date.now())
+  const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
+  const rest = openRestChild({ bases, entry: ENTRY }, { log: silent })
+  t.teardown(() => rest.close())
   const ending = new AbortController()
   const catalogues: CatalogueNow[] = []
   let loads = 0

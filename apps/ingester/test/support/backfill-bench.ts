@@ -8,7 +8,7 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { openRestChild } from '@kimchi/feeds'
+import { createRestBases, openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
@@ -58,7 +58,9 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   })
   t.teardown(() => simulator.close())
   const { upbitRestUrl, binanceRestUrl } = simulator
-  const rest = openRestChild({ upbitRestUrl, binanceRestUrl, speed: 50, entry: REST_CHILD }, { log: silent })
+  const clock = { now: Date.now, wait: async () => {} }
+  const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
+  const rest = openRestChild({ bases, speed: 50, entry: REST_CHILD }, { log: silent })
   t.teardown(() => rest.close())
   const requestsFor = (exchange: string) =>
     requests.filter(request => request.exchange === exchange && /candles|klines/.test(request.path))

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Coin, LatestTicks, minuteStart, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
+import { createRestBases } from '@kimchi/feeds'
 import { DEFAULT_COINS, startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
@@ -40,7 +41,12 @@ export async function openMinuteBench(t: Test) {
     BINANCE_WS_URL: simulator.binanceWsUrl,
     BINANCE_REST_URL: simulator.binanceRestUrl,
   })
-  const feeds = openExchangeFeeds(config, latest, context)
+  const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
+  const rest = { fetchTrading: () => Promise.reject(new Error('not to be asked')) }
+  const feeds = openExchangeFeeds(
+    { config, latest, restBases, userAgent: 'test', rest, onRefusedMarkets: () => {} },
+    context,
+  )
   const samples: Sample[] = []
   const reports: MinuteReport[] = []
   const loop = createMinuteLoop(

@@ -95,5 +95,5 @@ export function isDecimal(value: unknown): value is string {
 
 function complaint(error: unknown): Decoded {
   const { code, msg } = isFields(error) ? error : { code: '', msg: error }
-  return { kind: 'error', message: `${shown(code)}: ${shown(msg)}` }
+  return { kind: 'error', message: `${shown(code)}: ${shown(msg)}`, refusesMarkets: false }
 }

@@ -1,22 +1,21 @@
 import { HOUR_MS, type Market } from '@kimchi/core'
+import { DEFAULT_BASES } from '../bases.ts'
 import type { Protocol } from '../feed/protocol.ts'
 import { createBinanceDecoder } from './decoder.ts'
-
-/** Where Binance's spot streams answer. */
-const BINANCE_WS_URL = 'wss://stream.binance.com:9443'
 
 /** A subscribe message names at most this many streams; clients in the field split above 350. */
 const STREAMS_PER_MESSAGE = 300
 
 /**
  * Binance spot's combined miniTicker streams: one connection, subscribed by message.
- * @param baseUrl the part before `/stream` @default Binance's own
+ * @param bases the part before `/stream` @default Binance's own
  * @see docs/exchanges.md#binance-websocket
  */
-export function binanceProtocol(baseUrl: string = BINANCE_WS_URL): Protocol {
+export function binanceProtocol(bases: string | readonly string[] = DEFAULT_BASES.BINANCE_WS_URL): Protocol {
   return {
     exchange: 'binance',
-    url: `${baseUrl.replace(/\/+$/, '')}/stream`,
+    bases: [bases].flat(),
+    urlOf: base => `${base}/stream`,
     maxMarkets: 1_024,
     subscribe: changes,
     createDecoder: createBinanceDecoder,

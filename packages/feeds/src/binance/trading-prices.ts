@@ -1,72 +1,54 @@
-import {
-  type Context,
-  isPrice,
-  KimchiError,
-  type Market,
-  type Milliseconds,
-  messageOf,
-  REFERENCE_MARKETS,
-} from '@kimchi/core'
+import { type Context, isPrice, KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
+import type { Bases } from '../bases.ts'
 import { perCoinPrice } from '../catalogue/pairs.ts'
 import type { AskTradingPrices } from '../feed/feed.ts'
 import { isFields, shown } from '../feed/frame.ts'
-import { httpErrorOf, parseRetryAfter } from '../feed/http-error.ts'
+import { HttpError } from '../feed/http-error.ts'
+import { getJson, NAME } from '../http.ts'
 import { isDecimal } from './decoder.ts'
-
-/** Where Binance's public REST interface answers. */
-const BINANCE_REST_URL = 'https://api.binance.com'
-
-const TIMEOUT_MS: Milliseconds = 10_000
 
 const PATH = '/api/v3/ticker/price'
 
+/** How Binance is asked. */
+export interface TradingPricesOptions {
+  /** The part before `/api/v3`. */
+  readonly bases: Bases
+  /** @default our name without version and address */
+  readonly userAgent?: string
+  /** The symbols that trade by exchangeInfo, for a Binance that refuses `symbolStatus`. */
+  readonly fetchTrading: (signal: AbortSignal) => Promise<ReadonlySet<Market>>
+}
+
 /**
  * Asks Binance which symbols trade now, and at what price: one REST call of weight 4. A symbol that is halted
- * or delisted is absent from the response.
- * @param restUrl the part before `/api/v3` @default Binance's own
+ * or delisted is absent from the response. Where Binance refuses the parameter `symbolStatus`, the statuses
+ * of exchangeInfo count instead.
  * @returns a function that rejects with an HttpError for a non-2xx response, and with `KIMCHI_ERR_REST` for
  *   anything else
  * @see docs/exchanges.md#binance-rest
  */
 export function binanceTradingPrices(
-  restUrl: string = BINANCE_REST_URL,
+  { bases, userAgent = NAME, fetchTrading }: TradingPricesOptions,
   { clock }: Pick<Context, 'clock'>,
 ): AskTradingPrices {
-  const url = `${restUrl.replace(/\/+$/, '')}${PATH}?symbolStatus=TRADING`
-  return async signal => pricesOf(await get(url, clock, signal))
-}
-
-async function get(url: string, clock: Context['clock'], signal: AbortSignal): Promise<unknown> {
-  // A controller of its own for each request: AbortSignal.any leaves a dependant behind on a long-lived signal.
-  const request = new AbortController()
-  const over = new AbortController()
-  const giveUp = () => request.abort()
-  signal.addEventListener('abort', giveUp, { once: true })
-  let isLate = false
-  void clock.wait(TIMEOUT_MS, over.signal).then(() => {
-    isLate = !over.signal.aborted
-    request.abort()
-  })
-  try {
-    signal.throwIfAborted()
-    const response = await fetch(url, { signal: request.signal, redirect: 'manual' })
-    const text = await response.text()
-    if (response.ok) return JSON.parse(text)
-    const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock.now())
-    throw httpErrorOf({ exchange: 'binance', what: `GET ${PATH}`, status: response.status, retryAfterMs })
-  } catch (error) {
-    if (error instanceof KimchiError) throw error
-    const why = isLate ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
-    throw new KimchiError('KIMCHI_ERR_REST', `binance GET ${PATH}: ${why}`, { cause: error })
-  } finally {
-    signal.removeEventListener('abort', giveUp)
-    over.abort()
+  const get = (query: string, signal: AbortSignal) =>
+    bases.request(async base => {
+      const { json } = await getJson(
+        `${base}${PATH}${query}`,
+        { exchange: 'binance', userAgent, signal },
+        clock,
+      )
+      return json
+    })
+  return async signal => {
+    try {
+      return pricesOf(await get('?symbolStatus=TRADING', signal))
+    } catch (error) {
+      if (!(error instanceof HttpError) || error.status !== 400) throw error
+      const [trading, json] = await Promise.all([fetchTrading(signal), get('', signal)])
+      return new Map([...pricesOf(json)].filter(([market]) => trading.has(market)))
+    }
   }
-}
-
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
-  return `${messageOf(error)}${cause}`
 }
 
 /** Without the reference market it is no list of what trades; to believe it would halt every coin. */

@@ -9,11 +9,10 @@ const CAP_MS: Milliseconds = 30_000
  * Statuses that say we are shut out: a long distance, whatever the attempt, when the exchange names no time
  * itself.
  */
-const LONG_DELAYS: ReadonlyMap<number, Milliseconds> = new Map([
-  [418, 300_000],
-  // A region does not change; this only notices when an operator has moved the traffic.
-  [451, 600_000],
-])
+const LONG_DELAYS: ReadonlyMap<number, Milliseconds> = new Map([[418, 300_000]])
+
+/** A region does not change; this only notices that an operator has moved the traffic. */
+const REGION_DELAY_MS: Milliseconds = 600_000
 
 /**
  * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is
@@ -25,7 +24,7 @@ export function retryDelay(attempt: number, random: () => number, cause?: unknow
   const full = Math.min(FIRST_MS * 2 ** Math.min(attempt, 16), CAP_MS)
   const delay = full / 2 + (full / 2) * random()
   if (!(cause instanceof HttpError)) return delay
-  const asked = cause.retryAfterMs ?? LONG_DELAYS.get(cause.status)
+  const asked = cause.retryAfterMs ?? longDelay(cause)
   if (asked === undefined) return delay
   // Late by a random tenth, never early: coming back too soon turns a 429 into a ban.
   return Math.max(delay, asked * (1 + 0.1 * random()))
@@ -33,5 +32,9 @@ export function retryDelay(attempt: number, random: () => number, cause?: unknow
 
 /** Whether a failure means that the exchange has shut us out, so that an operator should look. */
 export function isBlocked(cause: unknown): boolean {
-  return cause instanceof HttpError && LONG_DELAYS.has(cause.status)
+  return cause instanceof HttpError && longDelay(cause) !== undefined
+}
+
+function longDelay({ code, status }: HttpError): Milliseconds | undefined {
+  return code === 'KIMCHI_ERR_GEO_BLOCKED' ? REGION_DELAY_MS : LONG_DELAYS.get(status)
 }

@@ -8,7 +8,7 @@ import {
   messageOf,
 } from '@kimchi/core'
 import WebSocket, { type RawData } from 'ws'
-import { httpErrorOf, parseRetryAfter } from './http-error.ts'
+import { httpErrorOf, parseRetryAfter, UnreachedError } from './http-error.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
 import { openSubscription, type Subscription } from './subscription.ts'
 import { createMark, untilStale } from './watchdog.ts'
@@ -16,14 +16,25 @@ import { createMark, untilStale } from './watchdog.ts'
 /** No documented frame comes near this; larger ones end the connection. */
 const MAX_FRAME_BYTES = 1_048_576
 
-/** What one connection is opened with. Callbacks run synchronously and must not throw. */
-export interface ConnectionOptions {
-  readonly protocol: Protocol
-  readonly markets: readonly Market[]
+/** So much of a refusal is read, to see whether it is about the region. */
+const MAX_REFUSAL_BYTES = 4_096
+
+/** Waits that are ours to choose. */
+export interface ConnectionTiming {
   readonly handshakeTimeoutMs: Milliseconds
   /** How long a peer may take to answer our close frame before it is cut off. */
   readonly closeGraceMs: Milliseconds
-  readonly onOpen: () => void
+}
+
+/** What one connection is opened with. Callbacks run synchronously and must not throw. */
+export interface ConnectionOptions {
+  readonly protocol: Protocol
+  /** One of the protocol's bases. */
+  readonly base: string
+  readonly userAgent: string
+  readonly timing: ConnectionTiming
+  readonly markets: readonly Market[]
+  readonly onOpen: (connection: Connection) => void
   readonly onFrame: (decoded: Decoded, connection: Connection) => void
 }
 
@@ -35,82 +46,50 @@ export interface Ending {
    * one.
    */
   readonly lostAt: EpochMs
-  readonly hadData: boolean
+  readonly wasLive: boolean
+  /** Whether the exchange refused the subscription because of a market in it. */
+  readonly refusesMarkets: boolean
 }
+
+/**
+ * How far a connection has come: `opening`; `open`, the handshake has succeeded; `live`, it has brought data
+ * (snapshots are none: they only repeat what was); `due`, it is live and should be replaced; `ended`.
+ */
+export type Phase = 'opening' | 'open' | 'live' | 'due' | 'ended'
+
+const PHASES: readonly Phase[] = ['opening', 'open', 'live', 'due', 'ended']
 
 /** One WebSocket from its handshake to its end. It never reconnects; the feed does. */
-export interface Connection {
-  /** Aborts when the connection ends. */
-  readonly signal: AbortSignal
-  /** True at the first data frame, false when the connection ended without one. */
-  readonly live: Promise<boolean>
-  readonly ended: Promise<Ending>
-  /** Resolves when the connection should be replaced while it still works. */
-  readonly due: Promise<void>
+export class Connection {
+  readonly base: string
   /** Resolves when the socket is really closed. */
-  readonly closed: Promise<void>
-  readonly openedAt: EpochMs | undefined
-  /** Whether it is open and has brought data. Snapshots are none: they only repeat what was. */
-  readonly carrying: boolean
-  /**
-   * Changes the subscription on the same connection; quick changes are joined to keep the exchange's limits.
-   */
-  setMarkets(markets: readonly Market[]): void
-  /** Sends the subscription again, for its snapshots. */
-  renewSubscription(): void
-  /**
-   * Ends the connection in an orderly way, or by force when the peer does not answer. Resolves when it is
-   * closed.
-   */
-  close(): Promise<void>
-}
-
-/** Opens one connection and subscribes. */
-export function openConnection(
-  options: ConnectionOptions,
-  context: Pick<Context, 'clock' | 'random'>,
-): Connection {
-  return new SocketConnection(options, context)
-}
-
-class SocketConnection implements Connection {
-  readonly signal: AbortSignal
-  readonly live: Promise<boolean>
-  readonly ended: Promise<Ending>
-  readonly due: Promise<void>
   readonly closed: Promise<void>
   readonly #options: ConnectionOptions
   readonly #context: Pick<Context, 'clock' | 'random'>
   readonly #decoder: Decoder
   readonly #socket: WebSocket
   readonly #over = new AbortController()
-  #setLive: (live: boolean) => void = () => {}
-  #setEnded: (ending: Ending) => void = () => {}
-  #setDue: () => void = () => {}
-  #wanted: readonly Market[]
-  #subscription: Subscription | undefined
   readonly #data = createMark()
   readonly #pong = createMark()
+  #phase: Phase = 'opening'
+  #waiting: { readonly phase: Phase; readonly resolve: () => void }[] = []
+  #wanted: readonly Market[]
+  #subscription: Subscription | undefined
   #openedAt: EpochMs | undefined
   #lastDataAt: EpochMs | undefined
+  #ending: Ending | undefined
 
+  /** Opens the socket, and subscribes when it is open. */
   constructor(options: ConnectionOptions, context: Pick<Context, 'clock' | 'random'>) {
+    const { protocol, base, userAgent, markets } = options
+    this.base = base
     this.#options = options
     this.#context = context
-    this.#wanted = options.markets
-    this.signal = this.#over.signal
-    this.#decoder = options.protocol.createDecoder()
-    this.#decoder.setMarkets(options.markets)
-    this.live = new Promise(resolve => {
-      this.#setLive = resolve
-    })
-    this.ended = new Promise(resolve => {
-      this.#setEnded = resolve
-    })
-    this.due = new Promise(resolve => {
-      this.#setDue = resolve
-    })
-    this.#socket = new WebSocket(options.protocol.url, {
+    this.#wanted = markets
+    this.#decoder = protocol.createDecoder()
+    this.#decoder.setMarkets(markets)
+    this.#socket = new WebSocket(protocol.urlOf(base), {
+      headers: { 'User-Agent': userAgent },
       followRedirects: false,
       // Without compression a deflate bomb is a protocol error, and frames this small gain little from it.
       perMessageDeflate: false,
@@ -123,26 +102,55 @@ class SocketConnection implements Connection {
     void this.#limitHandshake()
   }
 
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  /** Aborts when the connection ends. */
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  /** Why it ended; undefined before. */
+  get ending(): Ending | undefined {
+    return this.#ending
+  }
+
   get openedAt(): EpochMs | undefined {
     return this.#openedAt
   }
 
-  get carrying(): boolean {
-    return !this.signal.aborted && this.#lastDataAt !== undefined
+  /** Whether data flows. */
+  get isLive(): boolean {
+    return this.#phase === 'live' || this.#phase === 'due'
   }
 
+  /** Resolves when it has come so far, or further. */
+  reached(phase: Phase): Promise<void> {
+    if (PHASES.indexOf(this.#phase) >= PHASES.indexOf(phase)) return Promise.resolve()
+    return new Promise(resolve => this.#waiting.push({ phase, resolve }))
+  }
+
+  /**
+   * Changes the subscription on the same connection; quick changes are joined to keep the exchange's limits.
+   */
   setMarkets(markets: readonly Market[]): void {
     this.#wanted = markets
     this.#decoder.setMarkets(markets)
     this.#subscription?.setMarkets(markets)
   }
 
+  /** Sends the subscription again, for its snapshots. */
   renewSubscription(): void {
     this.#subscription?.renew()
   }
 
+  /**
+   * Ends the connection in an orderly way, or by force when the peer does not answer. Resolves when it is
+   * closed.
+   */
   async close(): Promise<void> {
-    this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', 'connection: closed by us'), true)
+    this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', 'connection: closed by us'), { isOrderly: true })
     await this.closed
   }
 
@@ -151,12 +159,12 @@ class SocketConnection implements Connection {
     socket.on('open', () => this.#opened())
     socket.on('message', frame => this.#receive(frame))
     socket.on('pong', () => this.#pong.set())
-    socket.on('unexpected-response', (_request, response) => this.#refused(response))
-    socket.on('error', error => this.#end(broken(this.#options.protocol, error)))
+    socket.on('unexpected-response', (_request, response) => void this.#refused(response))
+    socket.on('error', error => this.#end(this.#broken(error)))
     socket.on('close', (code, reason) => {
       const text =
         `${this.#options.protocol.exchange} connection: closed with code ${code} ${reason}`.trimEnd()
-      this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text), code !== 1006)
+      this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text), { isOrderly: code !== 1006 })
     })
   }
 
@@ -169,42 +177,45 @@ class SocketConnection implements Connection {
     this.#subscription.setMarkets(this.#wanted)
     void this.#watch()
     void this.#watchAge()
-    this.#options.onOpen()
+    this.#reach('open')
+    this.#options.onOpen(this)
   }
 
   #receive(frame: RawData): void {
     if (this.signal.aborted) return
     const receivedAt = this.#context.clock.now()
-    // `ws` hands out one Buffer per message unless told otherwise.
+    // `ws` hands out one Buffer per message unless it is set otherwise.
     const decoded = this.#decoder.decode(frame as Buffer, receivedAt)
     if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
       this.#data.set()
-      const isFirst = this.#lastDataAt === undefined
       this.#lastDataAt = receivedAt
-      if (isFirst) this.#setLive(true)
+      if (this.#phase === 'open') this.#reach('live')
     }
     this.#options.onFrame(decoded, this)
-    if (decoded.kind === 'shutdown') this.#setDue()
+    if (decoded.kind === 'shutdown') this.#becomeDue()
     if (decoded.kind === 'error') {
       const text = `${this.#options.protocol.exchange} error frame: ${decoded.message}`
-      this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text))
+      const { refusesMarkets } = decoded
+      this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text), { refusesMarkets })
     }
   }
 
-  #refused(response: IncomingMessage): void {
-    const { protocol } = this.#options
+  async #refused(response: IncomingMessage): Promise<void> {
+    const { exchange } = this.#options.protocol
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#context.clock.now())
-    response.resume()
     const status = response.statusCode ?? 0
-    this.#end(httpErrorOf({ exchange: protocol.exchange, what: 'handshake', status, retryAfterMs }))
+    // Only the text of a 403 says whether it is about the region.
+    const body = status === 403 ? await startOf(response) : ''
+    response.resume()
+    this.#end(httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs, body }))
   }
 
   async #limitHandshake(): Promise<void> {
-    const { protocol, handshakeTimeoutMs } = this.#options
-    await this.#context.clock.wait(handshakeTimeoutMs, this.signal)
+    const { protocol, timing } = this.#options
+    await this.#context.clock.wait(timing.handshakeTimeoutMs, this.signal)
     if (this.#openedAt !== undefined || this.signal.aborted) return
-    const text = `${protocol.exchange} handshake: no answer within ${handshakeTimeoutMs} ms`
-    this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text))
+    const text = `${protocol.exchange} handshake: no answer within ${timing.handshakeTimeoutMs} ms`
+    this.#end(new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text))
   }
 
   async #watch(): Promise<void> {
@@ -218,33 +229,63 @@ class SocketConnection implements Connection {
     const { maxAgeMs } = this.#options.protocol
     if (maxAgeMs === undefined) return
     await this.#context.clock.wait(maxAgeMs, this.signal)
-    this.#setDue()
+    this.#becomeDue()
+  }
+
+  /** Without data there is nothing to hand over. */
+  #becomeDue(): void {
+    if (this.#phase === 'live') this.#reach('due')
+    const text = `${this.#options.protocol.exchange} connection: about to be closed`
+    if (!this.isLive) this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text))
   }
 
   /** The first reason wins; whatever the socket says afterwards is its echo. */
-  #end(error: KimchiError, orderly = false): void {
+  #end(error: KimchiError, { isOrderly = false, refusesMarkets = false } = {}): void {
     if (this.signal.aborted) return
-    const lastDataAt = this.#lastDataAt ?? this.#context.clock.now()
-    const lostAt = orderly ? this.#context.clock.now() : lastDataAt
+    const now = this.#context.clock.now()
+    const lostAt = isOrderly ? now : (this.#lastDataAt ?? now)
+    this.#ending = { error, lostAt, wasLive: this.isLive, refusesMarkets }
     this.#over.abort()
-    this.#setLive(false)
-    this.#setEnded({ error, lostAt, hadData: this.#lastDataAt !== undefined })
-    if (orderly && this.#socket.readyState === WebSocket.OPEN) void this.#closeSocket()
+    this.#reach('ended')
+    if (isOrderly && this.#socket.readyState === WebSocket.OPEN) void this.#closeSocket()
     else this.#socket.terminate()
+  }
+
+  #reach(phase: Phase): void {
+    this.#phase = phase
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wait of waiting) void this.reached(wait.phase).then(wait.resolve)
   }
 
   async #closeSocket(): Promise<void> {
     this.#socket.close(1000)
     const done = new AbortController()
     void this.closed.then(() => done.abort())
-    await this.#context.clock.wait(this.#options.closeGraceMs, done.signal)
+    await this.#context.clock.wait(this.#options.timing.closeGraceMs, done.signal)
     this.#socket.terminate()
+  }
+
+  #broken(error: Error): KimchiError {
+    const { exchange } = this.#options.protocol
+    const code = 'code' in error ? String(error.code) : ''
+    const text = `${exchange} connection: ${messageOf(error) || code}`
+    if (code.startsWith('WS_ERR_')) return new KimchiError('KIMCHI_ERR_FRAME', text, { cause: error })
+    return this.#openedAt === undefined
+      ? new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text, error)
+      : new KimchiError('KIMCHI_ERR_FEED_REFUSED', text, { cause: error })
   }
 }
 
-function broken(protocol: Protocol, error: Error): KimchiError {
-  const code = 'code' in error ? String(error.code) : ''
-  const isFrame = code.startsWith('WS_ERR_')
-  const text = `${protocol.exchange} connection: ${messageOf(error) || code}`
-  return new KimchiError(isFrame ? 'KIMCHI_ERR_FRAME' : 'KIMCHI_ERR_FEED_REFUSED', text, { cause: error })
+async function startOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  try {
+    for await (const chunk of response) {
+      text += String(chunk)
+      if (text.length >= MAX_REFUSAL_BYTES) break
+    }
+  } catch {
+    // What came before the socket broke is enough.
+  }
+  return text
 }

@@ -5,8 +5,10 @@ import {
   isWorthALine,
   KimchiError,
   type KimchiErrorCode,
+  type Market,
   messageOf,
 } from '@kimchi/core'
+import type { BasesStatus } from '../bases.ts'
 
 /**
  * `connecting`: a handshake or the first data frame is awaited; `up`: data flows; `waiting`: between two
@@ -19,6 +21,10 @@ export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 export interface FeedStatus {
   readonly exchange: Exchange
   readonly state: FeedState
+  /** Where it connects to. */
+  readonly base: BasesStatus
+  /** Markets that the exchange refuses to stream; the others go on. */
+  readonly refusedMarkets: readonly Market[]
   /** When the last data frame came, on whichever connection. */
   readonly lastDataAt: EpochMs | undefined
   /** When the exchange last told which markets trade; when the feed was opened before it first did. */

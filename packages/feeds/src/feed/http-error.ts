@@ -24,6 +24,24 @@ export class HttpError extends KimchiError {
   }
 }
 
+/** A request that got no answer: its host is unknown, can't be reached, or says nothing. */
+export class UnreachedError extends KimchiError {
+  /** Whether no such host exists, as far as the name server knows. */
+  readonly isUnknownName: boolean
+
+  constructor(code: KimchiErrorCode, message: string, cause?: unknown) {
+    super(code, message, { cause })
+    this.name = 'UnreachedError'
+    this.isUnknownName = errorCodeOf(cause) === 'ENOTFOUND'
+  }
+}
+
+/** The system's code of a network error, `ENOTFOUND`, also where fetch has wrapped it. */
+function errorCodeOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined
+  return 'code' in error ? error.code : errorCodeOf(error.cause)
+}
+
 /** One refused request. */
 interface RefusedRequest {
   readonly exchange: Exchange
@@ -31,19 +49,25 @@ interface RefusedRequest {
   readonly what: string
   readonly status: number
   readonly retryAfterMs: Milliseconds | undefined
+  /** What the exchange wrote, as far as it was read. @default nothing */
+  readonly body?: string
 }
 
+/** How a 403 words that it is about the region, and not about us. @see docs/exchanges.md#unconfirmed */
+const REGION = /restricted location|your (region|country|location)|jurisdiction|eligibility/i
+
 /**
- * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451, else
+ * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451 and a 403 that says so, else
  * `KIMCHI_ERR_FEED_REFUSED` for a handshake and `KIMCHI_ERR_REST` for a REST call. Its message tells an
  * operator what the status means and what to do.
  */
-export function httpErrorOf({ exchange, what, status, retryAfterMs }: RefusedRequest): HttpError {
+export function httpErrorOf({ exchange, what, status, retryAfterMs, body = '' }: RefusedRequest): HttpError {
+  const isRegion = status === 451 || (status === 403 && REGION.test(body))
   const wait = retryAfterMs === undefined ? '' : `, retry in ${Math.ceil(retryAfterMs / 1_000)} s`
-  const advice = status === 451 ? `. ${GEO_BLOCK_ADVICE[exchange]}` : ''
-  const message = `${exchange} ${what}: HTTP ${status}, ${meaningOf(status)}${wait}${advice}`
+  const advice = isRegion ? `. ${GEO_BLOCK_ADVICE[exchange]}` : ''
+  const message = `${exchange} ${what}: HTTP ${status}, ${isRegion ? 'not served in this region' : meaningOf(status)}${wait}${advice}`
   const code = what === 'handshake' ? 'KIMCHI_ERR_FEED_REFUSED' : 'KIMCHI_ERR_REST'
-  return new HttpError(status === 451 ? 'KIMCHI_ERR_GEO_BLOCKED' : code, message, status, retryAfterMs)
+  return new HttpError(isRegion ? 'KIMCHI_ERR_GEO_BLOCKED' : code, message, status, retryAfterMs)
 }
 
 /** A `Retry-After` header as a duration; undefined when it is absent or neither seconds nor a date. */
@@ -58,17 +82,16 @@ export function parseRetryAfter(header: string | null | undefined, now: EpochMs)
  * @see docs/exchanges.md#binance-rest
  */
 const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
-  upbit: 'Run it where Upbit answers, or point UPBIT_WS_URL and UPBIT_REST_URL at a proxy there',
+  upbit: 'Run it where Upbit answers, or add a proxy there to UPBIT_WS_URL and UPBIT_REST_URL',
   binance:
-    'Set BINANCE_WS_URL=wss://data-stream.binance.vision and BINANCE_REST_URL=https://data-api.binance.vision, ' +
-    'or run it in another region',
+    'Add wss://data-stream.binance.vision to BINANCE_WS_URL and https://data-api.binance.vision to ' +
+    'BINANCE_REST_URL where they are missing, or run it in another region',
 }
 
 const MEANINGS: ReadonlyMap<number, string> = new Map([
   [403, 'blocked by a firewall'],
   [418, 'this address is banned'],
   [429, 'too many requests'],
-  [451, 'not served in this region'],
 ])
 
 function meaningOf(status: number): string {

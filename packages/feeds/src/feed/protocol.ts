@@ -7,8 +7,10 @@ import type { EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core
  */
 export interface Protocol {
   readonly exchange: Exchange
-  /** The WebSocket address. */
-  readonly url: string
+  /** Where the exchange answers, the first choice first. */
+  readonly bases: readonly string[]
+  /** The WebSocket address at one of the bases. */
+  urlOf(base: string): string
   /** The most markets one connection may carry. */
   readonly maxMarkets: number
   /**
@@ -57,8 +59,8 @@ export type Decoded =
   | { readonly kind: 'ignored' }
   /** The exchange is about to close this connection. */
   | { readonly kind: 'shutdown' }
-  /** The exchange complains about us. */
-  | { readonly kind: 'error'; readonly message: string }
+  /** The exchange complains about us; `refusesMarkets`: about a market in our subscription. */
+  | { readonly kind: 'error'; readonly message: string; readonly refusesMarkets: boolean }
   /** Dropped: not what the exchange documents. `reason` names field and value. */
   | { readonly kind: 'malformed'; readonly reason: string }
 

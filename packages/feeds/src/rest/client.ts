@@ -1,16 +1,27 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type Context, KimchiError, type Milliseconds } from '@kimchi/core'
-import { HttpError } from '../feed/http-error.ts'
-import type { CandlePage, CandleRange, Failure, Listings, RestAnswer, RestRequest } from './messages.ts'
+import { type Context, KimchiError, type Market, type Milliseconds } from '@kimchi/core'
+import type { RestBases } from '../bases.ts'
+import type { BinanceMarket, Listing, UpbitMarket } from '../catalogue/listings.ts'
+import { HttpError, UnreachedError } from '../feed/http-error.ts'
+import { NAME } from '../http.ts'
+import type {
+  CandlePage,
+  CandleRange,
+  Failure,
+  Listings,
+  RestAnswer,
+  RestQuestion,
+  RestRequest,
+} from './messages.ts'
 
 /** Where the exchanges answer, and how long the child may idle. */
 interface RestChildOptions {
-  /** The part before `/v1`. */
-  readonly upbitRestUrl: string
-  /** The part before `/api/v3`. */
-  readonly binanceRestUrl: string
+  /** The parts before `/v1` and `/api/v3`. The child hears with each request which one is in use. */
+  readonly bases: RestBases
+  /** @default our name without version and address */
+  readonly userAgent?: string
   /** The child ends after this long without work; a new one is started when needed. @default 30 s */
   readonly idleMs?: Milliseconds
   /** Multiplies the request rate, for exchanges whose limits are higher. @default 1 */
@@ -19,34 +30,12 @@ interface RestChildOptions {
   readonly entry?: URL
 }
 
-/** Catalogue and candles from both exchanges' REST interfaces, fetched in a process of its own. */
-export interface RestChild {
-  /**
-   * What both exchanges list now.
-   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, HttpError when an exchange
-   *   refuses, `KIMCHI_ERR_REST` for anything else
-   */
-  loadListings(signal?: AbortSignal): Promise<Listings>
-  /**
-   * The newest 1-minute candles that open in a range, by one request: at most 200 of Upbit, 1,000 of Binance.
-   * A minute without a trade is missing on Upbit and has volume 0 on Binance.
-   * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
-   */
-  candlePage(range: CandleRange, signal?: AbortSignal): Promise<CandlePage>
-  /** Process id of the running child, undefined while there is none. */
-  readonly pid: number | undefined
-  /** Ends the child; requests under way are rejected. May be called more than once. */
-  close(): Promise<void>
-}
-
 /**
- * The child process that holds ccxt (60 MB on disk, some 70 MB in memory), so that the streaming process
- * stays small and is never stalled by a large parse. The first request starts the child; it ends when idle,
- * and a new one is started after a crash.
- * @see docs/architecture.md#ingester
+ * Opens the child process that holds ccxt. The first request starts it; it ends when idle, and a new one is
+ * started after a crash.
  */
 export function openRestChild(options: RestChildOptions, context: Pick<Context, 'log'>): RestChild {
-  return new ChildHolder(options, context)
+  return new RestChild(options, context)
 }
 
 interface Pending {
@@ -54,9 +43,13 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
-type Question = { readonly kind: 'listings' } | ({ readonly kind: 'candles' } & CandleRange)
-
-class ChildHolder implements RestChild {
+/**
+ * Catalogue and candles from both exchanges' REST interfaces, fetched in a process of its own that holds ccxt
+ * (60 MB on disk, some 70 MB in memory), so that the streaming process stays small and no large parse stalls
+ * it.
+ * @see docs/architecture.md#ingester
+ */
+export class RestChild {
   readonly #options: RestChildOptions
   readonly #log: Context['log']
   readonly #pending = new Map<number, Pending>()
@@ -70,18 +63,43 @@ class ChildHolder implements RestChild {
     this.#log = log
   }
 
+  /** Process id of the running child, undefined while there is none. */
   get pid(): number | undefined {
     return this.#child?.pid
   }
 
+  /**
+   * What both exchanges list now.
+   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, HttpError when an exchange
+   *   refuses, `KIMCHI_ERR_REST` for anything else
+   */
   async loadListings(signal?: AbortSignal): Promise<Listings> {
-    return (await this.#ask({ kind: 'listings' }, signal)) as Listings
+    const [upbit, binance] = await Promise.all([
+      this.#ask({ kind: 'listing', exchange: 'upbit' }, signal),
+      this.#ask({ kind: 'listing', exchange: 'binance' }, signal),
+    ])
+    return { upbit: upbit as Listing<UpbitMarket>, binance: binance as Listing<BinanceMarket> }
   }
 
+  /** The symbols that trade on Binance by exchangeInfo. Rejects as {@link loadListings}. */
+  async fetchTrading(signal?: AbortSignal): Promise<ReadonlySet<Market>> {
+    const { markets } = (await this.#ask(
+      { kind: 'listing', exchange: 'binance' },
+      signal,
+    )) as Listing<BinanceMarket>
+    return new Set(markets.filter(({ trading }) => trading).map(({ market }) => market))
+  }
+
+  /**
+   * The newest 1-minute candles that open in a range, by one request: at most 200 of Upbit, 1,000 of Binance.
+   * A minute without a trade is absent on Upbit and has volume 0 on Binance.
+   * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
+   */
   async candlePage(range: CandleRange, signal?: AbortSignal): Promise<CandlePage> {
     return (await this.#ask({ kind: 'candles', ...range }, signal)) as CandlePage
   }
 
+  /** Ends the child; requests under way are rejected. May be called more than once. */
   async close(): Promise<void> {
     this.#closed = true
     const child = this.#child
@@ -93,13 +111,17 @@ class ChildHolder implements RestChild {
     await exited
   }
 
-  async #ask(question: Question, signal?: AbortSignal): Promise<unknown> {
+  #ask(question: RestQuestion, signal?: AbortSignal): Promise<unknown> {
+    return this.#options.bases[question.exchange].request(base => this.#askAt(base, question, signal))
+  }
+
+  async #askAt(base: string, question: RestQuestion, signal?: AbortSignal): Promise<unknown> {
     if (this.#closed) throw new KimchiError('KIMCHI_ERR_REST', 'REST child: closed')
     signal?.throwIfAborted()
     const child = this.#child ?? this.#start()
     const id = ++this.#ids
     clearTimeout(this.#idle)
-    const request: RestRequest = { id, ...question }
+    const request: RestRequest = { id, base, ...question }
     const answer = new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject })
       child.send(request, error => {
@@ -114,26 +136,21 @@ class ChildHolder implements RestChild {
   }
 
   #start(): ChildProcess {
-    const {
-      upbitRestUrl,
-      binanceRestUrl,
-      speed = 1,
-      entry = new URL('./child.js', import.meta.url),
-    } = this.#options
-    const child = fork(fileURLToPath(entry), [upbitRestUrl, binanceRestUrl, String(speed)], {
+    const { userAgent = NAME, speed = 1, entry = new URL('./child.js', import.meta.url) } = this.#options
+    const child = fork(fileURLToPath(entry), [userAgent, String(speed)], {
       // Loaders and inspectors of the parent are not the child's.
       execArgv: ['--enable-source-maps'],
       serialization: 'json',
     })
     this.#child = child
     this.#log.debug({ pid: child.pid }, 'REST child started')
-    child.on('message', message => this.#take(message as RestAnswer))
+    child.on('message', message => this.#receive(message as RestAnswer))
     child.once('error', error => this.#gone(child, error.message))
     child.once('exit', (code, signal) => this.#gone(child, `ended with ${signal ?? code}`))
     return child
   }
 
-  #take(answer: RestAnswer): void {
+  #receive(answer: RestAnswer): void {
     this.#settle(answer.id, answer.ok ? undefined : answer.failure, answer.ok ? answer.result : undefined)
   }
 
@@ -170,7 +187,11 @@ class ChildHolder implements RestChild {
   }
 }
 
-function toError({ code, message, status, retryAfterMs }: Failure): KimchiError {
+function toError({ code, message, status, retryAfterMs, unreached }: Failure): KimchiError {
+  if (unreached !== undefined) {
+    const cause = unreached === 'name' ? Object.assign(new Error(message), { code: 'ENOTFOUND' }) : undefined
+    return new UnreachedError(code, message, cause)
+  }
   return status === undefined
     ? new KimchiError(code, message)
     : new HttpError(code, message, status, retryAfterMs)

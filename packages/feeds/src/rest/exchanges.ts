@@ -1,17 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type EpochMinute,
   type EpochMs,
   type Exchange,
   KimchiError,
   MINUTE_MS,
+  type Milliseconds,
   messageOf,
   minuteOf,
 } from '@kimchi/core'
 import type { Exchange as CcxtExchange } from 'ccxt'
-import { parseBinanceSymbols, parseUpbitMarkets } from '../catalogue/listings.ts'
+import {
+  type BinanceMarket,
+  type Listing,
+  parseBinanceSymbols,
+  parseUpbitMarkets,
+  type UpbitMarket,
+} from '../catalogue/listings.ts'
 import { perCoinPrice } from '../catalogue/pairs.ts'
-import { httpErrorOf, parseRetryAfter } from '../feed/http-error.ts'
-import type { CandlePage, CandleRange, Listings, MinuteCandle } from './messages.ts'
+import { HttpError } from '../feed/http-error.ts'
+import { getJson } from '../http.ts'
+import type { CandlePage, CandleRange, MinuteCandle } from './messages.ts'
 
 // ccxt exports all its exchanges or none, and loading a hundred of them costs 50 MB and 0.3 s.
 const ccxtEntry = import.meta.resolve('ccxt')
@@ -33,82 +42,70 @@ const REQUEST_MS = 50
 /** Both exchanges' REST interfaces behind ccxt, whose throttle keeps their rate limits. */
 export interface RestExchanges {
   /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, HttpError, `KIMCHI_ERR_REST` otherwise */
-  listings(): Promise<Listings>
+  listing(base: string, exchange: Exchange): Promise<Listing<UpbitMarket | BinanceMarket>>
   /** The newest candles that open in a range, by one request. Prices are per coin. */
-  candlePage(range: CandleRange): Promise<CandlePage>
+  candlePage(base: string, range: CandleRange): Promise<CandlePage>
 }
 
 /**
  * Both exchanges. Nothing of ccxt's own naming is used: markets go in and out by the exchanges' codes, since
- * its unified symbols rename coins.
+ * its unified symbols rename coins. Each request names its base: the part before `/v1` or `/api/v3`.
  * @see docs/exchanges.md#symbol-mapping
- * @param upbitRestUrl the part before `/v1` @param binanceRestUrl the part before `/api/v3`
  * @param speed multiplies the request rate, for exchanges whose limits are higher
  */
-export function createRestExchanges(
-  upbitRestUrl: string,
-  binanceRestUrl: string,
-  now: () => EpochMs,
-  speed = 1,
-): RestExchanges {
-  const upbitUrl = trimmed(upbitRestUrl)
-  const upbit = new CcxtUpbit({
-    rateLimit: REQUEST_MS / speed,
-    urls: { api: { public: upbitUrl, private: upbitUrl } },
-  })
-  const binance = new CcxtBinance({
-    rateLimit: REQUEST_MS / speed,
-    urls: { api: { public: `${trimmed(binanceRestUrl)}/api/v3` } },
-    options: { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false },
-  })
-  const call = { upbit: callerOf('upbit', upbit, now), binance: callerOf('binance', binance, now) }
+export function createRestExchanges(userAgent: string, now: () => EpochMs, speed = 1): RestExchanges {
+  const rateLimit = REQUEST_MS / speed
+  const upbit = new CcxtUpbit({ rateLimit, userAgent })
+  const options = { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false }
+  const binance = new CcxtBinance({ rateLimit, userAgent, options })
+  const call = {
+    upbit: callerOf('upbit', upbit, userAgent, now),
+    binance: callerOf('binance', binance, userAgent, now),
+  }
+  const atUpbit = (base: string) => {
+    upbit.urls.api = { public: base, private: base }
+    return upbit
+  }
+  const atBinance = (base: string) => {
+    binance.urls.api = { public: `${base}/api/v3` }
+    return binance
+  }
   return {
-    async listings() {
-      const [upbitAnswer, binanceAnswer] = await Promise.all([
-        call.upbit(() => upbit.publicGetMarketAll()),
-        call.binance(() => binance.publicGetExchangeInfo({ showPermissionSets: 'false' })),
-      ])
-      return { upbit: parseUpbitMarkets(upbitAnswer), binance: parseBinanceSymbols(binanceAnswer) }
-    },
-    candlePage: range =>
+    listing: async (base, exchange) =>
+      exchange === 'upbit'
+        ? parseUpbitMarkets(await call.upbit(() => atUpbit(base).publicGetMarketAll()))
+        : parseBinanceSymbols(
+            await call.binance(() => atBinance(base).publicGetExchangeInfo({ showPermissionSets: 'false' })),
+          ),
+    candlePage: (base, range) =>
       range.exchange === 'upbit'
-        ? upbitPage(upbit, call.upbit, range)
-        : binancePage(binance, call.binance, range),
+        ? upbitPage(atUpbit(base), call.upbit, range)
+        : binancePage(atBinance(base), call.binance, range),
   }
 }
 
 type Call = <T>(request: () => Promise<T>) => Promise<T>
 
 /**
- * Runs requests of one exchange; whatever goes wrong becomes an error with a code, by the HTTP status if
- * there is one.
+ * Runs requests of one exchange, sent as all of ours are; whatever goes wrong becomes an error with a code.
  */
-function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => EpochMs): Call {
-  const onRestResponse = ccxtExchange.onRestResponse.bind(ccxtExchange)
-  // ccxt folds status and headers into classes of its own; here they are still at hand.
-  ccxtExchange.onRestResponse = (
-    status,
-    statusText,
-    url,
-    method,
-    headers,
-    body,
-    requestHeaders,
-    requestBody,
-  ) => {
-    const what = `${method} ${new URL(url).pathname}`
-    if (status >= 400) {
-      const retryAfter = headers['Retry-After'] ?? headers['retry-after']
-      const asked = parseRetryAfter(retryAfter, now())
+function callerOf(
+  exchange: Exchange,
+  ccxtExchange: CcxtExchange,
+  userAgent: string,
+  now: () => EpochMs,
+): Call {
+  const clock = { now, wait: waitForMs }
+  ccxtExchange.fetchImplementation = async (url: string): Promise<Response> => {
+    try {
+      const { text, headers } = await getJson(url, { exchange, userAgent }, clock)
+      return new Response(text, { headers })
+    } catch (error) {
       // Upbit counts by the second and names no time.
-      const retryAfterMs = asked ?? (exchange === 'upbit' && status === 429 ? 1_000 : undefined)
-      throw httpErrorOf({ exchange, what, status, retryAfterMs })
+      const isUntimed = error instanceof HttpError && error.status === 429 && error.retryAfterMs === undefined
+      if (!isUntimed || exchange !== 'upbit') throw error
+      throw new HttpError(error.code, error.message, error.status, 1_000)
     }
-    // ccxt takes what it can't parse for an empty list, and a minute without candles for a minute without
-    // trades.
-    if (!isJson(body))
-      throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: the response is no JSON`)
-    return onRestResponse(status, statusText, url, method, headers, body, requestHeaders, requestBody)
   }
   return async request => {
     try {
@@ -119,6 +116,10 @@ function callerOf(exchange: Exchange, ccxtExchange: CcxtExchange, now: () => Epo
       throw new KimchiError('KIMCHI_ERR_REST', `${exchange} REST: ${text}`, { cause: error })
     }
   }
+}
+
+async function waitForMs(ms: Milliseconds, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => {})
 }
 
 /** A page holds the last candles that exist before its end, however far back they reach. */
@@ -181,17 +182,4 @@ function toCandles(
     candles.set(minuteOf(at), [minuteOf(at), perCoinPrice(market, close), volume ?? 0])
   }
   return [...candles.values()].sort(([a], [b]) => a - b)
-}
-
-function isJson(text: unknown): boolean {
-  try {
-    JSON.parse(String(text))
-    return true
-  } catch {
-    return false
-  }
-}
-
-function trimmed(url: string): string {
-  return url.replace(/\/+$/, '')
 }

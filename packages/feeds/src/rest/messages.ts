@@ -29,9 +29,12 @@ export interface CandleRange {
 }
 
 /** What the parent asks of the child. */
-export type RestRequest =
-  | { readonly id: number; readonly kind: 'listings' }
-  | ({ readonly id: number; readonly kind: 'candles' } & CandleRange)
+export type RestRequest = { readonly id: number; readonly base: string } & RestQuestion
+
+/** What is asked of one exchange. */
+export type RestQuestion =
+  | { readonly kind: 'listing'; readonly exchange: Exchange }
+  | ({ readonly kind: 'candles' } & CandleRange)
 
 /** What the child answers, under the request's id. */
 export type RestAnswer =
@@ -44,4 +47,6 @@ export interface Failure {
   readonly message: string
   readonly status?: number | undefined
   readonly retryAfterMs?: Milliseconds | undefined
+  /** Set when the exchange was not reached. */
+  readonly unreached?: 'name' | 'host' | undefined
 }

@@ -11,7 +11,8 @@ import {
 import { ACK, type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
 /**
- * A decoder of Upbit ticker frames in format SIMPLE, binary or text.
+ * A decoder of Upbit ticker frames, binary or text, in format SIMPLE, and in DEFAULT where Upbit ignores the
+ * format asked for; alone in a list too.
  * @see docs/exchanges.md#upbit-websocket
  */
 export function createUpbitDecoder(): Decoder {
@@ -21,13 +22,22 @@ export function createUpbitDecoder(): Decoder {
       wanted = new Set(markets)
     },
     decode: (frame, receivedAt) => {
-      const value = parseFrame(frame)
+      const parsed = parseFrame(frame)
+      const value = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
       if (!isFields(value)) return unreadable(frame)
       if (value.ty === 'ticker') return toTick(value, wanted, receivedAt)
+      if (value.type === 'ticker') return toTick(withShortNames(value), wanted, receivedAt)
       if (value.error !== undefined) return complaint(value.error)
       return value.status !== undefined || value.mthd !== undefined ? ACK : IGNORED
     },
   }
+}
+
+function withShortNames(fields: Fields): Fields {
+  const { code, trade_price, trade_timestamp, timestamp, market_state, is_trading_suspended, stream_type } =
+    fields
+  const times = { ttms: trade_timestamp, tms: timestamp }
+  return { cd: code, tp: trade_price, ...times, ms: market_state, its: is_trading_suspended, st: stream_type }
 }
 
 function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs): Decoded {
@@ -74,5 +84,6 @@ function isTradable(state: unknown, isSuspended: unknown, isTrade: boolean): boo
 
 function complaint(error: unknown): Decoded {
   const { name, message } = isFields(error) ? error : { name: 'error', message: error }
-  return { kind: 'error', message: `${shown(name)}: ${shown(message)}` }
+  const refusesMarkets = name === 'INVALID_PARAM' || name === 'NO_CODES'
+  return { kind: 'error', message: `${shown(name)}: ${shown(message)}`, refusesMarkets }
 }

@@ -1,28 +1,27 @@
 import type { Market } from '@kimchi/core'
+import { DEFAULT_BASES } from '../bases.ts'
 import type { Protocol } from '../feed/protocol.ts'
 import { createUpbitDecoder } from './decoder.ts'
-
-/** Where Upbit's Korean site answers. Its sisters (sg-, id-, th-) list other markets. */
-const UPBIT_WS_URL = 'wss://api.upbit.com/websocket/v1'
 
 /**
  * Upbit's public ticker channel: all markets in one subscription on one connection.
  *
  * Never send an `Origin` header here: Upbit throttles such clients to one request in ten seconds.
- * @param url the whole WebSocket address @default the Korean site
+ * @param bases the whole WebSocket address @default the Korean site; its sisters list other markets
  * @see docs/exchanges.md#upbit-websocket
  */
-export function upbitProtocol(url: string = UPBIT_WS_URL): Protocol {
+export function upbitProtocol(bases: string | readonly string[] = DEFAULT_BASES.UPBIT_WS_URL): Protocol {
   return {
     exchange: 'upbit',
-    url,
+    bases: [bases].flat(),
+    urlOf: base => base,
     maxMarkets: 2_000,
     subscribe: (_previous, next, id) => [subscription(next, id)],
     createDecoder: createUpbitDecoder,
     maxSilenceMs: 30_000,
     maxAgeMs: undefined,
     keepalive: { pingEveryMs: 30_000, pongWithinMs: 10_000 },
-    // Limits are 5 messages a second and 100 a minute, 5 connections a second.
+    // Upbit closes after 60 s without traffic. Limits are 5 messages a second and 100 a minute, 5 connections a second.
     sendSpacingMs: 1_000,
     connectSpacingMs: 300,
   }

@@ -170,7 +170,10 @@ t.test('a change sends the difference only, and long lists in parts', async t =>
   )
 })
 
-t.test('the address is the combined stream under the given base', async t => {
-  t.equal(binanceProtocol('ws://127.0.0.1:5/').url, 'ws://127.0.0.1:5/stream')
-  t.equal(binanceProtocol().url, 'wss://stream.binance.com:9443/stream')
+t.test('the address is the combined stream under each base', async t => {
+  const { bases, urlOf } = binanceProtocol()
+  t.strictSame(bases.map(urlOf), [
+    'wss://stream.binance.com:9443/stream',
+    'wss://data-stream.binance.vision/stream',
+  ])
 })

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
-import { binanceTradingPrices } from '../../src/binance/trading-prices.ts'
-import { AT, simulate, until } from '../harness.ts'
+import { AT, simulate, tradingPricesFrom, until } from '../harness.ts'
 
 const never = new AbortController().signal
 
@@ -20,14 +19,12 @@ async function serve(t: Test, answer: (request: IncomingMessage, response: Serve
   })
   const clock = createManualClock(AT)
   const restUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { ask: binanceTradingPrices(restUrl, { clock }), clock, urls }
+  return { ask: tradingPricesFrom(restUrl, clock), restUrl, clock, urls }
 }
 
 t.test('one call gives the price of every symbol that trades', async t => {
   const simulator = await simulate(t)
-  const prices = await binanceTradingPrices(`${simulator.binanceRestUrl}/`, { clock: createManualClock(AT) })(
-    never,
-  )
+  const prices = await tradingPricesFrom(`${simulator.binanceRestUrl}/`, createManualClock(AT))(never)
   t.ok((prices.get('BTCUSDT') ?? 0) > 0)
   t.ok((prices.get('ETHUSDT') ?? 0) > 0)
   t.equal(prices.has('NOSUCHUSDT'), false)
@@ -39,6 +36,16 @@ t.test('only symbols that trade are asked for', async t => {
   )
   t.strictSame(await ask(never), new Map([['BTCUSDT', 5]]))
   t.strictSame(urls, ['/api/v3/ticker/price?symbolStatus=TRADING'])
+})
+
+t.test('71. where symbolStatus is refused, the statuses of exchangeInfo count', async t => {
+  const { restUrl, clock, urls } = await serve(t, (request, response) => {
+    if (request.url?.includes('symbolStatus')) response.writeHead(400).end('{"code":-1104,"msg":"unread"}')
+    else response.end('[{"symbol":"BTCUSDT","price":"5"},{"symbol":"OLDUSDT","price":"9"}]')
+  })
+  const ask = tradingPricesFrom(restUrl, clock, async () => new Set(['BTCUSDT', 'NEWUSDT']))
+  t.strictSame(await ask(never), new Map([['BTCUSDT', 5]]))
+  t.strictSame(urls, ['/api/v3/ticker/price?symbolStatus=TRADING', '/api/v3/ticker/price'])
 })
 
 t.test('a broken price is none, a broken entry is left out, and a thousand coins become one', async t => {
@@ -85,7 +92,7 @@ t.test('anything else is a REST error, so that no list halts what it does not na
     const { ask } = await serve(t, (_request, response) => response.end(body))
     await t.rejects(ask(never), { code: 'KIMCHI_ERR_REST', message: /ticker\/price/ }, body)
   }
-  const refused = binanceTradingPrices('http://127.0.0.1:9', { clock: createManualClock(AT) })
+  const refused = tradingPricesFrom('http://127.0.0.1:9', createManualClock(AT))
   await t.rejects(refused(never), { code: 'KIMCHI_ERR_REST', message: /ticker\/price/ })
 })
 

@@ -2,9 +2,8 @@ import { PACEMAKERS, REFERENCE_MARKETS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
-import { binanceTradingPrices } from '../../src/binance/trading-prices.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
-import { AT, simulate, until, watchFeed } from '../harness.ts'
+import { AT, simulate, tradingPricesFrom, until, watchFeed } from '../harness.ts'
 import { miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 /** What Upbit's feed subscribes to whatever the coins are. */
@@ -36,7 +35,7 @@ t.test('Binance: frames and a seed for every market that trades', async t => {
     t,
     {
       protocol: binanceProtocol(simulator.binanceWsUrl),
-      askTradingPrices: binanceTradingPrices(simulator.binanceRestUrl, { clock }),
+      askTradingPrices: tradingPricesFrom(simulator.binanceRestUrl, clock),
       markets: ['ETHUSDT', 'NOSUCHUSDT'],
     },
     clock,

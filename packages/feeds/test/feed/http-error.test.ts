@@ -21,6 +21,16 @@ t.test('the code tells a region, a handshake and a REST call apart', async t => 
   t.equal(codeOf('GET /v1/market/all', 451), 'KIMCHI_ERR_GEO_BLOCKED')
 })
 
+t.test('a 403 is about the region only when its text says so', async t => {
+  const codeOf = (body: string) =>
+    httpErrorOf({ exchange: 'binance', what: 'GET /', status: 403, retryAfterMs: undefined, body }).code
+  t.equal(
+    codeOf('Service unavailable from a restricted location according to b. Eligibility'),
+    'KIMCHI_ERR_GEO_BLOCKED',
+  )
+  t.equal(codeOf('<html>403 Forbidden</html>'), 'KIMCHI_ERR_REST')
+})
+
 t.test('the message says what happened, what it means and what to do', async t => {
   const messageOf = (exchange: 'upbit' | 'binance', status: number, retryAfterMs?: number) =>
     httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs }).message

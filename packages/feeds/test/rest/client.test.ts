@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
+import { createRestBases } from '../../src/bases.ts'
 import { matchCoins } from '../../src/catalogue/catalogue.ts'
 import { openRestChild } from '../../src/rest/client.ts'
-import { memoryLog, simulate, until } from '../harness.ts'
+import { AT, memoryLog, simulate, until } from '../harness.ts'
 
 /** The built child: Node cannot run its TypeScript source. */
 const ENTRY = new URL('../../dist/rest/child.js', import.meta.url)
@@ -16,7 +18,8 @@ async function open(t: Test, idleMs = 30_000) {
   const simulator = await simulate(t, { speed: 1, onRequest: () => requests++ })
   const { upbitRestUrl, binanceRestUrl } = simulator
   const log = memoryLog()
-  const child = openRestChild({ upbitRestUrl, binanceRestUrl, idleMs, entry: ENTRY }, { log })
+  const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock: createManualClock(AT), log })
+  const child = openRestChild({ bases, idleMs, entry: ENTRY }, { log })
   t.teardown(() => child.close())
   return { simulator, child, log, asked: () => requests }
 }

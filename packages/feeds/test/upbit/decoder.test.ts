@@ -122,7 +122,7 @@ t.test('what breaks the documents is dropped, and named', async t => {
     t.match(decode({ ...FRAME, ttms: at }), { kind: 'malformed', reason: /ttms/ }, String(at))
   }
   t.match(decode({ ...FRAME, cd: 5 }), { kind: 'malformed', reason: /cd/ })
-  for (const text of ['', 'x', '{"ty":"ticker"', '"ticker"', '5', 'null', '[5]', '[{}]']) {
+  for (const text of ['', 'x', '{"ty":"ticker"', '"ticker"', '5', 'null', '[5]', '[{},{}]']) {
     t.equal(decode(text).kind, 'malformed', text)
   }
   const decoder = createUpbitDecoder()

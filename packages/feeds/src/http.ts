@@ -1,0 +1,88 @@
+import { type Context, type Exchange, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import { httpErrorOf, parseRetryAfter, UnreachedError } from './feed/http-error.ts'
+
+/** An exchange that has not answered after this long is not reached. */
+const TIMEOUT_MS: Milliseconds = 10_000
+
+/** Who we are. */
+export const NAME = 'kimchi-premium'
+
+/** Our name in every request to an exchange, with the address where somebody can complain about us. */
+export function userAgentOf(version: string, projectUrl: string): string {
+  return `${NAME}/${version}${projectUrl === '' ? '' : ` (+${projectUrl})`}`
+}
+
+/** Who asks whom, and how. */
+export interface HttpRequest {
+  readonly exchange: Exchange
+  readonly userAgent: string
+  /** Gives the request up. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A 2xx answer in JSON. */
+export interface HttpAnswer {
+  readonly text: string
+  readonly json: unknown
+  readonly headers: Headers
+}
+
+/**
+ * The one way in which a REST request goes out: GET, our name, no cookies, no redirects, and never an `Origin`
+ * header, for which Upbit throttles to one request in ten seconds.
+ * @throws HttpError when the exchange refuses, UnreachedError without an answer within 10 s, KimchiError
+ *   `KIMCHI_ERR_REST` for an answer that is no JSON, or when given up
+ */
+export async function getJson(
+  url: string,
+  { exchange, userAgent, signal }: HttpRequest,
+  clock: Context['clock'],
+): Promise<HttpAnswer> {
+  const what = `GET ${new URL(url).pathname}`
+  const { response, text } = await receive(url, { what, exchange, userAgent, signal }, clock)
+  const { status, ok, headers } = response
+  if (!ok) {
+    const retryAfterMs = parseRetryAfter(headers.get('retry-after'), clock.now())
+    throw httpErrorOf({ exchange, what, status, retryAfterMs, body: text })
+  }
+  try {
+    return { text, json: JSON.parse(text), headers }
+  } catch (error) {
+    throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: the response is no JSON`, { cause: error })
+  }
+}
+
+async function receive(
+  url: string,
+  { what, exchange, userAgent, signal }: HttpRequest & { readonly what: string },
+  clock: Context['clock'],
+): Promise<{ response: Response; text: string }> {
+  // A controller for each request: AbortSignal.any would leave a dependant behind on a long-lived signal.
+  const request = new AbortController()
+  const over = new AbortController()
+  const giveUp = () => request.abort()
+  signal?.addEventListener('abort', giveUp, { once: true })
+  let isLate = false
+  void clock.wait(TIMEOUT_MS, over.signal).then(() => {
+    isLate = !over.signal.aborted
+    request.abort()
+  })
+  try {
+    signal?.throwIfAborted()
+    const headers = { 'user-agent': userAgent }
+    const response = await fetch(url, { headers, signal: request.signal, redirect: 'manual' })
+    return { response, text: await response.text() }
+  } catch (error) {
+    if (signal?.aborted) throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: aborted`)
+    const why = isLate ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
+    throw new UnreachedError('KIMCHI_ERR_REST', `${exchange} ${what}: ${why}`, error)
+  } finally {
+    signal?.removeEventListener('abort', giveUp)
+    over.abort()
+  }
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${messageOf(error)}${cause}`
+}

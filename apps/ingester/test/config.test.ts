@@ -24,7 +24,9 @@ t.test('reads a list of addresses in its order; a comma inside one is written %2
     'ws://a',
     'wss://b/x%2Cy',
   ])
-  t.throws(() => readConfig({ BINANCE_WS_URL: 'ws://a,' }), { message: /BINANCE_WS_URL must be URLs starting/ })
+  t.throws(() => readConfig({ BINANCE_WS_URL: 'ws://a,' }), {
+    message: /BINANCE_WS_URL must be URLs starting/,
+  })
 })
 
 t.test('reports every problem at once, by name and value, without passwords', async t => {

@@ -1,5 +1,4 @@
 export {
-  Bases,
   type BasesStatus,
   createRestBases,
   DEFAULT_BASES,

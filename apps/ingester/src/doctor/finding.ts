@@ -1,0 +1,48 @@
+import type { World } from './world.ts'
+
+/** `ok`: it is so. `FAIL`: it is not. `unknown`: could not be seen, or a person has to decide. */
+export type Outcome = 'ok' | 'FAIL' | 'unknown'
+
+/** What a check makes of what was seen. */
+export interface Verdict {
+  readonly outcome: Outcome
+  readonly seen: string
+  /** What to do; empty for `ok`. */
+  readonly advice: string
+}
+
+/** One assumption of the service, and how to tell whether it holds. */
+export interface Check {
+  readonly check: string
+  readonly expected: string
+  readonly judge: (world: World) => Verdict
+}
+
+/** A check with its verdict: an entry of `--json`. */
+export interface Finding extends Verdict {
+  readonly check: string
+  readonly expected: string
+}
+
+export const ok = (seen: string): Verdict => ({ outcome: 'ok', seen, advice: '' })
+export const fail = (seen: string, advice: string): Verdict => ({ outcome: 'FAIL', seen, advice })
+export const unknown = (seen: string, advice = 'Run the doctor again.'): Verdict => {
+  return { outcome: 'unknown', seen, advice }
+}
+
+/** The finding as one line for a person. */
+export function lineOf({ check, outcome, expected, seen, advice }: Finding): string {
+  const line = `${outcome.padEnd(7)} ${check}: expected ${expected}; seen: ${seen}`
+  return advice === '' ? line : `${line}. ${advice}`
+}
+
+/** Some of many, as the end of a sentence. */
+export function someOf(names: readonly string[], most = 8): string {
+  const rest = names.length - most
+  return rest > 0 ? `${names.slice(0, most).join(', ')} and ${rest} more` : names.join(', ')
+}
+
+/** Milliseconds as seconds with one decimal. */
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`
+}

@@ -19,15 +19,6 @@ export function median(values) {
 }
 
 /**
- * @param {readonly number[]} values
- * @param {number} share 0.99 for the 99th percentile
- */
-export function percentile(values, share) {
-  const sorted = values.toSorted((a, b) => a - b)
-  return Number(sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)])
-}
-
-/**
  * A Markdown table.
  * @param {readonly string[]} head
  * @param {readonly (readonly (string | number)[])[]} rows

@@ -14,6 +14,8 @@ export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0'
 
 const API = fileURLToPath(new URL('../../../apps/api/dist/main.js', import.meta.url))
 
+const IMAGE_NGINX = fileURLToPath(new URL('../../../.cache/image-nginx', import.meta.url))
+
 /** The path of the live list. */
 export const LIVE = '/api/v1/kimchi-premium'
 
@@ -31,8 +33,8 @@ export function startServer(
   [command = '', ...args]: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Program {
-  // Debian puts nginx where only root's PATH looks.
-  const PATH = `${process.env.PATH}:/usr/sbin`
+  // The nginx of the image's branch where it is here; else Debian's, where only root's PATH looks.
+  const PATH = `${IMAGE_NGINX}:${process.env.PATH}:/usr/sbin`
   const child = spawn('taskset', ['-c', SERVER_CORE, command, ...args], {
     env: { PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -25,7 +25,7 @@ const settings = {
 }
 
 t.test('takes the default where a variable is unset, empty or blank', async t => {
-  const defaults = { PORT: 3_000, LOG_LEVEL: 'info', WS_URL: 'wss://example.test/x', HOST: '127.0.0.1' }
+  const defaults = { PORT: 3_000, LOG_LEVEL: 'info', WS_URL: ['wss://example.test/x'], HOST: '127.0.0.1' }
   t.strictSame(readSettings(settings, {}), defaults)
   t.strictSame(readSettings(settings, { PORT: '', LOG_LEVEL: '  ', WS_URL: undefined, HOST: '\t' }), defaults)
 })
@@ -35,12 +35,18 @@ t.test('reads what is set, without the spaces around it, and ignores other varia
     readSettings(settings, {
       PORT: ' 0 ',
       LOG_LEVEL: 'debug',
-      WS_URL: 'ws://127.0.0.1:8080//',
+      WS_URL: 'ws://127.0.0.1:8080//, wss://b.test/a%2Cb, ws://127.0.0.1:8080',
       HOST: '::1',
       SECRET: 's3cret',
       PATH: '/bin',
     }),
-    { PORT: 0, LOG_LEVEL: 'debug', WS_URL: 'ws://127.0.0.1:8080', HOST: '::1', SECRET: 's3cret' },
+    {
+      PORT: 0,
+      LOG_LEVEL: 'debug',
+      WS_URL: ['ws://127.0.0.1:8080', 'wss://b.test/a%2Cb'],
+      HOST: '::1',
+      SECRET: 's3cret',
+    },
   )
 })
 
@@ -48,7 +54,7 @@ t.test('reports every problem at once: name, what is allowed, value', async t =>
   const env = {
     PORT: '70000',
     LOG_LEVEL: 'loud',
-    WS_URL: 'http://example.test',
+    WS_URL: 'wss://a.test,http://example.test',
     HOST: 'a b',
     SECRET: 'hunter2',
   }
@@ -58,7 +64,7 @@ t.test('reports every problem at once: name, what is allowed, value', async t =>
       'bad configuration:',
       '  PORT must be an integer from 0 to 65535, got: "70000"',
       '  LOG_LEVEL must be one of debug, info, got: "loud"',
-      '  WS_URL must be a URL starting with ws:// or wss://, got: "http://example.test"',
+      '  WS_URL must be URLs starting with ws:// or wss://, separated by commas (a comma inside a URL is written %2C), got: "wss://a.test,http://example.test"',
       '  HOST must be a text without spaces, got: "a b"',
       '  SECRET must be a text starting with s3, got: (hidden)',
     ].join('\n'),
@@ -84,10 +90,17 @@ t.test('an integer is digits within its bounds and nothing else', async t => {
   }
 })
 
-t.test('a URL needs its protocol', async t => {
+t.test('each URL of a list needs its protocol', async t => {
   const { parse } = urlListSetting('where', ['https://example.test'], ['https:'])
-  t.equal(parse('https://example.test/api/'), 'https://example.test/api')
-  for (const text of ['example.test', '//example.test', 'http://example.test', 'https://']) {
+  t.strictSame(parse('https://example.test/api/'), ['https://example.test/api'])
+  for (const text of [
+    'example.test',
+    '//example.test',
+    'http://example.test',
+    'https://',
+    'https://a.test,',
+    ',',
+  ]) {
     t.equal(parse(text), undefined, text)
   }
 })

@@ -2,21 +2,35 @@
 /**
  * `npm run demo` and `npm start`: builds what is stale, then hands over to the built code. Plain JavaScript,
  * because nothing is built yet; it ends the build with itself, so that no signal leaves a compiler behind.
+ * Nothing here may need a newer Node than the one that says which Node is needed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** A build that has nothing to do is over by then, and need not be spoken of. */
+const SAY_AFTER_MS = 2_000
+
+checkNode()
 const turbo = join(ROOT, 'node_modules/.bin/turbo')
-
 if (!existsSync(turbo)) fail('Dependencies are not installed; run: npm ci')
 await build()
 await import('./dist/main.js')
 
+function checkNode() {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const needed = engines.node.replace(/[^\d.]/g, '')
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  const [neededMajor, neededMinor] = needed.split('.').map(Number)
+  if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return
+  fail(`Node ${needed} or newer is needed, and this is Node ${process.versions.node}: see https://nodejs.org`)
+}
+
 async function build() {
-  console.log('Building what is stale …')
+  const saying = setTimeout(() => console.log('Building …'), SAY_AFTER_MS)
   const child = spawn(
     turbo,
     ['run', 'build', '--filter=./apps/*', '--filter=./packages/*', '--output-logs=errors-only'],
@@ -40,6 +54,7 @@ async function build() {
     })
   }
   const [code] = await once(child, 'close')
+  clearTimeout(saying)
   for (const signal of signals) process.off(signal, end)
   if (code !== 0) fail(`The build failed:\n${output}`)
 }

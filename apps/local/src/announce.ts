@@ -4,52 +4,60 @@ import type { Mode } from './config.ts'
 
 const POLL_MS: Milliseconds = 500
 /** When nothing has come by then, a person wants to know why. */
-const EXPLAIN_AFTER_MS: Milliseconds = 10_000
+export const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
 /** Where everything is. */
 export interface Announcement {
   readonly mode: Mode
-  /** Where the page is. */
-  readonly page: string
   readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
   readonly redisCli: string | undefined
   readonly dataDir: string
+  /** Says which ports were taken. */
+  readonly note: string | undefined
   readonly say: (line: string) => void
   readonly signal: AbortSignal
 }
 
-/** Says where everything is, why no prices come if none come, and when the first are there. */
+/** Says where everything but the page is, why no prices come if none come, and when the first are there. */
 export async function announce(announcement: Announcement): Promise<void> {
-  const { mode, page, ports, redisCli, dataDir, say } = announcement
+  const { mode, ports, redisCli, dataDir, note, say } = announcement
   const api = apiUrl(announcement)
   say(
     mode === 'demo'
       ? 'Kimchi premium on SIMULATED prices (no network needed)'
       : 'Kimchi premium on the live exchanges',
   )
-  // Tools look for this line: it stays as it is, the first of the addresses.
-  say(`page ${page}`)
   say(`  API     ${api}`)
   say(`          ${api}/BTC/daily`)
   if (redisCli) say(`  Redis   ${redisCli} hgetall '{kp}:live'`)
   say(`  Data    ${dataDir} (logs in ${dataDir}/logs)`)
   say(`  Health  ${readyUrl(ports.ingesterOps)} (ingester), ${readyUrl(ports.apiOps)} (API)`)
+  if (note) say(`  ${note}`)
   say('  Ctrl-C ends it.')
   await announceFirstPrices(announcement)
 }
 
+/**
+ * The first prices are those of an ingester that has nothing to complain about, or what an earlier run has
+ * stored would hide that it refuses to start; and of all coins, since candles bring one after another.
+ */
 async function announceFirstPrices(announcement: Announcement): Promise<void> {
   const { say, signal } = announcement
   const explainAt = performance.now() + EXPLAIN_AFTER_MS
   let explained = false
+  let count = 0
   while (!signal.aborted) {
-    const list = await getJson<LiveList>(apiUrl(announcement))
-    if (list?.result === 'ok') {
+    const [list, reasons] = await Promise.all([
+      getJson<LiveList>(apiUrl(announcement)),
+      reasonsOf(announcement.ports.ingesterOps),
+    ])
+    if (list?.result === 'ok' && list.count > 0 && list.count === count && reasons?.length === 0) {
       const [first] = list.data
       const example = first ? `, ${first.symbol} ${first.premium_pct} %` : ''
       say(`First prices, ${list.updated_at} UTC: ${list.count} coins${example}`)
       return
     }
+    count = list?.count ?? 0
     if (!explained && performance.now() > explainAt) {
       explained = true
       await explain(announcement)
@@ -59,16 +67,22 @@ async function announceFirstPrices(announcement: Announcement): Promise<void> {
 }
 
 async function explain({ mode, ports, say }: Announcement): Promise<void> {
-  const health = await getJson<{ reasons?: readonly string[] }>(readyUrl(ports.ingesterOps))
-  const reasons = (health?.reasons ?? []).filter(reason => !reason.startsWith('no minute'))
+  const reasons = (await reasonsOf(ports.ingesterOps)) ?? []
   if (reasons.length === 0) {
     say('No prices yet; the first come a few seconds after the full minute.')
+    for (const reason of (await reasonsOf(ports.apiOps)) ?? []) say(`  - ${reason}`)
     return
   }
   say('No prices yet. Still trying; the ingester says:')
   for (const reason of reasons) say(`  - ${reason}`)
   if (mode === 'live')
     say('Without access to the exchanges, the whole service runs on a simulator: npm run demo')
+}
+
+/** Why an app is not ready, except for the first minute that is still to come; undefined without an answer. */
+async function reasonsOf(port: number): Promise<readonly string[] | undefined> {
+  const health = await getJson<{ reasons: readonly string[] }>(readyUrl(port))
+  return health?.reasons.filter(reason => !reason.startsWith('no minute'))
 }
 
 interface LiveList {

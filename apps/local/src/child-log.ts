@@ -19,14 +19,14 @@ export interface ChildLogOptions {
    * Takes what a person should see: warnings, and plain text on standard error; the same line only once in a
    * row.
    */
-  readonly onComplaint: (text: string) => void
+  readonly onComplaint: (text: string, isWarning: boolean) => void
 }
 
 /** Writes everything a child prints to `dir/name.log`, bounded. */
 export function logChild(child: ChildProcess, { name, dir, onRecord, onComplaint }: ChildLogOptions): void {
   const file = createStream(`${name}.log`, { path: dir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
   // A full disk must not end what is being logged.
-  file.on('error', error => onComplaint(`log not written: ${error.message}`))
+  file.on('error', error => onComplaint(`log not written: ${error.message}`, false))
   let last = ''
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue
@@ -37,7 +37,7 @@ export function logChild(child: ChildProcess, { name, dir, onRecord, onComplaint
       const text = record ? complaintOf(record) : stream === child.stderr ? line : undefined
       if (!text || text === last) return
       last = text
-      onComplaint(text)
+      onComplaint(text, record?.level === 'warn')
     })
   }
   child.once('close', () => file.end())

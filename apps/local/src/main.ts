@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from '@kimchi/local-redis'
 import { readConfig } from './config.ts'
 import { startLocal } from './start.ts'
-import { createTerminal } from './terminal.ts'
 
-const terminal = createTerminal(process.stdout)
+const say = (line: string) => process.stdout.write(`${line}\n`)
 const ending = new AbortController()
 const end = () => ending.abort()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end)
@@ -12,12 +11,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 try {
   const config = readConfig(process.argv[2], process.env, projectRoot())
   await startLocal(config, {
-    terminal,
+    say,
     signal: ending.signal,
     wait: ms => delay(ms),
   })
   process.exit(0)
 } catch (thrown) {
-  terminal.say(thrown instanceof Error ? thrown.message : String(thrown))
+  say(thrown instanceof Error ? thrown.message : String(thrown))
   process.exit(1)
 }

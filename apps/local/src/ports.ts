@@ -11,22 +11,30 @@ export interface PortWish {
   readonly preferred: number
 }
 
-/**
- * The wanted port when it is free. A taken default is replaced by a free port, and that is said.
- * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port that was asked for is taken
- */
-export async function pickPort(
-  { name, asked, preferred }: PortWish,
-  say: (line: string) => void,
-): Promise<number> {
-  if (asked === 0) return freePort()
-  if (asked !== undefined) {
-    if (await isPortFree(asked)) return asked
-    const message = `${name}=${asked} is taken; end what listens there or choose another`
-    throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+/** Picks the stack's ports, and remembers which defaults were taken by other programs. */
+export class Ports {
+  readonly #taken: number[] = []
+
+  /**
+   * The wanted port when it is free; a free one in place of a taken default.
+   * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port that was asked for is taken
+   */
+  async pick({ name, asked, preferred }: PortWish): Promise<number> {
+    if (asked === 0) return freePort()
+    if (await isPortFree(asked ?? preferred)) return asked ?? preferred
+    if (asked !== undefined) {
+      const message = `${name}=${asked} is taken; end what listens there or choose another`
+      throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+    }
+    this.#taken.push(preferred)
+    return freePort()
   }
-  if (await isPortFree(preferred)) return preferred
-  const port = await freePort()
-  say(`Port ${preferred} is taken; using ${port} for ${name}.`)
-  return port
+
+  /** One line about the defaults that were taken; undefined when none was. */
+  note(): string | undefined {
+    const ports = this.#taken
+    if (ports.length === 0) return undefined
+    const [what, instead] = ports.length === 1 ? ['Port', 'a free one is'] : ['Ports', 'free ones are']
+    return `${what} ${ports.join(', ')} taken by other programs: ${instead} used instead.`
+  }
 }

@@ -1,6 +1,6 @@
 import type { Milliseconds } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
-import { pickPort } from './ports.ts'
+import type { Ports } from './ports.ts'
 
 const RESTART_AFTER_MS: Milliseconds = 500
 
@@ -8,6 +8,7 @@ const RESTART_AFTER_MS: Milliseconds = 500
 export interface SupervisedRedisOptions {
   readonly dir: string
   readonly path: string
+  readonly ports: Ports
   readonly say: (line: string) => void
   /** Called when it can't be started again. */
   readonly onFailure: () => void
@@ -24,9 +25,9 @@ export interface SupervisedRedis {
 
 /** Finds or fetches a Redis and starts it. @throws KimchiError when there is none, or the folder is in use */
 export async function openSupervisedRedis(options: SupervisedRedisOptions): Promise<SupervisedRedis> {
-  const { dir, path, say, onFailure, wait } = options
+  const { dir, path, ports, say, onFailure, wait } = options
   const binary = await projectRedis(path, say)
-  const port = await pickPort({ name: 'Redis', preferred: 6379 }, say)
+  const port = await ports.pick({ name: 'Redis', preferred: 6379 })
   const launch = () => startEmbeddedRedis({ binary, dir, port })
   let running = await launch()
   let isClosing = false

@@ -18,6 +18,11 @@ export interface Program {
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly nodeOptions?: readonly string[]
+  /**
+   * For how long its warnings go to its log alone: a process that waits for another one has nothing to tell a
+   * person yet. @default 0
+   */
+  readonly calmMs?: Milliseconds
 }
 
 /** What a supervisor is opened with. */
@@ -63,7 +68,10 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       name: program.name,
       dir: logDir,
       onRecord,
-      onComplaint: text => isClosing || say(`${program.name}: ${text}`),
+      onComplaint: (text, isWarning) => {
+        const isCalm = isWarning && performance.now() - startedAt < (program.calmMs ?? 0)
+        if (!isClosing && !isCalm) say(`${program.name}: ${text}`)
+      },
     })
     child.once('close', (code, signal) => {
       running.delete(child)

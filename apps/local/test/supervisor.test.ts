@@ -8,7 +8,7 @@ import { openSupervisor } from '../src/supervisor.ts'
 const CHILD = fileURLToPath(new URL('fixtures/child.mjs', import.meta.url))
 
 /** Supervises one child that follows a script; waits between restarts are shortened. */
-function supervise(t: Test, script: string) {
+function supervise(t: Test, script: string, calmMs = 0) {
   const dir = t.testdir({})
   const attemptsFile = join(dir, 'attempts')
   const lines: string[] = []
@@ -29,7 +29,8 @@ function supervise(t: Test, script: string) {
     },
   })
   t.teardown(() => supervisor.close())
-  supervisor.start({ name: 'app', script: CHILD, env: { SCRIPT: script, ATTEMPTS_FILE: attemptsFile } })
+  const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
+  supervisor.start({ name: 'app', script: CHILD, env, calmMs })
   const attempts = async (count: number) => {
     while (read(attemptsFile).length < count) await delay(10)
   }
@@ -71,6 +72,22 @@ t.test('an app that says its failure is final ends the whole', async t => {
   const { failed, attemptsFile } = supervise(t, 'fail for good after the start')
   await failed
   t.equal(read(attemptsFile).length, 1)
+})
+
+t.test(
+  'what an app warns of while everything starts goes to its log alone, an error to the person',
+  async t => {
+    const { failed, lines, dir } = supervise(t, 'warn and fail', 60_000)
+    await failed
+    t.strictSame(lines, ['app: it broke', 'app could not go on (exit 1).'])
+    t.match(read(join(dir, 'logs/app.log')), 'Redis is not there yet')
+  },
+)
+
+t.test('an app without a calm time is heard at once', async t => {
+  const { failed, lines } = supervise(t, 'warn and fail')
+  await failed
+  t.strictSame(lines.slice(0, 2), ['app: Redis is not there yet', 'app: it broke'])
 })
 
 t.test("an app's logs are bounded", async t => {

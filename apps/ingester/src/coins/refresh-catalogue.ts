@@ -129,6 +129,9 @@ export class CatalogueRefresh {
       this.#context.log.info({ coins: coins.length, leftOut: leftOut.length }, 'catalogue changed')
     this.#coins = coins
     const missing = missingOf(this.#options.wanted, matched)
+    // Without Redis's word a coin of COINS that no exchange has stops no start; somebody must hear of it.
+    if (missing.length > 0 && missing.join() !== this.#status.missing.join())
+      this.#context.log.warn({ missing }, `COINS that are not tracked: ${missing.join(', ')}`)
     this.#status = { coins: coins.length, missing, problem: undefined }
   }
 }

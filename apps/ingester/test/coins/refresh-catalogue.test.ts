@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import { createRestBases, openRestChild } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
-import { eventually, passUntil } from '@kimchi/testkit'
+import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import type { CatalogueNow } from '../../src/coins/quarantine.ts'
 import { CatalogueRefresh } from '../../src/coins/refresh-catalogue.ts'
@@ -32,6 +32,7 @@ async function start(
   t.teardown(() => rest.close())
   const ending = new AbortController()
   const catalogues: CatalogueNow[] = []
+  const log = createMemoryLog()
   let loads = 0
   const catalogue = new CatalogueRefresh(
     {
@@ -44,7 +45,7 @@ async function start(
       onCatalogue: now => catalogues.push(now),
       refreshMs: REFRESH_MS,
     },
-    { clock, random: () => 0.5, signal: ending.signal, log: silent },
+    { clock, random: () => 0.5, signal: ending.signal, log },
   )
   const running = catalogue.run()
   running.catch(() => {})
@@ -52,7 +53,16 @@ async function start(
     ending.abort()
     await running.catch(() => {})
   })
-  return { simulator, clock, catalogues, status: () => catalogue.status(), running, loads: () => loads }
+  const warnings = () => log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+  return {
+    simulator,
+    clock,
+    catalogues,
+    status: () => catalogue.status(),
+    running,
+    loads: () => loads,
+    warnings,
+  }
 }
 
 const symbolsOf = (now: { readonly coins: readonly Coin[] } | undefined) =>
@@ -159,6 +169,7 @@ t.test('64. a delisted coin of COINS stops nobody while Redis has not said that 
   await passUntil(late.clock, 'the lists', () => late.catalogues.length > 0)
   t.strictSame(symbolsOf(late.catalogues[0]), ['BTC'])
   t.strictSame(late.status().missing, ['QQQQ (not on Upbit in KRW)'])
+  t.strictSame(late.warnings(), ['COINS that are not tracked: QQQQ (not on Upbit in KRW)'], 'and it is said')
 })
 
 t.test(

@@ -56,6 +56,8 @@ t.test('an alert suppresses those of the same cause, and no other', { skip }, as
   const all = ['FeedStale binance', 'FeedStale upbit', 'NoMinuteWritten', 'ApiDataOverdue', 'QueueGrows']
   await fire('FeedDown binance', ...all)
   await wakes('FeedDown binance', 'FeedStale upbit', 'QueueGrows')
-  await fire('RedisAway')
-  await wakes('FeedDown binance', 'FeedStale upbit', 'RedisAway')
+  await fire('EdgeDown', 'EdgeUnavailable')
+  await wakes('EdgeDown', 'FeedDown binance', 'FeedStale upbit', 'QueueGrows')
+  await fire('ApiServesNothing', 'RedisAway')
+  await wakes('ApiServesNothing', 'FeedDown binance', 'FeedStale upbit', 'RedisAway')
 })

@@ -24,20 +24,16 @@ t.test('every alert is tested, says what to do, and points into the runbook that
   const { groups } = parse(await readFile(`${FOLDER}/rules.yml`, 'utf8'))
   const tests = await readFile(`${FOLDER}/rules.test.yml`, 'utf8')
   const operations = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
-  const headings = [...operations.matchAll(/^## (.+)$/gm)].map(([, heading = '']) =>
-    heading.toLowerCase().replaceAll(' ', '-'),
+  const sections = new Map(
+    operations.split(/^## /m).map(text => [text.split('\n')[0]?.toLowerCase().replaceAll(' ', '-'), text]),
   )
   for (const { alert, labels, annotations } of groups.flatMap(({ rules }: { rules: unknown[] }) => rules)) {
     t.match(labels.severity, /^(page|ticket)$/, alert)
     t.ok(annotations.summary, alert)
     t.match(tests, new RegExp(`alertname(: |=")${alert}\\b`), `${alert} is tested`)
-    if (labels.severity === 'page')
-      t.ok(annotations.runbook, `${alert} wakes somebody, who needs to know why`)
-    if (annotations.runbook) {
-      const [file, heading] = annotations.runbook.split('#')
-      t.equal(file, 'docs/operations.md')
-      t.ok(headings.includes(heading), `${alert}: ${heading} is a heading`)
-    }
+    const [file, heading] = annotations.runbook_url.split('#')
+    t.equal(file, 'docs/operations.md', alert)
+    t.match(sections.get(heading), /```sh\n/, `${alert}: ${heading} has commands`)
   }
 })
 

@@ -86,7 +86,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
 })
 
 t.test(
-  'an operator can look at and repair our keys, and cannot empty, stop or reconfigure Redis',
+  'an operator can look at, repair and tune our Redis, and cannot empty or stop it, or make users',
   async t => {
     const { redis, raw, writer } = await openStore(t)
     await writer.track([BTC])
@@ -95,12 +95,14 @@ t.test(
     t.match(await connection.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'), [/^now /])
     t.equal(await connection.call('HDEL', '{kp}:live', 'BTC'), 0)
     t.match(await connection.call('CONFIG', 'GET', 'maxmemory'), ['maxmemory'])
+    t.equal(await connection.call('CONFIG', 'SET', 'maxmemory', '1gb'), 'OK')
+    t.strictSame(await connection.call('ACL', 'LOG'), [])
     for (const [command = '', ...args] of [
       ['FLUSHALL'],
       ['FLUSHDB'],
       ['SHUTDOWN'],
-      ['CONFIG', 'SET', 'maxmemory', '1'],
       ['ACL', 'LIST'],
+      ['ACL', 'SETUSER', 'other', 'on'],
       ['GET', 'other'],
       ['REPLICAOF', 'NO', 'ONE'],
     ]) {

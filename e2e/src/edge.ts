@@ -77,14 +77,15 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     if (!String(error).includes('bind()')) throw error
     return startNginx(options)
   })
+  let closing: Promise<void> | undefined
   return {
     pid: child.pid as number,
     ...ports,
     log: join(dir, LOG),
     scale: replicas => names.answerWith(replicas),
-    async close() {
-      await end(child)
-      names.close()
+    close() {
+      closing ??= end(child).then(names.close)
+      return closing
     },
   }
 }

@@ -8,11 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
 import { createFolder, followProgram } from '@kimchi/testkit'
 import type { Test } from 'tap'
+import { parse } from 'yaml'
 
 /** What is shipped for Prometheus and Alertmanager. */
 export const SHIPPED = fileURLToPath(new URL('../../../deploy/prometheus', import.meta.url))
 
-const PROGRAMS = ['prometheus', 'prometheus-alertmanager']
+const PROGRAMS = ['prometheus', 'prometheus-alertmanager', 'prometheus-blackbox-exporter']
 
 /** The programs of {@link openMonitoring} that are missing, for a test that is skipped then. */
 export function missingPrograms(): readonly string[] {
@@ -30,40 +31,40 @@ export interface SentAlert {
 
 /** How monitoring is opened. */
 export interface MonitoringOptions {
-  /** Ops ports on 127.0.0.1, by job. */
-  readonly targets: Readonly<Record<string, readonly number[]>>
+  /** What each job of the shipped prometheus.yml asks, in place of the containers: `host:port`, or URLs. */
+  readonly targets: Readonly<Record<string, readonly string[]>>
   readonly onAlert: (alert: SentAlert) => void
+  /** Whether every wait is cut to a moment. @default true */
+  readonly hurried?: boolean
 }
 
 /**
- * Debian's Prometheus and Alertmanager with the shipped rules and routes, every wait cut to a moment; they
- * send to a receiver of ours. Ends with the test.
+ * Debian's Prometheus, Alertmanager and blackbox exporter with the shipped rules and routes; they send to a
+ * receiver of ours. Ends with the test.
  */
-export async function openMonitoring(t: Test, { targets, onAlert }: MonitoringOptions): Promise<void> {
+export async function openMonitoring(t: Test, options: MonitoringOptions): Promise<void> {
+  const { targets, onAlert, hurried = true } = options
+  const hurry = (text: string, waits: RegExp, wait: string) =>
+    hurried ? text.replace(waits, `$<wait>${wait}`) : text
   const dir = await createFolder(t)
   const receiver = await openReceiver(t, onAlert)
-  const [port, alertPort] = [await freePort(), await freePort()]
+  const [port, alertPort, probePort] = [await freePort(), await freePort(), await freePort()]
   const read = (name: string) => readFile(join(SHIPPED, name), 'utf8')
   const routes = (await read('alertmanager.yml')).replaceAll('127.0.0.1:9095', `127.0.0.1:${receiver}`)
   await writeFile(
     join(dir, 'alertmanager.yml'),
-    routes.replace(/(?<wait>group_wait: |group_interval: )\w+/g, '$<wait>300ms'),
+    hurry(routes, /(?<wait>group_wait: |group_interval: )\w+/g, '300ms'),
   )
-  await writeFile(
-    join(dir, 'rules.yml'),
-    (await read('rules.yml')).replace(/(?<wait>for: )\w+/g, '$<wait>1s'),
-  )
-  const jobs = Object.entries(targets).map(([job, ports]) => ({
-    job_name: job,
-    static_configs: [{ targets: ports.map(opsPort => `127.0.0.1:${opsPort}`) }],
-  }))
-  const shipped = await read('prometheus.yml')
-  const global = shipped.slice(0, shipped.indexOf('scrape_configs:'))
-  const config = global.replace(/(?<wait>_interval: )\w+/g, '$<wait>500ms')
-  await writeFile(
-    join(dir, 'prometheus.yml'),
-    `${config.replace('alertmanager:9093', `127.0.0.1:${alertPort}`)}scrape_configs: ${JSON.stringify(jobs)}\n`,
-  )
+  await writeFile(join(dir, 'rules.yml'), hurry(await read('rules.yml'), /(?<wait>for: )\w+/g, '1s'))
+  const here = (await read('prometheus.yml'))
+    .replace('alertmanager:9093', `127.0.0.1:${alertPort}`)
+    .replace('blackbox:9115', `127.0.0.1:${probePort}`)
+  const config = parse(hurry(here, /(?<wait>_interval: )\w+/g, '500ms'))
+  for (const job of config.scrape_configs) {
+    job.dns_sd_configs = undefined
+    job.static_configs = [{ targets: targets[job.job_name] ?? [] }]
+  }
+  await writeFile(join(dir, 'prometheus.yml'), JSON.stringify(config))
   const start = (program: string, ...args: readonly string[]) => {
     const child = spawn(program, [...args, '--log.level=error'], {
       cwd: dir,
@@ -78,6 +79,11 @@ export async function openMonitoring(t: Test, { targets, onAlert }: MonitoringOp
     '--storage.path=alerts',
     `--web.listen-address=127.0.0.1:${alertPort}`,
     '--cluster.listen-address=',
+  )
+  start(
+    'prometheus-blackbox-exporter',
+    `--config.file=${join(SHIPPED, 'blackbox.yml')}`,
+    `--web.listen-address=127.0.0.1:${probePort}`,
   )
   start(
     'prometheus',

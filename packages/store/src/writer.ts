@@ -162,7 +162,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     await call('kp_announce', [
       ...[id, STATUS_TTL_SECONDS, isListCurrent ? 0 : 1],
       ...[coins.length, ...coinArguments(coins, listing), denied.length, ...denied],
-      ...status,
+      ...[status.length, ...status],
     ])
     isListCurrent = true
   }

@@ -10,7 +10,7 @@
 -- Raised with every change of these files: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 8
+local VERSION = 9
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
@@ -75,18 +75,17 @@ local function today() return math.floor(redis_seconds() / 86400) end
 
 local function daily_key(symbol) return PREFIX .. 'daily:' .. symbol end
 
--- kind: samples or settled.
-local function hour_key(kind, symbol, date, hour)
-  return string.format('%s%s:%s:%s%02d', PREFIX, kind, symbol, string.gsub(date, '-', ''), hour)
+-- kind: samples or settled; hour: counted since 1970-01-01.
+local function hour_key(kind, symbol, hour)
+  local date = string.gsub(date_of_day(math.floor(hour / 24)), '-', '')
+  return string.format('%s%s:%s:%s%02d', PREFIX, kind, symbol, date, hour % 24)
 end
 
-local function hour_key_of(kind, symbol, minute)
-  return hour_key(kind, symbol, date_of_day(day_of(minute)), math.floor(minute % DAY_MINUTES / 60))
-end
+local function hour_of(minute) return math.floor(minute / 60) end
 
 local function hour_keys(symbol, day)
-  local date, keys = date_of_day(day), {}
-  for hour = 0, 23 do keys[hour + 1] = hour_key('samples', symbol, date, hour) end
+  local keys = {}
+  for hour = 0, 23 do keys[hour + 1] = hour_key('samples', symbol, day * 24 + hour) end
   return keys
 end
 
@@ -99,10 +98,10 @@ end
 
 -- What work(...) returns, or 'damaged' where it meets a key of a wrong type; any other error stays one.
 local function unless_damaged(work, ...)
-  local ok, first, second, third = pcall(work, ...)
-  if ok then return first, second, third end
-  local text = type(first) == 'table' and first.err or tostring(first)
-  if not string.find(text, 'WRONGTYPE', 1, true) then error(first) end
+  local ok, result = pcall(work, ...)
+  if ok then return result end
+  local text = type(result) == 'table' and result.err or tostring(result)
+  if not string.find(text, 'WRONGTYPE', 1, true) then error(result) end
   return 'damaged'
 end
 
@@ -137,19 +136,13 @@ local function argument_reader(args)
   end
   function reader.has_more() return args[next_index + 1] ~= nil end
   function reader.optional_integer(field, fallback)
-    if not reader.has_more() then return fallback end
-    return reader.integer(field)
+    return reader.has_more() and reader.integer(field) or fallback
   end
   -- As many times read() as the next argument says.
   function reader.list(field, read)
     local list = {}
     for index = 1, reader.integer(field) do list[index] = read() end
     return list
-  end
-  function reader.rest()
-    local rest = {}
-    while reader.has_more() do rest[#rest + 1] = reader.text('argument') end
-    return rest
   end
   return reader
 end
@@ -223,12 +216,10 @@ end
 
 -- Calls visit(minute, member) for each stored member from one minute up to, not including, another.
 local function each_member(symbol, from, to, visit)
-  local hour = math.floor(from / 60)
-  while hour * 60 < to do
-    local key = hour_key_of('samples', symbol, hour * 60)
+  for hour = hour_of(from), hour_of(to - 1) do
+    local key = hour_key('samples', symbol, hour)
     local entries = redis.call('ZRANGEBYSCORE', key, from, '(' .. string.format('%d', to), 'WITHSCORES')
     for index = 1, #entries, 2 do visit(tonumber(entries[index + 1]), entries[index]) end
-    hour = hour + 1
   end
 end
 
@@ -256,17 +247,14 @@ local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
 end
 
--- Calls open(symbol, number) once for each pair of them; returns that, and a list of what was opened.
+-- Calls open(symbol, number) once for each pair of them; returns that, and what was opened by pair.
 local function opened_once(open)
-  local opened, list = {}, {}
+  local opened = {}
   return function(symbol, number)
-    local id = symbol .. ':' .. (number or '')
-    if not opened[id] then
-      opened[id] = open(symbol, number)
-      list[#list + 1] = opened[id]
-    end
+    local id = symbol .. ':' .. number
+    opened[id] = opened[id] or open(symbol, number)
     return opened[id]
-  end, list
+  end, opened
 end
 
 -- One coin's day. Without a row that can be read, its stored samples are the truth.
@@ -278,22 +266,19 @@ end
 
 -- One coin's hour.
 local function open_hour(symbol, hour)
-  local samples, settled = hour_key_of('samples', symbol, hour * 60), hour_key_of('settled', symbol, hour * 60)
+  local samples, settled = hour_key('samples', symbol, hour), hour_key('settled', symbol, hour)
   return {
     samples = samples, is_new = redis.call('ZCARD', samples) == 0,
     settled = settled, has_settled = redis.call('ZCARD', settled) > 0,
   }
 end
 
--- One coin's live row. A coin that is no longer tracked gets none.
-local function open_live(symbol)
-  local coin = redis.call('HGET', COINS, symbol)
-  return {
-    symbol = symbol,
-    is_tracked = not (coin and string.find(coin, '"order":null', 1, true)),
-    snapshot = snapshot_of(redis.call('HGET', LIVE, symbol)),
-    halted = tonumber(redis.call('HGET', HALTED, symbol) or '') or 0,
-  }
+-- A write as it goes on, with what it has opened.
+local function open_write(retention_days)
+  local write = { now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {} }
+  write.day, write.days = opened_once(open_day)
+  write.hour = opened_once(open_hour)
+  return write
 end
 
 -- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that
@@ -307,15 +292,6 @@ end
 
 local function has_minute(key, minute) return redis.call('ZCOUNT', key, minute, minute) > 0 end
 
--- A write as it goes on: what it has opened, each once.
-local function open_write(retention_days)
-  local write = { now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {} }
-  write.day, write.days = opened_once(open_day)
-  write.hour = opened_once(open_hour)
-  write.live, write.lives = opened_once(open_live)
-  return write
-end
-
 local function is_expired(write, minute) return write.now >= expiry_of(day_of(minute), write.retention) end
 
 -- What becomes of a sample: 'stored', 'duplicate', or why it is refused. All keys are read before the first is
@@ -323,7 +299,7 @@ local function is_expired(write, minute) return write.now >= expiry_of(day_of(mi
 local function store_sample(write, sample)
   local minute = sample.minute
   if is_expired(write, minute) then return 'expired' end
-  local day, hour = write.day(sample.symbol, day_of(minute)), write.hour(sample.symbol, math.floor(minute / 60))
+  local day, hour = write.day(sample.symbol, day_of(minute)), write.hour(sample.symbol, hour_of(minute))
   if has_minute(hour.samples, minute) then return 'duplicate' end
   if is_frozen(day, minute) then return 'frozen' end
   redis.call('ZADD', hour.samples, minute, sample.member)
@@ -333,16 +309,21 @@ local function store_sample(write, sample)
   return 'stored'
 end
 
--- The row becomes its coin's live row when it is newer, not from before a halt, and not too old for the list.
-local function offer_live(live, sample, oldest)
-  live.stored = math.max(live.stored or 0, sample.minute)
-  local snapshot = snapshot_of(sample.live)
-  local is_newer = snapshot and snapshot > oldest and (not live.snapshot or snapshot > live.snapshot)
-  if is_newer and live.is_tracked and sample.minute >= live.halted then
-    live.snapshot, live.text = snapshot, sample.live
+-- A stored sample becomes the live row of a tracked coin when it is newer, not from before a halt, and not too
+-- old for the list.
+local function list_sample(sample, oldest)
+  local symbol, snapshot = sample.symbol, snapshot_of(sample.live)
+  if not snapshot then return end
+  local coin, shown = redis.call('HGET', COINS, symbol), snapshot_of(redis.call('HGET', LIVE, symbol))
+  local halted = tonumber(redis.call('HGET', HALTED, symbol) or '') or 0
+  local is_tracked = not (coin and string.find(coin, '"order":null', 1, true))
+  if halted > 0 and sample.minute > halted then redis.call('HDEL', HALTED, symbol) end
+  if is_tracked and sample.minute >= halted and snapshot > oldest and (not shown or snapshot > shown) then
+    redis.call('HSET', LIVE, symbol, sample.live)
   end
 end
 
+-- Returns the newest minute that was stored.
 local function store_samples(write, samples, oldest)
   local newest = 0
   for index, sample in ipairs(samples) do
@@ -350,7 +331,7 @@ local function store_samples(write, samples, oldest)
     if outcome == 'stored' then
       write.stored = write.stored + 1
       newest = math.max(newest, sample.minute)
-      offer_live(write.live(sample.symbol), sample, oldest)
+      list_sample(sample, oldest)
     elseif outcome == 'duplicate' then
       write.duplicates = write.duplicates + 1
     else
@@ -360,25 +341,17 @@ local function store_samples(write, samples, oldest)
   return newest
 end
 
--- Settles a minute that is not stored; 1 when it was open. The first reason stays, and a halt replaces any other.
+-- Settles a minute that is not stored; true when it was open. The first reason stays, and a halt replaces any
+-- other.
 local function settle(write, entry)
-  local minute = entry.minute
-  local hour = write.hour(entry.symbol, math.floor(minute / 60))
-  if is_expired(write, minute) or has_minute(hour.samples, minute) then return 0 end
+  local minute, hour = entry.minute, write.hour(entry.symbol, hour_of(entry.minute))
+  if is_expired(write, minute) or has_minute(hour.samples, minute) then return false end
   local was_settled = has_minute(hour.settled, minute)
-  if was_settled and entry.reason ~= 'halted' then return 0 end
+  if was_settled and entry.reason ~= 'halted' then return false end
   redis.call('ZREMRANGEBYSCORE', hour.settled, minute, minute)
   redis.call('ZADD', hour.settled, minute, string.format('%d %s', minute, entry.reason))
   redis.call('EXPIREAT', hour.settled, expiry_of(day_of(minute), write.retention))
-  return was_settled and 0 or 1
-end
-
-local function settle_all(write, entries)
-  local settled = 0
-  for _, entry in ipairs(entries) do
-    if unless_damaged(settle, write, entry) == 1 then settled = settled + 1 end
-  end
-  return settled
+  return not was_settled
 end
 
 -- A counter that was damaged by hand starts again.
@@ -389,7 +362,7 @@ end
 
 local function write_days(write)
   local closed_changed = {}
-  for _, day in ipairs(write.days) do
+  for _, day in pairs(write.days) do
     if day.is_changed then
       redis.call('HSET', daily_key(day.symbol), day.date, format_row(day.row))
       if day.day ~= math.floor(write.now / 86400) then closed_changed[day.symbol] = true end
@@ -402,23 +375,16 @@ local function write_days(write)
   for symbol in pairs(closed_changed) do raise_revision(symbol) end
 end
 
-local function write_lives(write)
-  for _, live in ipairs(write.lives) do
-    if live.text then redis.call('HSET', LIVE, live.symbol, live.text) end
-    if live.stored > live.halted then redis.call('HDEL', HALTED, live.symbol) end
-  end
-end
-
 -- A coin that is halted leaves the list unless its row is as new, and older samples don't bring it back: Redis
 -- remembers the minute until a newer sample is stored. A minute from the future must not keep it off the list.
 local function unlist_halted(write, symbols, minute)
-  local removed = 0
+  local removed, halted = 0, math.min(minute, math.floor(write.now / 60) + 1)
   for _, symbol in ipairs(symbols) do
-    local live = write.live(symbol)
-    if not live.snapshot or live.snapshot < timestamp_of(minute) then
+    local shown = snapshot_of(redis.call('HGET', LIVE, symbol))
+    if not shown or shown < timestamp_of(minute) then
       removed = removed + redis.call('HDEL', LIVE, symbol)
-      local halted = math.max(live.halted, math.min(minute, math.floor(write.now / 60) + 1))
-      redis.call('HSET', HALTED, symbol, string.format('%d', halted))
+      local known = tonumber(redis.call('HGET', HALTED, symbol) or '') or 0
+      redis.call('HSET', HALTED, symbol, string.format('%d', math.max(known, halted)))
     end
   end
   return removed
@@ -447,19 +413,17 @@ local function replication_id()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 end
 
-local function read_samples(reader)
-  return reader.list('samples', function()
+local function read_batch(reader)
+  local samples = reader.list('samples', function()
     return {
       symbol = reader.symbol(), minute = reader.integer('minute'), premium = reader.integer('premium'),
       member = reader.text('member'), live = reader.text('live row'),
     }
   end)
-end
-
-local function read_settled(reader)
-  return reader.list('settled', function()
+  local entries = reader.list('settled', function()
     return { symbol = reader.symbol(), minute = reader.integer('minute'), reason = reader.text('reason') }
   end)
+  return samples, entries, reader.integer('minute'), reader.list('halted', reader.symbol)
 end
 
 -- Arguments: version prices layout retentionDays   samples {symbol minute premiumE4 member liveRow}*
@@ -470,8 +434,7 @@ end
 local function kp_write(_, args)
   local reader = argument_reader(args)
   local write = open_write(check_writer(reader))
-  local samples, entries = read_samples(reader), read_settled(reader)
-  local minute, halted = reader.integer('minute'), reader.list('halted', reader.symbol)
+  local samples, entries, minute, halted = read_batch(reader)
   for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
   require_type(TRACKED, 'zset')
   local newest = tonumber(redis.call('HGET', META, 'newest') or '') or 0
@@ -479,10 +442,11 @@ local function kp_write(_, args)
   for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
   local oldest = oldest_listed(newest_given)
 
-  local newest_stored = store_samples(write, samples, oldest)
-  local settled = settle_all(write, entries)
+  local newest_stored, settled = store_samples(write, samples, oldest), 0
+  for _, entry in ipairs(entries) do
+    if unless_damaged(settle, write, entry) == true then settled = settled + 1 end
+  end
   write_days(write)
-  write_lives(write)
   local removed = unlist_halted(write, halted, minute)
   if newest_stored > newest then
     redis.call('HSET', META, 'newest', string.format('%d', newest_stored))
@@ -540,8 +504,8 @@ local function unlist_lapsed(now)
   return removed
 end
 
--- Arguments: version prices layout retentionDays   id ttlSeconds   isNew   coins {symbol coinJson}*   denied {symbol}*
---            {field value}*
+-- Arguments: version prices layout retentionDays   id ttlSeconds   isNew   coins {symbol coinJson}*
+--            denied {symbol}*   texts {field value}*
 -- One ingester's sign of life: the coins it tracks and those it denies stay so for another LEASE, and its
 -- status is the given fields until ttlSeconds are over. isNew 1: its coins have changed, so that their order
 -- is written; else the order of a listed coin stays, so that ingesters of different orders don't overwrite each
@@ -552,7 +516,7 @@ local function kp_announce(_, args)
   local id, ttl, is_new = reader.text('id'), reader.integer('ttl'), reader.integer('isNew') == 1
   local coins = reader.list('coins', function() return { symbol = reader.symbol(), text = reader.text('coin') } end)
   local denied = reader.list('denied', reader.symbol)
-  local status = reader.rest()
+  local status = reader.list('status', function() return reader.text('status') end)
   if #status % 2 == 1 then argument_error('status must be pairs', #status) end
   local now, key = redis_seconds(), PREFIX .. 'ingester:' .. id
   local known = redis.call('HGETALL', COINS)
@@ -706,48 +670,51 @@ local function refused_until(symbol, day, retention_days)
   return 0
 end
 
--- The ranges of minutes without an entry of these kinds that kp_write would take: {start end}*.
+-- What is known of an hour's minutes: 'stored', or the reason why one is settled.
+local function known_minutes(symbol, hour, kinds)
+  local known = {}
+  for _, kind in ipairs(kinds) do
+    local entries = redis.call('ZRANGE', hour_key(kind, symbol, hour), 0, -1, 'WITHSCORES')
+    for index = 1, #entries, 2 do
+      local minute, reason = tonumber(entries[index + 1]), string.match(entries[index], ' (.+)$')
+      known[minute] = kind == 'samples' and 'stored' or known[minute] or reason
+    end
+  end
+  return known
+end
+
+local function is_whole(symbol, hour, kinds)
+  local count = 0
+  for _, kind in ipairs(kinds) do
+    if count < 60 then count = count + redis.call('ZCARD', hour_key(kind, symbol, hour)) end
+  end
+  return count == 60
+end
+
+-- Ranges are {start end}*, the end not included.
+local function add_to_ranges(ranges, minute)
+  if ranges[#ranges] ~= minute then ranges[#ranges + 1] = minute else ranges[#ranges] = nil end
+  ranges[#ranges + 1] = minute + 1
+end
+
+-- {start end}* of the minutes that have no entry of these kinds and that kp_write would store.
 local function open_ranges(symbol, from, to, kinds, retention_days)
-  local reply, expected = {}, from
-  local function present(first, past)
-    if first > expected then
-      reply[#reply + 1] = expected
-      reply[#reply + 1] = first
-    end
-    if past > expected then expected = past end
-  end
-  local function present_in_hour(hour, start, past)
-    local keys, count = {}, 0
-    for index, kind in ipairs(kinds) do keys[index] = hour_key_of(kind, symbol, hour * 60) end
-    for _, key in ipairs(keys) do
-      if count < past - start then count = count + redis.call('ZCARD', key) end
-    end
-    if past - start == 60 and count == 60 then return present(start, past) end
-    local known = {}
-    for _, key in ipairs(keys) do
-      local entries = redis.call('ZRANGEBYSCORE', key, start, '(' .. string.format('%d', past), 'WITHSCORES')
-      for index = 2, #entries, 2 do known[tonumber(entries[index])] = true end
-    end
-    for minute = start, past - 1 do
-      if known[minute] then present(minute, minute + 1) end
+  local ranges, refused = {}, {}
+  for hour = hour_of(from), hour_of(to - 1) do
+    local day = math.floor(hour / 24)
+    refused[day] = refused[day] or refused_until(symbol, day, retention_days)
+    if not is_whole(symbol, hour, kinds) then
+      local known = known_minutes(symbol, hour, kinds)
+      for minute = math.max(from, hour * 60, refused[day]), math.min(to, hour * 60 + 60) - 1 do
+        if not known[minute] then add_to_ranges(ranges, minute) end
+      end
     end
   end
-  for day = day_of(from), day_of(to - 1) do
-    local first, past = math.max(from, day * DAY_MINUTES), math.min(to, (day + 1) * DAY_MINUTES)
-    local writable = math.min(past, math.max(first, refused_until(symbol, day, retention_days)))
-    present(first, writable)
-    local hour = math.floor(writable / 60)
-    while hour * 60 < past do
-      present_in_hour(hour, math.max(writable, hour * 60), math.min(past, hour * 60 + 60))
-      hour = hour + 1
-    end
-  end
-  present(to, to)
-  return reply
+  return ranges
 end
 
 -- Arguments: symbol fromMinute toMinute (not included) [andSettled]. Reply: {start end}*, the ranges of open
--- minutes, the end not included: neither stored nor settled, and kp_write would take them. andSettled 1: the
+-- minutes, the end not included: neither stored nor settled, and kp_write would store them. andSettled 1: the
 -- settled ones too. None of a coin with a damaged key. A whole hour costs only ZCARDs.
 local function kp_missing(_, args)
   local reader = argument_reader(args)

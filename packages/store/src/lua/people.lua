@@ -86,9 +86,9 @@ end
 -- The hours of a day in which nothing is stored although its row goes on after them, e.g. '05 06'.
 local function empty_hours(symbol, row)
   local hours = {}
-  for minute = row.first - row.first % 60, row.last, 60 do
-    if redis.call('EXISTS', hour_key_of('samples', symbol, minute)) == 0 then
-      hours[#hours + 1] = string.format('%02d', minute % DAY_MINUTES / 60)
+  for hour = hour_of(row.first), hour_of(row.last) do
+    if redis.call('EXISTS', hour_key('samples', symbol, hour)) == 0 then
+      hours[#hours + 1] = string.format('%02d', hour % 24)
     end
   end
   return #hours > 0 and table.concat(hours, ' ') or 'none'
@@ -122,7 +122,7 @@ local function kp_check(_, args)
   local lines = {}
   for day = today() - retention_days, today() do
     for hour = day * 24, day * 24 + 23 do
-      for _, kind in ipairs({ 'samples', 'settled' }) do require_type(hour_key_of(kind, symbol, hour * 60), 'zset') end
+      for _, kind in ipairs({ 'samples', 'settled' }) do require_type(hour_key(kind, symbol, hour), 'zset') end
     end
     local date = date_of_day(day)
     if not rows[date] then dates[#dates + 1] = date end
@@ -135,34 +135,23 @@ local function kp_check(_, args)
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end
 
--- Minutes of a range by what is known of them, 'stored' or why they are settled, and how many are stored.
-local function known_minutes(symbol, from, to)
-  local known, stored = {}, 0
-  for hour = math.floor(from / 60), math.floor((to - 1) / 60) do
-    local settled = redis.call('ZRANGE', hour_key_of('settled', symbol, hour * 60), 0, -1)
-    for _, member in ipairs(settled) do
-      local minute, reason = string.match(member, '^(%d+) (.+)$')
-      if minute then known[tonumber(minute)] = reason end
-    end
-  end
-  each_member(symbol, from, to, function(minute) known[minute], stored = 'stored', stored + 1 end)
-  return known, stored
-end
-
--- The minutes without a sample from one to another, not included, as ranges of one reason each.
-local function gaps_of(known, from, to, refused)
-  local gaps = {}
+-- The minutes without a sample from one to another, not included, as ranges of one reason each, and how many
+-- minutes are stored.
+local function gaps_of(symbol, from, to, refused)
+  local gaps, stored, known = {}, 0, {}
   for minute = from, to - 1 do
-    local reason = known[minute]
-      or (minute < refused and 'stays: the day is frozen or no longer kept' or 'open')
+    if minute % 60 == 0 then known = known_minutes(symbol, hour_of(minute), { 'samples', 'settled' }) end
+    local reason = known[minute] or (minute < refused and 'stays: the day is frozen or no longer kept' or 'open')
     local last = gaps[#gaps]
-    if last and last.past == minute and last.reason == reason then
+    if reason == 'stored' then
+      stored = stored + 1
+    elseif last and last.past == minute and last.reason == reason then
       last.past = minute + 1
-    elseif reason ~= 'stored' then
+    else
       gaps[#gaps + 1] = { from = minute, past = minute + 1, reason = reason }
     end
   end
-  return gaps
+  return gaps, stored
 end
 
 -- Arguments: symbol [date], without it today. Reply: how whole the day is so far, and a line per gap.
@@ -174,8 +163,8 @@ local function kp_gaps(_, args)
   if not day then argument_error('date must be YYYY-MM-DD', date) end
   local from = day * DAY_MINUTES
   local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
-  local known, stored = known_minutes(symbol, from, to)
-  local gaps, rows = gaps_of(known, from, to, refused_until(symbol, day, known_retention())), {}
+  local gaps, stored = gaps_of(symbol, from, to, refused_until(symbol, day, known_retention()))
+  local rows = {}
   for _, gap in ipairs(gaps) do
     rows[#rows + 1] = {
       clock_text(gap.from), 'to ' .. clock_text(gap.past - 1), string.format('%d min', gap.past - gap.from),

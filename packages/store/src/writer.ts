@@ -16,12 +16,6 @@ import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from
 import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 
-/**
- * Samples, and settled minutes, per function call: a call blocks Redis for all its clients, for a few ms at
- * this size. A live minute is one call.
- */
-const ENTRIES_PER_CALL = 2_000
-
 /** A coin's minute that stays a gap, and why: its candles were read, or the coin was halted. */
 export interface SettledMinute {
   readonly symbol: string
@@ -29,7 +23,10 @@ export interface SettledMinute {
   readonly reason: SettledReason
 }
 
-/** What is written in one go: usually one minute of all coins, in backfill many minutes. */
+/**
+ * What is written in one go: usually one minute of all coins, in backfill many minutes. The call blocks Redis
+ * for all its clients, for about 10 ms with 1,440 entries: a day of a coin is as large as it should be.
+ */
 export interface SampleBatch {
   /** The newest minute it is about. */
   readonly minute: EpochMinute
@@ -167,10 +164,14 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     isListCurrent = true
   }
 
-  async function writeChunk(batch: SampleBatch, names: Map<string, string>): Promise<WriteResult> {
-    const { samples, settled = [], minute, halted = [] } = batch
+  async function writeBatch({
+    samples,
+    settled = [],
+    minute,
+    halted = [],
+  }: SampleBatch): Promise<WriteResult> {
     const args = [
-      ...[samples.length, ...sampleArguments(samples, names)],
+      ...[samples.length, ...sampleArguments(samples, coins)],
       ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
       ...[minute, halted.length, ...halted],
     ]
@@ -179,6 +180,7 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
     // Redis was emptied, so the list of coins must be sent again.
     if (knownCoins === 0 && coins.length > 0) isListCurrent = false
     const refused = refusals.map(refusal => toRefused(refusal, samples))
+    warnOfRefused(refused, log)
     return { stored, duplicates, refused, settled: settledMinutes, removed, primary }
   }
 
@@ -194,13 +196,9 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
       await call('kp_verify', [])
     },
     write: async batch => {
-      const names = new Map(coins.map(coin => [coin.symbol, coin.name]))
-      const results: WriteResult[] = []
       if (!isListCurrent) await sendAnnouncement('', [])
-      for (const chunk of chunksOf(batch)) results.push(await writeChunk(chunk, names))
+      const result = await writeBatch(batch)
       if (!isListCurrent) await sendAnnouncement('', [])
-      const result = joinResults(results)
-      warnOfRefused(result.refused, log)
       return result
     },
     importDay: async (symbol, day) => {
@@ -230,15 +228,6 @@ type WriteReply = [
   primary: string,
 ]
 
-function chunksOf(batch: SampleBatch): SampleBatch[] {
-  const { samples, settled = [] } = batch
-  const count = Math.max(1, Math.ceil(Math.max(samples.length, settled.length) / ENTRIES_PER_CALL))
-  return Array.from({ length: count }, (_, index) => {
-    const [start, end] = [index * ENTRIES_PER_CALL, (index + 1) * ENTRIES_PER_CALL]
-    return { ...batch, samples: samples.slice(start, end), settled: settled.slice(start, end) }
-  })
-}
-
 /** @param refusal the sample's place, counted from 1, and the reason */
 function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
   const [place, reason] = refusal.split(' ')
@@ -254,23 +243,9 @@ const REFUSALS = {
 } as const
 
 function warnOfRefused(refused: readonly RefusedSample[], log: Log): void {
-  for (const reason of ['expired', 'frozen', 'damaged'] as const) {
-    const those = refused.filter(sample => sample.reason === reason)
-    const symbols = [...new Set(those.map(({ symbol }) => symbol))].join(' ')
-    if (those.length > 0) log.warn({ samples: those.length, symbols }, REFUSALS[reason])
-  }
-}
-
-function joinResults(results: readonly WriteResult[]): WriteResult {
-  const sum = (field: 'stored' | 'duplicates' | 'settled' | 'removed') =>
-    results.reduce((total, result) => total + result[field], 0)
-  return {
-    stored: sum('stored'),
-    duplicates: sum('duplicates'),
-    refused: results.flatMap(({ refused }) => refused),
-    settled: sum('settled'),
-    removed: sum('removed'),
-    primary: results.at(-1)?.primary ?? '',
+  for (const [reason, message] of Object.entries(REFUSALS)) {
+    const symbols = refused.filter(sample => sample.reason === reason).map(({ symbol }) => symbol)
+    if (symbols.length > 0) log.warn({ samples: symbols.length, coins: [...new Set(symbols)] }, message)
   }
 }
 
@@ -290,7 +265,8 @@ function coinArguments(coins: readonly Coin[], { order }: Listing): string[] {
 /**
  * The live row of a coin comes only with its newest sample: the others would be overtaken in the same call.
  */
-function sampleArguments(samples: readonly Sample[], names: Map<string, string>): RedisArgument[] {
+function sampleArguments(samples: readonly Sample[], coins: readonly Coin[]): RedisArgument[] {
+  const names = new Map(coins.map(({ symbol, name }) => [symbol, name]))
   const newest = new Map<string, EpochMinute>()
   for (const { symbol, minute } of samples) {
     newest.set(symbol, Math.max(minute, newest.get(symbol) ?? minute))

@@ -27,7 +27,7 @@ for (const [name, keyOf] of [
     t.match(log.lines.at(-1), {
       level: 'warn',
       message: /wrong type/,
-      fields: { samples: 1, symbols: 'ETH' },
+      fields: { samples: 1, coins: ['ETH'] },
     })
     t.equal(await raw.get(key), 'not ours')
     t.strictSame(await reader.readOpenMinutes('ETH', today, today + 9), [], 'nobody need fetch its candles')

@@ -1,6 +1,6 @@
 import { isExpected, isRight, type Truth } from './audit-truth.ts'
 import type { RawRedis } from './redis.ts'
-import { readSamples, type StoredSample } from './stored-samples.ts'
+import { readSamples, readSettled, type StoredGap, type StoredSample } from './stored-samples.ts'
 
 /** What the audit looks at: minutes since the epoch, `to` not included. */
 export interface AuditOptions {
@@ -15,7 +15,7 @@ export interface AuditOptions {
 export interface Verdict {
   /** Coin minutes in which both exchanges were up and no sample is stored. */
   lost: number
-  /** Coin minutes that are stored or counted more than once. */
+  /** Coin minutes that are stored, settled or counted more than once. */
   doubled: number
   /**
    * Samples that no exchange ever said, days that are not the fold of their samples, live rows that are not
@@ -36,8 +36,10 @@ export async function audit(options: AuditOptions): Promise<Verdict> {
   const verdict: Verdict = { lost: 0, doubled: 0, wrong: 0, live: 0, candle: 0, findings: [] }
   const live = await options.redis.hgetall('{kp}:live')
   for (const symbol of options.coins) {
-    const samples = await readSamples(options.redis, symbol, finding => find(verdict, 'wrong', finding))
+    const onUnreadable = (finding: string) => find(verdict, 'wrong', finding)
+    const samples = await readSamples(options.redis, symbol, onUnreadable)
     checkSamples(symbol, samples, options, verdict)
+    checkSettled(symbol, samples, await readSettled(options.redis, symbol, onUnreadable), verdict)
     const days = await options.redis.hgetall(`{kp}:daily:${symbol}`)
     checkDays(symbol, samples, days, verdict)
     checkLiveRow(symbol, samples, live[symbol], verdict)
@@ -65,6 +67,21 @@ function checkSamples(
     if (isExpected(symbol, minute, options.truth)) {
       find(verdict, 'lost', `${symbol} ${at(minute)} is missing`)
     }
+  }
+}
+
+/** A minute is stored, settled once, or open. */
+function checkSettled(
+  symbol: string,
+  samples: readonly StoredSample[],
+  settled: readonly StoredGap[],
+  verdict: Verdict,
+) {
+  const decided = new Set(samples.map(({ minute }) => minute))
+  for (const { minute, reason } of settled) {
+    if (decided.has(minute))
+      find(verdict, 'doubled', `${symbol} ${at(minute)} is decided, and settled: ${reason}`)
+    decided.add(minute)
   }
 }
 

@@ -12,25 +12,54 @@ export interface StoredSample {
 }
 
 /** All stored samples of a coin, read raw; `onUnreadable` takes a line for each member that is none. */
-export async function readSamples(
+export function readSamples(
   redis: RawRedis,
   symbol: string,
   onUnreadable: (finding: string) => void,
 ): Promise<StoredSample[]> {
-  const samples: StoredSample[] = []
-  for (const key of (await redis.keys(`{kp}:samples:${symbol}:*`)).sort()) {
+  return readMembers(redis, `{kp}:samples:${symbol}:*`, toSample, onUnreadable)
+}
+
+/** A minute of a coin that is kept as a gap. */
+export interface StoredGap {
+  readonly minute: number
+  readonly reason: string
+}
+
+/** All settled minutes of a coin, read raw; `onUnreadable` takes a line for each member that is none. */
+export function readSettled(
+  redis: RawRedis,
+  symbol: string,
+  onUnreadable: (finding: string) => void,
+): Promise<StoredGap[]> {
+  return readMembers(redis, `{kp}:settled:${symbol}:*`, toGap, onUnreadable)
+}
+
+async function readMembers<T>(
+  redis: RawRedis,
+  pattern: string,
+  parse: (member: Buffer, minute: number) => T | undefined,
+  onUnreadable: (finding: string) => void,
+): Promise<T[]> {
+  const entries: T[] = []
+  for (const key of (await redis.keys(pattern)).sort()) {
     const hour = Date.parse(key.slice(-10).replace(/(....)(..)(..)(..)/, '$1-$2-$3T$4:00Z')) / 60_000
     // Pairs or a flat list, as the protocol version has it.
     const reply = (await redis.callBuffer('ZRANGE', [key, 0, -1, 'WITHSCORES'])) as unknown[]
     const flat = reply.flat() as Buffer[]
     for (let index = 0; index < flat.length; index += 2) {
       const minute = Number(flat[index + 1])
-      const sample = toSample(flat[index] as Buffer, minute)
-      if (sample && minute >= hour && minute < hour + 60) samples.push(sample)
+      const entry = parse(flat[index] as Buffer, minute)
+      if (entry && minute >= hour && minute < hour + 60) entries.push(entry)
       else onUnreadable(`${key} has an unreadable member at ${minute}`)
     }
   }
-  return samples
+  return entries
+}
+
+function toGap(member: Buffer, minute: number): StoredGap | undefined {
+  const [, at, reason] = /^(\d+) ([a-z-]+)$/.exec(member.toString()) ?? []
+  return Number(at) === minute && reason !== undefined ? { minute, reason } : undefined
 }
 
 function toSample(member: Buffer, minute: number): StoredSample | undefined {

@@ -569,9 +569,10 @@ end
 -- So many rows are folded by one call: each may take 1,440 samples, 1 or 2 ms.
 local REPAIRS = 5
 
--- Writes the row of a kept day again where its text cannot be read; true when it did.
-local function repair_day(symbol, day, text)
-  if parse_row(text) or redis.call('EXISTS', unpack(hour_keys(symbol, day))) == 0 then return false end
+-- Writes the row of a kept day again where there is none that can be read; true when it did.
+local function repair_day(symbol, day)
+  if read_row(symbol, date_of_day(day)) then return false end
+  if redis.call('EXISTS', unpack(hour_keys(symbol, day))) == 0 then return false end
   local row = fold_stored(symbol, day)
   if not row then return false end
   redis.call('HSET', daily_key(symbol), date_of_day(day), format_row(row))
@@ -579,23 +580,15 @@ local function repair_day(symbol, day, text)
   return true
 end
 
-local function rows_of_days(symbol, first, last)
-  local dates = {}
-  for day = first, last do dates[#dates + 1] = date_of_day(day) end
-  return redis.call('HMGET', daily_key(symbol), unpack(dates))
-end
-
 -- Arguments: version prices layout retentionDays. Writes rows of kept days that are absent or unreadable again,
 -- from their samples. Reply: {'BTC 2026-11-20'}*, those of this call; none when all is well.
 local function kp_repair(_, args)
-  local last, repaired = today(), {}
-  local first = last - check_writer(argument_reader(args))
+  local retention_days, repaired = check_writer(argument_reader(args)), {}
   require_type(REVISIONS, 'hash')
   for _, symbol in ipairs(redis.call('HKEYS', COINS)) do
-    local texts = unless_damaged(rows_of_days, symbol, first, last)
-    for day = first, texts == 'damaged' and first - 1 or last do
+    for day = today() - retention_days, today() do
       if #repaired == REPAIRS then return repaired end
-      if unless_damaged(repair_day, symbol, day, texts[day - first + 1]) == true then
+      if unless_damaged(repair_day, symbol, day) == true then
         repaired[#repaired + 1] = symbol .. ' ' .. date_of_day(day)
       end
     end
@@ -625,13 +618,16 @@ local function kp_read()
   }
 end
 
+local function hash_of(key)
+  local entries, fields = redis.call('HGETALL', key), {}
+  for index = 1, #entries, 2 do fields[entries[index]] = entries[index + 1] end
+  return fields
+end
+
+-- The dates of a coin's days in order, and the texts of their rows.
 local function sorted_dates(symbol)
-  local entries = redis.call('HGETALL', daily_key(symbol))
-  local dates, rows = {}, {}
-  for index = 1, #entries, 2 do
-    dates[#dates + 1] = entries[index]
-    rows[entries[index]] = entries[index + 1]
-  end
+  local dates, rows = {}, hash_of(daily_key(symbol))
+  for date in pairs(rows) do dates[#dates + 1] = date end
   table.sort(dates)
   return dates, rows
 end

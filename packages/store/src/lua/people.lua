@@ -83,17 +83,6 @@ local function kp_history(_, args)
   return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
 end
 
--- The hours of a day in which nothing is stored although its row goes on after them, e.g. '05 06'.
-local function empty_hours(symbol, row)
-  local hours = {}
-  for hour = hour_of(row.first), hour_of(row.last) do
-    if redis.call('EXISTS', hour_key('samples', symbol, hour)) == 0 then
-      hours[#hours + 1] = string.format('%02d', hour % 24)
-    end
-  end
-  return #hours > 0 and table.concat(hours, ' ') or 'none'
-end
-
 -- One day's verdict; nil when no samples of it are kept.
 local function check_day(symbol, date, text, retention_days)
   local day = day_of_date(date)
@@ -103,9 +92,8 @@ local function check_day(symbol, date, text, retention_days)
   if count == 0 and not is_kept then return nil end
   local folded, corrupt = fold_stored(symbol, day)
   if row and count ~= row.samples then
-    return string.format(
-      'FROZEN row counts %d, %d are stored (hours without any: %s): only minutes after %s are taken', row.samples,
-      count, empty_hours(symbol, row), timestamp_of(row.last))
+    return string.format('FROZEN row counts %d, %d are stored: only minutes after %s are stored from now on',
+      row.samples, count, timestamp_of(row.last))
   end
   local expected = folded and format_row(folded) or 'nothing readable'
   if text == expected and corrupt == 0 then return string.format('ok %d samples', row.samples) end
@@ -175,12 +163,6 @@ local function kp_gaps(_, args)
   table.insert(lines, 1, string.format('%s %s: %d of %d minutes stored, %d gaps', symbol, date, stored,
     to - from, #gaps))
   return lines
-end
-
-local function hash_of(key)
-  local entries, fields = redis.call('HGETALL', key), {}
-  for index = 1, #entries, 2 do fields[entries[index]] = entries[index + 1] end
-  return fields
 end
 
 -- The ingesters that have announced anything lately, by id, each with its status hash.

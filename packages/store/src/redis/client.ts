@@ -11,8 +11,6 @@ export interface ConnectOptions {
   readonly commandTimeoutMs?: Milliseconds
   /** A command unanswered this long, and the connection is replaced. @default 2.5 × commandTimeoutMs */
   readonly deadAfterMs?: Milliseconds
-  /** Longest wait for a connection. @default 5000 */
-  readonly connectTimeoutMs?: Milliseconds
   /** Spreads reconnects, 0 ≤ random() < 1. @default Math.random */
   readonly random?: () => number
 }
@@ -117,7 +115,7 @@ function commonOptions(target: RedisTarget, options: ConnectOptions) {
     connectionName: options.name ?? 'kimchi',
     disableClientInfo: true,
     commandTimeout: options.commandTimeoutMs ?? 2_000,
-    connectTimeout: options.connectTimeoutMs ?? 5_000,
+    connectTimeout: 5_000,
     // For a peer that vanished without a word.
     socketTimeout: options.deadAfterMs ?? (options.commandTimeoutMs ?? 2_000) * 2.5,
     // While Redis loads its data the client asks again this often, whatever estimate Redis gives.

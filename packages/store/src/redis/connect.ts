@@ -70,27 +70,18 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
       : toRedisError(error, where)
   }
   const callOn =
-    (on: Redis | Cluster): RedisConnection['call'] =>
-    async (command, ...args) => {
-      try {
-        return await on.call(asKnown(command), args)
-      } catch (error) {
+    (on: Redis | Cluster, method: 'call' | 'callBuffer' = 'call'): RedisConnection['call'] =>
+    (command, ...args) =>
+      on[method](asKnown(command), args).catch(error => {
         throw explain(error)
-      }
-    }
+      })
   return {
     target: where,
     status: states.current,
     onStatus: states.listen,
     untilReady: (timeoutMs, signal) => untilReady(states, timeoutMs, signal),
     call: callOn(client),
-    callBuffer: async (command, ...args) => {
-      try {
-        return await client.callBuffer(asKnown(command), args)
-      } catch (error) {
-        throw explain(error)
-      }
-    },
+    callBuffer: callOn(client, 'callBuffer'),
     callPrimaries: async run => {
       const primaries = client instanceof Cluster ? client.nodes('master') : [client]
       const outcomes = await Promise.allSettled(primaries.map(primary => run(callOn(primary))))
@@ -128,11 +119,8 @@ function watchState(client: Redis | Cluster, where: string) {
     if (!state.ready) change({ ready: false, reason: `${where}: ${reasonOf(error)}` })
   })
   client.on('connect', () => {
-    if (!state.ready)
-      change({
-        ready: false,
-        reason: `${where}: connected, but it is not ready, e.g. still loading its data`,
-      })
+    const reason = `${where}: connected, but it is not ready, e.g. still loading its data`
+    if (!state.ready) change({ ready: false, reason })
   })
   client.on('close', () => {
     if (state.ready) change({ ready: false, reason: `${where}: connection lost` })

@@ -1,10 +1,11 @@
-import { withFaultyPrice } from '../faults/faulty-price.ts'
-import { PAUSES } from '../faults/timeline.ts'
+import { withFaultyPrice } from '../faults/apply.ts'
+import { PAUSES } from '../faults/board.ts'
 import { hash, keyOf } from '../market/hash.ts'
+import type { Prices } from '../market/prices.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import { meanVolume } from '../market/trades.ts'
 import type { EpochMs, Market } from '../market/types.ts'
-import { decimal } from './decimal.ts'
-import { createRollingVolume } from './rolling-volume.ts'
+import { decimal } from './symbols.ts'
 
 /** One miniTicker frame that is due. */
 export interface DueFrame {
@@ -81,4 +82,24 @@ function framePrice({ prices, faults }: SimulatedExchanges, { code }: Market, at
 function newestInstant({ code }: Market, to: EpochMs): EpochMs {
   const phase = hash(keyOf(code), 1) % SECOND
   return Math.ceil((to - phase) / SECOND) * SECOND - SECOND + phase
+}
+
+/**
+ * The volume of the last 24 hours before `at`, in the base coin. It begins at a typical level; from then on
+ * it rises by every trade and falls by every trade that leaves the window, and by nothing else.
+ */
+function createRollingVolume(prices: Prices): (market: Market, at: EpochMs) => number {
+  const known = new Map<Market, { at: EpochMs; volume: number }>()
+  const sum = (market: Market, from: EpochMs, to: EpochMs): number =>
+    prices.trades('binance', market.code, from, to).reduce((total, { volume }) => total + volume, 0)
+  return (market, at) => {
+    const before = known.get(market)
+    const typical = market.tradesPerMinute * 1_440 * meanVolume(market)
+    const isFresh = !before || at < before.at || at - before.at > DAY
+    const volume = isFresh
+      ? typical
+      : before.volume + sum(market, before.at, at) - sum(market, before.at - DAY, at - DAY)
+    known.set(market, { at, volume: Math.max(0, volume) })
+    return Math.max(0, volume)
+  }
 }

@@ -1,10 +1,9 @@
-import { PAUSES } from '../faults/timeline.ts'
+import { PAUSES } from '../faults/board.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 import { createWindowCounter } from '../server/limits.ts'
-import { type RestResponse, type RestSide, wholeNumber } from '../server/rest-response.ts'
-import { decimal } from './decimal.ts'
-import { binanceStatus, symbolEntry } from './symbols.ts'
+import { type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
+import { binanceStatus, decimal, symbolEntry } from './symbols.ts'
 
 const MINUTE = 60_000
 const MAX_ROWS = 1_000

@@ -1,6 +1,5 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { BinanceStatus, Market } from '../market/types.ts'
-import { decimal } from './decimal.ts'
 
 /** Binance's word for the market's state now. */
 export function binanceStatus({ clock, faults }: SimulatedExchanges, { code, coin }: Market): BinanceStatus {
@@ -39,4 +38,9 @@ function filtersOf({ tickSize, coin }: Market): object[] {
     { filterType: 'PRICE_FILTER', minPrice, maxPrice: '1000000.00000000', tickSize: minPrice },
     { filterType: 'LOT_SIZE', minQty, maxQty: '9000000.00000000', stepSize: minQty },
   ]
+}
+
+/** A price or volume as Binance writes it: a decimal string with eight digits behind the point. */
+export function decimal(value: number): string {
+  return value.toFixed(8)
 }

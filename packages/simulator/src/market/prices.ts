@@ -1,4 +1,4 @@
-import { PAUSES, type Timeline } from '../faults/timeline.ts'
+import { PAUSES, type Timeline } from '../faults/board.ts'
 import type { Markets } from './markets.ts'
 import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'

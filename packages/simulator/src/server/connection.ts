@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
+import { GARBAGE } from '../faults/apply.ts'
 import type { FaultListener } from '../faults/board.ts'
 import type { ActiveFault } from '../faults/fault.ts'
-import { GARBAGE } from '../faults/garbage.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 
@@ -25,6 +25,8 @@ export interface ExchangeStream {
   /** One message of the client. */
   message(connection: Connection, text: string): void
   closed(connection: Connection): void
+  /** The client sent a WebSocket ping. */
+  pinged?(connection: Connection): void
   /** Sends everything that is due in [from, to), in time order. */
   pump(from: EpochMs, to: EpochMs): void
 }
@@ -88,4 +90,20 @@ export function createConnection(
       held.delete(id)
     },
   }
+}
+
+/** Every key, a code or a stream, with the connections that listen to it. */
+export function subscribersByKey<C>(
+  clients: ReadonlyMap<Connection, C>,
+  keysOf: (client: C) => Iterable<string>,
+): Map<string, Connection[]> {
+  const byKey = new Map<string, Connection[]>()
+  for (const [connection, client] of clients) {
+    for (const key of keysOf(client)) {
+      const known = byKey.get(key)
+      if (known) known.push(connection)
+      else byKey.set(key, [connection])
+    }
+  }
+  return byKey
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { createBinanceRest } from '../binance/rest.ts'
-import { respondToFaultRequest } from '../faults/fault-routes.ts'
-import { createRefusals } from '../faults/refusals.ts'
-import { faultyText } from '../faults/rest-faults.ts'
+import { SimulatorError } from '../errors.ts'
+import { createRefusals, mangledBody } from '../faults/apply.ts'
+import { type ActiveFault, readFault } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
-import type { RestResponse } from './rest-response.ts'
+import type { RestResponse } from './wire.ts'
 
 const BASE = 'http://simulator'
 
@@ -39,7 +40,7 @@ function createExchangeResponder(exchanges: SimulatedExchanges) {
   return (exchange: Exchange, url: URL, request: IncomingMessage, response: ServerResponse): void => {
     const { pathname: path, searchParams } = url
     const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined
-    const refusal = refusalOf(exchange, 'rest', path, market)
+    const refusal = refusalOf(exchange, 'rest', path + url.search, market)
     const asked = { exchange, at: clock.now(), path, ...(market === undefined ? {} : { market }) }
     if (refusal === 'hang') {
       onRequest({ ...asked, status: refusal })
@@ -50,7 +51,7 @@ function createExchangeResponder(exchanges: SimulatedExchanges) {
       ? { ...refusal, body: side.refusalBody(refusal.status) }
       : side.respond(url, request.socket.remoteAddress ?? '')
     onRequest({ ...asked, status: found.status })
-    write(response, found, faultyText(faults, exchange, path, found))
+    write(response, found, mangledBody(faults, exchange, path, found))
   }
 }
 
@@ -66,4 +67,48 @@ function write(
 ): void {
   response.writeHead(status, { 'content-type': 'application/json;charset=utf-8', ...headers })
   response.end(text)
+}
+
+/** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. */
+async function respondToFaultRequest(
+  { faults, markets }: SimulatedExchanges,
+  request: IncomingMessage,
+  path: string,
+): Promise<RestResponse> {
+  const id = path.slice('/faults/'.length)
+  if (request.method === 'GET') return { status: 200, body: { faults: faults.list().map(shown) } }
+  if (request.method === 'DELETE') {
+    const ended = id === '' ? faults.clear() : faults.clear(/^\d+$/.test(id) ? Number(id) : -1)
+    if (id !== '' && ended === 0) return failed(404, `no fault has the id ${JSON.stringify(id)}`)
+    return { status: 200, body: { ended } }
+  }
+  if (request.method !== 'POST' || id !== '') return failed(405, 'use GET, POST or DELETE on /faults')
+  try {
+    const isMarket = (code: string) =>
+      [markets.get('upbit', code), markets.get('binance', code)].some(Boolean)
+    const fault = readFault(parse(await text(request)), isMarket)
+    faults.set(fault)
+    // A drop may be over as soon as it is set, and then no longer in the list.
+    const active = faults.list().find(entry => entry.fault === fault)
+    return { status: 201, body: active ? shown(active) : { ...fault, done: true } }
+  } catch (error) {
+    if (error instanceof SimulatorError) return failed(400, error.message)
+    throw error
+  }
+}
+
+function shown({ id, fault, setAt, altered }: ActiveFault): object {
+  return { id, ...fault, setAt: new Date(setAt).toISOString(), altered }
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch (cause) {
+    throw new SimulatorError('SIM_ERR_FAULT', `body must be JSON; ${(cause as Error).message}`, { cause })
+  }
+}
+
+function failed(status: number, message: string): RestResponse {
+  return { status, body: { error: message } }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createBinanceStream } from '../binance/stream.ts'
-import { createRefusals, type Refusal } from '../faults/refusals.ts'
+import { createRefusals, type Refusal } from '../faults/apply.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
@@ -24,6 +24,9 @@ export interface Sockets {
 export function createSockets(exchanges: SimulatedExchanges): Sockets {
   const { clock, faults } = exchanges
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
+  server.on('headers', (headers, { url = '/' }) => {
+    if (exchangeOf(url) === 'upbit') headers.push('remaining-req: group=websocket; min=100; sec=3')
+  })
   const open = new Map<Connection, Exchange>()
   const sockets = new Set<Duplex>()
   let pumpedTo = clock.now()
@@ -61,6 +64,7 @@ export function createSockets(exchanges: SimulatedExchanges): Sockets {
     socket.on('error', () => {})
     stream.open(connection, url)
     socket.on('message', message => stream.message(connection, message.toString()))
+    socket.on('ping', () => stream.pinged?.(connection))
     if (faults.find('drop', { exchange })) connection.close()
   }
   const refusalOf = createDoorkeeper(exchanges)

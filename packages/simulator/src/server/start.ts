@@ -27,7 +27,7 @@ export interface SimulatorOptions {
   readonly clock?: SimulatorClock
   /** How often due frames are sent by itself, in milliseconds; 0 leaves it to `pump()`. @default 20 */
   readonly pumpMs?: number
-  /** Multiplies the exchanges' limits of requests, messages and connections; `false` for none. @default 1 */
+  /** Multiplies the exchanges' limits of requests, messages, connections and idle time; `false` for none. @default 1 */
   readonly limits?: number | false
   /** Called for every frame sent. */
   readonly onFrame?: (frame: SentFrame) => void

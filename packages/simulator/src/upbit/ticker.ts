@@ -1,7 +1,9 @@
-import { withFaultyPrice } from '../faults/faulty-price.ts'
+import { withFaultyPrice } from '../faults/apply.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Market, Trade } from '../market/types.ts'
-import type { UpbitFormat } from './subscription.ts'
+
+/** How the frames of a connection are written. */
+export type UpbitFormat = 'DEFAULT' | 'SIMPLE'
 
 /** Figures of a day, 24 hours or a year have the right names and types only; this stands for each number. */
 const FIGURE = 1_234_567.8901
@@ -51,7 +53,9 @@ export function upbitTicker(
   streamType: 'SNAPSHOT' | 'REALTIME',
 ): object {
   const { at, price, volume } = trade
-  const halt = faults.timeline.find(['halt'], { exchange: 'upbit', market: market.code }, clock.now())
+  const target = { exchange: 'upbit', market: market.code } as const
+  const halt = faults.timeline.find(['halt'], target, clock.now())
+  const word = faults.find('state', target)?.fault.state ?? 'ACTIVE'
   const iso = new Date(at).toISOString()
   const ticker = {
     type: 'ticker',
@@ -61,7 +65,7 @@ export function upbitTicker(
     trade_date: iso.slice(0, 10).replaceAll('-', ''),
     trade_time: iso.slice(11, 19).replaceAll(':', ''),
     trade_timestamp: at,
-    market_state: halt ? (halt.fault.state ?? 'PREVIEW') : 'ACTIVE',
+    market_state: halt ? (halt.fault.state ?? 'PREVIEW') : word,
     is_trading_suspended: halt !== undefined,
     timestamp,
     stream_type: streamType,

@@ -45,7 +45,7 @@ t.test('a bad fault gets 400 with the field, its value and what is allowed', asy
     [{ kind: 'silence' }, 'exchange must be one of upbit, binance, both; got nothing'],
     [{ kind: 'silence', exchange: 'upbit', market: 'KRW-NOSUCH' }, /^market must be .*; got "KRW-NOSUCH"$/],
     [{ kind: 'drop', exchange: 'upbit', market: 'KRW-BTC' }, /^market must be left out; drop has/],
-    [{ kind: 'rest', exchange: 'upbit' }, 'mode must be one of empty, half, truncated; got nothing'],
+    [{ kind: 'rest', exchange: 'upbit' }, 'mode must be one of empty, half, truncated, omit; got nothing'],
     [{ kind: 'outage', exchange: 'upbit', from: -1 }, /^from must be a whole number.*; got -1$/],
     [{ kind: 'silence', exchange: 'upbit', forMs: 'long' }, /^forMs must be a whole number.*; got "long"$/],
     [{ kind: 'silence', exchange: 'upbit', frames: 0 }, /^frames must be .*; got 0$/],

@@ -35,7 +35,7 @@ t.test('outage: the exchange does not trade, sends no frame, and leaves a hole i
 })
 
 t.test('outage: may lie in the past, and is taken out of it again', async t => {
-  const { simulator } = await startManual(t)
+  const { simulator } = await startManual(t, { limits: false })
   const [from, to] = [OPEN - 10 * MINUTE, OPEN - 5 * MINUTE]
   const count = async () => {
     const query = `symbol=BTCUSDT&interval=1m&startTime=${from}&endTime=${to}`

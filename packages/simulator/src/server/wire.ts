@@ -19,3 +19,12 @@ export function wholeNumber(text: string | null, fallback: number): number {
   if (text === null || text === '') return fallback
   return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
 }
+
+/** A client's message; undefined when it is no JSON, since the exchanges refuse that like any bad request. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -87,6 +87,44 @@ t.test('every recorded Upbit ticker decodes to its exact tick, byte for byte', {
   )
 })
 
+t.test('71. frames in full names decode to the same ticks as in short ones', { skip }, async t => {
+  const frames = recordedText('upbit-docs/ws-ticker-and-candle.2026-08-26.jsonl').split('\n')
+  const decode = (frame: string) => upbit().decode(Buffer.from(frame), NOW)
+  const tickers = frames.filter(frame => frame.includes('"type":"ticker"'))
+  t.ok(tickers.length > 0)
+  for (const frame of tickers) {
+    t.equal(decode(frame).kind, 'tick')
+    t.strictSame(decode(frame), decode(withShortNames(frame)))
+    t.strictSame(decode(`[${frame}]`), decode(frame), 'alone in a list')
+  }
+})
+
+t.test('real frames in format SIMPLE are ticks, and real error frames are errors', { skip }, async t => {
+  const decoder = createUpbitDecoder()
+  const frames = recordedLines('single-frames/upbit-simple-ticker.2019-2022.jsonl')
+  const payloads = frames.map(({ payload }) => String(payload))
+  decoder.setMarkets(payloads.map(payload => JSON.parse(payload).cd))
+  for (const payload of payloads) {
+    const { cd: market, tp: price, ttms: tradedAt, st } = JSON.parse(payload)
+    const origin = st === 'REALTIME' ? 'stream' : 'snapshot'
+    t.match(decoder.decode(Buffer.from(payload), NOW), {
+      kind: 'tick',
+      tick: { market, price, tradedAt, origin, tradable: true },
+    })
+  }
+  const kinds = recordedLines('single-frames/upbit-errors-and-orderbook.2026-09-23.jsonl').map(
+    ({ payload }) => {
+      const decoded = decoder.decode(Buffer.from(String(payload)), NOW)
+      return decoded.kind === 'error' ? decoded.refusesMarkets : decoded.kind
+    },
+  )
+  t.strictSame(kinds, ['ignored', false, true, false])
+  const binanceKinds = recordedLines('single-frames/binance-miniticker-and-error.2026-09_10.jsonl').map(
+    ({ payload }) => binance().decode(String(payload), NOW).kind,
+  )
+  t.strictSame(binanceKinds, ['tick', 'tick', 'error'])
+})
+
 t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, async t => {
   const ccxt = recordedLines('ccxt/binance-spot-ws.2026-08-12.jsonl')
   const received = ccxt.filter(({ dir }) => dir === 'recv').map(({ payload }) => JSON.stringify(payload))

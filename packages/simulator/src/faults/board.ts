@@ -129,7 +129,7 @@ export interface Timeline {
 export const PAUSES = ['halt', 'outage'] as const
 
 /** An empty timeline. */
-export function createTimeline(now: () => EpochMs): Timeline {
+function createTimeline(now: () => EpochMs): Timeline {
   const spans = new Map<number, Span>()
   return {
     find<K extends TimedKind>(kinds: readonly K[], target: FaultTarget, at: EpochMs) {

@@ -66,6 +66,11 @@ export const settings = {
     min: 0,
     max: 400,
   }),
+  UPBIT_REQUESTS_PER_SECOND: integerSetting(
+    'candle requests a second to Upbit, of the 10 that it allows an address; less where ingesters share one',
+    8,
+    { min: 1, max: 10 },
+  ),
   SAMPLE_RETENTION_DAYS: integerSetting('whole UTC days that one-minute samples are kept', 8, {
     min: 1,
     max: 400,

@@ -218,10 +218,10 @@ function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus
     help: 'Open minutes, one a coin and minute, by what backfill made of them.',
     labels: ['outcome'],
     read: () => {
-      const { samples, gaps, refused } = status().backfill
+      const { stored, settled, refused } = status().backfill
       return [
-        [{ outcome: 'stored' }, samples],
-        [{ outcome: 'settled' }, gaps],
+        [{ outcome: 'stored' }, stored],
+        [{ outcome: 'settled' }, settled],
         [{ outcome: 'refused' }, refused],
       ]
     },
@@ -229,7 +229,7 @@ function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus
   metrics.gauge({
     name: 'kimchi_ingester_open_minutes',
     help: 'Minutes neither stored nor settled, one a coin and minute.',
-    read: () => status().backfill.missing,
+    read: () => status().backfill.open,
   })
   metrics.gauge({
     name: 'kimchi_ingester_backfill_waiting_coins',

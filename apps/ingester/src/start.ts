@@ -1,5 +1,13 @@
-import { type Coin, type Context, LatestTicks, type Milliseconds, messageOf, SpikeFilter } from '@kimchi/core'
-import { createRestBases, openRestChild, userAgentOf } from '@kimchi/feeds'
+import {
+  type Context,
+  LatestTicks,
+  MINUTE_MS,
+  type Milliseconds,
+  messageOf,
+  type Sample,
+  SpikeFilter,
+} from '@kimchi/core'
+import { createRestBases, openRestChild, type RestChild, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
@@ -8,14 +16,11 @@ import {
   isRetryable,
   MinuteQueue,
   openRedis,
-  type RedisConnection,
   readServerHealth,
-  type SampleReader,
   type SampleWriter,
 } from '@kimchi/store'
 import { openBackfillLease } from './backfill/backfill-lease.ts'
-import type { KnownMinute } from './backfill/hole-finder.ts'
-import { createBackfill } from './backfill/run-backfill.ts'
+import { Backfill } from './backfill/run-backfill.ts'
 import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
 import { CoinTracking } from './coins/track-coins.ts'
@@ -34,8 +39,8 @@ const FLUSH_WITHIN_MS: Milliseconds = 2_000
 /** Lost day rows come back within twice this time. */
 const REPAIR_EVERY_MINUTES = 5
 
-/** Backfill is told of this many minutes that were passed over; it finds older ones by itself. */
-const MAX_PASSED_OVER = 10
+/** So long after a minute it is stored, or known as a gap: its snapshot may wait for the streams until M + 5 s. */
+const ANNOUNCED_AFTER_MS: Milliseconds = 6_000
 
 /** What an ingester gets from the outside, besides its configuration. */
 export interface IngesterOptions extends Omit<Context, 'signal'> {
@@ -56,87 +61,22 @@ export interface Ingester extends RunningApp {
  * without the exchanges, and says so on `/ready` until it has both.
  */
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
-  const { log, clock, random, id, version, refreshMs } = options
+  const { log, clock, random, id, version } = options
   const ending = new AbortController()
   const { failed, fail } = createFailure()
   const context: Context = { clock, random, log, signal: ending.signal }
   const startedAt = clock.now()
-
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
-  const reader = createReader({ redis })
-  const writer = openWriter(config, redis, context)
-  const readBoard = () => patientlyRead(redis, reader, context)
-  const publishStatus = () => {
-    writer
-      .announce(id, statusFields(status(), clock.now()))
-      .catch(thrown => log.debug({ err: thrown }, 'status not published'))
-  }
-  const queue = new MinuteQueue({
-    writer,
-    redis,
-    clock,
-    random,
-    onWritten: publishStatus,
-    onFatal: fail,
-    log,
-  })
-
+  const store = openStore(config, fail, context)
+  const { redis, writer, queue } = store
   const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
   const userAgent = userAgentOf(version, config.PROJECT_URL)
   const rest = openRestChild({ bases: restBases, userAgent }, { log })
-  const latest = new LatestTicks()
-  const feeds = openExchangeFeeds(
-    { config, latest, restBases, userAgent, rest, onRefusedMarkets: () => catalogue.refreshNow() },
+  const parts = openParts(
+    config,
+    { ...store, rest, restBases, userAgent, id, fail, refreshMs: options.refreshMs },
     context,
   )
-  const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
-  const tracking = new CoinTracking({
-    quarantine,
-    writer,
-    listing: { order: config.COINS, denied: config.DENY },
-    onSubscribed: feeds.setCoins,
-    onFatal: fail,
-    log,
-  })
-  const catalogue = new CatalogueRefresh(
-    {
-      wanted: config.COINS,
-      known: async () => (await readBoard())?.coins,
-      loadListings: signal => rest.loadListings(signal),
-      onCatalogue: now => tracking.follow(now),
-      refreshMs,
-    },
-    context,
-  )
-
-  const spikeFilter = new SpikeFilter()
-  void readBoard().then(board => remember(spikeFilter, board))
-  const onMinute = (report: MinuteReport) => {
-    const { turn, accepted, gaps } = report
-    const { minute, lateMs } = turn
-    log.info({ minute, samples: accepted.length, gaps: gaps.length, lateMs }, 'minute')
-    for (const known of knownOf(report, quarantine.tracked)) backfill.learn(known)
-    if (minute % REPAIR_EVERY_MINUTES === 0) {
-      writer.repairDays().catch(thrown => log.debug({ err: thrown }, 'day rows not checked'))
-    }
-    // What waits to be written publishes the status when it is.
-    if (queue.status().waiting === 0) publishStatus()
-  }
-  const minutes = createMinuteLoop({ latest, quarantine, spikeFilter, queue, tracking, onMinute }, context)
-  const backfill = createBackfill(
-    {
-      quarantine,
-      tracking,
-      days: config.BACKFILL_DAYS,
-      reader,
-      writer,
-      fetchPage: (exchange, market, { start, end }) =>
-        rest.candlePage({ exchange, market, from: start, to: end }, ending.signal),
-      lease: openBackfillLease(redis, id),
-    },
-    context,
-  )
-
+  const { catalogue, quarantine, feeds, minutes, backfill } = parts
   const status = (): IngesterStatus => ({
     version,
     startedAt,
@@ -156,8 +96,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     metrics: createMetrics({ version, clock, status, redisHealth: () => readServerHealth(redis) }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
-  refuseOtherPrices(redis, writer, fail)
-  const running = [catalogue.run(), minutes.run(), ...(config.BACKFILL_DAYS === 0 ? [] : [backfill.run()])]
+  const announcing = announceEachMinute(writer, id, () => statusFields(status(), clock.now()), context)
+  const filling = config.BACKFILL_DAYS === 0 ? [] : [backfill.run()]
+  const running = [catalogue.run(), minutes.run(), announcing, ...filling]
   for (const part of running) part.catch(fail)
 
   return {
@@ -176,37 +117,95 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   }
 }
 
-function openWriter(config: Config, redis: RedisConnection, { log }: Context): SampleWriter {
+/** Redis, and what reads and writes it. */
+function openStore(config: Config, fail: (thrown: unknown) => void, { clock, random, log }: Context) {
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
-  return createWriter({ redis, prices, retentionDays, log })
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
+  const writer = createWriter({ redis, prices, retentionDays, log })
+  const queue = new MinuteQueue({ writer, redis, clock, random, onFatal: fail, log })
+  return { redis, reader: createReader({ redis }), writer, queue }
 }
 
-/** The board, or undefined where Redis can't be asked now. */
+/** What the parts of an ingester share. */
+interface Shared extends ReturnType<typeof openStore> {
+  readonly rest: RestChild
+  readonly restBases: ReturnType<typeof createRestBases>
+  readonly userAgent: string
+  readonly id: string
+  readonly fail: (thrown: unknown) => void
+  readonly refreshMs: Milliseconds | undefined
+}
+
+/** The parts that run, each made from those before it: coins, backfill, the minute loop. */
+function openParts(config: Config, shared: Shared, context: Context) {
+  const { redis, reader, writer, queue, rest, restBases, userAgent, id, fail, refreshMs } = shared
+  const { log, signal } = context
+  const readBoard = () => patientlyRead(shared, fail, context)
+  const latest = new LatestTicks()
+  const feeds = openExchangeFeeds(
+    { config, latest, restBases, userAgent, rest, onRefusedMarkets: () => catalogue.refreshNow() },
+    context,
+  )
+  const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
+  const listing = { order: config.COINS, denied: config.DENY }
+  const tracking = new CoinTracking({
+    ...{ quarantine, writer, listing, log },
+    onSubscribed: feeds.setCoins,
+    onFatal: fail,
+  })
+  const catalogue = new CatalogueRefresh(
+    {
+      wanted: config.COINS,
+      known: async () => (await readBoard())?.coins,
+      loadListings: signal => rest.loadListings(signal),
+      onCatalogue: now => tracking.follow(now),
+      refreshMs,
+    },
+    context,
+  )
+  const release = (samples: readonly Sample[]) => tracking.release(samples)
+  const backfill = new Backfill(
+    {
+      ...{ quarantine, release, reader, writer },
+      days: config.BACKFILL_DAYS,
+      upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
+      fetchPage: (exchange, market, { start, end }) =>
+        rest.candlePage({ exchange, market, from: start, to: end }, signal),
+      lease: openBackfillLease(redis, id),
+    },
+    context,
+  )
+  const spikeFilter = new SpikeFilter()
+  void readBoard().then(board => remember(spikeFilter, board))
+  const onMinute = ({ turn: { minute, lateMs }, accepted, gaps, waiting }: MinuteReport) => {
+    log.info({ minute, samples: accepted.length, gaps: gaps.length, lateMs }, 'minute')
+    backfill.learn({ minute, waiting: waiting.map(({ symbol }) => symbol) })
+    if (minute % REPAIR_EVERY_MINUTES === 0) {
+      writer.repairDays().catch(thrown => log.debug({ err: thrown }, 'day rows not checked'))
+    }
+  }
+  const minutes = createMinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
+  return { catalogue, quarantine, feeds, minutes, backfill }
+}
+
+/**
+ * The board, or undefined where Redis can't be asked now. A Redis that holds the other kind of prices is refused
+ * here, before the first minute.
+ */
 async function patientlyRead(
-  redis: RedisConnection,
-  reader: SampleReader,
+  { redis, reader, writer }: Pick<Shared, 'redis' | 'reader' | 'writer'>,
+  fail: (thrown: unknown) => void,
   { log }: Context,
 ): Promise<Board | undefined> {
   try {
-    return (await redis.untilReady(REDIS_PATIENCE_MS)) ? await reader.readBoard() : undefined
+    if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined
+    await writer.verify()
+    return await reader.readBoard()
   } catch (thrown) {
+    if (!isRetryable(thrown)) fail(thrown)
     log.info({ reason: messageOf(thrown) }, 'nothing could be read from Redis, going on without')
     return undefined
   }
-}
-
-/** A Redis that holds the other kind of prices is refused now, not at the first minute. */
-function refuseOtherPrices(
-  redis: RedisConnection,
-  writer: SampleWriter,
-  fail: (thrown: unknown) => void,
-): void {
-  void redis
-    .untilReady(REDIS_PATIENCE_MS)
-    .then(() => writer.verify())
-    .catch(thrown => {
-      if (!isRetryable(thrown)) fail(thrown)
-    })
 }
 
 /** The spike filter begins with the last stored samples. */
@@ -216,20 +215,18 @@ function remember(spikeFilter: SpikeFilter, board: Board | undefined): void {
   }
 }
 
-/**
- * What a minute tells backfill: gaps but for halts, spikes of the minute before, and minutes that were passed
- * over.
- */
-function knownOf(report: MinuteReport, tracked: readonly Coin[]): KnownMinute[] {
-  const { turn, gaps, dropped } = report
-  const symbolsOf = (list: readonly { readonly symbol: string }[]) => list.map(({ symbol }) => symbol)
-  const passedOver = Array.from({ length: Math.min(turn.skipped, MAX_PASSED_OVER) }, (_, back) => ({
-    minute: turn.minute - 1 - back,
-    missing: symbolsOf(tracked),
-  }))
-  const spikes = dropped.map(({ minute, symbol }) => ({ minute, missing: [symbol] }))
-  const missing = gaps.filter(({ reason }) => reason !== 'halted')
-  return [...passedOver, ...spikes, { minute: turn.minute, missing: symbolsOf(missing) }]
+/** Renews what this ingester tracks, and its status, when a minute has been written. */
+async function announceEachMinute(
+  writer: SampleWriter,
+  id: string,
+  fields: () => Record<string, string>,
+  { clock, signal, log }: Context,
+): Promise<void> {
+  while (!signal.aborted) {
+    writer.announce(id, fields()).catch(thrown => log.debug({ err: thrown }, 'status not published'))
+    const sinceMs = (clock.now() - ANNOUNCED_AFTER_MS) % MINUTE_MS
+    await clock.wait(MINUTE_MS - sinceMs, signal)
+  }
 }
 
 /** A promise that only ever rejects, with the first failure it is told. */

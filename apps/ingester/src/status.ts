@@ -124,11 +124,11 @@ function queueFields({ queue: { waiting, problem, totals, lastWrittenMinute } }:
 }
 
 function backfillFields({ backfill }: IngesterStatus) {
-  const { missing, samples, gaps, refused, waiting, candleRequests, drift, problem } = backfill
+  const { open, stored, settled, refused, waiting, candleRequests, drift, problem } = backfill
   return {
-    open_minutes: missing,
-    decided_minutes_stored: samples,
-    decided_minutes_settled: gaps,
+    open_minutes: open,
+    decided_minutes_stored: stored,
+    decided_minutes_settled: settled,
     decided_minutes_refused: refused,
     backfill_waiting_coins: waiting.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
     ...Object.fromEntries(

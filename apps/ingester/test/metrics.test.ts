@@ -70,9 +70,9 @@ const STATUS: IngesterStatus = {
   },
   backfill: {
     passes: 1,
-    missing: 9,
-    samples: 50,
-    gaps: 6,
+    open: 9,
+    stored: 50,
+    settled: 6,
     refused: 0,
     waiting: [{ symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', retryAt: 0 }],
     candleRequests: [{ exchange: 'upbit', requests: 70, failures: 1, problem: undefined }],

@@ -1,10 +1,14 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, type Exchange, type Market, type Milliseconds, messageOf } from '@kimchi/core'
 import { type CandlePage, HttpError, retryDelay } from '@kimchi/feeds'
-import { type FetchPage, SHARED_MARKETS } from './candle-book.ts'
+import type { FetchPage } from './candle-blocks.ts'
+import { SHARED_MARKETS } from './decide-minutes.ts'
 
-/** Requests under way at once to one exchange: enough to use its rate limit, however long an answer takes. */
-const AT_ONCE = 4
+/**
+ * Candle requests a second to Binance: 2,400 of the 6,000 of weight that it allows in a minute.
+ * @see docs/exchanges.md#binance-rest
+ */
+const BINANCE_PER_SECOND = 20
 
 /** Requests and waits of several coins listen to one signal; more than Node expects, and bounded. */
 const MAX_LISTENERS = 100
@@ -28,61 +32,67 @@ export interface CandleRequestStatus {
   readonly problem: string | undefined
 }
 
-/** Requests for both exchanges' candles: several at once, and a pause where an exchange needs one. */
-export interface CandleRequests {
+/** How candles are asked for. */
+export interface CandleRequestsOptions {
+  readonly fetchPage: (...args: Parameters<FetchPage>) => Promise<CandlePage>
+  readonly upbitPerSecond: number
+  /** Multiplies the pace, for exchanges whose limits are higher. @default 1 */
+  readonly speed?: number | undefined
+  /** What is thrown instead of waited out. @default nothing */
+  readonly isFinal?: ((thrown: unknown) => boolean) | undefined
+}
+
+/** Requests for both exchanges' candles, at an even pace each, and a pause where an exchange needs one. */
+export class CandleRequests {
+  readonly #exchanges: Readonly<Record<Exchange, ExchangeRequests>>
+
+  constructor(options: CandleRequestsOptions, context: Context) {
+    setMaxListeners(MAX_LISTENERS, context.signal)
+    const { upbitPerSecond, speed = 1 } = options
+    const requestsTo = (exchange: Exchange, perSecond: number) =>
+      new ExchangeRequests(exchange, 1_000 / (perSecond * speed), options, context)
+    this.#exchanges = {
+      upbit: requestsTo('upbit', upbitPerSecond),
+      binance: requestsTo('binance', BINANCE_PER_SECOND),
+    }
+  }
+
   /**
    * One page of candles. An exchange's trouble is waited out here, for as long as it takes.
    * @throws what is the market's own trouble
    */
-  readonly fetchPage: FetchPage
-  status(): readonly CandleRequestStatus[]
-}
+  fetchPage(...[exchange, market, opens]: Parameters<FetchPage>): Promise<CandlePage> {
+    return this.#exchanges[exchange].fetch(market, opens)
+  }
 
-/**
- * Requests made with `fetchPage`. Each exchange has its own queue, so that neither waits for the other.
- * @param isFinal what is thrown instead of waited out @default nothing
- */
-export function createCandleRequests(
-  fetchPage: FetchPage,
-  context: Context,
-  isFinal: (thrown: unknown) => boolean = () => false,
-): CandleRequests {
-  setMaxListeners(MAX_LISTENERS, context.signal)
-  const requestsTo = (exchange: Exchange) => new ExchangeRequests(exchange, fetchPage, context, isFinal)
-  const requests = { upbit: requestsTo('upbit'), binance: requestsTo('binance') }
-  return {
-    fetchPage: (exchange, market, opens) => requests[exchange].fetch(market, opens),
-    status: () => [requests.upbit.status(), requests.binance.status()],
+  status(): readonly CandleRequestStatus[] {
+    return [this.#exchanges.upbit.status(), this.#exchanges.binance.status()]
   }
 }
 
 class ExchangeRequests {
   readonly #exchange: Exchange
-  readonly #fetchPage: FetchPage
+  readonly #spacingMs: Milliseconds
+  readonly #options: CandleRequestsOptions
   readonly #context: Context
-  readonly #isFinal: (thrown: unknown) => boolean
-  readonly #queue: (() => void)[] = []
   /** Markets that failed since the last success. */
   readonly #failing = new Set<Market>()
   /** Refusals, and pauses for other reasons, since the last success. */
   #refusals = 0
   #pauses = 0
+  /** Settles when the next request may go out. */
+  #gate: Promise<unknown> = Promise.resolve()
   #pause: Promise<void> | undefined
   #problem: string | undefined
   #underWay = 0
   #requests = 0
   #failures = 0
 
-  constructor(
-    exchange: Exchange,
-    fetchPage: FetchPage,
-    context: Context,
-    isFinal: (thrown: unknown) => boolean,
-  ) {
+  constructor(exchange: Exchange, spacingMs: Milliseconds, options: CandleRequestsOptions, context: Context) {
     this.#exchange = exchange
-    this.#fetchPage = fetchPage
+    this.#spacingMs = spacingMs
+    this.#options = options
     this.#context = context
-    this.#isFinal = isFinal
   }
 
   status(): CandleRequestStatus {
@@ -92,50 +102,58 @@ class ExchangeRequests {
 
   async fetch(market: Market, opens: Parameters<FetchPage>[2]): Promise<CandlePage> {
     const { clock, signal } = this.#context
+    const { fetchPage, isFinal } = this.#options
     for (;;) {
-      await this.#enter()
+      await this.#turn()
       let waitMs: Milliseconds
       try {
-        const page = await this.#fetchPage(this.#exchange, market, opens)
-        this.#recover()
+        const page = await fetchPage(this.#exchange, market, opens)
+        this.#recover(page)
         return page
       } catch (thrown) {
         signal.throwIfAborted()
         this.#failures += 1
-        if (this.#isFinal(thrown)) throw thrown
+        if (isFinal?.(thrown)) throw thrown
         waitMs = this.#waitAfter(market, thrown)
       } finally {
-        this.#leave()
+        this.#underWay -= 1
       }
       await clock.wait(waitMs, signal)
     }
   }
 
-  async #enter(): Promise<void> {
-    const { signal } = this.#context
-    signal.throwIfAborted()
-    // After a pause one request goes first: a ban must not be answered with a volley.
-    while (this.#pause !== undefined || this.#underWay >= (this.#problem === undefined ? AT_ONCE : 1)) {
-      await (this.#pause ?? new Promise<void>(resolve => this.#queue.push(resolve)))
+  /** Waits until a request may go out. After a pause one goes first: a ban must not be answered with a volley. */
+  async #turn(): Promise<void> {
+    const { clock, signal } = this.#context
+    for (;;) {
       signal.throwIfAborted()
+      const gate = this.#gate
+      await gate
+      if (gate !== this.#gate) continue
+      if (this.#problem === undefined || this.#underWay === 0) break
+      await clock.wait(this.#spacingMs, signal)
     }
+    this.#gate = clock.wait(this.#spacingMs, signal)
     this.#underWay += 1
     this.#requests += 1
   }
 
-  #leave(): void {
-    this.#underWay -= 1
-    for (const next of this.#queue.splice(0)) next()
-  }
-
-  #recover(): void {
+  #recover({ restMs }: CandlePage): void {
     this.#failing.clear()
     this.#refusals = 0
     this.#pauses = 0
     this.#problem = undefined
+    if (restMs !== undefined) this.#holdFor(restMs)
   }
 
-  /** How long the failed request waits before it is made again. @throws what is the market's own trouble */
+  #holdFor(waitMs: Milliseconds): Promise<void> {
+    const { clock, signal } = this.#context
+    const hold = clock.wait(waitMs, signal)
+    this.#gate = Promise.all([this.#gate, hold])
+    return hold
+  }
+
+  /** How long the failed request itself waits. @throws what is the market's own trouble */
   #waitAfter(market: Market, thrown: unknown): Milliseconds {
     const { random } = this.#context
     if (thrown instanceof HttpError && FOR_ALL.includes(thrown.status)) {
@@ -157,11 +175,11 @@ class ExchangeRequests {
   }
 
   #pauseFor(waitMs: Milliseconds, thrown: unknown): Milliseconds {
-    const { clock, signal, log } = this.#context
     this.#problem = messageOf(thrown)
     if (this.#pause !== undefined) return 0
-    log.warn({ exchange: this.#exchange, reason: this.#problem, waitMs: Math.round(waitMs) }, 'candles wait')
-    this.#pause = clock.wait(waitMs, signal).then(() => {
+    const fields = { exchange: this.#exchange, reason: this.#problem, waitMs: Math.round(waitMs) }
+    this.#context.log.warn(fields, 'candles wait')
+    this.#pause = this.#holdFor(waitMs).then(() => {
       this.#pause = undefined
     })
     return 0

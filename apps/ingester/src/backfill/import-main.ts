@@ -5,10 +5,8 @@ import { systemClock, withSecretFiles } from '@kimchi/runtime'
 import { holderId } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
 import { readConfig } from '../config.ts'
+import type { Skipped } from './import-days.ts'
 import { importHistory } from './import-history.ts'
-import type { Skipped } from './skipped-days.ts'
-
-const PHASES = { minutes: 'missing minutes', days: 'older days' }
 
 /** A person watches: only what needs attention, in plain words, beside the bar. */
 const plainLog = {
@@ -47,23 +45,22 @@ async function main(): Promise<readonly Skipped[]> {
     ...withSecretFiles(process.env, ['REDIS_URL']),
     ...(values.coins === undefined ? {} : { COINS: values.coins }),
   })
-  const bars = { minutes: progressBar('minutes'), days: progressBar('days') }
+  const bar = progressBar()
   try {
     return await importHistory(
       {
         config,
         days: readDays(values.days),
         id: holderId(hostname(), process.pid, Math.random),
-        onProgress: (phase, done, total, symbol) => {
-          if (!bars[phase].isActive) bars[phase].start(total, 0, { symbol })
-          bars[phase].update(done, { symbol })
-          if (done === total) bars[phase].stop()
+        onProgress: (done, total, symbol) => {
+          if (!bar.isActive) bar.start(total, 0, { symbol })
+          bar.update(done, { symbol })
         },
       },
       { clock: systemClock, random: Math.random, signal: ending.signal, log: plainLog },
     )
   } finally {
-    for (const bar of Object.values(bars)) if (bar.isActive) bar.stop()
+    if (bar.isActive) bar.stop()
   }
 }
 
@@ -80,9 +77,9 @@ function readDays(text: string): number {
 }
 
 /** A bar on a terminal; a line now and then in a log. */
-function progressBar(phase: keyof typeof PHASES): SingleBar {
+function progressBar(): SingleBar {
   return new SingleBar({
-    format: `${PHASES[phase].padEnd(16)} {bar} {percentage} %  {value}/{total}  {symbol}  {eta_formatted} left`,
+    format: 'days of coins {bar} {percentage} %  {value}/{total}  {symbol}  {eta_formatted} left',
     noTTYOutput: true,
     notTTYSchedule: 5_000,
     stopOnComplete: false,

@@ -3,23 +3,22 @@ import {
   type Coin,
   type EpochMinute,
   type EpochMs,
+  HOUR_MS,
   type Milliseconds,
   minuteOf,
   type PremiumE4,
 } from '@kimchi/core'
 import type { SampleReader } from '@kimchi/store'
-import { createCandleBook, type FetchPage } from './candle-book.ts'
-import { decideMinutes } from './decide-minutes.ts'
+import type { CandleBlocks } from './candle-blocks.ts'
+import { decideWindow, NOTHING } from './decide-minutes.ts'
 
-/** A few coins now and then: a gauge must not cost more requests than the work it watches. */
-const EVERY_MS: Milliseconds = 180_000
+/** A few coins now and then: a gauge must not cost more than the work that it watches. */
+const EVERY_MS: Milliseconds = HOUR_MS
 const COINS_AT_A_TIME = 4
 const MINUTES = 10
 
 /** Newer minutes may not be stored, or their candles not be complete, yet. */
 const NEWEST_AGE_MS: Milliseconds = 300_000
-
-const NOTHING = { samples: [] }
 
 /** How far live samples are from what candles say about the same minutes. */
 export interface Drift {
@@ -41,7 +40,7 @@ export interface Difference {
 /** What the reconciler works with. */
 export interface ReconcilerOptions {
   readonly reader: Pick<SampleReader, 'readSamples'>
-  readonly fetchPage: FetchPage
+  readonly blocks: CandleBlocks
   readonly clock: Clock
 }
 
@@ -50,48 +49,49 @@ export interface ReconcilerOptions {
  * live sample is never replaced. Binance's ticker comes once a second, so a trade in the last second of a
  * minute is in the candle but not in the live sample.
  */
-export interface Reconciler {
-  /** Of the last comparison; undefined when it found nothing to compare. */
-  readonly drift: Drift | undefined
-  /** Compares the next coins in turn, when it is time to. */
-  run(coins: readonly Coin[]): Promise<void>
-}
+export class Reconciler {
+  readonly #options: ReconcilerOptions
+  #drift: Drift | undefined
+  #ranAt: EpochMs = Number.NEGATIVE_INFINITY
+  #next = 0
 
-/** A {@link Reconciler} that has compared nothing yet. */
-export function createReconciler({ reader, fetchPage, clock }: ReconcilerOptions): Reconciler {
-  let drift: Drift | undefined
-  let ranAt: EpochMs = Number.NEGATIVE_INFINITY
-  let next = 0
-  return {
-    get drift() {
-      return drift
-    },
-    run: async coins => {
-      if (clock.now() - ranAt < EVERY_MS || coins.length === 0) return
-      ranAt = clock.now()
-      const end = minuteOf(clock.now() - NEWEST_AGE_MS) + 1
-      const chosen = Array.from({ length: Math.min(COINS_AT_A_TIME, coins.length) }, (_, index) => {
-        return coins[(next + index) % coins.length] as Coin
-      })
-      next = (next + chosen.length) % coins.length
-      const book = createCandleBook(fetchPage)
-      const differences: Difference[] = []
-      for (const coin of chosen) {
-        const { entries } = await reader.readSamples(coin.symbol, end - MINUTES, end)
-        const live = new Map(
-          entries.filter(({ source }) => source === 'live').map(sample => [sample.minute, sample]),
-        )
-        const minutes = [...live.keys()]
-        if (minutes.length === 0) continue
-        // A coin whose candles can't be fetched is the backfill's trouble; here it is only left out.
-        const { samples } = await decideMinutes(coin, minutes, minutes[0] ?? 0, book).catch(() => NOTHING)
-        for (const { symbol, minute, premiumE4 } of samples) {
-          const distance = Math.abs(premiumE4 - (live.get(minute)?.premiumE4 ?? premiumE4))
-          differences.push({ symbol, minute, e4: distance })
-        }
-      }
-      drift = driftOf(differences)
-    },
+  constructor(options: ReconcilerOptions) {
+    this.#options = options
+  }
+
+  /** Of the last comparison; undefined when it found nothing to compare. */
+  get drift(): Drift | undefined {
+    return this.#drift
+  }
+
+  get isDue(): boolean {
+    return this.#options.clock.now() - this.#ranAt >= EVERY_MS
+  }
+
+  /** Compares the next coins in turn. */
+  async run(coins: readonly Coin[]): Promise<void> {
+    const { clock } = this.#options
+    this.#ranAt = clock.now()
+    const end = minuteOf(clock.now() - NEWEST_AGE_MS) + 1
+    const differences: Difference[] = []
+    for (let at = 0; at < Math.min(COINS_AT_A_TIME, coins.length); at++) {
+      const coin = coins[this.#next++ % coins.length] as Coin
+      differences.push(...(await this.#compare(coin, end)))
+    }
+    this.#drift = driftOf(differences)
+  }
+
+  async #compare(coin: Coin, end: EpochMinute): Promise<Difference[]> {
+    const { reader, blocks } = this.#options
+    const { entries } = await reader.readSamples(coin.symbol, end - MINUTES, end)
+    const live = new Map(
+      entries.filter(({ source }) => source === 'live').map(sample => [sample.minute, sample.premiumE4]),
+    )
+    // A coin whose candles can't be fetched is the backfill's trouble; here it is only left out.
+    const { samples } = await decideWindow({ coin, minutes: [...live.keys()] }, blocks).catch(() => NOTHING)
+    return samples.map(({ symbol, minute, premiumE4 }) => {
+      return { symbol, minute, e4: Math.abs(premiumE4 - (live.get(minute) ?? premiumE4)) }
+    })
   }
 }
 

@@ -1,18 +1,23 @@
-import { type Coin, type Context, type EpochMs, type Milliseconds, messageOf, minuteOf } from '@kimchi/core'
+import {
+  type Coin,
+  type Context,
+  type EpochMinute,
+  type EpochMs,
+  KimchiError,
+  type Milliseconds,
+  messageOf,
+  minuteOf,
+  type Sample,
+} from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import type { CoinTracking } from '../coins/track-coins.ts'
 import { type BackfillLease, giveBack } from './backfill-lease.ts'
-import { createCandleBook, type FetchPage } from './candle-book.ts'
-import { type CandleRequestStatus, createCandleRequests } from './candle-requests.ts'
-import type { CoinTrouble } from './coin-work.ts'
-import { createCoinFiller } from './fill-coin.ts'
-import { createFillPool } from './fill-pool.ts'
-import { createHoleFinder, type KnownMinute } from './hole-finder.ts'
-import { createProgressLog } from './progress-log.ts'
-import { countMinutes } from './ranges.ts'
-import { createReconciler, type Drift } from './reconcile.ts'
+import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
+import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
+import { type Decided, decideWindow, NOTHING, type Window } from './decide-minutes.ts'
+import { type CoinTrouble, OpenWindows, type TurnedMinute } from './open-windows.ts'
+import { type Drift, Reconciler } from './reconcile.ts'
 
 /**
  * Leases are prolonged, or asked for, this often: a coin stays with one ingester for as long as that one
@@ -20,39 +25,40 @@ import { createReconciler, type Drift } from './reconcile.ts'
  */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
 
-/** How often, and how far back, candles that came late get another chance. */
-const FORGET_EVERY_MS: Milliseconds = 60_000
-const FORGOTTEN_MINUTES = 15
-
-/** Time between two looks whether there is something to do. */
+/** Longest time between two looks whether there is something to do. */
 const IDLE_MS: Milliseconds = 1_000
 
+/** Windows in work at once: enough to keep both exchanges busy while one is decided and stored. */
+const WINDOWS_AT_ONCE = 8
+
+/** Names of tasks that are no coin's; symbols are letters and digits. */
+const FIRST_LIST = 'first list'
+const RECONCILIATION = 'reconciliation'
+
 /** What backfill works with. */
-export interface BackfillOptions {
-  /**
-   * The coins to fill; those of a first start are compared with the others before anything of them is stored.
-   */
-  readonly quarantine: Pick<Quarantine, 'tracked' | 'untested' | 'check'>
-  readonly tracking: Pick<CoinTracking, 'apply'>
-  /** Whole UTC days before today that are kept without holes. */
+export interface BackfillOptions
+  extends Pick<CandleRequestsOptions, 'fetchPage' | 'upbitPerSecond' | 'speed'> {
+  /** The coins to fill; of those of a first start only the newest minute, by which they are compared. */
+  readonly quarantine: Pick<Quarantine, 'tracked' | 'untested'>
+  /** Which samples may be published; their coins' names are announced then. */
+  readonly release: (samples: readonly Sample[]) => readonly Sample[]
+  /** Whole UTC days before today that are kept without gaps that candles can fill. */
   readonly days: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
-  readonly writer: Pick<SampleWriter, 'verify' | 'write'>
-  /** One request for candles. */
-  readonly fetchPage: FetchPage
+  readonly writer: Pick<SampleWriter, 'write' | 'verify'>
   /** Keeps several ingesters from fetching the same candles. */
   readonly lease: BackfillLease
 }
 
 /** What backfill says of itself. Counters run since the start. */
 export interface BackfillStatus {
-  /** Times that all that is kept was looked at for holes, and nothing was left to do. */
+  /** Times that all that is kept was read for open minutes, and nothing was left to do. */
   readonly passes: number
-  /** Holes that are known and wait for candles, one a coin and minute. */
-  readonly missing: number
-  readonly samples: number
-  readonly gaps: number
-  /** Samples that Redis did not take: their day has expired or is frozen. */
+  /** Open minutes that are known, one a coin and minute. */
+  readonly open: number
+  readonly stored: number
+  readonly settled: number
+  /** Samples that Redis did not take, for good. */
   readonly refused: number
   /** Coins whose candles could not be fetched; each waits alone. */
   readonly waiting: readonly CoinTrouble[]
@@ -62,102 +68,219 @@ export interface BackfillStatus {
   readonly problem: string | undefined
 }
 
-/** Fills holes from candles, for as long as an ingester lives. */
-export interface Backfill {
-  /** Works until the signal aborts; whatever fails is tried again. */
-  run(): Promise<void>
-  /** Takes in what became of a minute, so that its holes are filled at once. */
-  learn(known: KnownMinute): void
-  status(): BackfillStatus
-}
-
 /**
- * A {@link Backfill} of the minutes missing since 00:00 UTC of today − `days`.
+ * Decides the open minutes since 00:00 UTC of today − `days` from candles, for as long as an ingester lives:
+ * open minutes (Redis) → window → candle blocks → decide → one write (samples and settled minutes) → Redis.
  * @see docs/architecture.md#ingester
  */
-export function createBackfill(options: BackfillOptions, context: Context): Backfill {
-  const { quarantine, reader, writer, lease } = options
-  const { clock, random, signal, log } = context
-  const candleRequests = createCandleRequests(options.fetchPage, context)
-  const finder = createHoleFinder({ ...options, fetchPage: candleRequests.fetchPage, clock })
-  const book = createCandleBook(candleRequests.fetchPage)
-  const filler = createCoinFiller({ ...options, book, clock })
-  const reconciler = createReconciler({ reader, fetchPage: candleRequests.fetchPage, clock })
-  const counts = { passes: 0, samples: 0, gaps: 0, refused: 0 }
-  const missing = () => {
-    return [...finder.works.values()].reduce((sum, { holes }) => sum + countMinutes(holes), pool.minutes)
-  }
-  const logProgress = createProgressLog(() => missing(), log)
-  const pool = createFillPool(filler, context, (work, minutes, filled) => {
-    for (const key of ['samples', 'gaps', 'refused'] as const) counts[key] += filled[key]
-    logProgress(work.coin.symbol, minutes, counts)
-  })
-  let claimedAt: EpochMs = Number.NEGATIVE_INFINITY
-  let ours: ReadonlySet<string> = new Set()
-  let forgotAt: EpochMs = clock.now()
-  let looks = 0
-  let isRedisOurs = false
-  let problem: string | undefined
+export class Backfill {
+  readonly #options: BackfillOptions
+  readonly #context: Context
+  readonly #requests: CandleRequests
+  readonly #blocks: CandleBlocks
+  readonly #windows: OpenWindows
+  readonly #reconciler: Reconciler
+  /** What is being done, by coin or by {@link FIRST_LIST} or {@link RECONCILIATION}. */
+  readonly #underWay = new Map<string, { readonly minutes: number; readonly done: Promise<void> }>()
+  readonly #counts = { passes: 0, stored: 0, settled: 0, refused: 0 }
+  /** Coins whose newest minute was in a first list. */
+  readonly #listed = new Set<string>()
+  #listedAt: EpochMinute = 0
+  #ours: ReadonlySet<string> = new Set()
+  #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
+  #readsAtPass = 0
+  #isVerified = false
+  #problem: string | undefined
+  /** What Redis, or everything, had against a task; thrown by the next step. */
+  #trouble: { readonly thrown: unknown } | undefined
+  #progress = { minutes: 0, percent: 0 }
 
-  const isOurs = ({ symbol }: Coin) => ours.has(symbol)
-  const claim = async (coins: readonly Coin[]): Promise<void> => {
-    if (clock.now() - claimedAt < CLAIM_EVERY_MS) return
-    claimedAt = Number.NEGATIVE_INFINITY
-    ours = await lease.claim(coins.map(({ symbol }) => symbol))
-    claimedAt = clock.now()
+  constructor(options: BackfillOptions, context: Context) {
+    const { reader, days } = options
+    const { clock } = context
+    this.#options = options
+    this.#context = context
+    this.#requests = new CandleRequests(options, context)
+    this.#blocks = new CandleBlocks((...page) => this.#requests.fetchPage(...page), clock)
+    this.#windows = new OpenWindows({ reader, days, clock })
+    this.#reconciler = new Reconciler({ reader, blocks: this.#blocks, clock })
   }
-  /** An exchange's candles may come late: those of the last minutes are asked for again. */
-  const forgetDoubtful = () => {
-    if (clock.now() - forgotAt < FORGET_EVERY_MS) return
-    forgotAt = clock.now()
-    book.forgetFrom(minuteOf(forgotAt) - FORGOTTEN_MINUTES)
-  }
-  const step = async (): Promise<void> => {
-    const { tracked, untested } = quarantine
-    if (tracked.length + untested.length > 0) await claim([...tracked, ...untested])
-    finder.follow(tracked.filter(isOurs), untested.filter(isOurs))
-    if (finder.works.size === 0) return clock.wait(IDLE_MS, signal)
-    // A Redis that refuses us is known before anything is fetched.
-    if (!isRedisOurs) await writer.verify()
-    isRedisOurs = true
-    await finder.look(pool.isBusy)
-    forgetDoubtful()
-    pool.start(() => finder.next(pool.isBusy))
-    await (pool.size > 0 ? pool.progress() : rest())
-  }
-  const rest = async (): Promise<void> => {
-    if (finder.looks > looks) counts.passes += 1
-    looks = finder.looks
-    await reconciler.run(quarantine.tracked.filter(isOurs))
-    await clock.wait(IDLE_MS, signal)
-  }
-  return {
-    run: async () => {
-      for (let failures = 0; !signal.aborted; ) {
-        try {
-          await step()
-          failures = 0
-          problem = undefined
-        } catch (thrown) {
-          if (signal.aborted) break
-          problem = messageOf(thrown)
-          isRedisOurs = false
-          const delayMs = retryDelay(failures++, random, thrown)
-          log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill is held up, will go on')
-          await clock.wait(delayMs, signal)
-        }
+
+  /** Works until the signal aborts; whatever fails is tried again. */
+  async run(): Promise<void> {
+    const { clock, random, signal, log } = this.#context
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await this.#step()
+        failures = 0
+        this.#problem = undefined
+      } catch (thrown) {
+        if (signal.aborted) break
+        this.#problem = messageOf(thrown)
+        this.#isVerified = false
+        const delayMs = retryDelay(failures++, random, thrown)
+        log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill is held up, will go on')
+        await clock.wait(delayMs, signal)
       }
-      await pool.idle()
-      await giveBack(lease, context)
-    },
-    learn: known => finder.learn(known),
-    status: () => ({
-      ...counts,
-      missing: missing(),
-      waiting: [...finder.works.values()].flatMap(({ trouble }) => trouble ?? []),
-      candleRequests: candleRequests.status(),
-      drift: reconciler.drift,
-      problem,
-    }),
+    }
+    await Promise.all(this.#tasks())
+    await giveBack(this.#options.lease, this.#context)
+  }
+
+  /** Hears what the minute loop is done with, so that its gaps are filled at once. */
+  learn(turned: TurnedMinute): void {
+    this.#windows.learn(turned)
+  }
+
+  status(): BackfillStatus {
+    return {
+      ...this.#counts,
+      open: this.#open,
+      waiting: this.#windows.waiting,
+      candleRequests: this.#requests.status(),
+      drift: this.#reconciler.drift,
+      problem: this.#problem,
+    }
+  }
+
+  get #open(): number {
+    return [...this.#underWay.values()].reduce((sum, { minutes }) => sum + minutes, this.#windows.open)
+  }
+
+  /** Starts what there is to do, and waits until something is done. */
+  async #step(): Promise<void> {
+    const { clock, signal } = this.#context
+    const { tracked, untested } = await this.#claim()
+    if (tracked.length + untested.length > 0) {
+      if (!this.#isVerified) await this.#options.writer.verify()
+      this.#isVerified = true
+      this.#windows.follow(tracked)
+      this.#startFirstList(tracked, untested)
+      if (!this.#underWay.has(FIRST_LIST)) await this.#startWindows()
+      if (this.#underWay.size === 0) this.#finishPass(tracked)
+    }
+    await Promise.race([...this.#tasks(), clock.wait(IDLE_MS, signal)])
+    const trouble = this.#trouble
+    this.#trouble = undefined
+    if (trouble !== undefined) throw trouble.thrown
+  }
+
+  /** The coins that are ours to fill. */
+  async #claim(): Promise<Record<'tracked' | 'untested', readonly Coin[]>> {
+    const { quarantine, lease } = this.#options
+    const { tracked, untested } = quarantine
+    const now = this.#context.clock.now()
+    if (now - this.#claimedAt >= CLAIM_EVERY_MS && tracked.length + untested.length > 0) {
+      this.#ours = await lease.claim([...tracked, ...untested].map(({ symbol }) => symbol))
+      this.#claimedAt = now
+    }
+    const isOurs = ({ symbol }: Coin) => this.#ours.has(symbol)
+    return { tracked: tracked.filter(isOurs), untested: untested.filter(isOurs) }
+  }
+
+  /** New coins at once; those that are not tested yet every minute until they are. */
+  #startFirstList(tracked: readonly Coin[], untested: readonly Coin[]): void {
+    const minute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
+    const isNew = ({ symbol }: Coin) => !this.#listed.has(symbol)
+    const coins = [
+      ...tracked.filter(isNew),
+      ...untested.filter(coin => isNew(coin) || minute > this.#listedAt),
+    ]
+    if (coins.length === 0 || this.#underWay.has(FIRST_LIST)) return
+    this.#start(FIRST_LIST, coins.length, async () => {
+      await this.#storeFirstList(coins)
+      this.#listedAt = minute
+      for (const { symbol } of coins) this.#listed.add(symbol)
+    })
+  }
+
+  /** The newest minute of all coins, in one write; a coin whose candle is not there holds up nobody. */
+  async #storeFirstList(coins: readonly Coin[]): Promise<void> {
+    const minute = await this.#blocks.newest()
+    const decided = await Promise.all(
+      coins.map(async coin => {
+        const open = await this.#options.reader.readOpenMinutes(coin.symbol, minute, minute + 1)
+        const minutes = open.length > 0 ? [minute] : []
+        // Why it could not be decided is said when its turn comes.
+        return decideWindow({ coin, minutes }, this.#blocks).catch(() => NOTHING)
+      }),
+    )
+    const samples = decided.flatMap(each => each.samples)
+    await this.#store({ samples, settled: decided.flatMap(each => each.settled) })
+  }
+
+  async #startWindows(): Promise<void> {
+    const isBusy = (symbol: string) => this.#underWay.has(symbol)
+    await this.#windows.read(isBusy)
+    while (this.#underWay.size < WINDOWS_AT_ONCE) {
+      const window = this.#windows.next(isBusy)
+      if (window === undefined) return
+      this.#start(window.coin.symbol, window.minutes.length, () => this.#fill(window))
+    }
+  }
+
+  /** @throws what Redis has against it */
+  async #fill(window: Window): Promise<void> {
+    const { symbol } = window.coin
+    let decided: Decided | undefined
+    try {
+      decided = await decideWindow(window, this.#blocks)
+      await this.#store(decided)
+      this.#windows.succeed(symbol)
+    } catch (thrown) {
+      const { signal, log } = this.#context
+      if (signal.aborted) return
+      // A sample that can't be encoded is no trouble of Redis.
+      const isCoins = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_CODEC'
+      if (decided !== undefined && !isCoins) throw thrown
+      log.warn({ ...this.#windows.fail(symbol, thrown) }, 'a coin is not filled')
+      return
+    }
+    this.#logProgress(window)
+  }
+
+  async #store({ samples, settled }: Decided): Promise<void> {
+    const { release, quarantine, writer } = this.#options
+    const publishable = release(samples)
+    const tracked = new Set(quarantine.tracked.map(({ symbol }) => symbol))
+    const gaps = settled.filter(({ symbol }) => tracked.has(symbol))
+    const minute = Math.max(publishable.at(-1)?.minute ?? 0, gaps.at(-1)?.minute ?? 0)
+    if (minute === 0) return
+    const result = await writer.write({ minute, samples: publishable, settled: gaps })
+    this.#counts.stored += result.stored + result.duplicates
+    this.#counts.settled += result.settled
+    this.#counts.refused += result.refused.length
+  }
+
+  #finishPass(tracked: readonly Coin[]): void {
+    if (this.#windows.reads > this.#readsAtPass) this.#counts.passes += 1
+    this.#readsAtPass = this.#windows.reads
+    if (this.#reconciler.isDue) this.#start(RECONCILIATION, 0, () => this.#reconciler.run(tracked))
+  }
+
+  #start(key: string, minutes: number, work: () => Promise<void>): void {
+    const done = work()
+      .catch(thrown => {
+        this.#trouble = { thrown }
+      })
+      .finally(() => this.#underWay.delete(key))
+    this.#underWay.set(key, { minutes, done })
+  }
+
+  #tasks(): Promise<void>[] {
+    return [...this.#underWay.values()].map(({ done }) => done)
+  }
+
+  /** Says how far the work is, each time by another whole percent; after 100 it begins again. */
+  #logProgress({ coin: { symbol }, minutes }: Window): void {
+    const { stored, settled } = this.#counts
+    // The window itself is still under way.
+    const open = this.#open - minutes.length
+    const done = this.#progress.minutes + minutes.length
+    const now = Math.floor((100 * done) / (done + open))
+    // More may be found to do than was known: the percentage waits rather than goes back.
+    const isNews = this.#progress.percent === 100 ? now < 100 : now > this.#progress.percent
+    if (isNews) this.#context.log.info({ symbol, percent: now, stored, settled }, 'backfill')
+    this.#progress = { minutes: open === 0 ? 0 : done, percent: isNews ? now : this.#progress.percent }
   }
 }

@@ -1,4 +1,4 @@
-import type { Coin, Log } from '@kimchi/core'
+import type { Coin, Log, Sample } from '@kimchi/core'
 import { isRetryable, type Listing, type SampleWriter } from '@kimchi/store'
 import type { CatalogueNow, Quarantine } from './quarantine.ts'
 
@@ -32,11 +32,21 @@ export class CoinTracking {
     quarantine.follow(now)
     if (!isSame(this.#subscribed, quarantine.subscribed)) onSubscribed(quarantine.subscribed)
     this.#subscribed = quarantine.subscribed
-    this.apply()
+    this.#apply()
+  }
+
+  /**
+   * Which samples may be published: those of one minute, or of one coin. Coins that they release from quarantine
+   * are announced before a row needs their names.
+   */
+  release(samples: readonly Sample[]): readonly Sample[] {
+    const publishable = this.#options.quarantine.check(samples[0]?.minute ?? 0, samples)
+    this.#apply()
+    return publishable
   }
 
   /** Tells Redis, and the log, what the quarantine has decided since the last time. */
-  apply(): void {
+  #apply(): void {
     this.#report()
     if (this.#tracked !== this.#options.quarantine.tracked) this.#track()
   }

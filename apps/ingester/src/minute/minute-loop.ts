@@ -13,7 +13,6 @@ import {
 import { createDurationHistogram, type HistogramReading } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import type { CoinTracking } from '../coins/track-coins.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 
 /** How late after M + 2 s a snapshot may be: the streams get until M + 5 s to pass M. */
@@ -39,10 +38,12 @@ export interface MinuteReport {
 /** The arrows from ticks to the write. */
 export interface MinuteLoopOptions {
   readonly latest: LatestTicks
-  readonly quarantine: Pick<Quarantine, 'subscribed' | 'check'>
+  /** The coins to sample. */
+  readonly quarantine: Pick<Quarantine, 'subscribed'>
+  /** Which samples may be published; their coins' names are announced then. */
+  readonly release: (samples: readonly Sample[]) => readonly Sample[]
   readonly spikeFilter: SpikeFilter
   readonly queue: Pick<MinuteQueue, 'enqueue'>
-  readonly tracking: Pick<CoinTracking, 'apply'>
   readonly onMinute: (report: MinuteReport) => void
 }
 
@@ -67,11 +68,10 @@ export interface MinuteLoop {
 }
 
 /**
- * A {@link MinuteLoop}: at each minute turn snapshot → quarantine → spike filter → apply coin changes →
- * enqueue.
+ * A {@link MinuteLoop}: at each minute turn snapshot → release from quarantine → spike filter → enqueue.
  */
 export function createMinuteLoop(
-  { latest, quarantine, spikeFilter, queue, tracking, onMinute }: MinuteLoopOptions,
+  { latest, quarantine, release, spikeFilter, queue, onMinute }: MinuteLoopOptions,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): MinuteLoop {
   const gapCounts = new Map<string, number>()
@@ -93,13 +93,10 @@ export function createMinuteLoop(
       for await (const turn of minuteTurns(hasPassed, { clock, signal })) {
         const { minute } = turn
         const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
-        const publishable = quarantine.check(minute, samples)
-        const { accepted, dropped, waiting } = spikeFilter.check(minute, publishable)
+        const { accepted, dropped, waiting } = spikeFilter.check(minute, release(samples))
         const settled = gaps.filter(isHalted)
         const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
         const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
-        // Before the write: the row of a coin that is released now needs its name.
-        tracking.apply()
         if (accepted.length > 0 || halted.length > 0) {
           queue.enqueue({ minute, samples: accepted, settled, halted })
         }

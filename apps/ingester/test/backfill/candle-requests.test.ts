@@ -3,32 +3,44 @@ import { createManualClock } from '@kimchi/core/testing'
 import { HttpError } from '@kimchi/feeds'
 import { createMemoryLog } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { createCandleRequests } from '../../src/backfill/candle-requests.ts'
+import { CandleRequests } from '../../src/backfill/candle-requests.ts'
 
 const PAGE = { candles: [], start: 0 }
+/** Between two requests to Upbit, at 8 a second. */
+const SPACING = 125
 const OPENS = { start: 0, end: 10 }
 
 /** Requests to exchanges that answer as `script` has it, one entry a request; a page when it is empty. */
-function open(t: Test, script: (Error | 'hang' | 'page')[], isFinal?: (thrown: unknown) => boolean) {
+function open(
+  t: Test,
+  script: (Error | 'hang' | 'page' | { restMs: number } | { afterMs: number; error: Error })[],
+  isFinal?: (thrown: unknown) => boolean,
+) {
   const clock = createManualClock(0)
   const ending = new AbortController()
   t.teardown(() => ending.abort())
   const asked: { at: number; exchange: string; market: string }[] = []
-  const candleRequests = createCandleRequests(
-    async (exchange, market) => {
-      asked.push({ at: clock.now(), exchange, market })
-      const outcome = script.shift()
-      if (outcome === 'hang') return new Promise(() => {})
-      if (outcome instanceof Error) throw outcome
-      return PAGE
+  const candleRequests = new CandleRequests(
+    {
+      fetchPage: async (exchange, market) => {
+        asked.push({ at: clock.now(), exchange, market })
+        const outcome = script.shift()
+        if (outcome === 'hang') return new Promise(() => {})
+        if (outcome instanceof Error) throw outcome
+        if (typeof outcome !== 'object') return PAGE
+        if (!('afterMs' in outcome)) return { ...PAGE, ...outcome }
+        await clock.wait(outcome.afterMs)
+        throw outcome.error
+      },
+      upbitPerSecond: 8,
+      isFinal,
     },
     { clock, random: () => 0, log: createMemoryLog(), signal: ending.signal },
-    isFinal,
   )
   const fetch = (market: string, exchange: 'upbit' | 'binance' = 'upbit') =>
     candleRequests.fetchPage(exchange, market, OPENS)
   /** Lets time pass until the request is through; returns when it was asked again. */
-  const through = async (promise: Promise<unknown>, stepMs = 100) => {
+  const through = async (promise: Promise<unknown>, stepMs = 25) => {
     let isOver = false
     const over = promise.finally(() => {
       isOver = true
@@ -46,16 +58,41 @@ function open(t: Test, script: (Error | 'hang' | 'page')[], isFinal?: (thrown: u
 const refusal = (status: number, retryAfterMs?: number) =>
   new HttpError('KIMCHI_ERR_REST', `HTTP ${status}`, status, retryAfterMs)
 
+t.test('requests go out evenly, at most eight a second to Upbit, however many wait', async t => {
+  const { fetch, asked, through } = open(t, [])
+  await through(Promise.all(Array.from({ length: 24 }, (_, at) => fetch(`KRW-${at}`))))
+  const times = asked.map(({ at }) => at)
+  t.strictSame(
+    times,
+    times.map((_, index) => index * SPACING),
+  )
+  t.strictSame(
+    asked.map(({ market }) => market),
+    times.map((_, index) => `KRW-${index}`),
+    'in their order',
+  )
+})
+
+t.test('an answer that wants a rest gets it', async t => {
+  const { fetch, asked, through } = open(t, [{ restMs: 1_000 }])
+  await through(fetch('KRW-A'))
+  await through(fetch('KRW-B'))
+  t.strictSame(
+    asked.map(({ at }) => at),
+    [0, 1_000],
+  )
+})
+
 t.test('47. after a lone 429 only its own request waits', async t => {
   const { fetch, asked, through } = open(t, [refusal(429, 1_000)])
   const refused = fetch('KRW-A')
   await turn()
-  await fetch('KRW-B')
+  await through(fetch('KRW-B'))
   t.strictSame(
     asked.map(({ at, market }) => [at, market]),
     [
       [0, 'KRW-A'],
-      [0, 'KRW-B'],
+      [SPACING, 'KRW-B'],
     ],
     'others go on',
   )
@@ -65,8 +102,7 @@ t.test('47. after a lone 429 only its own request waits', async t => {
 
 t.test('47. the delay after 429s in a row grows, and starts again after a success', async t => {
   const { fetch, asked, through, candleRequests } = open(t, [refusal(429), refusal(429), refusal(429)])
-  const first = fetch('KRW-A')
-  await through(first)
+  await through(fetch('KRW-A'))
   t.strictSame(
     asked.map(({ at }) => at),
     [0, 1_000, 3_000, 7_000],
@@ -78,10 +114,10 @@ t.test('47. a hundred 429s one by one cost a second each, not more and more', as
   const script = Array.from({ length: 100 }, () => [refusal(429), 'page' as const]).flat()
   const { fetch, clock, through } = open(t, script)
   for (let request = 0; request < 100; request++) await through(fetch('KRW-A'))
-  t.equal(clock.now(), 100_000)
+  t.ok(clock.now() <= 100 * (1_000 + SPACING), `${clock.now()} ms`)
 })
 
-t.test('an exchange that names a time is left alone for it, by every request', async t => {
+t.test('an exchange that names a time is left alone for it, by every request, and not longer', async t => {
   for (const [exchange, cause, waitMs] of [
     ['binance', refusal(429, 7_000), 7_000],
     ['binance', refusal(418, 120_000), 120_000],
@@ -89,19 +125,26 @@ t.test('an exchange that names a time is left alone for it, by every request', a
     ['upbit', refusal(418), 300_000],
     ['upbit', refusal(451), 600_000],
   ] as const) {
-    const { fetch, asked, through, candleRequests } = open(t, [cause])
+    const { fetch, asked, through, candleRequests, clock } = open(t, [cause])
     const refused = fetch('A', exchange)
     await turn()
     const other = fetch('B', exchange)
-    await turn()
+    await clock.advance(1_000)
     t.equal(asked.length, 1, 'nothing goes out meanwhile')
     t.match(
       candleRequests.status().find(status => status.exchange === exchange)?.problem,
       `HTTP ${cause.status}`,
     )
     await through(Promise.all([refused, other]), 1_000)
-    t.ok((asked[1]?.at ?? 0) >= waitMs, `${exchange} ${cause.status}: ${asked[1]?.at} ms`)
+    const wentAt = asked[1]?.at ?? 0
+    t.ok(wentAt >= waitMs && wentAt <= waitMs + 2_000, `${exchange} ${cause.status}: ${wentAt} ms`)
   }
+})
+
+t.test('a 418 that several requests get at once is waited out once', async t => {
+  const { fetch, clock, through } = open(t, Array(3).fill({ afterMs: 1_000, error: refusal(418, 60_000) }))
+  await through(Promise.all(['KRW-A', 'KRW-B', 'KRW-C'].map(market => fetch(market))))
+  t.ok(clock.now() <= 63_000, `${clock.now()} ms`)
 })
 
 t.test('one exchange never waits for the other', async t => {
@@ -112,12 +155,20 @@ t.test('one exchange never waits for the other', async t => {
   t.match(asked.at(-1), { at: 0, exchange: 'binance' })
 })
 
+t.test('a wall clock that steps back holds up nothing', async t => {
+  const { fetch, clock, through, asked } = open(t, [])
+  await through(fetch('KRW-A'))
+  clock.step(-3_600_000)
+  await through(fetch('KRW-B'))
+  t.equal(asked.at(-1)?.at, SPACING - 3_600_000)
+})
+
 t.test('41. a market that is refused or fails is its coin’s trouble', async t => {
   for (const cause of [refusal(404), refusal(400), refusal(500), new Error('socket hang up')]) {
-    const { fetch } = open(t, [cause, cause])
-    await t.rejects(fetch('KRW-A'), cause)
-    await t.rejects(fetch('KRW-A'), cause, 'as often as it is asked')
-    t.ok(await fetch('KRW-B'))
+    const { fetch, through } = open(t, [cause, cause])
+    await t.rejects(through(fetch('KRW-A')), cause)
+    await t.rejects(through(fetch('KRW-A')), cause, 'as often as it is asked')
+    t.ok(await through(fetch('KRW-B')))
   }
 })
 
@@ -126,8 +177,8 @@ t.test(
   async t => {
     const broken = () => refusal(502)
     const { fetch, through, asked } = open(t, [broken(), broken(), broken(), broken()])
-    await t.rejects(fetch('KRW-A'))
-    await t.rejects(fetch('KRW-B'))
+    await t.rejects(through(fetch('KRW-A')))
+    await t.rejects(through(fetch('KRW-B')))
     await through(fetch('KRW-C'))
     t.equal(asked.length, 5, 'the third is asked for again until it comes')
     const shared = open(t, [broken(), refusal(404)])
@@ -141,7 +192,6 @@ t.test('after a pause one request goes first', async t => {
   for (const market of ['KRW-A', 'KRW-B', 'KRW-C']) fetch(market).catch(() => {})
   await turn()
   await clock.advance(6_000)
-  await turn()
   t.equal(asked.filter(({ at }) => at >= 5_000).length, 1)
 })
 

@@ -3,13 +3,17 @@ import { systemClock } from '@kimchi/runtime'
 import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { createCandleRequests } from '../../src/backfill/candle-requests.ts'
-import { importDays } from '../../src/backfill/import-days.ts'
-import { createSkippedDays } from '../../src/backfill/skipped-days.ts'
+import { CandleRequests } from '../../src/backfill/candle-requests.ts'
+import { HistoryImport, type HistoryImportOptions } from '../../src/backfill/import-days.ts'
 import { BTC, ETH, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
 
 const TODAY = YESTERDAY + DAY_MINUTES
 const XRP: Coin = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
+
+/** Requests for a minute that has passed meanwhile, and for which it is. */
+const FRESH = 6
+
+const NO_WRITER = { importDay: async () => 'stored' as const, markImported: async () => {} }
 
 /** A day some days ago. */
 const day = (ago: number) => ({
@@ -31,29 +35,29 @@ async function openImport(t: Test) {
   const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 2, log: silent })
   await writer.verify()
   const context = { clock: systemClock, random: () => 0.5, signal: new AbortController().signal, log: silent }
-  const run = async (coins: readonly Coin[], days: number) => {
+  const run = (coins: readonly Coin[], days: number, changes: Partial<HistoryImportOptions> = {}) => {
     requests.length = 0
-    const skipped = createSkippedDays()
-    const candleRequests = createCandleRequests(
-      (exchange, market, { start, end }) => rest.candlePage({ exchange, market, from: start, to: end }),
-      context,
-    )
-    await importDays(
+    const candleRequests = new CandleRequests(
       {
-        coins,
-        days,
-        retentionDays: 2,
-        reader,
-        writer,
-        skipped,
-        fetchPage: candleRequests.fetchPage,
-        mayGoOn: async () => true,
-        isFinal: () => false,
-        onProgress: () => {},
+        fetchPage: (exchange, market, { start, end }) =>
+          rest.candlePage({ exchange, market, from: start, to: end }),
+        upbitPerSecond: 8,
+        speed: 50,
       },
       context,
     )
-    return skipped.list()
+    const lease = { claim: async (symbols: readonly string[]) => new Set(symbols) }
+    return new HistoryImport(
+      {
+        ...{ coins, days, retentionDays: 2, reader, writer },
+        lease: { ...lease, takeOver: async () => {}, close: async () => {} },
+        requests: candleRequests,
+        isFinal: () => false,
+        onProgress: () => {},
+        ...changes,
+      },
+      context,
+    ).run()
   }
   const samplesOf = async (symbol: string) => {
     const { entries } = await reader.readDays(symbol)
@@ -97,7 +101,7 @@ t.test(
       },
     ])
     t.strictSame(await run([XRP], 15), [])
-    t.equal(requests.length, 0, 'nothing is asked for again')
+    t.ok(requests.length <= FRESH, `nothing is asked for again, but for ${requests.length}`)
   },
 )
 
@@ -114,23 +118,57 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
     })
   }
   const skipped = await run([XRP], 100)
-  t.strictSame([...(await samplesOf('XRP')).values()].filter(count => count === 1_440).length, 2)
+  t.equal([...(await samplesOf('XRP')).values()].filter(count => count === 1_440).length, 4)
   t.match(
     skipped.find(({ reason }) => /no older candles/.test(reason)),
-    { symbol: 'XRP', to: day(13).date },
+    { symbol: 'XRP', from: day(100).date },
   )
   const pages = requestsFor('upbit').filter(({ market }) => market === XRP.upbit).length
   t.ok(pages < 60, `${pages} requests for two days of candles, and to see that there is nothing before`)
   await run([XRP], 100)
-  t.equal(requests.length, 0, 'nothing is asked for again')
+  t.ok(requests.length <= FRESH, `nothing is asked for again, but for ${requests.length}`)
 })
 
 t.test('41. a coin that is refused is left out and named, the others are whole', async t => {
   const { run, samplesOf } = await openImport(t)
+  const whole = async (symbol: string) => [...(await samplesOf(symbol)).values()].slice(0, 4)
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 404, on: 'rest' })
-  t.match(await run([ETH, BTC], 4), [{ symbol: 'ETH', reason: /HTTP 404/, days: 2 }])
-  t.strictSame([...(await samplesOf('BTC')).values()], [1_440, 1_440])
+  t.match(await run([ETH, BTC], 4), [{ symbol: 'ETH', reason: /HTTP 404/, days: 5, from: day(4).date }])
+  t.strictSame(await whole('BTC'), [1_440, 1_440, 1_440, 1_440])
   simulator.faults.clear()
   t.strictSame(await run([ETH, BTC], 4), [], 'and it is tried again the next time')
-  t.strictSame([...(await samplesOf('ETH')).values()], [1_440, 1_440])
+  t.strictSame(await whole('ETH'), [1_440, 1_440, 1_440, 1_440])
+})
+
+t.test('an import stops where the rate begins', async t => {
+  const { run, samplesOf } = await openImport(t)
+  simulator.faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-USDT', from: 0, to: day(4).at })
+  const skipped = await run([BTC, XRP], 300)
+  for (const symbol of ['BTC', 'XRP']) {
+    t.equal([...(await samplesOf(symbol)).values()].filter(count => count === 1_440).length, 3, symbol)
+    t.match(
+      skipped.find(entry => entry.symbol === symbol && /KRW-USDT has no older candles/.test(entry.reason)),
+      { from: day(300).date },
+    )
+  }
+  // The simulator has nothing older only two weeks before its last candle.
+  const asked = requestsFor('upbit').filter(({ market }) => market === XRP.upbit).length
+  t.ok(asked <= (5 + 15) * 8, `${asked} requests for four days of candles`)
+  await run([BTC, XRP], 300)
+  t.ok(requests.length <= FRESH, `nothing is asked for again, but for ${requests.length}`)
+})
+
+t.test('what Redis has against it ends an import, whatever its other coins wait for', async t => {
+  const { run } = await openImport(t)
+  let claims = 0
+  const lease = {
+    // The import is told to wait, for as long as nothing goes wrong.
+    claim: async (symbols: readonly string[]) => new Set(++claims === 1 ? symbols : []),
+    takeOver: async () => {},
+    close: async () => {},
+  }
+  const write = () => Promise.reject(new Error('Redis is full'))
+  await t.rejects(run([BTC, ETH], 1, { lease, writer: { ...NO_WRITER, write } }), {
+    message: 'Redis is full',
+  })
 })

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { type EpochMinute, type GapReason, minuteOf, premiumE4, type Sample } from '@kimchi/core'
+import { type EpochMinute, minuteOf, premiumE4, type Sample } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { candleSampleOrGap } from '../../src/backfill/candle-samples.ts'
-import { createCandleSeries } from '../../src/backfill/candle-series.ts'
+import { CandleBlock } from '../../src/backfill/candle-blocks.ts'
+import { candleSampleOrGap } from '../../src/backfill/decide-minutes.ts'
 
 /** Recorded exchange data, beside the repository; absent in a plain clone. */
 const RECORDED = new URL('../../../../../shared/recorded/', import.meta.url)
@@ -22,7 +22,7 @@ t.test(
     const upbit = csv('upbit-candles/KRW-BTC-5m.2025-05-28_08-23.csv')
     const binance = csv('binance-klines/BTCUSDT-5m.2025-05-28_08-23.matching.csv')
     t.equal(upbit.length, 5_200)
-    const rate = createCandleSeries(upbit.map(([open]) => [open, RATE, 1]))
+    const rate = blockOf(upbit.map(([open]) => [open, RATE, 1]))
     const legs = { ...btcLegs(upbit, binance), rate }
     const premiums: number[] = []
     for (const [index, [open, krw]] of upbit.entries()) {
@@ -49,15 +49,15 @@ t.test('the Binance outage of 2023-03-24 is a gap in exactly its minutes', { ski
     ) as [MinuteCandle[], MinuteCandle[]]
     const from = binance[0]?.[0] ?? 0
     const everyMinute = Array.from({ length: 2_880 }, (_, offset) => from + offset)
-    const steady = createCandleSeries(everyMinute.map(open => [open, RATE, 1]))
+    const steady = blockOf(everyMinute.map(open => [open, RATE, 1]))
     const legs = {
       upbit: steady,
       rate: steady,
       upbitReference: steady,
-      binance: createCandleSeries(binance),
-      binanceReference: createCandleSeries(reference),
+      binance: blockOf(binance),
+      binanceReference: blockOf(reference),
     }
-    const gaps = new Map<EpochMinute, GapReason>()
+    const gaps = new Map<EpochMinute, string>()
     for (const open of everyMinute) {
       const outcome = candleSampleOrGap(symbol, open + 1, legs)
       if (typeof outcome === 'string') gaps.set(open, outcome)
@@ -81,8 +81,8 @@ t.test('an idle Binance market is sampled while the exchange is up', { skip }, a
     iota.map(([open]) => [open, 0.01, 1]),
     iota,
   )
-  const rate = createCandleSeries(iota.map(([open]) => [open, RATE, 1]))
-  const reference = createCandleSeries(iota.map(([open]) => [open, 30_000, 1]))
+  const rate = blockOf(iota.map(([open]) => [open, RATE, 1]))
+  const reference = blockOf(iota.map(([open]) => [open, 30_000, 1]))
   const [firstTrade = 0] = iota.find(([, , volume]) => volume > 0) ?? []
   for (const [open, close] of idle.filter(([open]) => open > firstTrade)) {
     const sample = candleSampleOrGap('IOTA', open + 1, { ...legs, rate, binanceReference: reference })
@@ -96,10 +96,8 @@ t.test('an idle Binance market is sampled while the exchange is up', { skip }, a
 t.test('a missing Upbit minute carries the close before it, for sixty minutes', { skip }, async t => {
   const upbit = csv('upbit-candles/KRW-BTC-1m.2025-03_04.holey.csv')
   const [first, last] = [upbit[0]?.[0] ?? 0, upbit.at(-1)?.[0] ?? 0]
-  const steady = createCandleSeries(
-    Array.from({ length: last - first + 100 }, (_, at) => [first + at, RATE, 1]),
-  )
-  const series = createCandleSeries(upbit)
+  const steady = blockOf(Array.from({ length: last - first + 100 }, (_, at) => [first + at, RATE, 1]))
+  const series = blockOf(upbit)
   const legs = {
     upbit: series,
     rate: steady,
@@ -108,13 +106,13 @@ t.test('a missing Upbit minute carries the close before it, for sixty minutes', 
     binanceReference: steady,
   }
   const hole = minuteOf(Date.UTC(2025, 2, 15, 19, 50))
-  t.equal(series.at(hole), undefined)
-  t.match(candleSampleOrGap('BTC', hole + 1, legs), { upbitKrw: series.at(hole - 1)?.[1] })
+  t.notOk(series.traded(hole + 1))
+  t.match(candleSampleOrGap('BTC', hole + 1, legs), { upbitKrw: series.lastTrade(hole)?.[1] })
 
   const outcomes = { own: 0, carried: 0, gap: 0, wrong: 0 }
   for (let open = first; open <= last; open++) {
     const outcome = candleSampleOrGap('BTC', open + 1, legs)
-    const newest = series.lastTradedBefore(open + 1)
+    const newest = series.lastTrade(open + 1)
     const age = open - (newest?.[0] ?? 0)
     if (typeof outcome === 'string')
       outcomes[outcome === 'no-upbit-price' && age >= 60 ? 'gap' : 'wrong'] += 1
@@ -129,8 +127,17 @@ t.test('a missing Upbit minute carries the close before it, for sixty minutes', 
 })
 
 function btcLegs(upbit: readonly MinuteCandle[], binance: readonly MinuteCandle[]) {
-  const [krw, usdt] = [createCandleSeries(upbit), createCandleSeries(binance)]
+  const [krw, usdt] = [blockOf(upbit), blockOf(binance)]
   return { upbit: krw, upbitReference: krw, binance: usdt, binanceReference: usdt }
+}
+
+/** Candles in any order, each minute once, asked for long after. */
+function blockOf(candles: readonly MinuteCandle[]): CandleBlock {
+  const byMinute = new Map(candles.map(candle => [candle[0], candle]))
+  return new CandleBlock(
+    [...byMinute.values()].sort(([a], [b]) => a - b),
+    Number.POSITIVE_INFINITY,
+  )
 }
 
 function csv(path: string): MinuteCandle[] {

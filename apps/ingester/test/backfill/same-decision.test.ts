@@ -8,11 +8,12 @@ import {
   RATE_MARKET,
   takeSnapshot,
 } from '@kimchi/core'
+import type { MinuteCandle } from '@kimchi/feeds'
 import { type Prices, startSimulator } from '@kimchi/simulator'
 import fc from 'fast-check'
 import t from 'tap'
-import { candleSampleOrGap } from '../../src/backfill/candle-samples.ts'
-import { createCandleSeries } from '../../src/backfill/candle-series.ts'
+import { CandleBlock } from '../../src/backfill/candle-blocks.ts'
+import { candleSampleOrGap } from '../../src/backfill/decide-minutes.ts'
 import { BTC, ETH, IQ, KNC, YESTERDAY } from '../support/backfill-bench.ts'
 
 const RUNS = 300
@@ -78,22 +79,23 @@ function lastSecond(prices: Prices, coin: Coin, minute: number): boolean {
 }
 
 function candleOutcome(prices: Prices, coin: Coin, minute: number) {
-  const series = (exchange: Exchange, market: string, minutes: number) =>
-    createCandleSeries(
-      Array.from({ length: minutes }, (_, back) => minute - 1 - back).flatMap(open => {
-        const candle = prices.candle(exchange, market, minuteStart(open))
-        if (candle !== undefined) return [[open, candle.close, candle.volume] as const]
-        // Binance writes idle minutes, with the price before them.
-        const last = exchange === 'binance' && prices.lastTrade(exchange, market, minuteStart(open))
-        return last ? [[open, last.price, 0] as const] : []
-      }),
-    )
+  const block = (exchange: Exchange, market: string, minutes: number) => {
+    const opens = Array.from({ length: minutes }, (_, at) => minute - minutes + at)
+    const candles = opens.flatMap((open): MinuteCandle[] => {
+      const candle = prices.candle(exchange, market, minuteStart(open))
+      if (candle !== undefined) return [[open, candle.close, candle.volume]]
+      // Binance writes idle minutes, with the price before them.
+      const last = exchange === 'binance' && prices.lastTrade(exchange, market, minuteStart(open))
+      return last ? [[open, last.price, 0]] : []
+    })
+    return new CandleBlock(candles, minute + 10)
+  }
   return candleSampleOrGap(coin.symbol, minute, {
-    upbit: series('upbit', coin.upbit, 63),
-    rate: series('upbit', RATE_MARKET, 63),
-    upbitReference: series('upbit', 'KRW-BTC', 2),
-    binance: series('binance', coin.binance, 63),
-    binanceReference: series('binance', 'BTCUSDT', 2),
+    upbit: block('upbit', coin.upbit, 63),
+    rate: block('upbit', RATE_MARKET, 63),
+    upbitReference: block('upbit', 'KRW-BTC', 2),
+    binance: block('binance', coin.binance, 63),
+    binanceReference: block('binance', 'BTCUSDT', 2),
   })
 }
 

@@ -51,8 +51,7 @@ t.test(
         const prices = { upbitKrw: 1_400, binanceUsdt: 1, usdtKrw: 1_400 }
         return { symbol, minute, ...prices, premiumE4: 0, source: 'live' }
       })
-      other.quarantine.check(minute, samples)
-      other.tracking.apply()
+      other.tracking.release(samples)
     }
     await eventually('OTHER is tracked', async () => (await tracked()).includes('OTHER'))
     t.strictSame((await tracked()).sort(), ['ADA', 'BTC', 'ETH', 'NEW', 'OTHER', 'SOL', 'XRP'])

@@ -18,10 +18,10 @@ function start(t: Test) {
   const loop = createMinuteLoop(
     {
       latest,
-      quarantine: { subscribed: [BTC], check: (_minute, samples) => samples },
+      quarantine: { subscribed: [BTC] },
+      release: samples => samples,
       spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => stored.push(batch) },
-      tracking: { apply: () => {} },
       onMinute: report => reports.push(report),
     },
     { clock, signal: ending.signal },

@@ -7,7 +7,7 @@ import {
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
+import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { createRestBases, openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
@@ -15,8 +15,7 @@ import { createReader, createWriter, openRedis } from '@kimchi/store'
 import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { openBackfillLease } from '../../src/backfill/backfill-lease.ts'
-import type { FetchPage } from '../../src/backfill/candle-book.ts'
-import { type Backfill, type BackfillOptions, createBackfill } from '../../src/backfill/run-backfill.ts'
+import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
 
 await stayClearOfMidnight(Date.now())
 
@@ -79,7 +78,7 @@ export interface StartOptions extends Partial<BackfillOptions> {
   readonly id?: string
   readonly log?: Log
   /** Stands between backfill and exchanges. */
-  readonly around?: (fetchPage: FetchPage) => FetchPage
+  readonly around?: (fetchPage: BackfillOptions['fetchPage']) => BackfillOptions['fetchPage']
 }
 
 /** A backfill that runs. */
@@ -101,23 +100,28 @@ export async function openBench(
   const redis = openRedis(testRedis.url, { name: 'test' })
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = createWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent })
-  const reader = createReader({ redis })
-  const clock = createManualClock(minuteStart(YESTERDAY + at) + 30_000)
+  const work = new WorkUnderWay()
+  const writer = work.counted(createWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent }))
+  const reader = work.counted(createReader({ redis }))
+  const clock = work.stopped(createManualClock(minuteStart(YESTERDAY + at) + 30_000))
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
     const { id = 'a', log = silent, around = fetchPage => fetchPage, ...changes } = options
     const ending = new AbortController()
-    const backfill = createBackfill(
+    const backfill = new Backfill(
       {
-        quarantine: { tracked: coins, untested: [], check: (_minute, samples) => samples },
-        tracking: { apply: () => {} },
+        quarantine: { tracked: coins, untested: [] },
+        release: samples => samples,
         days: 0,
         reader,
         writer,
-        fetchPage: around((exchange, market, { start, end }) =>
-          rest.candlePage({ exchange, market, from: start, to: end }, ending.signal),
+        upbitPerSecond: 8,
+        speed: 50,
+        fetchPage: work.count(
+          around((exchange, market, { start, end }) =>
+            rest.candlePage({ exchange, market, from: start, to: end }, ending.signal),
+          ),
         ),
         lease: openBackfillLease(redis, id),
         ...changes,
@@ -142,4 +146,44 @@ export async function openBench(
       to: YESTERDAY + to,
     })
   return { testRedis, raw, redis, writer, reader, clock, start, check }
+}
+
+type Work = (...args: never[]) => Promise<unknown>
+
+/** Lets a manual clock stand still while a request or a command is under way: that takes real time, not its. */
+class WorkUnderWay {
+  #count = 0
+
+  count<F extends Work>(work: F): F {
+    const counting = async (...args: Parameters<F>) => {
+      this.#count += 1
+      try {
+        return await work(...args)
+      } finally {
+        this.#count -= 1
+      }
+    }
+    return counting as F
+  }
+
+  /** An object whose methods count. */
+  counted<T extends object>(methods: T): T {
+    const entries = Object.entries(methods).map(([name, method]) => {
+      return [name, name === 'subscribeMinutes' ? method : this.count(method)]
+    })
+    return Object.fromEntries(entries)
+  }
+
+  stopped(clock: ManualClock): ManualClock {
+    const isBusy = () => this.#count > 0
+    return {
+      now: () => clock.now(),
+      wait: (ms, signal) => clock.wait(ms, signal),
+      advance: ms => clock.advance(ms),
+      step: ms => clock.step(ms),
+      get waiting() {
+        return isBusy() ? 0 : clock.waiting
+      },
+    }
+  }
 }

@@ -52,10 +52,10 @@ export async function openMinuteBench(t: Test) {
   const loop = createMinuteLoop(
     {
       latest,
-      quarantine: { subscribed: COINS, check: (_minute, taken) => taken },
+      quarantine: { subscribed: COINS },
+      release: sampled => sampled,
       spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => samples.push(...batch.samples) },
-      tracking: { apply: () => {} },
       onMinute: report => reports.push(report),
     },
     context,

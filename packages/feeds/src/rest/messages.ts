@@ -12,6 +12,8 @@ export interface CandlePage {
    * ones too.
    */
   readonly start: EpochMinute
+  /** How long the exchange wants no further request; undefined where it says nothing of it. */
+  readonly restMs?: Milliseconds | undefined
 }
 
 /** What both exchanges list now. */

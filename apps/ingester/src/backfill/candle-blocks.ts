@@ -1,0 +1,195 @@
+import {
+  type Clock,
+  type EpochMinute,
+  type Exchange,
+  formatTimestamp,
+  KimchiError,
+  MAX_CARRY_MS,
+  type Market,
+  MINUTE_MS,
+  type Milliseconds,
+  minuteOf,
+  REFERENCE_MARKETS,
+} from '@kimchi/core'
+import type { MinuteCandle } from '@kimchi/feeds'
+import type { MinuteRange } from '@kimchi/store'
+
+/**
+ * Minutes that one block decides. Windows have the length of Upbit's, so that each lies within one block of
+ * either exchange. An answer holds 200 candles of Upbit, 1,000 of Binance.
+ * @see docs/exchanges.md#upbit-rest
+ */
+const BLOCK_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 800 }
+export const WINDOW_MINUTES = BLOCK_MINUTES.upbit
+
+/** The most candles that one answer holds. */
+const PAGE_CANDLES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
+
+const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
+
+/** A candle is read this long after its end at the earliest. @see docs/exchanges.md#unconfirmed */
+export const CANDLE_GRACE_MS: Milliseconds = 10_000
+
+/** A candle may come late: one that is absent is believed to be so when it is asked for this much later. */
+const BELIEVED_AFTER = 3
+
+/** What was asked for so long after a minute needs not be asked for again. */
+const FINAL_AFTER = 10
+
+/** Blocks that are kept: a UTC day of the shared markets, and what a few coins have in work. */
+const MAX_BLOCKS = 64
+
+/** Fetches the newest candles of a market that open in a range, as many as one answer holds. */
+export type FetchPage = (
+  exchange: Exchange,
+  market: Market,
+  opens: MinuteRange,
+) => Promise<{ readonly candles: readonly MinuteCandle[] }>
+
+/**
+ * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
+ * M − 60 s, and what there is to carry from before the block.
+ */
+export class CandleBlock {
+  /** Ascending, each minute at most once. */
+  readonly #candles: readonly MinuteCandle[]
+  readonly #askedAt: EpochMinute
+
+  /** @param askedAt the newest minute whose candles were complete when they were asked for */
+  constructor(candles: readonly MinuteCandle[], askedAt: EpochMinute) {
+    this.#candles = candles
+    this.#askedAt = askedAt
+  }
+
+  /** Of an Upbit market: there are no earlier candles either. */
+  get isEmpty(): boolean {
+    return this.#candles.length === 0
+  }
+
+  /** The opening minute of the newest candle with a trade. */
+  get newestTrade(): EpochMinute {
+    return this.#candles.findLast(([, , volume]) => volume > 0)?.[0] ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** Whether the candle before `minute` is there, or its absence is to be believed. */
+  knows(minute: EpochMinute): boolean {
+    const newest = this.#candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
+    return newest >= minute - 1 || this.#askedAt >= minute + BELIEVED_AFTER
+  }
+
+  /** Whether there was a trade in the 60 s before `minute`. */
+  traded(minute: EpochMinute): boolean {
+    return this.lastTrade(minute)?.[0] === minute - 1
+  }
+
+  /** The newest candle with a trade that opens before `minute`. */
+  lastTrade(minute: EpochMinute): MinuteCandle | undefined {
+    let index = this.#countBefore(minute) - 1
+    while (this.#candles[index]?.[2] === 0) index -= 1
+    return this.#candles[index]
+  }
+
+  #countBefore(minute: EpochMinute): number {
+    let low = 0
+    let high = this.#candles.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#candles[middle] as MinuteCandle)[0] < minute) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/**
+ * Both exchanges' candles in aligned blocks, each asked for once however many wait for it. A block that was
+ * asked for long enough after the minutes in question stays as it is; a younger one is asked for again, once a
+ * minute at most. The least recently used ones are dropped.
+ */
+export class CandleBlocks {
+  readonly #fetchPage: FetchPage
+  readonly #clock: Clock
+  readonly #max: number
+  readonly #blocks = new Map<string, { askedAt: EpochMinute; block: Promise<CandleBlock> }>()
+  #newest: { ours: EpochMinute; minute: Promise<EpochMinute> } | undefined
+
+  constructor(fetchPage: FetchPage, clock: Clock, max = MAX_BLOCKS) {
+    this.#fetchPage = fetchPage
+    this.#clock = clock
+    this.#max = max
+  }
+
+  /**
+   * The newest minute whose candles are complete by the exchange's own word: Binance has opened the next candle
+   * of the market that always trades. A machine whose clock is ahead must neither take an open candle for a
+   * whole one nor settle minutes that are yet to come.
+   * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle near the present by our clock
+   */
+  newest(): Promise<EpochMinute> {
+    const ours = minuteOf(this.#clock.now() - CANDLE_GRACE_MS)
+    if (this.#newest?.ours === ours) return this.#newest.minute
+    const asked = { ours, minute: this.#fetchNewest(ours) }
+    this.#newest = asked
+    asked.minute.catch(() => {
+      if (this.#newest === asked) this.#newest = undefined
+    })
+    return asked.minute
+  }
+
+  /**
+   * The block that decides `minute` of a market.
+   * @param minute the newest one that is in question, no newer than {@link newest}
+   */
+  async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
+    const newest = await this.newest()
+    const start = minute - (minute % BLOCK_MINUTES[exchange])
+    const key = `${market} ${start}`
+    const known = this.#blocks.get(key)
+    this.#blocks.delete(key)
+    const isCurrent = known !== undefined && known.askedAt >= Math.min(newest, minute + FINAL_AFTER)
+    const entry = isCurrent
+      ? known
+      : { askedAt: newest, block: this.#fetchBlock(exchange, market, start, newest) }
+    this.#blocks.set(key, entry)
+    if (this.#blocks.size > this.#max) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
+    entry.block.catch(() => {
+      if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
+    })
+    return entry.block
+  }
+
+  /** Whether a market has traded since `minute`, as far as its candles are complete. */
+  async hasTradedSince(exchange: Exchange, market: Market, minute: EpochMinute): Promise<boolean> {
+    const newest = await this.newest()
+    const length = BLOCK_MINUTES[exchange]
+    for (let start = minute - (minute % length); start <= newest; start += length) {
+      const block = await this.blockOf(exchange, market, Math.min(start + length - 1, newest))
+      if (block.newestTrade >= minute) return true
+    }
+    return false
+  }
+
+  async #fetchBlock(
+    exchange: Exchange,
+    market: Market,
+    start: EpochMinute,
+    newest: EpochMinute,
+  ): Promise<CandleBlock> {
+    // The sample of M needs the candles that open before M, from M − 60 s on.
+    const end = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
+    // Upbit's newest candles reach back to the last trades that there are, whenever they were.
+    const from = exchange === 'upbit' ? end - PAGE_CANDLES.upbit : start - 1 - CARRY_MINUTES
+    const { candles } = await this.#fetchPage(exchange, market, { start: from, end })
+    return new CandleBlock(candles, newest)
+  }
+
+  async #fetchNewest(ours: EpochMinute): Promise<EpochMinute> {
+    const [reference = ''] = REFERENCE_MARKETS.binance
+    const start = ours + 1 - PAGE_CANDLES.binance
+    const { candles } = await this.#fetchPage('binance', reference, { start, end: ours + 1 })
+    const open = candles.at(-1)?.[0]
+    if (open !== undefined) return Math.min(open, ours)
+    const message = `binance has no ${reference} candle in the ${PAGE_CANDLES.binance} minutes before ${formatTimestamp(ours)}; is this machine's clock right?`
+    throw new KimchiError('KIMCHI_ERR_REST', message)
+  }
+}

@@ -1,0 +1,112 @@
+import { type Exchange, type Market, minuteStart } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
+import type { MinuteCandle } from '@kimchi/feeds'
+import type { MinuteRange } from '@kimchi/store'
+import t from 'tap'
+import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+
+/** A multiple of both exchanges' blocks. */
+const D = 16_000 * 1_800
+const NOW = D + 1_100
+
+/** Markets that trade each minute, or `quiet` minutes apart; answers hold what the exchanges' do. */
+function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
+  const clock = createManualClock(minuteStart(NOW) + 10_000)
+  const asked: { exchange: Exchange; market: Market; opens: MinuteRange }[] = []
+  const broken = new Set<Market>()
+  const blocks = new CandleBlocks(
+    async (exchange, market, opens) => {
+      asked.push({ exchange, market, opens })
+      if (broken.has(market)) throw new Error('broken')
+      const [count, step] = exchange === 'upbit' ? [200, quiet] : [opens.end - opens.start, 1]
+      const newest = Math.floor(Math.min(opens.end - 1, binanceNow()) / step) * step
+      const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
+      return { candles: candles.reverse() }
+    },
+    clock,
+    max,
+  )
+  const askedFor = (market: Market) => asked.filter(request => request.market === market)
+  return { blocks, clock, asked, askedFor, broken }
+}
+
+t.test('a block is one request, whoever needs it and however often', async t => {
+  const { blocks, askedFor } = open()
+  await Promise.all([D + 10, D + 199, D + 50].map(minute => blocks.blockOf('upbit', 'KRW-A', minute)))
+  await blocks.blockOf('upbit', 'KRW-A', D)
+  t.strictSame(
+    askedFor('KRW-A').map(({ opens }) => opens),
+    [{ start: D - 1, end: D + 199 }],
+    'the candles that decide D to D + 199',
+  )
+  await blocks.blockOf('binance', 'AUSDT', D + 799)
+  await blocks.blockOf('binance', 'AUSDT', D)
+  t.strictSame(
+    askedFor('AUSDT').map(({ opens }) => opens),
+    [{ start: D - 61, end: D + 799 }],
+    'with an hour to carry from before it',
+  )
+})
+
+t.test('what an answer of Upbit holds from before the block is carried into it', async t => {
+  const { blocks, askedFor } = open({ quiet: 55 })
+  const block = await blocks.blockOf('upbit', 'KRW-A', D + 30)
+  const [openMinute = 0] = block.lastTrade(D + 1) ?? []
+  t.ok(openMinute < D - 1 && openMinute >= D - 56)
+  t.equal(askedFor('KRW-A').length, 1)
+})
+
+t.test(
+  'a young block is asked for again in the next minute, one that is ten minutes older than what is needed never',
+  async t => {
+    const { blocks, clock, askedFor } = open()
+    const ask = async (minute: number) => {
+      await blocks.blockOf('upbit', 'KRW-A', minute)
+      return askedFor('KRW-A').length
+    }
+    t.equal(await ask(NOW - 1), 1)
+    t.equal(await ask(NOW), 1, 'it holds all that is complete')
+    t.strictSame(askedFor('KRW-A')[0]?.opens, { start: NOW - 200, end: NOW })
+    await clock.advance(60_000)
+    t.equal(await ask(NOW - 10), 1, 'was asked for ten minutes after')
+    t.equal(await ask(NOW - 9), 2)
+    t.equal(await ask(NOW + 1), 2)
+    await clock.advance(3_600_000)
+    t.equal(await ask(NOW + 1), 3)
+    await clock.advance(3_600_000)
+    t.equal(await ask(NOW + 1), 3)
+  },
+)
+
+t.test('as many blocks are kept as it may, those that were used last', async t => {
+  const { blocks, asked, askedFor } = open({ max: 2 })
+  for (const market of ['KRW-A', 'KRW-B', 'KRW-A', 'KRW-C', 'KRW-A']) await blocks.blockOf('upbit', market, D)
+  t.equal(askedFor('KRW-A').length, 1)
+  await blocks.blockOf('upbit', 'KRW-B', D)
+  t.equal(askedFor('KRW-B').length, 2)
+  t.equal(asked.length, 5, 'and one for the newest minute')
+})
+
+t.test('a request that failed is made again by the next who needs the block', async t => {
+  const { blocks, broken } = open()
+  broken.add('KRW-A')
+  await t.rejects(blocks.blockOf('upbit', 'KRW-A', D), { message: 'broken' })
+  broken.clear()
+  t.ok(await blocks.blockOf('upbit', 'KRW-A', D))
+})
+
+t.test('the newest minute is known from Binance, whatever our clock says', async t => {
+  t.equal(await open().blocks.newest(), NOW)
+  const ahead = open({ binanceNow: () => NOW - 60 })
+  t.equal(await ahead.blocks.newest(), NOW - 60, 'our clock is an hour ahead')
+  await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
+  t.equal(ahead.askedFor('KRW-A')[0]?.opens.end, NOW - 60, 'no open candle is asked for')
+  const empty = new CandleBlocks(async () => ({ candles: [] }), createManualClock(minuteStart(NOW)))
+  await t.rejects(empty.newest(), { message: /no BTCUSDT candle.*clock right/ })
+})
+
+t.test('whether a market has traded since is seen in the blocks after it, too', async t => {
+  const { blocks } = open({ quiet: 700 })
+  t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', D + 1), true, 'three blocks later')
+  t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', NOW - 10), false)
+})

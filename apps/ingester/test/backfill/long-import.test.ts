@@ -1,0 +1,19 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t from 'tap'
+
+const DRIVER = new URL('../support/long-import.ts', import.meta.url).pathname
+
+t.test('62. an import of any length runs in bounded memory', { timeout: 110_000 }, async t => {
+  const args = ['--max-old-space-size=200', ...process.execArgv, DRIVER, '16', '3650']
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.on('data', text => {
+    output += text
+  })
+  const [code] = await once(child, 'exit')
+  t.equal(code, 0)
+  t.match(output, /stored \d+ days, 0 skipped, heap \d+ MB/)
+  t.comment(output.trim())
+})

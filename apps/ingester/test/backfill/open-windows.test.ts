@@ -1,0 +1,184 @@
+import { type Coin, HOUR_MS, minuteStart } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
+import { HttpError } from '@kimchi/feeds'
+import type { MinuteRange } from '@kimchi/store'
+import t from 'tap'
+import { minutesOf, OpenWindows, windowsOf } from '../../src/backfill/open-windows.ts'
+import { BTC, ETH } from '../support/backfill-bench.ts'
+
+/** 00:00 UTC of a day, and a multiple of a window. */
+const D = 20_005 * 1_440
+const free = (_symbol: string) => false
+
+/** Open minutes as Redis would name them, of each coin. */
+function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
+  const clock = createManualClock(minuteStart(at) + secondsInto * 1_000)
+  const redis = new Map<string, readonly MinuteRange[]>()
+  const reads: { symbol: string; from: number; to: number }[] = []
+  const windows = new OpenWindows({
+    clock,
+    days,
+    reader: {
+      readOpenMinutes: async (symbol, from, to) => {
+        reads.push({ symbol, from, to })
+        return (redis.get(symbol) ?? [])
+          .map(({ start, end }) => ({ start: Math.max(start, from), end: Math.min(end, to) }))
+          .filter(({ start, end }) => start < end)
+      },
+    },
+  })
+  const next = async (isBusy = free) => {
+    await windows.read(isBusy)
+    return windows.next(isBusy)
+  }
+  return { clock, redis, reads, windows, next }
+}
+
+/** First and last minutes of what came, by coin. */
+async function order(next: ReturnType<typeof open>['next'], count: number) {
+  const came: [string, number, number][] = []
+  for (let at = 0; at < count; at++) {
+    const window = await next()
+    if (window === undefined) break
+    came.push([window.coin.symbol, (window.minutes[0] ?? 0) - D, (window.minutes.at(-1) ?? 0) - D])
+  }
+  return came
+}
+
+t.test('a window is the newest block of a coin’s open minutes', async t => {
+  const { redis, windows, next } = open()
+  redis.set('BTC', [
+    { start: D + 10, end: D + 20 },
+    { start: D + 190, end: D + 205 },
+    { start: D + 250, end: D + 260 },
+  ])
+  windows.follow([BTC])
+  t.equal((await next())?.minutes.length, 15, 'D + 200 to 204, D + 250 to 259')
+  t.equal(windows.open, 20)
+  t.strictSame(await order(next, 3), [['BTC', 10, 199]])
+  t.equal(windows.open, 0)
+})
+
+t.test('open minutes of the last ten come before all others, then the newer day', async t => {
+  const { redis, windows, next } = open()
+  redis.set('BTC', [
+    { start: D - 100, end: D - 90 },
+    { start: D + 300, end: D + 310 },
+  ])
+  redis.set('ETH', [
+    { start: D + 100, end: D + 110 },
+    { start: D + 595, end: D + 600 },
+  ])
+  windows.follow([BTC, ETH])
+  t.strictSame(await order(next, 5), [
+    ['ETH', 595, 599],
+    ['BTC', 300, 309],
+    ['ETH', 100, 109],
+    ['BTC', -100, -91],
+  ])
+})
+
+t.test(
+  'all that is kept is read every five minutes, the last fifteen minutes every minute, by one call a coin',
+  async t => {
+    const { clock, reads, windows, next } = open()
+    windows.follow([BTC])
+    for (let second = 0; second < 600; second++) {
+      await next()
+      await clock.advance(1_000)
+    }
+    t.strictSame(
+      reads.map(({ from, to }) => (from === D - 1_440 ? 'all' : to - from)),
+      ['all', 15, 15, 15, 15, 'all', 15, 15, 15, 15],
+    )
+  },
+)
+
+t.test('15. the minute of the start is open at once, whatever the second', async t => {
+  for (const secondsInto of [0, 1, 5, 9, 10, 30, 59]) {
+    const { clock, redis, windows, next } = open({ secondsInto })
+    redis.set('BTC', [{ start: D + 600, end: D + 601 }])
+    windows.follow([BTC])
+    const startedAt = clock.now()
+    let window = await next()
+    for (; window === undefined && clock.now() < startedAt + 180_000; window = await next())
+      await clock.advance(1_000)
+    t.strictSame(window?.minutes, [D + 600], `started at second ${secondsInto}`)
+    t.ok(clock.now() - startedAt <= 70_000, `known after ${clock.now() - startedAt} ms`)
+  }
+})
+
+t.test(
+  'a gap is read ten seconds after its minute, what waits for the next minute a minute later, what nobody named after three',
+  async t => {
+    const { clock, redis, windows, next } = open()
+    redis.set('BTC', [{ start: D + 601, end: D + 700 }])
+    redis.set('ETH', [{ start: D + 601, end: D + 700 }])
+    windows.follow([BTC, ETH])
+    t.equal(await next(), undefined, 'the minute loop has the first word')
+    await clock.advance(34_000)
+    windows.learn({ minute: D + 601, waiting: ['ETH'] })
+    t.equal(await next(), undefined, 'its candles are not complete')
+    await clock.advance(6_000)
+    t.strictSame(await order(next, 3), [['BTC', 601, 601]])
+    await clock.advance(60_000)
+    windows.learn({ minute: D + 602, waiting: [] })
+    t.strictSame(await order(next, 3), [
+      ['BTC', 601, 602],
+      ['ETH', 601, 602],
+    ])
+    await clock.advance(minuteStart(D + 606) - clock.now())
+    t.strictSame(await order(next, 1), [['BTC', 601, 603]], 'without a word of the loop')
+  },
+)
+
+t.test('a coin that is busy is neither read nor given; one that has left is forgotten', async t => {
+  const { redis, reads, windows, next } = open()
+  redis.set('BTC', [{ start: D + 10, end: D + 20 }])
+  windows.follow([BTC])
+  t.equal(await next(symbol => symbol === 'BTC'), undefined)
+  t.equal(reads.length, 0)
+  await windows.read(free)
+  windows.follow([ETH])
+  t.equal(await next(), undefined)
+  windows.follow([{ ...BTC, binance: 'OTHER' }])
+  t.equal(windows.open, 0, 'the same symbol on other markets is another coin')
+})
+
+t.test(
+  '41. a refused coin is tried every two minutes in its first hour, then less often; a success forgives',
+  async t => {
+    const attempts = async (cause: Error, untilMs: number) => {
+      const { clock, redis, windows, next } = open()
+      redis.set('BTC', [{ start: D + 10, end: D + 20 }])
+      windows.follow([BTC])
+      const startedAt = clock.now()
+      const at: number[] = []
+      for (; clock.now() - startedAt < untilMs; await clock.advance(1_000)) {
+        if ((await next()) === undefined) continue
+        at.push(clock.now() - startedAt)
+        windows.fail('BTC', cause)
+      }
+      return at
+    }
+    const refused = await attempts(new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404), 24 * HOUR_MS)
+    t.equal(refused.filter(at => at < HOUR_MS).length, 30)
+    t.ok(refused.every((at, index) => index === 0 || at - (refused[index - 1] ?? 0) >= 120_000))
+    t.ok(refused.length < 70, `${refused.length} attempts in a day`)
+    const failing = await attempts(new Error('socket hang up'), HOUR_MS)
+    t.ok(failing.length <= 34, 'a few quick ones at first')
+    t.strictSame(failing.slice(0, 3), [0, 5_000, 25_000])
+    const { windows, clock } = open()
+    windows.follow([BTC, ETH] satisfies Coin[])
+    windows.fail('BTC', new Error('socket hang up'))
+    t.match(windows.waiting, [{ symbol: 'BTC', reason: 'socket hang up', retryAt: clock.now() + 5_000 }])
+    windows.succeed('BTC')
+    t.strictSame(windows.waiting, [])
+  },
+)
+
+t.test('minutes are grouped by the blocks that decide them, from new to old', async t => {
+  t.strictSame(windowsOf([D + 1, D + 199, D + 200, D + 450]), [[D + 450], [D + 200], [D + 1, D + 199]])
+  t.strictSame(minutesOf({ start: 3, end: 6 }), [3, 4, 5])
+  t.strictSame(minutesOf({ start: 6, end: 3 }), [])
+})

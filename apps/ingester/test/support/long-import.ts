@@ -1,0 +1,60 @@
+// Imports of coins that trade each minute, without exchanges and Redis: node long-import.ts COINS DAYS
+import { type Coin, minuteOf } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
+import type { MinuteCandle } from '@kimchi/feeds'
+import { HistoryImport } from '../../src/backfill/import-days.ts'
+
+const [count = 0, days = 0] = process.argv.slice(2).map(Number)
+const coins = Array.from({ length: count }, (_, at): Coin => {
+  return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
+})
+const clock = createManualClock(Date.UTC(2026, 10, 20, 12))
+let stored = 0
+let requests = 0
+/** What is begun and not ended after so many requests would have ended long ago if it had been laid out. */
+const ENOUGH = 6_000
+const ending = new AbortController()
+const importing = new HistoryImport(
+  {
+    ...{ coins, days, retentionDays: 8 },
+    reader: {
+      readUnstoredMinutes: async (_symbol, start, end) => [{ start, end }],
+      readDays: async () => ({ entries: [], corrupt: 0 }),
+      readImported: async () => [],
+    },
+    writer: {
+      write: async ({ samples }) => {
+        return { stored: samples.length, duplicates: 0, settled: 0, refused: [], removed: 0, primary: '' }
+      },
+      importDay: async () => {
+        stored += 1
+        return 'stored'
+      },
+      markImported: async () => {},
+    },
+    lease: {
+      claim: async symbols => new Set(symbols),
+      takeOver: async () => {},
+      close: async () => {},
+    },
+    requests: {
+      fetchPage: async (exchange, _market, { start, end }) => {
+        requests += 1
+        if (requests > ENOUGH) throw new Error('enough')
+        const newest = Math.min(end, minuteOf(clock.now()) + 1)
+        const from = exchange === 'upbit' ? newest - 200 : start
+        const candles = Array.from({ length: newest - from }, (_, at): MinuteCandle => [from + at, 1_400, 1])
+        return { candles, start: from }
+      },
+    },
+    isFinal: () => true,
+    onProgress: () => {},
+  },
+  { clock, random: () => 0.5, signal: ending.signal, log: console },
+)
+const skipped = await importing.run().catch((thrown: Error) => {
+  if (thrown.message !== 'enough') throw thrown
+  return []
+})
+const heap = Math.round(process.memoryUsage().heapUsed / 1e6)
+process.stdout.write(`stored ${stored} days, ${skipped.length} skipped, heap ${heap} MB\n`)

@@ -8,7 +8,6 @@ import {
   userAgentOf,
 } from '@kimchi/feeds'
 import { createReader, createWriter, type KnownCoin, openRedis } from '@kimchi/store'
-import packageJson from '../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import { giveBack, openBackfillLease } from './backfill-lease.ts'
 import { CandleRequests } from './candle-requests.ts'
@@ -21,6 +20,7 @@ export interface ImportOptions {
   readonly days: number
   /** Names this process among others on the same Redis. */
   readonly id: string
+  readonly version: string
   /** Multiplies the pace, for exchanges whose limits are higher. @default 1 */
   readonly speed?: number
   /** How far it is, in days of one coin. */
@@ -36,7 +36,7 @@ export interface ImportOptions {
  * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED`
  */
 export async function importHistory(
-  { config, days, id, onProgress, speed = 1 }: ImportOptions,
+  { config, days, id, version, onProgress, speed = 1 }: ImportOptions,
   context: Context,
 ): Promise<readonly Skipped[]> {
   const { random, signal, log } = context
@@ -44,7 +44,7 @@ export async function importHistory(
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const lease = openBackfillLease(redis, id)
   const bases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
-  const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
+  const userAgent = userAgentOf(version, config.PROJECT_URL)
   const rest = openRestChild({ bases, userAgent, speed }, { log })
   try {
     if (!(await redis.untilReady(5_000, signal))) {

@@ -4,6 +4,7 @@ import { KimchiError, messageOf } from '@kimchi/core'
 import { systemClock, withSecretFiles } from '@kimchi/runtime'
 import { holderId } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
+import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
 import type { Skipped } from './import-days.ts'
 import { importHistory } from './import-history.ts'
@@ -52,6 +53,7 @@ async function main(): Promise<readonly Skipped[]> {
         config,
         days: readDays(values.days),
         id: holderId(hostname(), process.pid, Math.random),
+        version: packageJson.version,
         onProgress: (done, total, symbol) => {
           if (!bar.isActive) bar.start(total, 0, { symbol })
           bar.update(done, { symbol })

@@ -25,7 +25,7 @@ function run(env: Readonly<Record<string, string>>, onProgress = () => {}) {
     ...env,
   })
   return importHistory(
-    { config, days: 1, id: 'import', onProgress, speed: 50 },
+    { config, days: 1, id: 'import', version: '1.2.3', onProgress, speed: 50 },
     { clock: systemClock, random: () => 0.5, signal: new AbortController().signal, log: silent },
   )
 }

@@ -1,5 +1,5 @@
 # The images: docker build --target api|ingester|simulator|edge .
-# Where there is no Docker, deploy/image/build.sh builds them. deploy/image/pin.sh adds the digests of the bases.
+# deploy/image/pin.sh adds the digests of the bases.
 ARG NODE_IMAGE=docker.io/library/node:26.10.0-trixie-slim
 ARG NGINX_IMAGE=docker.io/library/nginx:1.30.6
 

@@ -135,6 +135,16 @@ t.test('with an external Redis there is none of ours, and the apps may reach it'
   }
 })
 
+t.test('the demo of a test cluster has the simulator, and no other prices', async t => {
+  const { stdout } = await run('kubectl', ['kustomize', join(FOLDER, 'demo')])
+  const demo: Manifest[] = parseAllDocuments(stdout).map(document => document.toJS())
+  t.strictSame(complaints(demo), [])
+  const ingester = demo.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'ingester')
+  const { env = [] } = podOf(ingester as Workload).containers[0] ?? {}
+  t.match(env.find(({ name }) => name === 'PRICES')?.value, 'simulated')
+  t.equal(env.filter(({ value }) => value?.includes('//simulator:8000')).length, 4)
+})
+
 t.test('an ingester is replaced when its successor contributes', async t => {
   const [ingester] = of<Workload>('Deployment').filter(({ metadata }) => metadata.name === 'ingester')
   t.match(ingester?.spec, { minReadySeconds: 90, strategy: { rollingUpdate: { maxUnavailable: 0 } } })

@@ -45,6 +45,8 @@ t.test('a client that takes too much is refused in JSON, another is not', { skip
   t.equal(refused.status, 429)
   checkError(t, refused, 'too_many_requests')
   t.equal(refused.headers['retry-after'], '1')
+  const metrics = (await ask(edge.opsPort, '/metrics')).body.toString()
+  t.match(metrics, /^kimchi_edge_refusals_total\{code="too_many_requests"\} [1-9]/m, 'it is counted')
   t.equal((await from('203.0.113.8')).status, 200, 'the neighbour behind the same CDN is served')
   t.equal((await from('203.0.113.7', '/')).status, 403, 'the page (here an empty folder) is not limited')
   t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')
@@ -75,7 +77,12 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
   const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
   t.match(index, {
     status: 200,
-    headers: { 'content-type': 'text/html', 'x-content-type-options': 'nosniff' },
+    headers: {
+      'content-type': 'text/html',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+    },
   })
   const { headers } = await ask(edge.port, '/assets/index-1a2b.js')
   t.match(headers, { 'content-type': /javascript/, 'cache-control': /immutable/ })

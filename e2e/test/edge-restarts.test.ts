@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { minuteOf } from '@kimchi/core'
@@ -32,6 +33,7 @@ t.test(
     const statuses = await load.end()
     t.comment(`${statuses.length} requests that reached a replica`)
     t.ok(statuses.length > 500)
+    t.notMatch(await readFile(edge.log, 'utf8'), /client: /, 'nobody is written down')
     t.strictSame(new Set(statuses), new Set([200]))
   },
 )

@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const WORKFLOWS = join(ROOT, '.github/workflows')
+
+t.test('each script of a workflow is there, to be run', async t => {
+  const texts = (await readdir(WORKFLOWS)).map(name => readFile(join(WORKFLOWS, name), 'utf8'))
+  const jobs = (await Promise.all(texts)).flatMap(text =>
+    Object.values<{ steps: { run?: string }[] }>(parse(text).jobs),
+  )
+  const scripts = jobs.flatMap(({ steps }) =>
+    steps.flatMap(({ run = '' }) => /^(\.ci|deploy)\/\S+/.exec(run)?.[0] ?? []),
+  )
+  t.ok(scripts.length >= 4)
+  for (const script of scripts) t.ok(((await stat(join(ROOT, script))).mode & 0o111) !== 0, script)
+})
+
+/** A server of one path, which answers with these statuses in turn, then with 200. */
+async function openList(t: Test, ...statuses: readonly number[]): Promise<string> {
+  const left = [...statuses]
+  const server = createServer((_, response) =>
+    response.writeHead(left.shift() ?? 200).end('{"symbol":"BTC"}'),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('expect-list.sh waits for the list', async t => {
+  const { stdout } = await run(join(ROOT, 'deploy/expect-list.sh'), [await openList(t, 503, 503)])
+  t.match(stdout, /BTC/)
+})
+
+t.test('load.mjs fails when one request of all did, or the command', async t => {
+  const load = join(ROOT, 'deploy/load.mjs')
+  const underLoad = async (url: string, command: string) => run(load, [url, 'sh', '-c', command])
+  t.match((await underLoad(await openList(t), 'sleep 1')).stdout, /^\d+ requests: \{"200":\d+\}$/m)
+  await t.rejects(underLoad(await openList(t, 200, 503), 'sleep 1'), { message: /Command failed/ })
+  await t.rejects(underLoad(await openList(t), 'sleep 0.2; exit 3'))
+})

@@ -41,47 +41,29 @@ function registerRequests(metrics: MetricsRegistry, { counters, connections }: M
 
 function registerDocuments(metrics: MetricsRegistry, { documents }: MetricsOptions): void {
   const gauge = (name: string, help: string, read: (status: DocumentsStatus) => number | undefined) =>
-    metrics.gauge({ name, help, read: () => read(documents()) })
-  gauge(
-    'kimchi_api_newest_snapshot_timestamp_seconds',
-    'Time of the newest snapshot served, in seconds since the epoch.',
-    ({ newestMinute }) => newestMinute && minuteStart(newestMinute) / 1_000,
-  )
-  gauge('kimchi_api_coins', 'Coins known, tracked or with a readable history.', ({ coins }) => coins)
-  gauge('kimchi_api_histories', 'Coins whose history is held in memory.', ({ histories }) => histories)
-  gauge(
-    'kimchi_api_corrupt_entries',
-    'Entries of the last read that were skipped as corrupt.',
-    ({ corrupt }) => corrupt,
-  )
-  gauge(
-    'kimchi_api_rebuild_duration_seconds',
-    'How long the last read of Redis and the making of the live list from it took.',
-    ({ rebuildMs }) => inSeconds(rebuildMs),
-  )
-  metrics.counter({
-    name: 'kimchi_api_refreshes_total',
-    help: 'Reads of Redis that brought the documents up to date.',
-    read: () => documents().refreshed,
-  })
-  metrics.counter({
-    name: 'kimchi_api_refresh_failures_total',
-    help: 'Reads of Redis that failed.',
-    read: () => documents().refreshesFailed,
-  })
+    metrics.gauge({ name: `kimchi_api_${name}`, help, read: () => read(documents()) })
+  const newestAt = ({ newestMinute }: DocumentsStatus) => newestMinute && minuteStart(newestMinute) / 1_000
+  gauge('newest_snapshot_timestamp_seconds', 'Time of the newest snapshot served, since the epoch.', newestAt)
+  gauge('coins', 'Coins known, tracked or with a readable history.', ({ coins }) => coins)
+  gauge('histories', 'Coins whose history is held in memory.', ({ histories }) => histories)
+  gauge('corrupt_entries', 'Entries of the last read skipped as corrupt.', ({ corrupt }) => corrupt)
+  const rebuild = 'How long the last read of Redis and the making of the live list from it took.'
+  gauge('rebuild_duration_seconds', rebuild, ({ rebuildMs }) => inSeconds(rebuildMs))
+  const counter = (name: string, help: string, read: (status: DocumentsStatus) => number) =>
+    metrics.counter({ name: `kimchi_api_${name}`, help, read: () => read(documents()) })
+  counter('refreshes_total', 'Reads that brought the documents up to date.', ({ refreshed }) => refreshed)
+  counter('refresh_failures_total', 'Reads of Redis that failed.', ({ refreshesFailed }) => refreshesFailed)
 }
 
 function registerRedis(metrics: MetricsRegistry, { redisUp, redisLatency }: MetricsOptions): void {
+  const latency = 'How long Redis takes to answer, asked once whenever metrics are read.'
+  const readLatency = async () => inSeconds(await redisLatency())
   metrics.gauge({
     name: 'kimchi_api_redis_up',
     help: '1 while Redis answers.',
-    read: () => (redisUp() ? 1 : 0),
+    read: () => Number(redisUp()),
   })
-  metrics.gauge({
-    name: 'kimchi_api_redis_latency_seconds',
-    help: 'How long Redis takes to answer, asked once whenever metrics are read.',
-    read: async () => inSeconds(await redisLatency()),
-  })
+  metrics.gauge({ name: 'kimchi_api_redis_latency_seconds', help: latency, read: readLatency })
 }
 
 function inSeconds(ms: Milliseconds | undefined): number | undefined {

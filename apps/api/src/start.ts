@@ -1,22 +1,9 @@
 import type { AddressInfo } from 'node:net'
-import {
-  type Clock,
-  type EpochMs,
-  KimchiError,
-  MINUTE_MS,
-  type Milliseconds,
-  messageOf,
-  minuteStart,
-} from '@kimchi/core'
+import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
+import { KimchiError, MINUTE_MS, messageOf, minuteStart } from '@kimchi/core'
 import { connectionCount, drain, type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
-import {
-  type ConnectionStatus,
-  createReader,
-  measureLatency,
-  openRedis,
-  type RedisConnection,
-  type SampleReader,
-} from '@kimchi/store'
+import type { ConnectionStatus, RedisConnection, SampleReader } from '@kimchi/store'
+import { createReader, measureLatency, openRedis } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
@@ -119,12 +106,7 @@ export async function startApi(
  * Keeps the documents up with Redis: each written minute, and everything after a connection came back, be it
  * that of commands or that of messages.
  */
-function followRedis(
-  redis: RedisConnection,
-  reader: SampleReader,
-  documents: Documents,
-  log: Logger,
-): () => void {
+function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Logger) {
   const onReady = ({ ready }: ConnectionStatus) => {
     if (ready) void documents.onReconnect()
   }
@@ -140,17 +122,13 @@ function followRedis(
   }
 }
 
-function reasonsAgainst(
-  { newestMinute, problem }: DocumentsStatus,
-  { ready, reason }: ConnectionStatus,
-  now: EpochMs,
-): readonly string[] {
+function reasonsAgainst(documents: DocumentsStatus, redis: ConnectionStatus, now: EpochMs): string[] {
+  const { newestMinute, problem } = documents
   const reasons: string[] = []
+  const ageMs = now - minuteStart(newestMinute ?? 0)
   if (newestMinute === undefined) reasons.push('no snapshot has been published yet')
-  else if (now - minuteStart(newestMinute) > STALE_MS) {
-    reasons.push(`the newest snapshot is ${Math.floor((now - minuteStart(newestMinute)) / 1_000)} s old`)
-  }
-  if (!ready) reasons.push(`Redis is away: ${reason ?? 'connecting'}`)
+  else if (ageMs > STALE_MS) reasons.push(`the newest snapshot is ${Math.floor(ageMs / 1_000)} s old`)
+  if (!redis.ready) reasons.push(`Redis is away: ${redis.reason ?? 'connecting'}`)
   else if (problem !== undefined) reasons.push(problem)
   return reasons
 }

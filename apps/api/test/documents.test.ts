@@ -183,7 +183,7 @@ t.test('the live list is coded before it is published', async t => {
     reader.board = boardOf(minute, coins)
     documents.onMinute(minute)
     await eventually('the minute', () => {
-      t.ok(documents.live()?.coded('br') && documents.live()?.coded('gzip'))
+      t.ok(documents.live()?.coded?.get('br') && documents.live()?.coded?.get('gzip'))
       return documents.live()?.minute === minute || undefined
     })
   }

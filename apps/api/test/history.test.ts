@@ -1,11 +1,11 @@
 import t from 'tap'
 import { CodedBodies } from '../src/documents/coded-bodies.ts'
-import { type DayRows, dayRows, History, withDay } from '../src/documents/history.ts'
+import { createHistory, type DayRows, dayRows, withDay } from '../src/documents/history.ts'
 import { dayOf, daysBefore, MINUTE } from './board.ts'
 
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
 const documentOf = (rows: DayRows, days: number, of = coin) =>
-  new History(rows, of, MINUTE, new CodedBodies()).document(days)
+  createHistory(rows, of, MINUTE, new CodedBodies())(days)
 const textOf = (rows: DayRows, days: number, of = coin) => String(documentOf(rows, days, of).plain)
 const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
 const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)
@@ -73,17 +73,17 @@ t.test('the tag is that of the content, however it came about', async t => {
 })
 
 t.test('the documents that many ask for are kept and can be had coded, others are made anew', async t => {
-  const long = new History(dayRows(daysBefore('2026-11-20', 400)), coin, MINUTE, new CodedBodies())
+  const long = createHistory(dayRows(daysBefore('2026-11-20', 400)), coin, MINUTE, new CodedBodies())
   for (const days of [7, 30, 90, 365, 400, 3_650]) {
-    t.equal(long.document(days).isCodable, true, `${days} days`)
-    t.equal(long.document(days), long.document(days))
+    t.equal(long(days).coded !== undefined, true, `${days} days`)
+    t.equal(long(days), long(days))
   }
   for (const days of [8, 366, 399]) {
-    t.equal(long.document(days).isCodable, false, `${days} days`)
-    t.not(long.document(days), long.document(days))
-    t.equal(long.document(days).tag, long.document(days).tag)
+    t.equal(long(days).coded !== undefined, false, `${days} days`)
+    t.not(long(days), long(days))
+    t.equal(long(days).tag, long(days).tag)
   }
-  const short = new History(dayRows(daysBefore('2026-11-20', 20)), coin, MINUTE, new CodedBodies())
-  t.equal(short.document(30), short.document(3_650), 'all there are')
-  t.equal(short.document(19).isCodable, false)
+  const short = createHistory(dayRows(daysBefore('2026-11-20', 20)), coin, MINUTE, new CodedBodies())
+  t.equal(short(30), short(3_650), 'all there are')
+  t.equal(short(19).coded, undefined)
 })

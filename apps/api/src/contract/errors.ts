@@ -1,4 +1,4 @@
-import { daysSchema } from './schemas.ts'
+import { daysSchema, objectOf } from './schemas.ts'
 
 /** Methods that both routes answer. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
@@ -47,16 +47,12 @@ export interface ErrorBody {
 }
 
 /** Body of every response that is not 200, 204 or 304. */
-export const errorSchema = {
-  type: 'object',
-  properties: {
-    result: { type: 'string', const: 'error' },
-    code: {
-      type: 'string',
-      examples: Object.keys(ERRORS),
-      description: 'Stable, for programs. Others may be added.',
-    },
-    message: { type: 'string', description: 'For people; may change.' },
+export const errorSchema = objectOf({
+  result: { type: 'string', const: 'error' },
+  code: {
+    type: 'string',
+    examples: Object.keys(ERRORS),
+    description: 'Stable, for programs. Others may be added.',
   },
-  required: ['result', 'code', 'message'],
-} as const
+  message: { type: 'string', description: 'For people; may change.' },
+})

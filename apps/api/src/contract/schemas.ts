@@ -15,6 +15,11 @@ const percent = {
   description: 'Percent, rounded to 4 decimals; negative is a discount.',
 } as const
 
+/** An object with all of these properties. */
+export function objectOf<const P extends object>(properties: P) {
+  return { type: 'object', properties, required: Object.keys(properties) } as const
+}
+
 /** A coin ticker as the path may have it, in any letter case. */
 export const symbolSchema = {
   type: 'string',
@@ -32,60 +37,44 @@ export const daysSchema = {
 } as const
 
 /** One coin of the live list. */
-export const liveRowSchema = {
-  type: 'object',
-  properties: {
-    symbol: { type: 'string', description: 'Coin ticker symbol, upper case.' },
-    name: { type: 'string', description: 'Coin display name.' },
-    premium_pct: percent,
-    upbit_krw: { type: 'number', description: 'Price on Upbit in KRW, last trade.' },
-    binance_usdt: { type: 'number', description: 'Price on Binance in USDT, last trade.' },
-    usdt_krw: { type: 'number', description: 'USDT price in KRW used for the conversion (Upbit KRW-USDT).' },
-    snapshot_at: timestamp,
-  },
-  required: ['symbol', 'name', 'premium_pct', 'upbit_krw', 'binance_usdt', 'usdt_krw', 'snapshot_at'],
-} as const
+export const liveRowSchema = objectOf({
+  symbol: { type: 'string', description: 'Coin ticker symbol, upper case.' },
+  name: { type: 'string', description: 'Coin display name.' },
+  premium_pct: percent,
+  upbit_krw: { type: 'number', description: 'Price on Upbit in KRW, last trade.' },
+  binance_usdt: { type: 'number', description: 'Price on Binance in USDT, last trade.' },
+  usdt_krw: { type: 'number', description: 'USDT price in KRW used for the conversion (Upbit KRW-USDT).' },
+  snapshot_at: timestamp,
+})
 
 /** Body of the live route. */
-export const liveListSchema = {
-  type: 'object',
-  properties: {
-    result: { type: 'string', const: 'ok' },
-    updated_at: timestamp,
-    count: { type: 'integer', description: 'Number of elements in `data`.' },
-    note: { type: 'string' },
-    data: { type: 'array', items: liveRowSchema },
-  },
-  required: ['result', 'updated_at', 'count', 'note', 'data'],
-} as const
+export const liveListSchema = objectOf({
+  result: { type: 'string', const: 'ok' },
+  updated_at: timestamp,
+  count: { type: 'integer', description: 'Number of elements in `data`.' },
+  note: { type: 'string' },
+  data: { type: 'array', items: liveRowSchema },
+})
 
 /** One day of a coin's history. */
-export const dailyRowSchema = {
-  type: 'object',
-  properties: {
-    date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'Calendar date in UTC.' },
-    open_pct: percent,
-    high_pct: percent,
-    low_pct: percent,
-    close_pct: percent,
-    avg_pct: percent,
-    samples: { type: 'integer', description: 'Samples that make up the day; 1440 is a whole day.' },
-  },
-  required: ['date', 'open_pct', 'high_pct', 'low_pct', 'close_pct', 'avg_pct', 'samples'],
-} as const
+export const dailyRowSchema = objectOf({
+  date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'Calendar date in UTC.' },
+  open_pct: percent,
+  high_pct: percent,
+  low_pct: percent,
+  close_pct: percent,
+  avg_pct: percent,
+  samples: { type: 'integer', description: 'Samples that make up the day; 1440 is a whole day.' },
+})
 
 /** Body of the daily route. */
-export const historySchema = {
-  type: 'object',
-  properties: {
-    result: { type: 'string', const: 'ok' },
-    symbol: { type: 'string' },
-    name: { type: 'string' },
-    count: { type: 'integer', description: 'Number of elements in `data`.' },
-    data: { type: 'array', items: dailyRowSchema, description: 'Ascending by date; the last may be today.' },
-  },
-  required: ['result', 'symbol', 'name', 'count', 'data'],
-} as const
+export const historySchema = objectOf({
+  result: { type: 'string', const: 'ok' },
+  symbol: { type: 'string' },
+  name: { type: 'string' },
+  count: { type: 'integer', description: 'Number of elements in `data`.' },
+  data: { type: 'array', items: dailyRowSchema, description: 'Ascending by date; the last may be today.' },
+})
 
 /** The TypeScript type of the values that a schema of this file allows. */
 export type FromSchema<S> = S extends { readonly const: infer C }

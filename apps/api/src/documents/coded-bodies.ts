@@ -1,14 +1,25 @@
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
 
-/** A body to code, and what names its content. */
+/** How a body may be compressed. */
+export type Coding = 'br' | 'gzip'
+
+/** A body, and what names its content. */
 interface Body {
   readonly tag: string
   readonly plain: Buffer
 }
 
-/** How a body may be compressed. */
-export type Coding = 'br' | 'gzip'
+/** The coded forms of one body. */
+export interface CodedForms {
+  /** Its bytes in a coding; undefined while they are not held. */
+  get(coding: Coding): Buffer | undefined
+  /** Has its bytes coded; asked many times at once, that happens once. */
+  make(coding: Coding): Promise<void>
+}
+
+/** Below this many bytes a coding saves nothing: the response fits one packet anyway. */
+const WORTH_CODING = 860
 
 const MOST_BYTES = 64 * 2 ** 20
 
@@ -32,25 +43,35 @@ export class CodedBodies {
     this.#most = mostBytes
   }
 
-  /** The coded bytes of the content with this tag; undefined when they aren't held. */
-  get(name: string, tag: string): Buffer | undefined {
+  /**
+   * The coded forms of a body; undefined where they would save nothing.
+   * @param name what it is a state of, such as a coin's newest 30 days
+   */
+  formsOf(name: string, { tag, plain }: Body): CodedForms | undefined {
+    if (plain.length < WORTH_CODING) return undefined
+    return {
+      get: coding => this.#get(`${name} ${coding}`, tag),
+      make: coding => this.#once(`${name} ${coding}`, tag, () => CODERS[coding](plain)),
+    }
+  }
+
+  #get(name: string, tag: string): Buffer | undefined {
     const held = this.#held.get(name)
     return held?.tag === tag ? held.body : undefined
   }
 
-  /** Codes a body, unless that is under way. */
-  make(name: string, coding: Coding, { tag, plain }: Body): Promise<void> {
+  #once(name: string, tag: string, code: () => Promise<Buffer>): Promise<void> {
     const key = `${name} ${tag}`
     const running = this.#making.get(key)
     if (running !== undefined) return running
-    const work = this.#make(name, coding, tag, plain).finally(() => this.#making.delete(key))
+    const work = this.#make(name, tag, code).finally(() => this.#making.delete(key))
     this.#making.set(key, work)
     return work
   }
 
-  async #make(name: string, coding: Coding, tag: string, plain: Buffer): Promise<void> {
+  async #make(name: string, tag: string, code: () => Promise<Buffer>): Promise<void> {
     // A copy, because what zlib gives is a part of 16 kB that would be kept with it.
-    const body = Buffer.from(await CODERS[coding](plain))
+    const body = Buffer.from(await code())
     this.#drop(name)
     this.#held.set(name, { tag, body })
     this.#bytes += body.length

@@ -1,18 +1,11 @@
-import {
-  type Context,
-  type EpochMinute,
-  type EpochMs,
-  KimchiError,
-  type Milliseconds,
-  messageOf,
-  minuteStart,
-} from '@kimchi/core'
+import type { Context, EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
+import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { CodedBodies } from './coded-bodies.ts'
-import { Document } from './document.ts'
+import type { Document } from './document.ts'
 import { Histories, type HistoryReader } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
-import { Refresher } from './refresher.ts'
+import { openRefresher } from './refresher.ts'
 
 /** The part of the store's reader that documents are built from. */
 export type DocumentReader = HistoryReader & Pick<SampleReader, 'readBoard'>
@@ -57,10 +50,8 @@ const PATIENCE_MS: Milliseconds = 1_000
  * Redis is away the last good ones stay.
  */
 export class Documents {
-  readonly #reader: DocumentReader
-  readonly #clock: Context['clock']
-  readonly #log: Context['log']
-  readonly #refresher: Refresher
+  readonly #options: DocumentsOptions
+  readonly #refresher: ReturnType<typeof openRefresher>
   readonly #histories: Histories
   readonly #bodies = new CodedBodies()
   readonly #closed = new AbortController()
@@ -68,19 +59,15 @@ export class Documents {
   #live: Document | undefined
   /** Since when a read is wanted that brings something. */
   #overdueSince: EpochMs
-  #refreshed = 0
-  #refreshesFailed = 0
+  readonly #counts = { refreshed: 0, refreshesFailed: 0, corrupt: 0 }
   #rebuildMs: Milliseconds | undefined
-  #corrupt = 0
   #problem: string | undefined
 
-  constructor({ reader, clock, log }: DocumentsOptions) {
-    this.#reader = reader
-    this.#clock = clock
-    this.#log = log
-    this.#overdueSince = clock.now()
-    this.#refresher = new Refresher(() => this.#refresh(), clock)
-    this.#histories = new Histories({ reader, clock, log })
+  constructor(options: DocumentsOptions) {
+    this.#options = options
+    this.#overdueSince = options.clock.now()
+    this.#refresher = openRefresher(() => this.#refresh(), options.clock)
+    this.#histories = new Histories(options)
     void this.#poll()
   }
 
@@ -103,11 +90,11 @@ export class Documents {
   async load(symbol?: string): Promise<void> {
     if (this.#problem !== undefined) return
     const work = async () => {
-      if (this.#coins === undefined) await (this.#refresher.running ?? this.#refresher.now())
+      if (this.#coins === undefined) await (this.#refresher.running() ?? this.#refresher.now())
       if (symbol !== undefined && this.#coins?.has(symbol)) await this.#histories.load(symbol)
     }
     const done = new AbortController()
-    await Promise.race([work(), this.#clock.wait(PATIENCE_MS, done.signal)])
+    await Promise.race([work(), this.#options.clock.wait(PATIENCE_MS, done.signal)])
     done.abort()
     // Under load the reply may have arrived long ago and only wait to be read.
     await new Promise(resolve => setImmediate(resolve))
@@ -130,10 +117,9 @@ export class Documents {
       newestMinute: this.#live?.minute,
       coins: this.#coins?.size ?? 0,
       histories: this.#histories.size,
-      refreshed: this.#refreshed,
-      refreshesFailed: this.#refreshesFailed,
+      ...this.#counts,
       rebuildMs: this.#rebuildMs,
-      corrupt: this.#corrupt + this.#histories.corrupt,
+      corrupt: this.#counts.corrupt + this.#histories.corrupt,
       problem: this.#problem,
     }
   }
@@ -148,49 +134,49 @@ export class Documents {
   async #poll(): Promise<void> {
     const { signal } = this.#closed
     while (!signal.aborted) {
-      const late = this.#clock.now() - this.#overdueSince
+      const late = this.#options.clock.now() - this.#overdueSince
       const pause = late < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
       // Not due yet: in short steps, because the clock may be set meanwhile.
-      await this.#clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
-      if (!signal.aborted && this.#clock.now() >= this.#overdueSince) await this.#refresher.now()
+      await this.#options.clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
+      if (!signal.aborted && this.#options.clock.now() >= this.#overdueSince) await this.#refresher.now()
     }
   }
 
   async #refresh(): Promise<void> {
     const startedAt = performance.now()
     try {
-      await this.#take(await this.#reader.readBoard())
+      await this.#take(await this.#options.reader.readBoard())
       this.#rebuildMs = performance.now() - startedAt
     } catch (thrown) {
-      this.#refreshesFailed += 1
+      this.#counts.refreshesFailed += 1
       // Before the first ingester there is nothing to read, which is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
-      if (this.#problem === undefined) this.#log[level]({ err: thrown }, 'documents not refreshed')
+      if (this.#problem === undefined) this.#options.log[level]({ err: thrown }, 'documents not refreshed')
       this.#fail(`Redis could not be read: ${messageOf(thrown)}`)
     }
   }
 
   async #take(board: Board): Promise<void> {
-    this.#refreshed += 1
-    this.#corrupt = board.corrupt
+    this.#counts.refreshed += 1
+    this.#counts.corrupt = board.corrupt
     if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
       // Someone emptied Redis. What was true a moment ago is a better answer than none until it is filled
       // again.
       this.#histories.invalidate()
       return this.#fail('Redis is empty, the last good documents are served')
     }
-    if (this.#problem !== undefined) this.#log.info({}, 'documents are refreshed again')
+    if (this.#problem !== undefined) this.#options.log.info({}, 'documents are refreshed again')
     this.#problem = undefined
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
-      const live = new Document(list, 'live', this.#bodies)
-      await Promise.all([live.code('br'), live.code('gzip')])
-      this.#live = live
+      const coded = this.#bodies.formsOf('live', list)
+      await Promise.all([coded?.make('br'), coded?.make('gzip')])
+      this.#live = { ...list, coded }
     }
     const coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     this.#coins = coins
     const minute = this.#live?.minute ?? 0
-    const now = this.#clock.now()
+    const now = this.#options.clock.now()
     // A clock that is behind must not keep Redis from being read.
     this.#overdueSince = Math.min(minuteStart(minute), now) + OVERDUE_AFTER_MS
     const { today, todayRows, revisions } = board
@@ -198,7 +184,8 @@ export class Documents {
   }
 
   #fail(problem: string): void {
-    if (this.#problem === undefined) this.#overdueSince = Math.min(this.#overdueSince, this.#clock.now())
+    if (this.#problem === undefined)
+      this.#overdueSince = Math.min(this.#overdueSince, this.#options.clock.now())
     this.#problem = problem
   }
 }

@@ -3,7 +3,7 @@ import { isWorthALine } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
-import { type DayRows, dayRows, History, withDay } from './history.ts'
+import { createHistory, type DayRows, dayRows, type History, withDay } from './history.ts'
 
 /** The part of the store's reader that histories are built from. */
 export type HistoryReader = Pick<SampleReader, 'readDays'>
@@ -46,9 +46,7 @@ const RETRY_MS: Milliseconds = 10_000
  * is asked.
  */
 export class Histories {
-  readonly #reader: HistoryReader
-  readonly #clock: Context['clock']
-  readonly #log: Context['log']
+  readonly #options: HistoriesOptions
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
   readonly #bodies = new CodedBodies()
@@ -57,10 +55,8 @@ export class Histories {
   #retries = new Map<string, EpochMs>()
   #failures = 0
 
-  constructor({ reader, clock, log }: HistoriesOptions) {
-    this.#reader = reader
-    this.#clock = clock
-    this.#log = log
+  constructor(options: HistoriesOptions) {
+    this.#options = options
   }
 
   /** Coins whose history is held. */
@@ -75,7 +71,7 @@ export class Histories {
 
   /** The newest `days` rows of a coin; undefined before {@link Histories.load}. */
   document(symbol: string, days: number): Document | undefined {
-    return this.#held.get(symbol)?.history.document(days)
+    return this.#held.get(symbol)?.history(days)
   }
 
   /**
@@ -121,11 +117,11 @@ export class Histories {
         const days = await this.#readDays(symbol, board, held)
         if (days === undefined) return
         const rows = withDay(days.rows, board.todayRows.get(symbol))
-        const history = new History(rows, coin, board.minute, this.#bodies)
+        const history = createHistory(rows, coin, board.minute, this.#bodies)
         this.#held.set(symbol, { ...days, rows, board, history })
       }
     } catch (thrown) {
-      this.#log.error({ err: thrown, symbol }, 'history not built')
+      this.#options.log.error({ err: thrown, symbol }, 'history not built')
     }
   }
 
@@ -138,17 +134,17 @@ export class Histories {
     const revision = revisions.get(symbol)
     const retries = this.#retries
     if (held?.readOn === today && held.revision === revision) return held
-    if (this.#clock.now() < (retries.get(symbol) ?? 0)) return held
+    if (this.#options.clock.now() < (retries.get(symbol) ?? 0)) return held
     try {
-      const { entries, corrupt } = await this.#reader.readDays(symbol)
+      const { entries, corrupt } = await this.#options.reader.readDays(symbol)
       retries.delete(symbol)
       if (retries.size === 0) this.#failures = 0
       return { rows: dayRows(entries), revision, readOn: today, corrupt }
     } catch (thrown) {
-      retries.set(symbol, this.#clock.now() + RETRY_MS)
+      retries.set(symbol, this.#options.clock.now() + RETRY_MS)
       this.#failures += 1
       if (isWorthALine(this.#failures))
-        this.#log.warn({ err: thrown, symbol, failures: this.#failures }, 'history not read')
+        this.#options.log.warn({ err: thrown, symbol, failures: this.#failures }, 'history not read')
       return held
     }
   }

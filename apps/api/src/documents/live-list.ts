@@ -1,7 +1,7 @@
 import { formatTimestamp } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
 import type { LiveList } from '../contract/schemas.ts'
-import { type DocumentParts, hashOf } from './document.ts'
+import { type Document, hashOf } from './document.ts'
 import { toLiveRow } from './wire.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
@@ -10,7 +10,7 @@ const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
  * The live list of a board; undefined when nothing was published yet. Rows keep the order they come in and
  * are never restamped.
  */
-export function renderLiveList({ coins, rows, prices }: Board): DocumentParts | undefined {
+export function renderLiveList({ coins, rows, prices }: Board): Document | undefined {
   if (rows.length === 0) return undefined
   const minute = Math.max(...rows.map(row => row.minute))
   const names = new Map(coins.map(({ symbol, name }) => [symbol, name]))

@@ -2,13 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
-import {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-} from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fastify } from 'fastify'
 import { ALLOWED_METHODS } from '../contract/errors.ts'
 import { refuseClient } from './client-errors.ts'
 import { errorResponse } from './error-response.ts'

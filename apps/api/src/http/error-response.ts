@@ -7,21 +7,13 @@ const RETRY_AFTER_S = '5'
 /** How much of a wrong value is repeated in a message. */
 const SHOWN_LENGTH = 64
 
-/** Errors that the URL alone decides: everybody gets them, so that caches may answer for a minute. */
-const SHARED: ReadonlySet<ErrorCode> = new Set([
-  'invalid_symbol',
-  'invalid_days',
-  'bad_url',
-  'unknown_symbol',
-  'no_such_route',
-])
-
 /**
  * The JSON response of an error. @param got the value complained about, repeated (cut to 64 characters) in
  * a 4xx message
  */
 export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const { status, message } = ERRORS[code]
+  const isShared = status === 404 || (status === 400 && code !== 'bad_request')
   const isRepeated = got !== undefined && status < 500
   const error: ErrorBody = {
     result: 'error',
@@ -32,7 +24,8 @@ export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const headers = {
     ...JSON_HEADERS,
     'content-length': String(body.length),
-    'cache-control': SHARED.has(code) ? 'public, max-age=60' : 'no-store',
+    // What the URL alone decides everybody gets, so that caches may answer for a minute.
+    'cache-control': isShared ? 'public, max-age=60' : 'no-store',
     ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
     ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
     ...CORS_HEADERS,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
 import type { FastifyReply } from 'fastify'
 import type { Document } from '../documents/document.ts'
-import { type AcceptedCoding, type AcceptedCodings, acceptedCodings } from './accepted-codings.ts'
+import { type AcceptedCoding, bestCoding } from './coding.ts'
 
 /** A whole HTTP response. */
 export interface HttpResponse {
@@ -54,20 +54,30 @@ type Asked = Pick<IncomingMessage, 'method' | 'headers'>
  * it already; undefined while its body is still to be coded. The only place that decides this.
  */
 export function respond(document: Document, asked: Asked, now: EpochMs): HttpResponse | undefined {
-  const codings = codingsFor(document, asked)
-  const known = knownCoding(document, codings, asked.headers['if-none-match'])
-  const response = preparedFor(document, known ?? codings[0], known === undefined ? 200 : 304, now)
+  const coding = codingFor(document, asked)
+  const status = isKnown(etagOf(document, coding), asked.headers['if-none-match']) ? 304 : 200
+  const response = preparedFor(document, coding, status, maxAgeAt(now, document.minute))
   return asked.method === 'HEAD' && response !== undefined ? { ...response, body: undefined } : response
 }
 
 /** Has the body coded that {@link respond} needs for this request. */
 export async function codeFor(document: Document, asked: Asked): Promise<void> {
-  const [coding] = codingsFor(document, asked)
-  if (coding !== 'identity') await document.code(coding)
+  const coding = codingFor(document, asked)
+  if (coding !== 'identity') await document.coded?.make(coding)
 }
 
-function codingsFor({ isCodable }: Document, { headers }: Asked): AcceptedCodings {
-  return isCodable ? acceptedCodings(headers['accept-encoding'] as string | undefined) : ['identity']
+/** The strong ETag of a document in a coding, with its quotes. */
+export function etagOf({ tag }: Pick<Document, 'tag'>, coding: AcceptedCoding): string {
+  return coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`
+}
+
+/** Weak comparison; a tag comes with its quotes, so that it is never found inside another. @see RFC 9110 §13.1.2 */
+function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
+  return ifNoneMatch !== undefined && (ifNoneMatch.trim() === '*' || ifNoneMatch.includes(etag))
+}
+
+function codingFor({ coded }: Document, { headers }: Asked): AcceptedCoding {
+  return coded === undefined ? 'identity' : bestCoding(headers['accept-encoding'] as string | undefined)
 }
 
 /** A response, and the `max-age` with which it was made. */
@@ -76,28 +86,18 @@ interface Prepared extends HttpResponse {
 }
 
 /** The newest responses of each document: nearly all requests of a second get the same one. */
-const prepared = {
-  200: new WeakMap<Document, Map<AcceptedCoding, Prepared>>(),
-  304: new WeakMap<Document, Map<AcceptedCoding, Prepared>>(),
-}
+const prepared = new WeakMap<Document, Map<string, Prepared>>()
 
-function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 304, now: EpochMs) {
-  const maxAge = maxAgeAt(now, document.minute)
-  const responses = prepared[status].get(document) ?? new Map<AcceptedCoding, Prepared>()
-  const known = responses.get(coding)
+function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 304, maxAge: number) {
+  const responses = prepared.get(document) ?? new Map<string, Prepared>()
+  const key = `${status} ${coding}`
+  const known = responses.get(key)
   if (known?.maxAge === maxAge) return known
-  const body = coding === 'identity' ? document.plain : document.coded(coding)
+  const body = coding === 'identity' ? document.plain : document.coded?.get(coding)
   if (status === 200 && body === undefined) return undefined
-  const response = { ...prepare(document, coding, maxAge, status === 200 ? body : undefined), maxAge }
-  prepared[status].set(document, responses.set(coding, response))
-  return response
-}
-
-/** @param body undefined for 304 */
-function prepare(document: Document, coding: AcceptedCoding, maxAge: number, body: Buffer | undefined) {
-  const ofBody = body && {
+  const ofBody = status === 200 && {
     ...JSON_HEADERS,
-    'content-length': String(body.length),
+    'content-length': String(body?.length),
     ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
   }
   const headers = {
@@ -107,21 +107,7 @@ function prepare(document: Document, coding: AcceptedCoding, maxAge: number, bod
     'cache-control': `public, max-age=${maxAge}, stale-while-revalidate=2, stale-if-error=600`,
     ...CORS_HEADERS,
   }
-  return { status: body === undefined ? 304 : 200, headers: Object.entries(headers).flat(), body }
-}
-
-/** The strong ETag of a document in a coding, with its quotes. */
-export function etagOf({ tag }: Pick<Document, 'tag'>, coding: AcceptedCoding): string {
-  return coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`
-}
-
-/**
- * The coding whose tag the client sent, among those it still accepts: a tag of another coding would make
- * it keep bytes it can't read. Weak comparison; `*` matches anything. @see RFC 9110 §13.1.2
- */
-function knownCoding(document: Document, codings: AcceptedCodings, ifNoneMatch: string | undefined) {
-  if (ifNoneMatch === undefined) return undefined
-  if (ifNoneMatch.trim() === '*') return codings[0]
-  // A tag comes with its quotes and can hold none, so that it is never found inside another.
-  return codings.find(coding => ifNoneMatch.includes(etagOf(document, coding)))
+  const response = { status, headers: Object.entries(headers).flat(), maxAge, ...(ofBody && { body }) }
+  prepared.set(document, responses.set(key, response))
+  return response
 }

@@ -19,11 +19,20 @@ export function createMetrics(options: MetricsOptions): MetricsRegistry {
   const metrics = createMetricsRegistry({ app: 'api', version: options.version })
   registerRequests(metrics, options)
   registerDocuments(metrics, options)
-  registerRedis(metrics, options)
+  const { redisUp, redisLatency, connections } = options
+  const latency = 'How long Redis takes to answer, asked once whenever metrics are read.'
+  const readLatency = async () => inSeconds(await redisLatency())
+  metrics.gauge({
+    name: 'kimchi_api_redis_up',
+    help: '1 while Redis answers.',
+    read: () => Number(redisUp()),
+  })
+  metrics.gauge({ name: 'kimchi_api_redis_latency_seconds', help: latency, read: readLatency })
+  metrics.gauge({ name: 'kimchi_api_connections', help: 'Open public connections.', read: connections })
   return metrics
 }
 
-function registerRequests(metrics: MetricsRegistry, { counters, connections }: MetricsOptions): void {
+function registerRequests(metrics: MetricsRegistry, { counters }: MetricsOptions): void {
   metrics.counter({
     name: 'kimchi_api_responses_total',
     help: 'Responses sent, by route and status.',
@@ -36,7 +45,6 @@ function registerRequests(metrics: MetricsRegistry, { counters, connections }: M
     labels: ['route', 'status'],
     read: () => [...counters.read()].map(({ labels, ...durations }) => [labels, durations]),
   })
-  metrics.gauge({ name: 'kimchi_api_connections', help: 'Open public connections.', read: connections })
 }
 
 function registerDocuments(metrics: MetricsRegistry, { documents }: MetricsOptions): void {
@@ -53,17 +61,6 @@ function registerDocuments(metrics: MetricsRegistry, { documents }: MetricsOptio
     metrics.counter({ name: `kimchi_api_${name}`, help, read: () => read(documents()) })
   counter('refreshes_total', 'Reads that brought the documents up to date.', ({ refreshed }) => refreshed)
   counter('refresh_failures_total', 'Reads of Redis that failed.', ({ refreshesFailed }) => refreshesFailed)
-}
-
-function registerRedis(metrics: MetricsRegistry, { redisUp, redisLatency }: MetricsOptions): void {
-  const latency = 'How long Redis takes to answer, asked once whenever metrics are read.'
-  const readLatency = async () => inSeconds(await redisLatency())
-  metrics.gauge({
-    name: 'kimchi_api_redis_up',
-    help: '1 while Redis answers.',
-    read: () => Number(redisUp()),
-  })
-  metrics.gauge({ name: 'kimchi_api_redis_latency_seconds', help: latency, read: readLatency })
 }
 
 function inSeconds(ms: Milliseconds | undefined): number | undefined {

@@ -5,7 +5,8 @@ import { createManualClock } from '@kimchi/core/testing'
 import type { Board, BoardRow, KnownCoin, Readable } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import { type DocumentReader, Documents } from '../src/documents/documents.ts'
+import { Documents } from '../src/documents/documents.ts'
+import type { Sources } from '../src/documents/histories.ts'
 import { type AppOptions, createApp } from '../src/http/app.ts'
 import { RequestCounters, type Route } from '../src/http/request-counters.ts'
 import { breachesOf } from './contract.ts'
@@ -97,7 +98,7 @@ function fakeReader(board: Board | Error) {
       if (reader.board instanceof Error) throw reader.board
       return { entries: reader.days.get(symbol) ?? [], corrupt: 0 }
     },
-  } satisfies DocumentReader & Record<string, unknown>
+  } satisfies Sources['reader'] & Record<string, unknown>
   return reader
 }
 

@@ -50,6 +50,22 @@ t.test('with Redis away, requests for histories that are not held cost a few log
   t.ok(replica.lines.length < 10, `${replica.lines.length} lines after 400 requests`)
 })
 
+t.test('histories that could not be read are there again as soon as Redis is', async t => {
+  const redis = await startRedis(t, { appendonly: true })
+  const writer = await openTestWriter(t, redis.url)
+  await writer.writeMinute(now())
+  const replica = await startReplica(t, redis.url)
+  await redis.kill()
+  t.equal((await ask(`${replica.base}/BTC/daily`)).status, 503)
+  await redis.restart()
+  const isAway = async () =>
+    /away|could not/.test((await ask(`http://127.0.0.1:${replica.opsPort}/ready`)).body)
+  await eventually('Redis', async () => !(await isAway()) || undefined)
+  const start = performance.now()
+  await eventually('it', async () => (await ask(`${replica.base}/BTC/daily`)).status === 200 || undefined)
+  t.ok(performance.now() - start < 2_000, `${Math.round(performance.now() - start)} ms`)
+})
+
 t.test('one history that cannot be read costs a command every ten seconds and a few lines', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)

@@ -39,13 +39,6 @@ export const ERRORS = {
 /** Stable codes of errors. */
 export type ErrorCode = keyof typeof ERRORS
 
-/** Body of every error. */
-export interface ErrorBody {
-  readonly result: 'error'
-  readonly code: ErrorCode
-  readonly message: string
-}
-
 /** Body of every response that is not 200, 204 or 304. */
 export const errorSchema = objectOf({
   result: { type: 'string', const: 'error' },

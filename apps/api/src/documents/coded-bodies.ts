@@ -50,14 +50,12 @@ export class CodedBodies {
   formsOf(name: string, { tag, plain }: Body): CodedForms | undefined {
     if (plain.length < WORTH_CODING) return undefined
     return {
-      get: coding => this.#get(`${name} ${coding}`, tag),
+      get: coding => {
+        const held = this.#held.get(`${name} ${coding}`)
+        return held?.tag === tag ? held.body : undefined
+      },
       make: coding => this.#once(`${name} ${coding}`, tag, () => CODERS[coding](plain)),
     }
-  }
-
-  #get(name: string, tag: string): Buffer | undefined {
-    const held = this.#held.get(name)
-    return held?.tag === tag ? held.body : undefined
   }
 
   #once(name: string, tag: string, code: () => Promise<Buffer>): Promise<void> {

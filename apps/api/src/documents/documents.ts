@@ -1,35 +1,14 @@
-import type { Context, EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
+import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
-import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
+import type { Board, KnownCoin } from '@kimchi/store'
 import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
-import { Histories, type HistoryReader } from './histories.ts'
+import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
 import { openRefresher } from './refresher.ts'
 
-/** The part of the store's reader that documents are built from. */
-export type DocumentReader = HistoryReader & Pick<SampleReader, 'readBoard'>
-
-/** What the documents are built from, and with. */
-export interface DocumentsOptions extends Pick<Context, 'clock' | 'log'> {
-  readonly reader: DocumentReader
-}
-
 /** How the documents are doing, for readiness and metrics. */
-export interface DocumentsStatus {
-  /** Newest snapshot served; undefined before the first. */
-  readonly newestMinute: EpochMinute | undefined
-  readonly coins: number
-  readonly histories: number
-  readonly refreshed: number
-  readonly refreshesFailed: number
-  /** How long the last read and the live list made from it took; undefined before the first. */
-  readonly rebuildMs: Milliseconds | undefined
-  /** Entries skipped in the last read because they could not be understood. */
-  readonly corrupt: number
-  /** Why the last read brought nothing, undefined when it did. */
-  readonly problem: string | undefined
-}
+export type DocumentsStatus = ReturnType<Documents['status']>
 
 /** Backfill writes many older minutes at once; they are read together. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
@@ -50,7 +29,7 @@ const PATIENCE_MS: Milliseconds = 1_000
  * Redis is away the last good ones stay.
  */
 export class Documents {
-  readonly #options: DocumentsOptions
+  readonly #sources: Sources
   readonly #refresher: ReturnType<typeof openRefresher>
   readonly #histories: Histories
   readonly #bodies = new CodedBodies()
@@ -63,11 +42,11 @@ export class Documents {
   #rebuildMs: Milliseconds | undefined
   #problem: string | undefined
 
-  constructor(options: DocumentsOptions) {
-    this.#options = options
-    this.#overdueSince = options.clock.now()
-    this.#refresher = openRefresher(() => this.#refresh(), options.clock)
-    this.#histories = new Histories(options)
+  constructor(sources: Sources) {
+    this.#sources = sources
+    this.#overdueSince = sources.clock.now()
+    this.#refresher = openRefresher(() => this.#refresh(), sources.clock)
+    this.#histories = new Histories(sources)
     void this.#poll()
   }
 
@@ -94,7 +73,7 @@ export class Documents {
       if (symbol !== undefined && this.#coins?.has(symbol)) await this.#histories.load(symbol)
     }
     const done = new AbortController()
-    await Promise.race([work(), this.#options.clock.wait(PATIENCE_MS, done.signal)])
+    await Promise.race([work(), this.#sources.clock.wait(PATIENCE_MS, done.signal)])
     done.abort()
     // Under load the reply may have arrived long ago and only wait to be read.
     await new Promise(resolve => setImmediate(resolve))
@@ -112,14 +91,18 @@ export class Documents {
     await this.#refresher.now()
   }
 
-  status(): DocumentsStatus {
+  status() {
     return {
+      /** Newest snapshot served; undefined before the first. */
       newestMinute: this.#live?.minute,
       coins: this.#coins?.size ?? 0,
       histories: this.#histories.size,
       ...this.#counts,
+      /** How long the last read and the live list made from it took; undefined before the first. */
       rebuildMs: this.#rebuildMs,
+      /** Entries skipped in the last read because they could not be understood. */
       corrupt: this.#counts.corrupt + this.#histories.corrupt,
+      /** Why the last read brought nothing, undefined when it did. */
       problem: this.#problem,
     }
   }
@@ -134,24 +117,24 @@ export class Documents {
   async #poll(): Promise<void> {
     const { signal } = this.#closed
     while (!signal.aborted) {
-      const late = this.#options.clock.now() - this.#overdueSince
+      const late = this.#sources.clock.now() - this.#overdueSince
       const pause = late < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
       // Not due yet: in short steps, because the clock may be set meanwhile.
-      await this.#options.clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
-      if (!signal.aborted && this.#options.clock.now() >= this.#overdueSince) await this.#refresher.now()
+      await this.#sources.clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
+      if (!signal.aborted && this.#sources.clock.now() >= this.#overdueSince) await this.#refresher.now()
     }
   }
 
   async #refresh(): Promise<void> {
     const startedAt = performance.now()
     try {
-      await this.#take(await this.#options.reader.readBoard())
+      await this.#take(await this.#sources.reader.readBoard())
       this.#rebuildMs = performance.now() - startedAt
     } catch (thrown) {
       this.#counts.refreshesFailed += 1
       // Before the first ingester there is nothing to read, which is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
-      if (this.#problem === undefined) this.#options.log[level]({ err: thrown }, 'documents not refreshed')
+      if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
       this.#fail(`Redis could not be read: ${messageOf(thrown)}`)
     }
   }
@@ -165,7 +148,7 @@ export class Documents {
       this.#histories.invalidate()
       return this.#fail('Redis is empty, the last good documents are served')
     }
-    if (this.#problem !== undefined) this.#options.log.info({}, 'documents are refreshed again')
+    if (this.#problem !== undefined) this.#sources.log.info({}, 'documents are refreshed again')
     this.#problem = undefined
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
@@ -173,19 +156,16 @@ export class Documents {
       await Promise.all([coded?.make('br'), coded?.make('gzip')])
       this.#live = { ...list, coded }
     }
-    const coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
-    this.#coins = coins
+    this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     const minute = this.#live?.minute ?? 0
-    const now = this.#options.clock.now()
     // A clock that is behind must not keep Redis from being read.
-    this.#overdueSince = Math.min(minuteStart(minute), now) + OVERDUE_AFTER_MS
-    const { today, todayRows, revisions } = board
-    void this.#histories.update({ today, todayRows, revisions, coins, minute })
+    this.#overdueSince = Math.min(minuteStart(minute), this.#sources.clock.now()) + OVERDUE_AFTER_MS
+    void this.#histories.update({ ...board, coins: this.#coins, minute })
   }
 
   #fail(problem: string): void {
     if (this.#problem === undefined)
-      this.#overdueSince = Math.min(this.#overdueSince, this.#options.clock.now())
+      this.#overdueSince = Math.min(this.#overdueSince, this.#sources.clock.now())
     this.#problem = problem
   }
 }

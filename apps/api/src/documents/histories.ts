@@ -5,12 +5,9 @@ import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
 import { createHistory, type DayRows, dayRows, type History, withDay } from './history.ts'
 
-/** The part of the store's reader that histories are built from. */
-export type HistoryReader = Pick<SampleReader, 'readDays'>
-
-/** What histories are built from, and with. */
-export interface HistoriesOptions extends Pick<Context, 'clock' | 'log'> {
-  readonly reader: HistoryReader
+/** What documents are built from, and with. */
+export interface Sources extends Pick<Context, 'clock' | 'log'> {
+  readonly reader: Pick<SampleReader, 'readBoard' | 'readDays'>
 }
 
 /** A board, and what histories need of it beside its days. */
@@ -46,7 +43,7 @@ const RETRY_MS: Milliseconds = 10_000
  * is asked.
  */
 export class Histories {
-  readonly #options: HistoriesOptions
+  readonly #sources: Sources
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
   readonly #bodies = new CodedBodies()
@@ -55,8 +52,8 @@ export class Histories {
   #retries = new Map<string, EpochMs>()
   #failures = 0
 
-  constructor(options: HistoriesOptions) {
-    this.#options = options
+  constructor(sources: Sources) {
+    this.#sources = sources
   }
 
   /** Coins whose history is held. */
@@ -121,7 +118,7 @@ export class Histories {
         this.#held.set(symbol, { ...days, rows, board, history })
       }
     } catch (thrown) {
-      this.#options.log.error({ err: thrown, symbol }, 'history not built')
+      this.#sources.log.error({ err: thrown, symbol }, 'history not built')
     }
   }
 
@@ -131,20 +128,19 @@ export class Histories {
     { today, revisions }: HistoryBoard,
     held: Held | undefined,
   ): Promise<ReadDays | undefined> {
-    const revision = revisions.get(symbol)
-    const retries = this.#retries
+    const [revision, retries] = [revisions.get(symbol), this.#retries]
     if (held?.readOn === today && held.revision === revision) return held
-    if (this.#options.clock.now() < (retries.get(symbol) ?? 0)) return held
+    if (this.#sources.clock.now() < (retries.get(symbol) ?? 0)) return held
     try {
-      const { entries, corrupt } = await this.#options.reader.readDays(symbol)
+      const { entries, corrupt } = await this.#sources.reader.readDays(symbol)
       retries.delete(symbol)
       if (retries.size === 0) this.#failures = 0
       return { rows: dayRows(entries), revision, readOn: today, corrupt }
     } catch (thrown) {
-      retries.set(symbol, this.#options.clock.now() + RETRY_MS)
+      retries.set(symbol, this.#sources.clock.now() + RETRY_MS)
       this.#failures += 1
       if (isWorthALine(this.#failures))
-        this.#options.log.warn({ err: thrown, symbol, failures: this.#failures }, 'history not read')
+        this.#sources.log.warn({ err: thrown, symbol, failures: this.#failures }, 'history not read')
       return held
     }
   }

@@ -9,7 +9,7 @@ import { refuseClient } from './client-errors.ts'
 import { errorResponse } from './error-response.ts'
 import type { RequestCounters } from './request-counters.ts'
 import { CORS_HEADERS, send } from './response.ts'
-import { addDailyRoute, addLiveRoute, type RouteSources, routeOf } from './routes.ts'
+import { addRoutes, type RouteSources, routeOf } from './routes.ts'
 
 /** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
 export const LIMITS = {
@@ -33,8 +33,6 @@ export const LIMITS = {
   },
 }
 
-const MOST_CONNECTIONS = 5_000
-
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). */
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
@@ -56,10 +54,10 @@ export function createApp({ log, counters, limits, ...sources }: AppOptions): Fa
     ...LIMITS,
     ...limits,
     clientErrorHandler: (error, socket) => refuseClient(error, socket, newest.get(socket), counters),
-    frameworkErrors: (error, request, reply) => {
-      const response = errorResponse(error.code === 'FST_ERR_BAD_URL' ? 'bad_url' : 'internal', request.url)
-      counters.count('other', response.status, 0)
-      send(reply, response)
+    // The router's complaints: about a path that can't be decoded.
+    frameworkErrors: (_error, request, reply) => {
+      counters.count('other', 400, 0)
+      send(reply, errorResponse('bad_url', request.url))
     },
     // A draining replica still answers: its connected clients have nowhere else to go.
     return503OnClosing: false,
@@ -69,7 +67,7 @@ export function createApp({ log, counters, limits, ...sources }: AppOptions): Fa
     routerOptions: { maxParamLength: LIMITS.http.maxHeaderSize, querystringParser: onlyDays },
     ajv: { customOptions: { coerceTypes: false, allErrors: false } },
   })
-  app.server.maxConnections = MOST_CONNECTIONS
+  app.server.maxConnections = 5_000
   app.addHook('onRequest', (request, reply, done) => {
     const { headers, httpVersion, socket } = request.raw
     newest.set(socket, reply.raw)
@@ -79,14 +77,13 @@ export function createApp({ log, counters, limits, ...sources }: AppOptions): Fa
     reply.raw.shouldKeepAlive = false
     send(reply, errorResponse('bad_request'))
   })
-  app.addHook('onResponse', (request, reply, done) => {
-    counters.count(routeOf(request), reply.raw.statusCode, reply.elapsedTime)
+  app.addHook('onResponse', (request, { raw, elapsedTime }, done) => {
+    counters.count(routeOf(request), raw.statusCode, elapsedTime)
     done()
   })
   answerPreflights(app)
   refuseTheRest(app, log)
-  addLiveRoute(app, sources)
-  addDailyRoute(app, sources)
+  addRoutes(app, sources)
   return app
 }
 

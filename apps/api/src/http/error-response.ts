@@ -1,4 +1,4 @@
-import { ALLOWED_METHODS, ERRORS, type ErrorBody, type ErrorCode } from '../contract/errors.ts'
+import { ALLOWED_METHODS, ERRORS, type ErrorCode } from '../contract/errors.ts'
 import { CORS_HEADERS, type HttpResponse, JSON_HEADERS } from './response.ts'
 
 /** Seconds after which a caller may try again when there is nothing to answer yet. */
@@ -15,12 +15,8 @@ export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const { status, message } = ERRORS[code]
   const isShared = status === 404 || (status === 400 && code !== 'bad_request')
   const isRepeated = got !== undefined && status < 500
-  const error: ErrorBody = {
-    result: 'error',
-    code,
-    message: isRepeated ? `${message}, got: ${show(got)}` : message,
-  }
-  const body = Buffer.from(JSON.stringify(error))
+  const whole = isRepeated ? `${message}, got: ${show(got)}` : message
+  const body = Buffer.from(JSON.stringify({ result: 'error', code, message: whole }))
   const headers = {
     ...JSON_HEADERS,
     'content-length': String(body.length),

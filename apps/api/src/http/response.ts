@@ -81,9 +81,7 @@ function codingFor({ coded }: Document, { headers }: Asked): AcceptedCoding {
 }
 
 /** A response, and the `max-age` with which it was made. */
-interface Prepared extends HttpResponse {
-  readonly maxAge: number
-}
+type Prepared = HttpResponse & { readonly maxAge: number }
 
 /** The newest responses of each document: nearly all requests of a second get the same one. */
 const prepared = new WeakMap<Document, Map<string, Prepared>>()

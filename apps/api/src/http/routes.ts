@@ -23,15 +23,11 @@ export function routeOf({ routeOptions: { url } }: FastifyRequest): Route {
   return url === LIVE_PATH ? 'live' : url === DAILY_PATH ? 'daily' : 'other'
 }
 
-/** Adds the live route: the latest premium of every tracked coin. */
-export function addLiveRoute(app: FastifyInstance, { documents, clock }: RouteSources): void {
-  const find = () => documents.live()
-  app.route({ url: LIVE_PATH, ...answering(clock, find, () => documents.load()) })
-}
-
-/** Adds the daily route: one coin's newest days, ascending. */
-export function addDailyRoute(app: FastifyInstance, { documents, clock }: RouteSources): void {
-  const find = (request: FastifyRequest) => {
+/** Adds the live route (the latest premium of every tracked coin) and the daily route (one coin's days). */
+export function addRoutes(app: FastifyInstance, { documents, clock }: RouteSources): void {
+  const findLive = () => documents.live()
+  app.route({ url: LIVE_PATH, ...answering(clock, findLive, () => documents.load()) })
+  const findDaily = (request: FastifyRequest) => {
     const { days = daysSchema.default } = request.query as { days?: unknown }
     const symbol = symbolOf(request)
     return SYMBOL.test(symbol) && isDays(days) ? documents.history(symbol, days) : undefined
@@ -42,7 +38,7 @@ export function addDailyRoute(app: FastifyInstance, { documents, clock }: RouteS
       params: { type: 'object', properties: { symbol: symbolSchema }, required: ['symbol'] },
       querystring: { type: 'object', properties: { days: daysSchema } },
     },
-    ...answering(clock, find, request => documents.load(symbolOf(request))),
+    ...answering(clock, findDaily, request => documents.load(symbolOf(request))),
   })
 }
 

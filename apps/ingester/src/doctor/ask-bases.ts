@@ -1,6 +1,6 @@
 import { type Context, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import { binanceProtocol, getJson, type Protocol, upbitProtocol } from '@kimchi/feeds'
-import type { DeskOptions } from './desk.ts'
+import type { DoctorOptions } from './instruments.ts'
 import { WatchedStream } from './watched-stream.ts'
 import type { BaseAnswer, BaseVariable } from './world.ts'
 
@@ -11,7 +11,7 @@ interface Asker {
 }
 
 /** Asks each base of each list once: a small request, or a handshake. */
-export async function answersOf(options: DeskOptions, context: Context): Promise<readonly BaseAnswer[]> {
+export async function answersOf(options: DoctorOptions, context: Context): Promise<readonly BaseAnswer[]> {
   const { config, userAgent } = options
   const asker = { userAgent, context }
   const [upbit, binance] = [upbitProtocol(config.UPBIT_WS_URL), binanceProtocol(config.BINANCE_WS_URL)]

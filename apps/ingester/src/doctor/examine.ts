@@ -4,8 +4,8 @@ import { binanceChecks } from './checks/binance.ts'
 import { candleChecks } from './checks/candles.ts'
 import { listChecks } from './checks/lists.ts'
 import { upbitChecks } from './checks/upbit.ts'
-import type { DeskOptions } from './desk.ts'
 import type { Finding } from './finding.ts'
+import type { DoctorOptions } from './instruments.ts'
 import { observe } from './observe.ts'
 import { emptyWorld } from './world.ts'
 
@@ -19,7 +19,7 @@ export const CHECKS = [...baseChecks, ...listChecks, ...upbitChecks, ...binanceC
  * Asks the exchanges whether what the service assumes of them is so. Resolves within 180 s, whatever they do.
  * @see docs/exchanges.md#unconfirmed
  */
-export async function examine(options: DeskOptions, context: Omit<Context, 'signal'>): Promise<Finding[]> {
+export async function examine(options: DoctorOptions, context: Omit<Context, 'signal'>): Promise<Finding[]> {
   const ending = new AbortController()
   const over = new AbortController()
   void context.clock.wait(DEADLINE_MS, over.signal).then(() => ending.abort())

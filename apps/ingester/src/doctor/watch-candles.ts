@@ -10,7 +10,7 @@ import {
   takeSnapshot,
 } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
-import type { Desk } from './desk.ts'
+import type { Instruments } from './instruments.ts'
 import type { CandleWatch, World } from './world.ts'
 
 /** The first watched minute ends so long after the streams were opened at the earliest. */
@@ -32,17 +32,20 @@ const MINUTES = 2
 const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 
 /** Watches the candles of a busy and of a quiet coin come to be, at two minute ends. */
-export async function watchCandles(world: World, desk: Desk): Promise<void> {
-  const { clock, signal } = desk.context
+export async function watchCandles(world: World, instruments: Instruments): Promise<void> {
+  const { clock, signal } = instruments.context
   const first = minuteOf(clock.now() + WARM_UP_MS) + 1
   for (let minute = first; minute < first + MINUTES; minute++) {
     const at = new Date(minuteStart(minute)).toISOString().slice(11, 16)
-    desk.onProgress(`watching the streams, and the candles at ${at} UTC`)
+    instruments.onProgress(`watching the streams, and the candles at ${at} UTC`)
     await clock.wait(minuteStart(minute) + CHOOSE_MS - clock.now(), signal)
     if (signal.aborted) return
     const quiet = quietestOf(world, minute)
     const coins = quiet === undefined ? [BTC] : [BTC, quiet]
-    await Promise.all([watchMinute(world, desk, coins, minute), noteSamples(world, desk, coins, minute)])
+    await Promise.all([
+      watchMinute(world, instruments, coins, minute),
+      noteSamples(world, instruments, coins, minute),
+    ])
   }
 }
 
@@ -59,7 +62,7 @@ function quietestOf({ upbit, coins }: World, minute: EpochMinute): Coin | undefi
 
 async function noteSamples(
   { samples }: World,
-  { context: { clock, signal }, latest }: Desk,
+  { context: { clock, signal }, latest }: Instruments,
   coins: readonly Coin[],
   minute: EpochMinute,
 ): Promise<void> {
@@ -74,7 +77,7 @@ async function noteSamples(
 
 async function watchMinute(
   world: World,
-  { rest, context: { clock, signal } }: Desk,
+  { rest, context: { clock, signal } }: Instruments,
   coins: readonly Coin[],
   minute: EpochMinute,
 ): Promise<void> {

@@ -7,9 +7,9 @@ import { openRestChild, parseUpbitMarkets } from '@kimchi/feeds'
 import { type SimulatedCoin, type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
-import type { DeskOptions } from '../../src/doctor/desk.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { type Finding, lineOf } from '../../src/doctor/finding.ts'
+import type { DoctorOptions } from '../../src/doctor/instruments.ts'
 import { openRecorder, type Recorder } from '../../src/doctor/recorder.ts'
 import { silent } from '../support/backfill-bench.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
@@ -35,7 +35,7 @@ async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare 
   t.teardown(() => simulator.close())
   prepare?.(simulator)
   let asking = 0
-  const openRest: DeskOptions['openRest'] = bases => {
+  const openRest: DoctorOptions['openRest'] = bases => {
     const rest = openRestChild({ bases, speed: 50, entry: ENTRY }, { log: silent })
     const counted = async <T>(answer: Promise<T>) => {
       asking += 1

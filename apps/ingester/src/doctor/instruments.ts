@@ -7,7 +7,7 @@ import type { Recorder } from './recorder.ts'
 export type DoctorRest = Pick<RestChild, 'candlePage' | 'fetchTrading' | 'close'>
 
 /** What the doctor works with. */
-export interface Desk {
+export interface Instruments {
   readonly config: Config
   readonly userAgent: string
   readonly bases: RestBases
@@ -19,7 +19,7 @@ export interface Desk {
   readonly latest: LatestTicks
 }
 
-/** What a desk is made from. */
-export interface DeskOptions extends Pick<Desk, 'config' | 'userAgent' | 'recorder' | 'onProgress'> {
+/** What the doctor is run with. */
+export interface DoctorOptions extends Pick<Instruments, 'config' | 'userAgent' | 'recorder' | 'onProgress'> {
   readonly openRest: (bases: RestBases) => DoctorRest
 }

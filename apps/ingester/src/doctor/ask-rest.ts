@@ -12,6 +12,9 @@ import type { World } from './world.ts'
 /** Frames come before the prices are asked for. */
 const PRICES_AFTER_MS = 5_000
 
+/** More silent symbols than this say the same. */
+const MOST_SILENT = 10
+
 /** One REST answer at the base in use, kept under a name. */
 async function ask(instruments: Instruments, exchange: 'upbit' | 'binance', name: string, path: string) {
   const { bases, userAgent, recorder, context } = instruments
@@ -91,5 +94,19 @@ export async function askPrices(world: World, instruments: Instruments): Promise
   for (const [market, price] of prices) {
     if (price === undefined) continue
     latest.record({ exchange: 'binance', market, price, ...times, origin: 'seed', tradable: true })
+  }
+}
+
+/** Asks the candles of symbols that sent nothing whether they traded in the whole minutes of the watch. */
+export async function askSilentSymbols(world: World, instruments: Instruments): Promise<void> {
+  const { rest, context } = instruments
+  const range = { from: minuteOf(world.openedAt) + 1, to: minuteOf(context.clock.now()) }
+  const sending = new Set(world.binance?.ticks.map(({ market }) => market))
+  const silent = world.binance?.markets.filter(market => !sending.has(market)) ?? []
+  for (const market of silent.slice(0, MOST_SILENT)) {
+    const page = await rest
+      .candlePage({ exchange: 'binance', market, ...range }, context.signal)
+      .catch(() => undefined)
+    if (page?.candles.some(([, , volume]) => volume > 0)) world.silentTraders.push(market)
   }
 }

@@ -1,7 +1,7 @@
 import { type Context, HOUR_MS, LatestTicks, type Market, PACEMAKERS, REFERENCE_MARKETS } from '@kimchi/core'
 import { binanceProtocol, createRestBases, type Protocol, upbitProtocol } from '@kimchi/feeds'
 import { answersOf } from './ask-bases.ts'
-import { askForTooMany, askPrices, loadLists, noteLimits, wakeRest } from './ask-rest.ts'
+import { askForTooMany, askPrices, askSilentSymbols, loadLists, noteLimits, wakeRest } from './ask-rest.ts'
 import type { DoctorOptions, Instruments } from './instruments.ts'
 import { watchCandles } from './watch-candles.ts'
 import { WatchedStream, type WatchOptions } from './watched-stream.ts'
@@ -43,6 +43,7 @@ export async function observe(world: World, options: DoctorOptions, context: Con
       watchCandles(world, instruments),
     ])
     options.onProgress('asking for the limits')
+    await askSilentSymbols(world, instruments)
     await noteLimits(world, instruments)
   } finally {
     world.leftAt = context.clock.now()

@@ -55,6 +55,8 @@ export interface World {
   openedAt: EpochMs
   leftAt: EpochMs
   trading: TradingPrices | undefined
+  /** Subscribed symbols of Binance that sent nothing although they trade, by their candles. */
+  readonly silentTraders: string[]
   /** What Upbit answers to a request for 201 candles before a minute: opening times. */
   page: { readonly count: number; readonly newest: EpochMs; readonly to: EpochMs } | undefined
   readonly candles: CandleWatch[]
@@ -87,6 +89,7 @@ export function emptyWorld(): World {
     openedAt: 0,
     leftAt: 0,
     trading: undefined,
+    silentTraders: [],
     page: undefined,
     candles: [],
     samples: [],

@@ -24,7 +24,7 @@ interface Case {
   readonly prepare?: (simulator: Simulator) => unknown
 }
 
-/** The doctor before a real simulator, on a clock that runs while nobody waits for a REST answer. */
+/** The doctor before a real simulator, on a clock that stands still while handshakes and REST answers are under way. */
 async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare }: Case = {}) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
   const simulator = await startSimulator({
@@ -74,9 +74,11 @@ async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare 
   ).finally(() => {
     isOver = true
   })
+  let isOpen = false
   while (!isOver) {
     await delay(1)
-    if (asking > 0 || !/watching|limits/.test(progress)) continue
+    isOpen ||= simulator.connections('upbit') === 3
+    if (asking > 0 || !isOpen || !progress.startsWith('watching')) continue
     simulator.pump()
     await clock.advance(STEP_MS)
   }
@@ -151,6 +153,14 @@ t.test('one alias is wrong: unknown, with both names, for a person to look', asy
   t.strictSame(outcomes('FAIL'), [])
   t.strictSame(outcomes('unknown'), ['catalogue'])
   t.match(finding('catalogue'), { seen: /off: The true BTT \(KRW-BTT\) and BTTC \(BTTCUSDT\) \d\d\.\d\d %$/ })
+})
+
+t.test('a symbol of Binance is silent although it trades: FAIL, by its candles', async t => {
+  const { outcomes, finding } = await examined(t, {
+    prepare: ({ faults }) => faults.set({ kind: 'silence', exchange: 'binance', market: 'DOGEUSDT' }),
+  })
+  t.strictSame(outcomes('FAIL'), ['Binance, miniTicker'])
+  t.match(finding('Binance, miniTicker'), { seen: '7 of 8; silent although they traded: DOGEUSDT' })
 })
 
 t.test('--record: frames and answers in files that tests can read', async t => {

@@ -50,16 +50,16 @@ export const binanceChecks: readonly Check[] = [
   },
 ]
 
-function judgeTickers({ ticks, markets }: WatchedStream, { trading }: World): Verdict {
+function judgeTickers({ ticks, markets }: WatchedStream, { silentTraders }: World): Verdict {
   const sending = new Set(ticks.map(({ market }) => market))
-  const wanted = trading === undefined ? markets : markets.filter(market => trading.prices.has(market))
-  const silent = wanted.filter(market => !sending.has(market))
-  const seen = `${wanted.length - silent.length} of ${wanted.length}`
-  if (silent.length === 0) return ok(seen)
+  const silent = markets.filter(market => !sending.has(market))
+  const seen = `${sending.size} of ${markets.length}`
   if (sending.size === 0) return fail(seen, 'No price of Binance will come. Tell the project.')
-  return unknown(
-    `${seen}; silent: ${someOf(silent)}`,
-    'Look whether they traded meanwhile; if so, tell the project.',
+  if (silent.length === 0) return ok(seen)
+  if (silentTraders.length === 0) return ok(`${seen}; silent, and without a trade: ${someOf(silent)}`)
+  return fail(
+    `${seen}; silent although they traded: ${someOf(silentTraders)}`,
+    'Their prices stand still. Tell the project.',
   )
 }
 

@@ -6,7 +6,7 @@ import { createClient } from '../src/index.ts'
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A client of a real server that answers as told. */
-async function clientOf(t: Test, answer: Answer) {
+async function clientOf(t: Test, answer: Answer, timeoutMs = 10_000) {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
@@ -16,7 +16,7 @@ async function clientOf(t: Test, answer: Answer) {
   t.teardown(() => server.close())
   t.teardown(() => server.closeAllConnections())
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/`
-  return { asked, client: createClient({ baseUrl, timeoutMs: 300 }) }
+  return { asked, client: createClient({ baseUrl, timeoutMs }) }
 }
 
 const json = (status: number, body: unknown, headers = {}): Answer => {
@@ -62,7 +62,7 @@ t.test('a proxy’s page, and data of another shape, are bad answers', async t =
 })
 
 t.test('no answer in time is unreachable, like no server', async t => {
-  const { client } = await clientOf(t, () => {})
+  const { client } = await clientOf(t, () => {}, 300)
   await t.rejects(client.live(), { code: 'unreachable', status: undefined })
   const gone = createClient({ baseUrl: 'http://127.0.0.1:9/api/v1' })
   await t.rejects(gone.daily('BTC'), { code: 'unreachable' })

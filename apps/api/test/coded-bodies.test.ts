@@ -15,7 +15,7 @@ t.test('a body is coded to a third and less, and is read back whole', async t =>
   t.equal(String(gunzipSync(gzip)), text)
   for (const { length, buffer } of [br, gzip]) {
     t.ok(length < text.length / 3)
-    t.ok(buffer.byteLength <= 8_192, 'it is no part of something large')
+    t.equal(buffer.byteLength, length, 'it is no part of something larger')
   }
 })
 

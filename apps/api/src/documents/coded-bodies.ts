@@ -68,8 +68,9 @@ export class CodedBodies {
   }
 
   async #make(name: string, tag: string, code: () => Promise<Buffer>): Promise<void> {
-    // A copy, because what zlib gives is a part of 16 kB that would be kept with it.
-    const body = Buffer.from(await code())
+    // A copy, because what zlib gives is a part of 16 kB that would be kept with it, as would Node's pool.
+    const coded = await code()
+    const body = Buffer.allocUnsafeSlow(coded.length).fill(coded)
     this.#drop(name)
     this.#held.set(name, { tag, body })
     this.#bytes += body.length

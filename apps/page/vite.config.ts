@@ -11,11 +11,22 @@ const developWithoutPolicy: Plugin = {
   transformIndexHtml: html => html.replace(/<meta\s+http-equiv="Content-Security-Policy"[^>]*>/, ''),
 }
 
-const { API_URL = 'http://127.0.0.1:3000' } = process.env
+/**
+ * Crawlers want the whole address of the shared picture: a build is given it, or the server in front fills in
+ * its own, as that of `npm start` does.
+ */
+const siteUrl = (url: string | undefined): Plugin => ({
+  name: 'site-url',
+  apply: 'build',
+  transformIndexHtml: html =>
+    url ? html.replace('"/og.png"', `"${url.replace(/\/+$/, '')}/og.png"`) : html,
+})
+
+const { API_URL = 'http://127.0.0.1:3000', SITE_URL } = process.env
 const proxy = { '/api/': { target: API_URL } }
 
 export default defineConfig({
-  plugins: [developWithoutPolicy, reference(ROOT)],
+  plugins: [developWithoutPolicy, siteUrl(SITE_URL), reference(ROOT)],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   json: { namedExports: false },
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], modulePreload: false, assetsInlineLimit: 0 },

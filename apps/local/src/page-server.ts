@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { createProxyServer } from 'httpxy'
 import sirv from 'sirv'
 
@@ -33,11 +35,13 @@ const NO_ANSWER = {
 export async function startPageServer({ dir, api, host, port }: PageServerOptions): Promise<PageServer> {
   // Read on each request: a build beside it must not leave it with names of files that are gone.
   const files = sirv(dir, { dev: true, etag: true, setHeaders })
+  let url = ''
   const proxy = createProxyServer({ target: api, changeOrigin: true, proxyTimeout: 15_000 })
   proxy.on('error', (_error, _request, response) => refuse(response as ServerResponse))
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     // Its errors have been answered by then.
     if (request.url?.startsWith('/api/')) proxy.web(request, response).catch(() => {})
+    else if (/^\/(index\.html)?([?#]|$)/.test(request.url ?? '')) sendIndex(response, dir, url)
     else files(request, response, () => notFound(response))
   })
   await new Promise<void>((resolve, reject) => {
@@ -45,8 +49,9 @@ export async function startPageServer({ dir, api, host, port }: PageServerOption
     server.listen(port, host, resolve)
   })
   const address = server.address()
+  url = `http://${host}:${typeof address === 'object' ? address?.port : port}/`
   return {
-    url: `http://${host}:${typeof address === 'object' ? address?.port : port}/`,
+    url,
     close: async () => {
       const closed = new Promise(resolve => server.close(resolve))
       server.closeAllConnections()
@@ -64,6 +69,18 @@ function setHeaders(response: ServerResponse, path: string): void {
   response.setHeader('x-content-type-options', 'nosniff')
   response.setHeader('referrer-policy', 'no-referrer')
   response.setHeader('content-security-policy', "frame-ancestors 'none'")
+}
+
+/** The page itself, with the whole address of the picture that a shared link shows. */
+function sendIndex(response: ServerResponse, dir: string, url: string): void {
+  readFile(join(dir, 'index.html'), 'utf8').then(
+    html => {
+      setHeaders(response, '/')
+      response.setHeader('content-type', 'text/html; charset=utf-8')
+      response.end(html.replace('"/og.png"', `"${url}og.png"`))
+    },
+    () => notFound(response),
+  )
 }
 
 function notFound(response: ServerResponse): void {

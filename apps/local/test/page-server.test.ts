@@ -5,7 +5,11 @@ import { startPageServer } from '../src/page-server.ts'
 
 /** A page in front of an API that says what it was asked. */
 async function openPage(t: Test) {
-  const dir = t.testdir({ 'index.html': '<title>page</title>', assets: { 'a-1234.js': 'export {}' } })
+  const dir = t.testdir({
+    'index.html': '<title>page</title><meta content="/og.png">',
+    'robots.txt': 'User-agent: *',
+    assets: { 'a-1234.js': 'export {}' },
+  })
   const api = createServer((request, response) => {
     response.writeHead(request.url?.includes('days=0') ? 400 : 200, { etag: '"1"' })
     response.end(`${request.method} ${request.url} ${request.headers['if-none-match'] ?? ''}`)
@@ -24,18 +28,24 @@ async function openPage(t: Test) {
     api.closeAllConnections()
     await closed
   }
-  return { ask, endApi }
+  return { ask, endApi, url: page.url }
 }
 
 t.test('serves the page’s files, and lets those with a hash be cached for a year', async t => {
   const { ask } = await openPage(t)
   const index = await ask('/')
-  t.match(index, { status: 200, body: '<title>page</title>' })
+  t.match(index, { status: 200, body: /<title>page/ })
   t.equal(index.headers.get('cache-control'), 'no-cache')
   t.equal(index.headers.get('content-security-policy'), "frame-ancestors 'none'")
   const script = await ask('/assets/a-1234.js')
   t.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable')
   t.match(script.headers.get('content-type'), /javascript/)
+})
+
+t.test('fills in its own address for the picture of a shared link', async t => {
+  const { ask, url } = await openPage(t)
+  for (const path of ['/', '/index.html', '/?utm_source=x'])
+    t.match((await ask(path)).body, `content="${url}og.png"`)
 })
 
 t.test('what is not there is 404, and nothing outside of the folder is served', async t => {

@@ -1,3 +1,5 @@
+import type { ReferenceWords } from './words.ts'
+
 /** The parts of an OpenAPI document that the reference page shows. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, PathItem>>
@@ -26,7 +28,9 @@ interface Parameter {
 
 interface Answer {
   readonly description: string
-  readonly content?: Readonly<Record<string, { readonly schema: Schema | Reference }>>
+  readonly content?: Readonly<
+    Record<string, { readonly schema: Schema | Reference; readonly example?: unknown }>
+  >
 }
 
 interface Schema {
@@ -40,15 +44,21 @@ interface Schema {
   readonly items?: Schema | Reference
 }
 
-/** The routes of the document as Markdown: parameters, fields, answers. */
-export function routesOf(document: OpenApi): string {
+/** The routes of the document as Markdown: parameters, fields, an example, answers. */
+export function routesOf(document: OpenApi, words: ReferenceWords): string {
   return Object.entries(document.paths)
-    .map(([path, item]) => routeOf(document, path, item))
+    .map(([path, item]) => routeOf(document, words, path, item))
     .join('\n\n')
 }
 
-function routeOf(document: OpenApi, path: string, { get, parameters = [] }: PathItem): string {
+function routeOf(
+  document: OpenApi,
+  words: ReferenceWords,
+  path: string,
+  { get, parameters = [] }: PathItem,
+): string {
   if (!get) return ''
+  const { columns, meanings, statuses } = words
   const answers = Object.entries(get.responses).map(
     ([status, answer]) => [status, resolve<Answer>(document, answer)] as const,
   )
@@ -56,33 +66,43 @@ function routeOf(document: OpenApi, path: string, { get, parameters = [] }: Path
   const [body] = Object.values(good?.content ?? {})
   return [
     `### GET /api/v1${path}`,
-    get.summary,
+    words.summaries[path] ?? get.summary,
     table(
-      ['parameter', 'in', 'meaning'],
+      [columns.parameter, columns.place, columns.meaning],
       [...parameters, ...(get.parameters ?? [])].map(({ name, in: place, description, schema }) => [
         `\`${name}\``,
         place,
-        [description, schema.description, limitsOf(schema)].filter(Boolean).join(' '),
+        words.summaries[path] && meanings[name]
+          ? meanings[name]
+          : [description, schema.description, limitsOf(schema)].filter(Boolean).join(' '),
       ]),
     ),
-    body && table(['field', 'type', 'meaning'], fieldsOf(document, resolve(document, body.schema), '')),
+    body &&
+      table(
+        [columns.field, columns.type, columns.meaning],
+        fieldsOf(document, words, resolve(document, body.schema), ''),
+      ),
+    body?.example &&
+      `${words.example}\n\n\`\`\`json\n${JSON.stringify(body.example, undefined, 2)}\n\`\`\``,
     table(
-      ['status', 'meaning'],
-      answers.map(([status, { description }]) => [status, description]),
+      [columns.status, columns.meaning],
+      answers.map(([status, { description }]) => [status, statuses[status] ?? description]),
     ),
   ]
     .filter(Boolean)
     .join('\n\n')
 }
 
-/** One row per field, those of a list's elements below the list. */
-function fieldsOf(document: OpenApi, schema: Schema, prefix: string): string[][] {
+/** One row per field, those of a list's elements below the list. @throws when a field has no meaning */
+function fieldsOf(document: OpenApi, words: ReferenceWords, schema: Schema, prefix: string): string[][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const field = resolve<Schema>(document, property)
     const items = field.items && resolve<Schema>(document, field.items)
     const type = field.const === undefined ? (field.type ?? '') : `\`${field.const}\``
-    const row = [`\`${prefix}${name}\``, type, field.description ?? '']
-    return items ? [row, ...fieldsOf(document, items, `${prefix}${name}[].`)] : [row]
+    const meaning = words.meanings[name] ?? field.description
+    if (!meaning) throw new Error(`the reference does not explain ${prefix}${name}`)
+    const row = [`\`${prefix}${name}\``, type, meaning]
+    return items ? [row, ...fieldsOf(document, words, items, `${prefix}${name}[].`)] : [row]
   })
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Marked } from 'marked'
 import type { Plugin } from 'vite'
 import { type OpenApi, routesOf } from './openapi.ts'
+import { english, korean, type ReferenceWords } from './words.ts'
 
 /** A page that is made from a document. */
 interface ReferencePage {
@@ -27,7 +28,7 @@ const PAGES: readonly ReferencePage[] = [
     source: 'docs/callers.ko.md',
     language: 'ko',
     title: 'API 사용 안내 · 김치 프리미엄',
-    routes: '상세 (영문)',
+    routes: '상세',
   },
   { file: 'changelog.html', source: 'CHANGELOG.md', language: 'en', title: 'Changelog · Kimchi premium' },
 ]
@@ -51,8 +52,9 @@ export function reference(root: string): Plugin {
     apply: 'build',
     generateBundle() {
       const openapi = read('docs/openapi.json')
-      const routes = routesOf(JSON.parse(openapi) as OpenApi)
+      const document = JSON.parse(openapi) as OpenApi
       for (const page of PAGES) {
+        const routes = routesOf(document, wordsOf(page))
         const text = page.routes ? `${read(page.source)}\n## ${page.routes}\n\n${routes}` : read(page.source)
         this.emitFile({ type: 'asset', fileName: page.file, source: render(page, text) })
       }
@@ -61,9 +63,16 @@ export function reference(root: string): Plugin {
   }
 }
 
+function wordsOf({ language }: ReferencePage): ReferenceWords {
+  return language === 'ko' ? korean : english
+}
+
 /** Markdown as a page without scripts, under a policy as strict as that of the page itself. */
-function render({ language, title }: ReferencePage, markdown: string): string {
-  const html = markdownOf().parse(markdown, { async: false })
+function render(page: ReferencePage, markdown: string): string {
+  const { language, title } = page
+  const headings: Heading[] = []
+  const html = markdownOf(headings).parse(markdown, { async: false })
+  const contents = page.routes ? contentsOf(headings, wordsOf(page).contents) : ''
   return `<!doctype html>
 <html lang="${language}">
 <head>
@@ -78,16 +87,39 @@ function render({ language, title }: ReferencePage, markdown: string): string {
 <body>
 <header><a href="/">← ${language === 'ko' ? '김치 프리미엄' : 'Kimchi premium'}</a></header>
 <main>
-${html}</main>
+${html.replace('</h1>', `</h1>\n${contents}`)}</main>
 </body>
 </html>
 `
 }
 
-/** Wide things scroll by themselves, by keyboard too. */
-function markdownOf(): Marked {
+interface Heading {
+  readonly id: string
+  readonly depth: number
+  readonly html: string
+}
+
+/** Links to the headings below the title. */
+function contentsOf(headings: readonly Heading[], title: string): string {
+  const items = headings
+    .filter(({ depth }) => depth === 2 || depth === 3)
+    .map(({ id, depth, html }) => `<li class="depth-${depth}"><a href="#${id}">${html}</a></li>`)
+  return `<nav aria-label="${title}"><ul>${items.join('')}</ul></nav>`
+}
+
+/** Wide things scroll by themselves, by keyboard too; every heading can be linked to. */
+function markdownOf(headings: Heading[]): Marked {
   return new Marked({
     renderer: {
+      heading({ tokens, depth, text }) {
+        const html = this.parser.parseInline(tokens)
+        const id = text
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N}]+/gu, '-')
+          .replace(/^-|-$/g, '')
+        headings.push({ id, depth, html })
+        return `<h${depth} id="${id}">${html}</h${depth}>\n`
+      },
       code: ({ text, lang = '' }) =>
         `<pre tabindex="0" data-language="${lang.split(' ')[0]}"><code>${escapeHtml(text)}\n</code></pre>\n`,
     },

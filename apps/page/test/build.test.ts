@@ -35,3 +35,16 @@ t.test('the policy refuses everything but this site, and the page needs nothing 
   t.notMatch(index, /<script(?![^>]* src=)|<style| style=| on[a-z]+=/)
   t.notMatch(index, /(src|href)="(https?:)?\/\//)
 })
+
+t.test('a shared link has a title, a description and a picture; everything it names is there', async t => {
+  for (const property of ['og:title', 'og:description', 'og:image'])
+    t.match(index, new RegExp(`property="${property}" content="[^"]+"`))
+  const { icons } = JSON.parse(readFileSync(`${DIST}manifest.webmanifest`, 'utf8'))
+  const files = [
+    'og.png',
+    'apple-touch-icon.png',
+    'robots.txt',
+    ...icons.map(({ src }: { src: string }) => src.slice(1)),
+  ]
+  for (const file of files) t.ok(readdirSync(DIST).includes(file), file)
+})

@@ -1,14 +1,14 @@
 /**
- * The import rules of docs/architecture.md#rooms. Type-only imports count: a circle of types is a circle to a
+ * The import rules of docs/architecture.md#workspaces. Type-only imports count: a circle of types is a circle to a
  * reader.
  */
 
-/** A room by its sources, its built files, and its name where it isn't built yet. */
-const room = (...names) => names.map(name => `^(packages/${name}|@kimchi/${name})(/|$)`)
+/** A workspace by its sources, its built files, and its name where it isn't built yet. */
+const workspace = (...names) => names.map(name => `^(packages/${name}|@kimchi/${name})(/|$)`)
 
 const OURS = ['^packages/', '^apps/', '^e2e/', '^@kimchi/']
 const PRODUCTION = '^(packages|apps)/[^/]+/src/'
-/** Rooms that production doesn't know: they run servers, play exchanges, or drive tests. */
+/** Workspaces that production doesn't know: they run servers, play exchanges, or drive tests. */
 const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
 
 /** Each third-party package, with the files that may import it: the fewer, the easier it is to replace. */
@@ -45,8 +45,8 @@ export default {
       { path: '^packages/simulator/src/' },
       { path: OURS, pathNot: '^packages/simulator/src/' },
     ),
-    rule('feeds-never-meet-store', { path: '^packages/feeds/src/' }, { path: room('store') }),
-    rule('store-never-meets-feeds', { path: '^packages/store/src/' }, { path: room('feeds') }),
+    rule('feeds-never-meet-store', { path: '^packages/feeds/src/' }, { path: workspace('store') }),
+    rule('store-never-meets-feeds', { path: '^packages/store/src/' }, { path: workspace('feeds') }),
     rule(
       'documents-know-no-http',
       { path: '^apps/api/src/documents/' },
@@ -65,7 +65,7 @@ export default {
     rule(
       'production-knows-no-scaffolding',
       { path: PRODUCTION, pathNot: [`^packages/(${SCAFFOLDING.join('|')})/`, '^apps/local/'] },
-      { path: room(...SCAFFOLDING) },
+      { path: workspace(...SCAFFOLDING) },
     ),
     rule('sources-import-no-tests', { path: '/src/' }, { path: '/test/' }),
     ...Object.entries(THIRD_PARTIES).map(([name, files]) =>

@@ -18,8 +18,7 @@ const developWithoutPolicy: Plugin = {
 const siteUrl = (url: string | undefined): Plugin => ({
   name: 'site-url',
   apply: 'build',
-  transformIndexHtml: html =>
-    url ? html.replace('"/og.png"', `"${url.replace(/\/+$/, '')}/og.png"`) : html,
+  transformIndexHtml: html => (url ? html.replace('"/og.png"', `"${url.replace(/\/+$/, '')}/og.png"`) : html),
 })
 
 const { API_URL = 'http://127.0.0.1:3000', SITE_URL } = process.env

@@ -82,8 +82,7 @@ function routeOf(
         [columns.field, columns.type, columns.meaning],
         fieldsOf(document, words, resolve(document, body.schema), ''),
       ),
-    body?.example &&
-      `${words.example}\n\n\`\`\`json\n${JSON.stringify(body.example, undefined, 2)}\n\`\`\``,
+    body?.example && `${words.example}\n\n\`\`\`json\n${JSON.stringify(body.example, undefined, 2)}\n\`\`\``,
     table(
       [columns.status, columns.meaning],
       answers.map(([status, { description }]) => [status, statuses[status] ?? description]),

@@ -44,7 +44,9 @@ try {
       await shoot(browser, { page, size, colorScheme, locale: 'en-US', suffix: '' })
     }
   }
-  await shoot(browser, { page, size: 'desktop', colorScheme: 'light', locale: 'ko-KR', suffix: '-ko' })
+  for (const size of /** @type {const} */ (['desktop', 'phone'])) {
+    await shoot(browser, { page, size, colorScheme: 'light', locale: 'ko-KR', suffix: '-ko' })
+  }
   await browser.close()
 } finally {
   demo.kill('SIGTERM')

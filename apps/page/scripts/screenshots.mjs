@@ -76,13 +76,7 @@ async function shoot(browser, { page, size, colorScheme, locale, suffix }) {
     const tab = await context.newPage()
     await tab.goto(`${page}${hash}`)
     await tab.waitForSelector(hash ? '.days tbody tr' : '.coins tbody tr')
-    // The chart is drawn in a frame after the table, and sharp in a later one.
-    if (hash) {
-      await tab.waitForFunction(() => {
-        const canvas = document.querySelector('canvas')
-        return canvas && canvas.width >= Math.floor(canvas.clientWidth * devicePixelRatio)
-      })
-    }
+    // The chart is drawn in the frame after the table.
     await tab.evaluate(
       () => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))),
     )

@@ -56,8 +56,8 @@ t.test('an alert suppresses those of the same cause, and no other', { skip }, as
   const all = ['FeedStale binance', 'FeedStale upbit', 'NoMinuteWritten', 'ApiDataOverdue', 'QueueGrows']
   await fire('FeedDown binance', ...all)
   await wakes('FeedDown binance', 'FeedStale upbit', 'QueueGrows')
-  await fire('EdgeDown', 'EdgeUnavailable')
-  await wakes('EdgeDown', 'FeedDown binance', 'FeedStale upbit', 'QueueGrows')
+  await fire('EdgeDown', 'EdgeUnavailable', 'RedisDoesNotPersist')
+  await wakes('EdgeDown', 'FeedDown binance', 'FeedStale upbit', 'RedisDoesNotPersist')
   await fire('ApiServesNothing', 'RedisAway')
-  await wakes('ApiServesNothing', 'FeedDown binance', 'FeedStale upbit', 'RedisAway')
+  await wakes('ApiServesNothing', 'FeedDown binance', 'FeedStale upbit', 'RedisAway', 'RedisDoesNotPersist')
 })

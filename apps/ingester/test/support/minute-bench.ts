@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type Coin, LatestTicks, minuteStart, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { createRestBases } from '@kimchi/feeds'
-import { DEFAULT_COINS, startSimulator } from '@kimchi/simulator'
+import { DEFAULT_COINS, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { openExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
@@ -18,14 +18,21 @@ const COINS: readonly Coin[] = SYMBOLS.map(symbol => ({
   upbit: `KRW-${symbol}`,
   binance: `${symbol}USDT`,
 }))
+const SIMULATED = DEFAULT_COINS.filter(({ id }) => [...SYMBOLS, 'USDT'].includes(id))
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Real feeds on a real simulator, and the real loop, on a clock that the test turns. */
-export async function openMinuteBench(t: Test) {
+export async function openMinuteBench(
+  t: Test,
+  {
+    coins = COINS,
+    simulated = SIMULATED,
+  }: { coins?: readonly Coin[]; simulated?: readonly SimulatedCoin[] } = {},
+) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
   let sent = 0
   const simulator = await startSimulator({
-    coins: DEFAULT_COINS.filter(({ id }) => [...SYMBOLS, 'USDT'].includes(id)),
+    coins: simulated,
     clock: { now: () => clock.now(), every: () => () => {} },
     pumpMs: 0,
     limits: false,
@@ -52,7 +59,7 @@ export async function openMinuteBench(t: Test) {
   const loop = createMinuteLoop(
     {
       latest,
-      quarantine: { subscribed: COINS },
+      quarantine: { subscribed: coins },
       release: sampled => sampled,
       spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => samples.push(...batch.samples) },
@@ -79,7 +86,7 @@ export async function openMinuteBench(t: Test) {
   const passTo = async (at: number) => {
     while (clock.now() < at) await step()
   }
-  feeds.setCoins(COINS)
+  feeds.setCoins(coins)
   while (simulator.connections('upbit') + simulator.connections('binance') < 2) await turn()
   /** Samples that differ from what the exchange itself last sent, or would have sent, before their minute. */
   const wrong = () =>

@@ -357,6 +357,15 @@ t.test('garbage is dropped and counted, the log stays short, and good frames go 
   t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FRAME' })
 })
 
+t.test('71. tickers in full names go on where Upbit ignores the format', async t => {
+  const simulator = await simulate(t)
+  simulator.faults.set({ kind: 'ignore', exchange: 'upbit', what: 'format' })
+  const { feed, ticks } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
+  await until('up', () => feed.status().state === 'up')
+  t.ok(ticks.length > 0)
+  t.match(feed.status(), { malformed: 0, ignored: 0 })
+})
+
 t.test('garbage of the simulator, shape by shape', async t => {
   const simulator = await simulate(t)
   for (const shape of ['truncated', 'utf8', 'nested', 'noise'] as const) {

@@ -7,24 +7,22 @@ export function binanceStatus({ clock, faults }: SimulatedExchanges, { code, coi
   return halt ? 'BREAK' : (coin.binance?.status ?? 'TRADING')
 }
 
+const PRECISIONS = ['baseAsset', 'quote', 'quoteAsset', 'baseCommission', 'quoteCommission'].map(
+  name => `${name}Precision`,
+)
+/** What is allowed, also of symbols that do not trade, as recorded. */
+const ALLOWED = ['iceberg', 'oco', 'quoteOrderQtyMarket', 'isSpotTrading'].map(name => `${name}Allowed`)
+
 /** One entry of exchangeInfo's `symbols`. @see docs/exchanges.md#binance-rest */
 export function symbolEntry(exchanges: SimulatedExchanges, market: Market): object {
   return {
     symbol: market.code,
     status: binanceStatus(exchanges, market),
     baseAsset: market.base,
-    baseAssetPrecision: 8,
     quoteAsset: market.quote,
-    quotePrecision: 8,
-    quoteAssetPrecision: 8,
-    baseCommissionPrecision: 8,
-    quoteCommissionPrecision: 8,
+    ...Object.fromEntries(PRECISIONS.map(name => [name, 8])),
+    ...Object.fromEntries(ALLOWED.map(name => [name, true])),
     orderTypes: ['LIMIT', 'LIMIT_MAKER', 'MARKET', 'STOP_LOSS_LIMIT', 'TAKE_PROFIT_LIMIT'],
-    icebergAllowed: true,
-    ocoAllowed: true,
-    quoteOrderQtyMarketAllowed: true,
-    // Also of symbols that do not trade, as recorded.
-    isSpotTradingAllowed: true,
     isMarginTradingAllowed: false,
     filters: filtersOf(market),
     permissions: [],

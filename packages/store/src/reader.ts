@@ -80,13 +80,7 @@ export function createReader({ redis }: { readonly redis: RedisConnection }): Sa
   }
   return {
     readBoard: async () => toBoard((await read('kp_read', [])) as BoardReply),
-    readDays: async symbol => {
-      const rows = pairs((await read('kp_days', [symbol])) as string[])
-      return readable(
-        rows.toSorted(([a], [b]) => (a < b ? -1 : 1)),
-        parseDay,
-      )
-    },
+    readDays: async symbol => readable(pairs((await read('kp_days', [symbol])) as string[]), parseDay),
     readSamples: async (symbol, from, to) => {
       const reply = await redis.callBuffer('FCALL_RO', ...functionCall('kp_members', [symbol, from, to]))
       return readable(pairs(reply as Buffer[]), (minute, member) => toSample(symbol, Number(minute), member))

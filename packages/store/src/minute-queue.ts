@@ -197,7 +197,7 @@ export class MinuteQueue {
   }
 
   /**
-   * Puts confirmed batches before the waiting ones, but after the one being written: its reply takes out the
+   * Puts confirmed batches before the waiting ones, but after the one being written: its reply removes the
    * first entry.
    */
   #sendAgain(reason: string): void {
@@ -215,7 +215,7 @@ export class MinuteQueue {
     this.#confirmed = this.#confirmed.filter(({ confirmedAt = 0 }) => confirmedAt > oldest)
   }
 
-  /** Stops for good, or takes out the one batch that is at fault. */
+  /** Stops for good, or drops the one batch that is at fault. */
   #giveUp(batch: SampleBatch, error: Error): void {
     if (error instanceof KimchiError && error.code !== 'KIMCHI_ERR_CODEC') {
       this.#fatal = error
@@ -246,7 +246,7 @@ export class MinuteQueue {
     await clock.wait(Math.round(ceiling * (0.5 + random() / 2)), this.#hurry.signal)
   }
 
-  /** The batch being written stays: Redis may have it already, and its confirmation will take it out. */
+  /** The batch being written stays: Redis may have it already, and its confirmation will remove it. */
   #dropOldest(): void {
     const [lost] = this.#waiting.splice(this.#isWriting ? 1 : 0, 1)
     if (lost === undefined || lost.confirmedAt !== undefined) return

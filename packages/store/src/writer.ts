@@ -59,9 +59,9 @@ export interface WriteResult {
   readonly refused: readonly RefusedSample[]
   /** Minutes that were open until now and are settled. */
   readonly settled: number
-  /** Live rows taken out. */
+  /** Live rows removed. */
   readonly removed: number
-  /** Replication id of the primary that took it; another one may lack what the last one had confirmed. */
+  /** Replication id of the primary that stored it; another one may lack what the last one had confirmed. */
   readonly primary: string
 }
 
@@ -128,7 +128,7 @@ export interface SampleWriter {
    * minutes. Cheap when all is well.
    */
   repairDays(): Promise<void>
-  /** Notes days that an import need not look at again although they have fewer than 1,440 samples. */
+  /** Notes days that an import need not ask for again although they have fewer than 1,440 samples. */
   markImported(symbol: string, dates: readonly UtcDate[]): Promise<void>
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { dateOf } from '@kimchi/core'
 import { createMemoryLog, type RawRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openLease } from '../src/lease.ts'
@@ -56,6 +57,8 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
   t.match(await writer.write({ minute: now, samples, halted: ['ETH'] }), { stored: 2 })
   await writer.verify()
+  await connection.call('HDEL', '{kp}:daily:BTC', dateOf(now))
+  await writer.repairDays()
   const settled = [{ symbol: 'BTC', minute: now + 1, reason: 'halted' }] as const
   t.match(await writer.write({ minute: now + 1, samples: [], settled, halted: ['BTC'] }), {
     settled: 1,

@@ -115,7 +115,7 @@ local function argument_error(field, value)
   error(redis.error_reply('KIMCHI_ARGUMENT ' .. field .. ', got: ' .. tostring(value)))
 end
 
--- Takes arguments one by one, checked, so that a bad call stops before anything is written.
+-- Reads arguments one by one and checks each, so that a bad call stops before anything is written.
 local function argument_reader(args)
   local next_index = 0
   local reader = {}
@@ -247,7 +247,7 @@ local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
 end
 
--- Calls open(symbol, number) once for each pair of them; returns that, and what was opened by pair.
+-- A function that calls open(symbol, number) once for each pair and returns what it returned; and all of those.
 local function opened_once(open)
   local opened = {}
   return function(symbol, number)
@@ -273,7 +273,7 @@ local function open_hour(symbol, hour)
   }
 end
 
--- A write as it goes on, with what it has opened.
+-- The state of one call of kp_write, with the days and hours that it has read.
 local function open_write(retention_days)
   local write = { now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {} }
   write.day, write.days = opened_once(open_day)
@@ -408,7 +408,7 @@ end
 
 local function publish(minute) redis.call('PUBLISH', CHANNEL, string.format('%d', minute)) end
 
--- By it writers notice that another primary answers, one that may lack what the last one had confirmed.
+-- Writers see by it that another primary answers, which may lack what the last one had confirmed.
 local function replication_id()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 end
@@ -566,7 +566,7 @@ end
 
 -- kp_repair -------------------------------------------------------------------------------------------------
 
--- So many rows are folded by one call: each may take 1,440 samples, 1 or 2 ms.
+-- One call folds at most this many rows, each from up to 1,440 samples: a few ms.
 local REPAIRS = 5
 
 -- Writes the row of a kept day again where there is none that can be read; true when it did.

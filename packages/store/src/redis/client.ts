@@ -30,7 +30,7 @@ export function openClient(target: RedisTarget, options: ConnectOptions): Client
   const delay = (attempt: number) =>
     Math.round(Math.min(100 * 2 ** Math.min(attempt, 6), 3_000) * (0.5 + random() / 2))
   const client = createClient(target, options, delay)
-  // Behind Sentinel it gives up when a failover is announced while it looks for the primary.
+  // Behind Sentinel it gives up when a failover is announced while it asks for the primary.
   let revival: NodeJS.Timeout | undefined
   const revive = () => {
     // What it reports of the attempt comes as an event as well.

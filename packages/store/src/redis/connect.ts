@@ -51,7 +51,7 @@ export interface Subscription {
 }
 
 /**
- * Opens a connection that looks after itself: it resolves nothing and throws nothing when Redis is away.
+ * Opens a connection that reconnects by itself: it resolves nothing and throws nothing when Redis is away.
  *
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when the URL is not one of the known forms
  */
@@ -172,7 +172,7 @@ function subscribeOn(
   })
   const states = watchState(client, where)
   states.listen(state => {
-    // Subscribed again after every reconnect; only then is the listener told that messages flow.
+    // Subscribed again after every reconnect; only then does the listener hear that messages flow.
     if (!state.ready) return onStatus(state)
     client.subscribe(channel).then(
       () => onStatus(state),

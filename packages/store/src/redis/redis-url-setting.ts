@@ -10,7 +10,7 @@ export const readingRedisUrlSetting: Setting<string> = {
   parse: text => (parseRedisUrl(text) === undefined ? undefined : text),
 }
 
-/** The `REDIS_URL` setting of an app that writes: a replica takes no writes. */
+/** The `REDIS_URL` setting of an app that writes: a replica refuses writes. */
 export const redisUrlSetting: Setting<string> = {
   ...shared,
   allowed: REDIS_URL_FORMS,

@@ -182,7 +182,8 @@ async function untilAnswers(
     if ((await statusOf(port, path)) === status) return
     await delay(10)
   }
-  child.kill('SIGKILL')
+  // Its workers would outlive a SIGKILL.
+  await end(child)
   throw new Error(`nginx did not start:\n${await readFile(log, 'utf8')}`)
 }
 

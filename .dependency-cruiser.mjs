@@ -17,7 +17,6 @@ const THIRD_PARTIES = {
   ccxt: ['^packages/feeds/src/rest/'],
   'cli-progress': ['^apps/ingester/src/backfill/import-main\\.ts$'],
   'close-with-grace': ['^packages/runtime/src/run-app\\.ts$'],
-  'fastest-levenshtein': ['^packages/feeds/src/catalogue/near-matches\\.ts$'],
   fastify: ['^apps/api/src/'],
   httpxy: ['^apps/local/src/page-server\\.ts$'],
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],

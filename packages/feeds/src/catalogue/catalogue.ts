@@ -1,6 +1,5 @@
 import { type Coin, KimchiError } from '@kimchi/core'
 import type { BinanceMarket, Listing, UpbitMarket } from './listings.ts'
-import { nearMatches } from './near-matches.ts'
 import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from './pairs.ts'
 
 /** Which coins to track: every true pair, or these symbols in this order. */
@@ -43,7 +42,7 @@ interface MatchOptions {
  * changes. A coin that Binance halts stays when it is known or asked for by name: the feeds notice when it
  * trades.
  * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both
- *   exchanges, with near matches
+ *   exchanges
  * @see docs/exchanges.md#symbol-mapping
  */
 export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }: MatchOptions): Catalogue {
@@ -52,7 +51,7 @@ export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }
   const outcomes = new Map<string, Outcome>()
   for (const market of upbit.markets) outcomes.set(market.base, matchOne(market, binanceMarkets))
   const symbols = wanted === 'all' ? allOf(outcomes) : namesOf(wanted)
-  const problems = wanted === 'all' ? [] : problemsOf(symbols, outcomes, upbit.markets)
+  const problems = wanted === 'all' ? [] : problemsOf(symbols, outcomes)
   if (strict && problems.length > 0) {
     throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
   }
@@ -120,20 +119,14 @@ function namesOf(wanted: readonly string[]): string[] {
   return [...new Set(wanted.map(symbol => symbol.trim().toUpperCase()))].filter(symbol => symbol !== '')
 }
 
-function problemsOf(
-  symbols: readonly string[],
-  outcomes: ReadonlyMap<string, Outcome>,
-  upbitMarkets: readonly UpbitMarket[],
-): string[] {
-  const known = upbitMarkets.filter(({ base }) => outcomes.get(base)?.coin !== undefined)
+function problemsOf(symbols: readonly string[], outcomes: ReadonlyMap<string, Outcome>): string[] {
   return symbols.flatMap(symbol => {
     const outcome = outcomes.get(symbol)
     const denial = TABLE.denials.get(symbol)
     if (denial !== undefined) return `${symbol} cannot be tracked: ${denial}`
-    if (outcome === undefined) return `${symbol} is not on Upbit in KRW${nearMatches(symbol, known)}`
+    if (outcome === undefined) return `${symbol} is not on Upbit in KRW`
     const { coin, leftOut } = outcome
     if (coin !== undefined || leftOut === undefined || leftOut.kind === 'not-trading') return []
-    const near = leftOut.kind === 'not-on-binance' ? nearMatches(symbol, known) : ''
-    return `${symbol} cannot be tracked: ${leftOut.reason}${near}`
+    return `${symbol} cannot be tracked: ${leftOut.reason}`
   })
 }

@@ -58,8 +58,12 @@ export function createRestExchanges(userAgent: string, now: () => EpochMs, speed
   const upbit = new CcxtUpbit({ rateLimit, userAgent })
   const options = { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false }
   const binance = new CcxtBinance({ rateLimit, userAgent, options })
+  let upbitRestMs: Milliseconds | undefined
+  const onUpbitHeaders = (headers: Headers) => {
+    upbitRestMs = restMsOf(headers.get('remaining-req'))
+  }
   const call = {
-    upbit: callerOf('upbit', upbit, userAgent, now),
+    upbit: callerOf('upbit', upbit, userAgent, now, onUpbitHeaders),
     binance: callerOf('binance', binance, userAgent, now),
   }
   const atUpbit = (base: string) => {
@@ -77,9 +81,9 @@ export function createRestExchanges(userAgent: string, now: () => EpochMs, speed
         : parseBinanceSymbols(
             await call.binance(() => atBinance(base).publicGetExchangeInfo({ showPermissionSets: 'false' })),
           ),
-    candlePage: (base, range) =>
+    candlePage: async (base, range) =>
       range.exchange === 'upbit'
-        ? upbitPage(atUpbit(base), call.upbit, range)
+        ? { ...(await upbitPage(atUpbit(base), call.upbit, range)), restMs: upbitRestMs }
         : binancePage(atBinance(base), call.binance, range),
   }
 }
@@ -94,11 +98,13 @@ function callerOf(
   ccxtExchange: CcxtExchange,
   userAgent: string,
   now: () => EpochMs,
+  onHeaders: (headers: Headers) => void = () => {},
 ): Call {
   const clock = { now, wait: waitForMs }
   ccxtExchange.fetchImplementation = async (url: string): Promise<Response> => {
     try {
       const { text, headers } = await getJson(url, { exchange, userAgent }, clock)
+      onHeaders(new Headers(headers))
       return new Response(text, { headers })
     } catch (error) {
       // Upbit counts by the second and names no time.
@@ -116,6 +122,11 @@ function callerOf(
       throw new KimchiError('KIMCHI_ERR_REST', `${exchange} REST: ${text}`, { cause: error })
     }
   }
+}
+
+/** Upbit says how many requests of a group it will take in this second. @see docs/exchanges.md#upbit-rest */
+function restMsOf(remainingReq: string | null): Milliseconds | undefined {
+  return /\bsec=0\b/.test(remainingReq ?? '') ? 1_000 : undefined
 }
 
 async function waitForMs(ms: Milliseconds, signal?: AbortSignal): Promise<void> {

@@ -240,3 +240,18 @@ t.test('the package itself does not load ccxt', async t => {
   t.equal(load('index.js'), 'fine')
   t.equal(load('rest/exchanges.js'), 'ccxt was loaded', 'the test itself can tell')
 })
+
+t.test('a page says when Upbit will take no further request in this second', async t => {
+  for (const [limits, restMs] of [
+    [0.1, 1_000],
+    [1, undefined],
+  ] as const) {
+    const simulator = await simulate(t, { speed: 1, limits })
+    const { upbitRestUrl, binanceRestUrl } = simulator
+    const log = memoryLog()
+    const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock: createManualClock(AT), log })
+    const child = openRestChild({ bases, entry: ENTRY }, { log })
+    t.teardown(() => child.close())
+    t.equal((await child.candlePage({ ...BTC, from: NOON - 1 })).restMs, restMs)
+  }
+})

@@ -131,10 +131,7 @@ t.test('a taken port that was asked for is an error that names it', async t => {
 
 t.test('a coin that does not exist ends all of it with its name', async t => {
   const demo = startDemo(t, await temporaryFolder(t), { COINS: 'BTC,ETHH' })
-  t.match(
-    await demo.line(text => text.includes('ETHH')),
-    /ETHH is not on Upbit in KRW/,
-  )
+  t.match(await demo.line(text => text.includes('ETHH')), /ETHH is not on Upbit in KRW/)
   await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true), 10_000)
   t.equal(await demo.end(), 1)
 })

@@ -10,8 +10,8 @@ import { SHARED_MARKETS } from './decide-minutes.ts'
  */
 const BINANCE_PER_SECOND = 20
 
-/** Requests and waits of several coins listen to one signal; more than Node expects, and bounded. */
-const MAX_LISTENERS = 100
+/** Requests and waits of all coins listen to one signal: two requests of each in the first list. */
+const MAX_LISTENERS = 1_000
 
 /** So many different markets failing in a row are the exchange's trouble, not theirs. */
 const MANY_MARKETS = 3

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { DAY_MINUTES, minuteOf } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
 import { startSimulator, syntheticCoins } from '@kimchi/simulator'
-import { createReader, openRedis } from '@kimchi/store'
+import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually, startProgram, startRedis } from '@kimchi/testkit'
 import { publish, table } from './lib/report.ts'
 import { onStage, type Stage } from './lib/stage.ts'
@@ -50,7 +50,7 @@ async function measure(t: Stage, share: number): Promise<readonly string[]> {
     ...{ OPS_PORT: `${await freePort()}`, UPBIT_WS_URL: exchanges.upbitWsUrl, UPBIT_REST_URL: exchanges.url },
     ...{ BINANCE_WS_URL: exchanges.binanceWsUrl, BINANCE_REST_URL: exchanges.url },
   })
-  const reader = createReader({ redis })
+  const reader = new SampleReader({ redis })
   const symbols = syntheticCoins(COINS - 1).flatMap(({ upbit, binance }) =>
     upbit && binance ? [upbit.base] : [],
   )

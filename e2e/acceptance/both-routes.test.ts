@@ -9,7 +9,7 @@ import {
   parseTimestamp,
   type Sample,
 } from '@kimchi/core'
-import { createReader, openRedis } from '@kimchi/store'
+import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { getJson } from '../src/get-json.ts'
@@ -168,7 +168,7 @@ async function storedSamples(stack: Stack, symbol: string, last: number): Promis
   const redis = openRedis(stack.redis.url)
   try {
     await redis.untilReady(5_000)
-    const reader = createReader({ redis })
+    const reader = new SampleReader({ redis })
     const samples: Sample[] = []
     for (let start = dayStart(last) - 9 * DAY_MINUTES; start <= last; start += DAY_MINUTES) {
       samples.push(...(await reader.readSamples(symbol, start, start + DAY_MINUTES)).entries)

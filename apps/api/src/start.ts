@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net'
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, MINUTE_MS, messageOf, minuteStart } from '@kimchi/core'
 import { connectionCount, drain, type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
-import type { ConnectionStatus, RedisConnection, SampleReader } from '@kimchi/store'
-import { createReader, measureLatency, openRedis } from '@kimchi/store'
+import type { ConnectionStatus, RedisConnection } from '@kimchi/store'
+import { measureLatency, openRedis, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
@@ -43,7 +43,7 @@ export async function startApi(
     commandTimeoutMs: REDIS_PATIENCE_MS,
     deadAfterMs: REDIS_PATIENCE_MS,
   })
-  const reader = createReader({ redis })
+  const reader = new SampleReader({ redis })
   const documents = new Documents({ reader, clock, log })
   const stopFollowing = followRedis(redis, reader, documents, log)
   const counters = new RequestCounters()

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { EpochMinute, Sample } from '@kimchi/core'
 import { premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
-import { createWriter, openRedis, type SampleWriter } from '@kimchi/store'
+import { openRedis, SampleWriter } from '@kimchi/store'
 import { type Answer, askTwice, eventually as within } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
 import { type RunningApi, startApi } from '../src/start.ts'
@@ -34,7 +34,12 @@ export async function openTestWriter(
   const redis = openRedis(url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log: createLogger('api', 'silent') })
+  const writer = new SampleWriter({
+    redis,
+    prices: 'live',
+    retentionDays: 8,
+    log: createLogger('api', 'silent'),
+  })
   await writer.track(
     symbols.map(symbol => ({
       symbol,
@@ -45,7 +50,7 @@ export async function openTestWriter(
   )
   const writeMinute = (minute: EpochMinute) =>
     writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
-  return { ...writer, writeMinute }
+  return Object.assign(writer, { writeMinute })
 }
 
 /** The API in this process, on free ports. */

@@ -11,13 +11,12 @@ import { createRestBases, openRestChild, type RestChild, userAgentOf } from '@ki
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
-  createReader,
-  createWriter,
   isRetryable,
   MinuteQueue,
   openRedis,
   readServerHealth,
-  type SampleWriter,
+  SampleReader,
+  SampleWriter,
 } from '@kimchi/store'
 import { openBackfillLease } from './backfill/backfill-lease.ts'
 import { Backfill } from './backfill/run-backfill.ts'
@@ -121,9 +120,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
 function openStore(config: Config, fail: (thrown: unknown) => void, { clock, random, log }: Context) {
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
-  const writer = createWriter({ redis, prices, retentionDays, log })
+  const writer = new SampleWriter({ redis, prices, retentionDays, log })
   const queue = new MinuteQueue({ writer, redis, clock, random, onFatal: fail, log })
-  return { redis, reader: createReader({ redis }), writer, queue }
+  return { redis, reader: new SampleReader({ redis }), writer, queue }
 }
 
 /** What the parts of an ingester share. */

@@ -1,6 +1,6 @@
 import { DAY_MINUTES, DAY_MS, minuteOf, premiumE4 } from '@kimchi/core'
 import { createLogger } from '@kimchi/runtime'
-import { createWriter, openRedis } from '@kimchi/store'
+import { openRedis, SampleWriter } from '@kimchi/store'
 import type { Teardown } from '@kimchi/testkit'
 
 const RETENTION_DAYS = 8
@@ -24,7 +24,7 @@ export async function fill(
   await redis.untilReady(5_000)
   const symbols = ['BTC', ...Array.from({ length: coins - 1 }, (_, n) => `C${n}`)]
   const log = createLogger('bench', 'silent')
-  const writer = createWriter({ redis, prices: 'simulated', retentionDays: RETENTION_DAYS, log })
+  const writer = new SampleWriter({ redis, prices: 'simulated', retentionDays: RETENTION_DAYS, log })
   await writer.track(
     symbols.map(symbol => ({ symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` })),
   )

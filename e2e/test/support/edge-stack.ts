@@ -13,7 +13,7 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
-import { createWriter, openRedis } from '@kimchi/store'
+import { openRedis, SampleWriter } from '@kimchi/store'
 import { ask, createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
 import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
 import { startApp } from '../../src/start-app.ts'
@@ -81,7 +81,7 @@ async function openMinutes(t: Teardown, url: string) {
   const redis = openRedis(url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log: createMemoryLog() })
+  const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log: createMemoryLog() })
   await writer.track(
     COINS.map(symbol => ({ symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` })),
   )

@@ -5,35 +5,42 @@ import type { RedisConnection } from './redis/connect.ts'
 /**
  * A claim on a piece of work that several processes could do, so that they don't all do it. It saves effort
  * and is never needed for correctness: it may be lost at any moment, and the work must be safe to do twice.
+ * It expires by itself `ttlMs` after its last claim.
  */
-export interface Lease {
-  /** Becomes or stays its holder; false while another process is. */
-  claim(): Promise<boolean>
-  /** Becomes its holder in the place of another, which finds out at its next claim. */
-  takeOver(): Promise<void>
-  /** Gives it back when it is ours. */
-  close(): Promise<void>
-}
+export class Lease {
+  readonly #redis: RedisConnection
+  readonly #key: string
+  readonly #id: string
+  readonly #ttlMs: Milliseconds
 
-/**
- * A lease that expires by itself `ttlMs` after its last claim.
- * @param id names the holder, as {@link holderId} does; shown to people at redis-cli
- */
-export function openLease(redis: RedisConnection, name: string, id: string, ttlMs: Milliseconds): Lease {
-  const key = leaseKey(name)
-  return {
-    claim: async () => {
-      if ((await redis.call('SET', key, id, 'NX', 'PX', ttlMs)) === 'OK') return true
-      if ((await redis.call('GET', key)) !== id) return false
-      await redis.call('PEXPIRE', key, ttlMs)
-      return true
-    },
-    takeOver: async () => {
-      await redis.call('SET', key, id, 'PX', ttlMs)
-    },
-    close: async () => {
-      if ((await redis.call('GET', key)) === id) await redis.call('DEL', key)
-    },
+  /** @param id names the holder, as {@link holderId} does; shown to people at redis-cli */
+  constructor(redis: RedisConnection, name: string, id: string, ttlMs: Milliseconds) {
+    this.#redis = redis
+    this.#key = leaseKey(name)
+    this.#id = id
+    this.#ttlMs = ttlMs
+  }
+
+  /** Becomes or stays its holder; false while another process is. */
+  async claim(): Promise<boolean> {
+    if ((await this.#redis.call('SET', this.#key, this.#id, 'NX', 'PX', this.#ttlMs)) === 'OK') return true
+    if (!(await this.#isOurs())) return false
+    await this.#redis.call('PEXPIRE', this.#key, this.#ttlMs)
+    return true
+  }
+
+  /** Becomes its holder in the place of another, which finds out at its next claim. */
+  async takeOver(): Promise<void> {
+    await this.#redis.call('SET', this.#key, this.#id, 'PX', this.#ttlMs)
+  }
+
+  /** Gives it back when it is ours. */
+  async close(): Promise<void> {
+    if (await this.#isOurs()) await this.#redis.call('DEL', this.#key)
+  }
+
+  async #isOurs(): Promise<boolean> {
+    return (await this.#redis.call('GET', this.#key)) === this.#id
   }
 }
 

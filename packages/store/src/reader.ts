@@ -46,56 +46,67 @@ export interface MinuteRange {
 
 /**
  * Samples, days and coins as they are stored, each method by one read-only function call. Works for a user that
- * may only read; {@link SampleReader.readImported} needs SMEMBERS besides, which the API's user lacks.
+ * may only read; {@link readImported} needs SMEMBERS besides, which the API's user lacks.
  *
  * All methods throw KimchiError: `KIMCHI_ERR_REDIS` when Redis is away, `KIMCHI_ERR_NOT_READY` when no writer
  * has loaded the function library yet, `KIMCHI_ERR_LAYOUT` when another layout is stored.
+ * @see docs/architecture.md#data-in-redis, docs/architecture.md#api
  */
-export interface SampleReader {
-  readBoard(): Promise<Board>
+export class SampleReader {
+  readonly #redis: RedisConnection
+
+  constructor({ redis }: { readonly redis: RedisConnection }) {
+    this.#redis = redis
+  }
+
+  async readBoard(): Promise<Board> {
+    return toBoard((await this.#read('kp_read')) as BoardReply)
+  }
+
   /** All days of a coin, ascending, today's included. */
-  readDays(symbol: string): Promise<Readable<Day>>
+  async readDays(symbol: string): Promise<Readable<Day>> {
+    return readable(pairs((await this.#read('kp_days', symbol)) as string[]), parseDay)
+  }
+
   /** Stored samples from a minute up to, not including, another; ascending. */
-  readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>>
+  async readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>> {
+    const command = functionCall('kp_members', [symbol, from, to])
+    const reply = pairs((await this.#redis.callBuffer('FCALL_RO', ...command)) as Buffer[])
+    return readable(reply, (minute, member) => toSample(symbol, Number(minute), member))
+  }
+
   /** Open minutes from one up to, not including, another: neither stored, settled nor refused; cheap. */
-  readOpenMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
+  async readOpenMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]> {
+    return toRanges(await this.#read('kp_missing', symbol, from, to))
+  }
+
   /** The same and the settled minutes, for an import that asks for them again. */
-  readUnstoredMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]>
+  async readUnstoredMinutes(
+    symbol: string,
+    from: EpochMinute,
+    to: EpochMinute,
+  ): Promise<readonly MinuteRange[]> {
+    return toRanges(await this.#read('kp_missing', symbol, from, to, 1))
+  }
+
   /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
-  readImported(symbol: string): Promise<readonly UtcDate[]>
+  async readImported(symbol: string): Promise<readonly UtcDate[]> {
+    return (await this.#redis.call('SMEMBERS', importedKey(symbol))) as string[]
+  }
+
   /** Hears of each written minute, over reconnects; `onStatus` says when it listens and when it does not. */
   subscribeMinutes(
     onMinute: (minute: EpochMinute) => void,
     onStatus: (status: ConnectionStatus) => void,
-  ): Subscription
-}
-
-/** A reader over an open connection. @see docs/architecture.md#data-in-redis, docs/architecture.md#api */
-export function createReader({ redis }: { readonly redis: RedisConnection }): SampleReader {
-  const read = (name: LibraryFunction, args: readonly RedisArgument[]) =>
-    redis.call('FCALL_RO', ...functionCall(name, args))
-  const readMinutes = async (...args: readonly RedisArgument[]) => {
-    const reply = (await read('kp_missing', args)) as number[]
-    return pairs(reply).map(([start, end]) => ({ start, end }))
+  ): Subscription {
+    const onMessage = (message: string) => {
+      if (/^\d+$/.test(message)) onMinute(Number(message))
+    }
+    return this.#redis.subscribe(KEYS.minute, onMessage, onStatus)
   }
-  return {
-    readBoard: async () => toBoard((await read('kp_read', [])) as BoardReply),
-    readDays: async symbol => readable(pairs((await read('kp_days', [symbol])) as string[]), parseDay),
-    readSamples: async (symbol, from, to) => {
-      const reply = await redis.callBuffer('FCALL_RO', ...functionCall('kp_members', [symbol, from, to]))
-      return readable(pairs(reply as Buffer[]), (minute, member) => toSample(symbol, Number(minute), member))
-    },
-    readOpenMinutes: (symbol, from, to) => readMinutes(symbol, from, to),
-    readUnstoredMinutes: (symbol, from, to) => readMinutes(symbol, from, to, 1),
-    readImported: async symbol => (await redis.call('SMEMBERS', importedKey(symbol))) as string[],
-    subscribeMinutes: (onMinute, onStatus) =>
-      redis.subscribe(
-        KEYS.minute,
-        message => {
-          if (/^\d+$/.test(message)) onMinute(Number(message))
-        },
-        onStatus,
-      ),
+
+  #read(name: LibraryFunction, ...args: readonly RedisArgument[]): Promise<unknown> {
+    return this.#redis.call('FCALL_RO', ...functionCall(name, args))
   }
 }
 
@@ -140,6 +151,10 @@ function toBoard([prices, layout, coins, rows, today, todayRows, revisions]: Boa
     revisions: new Map(counters.entries),
     corrupt: known.corrupt + live.corrupt + days.corrupt + counters.corrupt,
   }
+}
+
+function toRanges(reply: unknown): MinuteRange[] {
+  return pairs(reply as number[]).map(([start, end]) => ({ start, end }))
 }
 
 function toSample(symbol: string, minute: EpochMinute, member: Buffer): Sample | undefined {

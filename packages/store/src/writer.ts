@@ -94,52 +94,104 @@ export interface WriterOptions {
 }
 
 /**
- * The only way into Redis. Each method resolves when Redis has confirmed.
+ * The only way into Redis. Each method resolves when Redis has confirmed. Loads the function library whenever it
+ * is absent or older.
  *
  * All methods throw KimchiError: `KIMCHI_ERR_REDIS` and `KIMCHI_ERR_NOT_READY` may be tried again
  * (`isRetryable`), `KIMCHI_ERR_PRICES_KIND` and `KIMCHI_ERR_LAYOUT` are final, `KIMCHI_ERR_CODEC` blames the
  * argument.
  */
-export interface SampleWriter {
+export class SampleWriter {
+  readonly #options: WriterOptions
+  #coins: readonly Coin[] = []
+  #listing: Listing = {}
+  #isListCurrent = true
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+  }
+
   /**
    * These are the coins that this ingester tracks from now on. What any living ingester tracks is listed: a
    * coin leaves 2 to 5 minutes after the last one that tracked it stopped announcing it ({@link announce}).
    * Sent again when Redis has lost it.
    */
-  track(coins: readonly Coin[], listing?: Listing): Promise<void>
+  async track(coins: readonly Coin[], listing: Listing = {}): Promise<void> {
+    this.#coins = coins
+    this.#listing = listing
+    this.#isListCurrent = false
+    await this.announce('', {})
+  }
+
   /**
    * This ingester's sign of life, due once a minute: renews what it tracks and denies, and publishes its
    * status, which expires 3 minutes later.
    */
-  announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void>
-  /**
-   * Loads the function library where it is missing or older, and rejects where this Redis holds the other kind
-   * of prices or another layout.
-   */
-  verify(): Promise<void>
+  async announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void> {
+    const { denied = [] } = this.#listing
+    const fields = Object.entries(status).flat()
+    await this.#call('kp_announce', [
+      ...[id, STATUS_TTL_SECONDS, this.#isListCurrent ? 0 : 1],
+      ...[this.#coins.length, ...coinArguments(this.#coins, this.#listing), denied.length, ...denied],
+      ...[fields.length, ...fields],
+    ])
+    this.#isListCurrent = true
+  }
+
+  /** Rejects where this Redis holds the other kind of prices or another layout. */
+  async verify(): Promise<void> {
+    await this.#call('kp_verify', [])
+  }
+
   /** Writes samples and settled minutes; safe to repeat, in any order, from several writers at once. */
-  write(batch: SampleBatch): Promise<WriteResult>
+  async write({ samples, settled = [], minute, halted = [] }: SampleBatch): Promise<WriteResult> {
+    await this.#sendList()
+    const args = [
+      ...[samples.length, ...sampleArguments(samples, this.#coins)],
+      ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
+      ...[minute, halted.length, ...halted],
+    ]
+    const reply = (await this.#call('kp_write', args)) as WriteReply
+    const [stored, duplicates, settledMinutes, removed, knownCoins, refusals, primary] = reply
+    const refused = refusals.map(refusal => toRefused(refusal, samples))
+    warnOfRefused(refused, this.#options.log)
+    // Redis was emptied, so the list of coins must be sent again.
+    if (knownCoins === 0 && this.#coins.length > 0) this.#isListCurrent = false
+    await this.#sendList()
+    return { stored, duplicates, refused, settled: settledMinutes, removed, primary }
+  }
+
   /**
    * Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples.
    */
-  importDay(symbol: string, day: Day): Promise<'stored' | 'duplicate' | 'refused'>
+  async importDay(symbol: string, day: Day): Promise<'stored' | 'duplicate' | 'refused'> {
+    const reply = await this.#call('kp_import_day', [symbol, ...dayArguments(day)])
+    return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
+  }
+
   /**
    * Writes day rows that are absent or unreadable while their samples are kept again, from these; due every few
    * minutes. Cheap when all is well.
    */
-  repairDays(): Promise<void>
+  async repairDays(): Promise<void> {
+    const repair = async () => (await this.#call('kp_repair', [])) as string[]
+    for (let days = await repair(); days.length > 0; days = await repair()) {
+      this.#options.log.warn({ days }, 'day rows were absent or unreadable, written again from their samples')
+    }
+  }
+
   /** Notes days that an import need not ask for again although they have fewer than 1,440 samples. */
-  markImported(symbol: string, dates: readonly UtcDate[]): Promise<void>
-}
+  async markImported(symbol: string, dates: readonly UtcDate[]): Promise<void> {
+    if (dates.length > 0) await this.#options.redis.call('SADD', importedKey(symbol), ...dates)
+  }
 
-/** A writer over an open connection. Loads the function library whenever it is missing or older. */
-export function createWriter({ redis, prices, retentionDays, log }: WriterOptions): SampleWriter {
-  const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION, retentionDays]
-  let coins: readonly Coin[] = []
-  let listing: Listing = {}
-  let isListCurrent = true
+  async #sendList(): Promise<void> {
+    if (!this.#isListCurrent) await this.announce('', {})
+  }
 
-  async function call(name: LibraryFunction, args: readonly RedisArgument[]): Promise<unknown> {
+  async #call(name: LibraryFunction, args: readonly RedisArgument[]): Promise<unknown> {
+    const { redis, prices, retentionDays, log } = this.#options
+    const writerArgs = [LIBRARY_VERSION, prices, LAYOUT_VERSION, retentionDays]
     const command = functionCall(name, [...writerArgs, ...args])
     try {
       return await redis.call('FCALL', ...command)
@@ -151,69 +203,6 @@ export function createWriter({ redis, prices, retentionDays, log }: WriterOption
       log.info({ version: LIBRARY_VERSION, redis: redis.target }, 'function library loaded')
       return redis.call('FCALL', ...command)
     }
-  }
-
-  /** @param status alternating names and values */
-  async function sendAnnouncement(id: string, status: readonly RedisArgument[]): Promise<void> {
-    const { denied = [] } = listing
-    await call('kp_announce', [
-      ...[id, STATUS_TTL_SECONDS, isListCurrent ? 0 : 1],
-      ...[coins.length, ...coinArguments(coins, listing), denied.length, ...denied],
-      ...[status.length, ...status],
-    ])
-    isListCurrent = true
-  }
-
-  async function writeBatch({
-    samples,
-    settled = [],
-    minute,
-    halted = [],
-  }: SampleBatch): Promise<WriteResult> {
-    const args = [
-      ...[samples.length, ...sampleArguments(samples, coins)],
-      ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
-      ...[minute, halted.length, ...halted],
-    ]
-    const reply = (await call('kp_write', args)) as WriteReply
-    const [stored, duplicates, settledMinutes, removed, knownCoins, refusals, primary] = reply
-    // Redis was emptied, so the list of coins must be sent again.
-    if (knownCoins === 0 && coins.length > 0) isListCurrent = false
-    const refused = refusals.map(refusal => toRefused(refusal, samples))
-    warnOfRefused(refused, log)
-    return { stored, duplicates, refused, settled: settledMinutes, removed, primary }
-  }
-
-  return {
-    track: async (next, nextListing = {}) => {
-      coins = next
-      listing = nextListing
-      isListCurrent = false
-      await sendAnnouncement('', [])
-    },
-    announce: (id, status) => sendAnnouncement(id, Object.entries(status).flat()),
-    verify: async () => {
-      await call('kp_verify', [])
-    },
-    write: async batch => {
-      if (!isListCurrent) await sendAnnouncement('', [])
-      const result = await writeBatch(batch)
-      if (!isListCurrent) await sendAnnouncement('', [])
-      return result
-    },
-    importDay: async (symbol, day) => {
-      const reply = await call('kp_import_day', [symbol, ...dayArguments(day)])
-      return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
-    },
-    repairDays: async () => {
-      const repair = async () => (await call('kp_repair', [])) as string[]
-      for (let days = await repair(); days.length > 0; days = await repair()) {
-        log.warn({ days }, 'day rows were absent or unreadable, written again from their samples')
-      }
-    },
-    markImported: async (symbol, dates) => {
-      if (dates.length > 0) await redis.call('SADD', importedKey(symbol), ...dates)
-    },
   }
 }
 

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { dateOf } from '@kimchi/core'
 import { createMemoryLog, type RawRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { openLease } from '../src/lease.ts'
-import { createReader } from '../src/reader.ts'
-import { createWriter } from '../src/writer.ts'
+import { Lease } from '../src/lease.ts'
+import { SampleReader } from '../src/reader.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('a user that may only read can read and hear everything, and nothing else', async t => {
@@ -15,7 +15,7 @@ t.test('a user that may only read can read and hear everything, and nothing else
   await createUser(raw, 'api')
   const url = redis.url.replace('//', '//api:api@')
   const reading = await connected(t, { ...redis, url })
-  const reader = createReader({ redis: reading })
+  const reader = new SampleReader({ redis: reading })
   const heard: number[] = []
   const listening = new Promise<void>(resolve => {
     const subscription = reader.subscribeMinutes(
@@ -52,7 +52,12 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const url = redis.url.replace('//', '//ingester:ingester@')
   const connection = await connected(t, { ...redis, url })
   const { now, today } = await todayMinutes(connection)
-  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
+  const writer = new SampleWriter({
+    redis: connection,
+    prices: 'live',
+    retentionDays: 8,
+    log: createMemoryLog(),
+  })
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
   t.match(await writer.write({ minute: now, samples, halted: ['ETH'] }), { stored: 2 })
@@ -68,11 +73,11 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const day = { date: '2020-01-01', open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1 }
   t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
   await writer.announce('a1', { version: '1' })
-  const lease = openLease(connection, 'backfill', 'a1', 60_000)
+  const lease = new Lease(connection, 'backfill', 'a1', 60_000)
   t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and prolongs its lease')
   await lease.close()
   // What an import by hand needs besides.
-  const reader = createReader({ redis: connection })
+  const reader = new SampleReader({ redis: connection })
   await lease.takeOver()
   await writer.markImported('BTC', ['2020-01-02'])
   t.strictSame(await reader.readImported('BTC'), ['2020-01-02'])

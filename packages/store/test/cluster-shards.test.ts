@@ -2,7 +2,7 @@ import { createMemoryLog, startCluster, type TestRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openRedis } from '../src/redis/connect.ts'
 import { readServerHealth } from '../src/redis/server-health.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', async t => {
@@ -17,7 +17,7 @@ t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', a
   replica.pause()
   other.pause()
   const log = createMemoryLog()
-  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log })
+  const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log })
   await writer.verify()
   t.match(log.lines, [
     {

@@ -4,10 +4,10 @@ import { freePort } from '@kimchi/local-redis'
 import { createMemoryLog, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { LIBRARY_VERSION } from '../src/library.ts'
-import { createReader } from '../src/reader.ts'
+import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
 import { isRetryable } from '../src/redis/redis-error.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('while Redis is away a command fails at once, may be tried again, and the state says why', async t => {
@@ -77,8 +77,13 @@ t.test('the whole store works on a Cluster', async t => {
   while (!String(await raw.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await raw.ping()
   const url = redis.url.replace('redis:', 'redis+cluster:')
   const connection = await connected(t, { ...redis, url })
-  const writer = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log: createMemoryLog() })
-  const reader = createReader({ redis: connection })
+  const writer = new SampleWriter({
+    redis: connection,
+    prices: 'live',
+    retentionDays: 8,
+    log: createMemoryLog(),
+  })
+  const reader = new SampleReader({ redis: connection })
   const { now } = await todayMinutes(connection)
   let heard: number | undefined
   await new Promise<void>(resolve => {

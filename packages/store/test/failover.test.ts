@@ -3,9 +3,9 @@ import { systemClock } from '@kimchi/runtime'
 import { createMemoryLog, eventually, type RedisGroup, startCluster, startSentinels } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { MinuteQueue } from '../src/minute-queue.ts'
-import { createReader } from '../src/reader.ts'
+import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 10 and 44
@@ -16,7 +16,7 @@ async function openWay(t: Test, group: RedisGroup) {
   t.teardown(() => redis.close())
   t.ok(await redis.untilReady(10_000))
   const log = createMemoryLog()
-  const writer = createWriter({ redis, prices: 'live', retentionDays: 8, log })
+  const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log })
   const onFatal = (error: Error) => void t.fail(error.message)
   const queue = new MinuteQueue({ writer, redis, clock: systemClock, random: Math.random, log, onFatal })
   t.teardown(() => queue.close())
@@ -26,7 +26,7 @@ async function openWay(t: Test, group: RedisGroup) {
     queue.enqueue({ minute: today + at, samples: [sampleOf('BTC', today + at)] })
     await eventually(`minute ${at} is confirmed`, () => queue.status().waiting === 0, 60_000)
   }
-  const days = async () => (await createReader({ redis }).readDays('BTC')).entries
+  const days = async () => (await new SampleReader({ redis }).readDays('BTC')).entries
   const daysOf = (minutes: readonly number[]) => foldDays(minutes.map(at => sampleOf('BTC', today + at)))
   return { redis, writer, queue, today, write, days, daysOf }
 }
@@ -38,7 +38,7 @@ for (const [name, start] of [
   t.test(`${name} a minute that only the dead primary had confirmed is sent again`, async t => {
     const group = await start(t)
     const { redis, writer, queue, today, write, days, daysOf } = await openWay(t, group)
-    const reader = createReader({ redis })
+    const reader = new SampleReader({ redis })
     const ofBackfill = { minute: today + 1, samples: [sampleOf('ETH', today + 1)] }
     await write(0)
     const before = await group.primary()

@@ -7,9 +7,9 @@ import {
   type TestRedisOptions,
 } from '@kimchi/testkit'
 import type { BoardRow } from '../src/live-row.ts'
-import { createReader } from '../src/reader.ts'
+import { SampleReader } from '../src/reader.ts'
 import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleWriter } from '../src/writer.ts'
 
 type T = { teardown(close: () => unknown): void }
 
@@ -42,8 +42,13 @@ export async function openStore(t: T, options: TestRedisOptions & { prices?: Pri
   const redis = await startRedis(t, options)
   const connection = await connected(t, redis)
   const log = createMemoryLog()
-  const writer = createWriter({ redis: connection, prices: options.prices ?? 'live', retentionDays: 8, log })
-  const reader = createReader({ redis: connection })
+  const writer = new SampleWriter({
+    redis: connection,
+    prices: options.prices ?? 'live',
+    retentionDays: 8,
+    log,
+  })
+  const reader = new SampleReader({ redis: connection })
   return { redis, connection, writer, reader, log, raw: redis.client() }
 }
 

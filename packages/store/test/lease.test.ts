@@ -1,6 +1,6 @@
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { holderId, openLease } from '../src/lease.ts'
+import { holderId, Lease } from '../src/lease.ts'
 import { openRedis } from '../src/redis/connect.ts'
 
 t.test('one holder at a time, prolonged by its own claims, free after release or expiry', async t => {
@@ -8,8 +8,8 @@ t.test('one holder at a time, prolonged by its own claims, free after release or
   const redis = openRedis(server.url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const ours = openLease(redis, 'backfill', 'a', 60_000)
-  const theirs = openLease(redis, 'backfill', 'b', 60_000)
+  const ours = new Lease(redis, 'backfill', 'a', 60_000)
+  const theirs = new Lease(redis, 'backfill', 'b', 60_000)
 
   t.equal(await ours.claim(), true)
   t.equal(await theirs.claim(), false)
@@ -34,6 +34,6 @@ t.test('two processes 1 on hosts of one name do not both hold a lease', async t 
   await redis.untilReady(5_000)
   const [ours, theirs] = [0.1, 0.7].map(random => holderId('host', 1, () => random))
   t.match([ours, theirs], [/^host:1:3[0-9a-z]{3}$/, /^host:1:p[0-9a-z]{3}$/])
-  const claim = (id = '') => openLease(redis, 'backfill', id, 60_000).claim()
+  const claim = (id = '') => new Lease(redis, 'backfill', id, 60_000).claim()
   t.strictSame([await claim(ours), await claim(theirs)], [true, false])
 })

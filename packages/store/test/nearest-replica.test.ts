@@ -7,9 +7,9 @@ import {
   startSentinels,
 } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { createReader } from '../src/reader.ts'
+import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
 /** A writer by one URL, and a reader that listens by another. */
@@ -22,11 +22,11 @@ async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
   }
   const writing = await connect(writingUrl)
   const log = createMemoryLog()
-  const writer = createWriter({ redis: writing, prices: 'live', retentionDays: 8, log })
+  const writer = new SampleWriter({ redis: writing, prices: 'live', retentionDays: 8, log })
   await writer.track([BTC])
   const { today } = await todayMinutes(writing)
   const reading = await connect(readingUrl)
-  const reader = createReader({ redis: reading })
+  const reader = new SampleReader({ redis: reading })
   const heard: number[] = []
   let isListening = false
   const subscription = reader.subscribeMinutes(

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createReader } from '../src/reader.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleReader } from '../src/reader.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 46
@@ -12,7 +12,7 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
   const store = await openStore(t)
   const { connection, log, raw, writer, reader } = store
   const { now } = await todayMinutes(connection)
-  const other = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const other = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
   const samples = [BTC, ETH, XRP].map(({ symbol }) => sampleOf(symbol, now))
   await writer.write({ minute: now, samples })
   /** Lets everything that was announced be this much older; Redis' clock can't be set. */
@@ -72,10 +72,10 @@ t.test('a restart takes nothing off the list, however long it takes', async t =>
   await one.track([BTC, ETH])
   await other.track([BTC, XRP])
   await age(86_400)
-  const again = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const again = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
   await again.track([BTC, ETH])
   t.equal(await list(), 'BTC ETH XRP', 'the one that is back first takes nothing from the other')
-  t.strictSame((await createReader({ redis: connection }).readBoard()).corrupt, 0)
+  t.strictSame((await new SampleReader({ redis: connection }).readBoard()).corrupt, 0)
   await age(60)
   await other.announce('other', {})
   await age(180)

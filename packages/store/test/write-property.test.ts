@@ -3,14 +3,14 @@ import { createMemoryLog } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
 import type { SampleReader } from '../src/reader.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, connected, ETH, openStore, rowOf, todayMinutes } from './fixtures.ts'
 
 t.test('days equal the fold of the stored samples, whatever order, repetition and rivalry', async t => {
   const { redis, connection, reader, raw } = await openStore(t)
   const log = createMemoryLog()
-  const one = createWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
-  const other = createWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
+  const one = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const other = new SampleWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
   const { today } = await todayMinutes(connection)
   const from = today - 2 * 1440
 

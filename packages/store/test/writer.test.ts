@@ -2,7 +2,7 @@ import { type Day, dateOf, foldDays, type Sample } from '@kimchi/core'
 import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
 import { dailyKey, samplesKey } from '../src/keys.ts'
-import { createWriter } from '../src/writer.ts'
+import { SampleWriter } from '../src/writer.ts'
 import { BTC, ETH, openStore, rowOf, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('what is written is what is read', async t => {
@@ -90,7 +90,7 @@ t.test(
     t.match(log.lines.at(-1), { level: 'warn', message: /day has expired/, fields: { samples: 1 } })
 
     // A longer retention from now on: the hours of one day still expire together.
-    const longer = createWriter({
+    const longer = new SampleWriter({
       redis: connection,
       prices: 'live',
       retentionDays: 10,
@@ -169,7 +169,7 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
   const { connection, writer, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC])
-  const simulated = createWriter({
+  const simulated = new SampleWriter({
     redis: connection,
     prices: 'simulated',
     retentionDays: 8,

@@ -1,5 +1,5 @@
 import type { Context, Milliseconds } from '@kimchi/core'
-import { openLease, type RedisConnection } from '@kimchi/store'
+import { Lease, type RedisConnection } from '@kimchi/store'
 
 /** The holder of this lease fills all of its coins; there is one lease more for each coin. */
 export const BACKFILL_LEASE = 'backfill'
@@ -26,7 +26,7 @@ export interface BackfillLease {
 
 /** The leases on fetching candles. @param id names the holder; shown to people at redis-cli */
 export function openBackfillLease(redis: RedisConnection, id: string): BackfillLease {
-  const leaseOf = (name: string) => openLease(redis, name, id, EXPIRES_AFTER_MS)
+  const leaseOf = (name: string) => new Lease(redis, name, id, EXPIRES_AFTER_MS)
   const ofCoin = (symbol: string) => leaseOf(`${BACKFILL_LEASE}:${symbol}`)
   const first = leaseOf(BACKFILL_LEASE)
   let ours: readonly string[] = []

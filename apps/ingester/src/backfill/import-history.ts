@@ -7,7 +7,7 @@ import {
   type RestChild,
   userAgentOf,
 } from '@kimchi/feeds'
-import { createReader, createWriter, type KnownCoin, openRedis } from '@kimchi/store'
+import { type KnownCoin, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import type { Config } from '../config.ts'
 import { giveBack, openBackfillLease } from './backfill-lease.ts'
 import { CandleRequests } from './candle-requests.ts'
@@ -51,8 +51,8 @@ export async function importHistory(
       const { reason } = redis.status()
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
-    const writer = createWriter({ redis, prices, retentionDays, log })
-    const reader = createReader({ redis })
+    const writer = new SampleWriter({ redis, prices, retentionDays, log })
+    const reader = new SampleReader({ redis })
     // Whether this Redis holds prices of our kind, before anything is fetched.
     await writer.verify()
     const tracked = (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)

@@ -1,6 +1,6 @@
 import { type Coin, DAY_MINUTES, dateOf, minuteStart } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
-import { createReader, createWriter, openRedis } from '@kimchi/store'
+import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { CandleRequests } from '../../src/backfill/candle-requests.ts'
@@ -31,8 +31,8 @@ async function openImport(t: Test) {
   const connection = openRedis(redis.url, { name: 'test' })
   t.teardown(() => connection.close())
   await connection.untilReady(10_000)
-  const reader = createReader({ redis: connection })
-  const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 2, log: silent })
+  const reader = new SampleReader({ redis: connection })
+  const writer = new SampleWriter({ redis: connection, prices: 'simulated', retentionDays: 2, log: silent })
   await writer.verify()
   const context = { clock: systemClock, random: () => 0.5, signal: new AbortController().signal, log: silent }
   const run = (coins: readonly Coin[], days: number, changes: Partial<HistoryImportOptions> = {}) => {

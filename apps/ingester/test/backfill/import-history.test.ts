@@ -1,6 +1,6 @@
 import { systemClock } from '@kimchi/runtime'
 import { startSimulator } from '@kimchi/simulator'
-import { createWriter, leaseKey, openRedis } from '@kimchi/store'
+import { leaseKey, openRedis, SampleWriter } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { BACKFILL_LEASE } from '../../src/backfill/backfill-lease.ts'
@@ -50,7 +50,9 @@ t.test(
     const connection = openRedis(redis.url, { name: 'test' })
     t.teardown(() => connection.close())
     await connection.untilReady(10_000)
-    await createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: silent }).track([BTC])
+    await new SampleWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: silent }).track([
+      BTC,
+    ])
     await raw.set(LEASE, 'an ingester', 'PX', 600_000)
     t.strictSame(await run({ COINS: 'all' }), [], 'nothing is left out')
     t.strictSame(await imported(), ['BTC'])

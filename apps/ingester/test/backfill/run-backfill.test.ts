@@ -368,7 +368,7 @@ t.test('a Redis that holds other prices ends nothing here, and is named', async 
   const { status } = start([BTC], {
     log,
     writer: {
-      ...writer,
+      write: batch => writer.write(batch),
       verify: () => Promise.reject(new KimchiError('KIMCHI_ERR_PRICES_KIND', 'holds live prices')),
     },
   })

@@ -1,5 +1,5 @@
 import { type Coin, minuteOf, type Sample } from '@kimchi/core'
-import { createReader, createWriter, openRedis } from '@kimchi/store'
+import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { Quarantine } from '../../src/coins/quarantine.ts'
@@ -19,9 +19,14 @@ t.test(
     const connection = openRedis(redis.url, { name: 'test' })
     t.teardown(() => connection.close())
     await connection.untilReady(10_000)
-    const reader = createReader({ redis: connection })
+    const reader = new SampleReader({ redis: connection })
     const open = () => {
-      const writer = createWriter({ redis: connection, prices: 'simulated', retentionDays: 8, log: silent })
+      const writer = new SampleWriter({
+        redis: connection,
+        prices: 'simulated',
+        retentionDays: 8,
+        log: silent,
+      })
       const onFatal = (thrown: unknown) => t.fail(String(thrown))
       const quarantine = new Quarantine({ allow: [], deny: [] })
       const tracking = new CoinTracking({

@@ -11,7 +11,7 @@ import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { createRestBases, openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { createReader, createWriter, openRedis } from '@kimchi/store'
+import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { openBackfillLease } from '../../src/backfill/backfill-lease.ts'
@@ -101,8 +101,8 @@ export async function openBench(
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
   const work = new WorkUnderWay()
-  const writer = work.counted(createWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent }))
-  const reader = work.counted(createReader({ redis }))
+  const writer = work.counted(new SampleWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent }))
+  const reader = work.counted(new SampleReader({ redis }))
   const clock = work.stopped(createManualClock(minuteStart(YESTERDAY + at) + 30_000))
 
   /** Starts a backfill as an ingester does; ended with the test. */
@@ -167,11 +167,10 @@ class WorkUnderWay {
   }
 
   /** An object whose methods count. */
-  counted<T extends object>(methods: T): T {
-    const entries = Object.entries(methods).map(([name, method]) => {
-      return [name, name === 'subscribeMinutes' ? method : this.count(method)]
-    })
-    return Object.fromEntries(entries)
+  counted<T extends object>(target: T): T {
+    const methodOf = (name: PropertyKey) =>
+      Reflect.get(target, name) as (...args: never[]) => Promise<unknown>
+    return new Proxy(target, { get: (_, name) => this.count(methodOf(name).bind(target)) })
   }
 
   stopped(clock: ManualClock): ManualClock {

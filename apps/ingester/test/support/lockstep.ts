@@ -3,7 +3,7 @@ import { type Coin, type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@
 import { createManualClock } from '@kimchi/core/testing'
 import { createLogger } from '@kimchi/runtime'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { createReader, loadLibrary, openRedis } from '@kimchi/store'
+import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
 import { type RawRedis, startRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
@@ -43,7 +43,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   t.teardown(() => connection.close())
   await connection.untilReady(10_000)
   await loadLibrary(connection)
-  const reader = createReader({ redis: connection })
+  const reader = new SampleReader({ redis: connection })
   const raw = redis.client()
   const read = {
     /** Symbols of the live list. */

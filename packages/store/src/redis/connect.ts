@@ -2,7 +2,7 @@ import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type Client, type ConnectOptions, openClient } from './client.ts'
 import { toRedisError } from './redis-error.ts'
-import { describeTarget, parseRedisUrl, READING_FORMS } from './redis-url.ts'
+import { describeTarget, parseRedisUrl, READING_FORMS, type RedisTarget } from './redis-url.ts'
 
 /** What may be sent with a command. */
 export type RedisArgument = string | number | Buffer
@@ -12,37 +12,6 @@ export interface ConnectionStatus {
   readonly ready: boolean
   /** The newest trouble, for people; without credentials. */
   readonly reason: string | undefined
-}
-
-/**
- * A Redis, whichever way it is set up. Reconnects until it is closed; a command while it is away fails at
- * once, so that the caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what
- * the library refused).
- */
-export interface RedisConnection {
-  /** For logs: the URL without credentials. */
-  readonly target: string
-  status(): ConnectionStatus
-  /** Calls `listener` on every change between ready and not ready; returns how to stop that. */
-  onStatus(listener: (status: ConnectionStatus) => void): () => void
-  /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts, telling which. */
-  untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean>
-  /** Sends a command; the answer's strings are decoded as UTF-8. */
-  call(command: string, ...args: RedisArgument[]): Promise<unknown>
-  /** Sends a command; the answer's strings are bytes. */
-  callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown>
-  /**
-   * Runs something on every primary at once: one server, or each primary of a Cluster. Resolves with the errors
-   * of those that failed, and rejects when all did.
-   */
-  callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<readonly unknown[]>
-  /** A second connection to the same target, e.g. for a subscription. */
-  subscribe(
-    channel: string,
-    onMessage: (message: string) => void,
-    onStatus: (status: ConnectionStatus) => void,
-  ): Subscription
-  close(): Promise<void>
 }
 
 /** A subscription on its own connection. */
@@ -57,51 +26,122 @@ export interface Subscription {
  */
 export function openRedis(url: string, options: ConnectOptions = {}): RedisConnection {
   const target = parseRedisUrl(url)
-  if (target === undefined) {
-    throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${READING_FORMS}`)
-  }
-  const where = describeTarget(target)
-  const { client, close } = openClient(target, options)
-  const states = watchState(client, where)
-  const explain = (error: unknown) => {
-    const { ready, reason } = states.current()
-    return !ready && reason !== undefined && UNSENT.test(messageOf(error))
-      ? new KimchiError('KIMCHI_ERR_REDIS', reason)
-      : toRedisError(error, where)
-  }
-  const callOn =
-    (on: Redis | Cluster, method: 'call' | 'callBuffer' = 'call'): RedisConnection['call'] =>
-    (command, ...args) =>
-      on[method](asKnown(command), args).catch(error => {
-        throw explain(error)
-      })
-  return {
-    target: where,
-    status: states.current,
-    onStatus: states.listen,
-    untilReady: (timeoutMs, signal) => untilReady(states, timeoutMs, signal),
-    call: callOn(client),
-    callBuffer: callOn(client, 'callBuffer'),
-    callPrimaries: async run => {
-      const primaries = client instanceof Cluster ? client.nodes('master') : [client]
-      const outcomes = await Promise.allSettled(primaries.map(primary => run(callOn(primary))))
-      const errors = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []))
-      if (errors.length > 0 && errors.length === primaries.length) throw errors[0]
-      return errors
-    },
-    subscribe: (channel, onMessage, onStatus) => {
-      const subscriber = openClient(target, { ...options, name: `${options.name ?? 'kimchi'}-subscriber` })
-      return subscribeOn(subscriber, where, channel, onMessage, onStatus)
-    },
-    close: async () => close(),
-  }
+  if (target !== undefined) return new RedisConnection(target, options)
+  throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${READING_FORMS}`)
 }
-
-/** The client knows commands by their small letters, and by their names which of them only read. */
-const asKnown = (command: string) => command.toLowerCase()
 
 /** What the client says of a command that it could not send; why is known from the connection's state. */
 const UNSENT = /^Stream isn't writeable/
+
+/**
+ * A Redis, whichever way it is set up. Reconnects until it is closed; a command while it is away fails at
+ * once, so that the caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what
+ * the library refused).
+ */
+export class RedisConnection {
+  /** For logs: the URL without credentials. */
+  readonly target: string
+  readonly #address: RedisTarget
+  readonly #options: ConnectOptions
+  readonly #link: Client
+  readonly #states: States
+
+  constructor(address: RedisTarget, options: ConnectOptions) {
+    this.target = describeTarget(address)
+    this.#address = address
+    this.#options = options
+    this.#link = openClient(address, options)
+    this.#states = watchState(this.#link.client, this.target)
+  }
+
+  status(): ConnectionStatus {
+    return this.#states.current()
+  }
+
+  /** Calls `listener` on every change between ready and not ready; returns how to stop that. */
+  onStatus(listener: (status: ConnectionStatus) => void): () => void {
+    return this.#states.listen(listener)
+  }
+
+  /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts, telling which. */
+  untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
+    return new Promise(settle => {
+      const finish = () => {
+        clearTimeout(timer)
+        stop()
+        signal?.removeEventListener('abort', finish)
+        settle(this.status().ready)
+      }
+      const timer = setTimeout(finish, timeoutMs)
+      const stop = this.onStatus(finish)
+      signal?.addEventListener('abort', finish)
+      if (this.status().ready || signal?.aborted) finish()
+    })
+  }
+
+  /** Sends a command; the answer's strings are decoded as UTF-8. */
+  call(command: string, ...args: RedisArgument[]): Promise<unknown> {
+    return this.#send(this.#link.client, 'call', command, args)
+  }
+
+  /** Sends a command; the answer's strings are bytes. */
+  callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown> {
+    return this.#send(this.#link.client, 'callBuffer', command, args)
+  }
+
+  /**
+   * Runs something on every primary at once: one server, or each primary of a Cluster. Resolves with the errors
+   * of those that failed, and rejects when all did.
+   */
+  async callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<readonly unknown[]> {
+    const { client } = this.#link
+    const primaries = client instanceof Cluster ? client.nodes('master') : [client]
+    const outcomes = await Promise.allSettled(
+      primaries.map(primary => run((command, ...args) => this.#send(primary, 'call', command, args))),
+    )
+    const errors = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    if (errors.length > 0 && errors.length === primaries.length) throw errors[0]
+    return errors
+  }
+
+  /** A second connection to the same target, e.g. for a subscription. */
+  subscribe(
+    channel: string,
+    onMessage: (message: string) => void,
+    onStatus: (status: ConnectionStatus) => void,
+  ): Subscription {
+    const name = `${this.#options.name ?? 'kimchi'}-subscriber`
+    const { client, close } = openClient(this.#address, { ...this.#options, name })
+    client.on('message', (heard: string, message: string) => {
+      if (heard === channel) onMessage(message)
+    })
+    watchState(client, this.target).listen(state => {
+      // Subscribed again after every reconnect; only then does the listener hear that messages flow.
+      if (!state.ready) return onStatus(state)
+      client.subscribe(channel).then(
+        () => onStatus(state),
+        error => onStatus({ ready: false, reason: `${this.target}: ${reasonOf(error)}` }),
+      )
+    })
+    return { close }
+  }
+
+  async close(): Promise<void> {
+    this.#link.close()
+  }
+
+  async #send(on: Redis | Cluster, method: 'call' | 'callBuffer', command: string, args: RedisArgument[]) {
+    try {
+      // The client knows commands by their small letters, and by their names which of them only read.
+      return await on[method](command.toLowerCase(), args)
+    } catch (error) {
+      const { ready, reason } = this.status()
+      throw !ready && reason !== undefined && UNSENT.test(messageOf(error))
+        ? new KimchiError('KIMCHI_ERR_REDIS', reason)
+        : toRedisError(error, this.target)
+    }
+  }
+}
 
 type States = ReturnType<typeof watchState>
 
@@ -143,41 +183,4 @@ function reasonOf(error: unknown): string {
   const { lastNodeError, code } = error as { lastNodeError?: Error; code?: string }
   const text = messageOf(error) || code || 'connection failed'
   return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`
-}
-
-function untilReady(states: States, timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
-  return new Promise(settle => {
-    const finish = () => {
-      clearTimeout(timer)
-      stop()
-      signal?.removeEventListener('abort', finish)
-      settle(states.current().ready)
-    }
-    const timer = setTimeout(finish, timeoutMs)
-    const stop = states.listen(finish)
-    signal?.addEventListener('abort', finish)
-    if (states.current().ready || signal?.aborted) finish()
-  })
-}
-
-function subscribeOn(
-  { client, close }: Client,
-  where: string,
-  channel: string,
-  onMessage: (message: string) => void,
-  onStatus: (status: ConnectionStatus) => void,
-): Subscription {
-  client.on('message', (heard: string, message: string) => {
-    if (heard === channel) onMessage(message)
-  })
-  const states = watchState(client, where)
-  states.listen(state => {
-    // Subscribed again after every reconnect; only then does the listener hear that messages flow.
-    if (!state.ready) return onStatus(state)
-    client.subscribe(channel).then(
-      () => onStatus(state),
-      error => onStatus({ ready: false, reason: `${where}: ${reasonOf(error)}` }),
-    )
-  })
-  return { close }
 }

@@ -1,5 +1,4 @@
 import { minuteOf } from '@kimchi/core'
-import { dailyKey } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { ask, eventually, openTestWriter, startReplica } from './stack.ts'
@@ -72,7 +71,7 @@ t.test('one history that cannot be read costs a command every ten seconds and a 
   // Not overdue soon, which would have Redis read unasked.
   await writer.writeMinute(now() + 1)
   const raw = redis.client()
-  await raw.set(dailyKey('BTC'), 'not a hash')
+  await raw.set('{kp}:daily:BTC', 'not a hash')
   const replica = await startReplica(t, redis.url)
   const before = replica.lines.length
   const commands = async () =>

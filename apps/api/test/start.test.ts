@@ -1,5 +1,4 @@
 import { minuteOf } from '@kimchi/core'
-import { dailyKey, KEYS } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
@@ -103,8 +102,8 @@ t.test('corrupt rows are skipped and counted, never a 500', async t => {
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
   const raw = redis.client()
-  await raw.hset(KEYS.live, 'ETH', '{"symbol":"ETH","premium_pct":NaN')
-  await raw.hset(dailyKey('BTC'), '2026-01-01', 'garbage', 'no-date', '{}')
+  await raw.hset('{kp}:live', 'ETH', '{"symbol":"ETH","premium_pct":NaN')
+  await raw.hset('{kp}:daily:BTC', '2026-01-01', 'garbage', 'no-date', '{}')
   const api = await startTestApi(t, redis.url)
   const list = await getJson(api.base)
   t.strictSame(

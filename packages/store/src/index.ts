@@ -1,4 +1,3 @@
-export { dailyKey, KEYS, leaseKey } from './keys.ts'
 export { holderId, Lease } from './lease.ts'
 export { loadLibrary } from './library.ts'
 export type { BoardRow } from './live-row.ts'

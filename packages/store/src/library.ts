@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { KEYS } from './keys.ts'
+import { META_KEY } from './keys.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
 /** Source of the function library; read from `src` whether this runs from `src` or from `dist`. */
@@ -10,21 +10,12 @@ const LIBRARY_SOURCE = ['kimchi.lua', 'people.lua']
 /** Version that this code needs; a loaded newer one serves as well. */
 export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
 
-/** Functions of the library that programs call, with FCALL and FCALL_RO; the others are for people. */
-export type LibraryFunction =
-  | 'kp_verify'
-  | 'kp_write'
-  | 'kp_repair'
-  | 'kp_announce'
-  | 'kp_import_day'
-  | 'kp_read'
-  | 'kp_days'
-  | 'kp_members'
-  | 'kp_missing'
+/** A function of the library. */
+export type LibraryFunction = `kp_${string}`
 
 /** Arguments of a call: one key, which on a Cluster names the slot of all the others. */
 export function functionCall<A>(name: LibraryFunction, args: readonly A[]): [string, number, string, ...A[]] {
-  return [name, 1, KEYS.meta, ...args]
+  return [name, 1, META_KEY, ...args]
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import { decodeSample } from './codec.ts'
-import { importedKey, KEYS, LAYOUT_VERSION } from './keys.ts'
+import { importedKey, LAYOUT_VERSION, MINUTE_CHANNEL } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
 import { type BoardRow, parseLiveRow } from './live-row.ts'
 import type { ConnectionStatus, RedisArgument, RedisConnection, Subscription } from './redis/connect.ts'
@@ -102,7 +102,7 @@ export class SampleReader {
     const onMessage = (message: string) => {
       if (/^\d+$/.test(message)) onMinute(Number(message))
     }
-    return this.#redis.subscribe(KEYS.minute, onMessage, onStatus)
+    return this.#redis.subscribe(MINUTE_CHANNEL, onMessage, onStatus)
   }
 
   #read(name: LibraryFunction, ...args: readonly RedisArgument[]): Promise<unknown> {

@@ -1,7 +1,6 @@
 import { dateOf } from '@kimchi/core'
 import t from 'tap'
-import { dailyKey, samplesKey, settledKey } from '../src/keys.ts'
-import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, settledKey, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 65
 

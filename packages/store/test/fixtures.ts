@@ -1,4 +1,4 @@
-import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample } from '@kimchi/core'
+import { type Coin, minuteOf, type PricesKind, premiumE4, type Sample, type UtcDate } from '@kimchi/core'
 import {
   createMemoryLog,
   startRedis,
@@ -15,6 +15,18 @@ type T = { teardown(close: () => unknown): void }
 
 export const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 export const ETH: Coin = { symbol: 'ETH', name: '이더리움 "E"', upbit: 'KRW-ETH', binance: 'ETHUSDT' }
+
+export function dailyKey(symbol: string): string {
+  return `{kp}:daily:${symbol}`
+}
+
+export function samplesKey(symbol: string, date: UtcDate, hour: number): string {
+  return `{kp}:samples:${symbol}:${date.replaceAll('-', '')}${String(hour).padStart(2, '0')}`
+}
+
+export function settledKey(symbol: string, date: UtcDate, hour: number): string {
+  return samplesKey(symbol, date, hour).replace('samples', 'settled')
+}
 
 /** A sample whose premium follows from its prices. */
 export function sampleOf(symbol: string, minute: number, upbitKrw = 150_000_123): Sample {

@@ -1,7 +1,6 @@
 import { dateOf, foldDays } from '@kimchi/core'
 import t, { type Test } from 'tap'
-import { samplesKey } from '../src/keys.ts'
-import { openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 42 and 43
 

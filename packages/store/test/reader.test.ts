@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { dateOf, foldDays, formatTimestamp } from '@kimchi/core'
 import t from 'tap'
-import { dailyKey, samplesKey } from '../src/keys.ts'
 import { LIBRARY_VERSION } from '../src/library.ts'
 import type { ConnectionStatus } from '../src/redis/connect.ts'
-import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
 t.test('what cannot be read is skipped and counted, the rest is served', async t => {
   const { connection, writer, reader, raw } = await openStore(t)

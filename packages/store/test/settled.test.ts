@@ -1,7 +1,6 @@
 import { dateOf, type SettledReason } from '@kimchi/core'
 import t from 'tap'
-import { settledKey } from '../src/keys.ts'
-import { BTC, openStore, rowOf, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, openStore, rowOf, sampleOf, settledKey, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 39 and 66
 

@@ -1,9 +1,8 @@
 import { type Day, dateOf, foldDays, type Sample } from '@kimchi/core'
 import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
-import { dailyKey, samplesKey } from '../src/keys.ts'
 import { SampleWriter } from '../src/writer.ts'
-import { BTC, ETH, openStore, rowOf, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, dailyKey, ETH, openStore, rowOf, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
 t.test('what is written is what is read', async t => {
   const { connection, writer, reader } = await openStore(t)

@@ -1,6 +1,6 @@
 import { systemClock } from '@kimchi/runtime'
 import { startSimulator } from '@kimchi/simulator'
-import { leaseKey, openRedis, SampleWriter } from '@kimchi/store'
+import { openRedis, SampleWriter } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { BACKFILL_LEASE } from '../../src/backfill/backfill-lease.ts'
@@ -8,7 +8,7 @@ import { importHistory } from '../../src/backfill/import-history.ts'
 import { readConfig } from '../../src/config.ts'
 import { BTC, silent } from '../support/backfill-bench.ts'
 
-const LEASE = leaseKey(BACKFILL_LEASE)
+const LEASE = `{kp}:lease:${BACKFILL_LEASE}`
 
 const simulator = await startSimulator({ limits: false, pumpMs: 0 })
 t.teardown(() => simulator.close())

@@ -1,5 +1,5 @@
 import type { Milliseconds } from '@kimchi/core'
-import { KEYS } from '../keys.ts'
+import { META_KEY } from '../keys.ts'
 import type { RedisConnection } from './connect.ts'
 
 /** How the server that holds the data is doing. */
@@ -19,7 +19,7 @@ export async function measureLatency(
 ): Promise<Milliseconds | undefined> {
   const startedAt = performance.now()
   // What is wrong is in the connection's status, with the reason.
-  const isAnswered = await redis.call('HGET', KEYS.meta, 'layout').then(
+  const isAnswered = await redis.call('HGET', META_KEY, 'layout').then(
     () => true,
     () => false,
   )

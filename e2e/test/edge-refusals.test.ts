@@ -15,14 +15,13 @@ const run = promisify(execFile)
 
 t.test('the edge refuses with the codes and in the words of the contract', async t => {
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
-  const { schemas, responses } = JSON.parse(await read('docs/openapi.json')).components
+  const { responses } = JSON.parse(await read('docs/openapi.json')).components
   const refusals = [...(await read('deploy/nginx/locations.conf')).matchAll(/return (\d{3}) '(\{.*\})';/g)]
   t.equal(refusals.length, 5)
   for (const [, status, text = ''] of refusals) {
     const body = JSON.parse(text)
-    t.ok(schemas.Error.properties.code.enum.includes(body.code), `${body.code} is in the contract`)
     const { examples } = responses[`Error${status}`].content['application/json']
-    t.strictSame(body, examples[body.code]?.value, body.code)
+    t.strictSame(body, examples[body.code]?.value, `${body.code} is in the contract`)
   }
 })
 

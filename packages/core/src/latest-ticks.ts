@@ -14,6 +14,9 @@ const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, bi
 /** {@link LatestTicks} refuses a tick from further in the future: its timestamp is broken. */
 const MAX_FUTURE_MS: Milliseconds = 60_000
 
+/** What lies this far ahead of a tick just received was received before our wall clock stepped back. */
+const STEPPED_BACK_MS: Milliseconds = 300_000
+
 /** A trade this long after a status was asked for outranks it; the two clocks differ by less. */
 const OUTRANKS_AFTER_MS: Milliseconds = MAX_LAG_MS
 
@@ -52,6 +55,8 @@ export class LatestTicks {
     const isStream = origin === 'stream'
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
     const market = ticksOf(exchange, tick.market)
+    for (const kept of [market.frames, market.seeds, market.trades])
+      kept.forgetAfter(receivedAt + STEPPED_BACK_MS)
     if (!(eventAt <= receivedAt + MAX_FUTURE_MS && (tradedAt ?? eventAt) <= receivedAt + MAX_FUTURE_MS)) {
       // The market has moved on to a price that can't be placed in time, so the price before is not its last.
       market.frames.clear()
@@ -213,6 +218,13 @@ class LastOfMinute<T> {
     return [this.#newest, this.#previous].find(
       item => item !== undefined && minuteOf(this.#timeOf(item)) < minute,
     )
+  }
+
+  forgetAfter(at: EpochMs): void {
+    while (this.#newest !== undefined && this.#timeOf(this.#newest) > at) {
+      this.#newest = this.#previous
+      this.#previous = undefined
+    }
   }
 
   clear(): void {

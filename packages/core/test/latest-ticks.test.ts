@@ -238,6 +238,19 @@ t.test('a wall clock that stepped an hour ahead and back leaves no price unknown
   t.equal(latest.isInterruptedAt('upbit', M), false)
 })
 
+t.test('after a clock stepped back, what it dated an hour ahead stands in no minute’s way', async t => {
+  const latest = record(
+    binanceTick('BTCUSDT', 1, at(-50)),
+    seed('BTCUSDT', 9, at(3_600)),
+    seed('BTCUSDT', 9, at(3_660)),
+    binanceTick('BTCUSDT', 2, at(-5)),
+    binanceTick('BTCUSDT', 3, at(1)),
+    binanceTick('BTCUSDT', 4, at(59)),
+    binanceTick('BTCUSDT', 5, at(61)),
+  )
+  t.match(latest.legBefore('binance', 'BTCUSDT', M + 1), { price: 4, tradedAt: at(59) })
+})
+
 t.test('a silence of one exchange does not touch the other', async t => {
   const latest = record(binanceTick(USDT, 1, at(-50)), upbitTick(BTC, 2, at(-50)))
   latest.interrupted(silence('upbit', -48, -40))

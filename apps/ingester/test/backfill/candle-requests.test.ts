@@ -56,7 +56,12 @@ function open(
 }
 
 const refusal = (status: number, retryAfterMs?: number) =>
-  new HttpError('KIMCHI_ERR_REST', `HTTP ${status}`, status, retryAfterMs)
+  new HttpError(
+    status === 451 ? 'KIMCHI_ERR_GEO_BLOCKED' : 'KIMCHI_ERR_REST',
+    `HTTP ${status}`,
+    status,
+    retryAfterMs,
+  )
 
 t.test('requests go out evenly, at most eight a second to Upbit, however many wait', async t => {
   const { fetch, asked, through } = open(t, [])

@@ -66,8 +66,8 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     const port = options.port || (await freePort())
     if (!(await isPortFree(port))) throw portTaken(port)
     const { pid, child, exited, complaints } = await launch(options, dir, port, lock.fd)
-    void exited.then(() => lock.close())
     await lock.note(pid, port)
+    void exited.then(() => lock.close())
     let stopping: Promise<RedisExit> | undefined
     const stop = () => (stopping ??= stopServer(child, exited))
     try {

@@ -22,6 +22,9 @@ import type { MinuteRange } from '@kimchi/store'
 const BLOCK_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 800 }
 export const WINDOW_MINUTES = BLOCK_MINUTES.upbit
 
+/** A coin's windows within one block of Binance are filled in a row, so that the block is fetched once. */
+export const ROW_MINUTES = BLOCK_MINUTES.binance
+
 /** The most candles that one answer holds. */
 const PAGE_CANDLES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 

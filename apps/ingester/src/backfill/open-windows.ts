@@ -13,7 +13,7 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
-import { CANDLE_GRACE_MS, WINDOW_MINUTES } from './candle-blocks.ts'
+import { CANDLE_GRACE_MS, ROW_MINUTES, WINDOW_MINUTES } from './candle-blocks.ts'
 import { isRefusal } from './candle-requests.ts'
 import type { Window } from './decide-minutes.ts'
 
@@ -121,7 +121,7 @@ export class OpenWindows {
     }
   }
 
-  /** What to decide next, and takes it off the open minutes: those of the last minutes first, then by day. */
+  /** A row of windows to fill next, no longer open then: those of the last minutes first, then by day. */
   next(isBusy: (symbol: string) => boolean): Window | undefined {
     const now = this.#options.clock.now()
     const rankOf = (newest: EpochMinute) =>
@@ -134,7 +134,7 @@ export class OpenWindows {
       const rank = rankOf(newest)
       if (rank > bestRank) [best, bestRank] = [coin, rank]
     }
-    return best && takeWindow(best)
+    return best && shiftRow(best)
   }
 
   /** The coin is not asked for again for a while; then all of it is read again. */
@@ -195,10 +195,10 @@ function newestOf({ open }: OpenCoin): EpochMinute | undefined {
   return last && last.end - 1
 }
 
-/** Takes the newest window off a coin's open minutes. */
-function takeWindow(coin: OpenCoin): Window {
+/** Removes the newest row of windows from a coin's open minutes. */
+function shiftRow(coin: OpenCoin): Window {
   const newest = newestOf(coin) ?? 0
-  const start = newest - (newest % WINDOW_MINUTES)
+  const start = newest - (newest % ROW_MINUTES)
   const minutes = coin.open.flatMap(range => minutesOf({ ...range, start: Math.max(range.start, start) }))
   coin.open = before(coin.open, start)
   return { coin: coin.coin, minutes }

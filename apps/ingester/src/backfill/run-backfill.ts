@@ -16,7 +16,7 @@ import { type BackfillLease, giveBack } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type Decided, decideWindow, NOTHING, type Window } from './decide-minutes.ts'
-import { type CoinTrouble, OpenWindows, type TurnedMinute } from './open-windows.ts'
+import { type CoinTrouble, OpenWindows, type TurnedMinute, windowsOf } from './open-windows.ts'
 import { type Drift, Reconciler } from './reconcile.ts'
 
 /**
@@ -220,12 +220,15 @@ export class Backfill {
   }
 
   /** @throws what Redis has against it */
-  async #fill(window: Window): Promise<void> {
-    const { symbol } = window.coin
+  async #fill({ coin, minutes }: Window): Promise<void> {
+    const { symbol } = coin
     let decided: Decided | undefined
     try {
-      decided = await decideWindow(window, this.#blocks)
-      await this.#store(decided)
+      for (const window of windowsOf(minutes)) {
+        decided = undefined
+        decided = await decideWindow({ coin, minutes: window }, this.#blocks)
+        await this.#store(decided)
+      }
       this.#windows.succeed(symbol)
     } catch (thrown) {
       const { signal, log } = this.#context
@@ -236,7 +239,7 @@ export class Backfill {
       log.warn({ ...this.#windows.fail(symbol, thrown) }, 'a coin is not filled')
       return
     }
-    this.#logProgress(window)
+    this.#logProgress(symbol, minutes.length)
   }
 
   async #store({ samples, settled }: Decided): Promise<void> {
@@ -272,11 +275,11 @@ export class Backfill {
   }
 
   /** Says how far the work is, each time by another whole percent; after 100 it begins again. */
-  #logProgress({ coin: { symbol }, minutes }: Window): void {
+  #logProgress(symbol: string, minutes: number): void {
     const { stored, settled } = this.#counts
-    // The window itself is still under way.
-    const open = this.#open - minutes.length
-    const done = this.#progress.minutes + minutes.length
+    // These minutes are still under way.
+    const open = this.#open - minutes
+    const done = this.#progress.minutes + minutes
     const now = Math.floor((100 * done) / (done + open))
     // More may be found to do than was known: the percentage waits rather than goes back.
     const isNews = this.#progress.percent === 100 ? now < 100 : now > this.#progress.percent

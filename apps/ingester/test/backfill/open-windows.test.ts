@@ -45,36 +45,36 @@ async function order(next: ReturnType<typeof open>['next'], count: number) {
   return came
 }
 
-t.test('a window is the newest block of a coin’s open minutes', async t => {
+t.test('a coin’s open minutes come by blocks of Binance, the newest first', async t => {
   const { redis, windows, next } = open()
   redis.set('BTC', [
-    { start: D + 10, end: D + 20 },
+    { start: D - 20, end: D + 5 },
     { start: D + 190, end: D + 205 },
     { start: D + 250, end: D + 260 },
   ])
   windows.follow([BTC])
-  t.equal((await next())?.minutes.length, 15, 'D + 200 to 204, D + 250 to 259')
+  t.equal((await next())?.minutes.length, 30, 'D to D + 4, D + 190 to 204, D + 250 to 259')
   t.equal(windows.open, 20)
-  t.strictSame(await order(next, 3), [['BTC', 10, 199]])
+  t.strictSame(await order(next, 3), [['BTC', -20, -1]])
   t.equal(windows.open, 0)
 })
 
 t.test('open minutes of the last ten come before all others, then the newer day', async t => {
-  const { redis, windows, next } = open()
+  const { redis, windows, next } = open({ days: 2 })
   redis.set('BTC', [
-    { start: D - 100, end: D - 90 },
+    { start: D - 1_500, end: D - 1_490 },
     { start: D + 300, end: D + 310 },
   ])
   redis.set('ETH', [
-    { start: D + 100, end: D + 110 },
+    { start: D - 900, end: D - 890 },
     { start: D + 595, end: D + 600 },
   ])
   windows.follow([BTC, ETH])
   t.strictSame(await order(next, 5), [
     ['ETH', 595, 599],
     ['BTC', 300, 309],
-    ['ETH', 100, 109],
-    ['BTC', -100, -91],
+    ['ETH', -900, -891],
+    ['BTC', -1_500, -1_491],
   ])
 })
 

@@ -6,22 +6,28 @@ import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually, startProgram, startRedis } from '@kimchi/testkit'
 import { publish, table } from './lib/report.ts'
 import { onStage, type Stage } from './lib/stage.ts'
+import { GAPS_A_DAY, liveAYear, DAYS as YEAR } from './lib/year.ts'
 
-const COINS = 30
+const COINS = 16
+/** Whole UTC days before today. */
+const DAYS = 7
 /** Of candle requests, answered by a 429. */
 const SHARES = [0, 0.01, 0.02]
-/** Candles in an answer, and requests a second, that an exchange allows. */
-const UPBIT = { page: 200, perSecond: 10 }
-const BINANCE = { page: 1_000, perSecond: 50 }
-const GIVE_UP_MS = 300_000
+/** Candles in an answer. */
+const PAGE = { upbit: 200, binance: 1_000 }
+/** Requests a second that an ingester makes to Upbit. */
+const UPBIT_PER_SECOND = 8
+const GIVE_UP_MS = 600_000
 
 /** Measures how fast a real ingester fills an empty Redis from exchanges that refuse now and then. */
 export async function backfill(): Promise<void> {
   const rows: (readonly string[])[] = []
   for (const share of SHARES) rows.push(await onStage(t => measure(t, share)))
+  const year = await liveAYear()
   publish('Backfill', [
-    `A real ingester and an empty Redis, ${COINS} coins, the day before and today, from the simulator at the exchanges' own limits. Least requests: each market's minutes by the page (Upbit ${UPBIT.page} candles, Binance ${BINANCE.page.toLocaleString('en')}). Least time: what Upbit's ${UPBIT.perSecond} requests a second need for its share.`,
+    `A real ingester and an empty Redis, ${COINS} coins, ${DAYS} days and today, from the simulator at the exchanges' own limits. Least requests: each market's minutes by the page (Upbit ${PAGE.upbit} candles, Binance ${PAGE.binance.toLocaleString('en')}). Least time: what our ${UPBIT_PER_SECOND} requests a second to Upbit need for its share.`,
     table(['429s', 'minutes a coin', 'time', '÷ least', 'requests', '÷ least'], rows),
+    `Over ${YEAR} days of uptime with ${GAPS_A_DAY} lone gaps each, by a clock that is turned, the heap grew by ${year.heapMb.toFixed(1)} MB. The longest stretch without a turn of the event loop took ${year.firstDayMs.toFixed(2)} ms on the second day and ${year.lastDayMs.toFixed(2)} ms on the last.`,
   ])
 }
 
@@ -44,9 +50,9 @@ async function measure(t: Stage, share: number): Promise<readonly string[]> {
   await redis.untilReady(5_000)
   const startedAt = Date.now()
   const newest = minuteOf(startedAt) - 1
-  const oldest = newest - (newest % DAY_MINUTES) - DAY_MINUTES
+  const oldest = newest - (newest % DAY_MINUTES) - DAYS * DAY_MINUTES
   startProgram(t, [fileURLToPath(new URL('../../apps/ingester/dist/main.js', import.meta.url))], {
-    ...{ COINS: 'all', PRICES: 'simulated', BACKFILL_DAYS: '1', REDIS_URL: url, LOG_LEVEL: 'warn' },
+    ...{ COINS: 'all', PRICES: 'simulated', BACKFILL_DAYS: `${DAYS}`, REDIS_URL: url, LOG_LEVEL: 'warn' },
     ...{ OPS_PORT: `${await freePort()}`, UPBIT_WS_URL: exchanges.upbitWsUrl, UPBIT_REST_URL: exchanges.url },
     ...{ BINANCE_WS_URL: exchanges.binanceWsUrl, BINANCE_REST_URL: exchanges.url },
   })
@@ -65,13 +71,13 @@ async function measure(t: Stage, share: number): Promise<readonly string[]> {
   const seconds = (Date.now() - startedAt) / 1_000
   const minutes = newest - oldest
   // KRW-USDT besides.
-  const upbit = (COINS + 1) * Math.ceil(minutes / UPBIT.page)
-  const least = upbit + COINS * Math.ceil(minutes / BINANCE.page)
+  const upbit = (COINS + 1) * Math.ceil(minutes / PAGE.upbit)
+  const least = upbit + COINS * Math.ceil(minutes / PAGE.binance)
   return [
     `${100 * share} %`,
     `${minutes}`,
     `${seconds.toFixed(1)} s`,
-    (seconds / (upbit / UPBIT.perSecond)).toFixed(2),
+    (seconds / (upbit / UPBIT_PER_SECOND)).toFixed(2),
     `${requests}`,
     (requests / least).toFixed(3),
   ]

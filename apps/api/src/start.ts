@@ -27,7 +27,7 @@ const STALE_MS: Milliseconds = 3 * MINUTE_MS
 const REDIS_PATIENCE_MS: Milliseconds = 600
 
 /** Time that Redis gets to answer before the API listens without it. */
-const BOOT_PATIENCE_MS: Milliseconds = 300
+const BOOT_PATIENCE_MS: Milliseconds = 1_000
 
 /**
  * Starts the API: it listens at once, also without Redis and without a single sample, and says on `/ready`

@@ -1,10 +1,13 @@
-import { dateOf, foldDays, premiumE4, type Sample } from '@kimchi/core'
+import { dateOf, foldDays, premiumE4, type Sample, type SettledReason } from '@kimchi/core'
 import { createMemoryLog } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
 import type { SampleReader } from '../src/reader.ts'
 import { SampleWriter } from '../src/writer.ts'
-import { BTC, connected, ETH, openStore, rowOf, todayMinutes } from './fixtures.ts'
+import { BTC, connected, ETH, openStore, rowOf, sampleOf, todayMinutes } from './fixtures.ts'
+
+// Few minutes around two day turns and an hour turn, so that they meet again and again.
+const MINUTES = [-61, -60, -59, -2, -1, 0, 1, 2, 1438, 1439, 1440, 1441]
 
 t.test('days equal the fold of the stored samples, whatever order, repetition and rivalry', async t => {
   const { redis, connection, reader, raw } = await openStore(t)
@@ -17,10 +20,7 @@ t.test('days equal the fold of the stored samples, whatever order, repetition an
   const sample = fc
     .record({
       symbol: fc.constantFrom('BTC', 'ETH'),
-      // Few minutes around two day turns and an hour turn, so that they meet again and again.
-      minute: fc
-        .constantFrom(-61, -60, -59, -2, -1, 0, 1, 2, 1438, 1439, 1440, 1441)
-        .map(at => from + 1440 + at),
+      minute: fc.constantFrom(...MINUTES).map(at => from + 1440 + at),
       upbitKrw: fc.integer({ min: 1, max: 200_000_000 }),
       binanceUsdt: fc.double({ min: 0.001, max: 120_000, noNaN: true }),
       source: fc.constantFrom('live' as const, 'candle' as const),
@@ -80,6 +80,62 @@ t.test('days equal the fold of the stored samples, whatever order, repetition an
       t.equal(stored, kept, 'what is reported as stored is stored')
     }),
     { numRuns: 60 },
+  )
+})
+
+t.test('a minute is stored, settled or open, whatever order and rivalry', async t => {
+  const { redis, connection, reader, raw } = await openStore(t)
+  const log = createMemoryLog()
+  const one = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const other = new SampleWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
+  const { today } = await todayMinutes(connection)
+  const minutes = MINUTES.map(at => today - 1440 + at)
+  const entry = fc.record({
+    symbol: fc.constant('BTC'),
+    minute: fc.constantFrom(...minutes),
+    reason: fc.constantFrom<SettledReason>('halted', 'no-rate', 'upbit-down'),
+  })
+  const batch = fc.record({
+    stored: fc.uniqueArray(fc.constantFrom(...minutes), { maxLength: 4 }),
+    settled: fc.array(entry, { maxLength: 8 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(batch, { minLength: 1, maxLength: 6 }),
+      fc.boolean(),
+      async (batches, isRivalry) => {
+        await raw.flushall()
+        await one.verify()
+        const writes = batches.map(({ stored, settled }, index) => () => {
+          const samples = stored.map(minute => sampleOf('BTC', minute))
+          return (isRivalry && index % 2 === 1 ? other : one).write({ minute: today, samples, settled })
+        })
+        if (isRivalry) await Promise.all(writes.map(write => write()))
+        else for (const write of writes) await write()
+
+        const stored = new Set(batches.flatMap(each => each.stored))
+        const settled = batches.flatMap(each => each.settled).filter(({ minute }) => !stored.has(minute))
+        const kept = new Map<number, string>()
+        for (const key of await raw.keys('{kp}:settled:*')) {
+          for (const member of await raw.zrange(key, 0, '-1')) {
+            const [minute, reason = ''] = member.split(' ')
+            t.notOk(kept.has(Number(minute)), 'settled once')
+            kept.set(Number(minute), reason)
+          }
+        }
+        t.strictSame([...kept.keys()].sort(), [...new Set(settled.map(({ minute }) => minute))].sort())
+        for (const [minute, reason] of kept) {
+          const reasons = settled.filter(each => each.minute === minute).map(each => each.reason)
+          const expected = reasons.includes('halted') ? ['halted'] : isRivalry ? reasons : reasons.slice(0, 1)
+          t.ok((expected as string[]).includes(reason), `${reason} of ${reasons.join()}`)
+        }
+        for (const minute of minutes) {
+          const isOpen = (await reader.readOpenMinutes('BTC', minute, minute + 1)).length === 1
+          t.equal(isOpen, !stored.has(minute) && !kept.has(minute))
+        }
+      },
+    ),
+    { numRuns: 40 },
   )
 })
 

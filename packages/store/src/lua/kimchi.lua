@@ -10,7 +10,7 @@
 -- Raised with every change of these files: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 9
+local VERSION = 10
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
@@ -569,11 +569,10 @@ end
 -- One call folds at most this many rows, each from up to 1,440 samples: a few ms.
 local REPAIRS = 5
 
--- Writes the row of a kept day again where there is none that can be read; true when it did.
+-- Writes the row of a day again where samples of it are kept; true when it did.
 local function repair_day(symbol, day)
-  if read_row(symbol, date_of_day(day)) then return false end
-  if redis.call('EXISTS', unpack(hour_keys(symbol, day))) == 0 then return false end
-  local row = fold_stored(symbol, day)
+  local is_kept = redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0
+  local row = is_kept and fold_stored(symbol, day)
   if not row then return false end
   redis.call('HSET', daily_key(symbol), date_of_day(day), format_row(row))
   if day ~= today() then raise_revision(symbol) end
@@ -583,13 +582,15 @@ end
 -- Arguments: version prices layout retentionDays. Writes rows of kept days that are absent or unreadable again,
 -- from their samples. Reply: {'BTC 2026-11-20'}*, those of this call; none when all is well.
 local function kp_repair(_, args)
-  local retention_days, repaired = check_writer(argument_reader(args)), {}
+  local oldest, dates, repaired = today() - check_writer(argument_reader(args)), {}, {}
   require_type(REVISIONS, 'hash')
+  for day = oldest, today() do dates[#dates + 1] = date_of_day(day) end
   for _, symbol in ipairs(redis.call('HKEYS', COINS)) do
-    for day = today() - retention_days, today() do
+    local texts = unless_damaged(redis.call, 'HMGET', daily_key(symbol), unpack(dates))
+    for index, date in ipairs(texts ~= 'damaged' and dates or {}) do
       if #repaired == REPAIRS then return repaired end
-      if unless_damaged(repair_day, symbol, day) == true then
-        repaired[#repaired + 1] = symbol .. ' ' .. date_of_day(day)
+      if not parse_row(texts[index]) and unless_damaged(repair_day, symbol, oldest + index - 1) == true then
+        repaired[#repaired + 1] = symbol .. ' ' .. date
       end
     end
   end

@@ -46,6 +46,8 @@ for (const [name, daysAgo] of [
       },
     )
     t.strictSame((await reader.readDays('BTC')).entries, foldDays([...samples, ...later]))
+    await raw.del(samplesKey('BTC', dateOf(start), 1))
+    t.match(await writer.write({ minute: start + 63, samples: later.slice(1) }), { refused: { length: 1 } })
   })
 }
 

@@ -24,6 +24,10 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
 
   t.strictSame(await reader.readSamples('BTC', today, today + 5), { entries: samples, corrupt: 1 })
   t.match(await reader.readSamples('ETH', today, today + 9), { entries: { length: 1 }, corrupt: 1 })
+  t.match(await raw.call('FCALL_RO', 'kp_samples', '1', '{kp}:meta', 'ETH', today, today + 9), [
+    /live$/,
+    / corrupt$/,
+  ])
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays(samples), corrupt: 4 })
   const board = await reader.readBoard()
   t.strictSame(

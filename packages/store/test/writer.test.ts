@@ -134,7 +134,12 @@ t.test('lost and unreadable day rows are written again from their samples', asyn
   )
   const before = (await reader.readBoard()).revisions
   await raw.del(dailyKey('BTC'))
-  for (const back of days) await raw.hset(dailyKey('ETH'), dateOf(today - back * 1440), '{"open":1}')
+  const row = { open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1, first: 1, last: 1 }
+  const garbage = ['{"open":1}', { ...row, samples: 0 }, { ...row, first: 2 }, { ...row, sum: 2 ** 53 }]
+  for (const back of days) {
+    const text = JSON.stringify(garbage[back % 4])
+    await raw.hset(dailyKey('ETH'), dateOf(today - back * 1440), text)
+  }
   const check = async () => (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'BTC')) as string[]
   t.match(await check(), Array(8).fill(/WRONG row is absent, samples fold to .* within 10 minutes$/))
   await writer.repairDays()
@@ -144,7 +149,16 @@ t.test('lost and unreadable day rows are written again from their samples', asyn
     const revision = (await reader.readBoard()).revisions.get(symbol) ?? 0
     t.ok(revision > (before.get(symbol) ?? 0), 'the API reads its days again')
   }
-  t.equal(log.lines.flatMap(({ fields }) => fields?.days ?? []).length, 16)
+  const repairs = log.lines.map(({ fields }) => fields.days).filter(Array.isArray)
+  t.equal(repairs.flat().length, 16)
+  t.ok(
+    repairs.every(({ length }) => length <= 5),
+    'a few at a time',
+  )
+  const { revisions } = await reader.readBoard()
+  await raw.hdel(dailyKey('BTC'), dateOf(today))
+  await writer.repairDays()
+  t.strictSame((await reader.readBoard()).revisions, revisions, 'today is read every minute anyway')
   await raw.set(dailyKey('BTC'), 'damaged')
   await raw.hdel(dailyKey('ETH'), dateOf(today))
   await writer.repairDays()
@@ -203,6 +217,9 @@ t.test('an old day is imported whole, only for more samples, and never inside th
     ],
   )
   t.equal(await raw.hget('{kp}:revisions', 'BTC'), '3')
+  for (const date of ['1971-03-01', '1997-02-01', '2000-02-29', '2019-12-31']) {
+    t.equal(await writer.importDay('ETH', dayOf(date, 1)), 'stored', date)
+  }
   await t.rejects(writer.importDay('BTC', dayOf('2021-02-29', 1)), { code: 'KIMCHI_ERR_CODEC' })
 })
 

@@ -289,6 +289,8 @@ async function anHour(t: Test, open: Open) {
       while ((await page.evaluate<number>('window.pending')) > 0) await page.evaluate(() => 0)
     }
   }
+  // What a new device asks for in its first seconds is not the hour's.
+  await pass(STEP_MS)
   const start = liveAsked()
   await pass(3_600_000)
   t.equal(liveAsked() - start, 60)

@@ -32,6 +32,9 @@ export async function observe(
     if (code) seen.push({ market: code, price: trade_price, eventAt: trade_timestamp })
   })
   upbitSocket.send(JSON.stringify([{ ticket: 'observer' }, { type: 'ticker', codes: upbit }]))
+  // Upbit cuts whoever sends no ping for 60 s. @see docs/exchanges.md#upbit-websocket
+  const pings = setInterval(() => upbitSocket.ping(), 20_000)
+  upbitSocket.once('close', () => clearInterval(pings))
 
   const streams = binance.map(market => `${market.toLowerCase()}@miniTicker`).join('/')
   const binanceSocket = new WebSocket(`${base}/stream?streams=${streams}`)

@@ -25,7 +25,7 @@ import { type Drift, Reconciler } from './reconcile.ts'
  */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
 
-/** Longest time between two looks whether there is something to do. */
+/** Backfill checks for new work at least this often. */
 const IDLE_MS: Milliseconds = 1_000
 
 /** Windows in work at once: enough to keep both exchanges busy while one is decided and stored. */
@@ -58,7 +58,7 @@ export interface BackfillStatus {
   readonly open: number
   readonly stored: number
   readonly settled: number
-  /** Samples that Redis did not take, for good. */
+  /** Samples that Redis refused for good. */
   readonly refused: number
   /** Coins whose candles could not be fetched; each waits alone. */
   readonly waiting: readonly CoinTrouble[]

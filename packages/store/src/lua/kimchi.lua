@@ -1,16 +1,16 @@
 #!lua name=kimchi
--- What Redis itself does with samples, as functions: one call is one atomic step. people.lua is loaded with this
--- file, as its end. Keys and rules: docs/architecture.md#data-in-redis.
+-- What Redis itself does with samples, as functions: one call is one atomic step. Redis loads people.lua as the
+-- end of this file. Keys and rules: docs/architecture.md#data-in-redis.
 --
 -- Integers only: Lua numbers are doubles and cjson prints 14 digits. Premiums are integers of 1/10,000
 -- percent, printed with %d and read back by pattern; prices pass through as the opaque members they came in.
 -- No JSON here. Redis does not roll back a script that fails. So a call checks the type of every key before it
 -- writes to it, and of those that all coins share before it writes anything.
 
--- Raised with every change of these files: a writer that needs a higher one loads its own copy. Writers and
+-- Raise it with every change of these files: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 10
+local VERSION = 11
 
 local DAY_MINUTES = 1440
 local MEMBER_PREMIUM = 5
@@ -71,7 +71,23 @@ local function redis_seconds() return tonumber(redis.call('TIME')[1]) end
 
 local function today() return math.floor(redis_seconds() / 86400) end
 
--- Keys ------------------------------------------------------------------------------------------------------
+-- Keys and replies ------------------------------------------------------------------------------------------
+
+-- The number that a field of a hash holds, or nil.
+local function hash_number(key, field) return tonumber(redis.call('HGET', key, field) or '') end
+
+-- Iterates over a flat reply {key value}*.
+local function each_pair(flat)
+  local index = -1
+  return function()
+    index = index + 2
+    return flat[index], flat[index + 1]
+  end
+end
+
+local function append(list, ...)
+  for _, value in ipairs({ ... }) do list[#list + 1] = value end
+end
 
 local function daily_key(symbol) return PREFIX .. 'daily:' .. symbol end
 
@@ -96,7 +112,7 @@ local function require_type(key, kind)
   end
 end
 
--- What work(...) returns, or 'damaged' where it meets a key of a wrong type; any other error stays one.
+-- Returns what work(...) returns, or 'damaged' when it meets a key of a wrong type; raises any other error.
 local function unless_damaged(work, ...)
   local ok, result = pcall(work, ...)
   if ok then return result end
@@ -105,8 +121,7 @@ local function unless_damaged(work, ...)
   return 'damaged'
 end
 
--- All hours of one UTC day expire at this instant (seconds) by Redis' own clock; writes into the day end with
--- it.
+-- When all hours of a UTC day expire and writes into it end, in seconds by Redis' own clock.
 local function expiry_of(day, retention_days) return (day + retention_days + 1) * 86400 end
 
 -- Arguments -------------------------------------------------------------------------------------------------
@@ -138,7 +153,7 @@ local function argument_reader(args)
   function reader.optional_integer(field, fallback)
     return reader.has_more() and reader.integer(field) or fallback
   end
-  -- As many times read() as the next argument says.
+  -- Calls read() as many times as the next argument says.
   function reader.list(field, read)
     local list = {}
     for index = 1, reader.integer(field) do list[index] = read() end
@@ -147,9 +162,9 @@ local function argument_reader(args)
   return reader
 end
 
--- Every writing call begins with the library version it needs, its prices kind, its layout version and how many
--- whole UTC days samples are kept. The first call ever decides what this Redis holds; a writer of another kind is
--- refused. Returns the days that samples are kept.
+-- Every writing call begins with the library version it needs, its prices kind, its layout version and for how
+-- many whole UTC days it keeps samples. The first call ever decides what this Redis holds; a writer of another
+-- kind is refused. Returns the number of days.
 local function check_writer(reader)
   local function refuse(format, ...) error(redis.error_reply(string.format(format, ...))) end
   local needed = reader.integer('version')
@@ -193,12 +208,9 @@ local function format_row(row)
 end
 
 local function fold(row, minute, premium)
-  if not row then
-    return {
-      open = premium, high = premium, low = premium, close = premium,
-      sum = premium, samples = 1, first = minute, last = minute,
-    }
-  end
+  row = row or {
+    open = premium, high = premium, low = premium, close = premium, sum = 0, samples = 0, first = minute, last = minute,
+  }
   if minute < row.first then row.open, row.first = premium, minute end
   if minute > row.last then row.close, row.last = premium, minute end
   if premium > row.high then row.high = premium end
@@ -219,7 +231,7 @@ local function each_member(symbol, from, to, visit)
   for hour = hour_of(from), hour_of(to - 1) do
     local key = hour_key('samples', symbol, hour)
     local entries = redis.call('ZRANGEBYSCORE', key, from, '(' .. string.format('%d', to), 'WITHSCORES')
-    for index = 1, #entries, 2 do visit(tonumber(entries[index + 1]), entries[index]) end
+    for member, minute in each_pair(entries) do visit(tonumber(minute), member) end
   end
 end
 
@@ -247,7 +259,7 @@ local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
 end
 
--- A function that calls open(symbol, number) once for each pair and returns what it returned; and all of those.
+-- Returns a function that calls open(symbol, number) once per pair and remembers the result, and all results.
 local function opened_once(open)
   local opened = {}
   return function(symbol, number)
@@ -257,14 +269,13 @@ local function opened_once(open)
   end, opened
 end
 
--- One coin's day. Without a row that can be read, its stored samples are the truth.
+-- One coin's day. If its row cannot be read, its stored samples are the truth.
 local function open_day(symbol, day)
   local date = date_of_day(day)
   local row = read_row(symbol, date)
   return { symbol = symbol, day = day, date = date, last = row and row.last, row = row or fold_stored(symbol, day) }
 end
 
--- One coin's hour.
 local function open_hour(symbol, hour)
   local samples, settled = hour_key('samples', symbol, hour), hour_key('settled', symbol, hour)
   return {
@@ -282,8 +293,8 @@ local function open_write(retention_days)
 end
 
 -- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that
--- counts minutes we can no longer see: writing them again would count them twice. It is frozen: only minutes
--- after its last are stored.
+-- counts minutes that nobody can see any more: writing them again would count them twice. It is frozen: only
+-- minutes after its last are stored.
 local function is_frozen(day, minute)
   if not day.last or minute > day.last then return false end
   if day.is_frozen == nil then day.is_frozen = stored_count(day.symbol, day.day) ~= day.row.samples end
@@ -294,8 +305,7 @@ local function has_minute(key, minute) return redis.call('ZCOUNT', key, minute, 
 
 local function is_expired(write, minute) return write.now >= expiry_of(day_of(minute), write.retention) end
 
--- What becomes of a sample: 'stored', 'duplicate', or why it is refused. All keys are read before the first is
--- written.
+-- Returns 'stored', 'duplicate', or why the sample is refused. Reads all keys before it writes the first.
 local function store_sample(write, sample)
   local minute = sample.minute
   if is_expired(write, minute) then return 'expired' end
@@ -315,7 +325,7 @@ local function list_sample(sample, oldest)
   local symbol, snapshot = sample.symbol, snapshot_of(sample.live)
   if not snapshot then return end
   local coin, shown = redis.call('HGET', COINS, symbol), snapshot_of(redis.call('HGET', LIVE, symbol))
-  local halted = tonumber(redis.call('HGET', HALTED, symbol) or '') or 0
+  local halted = hash_number(HALTED, symbol) or 0
   local is_tracked = not (coin and string.find(coin, '"order":null', 1, true))
   if halted > 0 and sample.minute > halted then redis.call('HDEL', HALTED, symbol) end
   if is_tracked and sample.minute >= halted and snapshot > oldest and (not shown or snapshot > shown) then
@@ -354,10 +364,9 @@ local function settle(write, entry)
   return not was_settled
 end
 
--- A counter that was damaged by hand starts again.
+-- A counter that is no number starts again.
 local function raise_revision(symbol)
-  local revision = tonumber(redis.call('HGET', REVISIONS, symbol) or '0') or 0
-  redis.call('HSET', REVISIONS, symbol, string.format('%d', revision + 1))
+  redis.call('HSET', REVISIONS, symbol, string.format('%d', (hash_number(REVISIONS, symbol) or 0) + 1))
 end
 
 local function write_days(write)
@@ -367,7 +376,7 @@ local function write_days(write)
       redis.call('HSET', daily_key(day.symbol), day.date, format_row(day.row))
       if day.day ~= math.floor(write.now / 86400) then closed_changed[day.symbol] = true end
     end
-    -- All hours of a day get one instant again whenever one is created, also after the retention was changed.
+    -- Whenever an hour is created, all hours of its day get one expiry, also after the retention was changed.
     for _, key in ipairs(day.is_created and hour_keys(day.symbol, day.day) or {}) do
       redis.call('EXPIREAT', key, expiry_of(day.day, write.retention))
     end
@@ -375,40 +384,39 @@ local function write_days(write)
   for symbol in pairs(closed_changed) do raise_revision(symbol) end
 end
 
--- A coin that is halted leaves the list unless its row is as new, and older samples don't bring it back: Redis
--- remembers the minute until a newer sample is stored. A minute from the future must not keep it off the list.
+-- A halted coin leaves the list unless its row is as new, and older samples don't bring it back: Redis remembers
+-- the minute until a newer sample is stored. A minute from the future must not keep a coin off the list.
 local function unlist_halted(write, symbols, minute)
   local removed, halted = 0, math.min(minute, math.floor(write.now / 60) + 1)
   for _, symbol in ipairs(symbols) do
     local shown = snapshot_of(redis.call('HGET', LIVE, symbol))
     if not shown or shown < timestamp_of(minute) then
       removed = removed + redis.call('HDEL', LIVE, symbol)
-      local known = tonumber(redis.call('HGET', HALTED, symbol) or '') or 0
-      redis.call('HSET', HALTED, symbol, string.format('%d', math.max(known, halted)))
+      redis.call('HSET', HALTED, symbol, string.format('%d', math.max(hash_number(HALTED, symbol) or 0, halted)))
     end
   end
   return removed
 end
 
 -- Rows up to this timestamp are too old for the list. A minute from the future, by Redis' clock, must not empty
--- it.
+-- the list.
 local function oldest_listed(newest)
   local now = math.floor(redis_seconds() / 60)
   return timestamp_of(math.max(0, math.min(newest, now + 1) - LIST_MINUTES))
 end
 
 local function remove_old_rows(oldest)
-  local rows, removed = redis.call('HGETALL', LIVE), 0
-  for index = 1, #rows, 2 do
-    local snapshot = snapshot_of(rows[index + 1])
-    if snapshot and snapshot <= oldest then removed = removed + redis.call('HDEL', LIVE, rows[index]) end
+  local removed = 0
+  for symbol, row in each_pair(redis.call('HGETALL', LIVE)) do
+    local snapshot = snapshot_of(row)
+    if snapshot and snapshot <= oldest then removed = removed + redis.call('HDEL', LIVE, symbol) end
   end
   return removed
 end
 
 local function publish(minute) redis.call('PUBLISH', CHANNEL, string.format('%d', minute)) end
 
--- Writers see by it that another primary answers, which may lack what the last one had confirmed.
+-- A writer sees by this id that another primary answers, which may lack what the last one had confirmed.
 local function replication_id()
   return string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 end
@@ -437,7 +445,7 @@ local function kp_write(_, args)
   local samples, entries, minute, halted = read_batch(reader)
   for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
   require_type(TRACKED, 'zset')
-  local newest = tonumber(redis.call('HGET', META, 'newest') or '') or 0
+  local newest = hash_number(META, 'newest') or 0
   local newest_given = newest
   for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
   local oldest = oldest_listed(newest_given)
@@ -468,31 +476,30 @@ end
 
 local function is_listed(coin) return coin and string.find(coin, '^{"order":%d') ~= nil end
 
--- Its entry and its history stay.
+-- Takes a coin off the list; its entry and its history stay.
 local function unlist(symbol, coin)
   redis.call('HSET', COINS, symbol, (string.gsub(coin, '^{"order":%d+', '{"order":null')))
   return redis.call('HDEL', LIVE, symbol)
 end
 
--- After an outage, of Redis or of every ingester, what was listed before gets a fresh lease: neither a restart
--- nor the ingester that happens to come back first unlists a coin.
-local function wake_leases(now, known)
-  local announced = tonumber(redis.call('HGET', META, 'announced') or '') or 0
+-- After an outage, of Redis or of every ingester, each coin that was listed or denied before stays so for another
+-- LEASE: neither a restart nor the ingester that happens to come back first unlists a coin.
+local function renew_leases_after_outage(now, known)
+  local announced = hash_number(META, 'announced') or 0
   redis.call('HSET', META, 'announced', string.format('%d', now))
   if now - announced <= IDLE then return end
-  for index = 1, #known, 2 do
-    if is_listed(known[index + 1]) then redis.call('ZADD', TRACKED, 'GT', now + LEASE, known[index]) end
+  for symbol, coin in each_pair(known) do
+    if is_listed(coin) then redis.call('ZADD', TRACKED, 'GT', now + LEASE, symbol) end
   end
   for _, symbol in ipairs(redis.call('ZRANGE', DENIED, 0, -1)) do
     redis.call('ZADD', DENIED, 'GT', now + LEASE, symbol)
   end
 end
 
--- Unlists coins that no living ingester tracks, or that one denies.
+-- Unlists coins that no living ingester tracks or that one denies.
 local function unlist_lapsed(now)
-  local known, removed = redis.call('HGETALL', COINS), 0
-  for index = 1, #known, 2 do
-    local symbol, coin = known[index], known[index + 1]
+  local removed = 0
+  for symbol, coin in each_pair(redis.call('HGETALL', COINS)) do
     if is_listed(coin) then
       local tracked = tonumber(redis.call('ZSCORE', TRACKED, symbol) or '0')
       local denied = tonumber(redis.call('ZSCORE', DENIED, symbol) or '0')
@@ -522,7 +529,7 @@ local function kp_announce(_, args)
   local known = redis.call('HGETALL', COINS)
   for _, other in ipairs({ TRACKED, DENIED, INGESTERS }) do require_type(other, 'zset') end
   for _, other in ipairs({ LIVE, key }) do require_type(other, 'hash') end
-  wake_leases(now, known)
+  renew_leases_after_outage(now, known)
   for _, symbol in ipairs(denied) do redis.call('ZADD', DENIED, now + LEASE, symbol) end
   for _, coin in ipairs(coins) do
     if is_new or not is_listed(redis.call('HGET', COINS, coin.symbol)) then
@@ -546,7 +553,7 @@ end
 
 -- Arguments: version prices layout retentionDays symbol date open high low close sum samples first last
 -- For days whose samples are no longer kept. Replaces a row only by one of more samples.
--- Reply: 1 stored, 0 a row of as many samples is there, -1 refused: the day belongs to kp_write.
+-- Reply: 1 stored, 0 the row that is there has as many samples or more, -1 refused: the day belongs to kp_write.
 local function kp_import_day(_, args)
   local reader = argument_reader(args)
   local retention_days, symbol, date = check_writer(reader), reader.symbol(), reader.text('date')
@@ -566,10 +573,10 @@ end
 
 -- kp_repair -------------------------------------------------------------------------------------------------
 
--- One call folds at most this many rows, each from up to 1,440 samples: a few ms.
+-- One call folds at most this many rows, each from up to 1,440 samples, which takes a few ms.
 local REPAIRS = 5
 
--- Writes the row of a day again where samples of it are kept; true when it did.
+-- Writes the row of a day again if samples of it are kept; returns whether it did.
 local function repair_day(symbol, day)
   local is_kept = redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0
   local row = is_kept and fold_stored(symbol, day)
@@ -579,8 +586,8 @@ local function repair_day(symbol, day)
   return true
 end
 
--- Arguments: version prices layout retentionDays. Writes rows of kept days that are absent or unreadable again,
--- from their samples. Reply: {'BTC 2026-11-20'}*, those of this call; none when all is well.
+-- Arguments: version prices layout retentionDays. Writes absent and unreadable rows of kept days again, from
+-- their samples. Reply: {'BTC 2026-11-20'}*, the rows of this call; none when all is well.
 local function kp_repair(_, args)
   local oldest, dates, repaired = today() - check_writer(argument_reader(args)), {}, {}
   require_type(REVISIONS, 'hash')
@@ -605,13 +612,10 @@ local function kp_read()
   local date = date_of_day(today())
   local meta = redis.call('HMGET', META, 'prices', 'layout')
   local coins, rows = redis.call('HGETALL', COINS), {}
-  for index = 1, #coins, 2 do
+  for symbol in each_pair(coins) do
     -- A key that is no hash must not hide the other coins: the reader counts its row as unreadable.
-    local row = redis.pcall('HGET', daily_key(coins[index]), date)
-    if row then
-      rows[#rows + 1] = coins[index]
-      rows[#rows + 1] = type(row) == 'string' and row or ''
-    end
+    local row = redis.pcall('HGET', daily_key(symbol), date)
+    if row then append(rows, symbol, type(row) == 'string' and row or '') end
   end
   return {
     meta[1] or '', meta[2] or '', coins, redis.call('HGETALL', LIVE), date, rows,
@@ -620,8 +624,8 @@ local function kp_read()
 end
 
 local function hash_of(key)
-  local entries, fields = redis.call('HGETALL', key), {}
-  for index = 1, #entries, 2 do fields[entries[index]] = entries[index + 1] end
+  local fields = {}
+  for field, value in each_pair(redis.call('HGETALL', key)) do fields[field] = value end
   return fields
 end
 
@@ -637,10 +641,7 @@ end
 local function kp_days(_, args)
   local dates, rows = sorted_dates(argument_reader(args).symbol())
   local reply = {}
-  for _, date in ipairs(dates) do
-    reply[#reply + 1] = date
-    reply[#reply + 1] = rows[date]
-  end
+  for _, date in ipairs(dates) do append(reply, date, rows[date]) end
   return reply
 end
 
@@ -649,17 +650,13 @@ local function kp_members(_, args)
   local reader = argument_reader(args)
   local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
   local reply = {}
-  each_member(symbol, from, to, function(minute, member)
-    reply[#reply + 1] = string.format('%d', minute)
-    reply[#reply + 1] = member
-  end)
+  each_member(symbol, from, to, function(minute, member) append(reply, string.format('%d', minute), member) end)
   return reply
 end
 
-local function known_retention() return tonumber(redis.call('HGET', META, 'retention') or '') end
+local function known_retention() return hash_number(META, 'retention') end
 
--- Minutes of a day that kp_write would refuse are not open: up to this one, not included, there is nothing to
--- do.
+-- Returns the minute before which kp_write refuses every minute of a day: those are not open.
 local function refused_until(symbol, day, retention_days)
   if retention_days and redis_seconds() >= expiry_of(day, retention_days) then return (day + 1) * DAY_MINUTES end
   local row = read_row(symbol, date_of_day(day))
@@ -667,14 +664,13 @@ local function refused_until(symbol, day, retention_days)
   return 0
 end
 
--- What is known of an hour's minutes: 'stored', or the reason why one is settled.
+-- By minute of an hour: 'stored', or the reason for which it is settled.
 local function known_minutes(symbol, hour, kinds)
   local known = {}
   for _, kind in ipairs(kinds) do
-    local entries = redis.call('ZRANGE', hour_key(kind, symbol, hour), 0, -1, 'WITHSCORES')
-    for index = 1, #entries, 2 do
-      local minute, reason = tonumber(entries[index + 1]), string.match(entries[index], ' (.+)$')
-      known[minute] = kind == 'samples' and 'stored' or known[minute] or reason
+    for member, score in each_pair(redis.call('ZRANGE', hour_key(kind, symbol, hour), 0, -1, 'WITHSCORES')) do
+      local minute = tonumber(score)
+      known[minute] = kind == 'samples' and 'stored' or known[minute] or string.match(member, ' (.+)$')
     end
   end
   return known
@@ -694,7 +690,7 @@ local function add_to_ranges(ranges, minute)
   ranges[#ranges + 1] = minute + 1
 end
 
--- {start end}* of the minutes that have no entry of these kinds and that kp_write would store.
+-- Returns {start end}* of the minutes that have no entry of these kinds and that kp_write would store.
 local function open_ranges(symbol, from, to, kinds, retention_days)
   local ranges, refused = {}, {}
   for hour = hour_of(from), hour_of(to - 1) do
@@ -711,8 +707,8 @@ local function open_ranges(symbol, from, to, kinds, retention_days)
 end
 
 -- Arguments: symbol fromMinute toMinute (not included) [andSettled]. Reply: {start end}*, the ranges of open
--- minutes, the end not included: neither stored nor settled, and kp_write would store them. andSettled 1: the
--- settled ones too. None of a coin with a damaged key. A whole hour costs only ZCARDs.
+-- minutes, the end not included: neither stored nor settled, and kp_write would store them. andSettled 1: settled
+-- ones too. A coin with a damaged key has none. A whole hour costs only ZCARDs.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')

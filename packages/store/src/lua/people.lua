@@ -15,7 +15,7 @@ local function percent_text(premium)
     '%s%d.%04d%%', premium < 0 and '-' or '', math.floor(magnitude / 10000), magnitude % 10000)
 end
 
--- Rows of cells as lines whose columns stand below each other; the last cell of a row is as long as it is.
+-- Rows of cells as lines with aligned columns; the last cell of a row is not padded.
 local function aligned(rows)
   local widths, lines = {}, {}
   for _, row in ipairs(rows) do
@@ -123,8 +123,8 @@ local function kp_check(_, args)
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end
 
--- The minutes without a sample from one to another, not included, as ranges of one reason each, and how many
--- minutes are stored.
+-- The minutes without a sample from one minute to another, the end not included, as ranges of one reason each,
+-- and how many minutes are stored.
 local function gaps_of(symbol, from, to, refused)
   local gaps, stored, known = {}, 0, {}
   for minute = from, to - 1 do
@@ -165,18 +165,17 @@ local function kp_gaps(_, args)
   return lines
 end
 
--- The ingesters that have announced anything lately, by id, each with its status hash.
+-- The ingesters that announced anything within MISSED seconds, by id, each with its status hash.
 local function known_ingesters()
-  local entries, list = redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES'), {}
-  for index = 1, #entries, 2 do
-    local id, heard = entries[index], tonumber(entries[index + 1])
-    list[#list + 1] = { id = id, heard = heard, fields = hash_of(PREFIX .. 'ingester:' .. id) }
+  local list = {}
+  for id, heard in each_pair(redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES')) do
+    append(list, { id = id, heard = tonumber(heard), fields = hash_of(PREFIX .. 'ingester:' .. id) })
   end
   table.sort(list, function(a, b) return a.id < b.id end)
   return list
 end
 
--- All coins ever tracked in live order, those that have left last.
+-- All coins ever tracked, in live order, the unlisted ones last.
 local function ordered_coins()
   local coins = {}
   for symbol, text in pairs(hash_of(COINS)) do
@@ -239,7 +238,7 @@ end
 
 local function or_none(text) return text and text ~= '' and text or 'none' end
 
--- Ages are those of the moment at which the ingester said them.
+-- Ages are as of the ingester's last announcement.
 local function feed_row(exchange, fields)
   local function age(field)
     local ms = tonumber(fields[exchange .. field] or '')
@@ -263,26 +262,20 @@ local function ingester_rows(ingester, now)
   for _, exchange in ipairs({ 'upbit', 'binance' }) do
     if fields[exchange .. '_state'] then rows[#rows + 1] = feed_row(exchange, fields) end
   end
-  rows[#rows + 1] = {
+  append(rows, {
     '  minutes', 'last ' .. or_none(fields.last_minute), 'gaps in it ' .. or_none(fields.gaps_last_minute),
-  }
-  rows[#rows + 1] = {
+  }, {
     '  queue', (fields.waiting_minutes or '-') .. ' waiting', 'written to ' .. or_none(fields.last_written_minute),
     'problem ' .. or_none(fields.redis_problem),
-  }
-  rows[#rows + 1] = {
+  }, {
     '  backfill', (fields.open_minutes or '-') .. ' open',
     'coins waiting ' .. or_none(fields.backfill_waiting_coins), drift_text(fields),
-  }
+  })
   return rows
 end
 
-local function append_all(list, more)
-  for _, value in ipairs(more) do list[#list + 1] = value end
-end
-
 local function minute_of_meta(now)
-  local minute = tonumber(redis.call('HGET', META, 'newest') or '')
+  local minute = hash_number(META, 'newest')
   if not minute then return '', 'none yet' end
   local text = timestamp_of(minute)
   return text, string.format('%s, %s ago', text, age_text(math.max(0, now - minute * 60)))
@@ -302,9 +295,9 @@ local function kp_status()
     { 'coins', string.format('%d fresh, %d stale, %d without a price, %d quarantined, %d left',
       counts.fresh or 0, counts.stale or 0, counts['no price'] or 0, #quarantined, counts.left or 0) },
   })
-  append_all(coins, quarantined)
-  append_all(lines, aligned(coins))
-  for _, ingester in ipairs(ingesters) do append_all(lines, aligned(ingester_rows(ingester, now))) end
+  append(coins, unpack(quarantined))
+  append(lines, unpack(aligned(coins)))
+  for _, ingester in ipairs(ingesters) do append(lines, unpack(aligned(ingester_rows(ingester, now)))) end
   return lines
 end
 

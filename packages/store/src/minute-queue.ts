@@ -8,10 +8,7 @@ const DEFAULT_CAPACITY = 1_440
 const FIRST_RETRY_MS: Milliseconds = 200
 const MAX_RETRY_MS: Milliseconds = 5_000
 
-/**
- * A primary that dies may lose what it had confirmed but not yet replicated, so a confirmed minute is kept
- * this long to be sent again.
- */
+/** A primary that dies may lose what it had confirmed but not yet replicated: confirmed minutes are kept this long. */
 const KEPT_AFTER_MS: Milliseconds = 600_000
 
 /** How a queue is opened. */
@@ -19,7 +16,7 @@ export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | '
   readonly writer: Pick<SampleWriter, 'write'>
   /** The writer's connection. */
   readonly redis: Pick<RedisConnection, 'onStatus'>
-  /** Batches kept while Redis is away; beyond, the oldest is dropped. @default 1440 */
+  /** Batches kept while Redis is away; when there are more, the oldest is dropped. @default 1440 */
   readonly capacity?: number
   /** Called when Redis confirmed a batch for the first time. */
   readonly onWritten?: (batch: SampleBatch, result: WriteResult) => void
@@ -30,21 +27,21 @@ export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | '
   readonly onFatal: (error: KimchiError) => void
 }
 
-/** What became of all that a queue was given so far. */
-export interface QueueTotals {
-  readonly stored: number
-  readonly duplicates: number
-  readonly refused: number
+/** What became of all batches that a queue was given so far: nothing yet. */
+const NO_TOTALS = {
+  stored: 0,
+  duplicates: 0,
+  refused: 0,
   /** Batches lost because the queue was full. */
-  readonly dropped: number
+  dropped: 0,
   /** Batches lost because they could not be encoded. */
-  readonly rejected: number
-  /** Failed attempts; each was repeated. */
-  readonly retries: number
-  /** Confirmed batches that were sent again, because another primary may have taken over. */
-  readonly resent: number
+  rejected: 0,
+  /** Failed attempts; each is repeated. */
+  retries: 0,
+  /** Confirmed batches that were sent again, because another primary may be in charge. */
+  resent: 0,
   /** Samples that were stored only by sending them again. */
-  readonly recovered: number
+  recovered: 0,
 }
 
 /** How a queue is doing. */
@@ -55,15 +52,18 @@ export interface QueueStatus {
   readonly lastWrittenMinute: EpochMinute | undefined
   /** Why the last attempt failed; undefined while writing works. */
   readonly problem: string | undefined
-  /** Symbols whose samples Redis refused because one of their keys is damaged, until one is stored again. */
+  /** Symbols whose samples Redis refused because a key of theirs is damaged, until it accepts one again. */
   readonly damaged: readonly string[]
-  readonly totals: QueueTotals
+  readonly totals: Readonly<typeof NO_TOTALS>
 }
 
-/** A batch, and when Redis confirmed it. */
+/** A batch on its way. */
 interface Entry {
   readonly batch: SampleBatch
-  readonly confirmedAt: EpochMs | undefined
+  /** When Redis first or last confirmed it. */
+  confirmedAt: EpochMs | undefined
+  /** To be written, for the first time or again. */
+  isWaiting: boolean
 }
 
 /**
@@ -74,31 +74,21 @@ interface Entry {
 export class MinuteQueue {
   readonly #options: MinuteQueueOptions
   readonly #stopListening: () => void
-  readonly #closing = new AbortController()
-  /** What is to be written, oldest first. */
-  #waiting: Entry[] = []
-  /** What was confirmed and may be sent again. */
-  #confirmed: Entry[] = []
+  /** Oldest first. */
+  #entries: Entry[] = []
+  /** The entry whose write is under way. */
+  #current: Entry | undefined
   #primary: string | undefined
   /** Aborts the wait before the next attempt. */
   #hurry = new AbortController()
-  #draining: Promise<void> | undefined
-  #isWriting = false
   #isHurried = false
+  #draining: Promise<void> | undefined
+  /** After {@link close} or a fatal error. */
+  #isOver = false
   #lastWrittenMinute: EpochMinute | undefined
   #problem: string | undefined
   readonly #damaged = new Set<string>()
-  #fatal: KimchiError | undefined
-  readonly #totals = {
-    stored: 0,
-    duplicates: 0,
-    refused: 0,
-    dropped: 0,
-    rejected: 0,
-    retries: 0,
-    resent: 0,
-    recovered: 0,
-  }
+  readonly #totals = { ...NO_TOTALS }
 
   constructor(options: MinuteQueueOptions) {
     this.#options = options
@@ -109,7 +99,7 @@ export class MinuteQueue {
 
   status(): QueueStatus {
     return {
-      waiting: this.#waiting.length,
+      waiting: this.#waiting().length,
       lastWrittenMinute: this.#lastWrittenMinute,
       problem: this.#problem,
       damaged: [...this.#damaged],
@@ -119,13 +109,13 @@ export class MinuteQueue {
 
   /** Never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
   enqueue(batch: SampleBatch): void {
-    if (this.#isOver()) {
+    if (this.#isOver) {
       this.#totals.dropped += 1
       return
     }
-    if (this.#waiting.length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
-    this.#waiting.push({ batch, confirmedAt: undefined })
-    this.#start()
+    if (this.#waiting().length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
+    this.#entries.push({ batch, confirmedAt: undefined, isWaiting: true })
+    this.#draining ??= this.#drain()
   }
 
   /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
@@ -136,27 +126,27 @@ export class MinuteQueue {
     await Promise.race([this.#draining, this.#options.clock.wait(limitMs, limit.signal)])
     limit.abort()
     this.#isHurried = false
-    return this.#waiting.length === 0
+    return this.#waiting().length === 0
   }
 
   /** Stops writing; what is left is lost. Call {@link flush} first. */
   close(): void {
     this.#stopListening()
-    this.#closing.abort()
+    this.#isOver = true
     this.#hurry.abort()
   }
 
-  /** There is something to write, so that a drain waits at least once and never ends before it is kept here. */
-  #start(): void {
-    this.#draining ??= this.#drain()
+  #waiting(): readonly Entry[] {
+    return this.#entries.filter(({ isWaiting }) => isWaiting)
   }
 
+  /** Only called when an entry waits: without a first pause #draining would be cleared before it is set. */
   async #drain(): Promise<void> {
     let failures = 0
-    for (let entry = this.#waiting[0]; entry !== undefined && !this.#isOver(); entry = this.#waiting[0]) {
-      this.#isWriting = true
-      const outcome = await this.#options.writer.write(entry.batch).catch(toError)
-      this.#isWriting = false
+    for (let [entry] = this.#waiting(); entry !== undefined && !this.#isOver; [entry] = this.#waiting()) {
+      this.#current = entry
+      const outcome = await this.#options.writer.write(entry.batch).catch((error: Error) => error)
+      this.#current = undefined
       if (!(outcome instanceof Error)) {
         this.#confirm(entry, outcome)
         failures = 0
@@ -164,19 +154,26 @@ export class MinuteQueue {
         this.#complain(outcome)
         await this.#pause(failures++)
       } else {
-        this.#giveUp(entry.batch, outcome)
+        this.#giveUp(entry, outcome)
       }
     }
     this.#draining = undefined
   }
 
-  #confirm({ batch, confirmedAt }: Entry, result: WriteResult): void {
+  #confirm(entry: Entry, result: WriteResult): void {
     const { clock, log, onWritten } = this.#options
-    this.#waiting.shift()
+    const { batch } = entry
+    const isFirst = entry.confirmedAt === undefined
+    if (this.#primary !== undefined && this.#primary !== result.primary)
+      this.#sendAgain('another primary answers')
+    this.#primary = result.primary
+    entry.isWaiting = false
+    entry.confirmedAt = clock.now()
+    this.#forgetOld()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
     for (const { symbol } of batch.samples) this.#damaged.delete(symbol)
     for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
-    if (confirmedAt === undefined) {
+    if (isFirst) {
       this.#totals.stored += result.stored
       this.#totals.duplicates += result.duplicates
       this.#totals.refused += result.refused.length
@@ -184,59 +181,47 @@ export class MinuteQueue {
       this.#totals.resent += 1
       this.#totals.recovered += result.stored
     }
-    if (this.#problem !== undefined) {
-      log.info({ waiting: this.#waiting.length }, 'writing works again')
-      this.#problem = undefined
-    }
-    const isOther = this.#primary !== undefined && this.#primary !== result.primary
-    this.#primary = result.primary
-    if (isOther) this.#sendAgain('another primary answers')
-    this.#confirmed.push({ batch, confirmedAt: clock.now() })
-    this.#forgetOld()
-    if (confirmedAt === undefined) onWritten?.(batch, result)
+    if (this.#problem !== undefined) log.info({ waiting: this.#waiting().length }, 'writing works again')
+    this.#problem = undefined
+    if (isFirst) onWritten?.(batch, result)
   }
 
-  /**
-   * Puts confirmed batches before the waiting ones, but after the one being written: its reply removes the
-   * first entry.
-   */
+  /** Every confirmed batch waits again. */
   #sendAgain(reason: string): void {
     this.#forgetOld()
-    if (this.#confirmed.length === 0 || this.#isOver()) return
-    this.#options.log.info({ minutes: this.#confirmed.length, reason }, 'sending confirmed minutes again')
-    this.#waiting.splice(this.#isWriting ? 1 : 0, 0, ...this.#confirmed)
-    this.#confirmed = []
-    this.#start()
+    const confirmed = this.#entries.filter(({ isWaiting }) => !isWaiting)
+    if (confirmed.length === 0 || this.#isOver) return
+    this.#options.log.info({ minutes: confirmed.length, reason }, 'sending confirmed minutes again')
+    for (const entry of confirmed) entry.isWaiting = true
+    this.#draining ??= this.#drain()
   }
 
   /** A clock that was set back keeps them for longer, which costs only memory. */
   #forgetOld(): void {
     const oldest = this.#options.clock.now() - KEPT_AFTER_MS
-    this.#confirmed = this.#confirmed.filter(({ confirmedAt = 0 }) => confirmedAt > oldest)
+    this.#entries = this.#entries.filter(
+      ({ isWaiting, confirmedAt = 0 }) => isWaiting || confirmedAt > oldest,
+    )
   }
 
-  /** Stops for good, or drops the one batch that is at fault. */
-  #giveUp(batch: SampleBatch, error: Error): void {
+  /** Drops a batch that cannot be encoded; any other error means that writing can never succeed. */
+  #giveUp(entry: Entry, error: Error): void {
     if (error instanceof KimchiError && error.code !== 'KIMCHI_ERR_CODEC') {
-      this.#fatal = error
+      this.#isOver = true
       this.#problem = error.message
       this.#options.onFatal(error)
       return
     }
-    this.#waiting.shift()
+    this.#forget(entry)
     this.#totals.rejected += 1
-    this.#options.log.error({ minute: batch.minute, err: error }, 'minute cannot be written')
+    this.#options.log.error({ minute: entry.batch.minute, err: error }, 'minute cannot be written')
   }
 
-  #complain({ message }: Error): void {
+  #complain({ message: reason }: Error): void {
     this.#totals.retries += 1
-    if (this.#problem !== message) {
-      this.#options.log.warn(
-        { waiting: this.#waiting.length, reason: message },
-        'writing fails, minutes wait',
-      )
-    }
-    this.#problem = message
+    const waiting = this.#waiting().length
+    if (this.#problem !== reason) this.#options.log.warn({ waiting, reason }, 'writing fails, minutes wait')
+    this.#problem = reason
   }
 
   async #pause(attempt: number): Promise<void> {
@@ -246,20 +231,18 @@ export class MinuteQueue {
     await clock.wait(Math.round(ceiling * (0.5 + random() / 2)), this.#hurry.signal)
   }
 
-  /** The batch being written stays: Redis may have it already, and its confirmation will remove it. */
+  /** Redis may have the batch whose write is under way already: that one stays. */
   #dropOldest(): void {
-    const [lost] = this.#waiting.splice(this.#isWriting ? 1 : 0, 1)
-    if (lost === undefined || lost.confirmedAt !== undefined) return
+    const lost = this.#waiting().find(entry => entry !== this.#current)
+    if (lost === undefined) return
+    this.#forget(lost)
+    if (lost.confirmedAt !== undefined) return
     this.#totals.dropped += 1
     const { minute } = lost.batch
     this.#options.log.error({ minute }, 'queue is full, the oldest minute is left to backfill')
   }
 
-  #isOver(): boolean {
-    return this.#fatal !== undefined || this.#closing.signal.aborted
+  #forget(lost: Entry): void {
+    this.#entries = this.#entries.filter(entry => entry !== lost)
   }
-}
-
-function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

@@ -8,15 +8,13 @@ import {
 } from '@kimchi/core'
 import { Packr } from 'msgpackr'
 
-/**
- * Records would need a shared dictionary, float32 would change prices: plain MessagePack that cmsgpack reads.
- */
+/** Plain MessagePack, which cmsgpack reads: records would need a shared dictionary, float32 would change prices. */
 const packr = new Packr({ useRecords: false })
 
-/** Position in this list is what is stored; only ever append. */
+/** A member stores the position in this list: only ever append to it. */
 const SOURCES: readonly SampleSource[] = ['live', 'candle']
 
-/** Largest member that keeps an hour of samples in Redis' compact encoding (`zset-max-listpack-value`). */
+/** The largest member with which an hour of samples keeps Redis' compact encoding (`zset-max-listpack-value`). */
 export const MAX_MEMBER_BYTES = 64
 
 /**
@@ -28,8 +26,7 @@ export const MAX_MEMBER_BYTES = 64
  * @throws KimchiError `KIMCHI_ERR_CODEC` naming the first field that cannot be stored
  */
 export function encodeSample(sample: Sample): Buffer {
-  const problem = problemOf(sample)
-  if (problem !== undefined) throw codecError(problem)
+  check(sample)
   const { minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source } = sample
   return packr.pack([minute % 60, upbitKrw, binanceUsdt, usdtKrw, premiumE4, SOURCES.indexOf(source)])
 }
@@ -51,8 +48,7 @@ export function decodeSample(symbol: string, minute: EpochMinute, member: Uint8A
   }
   const source = typeof sourceIndex === 'number' ? SOURCES[sourceIndex] : undefined
   const sample = { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source }
-  const problem = problemOf(sample)
-  if (problem !== undefined) throw codecError(problem)
+  check(sample)
   return sample as Sample
 }
 
@@ -64,18 +60,20 @@ function unpack(member: Uint8Array): unknown {
   }
 }
 
-function problemOf(sample: Readonly<Record<keyof Sample, unknown>>): string | undefined {
+function check(sample: Readonly<Record<keyof Sample, unknown>>): void {
   const { symbol, minute, premiumE4, source } = sample
-  if (typeof symbol !== 'string' || !/^[\w.-]+$/.test(symbol)) return `symbol must be a word, got: ${symbol}`
+  if (typeof symbol !== 'string' || !/^[\w.-]+$/.test(symbol)) {
+    throw codecError(`symbol must be a word, got: ${symbol}`)
+  }
   if (!Number.isSafeInteger(minute) || Number(minute) < 0) {
-    return `minute must be a whole epoch minute, got: ${minute}`
+    throw codecError(`minute must be a whole epoch minute, got: ${minute}`)
   }
   for (const field of ['upbitKrw', 'binanceUsdt', 'usdtKrw'] as const) {
-    if (!isPrice(sample[field])) return `${field} must be a price, got: ${sample[field]}`
+    if (!isPrice(sample[field])) throw codecError(`${field} must be a price, got: ${sample[field]}`)
   }
-  if (!Number.isSafeInteger(premiumE4)) return `premiumE4 must be an integer, got: ${premiumE4}`
-  if (!SOURCES.includes(source as SampleSource)) return `source must be live or candle, got: ${source}`
-  return undefined
+  if (!Number.isSafeInteger(premiumE4)) throw codecError(`premiumE4 must be an integer, got: ${premiumE4}`)
+  if (!SOURCES.includes(source as SampleSource))
+    throw codecError(`source must be live or candle, got: ${source}`)
 }
 
 function hex(member: Uint8Array): string {

@@ -9,11 +9,10 @@ import {
 import { decodeSample } from './codec.ts'
 import { importedKey, LAYOUT_VERSION, MINUTE_CHANNEL } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
-import { type BoardRow, parseLiveRow } from './live-row.ts'
-import type { ConnectionStatus, RedisArgument, RedisConnection, Subscription } from './redis/connect.ts'
-import { type KnownCoin, parseCoin, parseDay } from './validate.ts'
+import type { ConnectionStatus, RedisArgument, RedisConnection } from './redis/connect.ts'
+import { type BoardRow, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './rows.ts'
 
-/** Everything a replica needs once per minute, of one instant. */
+/** Everything a replica needs once per minute, as of one instant. */
 export interface Board {
   /** Undefined while nothing was ever written. */
   readonly prices: PricesKind | undefined
@@ -31,7 +30,7 @@ export interface Board {
   readonly corrupt: number
 }
 
-/** A part of Redis with its unreadable entries counted. */
+/** Entries of Redis, the unreadable ones counted. */
 export interface Readable<T> {
   readonly entries: readonly T[]
   /** Entries that could not be read and were left out. */
@@ -45,8 +44,8 @@ export interface MinuteRange {
 }
 
 /**
- * Samples, days and coins as they are stored, each method by one read-only function call. Works for a user that
- * may only read; {@link readImported} needs SMEMBERS besides, which the API's user lacks.
+ * Samples, days and coins as they are stored. Each method makes one read-only function call, so a user that may
+ * only read can use it; {@link readImported} also needs SMEMBERS, which the API's user lacks.
  *
  * All methods throw KimchiError: `KIMCHI_ERR_REDIS` when Redis is away, `KIMCHI_ERR_NOT_READY` when no writer
  * has loaded the function library yet, `KIMCHI_ERR_LAYOUT` when another layout is stored.
@@ -60,7 +59,7 @@ export class SampleReader {
   }
 
   async readBoard(): Promise<Board> {
-    return toBoard((await this.#read('kp_read')) as BoardReply)
+    return toBoard(await this.#read('kp_read'))
   }
 
   /** All days of a coin, ascending, today's included. */
@@ -68,19 +67,19 @@ export class SampleReader {
     return readable(pairs((await this.#read('kp_days', symbol)) as string[]), parseDay)
   }
 
-  /** Stored samples from a minute up to, not including, another; ascending. */
+  /** Stored samples from one minute to another, the end not included; ascending. */
   async readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>> {
     const command = functionCall('kp_members', [symbol, from, to])
     const reply = pairs((await this.#redis.callBuffer('FCALL_RO', ...command)) as Buffer[])
     return readable(reply, (minute, member) => toSample(symbol, Number(minute), member))
   }
 
-  /** Open minutes from one up to, not including, another: neither stored, settled nor refused; cheap. */
+  /** Open minutes, neither stored, settled nor refused, from one minute to another, the end not included. */
   async readOpenMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]> {
     return toRanges(await this.#read('kp_missing', symbol, from, to))
   }
 
-  /** The same and the settled minutes, for an import that asks for them again. */
+  /** The open and the settled minutes, for an import that asks for both. */
   async readUnstoredMinutes(
     symbol: string,
     from: EpochMinute,
@@ -94,11 +93,11 @@ export class SampleReader {
     return (await this.#redis.call('SMEMBERS', importedKey(symbol))) as string[]
   }
 
-  /** Hears of each written minute, over reconnects; `onStatus` says when it listens and when it does not. */
+  /** Calls `onMinute` for each written minute, after a reconnect too, and `onStatus` when it listens or no longer does. */
   subscribeMinutes(
     onMinute: (minute: EpochMinute) => void,
     onStatus: (status: ConnectionStatus) => void,
-  ): Subscription {
+  ): Pick<RedisConnection, 'close'> {
     const onMessage = (message: string) => {
       if (/^\d+$/.test(message)) onMinute(Number(message))
     }
@@ -110,42 +109,32 @@ export class SampleReader {
   }
 }
 
-/**
- * As `kp_read` in kimchi.lua replies; other versions of this reader rely on the order, so it only grows at
- * the end.
- */
-type BoardReply = [
-  prices: string,
-  layout: string,
-  coins: string[],
-  rows: string[],
-  today: string,
-  todayRows: string[],
-  revisions: string[],
-]
-
-function toBoard([prices, layout, coins, rows, today, todayRows, revisions]: BoardReply): Board {
+function toBoard(reply: unknown): Board {
+  // In the order of kp_read in kimchi.lua, which only ever grows at the end: other versions read it too.
+  const [prices, layout, coinTexts, rowTexts, today, dayTexts, counterTexts] = reply as [
+    ...[prices: string, layout: string, coins: string[], rows: string[]],
+    ...[today: UtcDate, todayRows: string[], revisions: string[]],
+  ]
   if (layout !== '' && Number(layout) !== LAYOUT_VERSION) {
     const message = `this Redis holds layout ${layout}, the reader knows ${LAYOUT_VERSION}`
     throw new KimchiError('KIMCHI_ERR_LAYOUT', message)
   }
-  const known = readable(pairs(coins), parseCoin)
-  const order = new Map(known.entries.map(coin => [coin.symbol, coin.order]))
-  const live = readable(pairs(rows), parseLiveRow)
-  const days = readable(pairs(todayRows), (symbol, row) => {
-    const day = parseDay(today, row)
+  const known = readable(pairs(coinTexts), parseCoin)
+  const live = readable(pairs(rowTexts), parseLiveRow)
+  const days = readable(pairs(dayTexts), (symbol, text) => {
+    const day = parseDay(today, text)
     return day && ([symbol, day] as const)
   })
-  const counters = readable(pairs(revisions), (symbol, counter) =>
+  const counters = readable(pairs(counterTexts), (symbol, counter) =>
     /^\d+$/.test(counter) ? ([symbol, Number(counter)] as const) : undefined,
   )
-  const place = (symbol: string) => order.get(symbol) ?? Number.POSITIVE_INFINITY
-  const byOrder = (a: { symbol: string }, b: { symbol: string }) =>
-    place(a.symbol) === place(b.symbol) ? (a.symbol < b.symbol ? -1 : 1) : place(a.symbol) - place(b.symbol)
+  const place = ({ order = Number.MAX_SAFE_INTEGER }: KnownCoin) => order
+  const coins = known.entries.toSorted((a, b) => place(a) - place(b) || (a.symbol < b.symbol ? -1 : 1))
+  const rows = new Map(live.entries.map(row => [row.symbol, row]))
   return {
     prices: prices === 'live' || prices === 'simulated' ? prices : undefined,
-    coins: known.entries.toSorted(byOrder),
-    rows: live.entries.filter(row => order.get(row.symbol) !== undefined).toSorted(byOrder),
+    coins,
+    rows: coins.flatMap(({ symbol, order }) => (order === undefined ? [] : (rows.get(symbol) ?? []))),
     today,
     todayRows: new Map(days.entries),
     revisions: new Map(counters.entries),
@@ -161,7 +150,7 @@ function toSample(symbol: string, minute: EpochMinute, member: Buffer): Sample |
   try {
     return decodeSample(symbol, minute, member)
   } catch {
-    // Counted by the caller: one damaged member must not hide the others.
+    // The caller counts it: one damaged member must not hide the others.
     return undefined
   }
 }

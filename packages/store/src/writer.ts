@@ -13,10 +13,10 @@ import {
 import { encodeSample } from './codec.ts'
 import { importedKey, LAYOUT_VERSION } from './keys.ts'
 import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from './library.ts'
-import { formatLiveRow } from './live-row.ts'
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
+import { formatLiveRow } from './rows.ts'
 
-/** A coin's minute that stays a gap, and why: its candles were read, or the coin was halted. */
+/** A coin's minute that stays a gap, and why: its candles were fetched, or the coin was halted. */
 export interface SettledMinute {
   readonly symbol: string
   readonly minute: EpochMinute
@@ -28,7 +28,7 @@ export interface SettledMinute {
  * for all its clients, for about 10 ms with 1,440 entries: a day of a coin is as large as it should be.
  */
 export interface SampleBatch {
-  /** The newest minute it is about. */
+  /** The newest minute of the batch. */
   readonly minute: EpochMinute
   readonly samples: readonly Sample[]
   /** Minutes that are not open from now on; one that has a sample stays stored. @default none */
@@ -40,15 +40,21 @@ export interface SampleBatch {
   readonly halted?: readonly string[]
 }
 
-/** A sample that Redis does not store, and never will but where a person repairs a damaged key. */
+/** Why Redis refuses a sample, and what the log says of it. */
+const REFUSALS = {
+  /** The retention of its UTC day is over. */
+  expired: 'samples refused: their day has expired',
+  /** Its day has lost stored samples and must not count them again. */
+  frozen: 'samples refused: their day has lost stored samples',
+  /** Until a person repairs the key. */
+  damaged: 'samples refused: a key of their coin is of a wrong type',
+} as const
+
+/** A sample that Redis does not store. */
 export interface RefusedSample {
   readonly symbol: string
   readonly minute: EpochMinute
-  /**
-   * `expired`: its UTC day is past the retention. `frozen`: its day has lost stored samples and must not
-   * count again. `damaged`: a key of its coin is of a wrong type.
-   */
-  readonly reason: 'expired' | 'frozen' | 'damaged'
+  readonly reason: keyof typeof REFUSALS
 }
 
 /** What became of a batch. Stored + duplicates + refused = its samples. */
@@ -112,9 +118,9 @@ export class SampleWriter {
   }
 
   /**
-   * These are the coins that this ingester tracks from now on. What any living ingester tracks is listed: a
-   * coin leaves 2 to 5 minutes after the last one that tracked it stopped announcing it ({@link announce}).
-   * Sent again when Redis has lost it.
+   * Sets the coins that this ingester tracks from now on. What any living ingester tracks is listed: a coin
+   * leaves 2 to 5 minutes after the last one that tracked it stopped announcing it ({@link announce}). The
+   * writer sends the list again when Redis has lost it.
    */
   async track(coins: readonly Coin[], listing: Listing = {}): Promise<void> {
     this.#coins = coins
@@ -151,27 +157,29 @@ export class SampleWriter {
       ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
       ...[minute, halted.length, ...halted],
     ]
-    const reply = (await this.#call('kp_write', args)) as WriteReply
-    const [stored, duplicates, settledMinutes, removed, knownCoins, refusals, primary] = reply
+    const reply = await this.#call('kp_write', args)
+    // In the order of kp_write in kimchi.lua, which only ever grows at the end.
+    type Reply = [number, number, number, number, number, string[], string]
+    const [stored, duplicates, newlySettled, removed, knownCoins, refusals, primary] = reply as Reply
     const refused = refusals.map(refusal => toRefused(refusal, samples))
-    warnOfRefused(refused, this.#options.log)
+    this.#warnOfRefused(refused)
     // Redis was emptied, so the list of coins must be sent again.
     if (knownCoins === 0 && this.#coins.length > 0) this.#isListCurrent = false
     await this.#sendList()
-    return { stored, duplicates, refused, settled: settledMinutes, removed, primary }
+    return { stored, duplicates, refused, settled: newlySettled, removed, primary }
   }
 
-  /**
-   * Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples.
-   */
+  /** Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples. */
   async importDay(symbol: string, day: Day): Promise<'stored' | 'duplicate' | 'refused'> {
-    const reply = await this.#call('kp_import_day', [symbol, ...dayArguments(day)])
+    const { date, open, high, low, close, sum, samples, firstMinute, lastMinute } = day
+    const row = [open, high, low, close, sum, samples, firstMinute, lastMinute]
+    const reply = await this.#call('kp_import_day', [symbol, date, ...row])
     return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
   }
 
   /**
-   * Writes day rows that are absent or unreadable while their samples are kept again, from these; due every few
-   * minutes. Cheap when all is well.
+   * Writes absent and unreadable day rows again from their samples, where these are kept. Due every few minutes,
+   * cheap when all is well.
    */
   async repairDays(): Promise<void> {
     const repair = async () => (await this.#call('kp_repair', [])) as string[]
@@ -180,13 +188,21 @@ export class SampleWriter {
     }
   }
 
-  /** Notes days that an import need not ask for again although they have fewer than 1,440 samples. */
+  /** Records days that no import need fetch again although they have fewer than 1,440 samples. */
   async markImported(symbol: string, dates: readonly UtcDate[]): Promise<void> {
     if (dates.length > 0) await this.#options.redis.call('SADD', importedKey(symbol), ...dates)
   }
 
   async #sendList(): Promise<void> {
     if (!this.#isListCurrent) await this.announce('', {})
+  }
+
+  #warnOfRefused(refused: readonly RefusedSample[]): void {
+    for (const [reason, message] of Object.entries(REFUSALS)) {
+      const coins = refused.filter(sample => sample.reason === reason).map(({ symbol }) => symbol)
+      if (coins.length > 0)
+        this.#options.log.warn({ samples: coins.length, coins: [...new Set(coins)] }, message)
+    }
   }
 
   async #call(name: LibraryFunction, args: readonly RedisArgument[]): Promise<unknown> {
@@ -206,36 +222,11 @@ export class SampleWriter {
   }
 }
 
-/** The reply of `kp_write`. */
-type WriteReply = [
-  stored: number,
-  duplicates: number,
-  settled: number,
-  removed: number,
-  knownCoins: number,
-  refusals: string[],
-  primary: string,
-]
-
 /** @param refusal the sample's place, counted from 1, and the reason */
 function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
   const [place, reason] = refusal.split(' ')
   const { symbol, minute } = samples[Number(place) - 1] as Sample
   return { symbol, minute, reason: reason as RefusedSample['reason'] }
-}
-
-/** What a refusal means, in the words of the log. */
-const REFUSALS = {
-  expired: 'samples refused: their day has expired',
-  frozen: 'samples refused: their day has lost stored samples',
-  damaged: 'samples refused: a key of their coin is of a wrong type',
-} as const
-
-function warnOfRefused(refused: readonly RefusedSample[], log: Log): void {
-  for (const [reason, message] of Object.entries(REFUSALS)) {
-    const symbols = refused.filter(sample => sample.reason === reason).map(({ symbol }) => symbol)
-    if (symbols.length > 0) log.warn({ samples: symbols.length, coins: [...new Set(symbols)] }, message)
-  }
 }
 
 /** Coins whose order is equal are listed by symbol. */
@@ -251,9 +242,7 @@ function coinArguments(coins: readonly Coin[], { order }: Listing): string[] {
   ])
 }
 
-/**
- * The live row of a coin comes only with its newest sample: the others would be overtaken in the same call.
- */
+/** Only a coin's newest sample brings a live row: the same call would overwrite any other. */
 function sampleArguments(samples: readonly Sample[], coins: readonly Coin[]): RedisArgument[] {
   const names = new Map(coins.map(({ symbol, name }) => [symbol, name]))
   const newest = new Map<string, EpochMinute>()
@@ -266,9 +255,4 @@ function sampleArguments(samples: readonly Sample[], coins: readonly Coin[]): Re
     const live = isNewest ? formatLiveRow(sample, names.get(symbol) ?? symbol) : ''
     return [symbol, minute, premiumE4, encodeSample(sample), live]
   })
-}
-
-function dayArguments(day: Day): RedisArgument[] {
-  const { date, open, high, low, close, sum, samples, firstMinute, lastMinute } = day
-  return [date, open, high, low, close, sum, samples, firstMinute, lastMinute]
 }

@@ -6,9 +6,9 @@ import {
   type TestRedis,
   type TestRedisOptions,
 } from '@kimchi/testkit'
-import type { BoardRow } from '../src/live-row.ts'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
+import type { BoardRow } from '../src/rows.ts'
 import { SampleWriter } from '../src/writer.ts'
 
 type T = { teardown(close: () => unknown): void }

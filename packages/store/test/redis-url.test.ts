@@ -1,6 +1,10 @@
 import t from 'tap'
-import { describeTarget, parseRedisUrl } from '../src/redis/redis-url.ts'
-import { readingRedisUrlSetting, redisUrlSetting } from '../src/redis/redis-url-setting.ts'
+import {
+  describeTarget,
+  parseRedisUrl,
+  readingRedisUrlSetting,
+  redisUrlSetting,
+} from '../src/redis/redis-url.ts'
 
 const none = {
   tls: false,

@@ -1,6 +1,8 @@
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
 import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
-import { type Client, type ConnectOptions, openClient } from './client.ts'
+import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
 import { toRedisError } from './redis-error.ts'
 import { describeTarget, parseRedisUrl, READING_FORMS, type RedisTarget } from './redis-url.ts'
 
@@ -14,15 +16,10 @@ export interface ConnectionStatus {
   readonly reason: string | undefined
 }
 
-/** A subscription on its own connection. */
-export interface Subscription {
-  close(): void
-}
-
 /**
- * Opens a connection that reconnects by itself: it resolves nothing and throws nothing when Redis is away.
+ * Opens a connection that reconnects by itself. Returns at once, whether or not Redis is there.
  *
- * @throws KimchiError `KIMCHI_ERR_CONFIG` when the URL is not one of the known forms
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when the URL has none of the known forms
  */
 export function openRedis(url: string, options: ConnectOptions = {}): RedisConnection {
   const target = parseRedisUrl(url)
@@ -30,12 +27,12 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
   throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${READING_FORMS}`)
 }
 
-/** What the client says of a command that it could not send; why is known from the connection's state. */
+/** The client's error for a command that it could not send; the connection's status knows the reason. */
 const UNSENT = /^Stream isn't writeable/
 
 /**
- * A Redis, whichever way it is set up. Reconnects until it is closed; a command while it is away fails at
- * once, so that the caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what
+ * A Redis, whichever way it is set up. Reconnects until it is closed; a command fails at once while Redis is
+ * away, so that the caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what
  * the library refused).
  */
 export class RedisConnection {
@@ -43,59 +40,64 @@ export class RedisConnection {
   readonly target: string
   readonly #address: RedisTarget
   readonly #options: ConnectOptions
-  readonly #link: Client
-  readonly #states: States
+  readonly #client: Redis | Cluster
+  readonly #events = new EventEmitter()
+  #status: ConnectionStatus
+  #revival: NodeJS.Timeout | undefined
 
   constructor(address: RedisTarget, options: ConnectOptions) {
     this.target = describeTarget(address)
     this.#address = address
     this.#options = options
-    this.#link = openClient(address, options)
-    this.#states = watchState(this.#link.client, this.target)
+    this.#status = { ready: false, reason: `${this.target}: connecting` }
+    this.#client = createClient(address, options)
+    this.#client.on('ready', () => this.#report(undefined))
+    // Without a listener an `error` event would end the program.
+    this.#client.on('error', error => this.#status.ready || this.#report(reasonOf(error)))
+    this.#client.on('connect', () => {
+      if (!this.#status.ready) this.#report('connected, but it is not ready, e.g. still loading its data')
+    })
+    this.#client.on('close', () => this.#status.ready && this.#report('connection lost'))
+    this.#client.on('end', () => this.#report('connection closed'))
+    this.#client.on('end', this.#revive)
   }
 
   status(): ConnectionStatus {
-    return this.#states.current()
+    return this.#status
   }
 
   /** Calls `listener` on every change between ready and not ready; returns how to stop that. */
   onStatus(listener: (status: ConnectionStatus) => void): () => void {
-    return this.#states.listen(listener)
+    this.#events.on('change', listener)
+    return () => void this.#events.off('change', listener)
   }
 
-  /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts, telling which. */
-  untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
-    return new Promise(settle => {
-      const finish = () => {
-        clearTimeout(timer)
-        stop()
-        signal?.removeEventListener('abort', finish)
-        settle(this.status().ready)
-      }
-      const timer = setTimeout(finish, timeoutMs)
-      const stop = this.onStatus(finish)
-      signal?.addEventListener('abort', finish)
-      if (this.status().ready || signal?.aborted) finish()
-    })
+  /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts; true when they can. */
+  async untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
+    const aborted = signal && { signal }
+    if (!this.#status.ready) {
+      const limit = wait(timeoutMs, undefined, { ref: false, ...aborted })
+      await Promise.race([once(this.#events, 'change', aborted), limit]).catch(() => {})
+    }
+    return this.#status.ready
   }
 
   /** Sends a command; the answer's strings are decoded as UTF-8. */
   call(command: string, ...args: RedisArgument[]): Promise<unknown> {
-    return this.#send(this.#link.client, 'call', command, args)
+    return this.#send(this.#client, 'call', command, args)
   }
 
   /** Sends a command; the answer's strings are bytes. */
   callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown> {
-    return this.#send(this.#link.client, 'callBuffer', command, args)
+    return this.#send(this.#client, 'callBuffer', command, args)
   }
 
   /**
-   * Runs something on every primary at once: one server, or each primary of a Cluster. Resolves with the errors
-   * of those that failed, and rejects when all did.
+   * Runs something on every primary at once: the one server, or each primary of a Cluster. Resolves with the
+   * errors of those that failed, and rejects when all did.
    */
   async callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<readonly unknown[]> {
-    const { client } = this.#link
-    const primaries = client instanceof Cluster ? client.nodes('master') : [client]
+    const primaries = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client]
     const outcomes = await Promise.allSettled(
       primaries.map(primary => run((command, ...args) => this.#send(primary, 'call', command, args))),
     )
@@ -104,38 +106,54 @@ export class RedisConnection {
     return errors
   }
 
-  /** A second connection to the same target, e.g. for a subscription. */
+  /** Listens on a second connection to the same target, until that one is closed. */
   subscribe(
     channel: string,
     onMessage: (message: string) => void,
     onStatus: (status: ConnectionStatus) => void,
-  ): Subscription {
+  ): Pick<RedisConnection, 'close'> {
     const name = `${this.#options.name ?? 'kimchi'}-subscriber`
-    const { client, close } = openClient(this.#address, { ...this.#options, name })
-    client.on('message', (heard: string, message: string) => {
+    const subscriber = new RedisConnection(this.#address, { ...this.#options, name })
+    subscriber.#client.on('message', (heard: string, message: string) => {
       if (heard === channel) onMessage(message)
     })
-    watchState(client, this.target).listen(state => {
+    subscriber.onStatus(status => {
       // Subscribed again after every reconnect; only then does the listener hear that messages flow.
-      if (!state.ready) return onStatus(state)
-      client.subscribe(channel).then(
-        () => onStatus(state),
+      if (!status.ready) return onStatus(status)
+      subscriber.#client.subscribe(channel).then(
+        () => onStatus(status),
         error => onStatus({ ready: false, reason: `${this.target}: ${reasonOf(error)}` }),
       )
     })
-    return { close }
+    return subscriber
   }
 
   async close(): Promise<void> {
-    this.#link.close()
+    this.#client.off('end', this.#revive)
+    clearTimeout(this.#revival)
+    this.#client.disconnect()
+  }
+
+  #report(trouble: string | undefined): void {
+    const ready = trouble === undefined
+    const hasTurned = ready !== this.#status.ready
+    this.#status = { ready, reason: ready ? undefined : `${this.target}: ${trouble}` }
+    if (hasTurned) this.#events.emit('change', this.#status)
+  }
+
+  /** Behind Sentinel the client gives up when a failover is announced while it asks for the primary. */
+  readonly #revive = (): void => {
+    // The client reports a failed attempt as an event as well.
+    const connect = () => this.#client.connect().catch(() => {})
+    this.#revival = setTimeout(connect, reconnectDelay(0, this.#options.random))
   }
 
   async #send(on: Redis | Cluster, method: 'call' | 'callBuffer', command: string, args: RedisArgument[]) {
     try {
-      // The client knows commands by their small letters, and by their names which of them only read.
+      // The client knows the commands, and which of them only read, by their names in small letters.
       return await on[method](command.toLowerCase(), args)
     } catch (error) {
-      const { ready, reason } = this.status()
+      const { ready, reason } = this.#status
       throw !ready && reason !== undefined && UNSENT.test(messageOf(error))
         ? new KimchiError('KIMCHI_ERR_REDIS', reason)
         : toRedisError(error, this.target)
@@ -143,42 +161,7 @@ export class RedisConnection {
   }
 }
 
-type States = ReturnType<typeof watchState>
-
-/** Follows a client's events; an `error` event without a listener would end the program. */
-function watchState(client: Redis | Cluster, where: string) {
-  let state: ConnectionStatus = { ready: false, reason: `${where}: connecting` }
-  const listeners = new Set<(state: ConnectionStatus) => void>()
-  const change = (next: ConnectionStatus) => {
-    const turned = next.ready !== state.ready
-    state = next
-    if (turned) for (const listener of listeners) listener(state)
-  }
-  client.on('ready', () => change({ ready: true, reason: undefined }))
-  client.on('error', error => {
-    if (!state.ready) change({ ready: false, reason: `${where}: ${reasonOf(error)}` })
-  })
-  client.on('connect', () => {
-    const reason = `${where}: connected, but it is not ready, e.g. still loading its data`
-    if (!state.ready) change({ ready: false, reason })
-  })
-  client.on('close', () => {
-    if (state.ready) change({ ready: false, reason: `${where}: connection lost` })
-  })
-  client.on('end', () => change({ ready: false, reason: `${where}: connection closed` }))
-  return {
-    current: () => state,
-    listen: (listener: (state: ConnectionStatus) => void) => {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-  }
-}
-
-/**
- * A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no
- * text.
- */
+/** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no text. */
 function reasonOf(error: unknown): string {
   const { lastNodeError, code } = error as { lastNodeError?: Error; code?: string }
   const text = messageOf(error) || code || 'connection failed'

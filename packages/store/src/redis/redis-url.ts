@@ -1,16 +1,12 @@
-/** One server of a {@link RedisTarget}. */
-export interface RedisHost {
-  readonly host: string
-  readonly port: number
-}
+import type { Setting } from '@kimchi/core'
 
-/** What a Redis URL points at. */
+/** What a Redis URL names. */
 export interface RedisTarget {
   readonly kind: 'single' | 'sentinel' | 'cluster'
   /** The server, or the Sentinels, or some nodes of the Cluster. */
-  readonly hosts: readonly RedisHost[]
+  readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly tls: boolean
-  /** PEM files of a private authority and of a client certificate. */
+  /** PEM files of a private certificate authority and of a client certificate. */
   readonly tlsFiles: { readonly ca?: string; readonly cert?: string; readonly key?: string }
   readonly username: string | undefined
   readonly password: string | undefined
@@ -20,60 +16,69 @@ export interface RedisTarget {
   readonly sentinelName: string | undefined
   readonly sentinelUsername: string | undefined
   readonly sentinelPassword: string | undefined
-  /** Who is read from: a replica while there is one, or any server of the Cluster's shard. */
+  /** Which servers are read from: a replica while there is one, or any server of the Cluster's shard. */
   readonly reads: 'primary' | 'replica' | 'all'
 }
 
-/** What REDIS_URL may look like, for the settings table. */
-export const REDIS_URL_FORMS =
+/** The forms of `REDIS_URL`, for the settings table. */
+const URL_FORMS =
   'redis://[user:password@]host[:port][/db], rediss://…, redis+sentinel://h:p,h:p/name[?sentinelPassword=…], or redis+cluster://h:p,h:p'
 
-/** What a URL of somebody who only reads may say besides. */
-export const READING_FORMS = `${REDIS_URL_FORMS}; with ?role=replica (Sentinel) or ?scaleReads=replica or all (Cluster)`
+/** The same with what an app that only reads may add. */
+export const READING_FORMS = `${URL_FORMS}; with ?role=replica (Sentinel) or ?scaleReads=replica or all (Cluster)`
 
-/** How each kind names who is read from, and what it may be. */
+/** The option with which each kind of URL names the servers that are read from, and its values. */
 const READS: Readonly<Record<string, readonly [name: string, ...values: string[]]>> = {
   sentinel: ['role', 'replica', 'primary'],
   cluster: ['scaleReads', 'replica', 'all', 'primary'],
 }
 
-const KINDS = {
-  redis: 'single',
-  rediss: 'single',
-  'redis+sentinel': 'sentinel',
-  'redis+cluster': 'cluster',
-} as const
-const DEFAULT_PORT = { single: 6379, sentinel: 26379, cluster: 6379 }
+/** What the settings of both kinds of apps share. */
+const REDIS_URL = { description: 'where Redis is', default: 'redis://127.0.0.1:6379', sensitive: true }
+
+/** The `REDIS_URL` setting of an app that only reads. @see docs/architecture.md#configuration */
+export const readingRedisUrlSetting: Setting<string> = {
+  ...REDIS_URL,
+  allowed: READING_FORMS,
+  parse: text => (parseRedisUrl(text) === undefined ? undefined : text),
+}
+
+/** The `REDIS_URL` setting of an app that writes: a replica refuses writes. */
+export const redisUrlSetting: Setting<string> = {
+  ...REDIS_URL,
+  allowed: URL_FORMS,
+  parse: text => (parseRedisUrl(text)?.reads === 'primary' ? text : undefined),
+}
+
+const URL_PATTERN =
+  /^(rediss?|redis\+sentinel|redis\+cluster):\/\/(?:([^@/?#]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/
 
 /**
- * The target of a Redis URL, or undefined when the text is not one. Credentials before `@` are those of the
- * data servers, percent-encoded; `?tls=true`, `?db=`, `?sentinelUsername=`, `?sentinelPassword=`,
- * `?role=` and `?scaleReads=` where they apply.
+ * The target of a Redis URL, or undefined when the text is not one. The credentials before `@` are those of the
+ * data servers, percent-encoded. Options, each where it applies: `tls=true`, `ca`, `cert` and `key` (files),
+ * `db`, `sentinelUsername`, `sentinelPassword`, `role`, `scaleReads`.
  * @see docs/architecture.md#configuration
  */
 export function parseRedisUrl(text: string): RedisTarget | undefined {
-  const match = /^([a-z+]+):\/\/(?:([^@/?#]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text)
+  const match = URL_PATTERN.exec(text)
   if (match === null) return undefined
   const [, scheme = '', userinfo = '', hostList = '', path = '', query = ''] = match
-  if (!isKnownScheme(scheme)) return undefined
-  const kind = KINDS[scheme]
-  const hosts = hostList.split(',').map(host => parseHost(host, DEFAULT_PORT[kind]))
+  const kind = (scheme.split('+')[1] ?? 'single') as RedisTarget['kind']
+  const hosts = hostList.split(',').map(host => parseHost(host, kind === 'sentinel' ? 26_379 : 6_379))
   const options = new URLSearchParams(query)
   const credentials = parseCredentials(userinfo)
+  const reads = parseReads(kind, options)
   const db = kind === 'single' && path !== '' ? path : (options.get('db') ?? '0')
-  if (hosts.some(host => host === undefined) || credentials === undefined) return undefined
+  if (!hosts.every(host => host !== undefined) || credentials === undefined || reads === undefined)
+    return undefined
   if (!/^\d{1,5}$/.test(db) || (kind === 'cluster' && (path !== '' || db !== '0'))) return undefined
   if (kind === 'single' && hosts.length !== 1) return undefined
   if (kind === 'sentinel' && !/^[\w.-]+$/.test(path)) return undefined
-  const reads = parseReads(kind, options)
-  if (reads === undefined) return undefined
   return {
     kind,
-    hosts: hosts as RedisHost[],
+    hosts,
     tls: scheme === 'rediss' || options.get('tls') === 'true',
-    tlsFiles: Object.fromEntries(
-      ['ca', 'cert', 'key'].flatMap(name => (options.get(name) ? [[name, options.get(name)]] : [])),
-    ),
+    tlsFiles: Object.fromEntries([...options].filter(([name, file]) => TLS_FILES.has(name) && file !== '')),
     ...credentials,
     db: Number(db),
     sentinelName: kind === 'sentinel' ? path : undefined,
@@ -81,6 +86,17 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
     sentinelPassword: options.get('sentinelPassword') ?? undefined,
     reads,
   }
+}
+
+/** Options of a URL that name a PEM file. */
+const TLS_FILES: ReadonlySet<string> = new Set(['ca', 'cert', 'key'])
+
+/** A target for people to read, in logs and errors: without credentials. */
+export function describeTarget({ kind, hosts, tls, sentinelName, db }: RedisTarget): string {
+  const scheme = kind === 'single' ? (tls ? 'rediss' : 'redis') : `redis+${kind}`
+  const path = sentinelName ?? (db === 0 ? undefined : db)
+  const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')
+  return `${scheme}://${list}${path === undefined ? '' : `/${path}`}`
 }
 
 function parseReads(kind: RedisTarget['kind'], options: URLSearchParams): RedisTarget['reads'] | undefined {
@@ -92,28 +108,14 @@ function parseReads(kind: RedisTarget['kind'], options: URLSearchParams): RedisT
     : (value as RedisTarget['reads'])
 }
 
-/** A target for people to read, in logs and errors: without credentials. */
-export function describeTarget({ kind, hosts, tls, sentinelName, db }: RedisTarget): string {
-  const scheme = kind === 'single' ? (tls ? 'rediss' : 'redis') : `redis+${kind}`
-  const path = sentinelName ?? (db === 0 ? undefined : String(db))
-  const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')
-  return `${scheme}://${list}${path === undefined ? '' : `/${path}`}`
-}
-
-function isKnownScheme(scheme: string): scheme is keyof typeof KINDS {
-  return Object.hasOwn(KINDS, scheme)
-}
-
-function parseHost(text: string, defaultPort: number): RedisHost | undefined {
+function parseHost(text: string, defaultPort: number): RedisTarget['hosts'][number] | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text)
   const host = match?.[1] ?? match?.[2]
-  const port = match?.[3] === undefined ? defaultPort : Number(match[3])
+  const port = Number(match?.[3] ?? defaultPort)
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
 }
 
-function parseCredentials(
-  userinfo: string,
-): { username: string | undefined; password: string | undefined } | undefined {
+function parseCredentials(userinfo: string): Pick<RedisTarget, 'username' | 'password'> | undefined {
   const [username = '', ...rest] = userinfo.split(':')
   try {
     return {

@@ -18,19 +18,20 @@ export async function measureLatency(
   redis: Pick<RedisConnection, 'call'>,
 ): Promise<Milliseconds | undefined> {
   const startedAt = performance.now()
-  // What is wrong is in the connection's status, with the reason.
-  const isAnswered = await redis.call('HGET', META_KEY, 'layout').then(
-    () => true,
-    () => false,
-  )
-  return isAnswered ? performance.now() - startedAt : undefined
+  try {
+    await redis.call('HGET', META_KEY, 'layout')
+    return performance.now() - startedAt
+  } catch {
+    // The connection's status tells the reason.
+    return undefined
+  }
 }
 
 /** Asks the server that holds our keys; undefined when it does not answer. */
 export async function readServerHealth(redis: RedisConnection): Promise<ServerHealth | undefined> {
   let health: ServerHealth | undefined
   const ask = redis.callPrimaries(async call => {
-    // A Cluster's other primaries refuse our keys (MOVED).
+    // A Cluster's other primaries refuse our keys with MOVED.
     const latencyMs = await measureLatency({ call })
     if (latencyMs === undefined) return
     const info = String(await call('INFO', 'memory', 'persistence'))

@@ -5,13 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
-import {
-  type FindRedisOptions,
-  findProgram,
-  INSTALL_ADVICE,
-  isUsableServer,
-  type RedisBinary,
-} from './programs.ts'
+import { findProgram, INSTALL_ADVICE, isUsableServer, type RedisBinary } from './programs.ts'
 
 /** Packages of one server and its client, in order of preference. */
 const SERVER_PACKAGES = [
@@ -36,10 +30,7 @@ export async function isDebianFamily(path: string): Promise<boolean> {
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when the packages can't be fetched, with what a person can do
  *   about it
  */
-export async function fetchDebianRedis({
-  cacheDir,
-  log,
-}: Omit<FindRedisOptions, 'path'>): Promise<RedisBinary> {
+export async function fetchDebianRedis(cacheDir: string, log: (line: string) => void): Promise<RedisBinary> {
   const folder = join(cacheDir, await systemName())
   const cached = await unpackedRedis(folder)
   if (cached !== undefined) return cached
@@ -82,9 +73,8 @@ async function unpackServer(folder: string, log: (line: string) => void): Promis
     run('apt-get', ['-qq', ...args], { cwd: folder, timeout: TIMEOUT_MS })
   const download = async () => {
     const names = await neededPackages(aptGet)
-    log(
-      `No redis-server on PATH: fetching the system's packages (${names.join(', ')}) into the project's cache`,
-    )
+    const list = names.join(', ')
+    log(`No redis-server on PATH: fetching the system's packages (${list}) into the project's cache`)
     await aptGet(['download', ...names])
   }
   try {
@@ -115,9 +105,8 @@ async function neededPackages(aptGet: Run): Promise<string[]> {
 
 async function updateLists(aptGet: Run, log: (line: string) => void): Promise<void> {
   if (process.getuid?.() !== 0) {
-    throw adviceError(
-      'The package lists of this system lack redis-server or are outdated. Run: sudo apt-get update',
-    )
+    const message = 'The package lists of this system lack redis-server or are outdated.'
+    throw adviceError(`${message} Run: sudo apt-get update`)
   }
   log('Refreshing the package lists (apt-get update)')
   for (let attempt = 1; ; attempt++) {

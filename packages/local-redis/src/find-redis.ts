@@ -26,14 +26,11 @@ export async function findRedis({ cacheDir, path, log }: FindRedisOptions): Prom
     rejected.push(server)
   }
   if (rejected.length > 0) log(`${rejected.join(' and ')}: older than 7.0 or broken, not used`)
-  if (await isDebianFamily(path)) return fetchDebianRedis({ cacheDir, log })
+  if (await isDebianFamily(path)) return fetchDebianRedis(cacheDir, log)
   throw new KimchiError('KIMCHI_ERR_REDIS_BINARY', INSTALL_ADVICE)
 }
 
 async function findCli(server: string, path: string): Promise<string | undefined> {
-  const beside = dirname(server)
-  return (
-    (await findProgram('redis-cli', `${beside}${delimiter}${path}`)) ??
-    (await findProgram('valkey-cli', `${beside}${delimiter}${path}`))
-  )
+  const folders = `${dirname(server)}${delimiter}${path}`
+  return (await findProgram('redis-cli', folders)) ?? findProgram('valkey-cli', folders)
 }

@@ -1,28 +1,26 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 
-/** A TCP port that was free a moment ago. */
-export function freePort(host = '127.0.0.1'): Promise<number> {
-  return listenOnce(0, host)
+const HOST = '127.0.0.1'
+
+/** A TCP port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  return listenOnce(0)
 }
 
-/** Whether a TCP port can be listened on right now. */
-export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
-  try {
-    await listenOnce(port, host)
-    return true
-  } catch {
-    return false
-  }
+/** Whether a program can listen on a TCP port of 127.0.0.1 right now. */
+export function isPortFree(port: number): Promise<boolean> {
+  return listenOnce(port).then(
+    () => true,
+    () => false,
+  )
 }
 
-function listenOnce(port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      const address = server.address()
-      const listened = typeof address === 'object' && address !== null ? address.port : port
-      server.close(() => resolve(listened))
-    })
-  })
+async function listenOnce(port: number): Promise<number> {
+  const server = createServer().listen(port, HOST)
+  await once(server, 'listening')
+  const address = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return address.port
 }

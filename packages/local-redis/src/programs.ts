@@ -19,20 +19,22 @@ export interface RedisBinary {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Where a Redis is looked for. */
+/** Where to find a Redis. */
 export interface FindRedisOptions {
-  /** Folder that fetched packages are unpacked in, e.g. `.cache/redis` in the project's root. */
+  /** Folder for fetched packages, e.g. `.cache/redis` in the project's root. */
   readonly cacheDir: string
   /** Text of the `PATH` variable. */
   readonly path: string
-  /** Takes one calm line for each thing that takes time. */
+  /** Called with one line for each step that takes time. */
   readonly log: (line: string) => void
 }
 
 /** Absolute path of a program in a `PATH` text, or undefined. */
 export async function findProgram(name: string, path: string): Promise<string | undefined> {
-  for (const folder of path.split(delimiter)) {
-    if (folder !== '' && (await isExecutable(join(folder, name)))) return join(folder, name)
+  for (const folder of path.split(delimiter).filter(each => each !== '')) {
+    const file = join(folder, name)
+    const isExecutable = access(file, constants.X_OK).then(() => true)
+    if (await isExecutable.catch(() => false)) return file
   }
   return undefined
 }
@@ -55,12 +57,3 @@ export const INSTALL_ADVICE = [
   '  Fedora, RHEL    sudo dnf install valkey',
   '  Docker          docker run -d -p 127.0.0.1:6379:6379 redis:7   then REDIS_URL=redis://127.0.0.1:6379',
 ].join('\n')
-
-async function isExecutable(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,5 +1,5 @@
 import { type Milliseconds, minuteStart } from '@kimchi/core'
-import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
+import { MetricsRegistry } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
 import type { RequestCounters } from './http/request-counters.ts'
 
@@ -16,7 +16,7 @@ export interface MetricsOptions {
 
 /** The API's Prometheus metrics. */
 export function createMetrics(options: MetricsOptions): MetricsRegistry {
-  const metrics = createMetricsRegistry({ app: 'api', version: options.version })
+  const metrics = new MetricsRegistry({ app: 'api', version: options.version })
   registerRequests(metrics, options)
   registerDocuments(metrics, options)
   const { redisUp, redisLatency, connections } = options

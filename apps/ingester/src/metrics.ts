@@ -1,5 +1,5 @@
 import { type Clock, minuteStart } from '@kimchi/core'
-import { createMetricsRegistry, type MetricsRegistry } from '@kimchi/runtime'
+import { MetricsRegistry } from '@kimchi/runtime'
 import type { ServerHealth } from '@kimchi/store'
 import { basesOf } from './minute/exchange-feeds.ts'
 import type { IngesterStatus } from './status.ts'
@@ -27,7 +27,7 @@ export interface MetricsOptions {
 
 /** The ingester's Prometheus metrics, read from its status whenever they are asked for. */
 export function createMetrics({ version, clock, status, redisHealth }: MetricsOptions): MetricsRegistry {
-  const metrics = createMetricsRegistry({ app: 'ingester', version })
+  const metrics = new MetricsRegistry({ app: 'ingester', version })
   registerMinutes(metrics, status)
   registerCoins(metrics, status)
   registerFeeds(metrics, status)

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { createDurationHistogram } from '@kimchi/runtime'
+import { DurationHistogram } from '@kimchi/runtime'
 import t from 'tap'
 import { createMetrics } from '../src/metrics.ts'
 import type { IngesterStatus } from '../src/status.ts'
@@ -22,7 +22,7 @@ const feed = {
 } as unknown as IngesterStatus['feeds']['feeds'][number]
 
 function waited(...durations: readonly number[]) {
-  const histogram = createDurationHistogram()
+  const histogram = new DurationHistogram()
   for (const ms of durations) histogram.observe(ms)
   return histogram.read()
 }

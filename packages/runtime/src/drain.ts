@@ -3,34 +3,31 @@ import { Server as NetServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock, Milliseconds } from '@kimchi/core'
 
-/** How often a drain looks whether everyone has gone. */
+/** How often a drain counts the open connections. */
 const DRAIN_STEP_MS: Milliseconds = 100
 
 /**
- * How long a replica that is about to end still accepts; by then a balancer that asks `/serving` sends
- * nothing new.
+ * How long a replica that is about to end still accepts connections, so that a balancer that asks `/serving` can
+ * stop sending requests.
  */
 const ACCEPT_FOR_MS: Milliseconds = 1_000
 
-/**
- * The longest wait for responses, and for kept connections to be used once more, when nothing new is
- * accepted.
- */
+/** How long responses, and requests on kept connections, may take once no new connection is accepted. */
 const FINISH_WITHIN_MS: Milliseconds = 1_000
 
-/** Turns of the event loop within which one without a new connection comes even under load. */
+/** Even under load, one of so many turns of the event loop brings no new connection. */
 const MAX_TURNS = 1_000
 
 /**
- * Drains a server without resetting connections: for a second all goes on as before, then nothing new is
- * accepted and every response says that it is the last on its connection, and after another second what is
- * left is cut. That second ends early when nobody is connected.
+ * Drains a server without resetting connections: for a second it goes on as before; then it accepts no new
+ * connection, and every response says that it is the last on its connection; after another second it cuts what
+ * is left. The other second ends early when nobody is connected.
  */
 export async function drain(server: Server, clock: Clock): Promise<void> {
-  // Whoever is connected: a balancer may send its next request over a new connection.
+  // Also when nobody is connected: a balancer may send its next request over a new connection.
   await clock.wait(ACCEPT_FOR_MS)
   await quietTurn(server)
-  // The close of HTTP servers cuts kept connections at once, in the middle of whatever is on its way to us.
+  // An HTTP server's own close() would cut kept connections at once, even those with a request on its way.
   NetServer.prototype.close.call(server)
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
   await untilUnused(server, clock)
@@ -46,8 +43,8 @@ async function untilUnused(server: Server, clock: Clock): Promise<void> {
 }
 
 /**
- * A turn of the event loop without a new connection: one that waits while the listener closes is reset by
- * the kernel.
+ * Waits for a turn of the event loop without a new connection: when the listener closes, the kernel resets the
+ * connections that wait to be accepted.
  */
 async function quietTurn(server: Server): Promise<void> {
   let accepted = 0
@@ -57,14 +54,14 @@ async function quietTurn(server: Server): Promise<void> {
   server.on('connection', count)
   for (let turn = 0, before = -1; turn < MAX_TURNS && accepted !== before; turn++) {
     before = accepted
-    // The first may come in the turn under way, which has looked for connections already.
+    // The first callback may still belong to this turn, which has already polled for connections.
     await setImmediate()
     await setImmediate()
   }
   server.off('connection', count)
 }
 
-/** Open connections. */
+/** How many connections are open. */
 export function connectionCount(server: Server): Promise<number> {
   return new Promise(resolve => server.getConnections((_error, count) => resolve(count ?? 0)))
 }

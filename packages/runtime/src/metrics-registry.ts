@@ -7,13 +7,13 @@ export type MetricValue = number | undefined | readonly (readonly [labels: Metri
 /** Label names and their values. */
 export type MetricLabels = Readonly<Record<string, string | number>>
 
-/** What a metric is called and means. */
+/** A metric's name, meaning and value. */
 export interface MetricDefinition {
   readonly name: string
   readonly help: string
   /** Label names. @default none */
   readonly labels?: readonly string[]
-  /** Gives the value when the metrics are read, so that the work being counted pays nothing for it. */
+  /** Gives the value whenever the metrics are read, so that counting costs the app nothing in between. */
   readonly read: () => MetricValue | Promise<MetricValue>
 }
 
@@ -30,68 +30,68 @@ export interface Build {
   readonly version: string
 }
 
-/** An app's Prometheus metrics, those of its process included. */
-export interface MetricsRegistry {
-  /** The value of `Content-Type` that goes with {@link MetricsRegistry.text}. */
-  readonly contentType: string
-  /** Reads all metrics, in Prometheus' text format. */
-  text(): Promise<string>
-  /** Adds a metric that can go up and down. */
-  gauge(definition: MetricDefinition): void
-  /** Adds a metric that only goes up; its name ends in `_total`. */
-  counter(definition: MetricDefinition): void
-  /** Adds durations by size; its name ends in `_seconds`. */
-  histogram(definition: HistogramDefinition): void
-}
+/** Of `nodejs_active_*_total`: gauges of prom-client whose names `promtool check metrics` refuses. */
+const MISNAMED = ['handles', 'requests', 'resources']
 
-/** prom-client's own gauges that break Prometheus' rule for names; `promtool check metrics` refuses them. */
-const MISNAMED = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-]
+/** An app's Prometheus metrics: what runs, the metrics of its process and of Node, and those that the app adds. */
+export class MetricsRegistry {
+  readonly #registry = new Registry()
 
-/** A {@link MetricsRegistry} that holds what runs, and the metrics of the process and of Node. */
-export function createMetricsRegistry({ app, version }: Build): MetricsRegistry {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
-  for (const name of MISNAMED) registry.removeSingleMetric(name)
-  const metrics: MetricsRegistry = {
-    contentType: registry.contentType,
-    text: () => registry.metrics(),
-    gauge: definition => {
-      const { name, help, labels = [] } = definition
-      const metric: Gauge = new Gauge({
-        name,
-        help,
-        labelNames: labels,
-        registers,
-        collect: () => fill(metric, definition),
-      })
-    },
-    counter: definition => {
-      const { name, help, labels = [] } = definition
-      const metric: Counter = new Counter({
-        name,
-        help,
-        labelNames: labels,
-        registers,
-        collect: () => fill(metric, definition),
-      })
-    },
-    histogram: definition => registry.registerMetric(readHistogram(definition)),
+  constructor({ app, version }: Build) {
+    collectDefaultMetrics({ register: this.#registry })
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(`nodejs_active_${name}_total`)
+    this.gauge({
+      name: 'kimchi_build_info',
+      help: 'What runs, always 1.',
+      labels: ['app', 'version', 'node'],
+      read: () => [[{ app, version, node: process.versions.node }, 1]],
+    })
   }
-  metrics.gauge({
-    name: 'kimchi_build_info',
-    help: 'What runs, always 1.',
-    labels: ['app', 'version', 'node'],
-    read: () => [[{ app, version, node: process.versions.node }, 1]],
-  })
-  return metrics
+
+  /** The value of `Content-Type` that goes with {@link text}. */
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  /** Reads all metrics, in Prometheus' text format. */
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  /** Adds a metric that can go up and down. */
+  gauge(definition: MetricDefinition): void {
+    this.#add(Gauge, definition)
+  }
+
+  /** Adds a metric that only goes up; its name ends in `_total`. */
+  counter(definition: MetricDefinition): void {
+    this.#add(Counter, definition)
+  }
+
+  /** Adds durations by size; its name ends in `_seconds`. */
+  histogram(definition: HistogramDefinition): void {
+    this.#registry.registerMetric(readHistogram(definition))
+  }
+
+  #add(Kind: typeof Gauge | typeof Counter, { name, help, labels = [], read }: MetricDefinition): void {
+    const metric: Gauge | Counter = new Kind({
+      name,
+      help,
+      labelNames: labels,
+      registers: [this.#registry],
+      collect: async () => {
+        const value = await read()
+        // Resetting a metric without labels would leave a 0 where there is nothing to report.
+        if (labels.length === 0) metric.remove()
+        else metric.reset()
+        if (typeof value === 'number') metric.inc(value)
+        else for (const [labelValues, one] of value ?? []) metric.inc(labelValues, one)
+      },
+    })
+  }
 }
 
-/** A metric as the registry asks for it; prom-client's own histogram can only count for itself. */
+/** A metric as the registry reads it; prom-client's own histogram accepts no counts from elsewhere. */
 function readHistogram({ name, help, read }: HistogramDefinition): Metric {
   const get = async () => ({ name, help, type: 'histogram', values: read().flatMap(lines) })
   const lines = ([labels, { buckets, count, sum }]: ReturnType<HistogramDefinition['read']>[number]) => [
@@ -104,13 +104,4 @@ function readHistogram({ name, help, read }: HistogramDefinition): Metric {
     { metricName: `${name}_count`, labels, value: count },
   ]
   return { name, get } as unknown as Metric
-}
-
-async function fill(metric: Gauge | Counter, { labels = [], read }: MetricDefinition): Promise<void> {
-  const value = await read()
-  // Resetting a metric without labels would leave a 0 where there is nothing to report.
-  if (labels.length === 0) metric.remove()
-  else metric.reset()
-  if (typeof value === 'number') metric.inc(value)
-  else for (const [labelValues, one] of value ?? []) metric.inc(labelValues, one)
 }

@@ -9,13 +9,10 @@ export interface RunningApp {
   readonly failed: Promise<never>
 }
 
-/** Longest orderly end; a whole stack has to be gone within 5 s. @see docs/architecture.md#running-it */
+/** How long an orderly end may take: a whole stack must end within 5 s. @see docs/architecture.md#running-it */
 const CLOSE_WITHIN_MS: Milliseconds = 4_000
 
-/**
- * Ctrl-C reaches every process of a terminal, and its parent may pass it on: a second one must not cut the
- * first short.
- */
+/** Ctrl-C reaches every process of a terminal, and a parent may pass it on: the second must not cut the end short. */
 const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
@@ -68,7 +65,7 @@ function endInOrder(app: RunningApp, hadParent: boolean): void {
   })
 }
 
-/** A supervisor tells a failed start from a later crash by this. */
+/** From this a supervisor can tell a failed start from a later crash. */
 function tellParent(message: { readonly started: true } | { readonly final: true }): void {
   if (process.connected) process.send?.(message)
 }

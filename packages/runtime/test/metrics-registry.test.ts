@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { createDurationHistogram } from '../src/duration-histogram.ts'
-import { createMetricsRegistry } from '../src/metrics-registry.ts'
+import { DurationHistogram } from '../src/duration-histogram.ts'
+import { MetricsRegistry } from '../src/metrics-registry.ts'
 
 const BUILD = { app: 'api', version: '1.2.3' }
 
 const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 
 t.test('reads every metric when it is asked, and only then', async t => {
-  const metrics = createMetricsRegistry(BUILD)
+  const metrics = new MetricsRegistry(BUILD)
   let written = 0
   metrics.counter({ name: 'minutes_total', help: 'Minutes written.', read: () => ++written })
   metrics.gauge({ name: 'depth', help: 'Waiting.', read: async () => 7 })
@@ -18,7 +18,7 @@ t.test('reads every metric when it is asked, and only then', async t => {
 })
 
 t.test('a labelled metric has the labels of the last reading only', async t => {
-  const metrics = createMetricsRegistry(BUILD)
+  const metrics = new MetricsRegistry(BUILD)
   const values: [Record<string, string>, number][] = [
     [{ symbol: 'BTC' }, 1],
     [{ symbol: 'ETH' }, 2],
@@ -30,7 +30,7 @@ t.test('a labelled metric has the labels of the last reading only', async t => {
 })
 
 t.test('what is not known is not reported', async t => {
-  const metrics = createMetricsRegistry(BUILD)
+  const metrics = new MetricsRegistry(BUILD)
   let value: number | undefined = 5
   metrics.gauge({ name: 'snapshot', help: 'Newest.', read: () => value })
   await metrics.text()
@@ -39,9 +39,9 @@ t.test('what is not known is not reported', async t => {
 })
 
 t.test('durations are counted by size, each bucket with those before it', async t => {
-  const histogram = createDurationHistogram()
+  const histogram = new DurationHistogram()
   for (const ms of [0, 0.0159, 0.017, 1, 100, 5_000, 10_000_000]) histogram.observe(ms)
-  const metrics = createMetricsRegistry(BUILD)
+  const metrics = new MetricsRegistry(BUILD)
   metrics.histogram({
     name: 'took_seconds',
     help: 'Took.',
@@ -66,7 +66,7 @@ t.test('durations are counted by size, each bucket with those before it', async 
 })
 
 t.test('says what runs', async t => {
-  const text = await createMetricsRegistry(BUILD).text()
+  const text = await new MetricsRegistry(BUILD).text()
   const { node } = process.versions
   t.ok(text.includes(`\nkimchi_build_info{app="api",version="1.2.3",node="${node}"} 1\n`))
 })
@@ -75,8 +75,8 @@ t.test(
   'the metrics of the process are named as Prometheus asks',
   { skip: !hasPromtool && 'no promtool on PATH' },
   async t => {
-    const metrics = createMetricsRegistry(BUILD)
-    const reading = createDurationHistogram().read()
+    const metrics = new MetricsRegistry(BUILD)
+    const reading = new DurationHistogram().read()
     metrics.histogram({ name: 'took_seconds', help: 'Took.', read: () => [[{}, reading]] })
     const input = await metrics.text()
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { createMetricsRegistry } from '../src/metrics-registry.ts'
+import { MetricsRegistry } from '../src/metrics-registry.ts'
 import { type OpsOptions, openOpsServer } from '../src/ops-server.ts'
 
 const BUILD = { app: 'api', version: '1.2.3' }
@@ -11,7 +11,7 @@ async function open(t: Test, options: Partial<OpsOptions> = {}): Promise<string>
     host: '127.0.0.1',
     port: 0,
     reasons: () => [],
-    metrics: createMetricsRegistry(BUILD),
+    metrics: new MetricsRegistry(BUILD),
     ...options,
   })
   t.teardown(() => server.close())
@@ -23,7 +23,7 @@ t.test('`::` is every address, of both kinds', async t => {
     host: '::',
     port: 0,
     reasons: () => [],
-    metrics: createMetricsRegistry(BUILD),
+    metrics: new MetricsRegistry(BUILD),
   })
   t.teardown(() => server.close())
   for (const host of ['127.0.0.1', '[::1]']) {
@@ -51,7 +51,7 @@ t.test('is ready exactly while there is no reason against it', async t => {
 })
 
 t.test('prints the metrics in Prometheus text', async t => {
-  const metrics = createMetricsRegistry(BUILD)
+  const metrics = new MetricsRegistry(BUILD)
   metrics.counter({ name: 'minutes_total', help: 'minutes written', read: () => 3 })
   const response = await fetch(`${await open(t, { metrics })}/metrics`)
   t.equal(response.status, 200)
@@ -66,7 +66,7 @@ t.test('names its paths when another one is asked for', async t => {
 })
 
 t.test('a broken gauge or check is a 500 with its reason, and the server goes on', async t => {
-  const metrics = createMetricsRegistry(BUILD)
+  const metrics = new MetricsRegistry(BUILD)
   const read = () => {
     throw new Error('gauge is broken')
   }
@@ -89,7 +89,7 @@ t.test('a broken gauge or check is a 500 with its reason, and the server goes on
 t.test('a taken port is an error that names it', async t => {
   const port = Number(new URL(await open(t)).port)
   await t.rejects(
-    openOpsServer({ host: '127.0.0.1', port, reasons: () => [], metrics: createMetricsRegistry(BUILD) }),
+    openOpsServer({ host: '127.0.0.1', port, reasons: () => [], metrics: new MetricsRegistry(BUILD) }),
     {
       code: 'EADDRINUSE',
       port,
@@ -98,7 +98,7 @@ t.test('a taken port is an error that names it', async t => {
 })
 
 t.test('closes although a client keeps its connection, as often as asked, and frees the port', async t => {
-  const options = { host: '127.0.0.1', reasons: () => [], metrics: createMetricsRegistry(BUILD) }
+  const options = { host: '127.0.0.1', reasons: () => [], metrics: new MetricsRegistry(BUILD) }
   const server = await openOpsServer({ ...options, port: 0 })
   const idle = connect(server.port, '127.0.0.1')
   await once(idle, 'connect')

@@ -1,5 +1,5 @@
 import type { Milliseconds } from '@kimchi/core'
-import { createDurationHistogram, type DurationHistogram } from '@kimchi/runtime'
+import { DurationHistogram } from '@kimchi/runtime'
 
 /** What responses are counted by: the two routes, and everything else. */
 export type Route = 'live' | 'daily' | 'other'
@@ -21,7 +21,7 @@ export class RequestCounters {
 
   #of(route: Route, status: number): DurationHistogram {
     const byStatus = this.#responses.get(route) ?? new Map<number, DurationHistogram>()
-    const durations = byStatus.get(status) ?? createDurationHistogram()
+    const durations = byStatus.get(status) ?? new DurationHistogram()
     this.#responses.set(route, byStatus.set(status, durations))
     return durations
   }

@@ -10,7 +10,7 @@ import {
   type SpikeFilter,
   takeSnapshot,
 } from '@kimchi/core'
-import { createDurationHistogram, type HistogramReading } from '@kimchi/runtime'
+import { DurationHistogram, type HistogramReading } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
@@ -76,7 +76,7 @@ export function createMinuteLoop(
 ): MinuteLoop {
   const gapCounts = new Map<string, number>()
   const counts = { accepted: 0, dropped: 0, skipped: 0 }
-  const waits = createDurationHistogram()
+  const waits = new DurationHistogram()
   let last: MinuteReport | undefined
   const hasPassed = (minute: EpochMinute) =>
     latest.hasPassed('upbit', minute) && latest.hasPassed('binance', minute)

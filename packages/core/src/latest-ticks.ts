@@ -5,32 +5,32 @@ import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
 /**
- * How far later frames may overtake a frame, so how far beyond M a stream must have come before nothing that
- * belongs before M is under way. Upbit: trades came up to 1.55 s out of order,
- * docs/exchanges.md#upbit-websocket. Binance: it updates each market once a second.
+ * How far frames may overtake each other. A stream must be this far beyond M before every frame that belongs
+ * before M has arrived. Upbit delivered trades up to 1.55 s out of order,
+ * docs/exchanges.md#upbit-websocket. Binance updates each market once a second.
  */
 const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
 
-/** {@link LatestTicks} refuses a tick from further in the future: its timestamp is broken. */
+/** A tick dated further in the future than this is refused: its timestamp is broken. */
 const MAX_FUTURE_MS: Milliseconds = 60_000
 
-/** What lies this far ahead of a tick just received was received before our wall clock stepped back. */
+/** Ticks dated this far ahead of the newest arrival were received before our wall clock stepped back. */
 const STEPPED_BACK_MS: Milliseconds = 300_000
 
-/** A trade this long after a status was asked for outranks it; the two clocks differ by less. */
+/** A trade this long after a status request outranks its answer: the two clocks differ by less. */
 const OUTRANKS_AFTER_MS: Milliseconds = MAX_LAG_MS
 
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3
 
-/** More than can happen in the seconds between M and its snapshot. */
+/** More interruptions than can happen in the seconds between M and its snapshot. */
 const INTERRUPTIONS_KEPT = 8
 
 /** What is known of one exchange. */
 export interface LatestTicksStatus {
   /** The newest event time of its stream; undefined before the first frame. */
   readonly watermark: EpochMs | undefined
-  /** Markets that do not trade now, as the exchange says. */
+  /** Markets that the exchange says do not trade now. */
   readonly halted: readonly Market[]
 }
 
@@ -41,51 +41,41 @@ export interface LatestTicksStatus {
  */
 export class LatestTicks {
   readonly #exchanges: Readonly<Record<Exchange, ExchangeTicks>> = {
-    upbit: newExchangeTicks(),
-    binance: newExchangeTicks(),
+    upbit: new ExchangeTicks(),
+    binance: new ExchangeTicks(),
   }
 
   /**
    * Records a tick.
-   * @returns false for a tick that is refused because a time in it lies more than a minute in the future
+   * @returns false for a tick that is refused because one of its times is more than a minute in the future
    */
   record(tick: Tick): boolean {
     const exchange = this.#exchanges[tick.exchange]
-    const { origin, eventAt, sentAt, receivedAt, tradedAt } = tick
+    const { origin, eventAt, sentAt, receivedAt, tradedAt, tradable } = tick
     const isStream = origin === 'stream'
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
-    const market = ticksOf(exchange, tick.market)
-    for (const kept of [market.frames, market.seeds, market.trades])
-      kept.forgetAfter(receivedAt + STEPPED_BACK_MS)
-    if (!(eventAt <= receivedAt + MAX_FUTURE_MS && (tradedAt ?? eventAt) <= receivedAt + MAX_FUTURE_MS)) {
-      // The market has moved on to a price that can't be placed in time, so the price before is not its last.
-      market.frames.clear()
-      market.seeds.clear()
+    const market = exchange.ticksOf(tick.market)
+    market.forgetAfter(receivedAt + STEPPED_BACK_MS)
+    const limit = receivedAt + MAX_FUTURE_MS
+    // Negated, so that NaN is refused too.
+    if (!(eventAt <= limit && (tradedAt ?? eventAt) <= limit)) {
+      market.forgetPrices()
       return false
     }
-    // A single wrong time must not carry the stream past minutes that it has not reached.
+    // A single wrong time must not move the watermark past minutes that the stream has not reached.
     if (isStream && eventAt > exchange.watermark && eventAt <= receivedAt + MAX_LAG_MS) {
       exchange.watermark = eventAt
     }
-    if (tradedAt !== undefined) {
-      market.trades.add(tradedAt)
-      if (isStream) markTraded(exchange, minuteOf(tradedAt))
-    }
-    if (tick.tradable !== undefined) market.haltedAt = tick.tradable ? undefined : receivedAt
+    if (isStream && tradedAt !== undefined) exchange.markTraded(minuteOf(tradedAt))
+    if (tradable !== undefined) market.haltedAt = tradable ? undefined : receivedAt
     else if (isStream && outranks(tradedAt, market.haltedAt)) market.haltedAt = undefined
-    if (isStream) market.frames.add(tick)
-    else {
-      const { confirmation } = market
-      if (confirmation === undefined || receivedAt >= confirmation.receivedAt) market.confirmation = tick
-      if (origin === 'seed') market.seeds.add(tick)
-      else market.frames.add(tick)
-    }
+    market.add(tick)
     return true
   }
 
   /**
-   * Notes that frames may have been lost, once that is over. While it lasts there is nothing to say: without
-   * frames no stream passes M.
+   * Notes that frames may have been lost, called once data flows again. Until then no frame moves the
+   * watermark past M, so there is nothing to note.
    */
   interrupted({ exchange: name, ...interruption }: Interruption): void {
     const exchange = this.#exchanges[name]
@@ -96,13 +86,12 @@ export class LatestTicks {
   }
 
   /**
-   * Notes what an exchange says about a market without a tick. A trade at least 2 s after the exchange was
-   * asked outranks a "no".
-   * @param askedAt when the exchange was asked
+   * Notes an exchange's answer to a status request. A trade at least 2 s after the request outranks a "no".
+   * @param askedAt when we sent the request
    */
   setTradable(exchange: Exchange, market: Market, tradable: boolean, askedAt: EpochMs): void {
-    const ticks = ticksOf(this.#exchanges[exchange], market)
-    ticks.haltedAt = tradable || outranks(ticks.trades.last, askedAt) ? undefined : askedAt
+    const ticks = this.#exchanges[exchange].ticksOf(market)
+    ticks.haltedAt = tradable || outranks(ticks.upToNow.tradedAt, askedAt) ? undefined : askedAt
   }
 
   /** Drops what is known of a market that is no longer subscribed. */
@@ -112,23 +101,19 @@ export class LatestTicks {
 
   /**
    * What is known of a market just before minute M. Its price is the last one with an event time before M, or
-   * undefined when frames may be missing. A seed answers only where no frame does.
+   * undefined when frames may be missing. A seed is used only where no frame is.
    */
-  legBefore(name: Exchange, market: Market, minute: EpochMinute): Leg {
-    const exchange = this.#exchanges[name]
-    const known = exchange.markets.get(market)
-    if (known === undefined) return UNKNOWN
-    const { pricesFrom } = exchange
-    const disorderMs = DISORDER_MS[name]
-    const frame = frameBefore(known, minute, pricesFrom, disorderMs)
+  legBefore(exchange: Exchange, market: Market, minute: EpochMinute): Leg {
+    const { markets, pricesFrom } = this.#exchanges[exchange]
+    const ticks = markets.get(market)
     return {
-      price: (frame ?? seedBefore(known, minute, pricesFrom, disorderMs))?.price,
-      tradedAt: known.trades.before(minute),
-      tradable: known.haltedAt === undefined,
+      price: ticks?.priceBefore(minute, pricesFrom, DISORDER_MS[exchange]),
+      tradedAt: ticks?.knownBefore(minute).tradedAt,
+      tradable: ticks?.haltedAt === undefined,
     }
   }
 
-  /** Whether the stream has come so far that every frame that belongs before M is here, if none was lost. */
+  /** Whether the stream has come so far that every frame from before M has arrived, if none was lost. */
   hasPassed(exchange: Exchange, minute: EpochMinute): boolean {
     return this.#exchanges[exchange].watermark >= minuteStart(minute) + DISORDER_MS[exchange]
   }
@@ -144,13 +129,13 @@ export class LatestTicks {
     return this.#exchanges[exchange].tradedMinutes.includes(minute - 1)
   }
 
-  /** Whether most stream ticks received in the minute that ends at M came more than 2 s early or late. */
+  /** Whether most frames received in the minute that ends at M came more than 2 s early or late. */
   skewBefore(exchange: Exchange, minute: EpochMinute): Skew {
     return this.#exchanges[exchange].skew.before(minute)
   }
 
-  status(name: Exchange): LatestTicksStatus {
-    const { watermark, markets } = this.#exchanges[name]
+  status(exchange: Exchange): LatestTicksStatus {
+    const { watermark, markets } = this.#exchanges[exchange]
     return {
       watermark: Number.isFinite(watermark) ? watermark : undefined,
       halted: [...markets].filter(([, { haltedAt }]) => haltedAt !== undefined).map(([market]) => market),
@@ -158,172 +143,115 @@ export class LatestTicks {
   }
 }
 
-interface ExchangeTicks {
-  readonly markets: Map<Market, MarketTicks>
-  readonly skew: SkewMeter
+class ExchangeTicks {
+  readonly markets = new Map<Market, MarketTicks>()
+  readonly skew = new SkewMeter()
   /** The newest event time of the stream. */
-  watermark: EpochMs
-  /** Prices received before this may have been followed by others that were lost. */
-  pricesFrom: EpochMs
-  interruptions: Omit<Interruption, 'exchange'>[]
-  tradedMinutes: EpochMinute[]
+  watermark: EpochMs = Number.NEGATIVE_INFINITY
+  /** Later prices than those received before this may have been lost. */
+  pricesFrom: EpochMs = Number.NEGATIVE_INFINITY
+  interruptions: readonly Omit<Interruption, 'exchange'>[] = []
+  /** The newest minutes in which a market traded, ascending. */
+  tradedMinutes: readonly EpochMinute[] = []
+
+  ticksOf(market: Market): MarketTicks {
+    const ticks = this.markets.get(market) ?? new MarketTicks()
+    this.markets.set(market, ticks)
+    return ticks
+  }
+
+  markTraded(minute: EpochMinute): void {
+    if (this.tradedMinutes.includes(minute)) return
+    this.tradedMinutes = [...this.tradedMinutes, minute].sort((a, b) => a - b).slice(-TRADED_MINUTES_KEPT)
+  }
 }
 
-interface MarketTicks {
-  readonly frames: LastOfMinute<Tick>
-  readonly seeds: LastOfMinute<Tick>
-  readonly trades: LastOfMinute<EpochMs>
-  /** The last snapshot or seed, in which the exchange itself says which trade is the last. */
-  confirmation: Tick | undefined
+/** The last frame, seed and trade of a market up to the end of a minute. */
+interface Known {
+  /** The newest minute of them all. */
+  readonly minute: EpochMinute
+  readonly frame?: Tick | undefined
+  readonly seed?: Tick | undefined
+  readonly tradedAt?: EpochMs | undefined
+}
+
+const NOTHING: Known = { minute: Number.NEGATIVE_INFINITY }
+
+class MarketTicks {
+  upToNow = NOTHING
+  /** As of the end of the minutes before the newest one. */
+  #before = NOTHING
+  /** The last snapshot or seed, in which the exchange itself names the last trade. */
+  #confirmation: Tick | undefined
   /** When the exchange was asked for the status that says "not trading"; undefined while it trades. */
   haltedAt: EpochMs | undefined
-}
 
-/** The last item of the newest minute, and the last item of the newest minute before that one. */
-class LastOfMinute<T> {
-  readonly #timeOf: (item: T) => EpochMs
-  readonly #isNewer: (item: T, kept: T) => boolean
-  #newest: T | undefined
-  #previous: T | undefined
-
-  constructor(timeOf: (item: T) => EpochMs, isNewer: (item: T, kept: T) => boolean) {
-    this.#timeOf = timeOf
-    this.#isNewer = isNewer
-  }
-
-  get last(): T | undefined {
-    return this.#newest
-  }
-
-  /** Whether an item of an older minute may have been dropped. */
-  get isFull(): boolean {
-    return this.#previous !== undefined
-  }
-
-  add(item: T): void {
-    const ahead = this.#minutesAhead(item, this.#newest)
-    if (ahead > 0) {
-      this.#previous = this.#newest
-      this.#newest = item
-    } else if (ahead === 0) this.#newest = this.#later(item, this.#newest)
-    else {
-      const overPrevious = this.#minutesAhead(item, this.#previous)
-      if (overPrevious > 0) this.#previous = item
-      else if (overPrevious === 0) this.#previous = this.#later(item, this.#previous)
+  add(tick: Tick): void {
+    const minute = minuteOf(tick.eventAt)
+    if (minute > this.upToNow.minute) this.#before = this.upToNow
+    else if (minute < this.upToNow.minute) this.#before = withTick(this.#before, tick)
+    this.upToNow = withTick(this.upToNow, tick)
+    if (tick.origin !== 'stream' && tick.receivedAt >= (this.#confirmation?.receivedAt ?? 0)) {
+      this.#confirmation = tick
     }
   }
 
-  /** The last item with a time before minute M. */
-  before(minute: EpochMinute): T | undefined {
-    return [this.#newest, this.#previous].find(
-      item => item !== undefined && minuteOf(this.#timeOf(item)) < minute,
-    )
-  }
-
+  /** Forgets what is dated later than an instant. */
   forgetAfter(at: EpochMs): void {
-    while (this.#newest !== undefined && this.#timeOf(this.#newest) > at) {
-      this.#newest = this.#previous
-      this.#previous = undefined
+    while (this.upToNow.minute > minuteOf(at)) {
+      this.upToNow = this.#before
+      this.#before = NOTHING
     }
   }
 
-  clear(): void {
-    this.#newest = undefined
-    this.#previous = undefined
+  /** The market has moved on to a price that can't be placed in time: no known price is its last. */
+  forgetPrices(): void {
+    this.upToNow = { ...this.upToNow, frame: undefined, seed: undefined }
+    this.#before = { ...this.#before, frame: undefined, seed: undefined }
   }
 
-  #minutesAhead(item: T, kept: T | undefined): number {
-    return kept === undefined ? 1 : minuteOf(this.#timeOf(item)) - minuteOf(this.#timeOf(kept))
+  knownBefore(minute: EpochMinute): Known {
+    return this.upToNow.minute < minute ? this.upToNow : this.#before
   }
 
-  #later(item: T, kept: T | undefined): T {
-    return kept === undefined || this.#isNewer(item, kept) ? item : kept
+  /**
+   * The last price before M, unless a later one may have been lost. A frame must have come after the stream
+   * was whole again (`from`); and because frames overtake each other, either some time after that, or the
+   * exchange itself must have confirmed which trade is the last. A seed must be so old that a trade it knows
+   * of led to a frame before M: a sample is made of the last frame before M.
+   */
+  priceBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): number | undefined {
+    const { minute: newest, frame, seed } = this.knownBefore(minute)
+    // Two newer minutes have pushed out what was known before M.
+    if (newest >= minute) return undefined
+    const confirmed = this.#confirmation
+    const isConfirmed =
+      confirmed !== undefined && confirmed.receivedAt >= from && confirmed.eventAt < minuteStart(minute)
+    const framesFrom = isConfirmed ? from : from + disorderMs
+    if (frame !== undefined && frame.receivedAt >= framesFrom) return frame.price
+    const isSeedKnown =
+      seed !== undefined && seed.receivedAt >= from && seed.receivedAt <= minuteStart(minute) - disorderMs
+    return isSeedKnown ? seed.price : undefined
   }
 }
 
-const UNKNOWN: Leg = { price: undefined, tradedAt: undefined, tradable: true }
-
-function newExchangeTicks(): ExchangeTicks {
+function withTick({ minute, frame, seed, tradedAt }: Known, tick: Tick): Known {
+  const isSeed = tick.origin === 'seed'
   return {
-    markets: new Map(),
-    skew: new SkewMeter(),
-    watermark: Number.NEGATIVE_INFINITY,
-    pricesFrom: Number.NEGATIVE_INFINITY,
-    interruptions: [],
-    tradedMinutes: [],
+    minute: Math.max(minute, minuteOf(tick.eventAt)),
+    frame: isSeed ? frame : laterOf(tick, frame),
+    seed: isSeed ? laterOf(tick, seed) : seed,
+    tradedAt: tick.tradedAt === undefined ? tradedAt : Math.max(tick.tradedAt, tradedAt ?? 0),
   }
 }
 
-function ticksOf(exchange: ExchangeTicks, market: Market): MarketTicks {
-  const known = exchange.markets.get(market)
-  if (known !== undefined) return known
-  const fresh = {
-    frames: new LastOfMinute(eventTime, isNewerTick),
-    seeds: new LastOfMinute(eventTime, isNewerTick),
-    trades: new LastOfMinute<EpochMs>(
-      at => at,
-      (at, kept) => at > kept,
-    ),
-    confirmation: undefined,
-    haltedAt: undefined,
-  }
-  exchange.markets.set(market, fresh)
-  return fresh
-}
-
-function markTraded(exchange: ExchangeTicks, minute: EpochMinute): void {
-  if (exchange.tradedMinutes.includes(minute)) return
-  exchange.tradedMinutes = [...exchange.tradedMinutes, minute]
-    .sort((a, b) => a - b)
-    .slice(-TRADED_MINUTES_KEPT)
+/** The later by the exchange's clock; by ours where the exchange sent the same time twice. */
+function laterOf(tick: Tick, known: Tick | undefined): Tick {
+  if (known === undefined) return tick
+  const laterMs = tick.eventAt - known.eventAt || tick.receivedAt - known.receivedAt
+  return laterMs >= 0 ? tick : known
 }
 
 function outranks(tradedAt: EpochMs | undefined, askedAt: EpochMs | undefined): boolean {
   return tradedAt !== undefined && askedAt !== undefined && tradedAt >= askedAt + OUTRANKS_AFTER_MS
-}
-
-/**
- * The last frame before M, unless a later one may have been lost. It must have come after the stream was
- * whole again; and because frames overtake each other, either some time after that, or after the exchange
- * itself has confirmed which trade is the last.
- */
-function frameBefore(
-  { frames, confirmation }: MarketTicks,
-  minute: EpochMinute,
-  from: EpochMs,
-  disorderMs: Milliseconds,
-): Tick | undefined {
-  const frame = frames.before(minute)
-  if (frame === undefined || frame.receivedAt < from) return undefined
-  const isConfirmed =
-    confirmation !== undefined &&
-    confirmation.receivedAt >= from &&
-    confirmation.eventAt < minuteStart(minute)
-  return isConfirmed || frame.receivedAt >= from + disorderMs ? frame : undefined
-}
-
-/**
- * The last seed before M. It must be so old that a trade it knows of led to a frame before M too: frames come
- * with a delay, and a sample is made of the last frame before M.
- */
-function seedBefore(
-  { frames, seeds }: MarketTicks,
-  minute: EpochMinute,
-  from: EpochMs,
-  disorderMs: Milliseconds,
-): Tick | undefined {
-  const seed = seeds.before(minute)
-  if (seed === undefined || seed.receivedAt < from) return undefined
-  if (seed.receivedAt > minuteStart(minute) - disorderMs) return undefined
-  const mayBeForgotten = frames.before(minute) === undefined && frames.isFull
-  return mayBeForgotten ? undefined : seed
-}
-
-function eventTime(tick: Tick): EpochMs {
-  return tick.eventAt
-}
-
-/** Newer by the exchange's clock; by ours when the exchange's is equal, as when it sends a frame again. */
-function isNewerTick(tick: Tick, kept: Tick): boolean {
-  return tick.eventAt === kept.eventAt ? tick.receivedAt >= kept.receivedAt : tick.eventAt > kept.eventAt
 }

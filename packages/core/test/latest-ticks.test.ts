@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { LatestTicks, minuteOf, type Tick } from '../src/index.ts'
+import { type Interruption, LatestTicks, minuteOf, type Tick } from '../src/index.ts'
 import { at, binanceTick, M, seed, silence, upbitTick } from './ticks.ts'
 
 const BTC = 'KRW-BTC'
@@ -49,11 +49,11 @@ t.test('of two ticks with the same event time the one received later counts', as
   t.equal(priceBefore(record(first, second), M), 2)
   t.equal(priceBefore(record(second, first), M), 2)
   const sameInstant = upbitTick(BTC, 3, at(-5), { receivedAt: at(-4.8) })
-  t.equal(priceBefore(record(second, sameInstant), M), 3, 'the later recorded when both times are equal')
+  t.equal(priceBefore(record(second, sameInstant), M), 3, 'the one recorded later where both times are equal')
 })
 
 t.test(
-  'any order and repetition of ticks gives the same answers as sorting all of them, for the running minute and the one before',
+  'ticks in any order and repeated give the answers of sorting all of them, for this minute and the one before',
   async () => {
     const tick = fc
       .record({ seconds: fc.integer({ min: -179, max: 59 }), delay: fc.integer({ min: 0, max: 2 }) })
@@ -76,40 +76,86 @@ t.test(
   },
 )
 
-t.test(
-  'any order and repetition of frames, seeds and silences gives the answers of the definition',
-  async () => {
-    const seconds = fc.integer({ min: -175, max: -3 })
-    const event = fc.record({ kind: fc.constantFrom('frame', 'seed', 'silence'), seconds })
-    const shuffled = fc.array(event, { maxLength: 12 }).chain(events => {
-      const twice = [...events, ...events]
-      return fc.tuple(fc.constant(events), fc.shuffledSubarray(twice, { minLength: twice.length }))
-    })
-    fc.assert(
-      fc.property(shuffled, ([events, repeated]) => {
-        const latest = new LatestTicks()
-        for (const { kind, seconds: second } of repeated) {
-          if (kind === 'frame')
-            latest.record(binanceTick(USDT, -second, at(second), { receivedAt: at(second) }))
-          else if (kind === 'seed') latest.record(seed(USDT, 1_000 - second, at(second)))
-        }
-        const silences = events.filter(({ kind }) => kind === 'silence').map(({ seconds: end }) => end)
-        for (const end of silences.sort((a, b) => a - b)) {
-          latest.interrupted(silence('binance', end - 4, end))
-        }
-        const newest = (kind: string) =>
-          Math.max(...events.filter(found => found.kind === kind).map(found => found.seconds))
-        const [silent, frame, seeded] = [newest('silence'), newest('frame'), newest('seed')]
-        const isFrameKnown = frame >= silent && (frame >= silent + 1 || seeded >= silent)
-        const seedOrNothing =
-          seeded >= silent && seeded > Number.NEGATIVE_INFINITY ? 1_000 - seeded : undefined
-        const expected = isFrameKnown && Number.isFinite(frame) ? -frame : seedOrNothing
-        return priceBefore(latest, M, USDT) === expected
-      }),
-      { numRuns: 2_000 },
-    )
-  },
-)
+/** A time in seconds around M, to the millisecond. */
+const time = (min: number, max: number) =>
+  fc.integer({ min: min * 1_000, max: max * 1_000 }).map(ms => ms / 1_000)
+
+/** At most two spans of more than 3 s, one after the other, in which everything that arrives is lost. */
+const losses = fc.array(fc.tuple(time(-150, -4), time(3.001, 20)), { maxLength: 2 }).map(drawn => {
+  const spans = drawn.map(([from, length]) => ({ from, to: from + length })).sort((a, b) => a.from - b.from)
+  return spans.filter(({ from }, index) => from > (spans[index - 1]?.to ?? Number.NEGATIVE_INFINITY))
+})
+
+/** The order in which ticks are recorded. */
+const order = fc.infiniteStream(fc.integer())
+
+/** Records what arrives by M + 2 s, shuffled and then once more in order, and the losses. */
+function receive(ticks: readonly Tick[], lost: readonly Interruption[], keys: Iterable<number>): LatestTicks {
+  const isLost = ({ receivedAt }: Tick) => lost.some(({ from, to }) => from < receivedAt && receivedAt < to)
+  const arrived = ticks.filter(tick => tick.receivedAt <= at(2) && !isLost(tick))
+  const key = keys[Symbol.iterator]()
+  const shuffled = arrived.map(tick => ({ tick, place: key.next().value as number }))
+  const latest = record(...shuffled.sort((a, b) => a.place - b.place).map(({ tick }) => tick), ...arrived)
+  for (const interruption of lost) latest.interrupted(interruption)
+  return latest
+}
+
+/** The last of all ticks before an instant, lost ones included. */
+function lastBefore(instant: number, ticks: readonly Tick[]): Tick | undefined {
+  const before = ticks.filter(({ eventAt }) => eventAt < instant)
+  return before.sort((a, b) => a.eventAt - b.eventAt).at(-1)
+}
+
+t.test('an Upbit price is that of the last trade before M, or unknown, whatever was lost', async () => {
+  const trade = fc.record({ second: time(-175, 1), delay: time(0.05, 1.55) })
+  const trades = fc.uniqueArray(trade, { maxLength: 40, selector: ({ second }) => second })
+  fc.assert(
+    fc.property(trades, losses, time(0.05, 3), order, (drawn, gone, wait, keys) => {
+      // The price names the trade.
+      const ticks = drawn.map(({ second, delay }, index) =>
+        upbitTick(BTC, index + 1, at(second), { receivedAt: at(second + delay) }),
+      )
+      const lost = gone.map(({ from, to }) => silence('upbit', from, to))
+      // After each loss the subscription is sent again, and its snapshot shows the last trade of that time.
+      const snapshots = lost.flatMap(({ to }): Tick[] => {
+        const last = lastBefore(to, ticks)
+        return last ? [{ ...last, receivedAt: to + wait * 1_000, origin: 'snapshot' }] : []
+      })
+      const price = priceBefore(receive([...ticks, ...snapshots], lost, keys), M)
+      const [snapshot] = snapshots.slice(lost.length - 1)
+      const isSeenAgain = snapshot && snapshot.receivedAt <= at(2) && snapshot.eventAt < at(0)
+      const mayBeUnknown = lost.length > 0 && !isSeenAgain
+      return price === lastBefore(at(0), ticks)?.price || (mayBeUnknown && price === undefined)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+t.test('a Binance price is that of the last frame before M, or unknown, whatever was lost', async () => {
+  const trades = fc.uniqueArray(time(-175, 1), { maxLength: 40 })
+  fc.assert(
+    fc.property(trades, losses, time(0.05, 3), order, (drawn, gone, wait, keys) => {
+      // The price names the trade. Each second with a trade ends with a frame.
+      const traded = drawn.map((second, index) => binanceTick(USDT, index + 1, at(second)))
+      const frames = [...new Set(drawn.map(Math.ceil))].map(second => {
+        const { price = 0 } = lastBefore(at(second) + 1, traded) ?? {}
+        return binanceTick(USDT, price, at(second))
+      })
+      const lost = gone.map(({ from, to }) => silence('binance', from, to))
+      // After each loss the last price is asked for.
+      const seeds = lost.flatMap(({ to }): Tick[] => {
+        const receivedAt = to + wait * 1_000
+        const last = lastBefore(receivedAt, traded)
+        return last ? [seed(USDT, last.price, receivedAt)] : []
+      })
+      const price = priceBefore(receive([...frames, ...seeds], lost, keys), M, USDT)
+      const isSeenAgain = (seeds.slice(lost.length - 1)[0]?.receivedAt ?? at(0)) <= at(-1)
+      const mayBeUnknown = lost.length > 0 && !isSeenAgain
+      return price === lastBefore(at(0), frames)?.price || (mayBeUnknown && price === undefined)
+    }),
+    { numRuns: 2_000 },
+  )
+})
 
 t.test('a market that never ticked, or only after M, is unknown', async t => {
   const latest = record(upbitTick(BTC, 1, at(1)))
@@ -118,13 +164,13 @@ t.test('a market that never ticked, or only after M, is unknown', async t => {
   t.equal(latest.legBefore('binance', BTC, M + 1).price, undefined, 'exchanges are kept apart')
 })
 
-t.test('a quiet market keeps its last tick for as long as nothing newer comes', async t => {
+t.test('a quiet market keeps its last tick until a newer one comes', async t => {
   const latest = record(upbitTick(BTC, 1, at(0, M - 50)))
   for (let minute = M - 40; minute < M; minute++) latest.record(upbitTick('KRW-ETH', 7, at(30, minute)))
   t.equal(priceBefore(latest, M), 1)
 })
 
-t.test('what was forgotten is unknown, never a guess', async t => {
+t.test('a price that two newer minutes have pushed out is unknown, never a guess', async t => {
   const latest = record(seed(USDT, 9, at(-600)))
   for (const seconds of [-110, -50, 10]) latest.record(binanceTick(USDT, -seconds, at(seconds)))
   t.equal(priceBefore(latest, M + 1, USDT), -10)
@@ -132,7 +178,7 @@ t.test('what was forgotten is unknown, never a guess', async t => {
   t.equal(priceBefore(latest, M - 1, USDT), undefined, 'the frame is gone, and the seed is older still')
 })
 
-t.test('a tick older than all that are kept changes nothing', async t => {
+t.test('a tick older than all those kept changes nothing', async t => {
   const latest = record(...[-70, -10].map(seconds => upbitTick(BTC, -seconds, at(seconds))))
   latest.record(upbitTick(BTC, 999, at(-300), { receivedAt: at(-1) }))
   t.strictSame(
@@ -158,17 +204,17 @@ t.test('a seed answers until the first frame, and never again', async t => {
   latest.record(seed(USDT, 1, at(-70)))
   t.equal(priceBefore(latest, M, USDT), 2)
   latest.record(binanceTick(USDT, 3, at(-65), { receivedAt: at(-30) }))
-  t.equal(priceBefore(latest, M, USDT), 3, 'although the seed was received in a later minute than the event')
+  t.equal(priceBefore(latest, M, USDT), 3, 'although the frame is dated before the seed')
   latest.record(seed(USDT, 4, at(-1)))
   t.equal(priceBefore(latest, M, USDT), 3)
 })
 
-t.test('a seed received after M says nothing about M', async t => {
+t.test('a seed received after M is not used for M', async t => {
   t.equal(priceBefore(record(seed(USDT, 1, at(0.2))), M, USDT), undefined)
 })
 
 t.test(
-  'a seed received in the last second before M may know more than the last frame, and is not used',
+  'a seed received in the last second before M may be newer than the last frame, and is not used',
   async t => {
     t.equal(priceBefore(record(seed(USDT, 1, at(-0.9))), M, USDT), undefined)
     t.equal(priceBefore(record(seed(USDT, 1, at(-1))), M, USDT), 1)
@@ -192,11 +238,11 @@ t.test(
     t.equal(priceBefore(latest, M), undefined)
     const later = upbitTick(BTC, 3, at(-5.2), { receivedAt: at(-4.8), origin: 'snapshot' })
     latest.record(later)
-    t.equal(priceBefore(latest, M), 3, 'the snapshot tells which trade is the last')
+    t.equal(priceBefore(latest, M), 3, 'the snapshot shows which trade is the last')
   },
 )
 
-t.test('a snapshot that shows a trade after M says nothing about the last one before M', async t => {
+t.test('a snapshot that shows a trade after M does not confirm the last one before M', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20)))
   latest.interrupted(silence('upbit', -4, -0.3))
   latest.record(upbitTick(BTC, 2, at(-0.6), { receivedAt: at(-0.2) }))
@@ -205,14 +251,14 @@ t.test('a snapshot that shows a trade after M says nothing about the last one be
   t.equal(priceBefore(latest, M + 1), 3)
 })
 
-t.test('the snapshot after a reconnect brings an old trade back', async t => {
+t.test('the snapshot after a reconnect makes the price of an old trade known again', async t => {
   const latest = record(upbitTick(BTC, 1, at(-600)))
   latest.record(upbitTick(BTC, 1, at(-600), { receivedAt: at(-20), origin: 'snapshot' }))
   latest.interrupted(silence('upbit', -30, -19, -21))
   t.strictSame(latest.legBefore('upbit', BTC, M), { price: 1, tradedAt: at(-600), tradable: true })
 })
 
-t.test('a snapshot during a silence is no word on what came later in it', async t => {
+t.test('a snapshot during a silence does not confirm what was traded later in it', async t => {
   const latest = record(upbitTick(BTC, 1, at(-60)))
   latest.record(upbitTick(BTC, 1, at(-60), { receivedAt: at(-20), origin: 'snapshot' }))
   latest.interrupted(silence('upbit', -25, -15))
@@ -229,7 +275,7 @@ t.test('after a silence a fresh seed counts instead of a frame or a seed from be
   t.equal(priceBefore(latest, M, USDT), 3)
 })
 
-t.test('a wall clock that stepped an hour ahead and back leaves no price unknown for an hour', async t => {
+t.test('after the wall clock stepped an hour ahead and back, prices are known again at once', async t => {
   const latest = new LatestTicks()
   latest.interrupted(silence('upbit', -30, 3_570))
   latest.interrupted(silence('upbit', 3_575, -25))
@@ -238,7 +284,7 @@ t.test('a wall clock that stepped an hour ahead and back leaves no price unknown
   t.equal(latest.isInterruptedAt('upbit', M), false)
 })
 
-t.test('after a clock stepped back, what it dated an hour ahead stands in no minute’s way', async t => {
+t.test('after a clock stepped back, seeds dated an hour ahead do not hide newer prices', async t => {
   const latest = record(
     binanceTick('BTCUSDT', 1, at(-50)),
     seed('BTCUSDT', 9, at(3_600)),
@@ -251,7 +297,7 @@ t.test('after a clock stepped back, what it dated an hour ahead stands in no min
   t.match(latest.legBefore('binance', 'BTCUSDT', M + 1), { price: 4, tradedAt: at(59) })
 })
 
-t.test('a silence of one exchange does not touch the other', async t => {
+t.test('a silence of one exchange does not affect the other', async t => {
   const latest = record(binanceTick(USDT, 1, at(-50)), upbitTick(BTC, 2, at(-50)))
   latest.interrupted(silence('upbit', -48, -40))
   t.equal(priceBefore(latest, M, USDT), 1)
@@ -259,7 +305,7 @@ t.test('a silence of one exchange does not touch the other', async t => {
   t.equal(latest.isInterruptedAt('upbit', M), false)
 })
 
-t.test('a minute boundary within an interruption is known as such, the next one is not touched', async t => {
+t.test('a minute boundary within an interruption is recognised, the next one is not affected', async t => {
   const latest = new LatestTicks()
   latest.interrupted(silence('upbit', -2, 2))
   latest.interrupted(silence('upbit', 5, 9))
@@ -270,7 +316,7 @@ t.test('a minute boundary within an interruption is known as such, the next one 
   t.equal(latest.isInterruptedAt('binance', M), true, 'before the first connection')
 })
 
-t.test('a stream has passed M when nothing from before M can be under way', async t => {
+t.test('a stream has passed M when every frame from before M must have arrived', async t => {
   const latest = record(upbitTick(BTC, 1, at(1.599)), binanceTick(USDT, 1, at(0.999)))
   t.equal(latest.hasPassed('upbit', M), false)
   t.equal(latest.hasPassed('binance', M), false)
@@ -282,7 +328,7 @@ t.test('a stream has passed M when nothing from before M can be under way', asyn
   t.strictSame(latest.status('upbit'), { watermark: at(1.6), halted: [] })
 })
 
-t.test('snapshots, seeds and wrong times move no watermark', async t => {
+t.test('snapshots, seeds and wrong times do not move the watermark', async t => {
   const latest = record(
     upbitTick(BTC, 1, at(30), { origin: 'snapshot' }),
     seed(USDT, 1, at(30)),
@@ -303,7 +349,7 @@ t.test('a halt lasts until the exchange says otherwise', async t => {
   latest.record(upbitTick(BTC, 1, at(-20), { receivedAt: at(-9), origin: 'snapshot', tradable: undefined }))
   latest.record(binanceTick(USDT, 2, at(-8)))
   t.equal(latest.legBefore('upbit', BTC, M).tradable, false)
-  t.equal(latest.legBefore('binance', USDT, M).tradable, false, 'a frame says nothing about it')
+  t.equal(latest.legBefore('binance', USDT, M).tradable, false, 'a frame does not say whether it trades')
   t.strictSame(latest.status('binance').halted, [USDT, 'NEWUSDT'])
   latest.setTradable('binance', USDT, true, at(-7))
   latest.record(upbitTick(BTC, 1, at(-5)))
@@ -312,12 +358,12 @@ t.test('a halt lasts until the exchange says otherwise', async t => {
   t.strictSame(latest.status('binance').halted, [])
 })
 
-t.test('a Binance trade at least 2 s after the request outranks a status that denies it', async t => {
+t.test('a Binance trade at least 2 s after the status request outranks its answer', async t => {
   const denied = record(binanceTick(USDT, 1, at(-40)))
   denied.setTradable('binance', USDT, false, at(-30))
   denied.record(binanceTick(USDT, 2, at(-28.001)))
   denied.record(binanceTick(USDT, 2, at(-20), { tradedAt: undefined }))
-  t.strictSame(denied.status('binance').halted, [USDT], 'a trade under way, and a frame that proves none')
+  t.strictSame(denied.status('binance').halted, [USDT], 'a trade within 2 s, and a frame that proves none')
   denied.record(binanceTick(USDT, 3, at(-28)))
   t.strictSame(denied.status('binance').halted, [])
   denied.setTradable('binance', USDT, false, at(-30))
@@ -326,12 +372,12 @@ t.test('a Binance trade at least 2 s after the request outranks a status that de
   t.strictSame(denied.status('binance').halted, [USDT], 'a later request')
 })
 
-t.test('in an Upbit frame with trade and status the status counts', async t => {
+t.test('in an Upbit frame with both a trade and a status, the status counts', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20), { tradable: false }))
   t.strictSame(latest.status('upbit').halted, [BTC])
 })
 
-t.test("knows each market's last trade before M; on Binance not every frame is one", async t => {
+t.test("knows each market's last trade before M; not every Binance frame proves one", async t => {
   const latest = record(
     seed(USDT, 1, at(-50)),
     binanceTick(USDT, 2, at(-40)),
@@ -343,7 +389,7 @@ t.test("knows each market's last trade before M; on Binance not every frame is o
 })
 
 t.test(
-  'a tick from more than a minute in the future is refused, and what it overtook is no longer the last price',
+  'a tick from more than a minute in the future is refused, and the price before it is no longer the last one',
   async t => {
     const latest = record(upbitTick(BTC, 1, at(-5)))
     const receivedAt = at(-4)
@@ -361,7 +407,7 @@ t.test(
   },
 )
 
-t.test('ticks from the near future do not push out what the next snapshot needs', async t => {
+t.test('ticks dated up to a minute ahead do not push out what the next snapshot needs', async t => {
   const latest = new LatestTicks()
   for (let seconds = -300; seconds < 0; seconds += 10) {
     const receivedAt = at(seconds)
@@ -395,7 +441,7 @@ t.test('a snapshot, a seed and an unchanged price prove no trade', async t => {
   t.equal(latest.tradedBefore('binance', M), false)
 })
 
-t.test('remembers the traded minutes that the next snapshots need, whatever the order', async () => {
+t.test('remembers the newest three traded minutes, in whatever order they come', async () => {
   const minutes = fc.uniqueArray(fc.integer({ min: M - 10, max: M - 1 }), { minLength: 1 })
   fc.assert(
     fc.property(minutes, traded => {

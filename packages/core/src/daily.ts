@@ -3,7 +3,7 @@ import { dateOf } from './time.ts'
 import type { EpochMinute, PremiumE4, UtcDate } from './units.ts'
 
 /**
- * One coin's day as it is kept: integers only, so that folding is exact in any order.
+ * One coin's day as it is stored: integers only, so that folding is exact in any order.
  * @see docs/architecture.md#definitions
  */
 export interface Day {
@@ -25,48 +25,26 @@ export interface Day {
  */
 export function foldDays(samples: Iterable<Pick<Sample, 'minute' | 'premiumE4'>>): Day[] {
   const days = new Map<UtcDate, Day>()
-  for (const sample of samples) {
-    const date = dateOf(sample.minute)
-    days.set(date, foldSample(days.get(date), date, sample))
+  for (const { minute, premiumE4 } of samples) {
+    const date = dateOf(minute)
+    const day = days.get(date)
+    days.set(date, {
+      date,
+      open: day !== undefined && day.firstMinute < minute ? day.open : premiumE4,
+      high: Math.max(day?.high ?? premiumE4, premiumE4),
+      low: Math.min(day?.low ?? premiumE4, premiumE4),
+      close: day !== undefined && day.lastMinute > minute ? day.close : premiumE4,
+      sum: (day?.sum ?? 0) + premiumE4,
+      samples: (day?.samples ?? 0) + 1,
+      firstMinute: Math.min(day?.firstMinute ?? minute, minute),
+      lastMinute: Math.max(day?.lastMinute ?? minute, minute),
+    })
   }
   return [...days.values()].sort((a, b) => (a.date < b.date ? -1 : 1))
 }
 
-/**
- * Mean premium of a day in 1/10,000 percent, rounded half away from zero. Exact: integers in, integer out.
- */
+/** Mean premium of a day in 1/10,000 percent, rounded half away from zero. Exact, from integers alone. */
 export function averageE4(day: Pick<Day, 'sum' | 'samples'>): PremiumE4 {
   const magnitude = Math.floor((2 * Math.abs(day.sum) + day.samples) / (2 * day.samples))
   return day.sum < 0 && magnitude !== 0 ? -magnitude : magnitude
-}
-
-function foldSample(
-  day: Day | undefined,
-  date: UtcDate,
-  { minute, premiumE4 }: Pick<Sample, 'minute' | 'premiumE4'>,
-): Day {
-  if (day === undefined) {
-    return {
-      date,
-      open: premiumE4,
-      high: premiumE4,
-      low: premiumE4,
-      close: premiumE4,
-      sum: premiumE4,
-      samples: 1,
-      firstMinute: minute,
-      lastMinute: minute,
-    }
-  }
-  return {
-    date,
-    open: minute < day.firstMinute ? premiumE4 : day.open,
-    high: Math.max(day.high, premiumE4),
-    low: Math.min(day.low, premiumE4),
-    close: minute > day.lastMinute ? premiumE4 : day.close,
-    sum: day.sum + premiumE4,
-    samples: day.samples + 1,
-    firstMinute: Math.min(day.firstMinute, minute),
-    lastMinute: Math.max(day.lastMinute, minute),
-  }
 }

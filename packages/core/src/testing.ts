@@ -1,22 +1,13 @@
 import type { Clock } from './clock.ts'
 import type { EpochMs, Milliseconds } from './units.ts'
 
-/** A clock that only a test turns: time stands still until {@link ManualClock.advance}. */
-export interface ManualClock extends Clock {
-  /** How many waits have not come due. */
-  readonly waiting: number
-  /** Lets time pass, wait by wait in the order they come due, with room for what each of them sets off. */
-  advance(ms: Milliseconds): Promise<void>
-  /** Steps the wall clock without letting any time pass, as an operator or NTP does. */
-  step(ms: Milliseconds): void
-}
-
 /** A {@link ManualClock} that stands at `now`. */
 export function createManualClock(now: EpochMs): ManualClock {
-  return new StoppedClock(now)
+  return new ManualClock(now)
 }
 
-class StoppedClock implements ManualClock {
+/** A clock for tests: time stands still until {@link ManualClock.advance}. */
+export class ManualClock implements Clock {
   #now: EpochMs
   #elapsed: Milliseconds = 0
   #waits: { readonly due: Milliseconds; readonly resolve: () => void }[] = []
@@ -25,6 +16,7 @@ class StoppedClock implements ManualClock {
     this.#now = now
   }
 
+  /** How many waits are not yet due. */
   get waiting(): number {
     return this.#waits.length
   }
@@ -47,34 +39,29 @@ class StoppedClock implements ManualClock {
     })
   }
 
+  /** Lets time pass, wait by wait in the order in which they are due; all that each sets off runs first. */
   async advance(ms: Milliseconds): Promise<void> {
     const until = this.#elapsed + ms
-    for (let next = this.#nextBefore(until); next !== undefined; next = this.#nextBefore(until)) {
-      this.#pass(next.due - this.#elapsed)
-      next.resolve()
+    for (;;) {
+      const next = this.#waits.filter(wait => wait.due <= until).sort((a, b) => a.due - b.due)[0]
+      const ms = (next?.due ?? until) - this.#elapsed
+      this.#elapsed += ms
+      this.#now += ms
+      next?.resolve()
       await settled()
+      if (next === undefined) return
     }
-    this.#pass(until - this.#elapsed)
-    await settled()
   }
 
+  /** Steps the wall clock without letting any time pass, as an operator or NTP does. */
   step(ms: Milliseconds): void {
-    this.#now += ms
-  }
-
-  #nextBefore(until: Milliseconds) {
-    return this.#waits.filter(wait => wait.due <= until).sort((a, b) => a.due - b.due)[0]
-  }
-
-  #pass(ms: Milliseconds): void {
-    this.#elapsed += ms
     this.#now += ms
   }
 }
 
 /**
- * Lets every promise that can settle do so, however long the chain: asked for from a promise, Node's next
- * tick comes when the queue of promises is empty.
+ * Lets every promise that can settle do so, however long the chain: Node runs a next tick that a promise
+ * callback asks for when its queue of promises is empty.
  * @see https://nodejs.org/api/process.html#processnexttickcallback-args
  */
 async function settled(): Promise<void> {

@@ -1,8 +1,8 @@
 import type { EpochMs, Milliseconds } from './units.ts'
 
 /**
- * The only source of time in the project. Passed as an argument, so that tests control it.
- * The real one is `systemClock` in `@kimchi/runtime`.
+ * The only source of time in the project, passed as an argument so that tests control it. `@kimchi/runtime`
+ * has the real one, `systemClock`.
  */
 export interface Clock {
   /** Wall-clock time, UTC. May step in either direction. */

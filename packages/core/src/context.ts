@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** What every part that runs over time gets from the outside; only `main.ts` makes one. */
+/** What every long-running part is given from outside; only `main.ts` makes one. */
 export interface Context {
   readonly clock: Clock
   /** As `Math.random`. */

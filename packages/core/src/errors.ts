@@ -1,4 +1,4 @@
-/** Stable codes of everything that can go wrong on purpose. Callers match on these, never on messages. */
+/** Stable codes of the errors that we throw ourselves. Callers match on these, never on messages. */
 export type KimchiErrorCode =
   | 'KIMCHI_ERR_CONFIG'
   | 'KIMCHI_ERR_PRICE'
@@ -16,7 +16,7 @@ export type KimchiErrorCode =
   | 'KIMCHI_ERR_CODEC'
   | 'KIMCHI_ERR_NOT_READY'
 
-/** An error with a stable `code`, and a message that names the field and the value it complains about. */
+/** An error with a stable `code`, and a message that names the offending field and its value. */
 export class KimchiError extends Error {
   readonly code: KimchiErrorCode
 

@@ -6,9 +6,7 @@ export interface Log {
   error(fields: object, message: string): void
 }
 
-/**
- * Whether the n-th complaint of a kind earns a line: the first, then every power of ten, then every 10,000th.
- */
+/** Whether to log the n-th complaint of a kind: the 1st, 10th, 100th and 1,000th, then every 10,000th. */
 export function isWorthALine(count: number): boolean {
   return count % 10_000 === 0 || Number.isInteger(Math.log10(count))
 }

@@ -1,7 +1,7 @@
 import { KimchiError } from './errors.ts'
 import type { Krw, KrwPerUsdt, PremiumE4, Usdt } from './units.ts'
 
-/** Prices outside (0, 1e12] are broken frames, not markets: the dearest KRW coin is four decades below. */
+/** Prices outside (0, 1e12] come from broken frames: the dearest KRW coin costs a ten-thousandth of that. */
 const MAX_PRICE = 1e12
 
 /** Whether a value can be a price: a finite number above 0 and at most 1e12. */
@@ -37,10 +37,8 @@ export function percentOf(premium: PremiumE4): number {
 
 function decimalOf(field: string, price: number): { digits: bigint; exponent: number } {
   if (!isPrice(price)) {
-    throw new KimchiError(
-      'KIMCHI_ERR_PRICE',
-      `${field} must be a finite number above 0 and at most 1e12, got: ${price}`,
-    )
+    const message = `${field} must be a finite number above 0 and at most 1e12, got: ${price}`
+    throw new KimchiError('KIMCHI_ERR_PRICE', message)
   }
   const [mantissa = '', exponent = '0'] = String(price).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

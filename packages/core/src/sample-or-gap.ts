@@ -3,18 +3,17 @@ import type { Sample, SampleSource } from './sample.ts'
 import { HOUR_MS, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds, PremiumE4 } from './units.ts'
 
-/** For how long after its market's last known trade a price is carried while its exchange is up. */
+/** How long after its market's last known trade a price is carried while its exchange is up. */
 export const MAX_CARRY_MS: Milliseconds = HOUR_MS
 
-/**
- * A premium beyond ±1,000,000 % is arithmetic on broken prices; it would not fit a day's exact sum either.
- */
+/** A premium beyond ±1,000,000 % comes from broken prices, and would not fit a day's exact sum. */
 const MAX_PREMIUM_E4: PremiumE4 = 1e10
 
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
- * `interrupted`: frames around M may have been lost; `late`: this process was; `halted`: no trade is known in
- * the minute, and candles never fill it; `halting`: halted, but it traded in the minute.
+ * `interrupted`: frames around M may have been lost; `late`: this process was too late to look; `halted`: the
+ * coin is halted and no trade is known in the minute, so candles never fill it; `halting`: the coin is halted
+ * but traded in the minute, so candles may fill it.
  */
 export type GapReason =
   | 'halted'
@@ -30,12 +29,12 @@ export type GapReason =
   | 'no-binance-price'
   | 'implausible'
 
-/** Why a minute stays a gap once its candles are known; the other reasons only say what the feeds missed. */
+/** Why a minute stays a gap once its candles are known. The other reasons say what the feeds missed. */
 export type SettledReason = Exclude<GapReason, 'halting' | 'late' | 'clock-skew' | 'behind' | 'interrupted'>
 
-/** What one leg of a sample is known to be just before M. */
+/** What is known of one leg of a sample just before M. */
 export interface Leg {
-  /** The last trade's price, or undefined when it is not known for sure. */
+  /** The last trade's price, or undefined when a later trade may have been missed. */
   readonly price: number | undefined
   /** The market's last known trade, which limits how long the price is carried. */
   readonly tradedAt: EpochMs | undefined
@@ -43,7 +42,7 @@ export interface Leg {
   readonly tradable: boolean
 }
 
-/** Everything the decision between sample and gap needs for one coin and minute, wherever it comes from. */
+/** Everything that {@link sampleOrGap} decides by, for one coin and minute. */
 export interface MinuteLegs {
   readonly upbitUp: boolean
   readonly binanceUp: boolean
@@ -54,9 +53,8 @@ export interface MinuteLegs {
 }
 
 /**
- * The one decision between sample and gap, shared by the live feeds and by backfill.
- * Never invents a value: an exchange that was down, an unknown or outdated price, or a halted market is a
- * gap.
+ * Decides between sample and gap, for the live feeds and for backfill alike. It never invents a value: an
+ * exchange that was down, an unknown or outdated price, or a halted market makes a gap.
  * @see docs/architecture.md#samples-and-gaps
  */
 export function sampleOrGap(

@@ -3,11 +3,11 @@ import type { EpochMinute, Krw, KrwPerUsdt, PremiumE4, Usdt } from './units.ts'
 /** Where a sample's prices come from: the WebSocket feeds, or one-minute candles fetched afterwards. */
 export type SampleSource = 'live' | 'candle'
 
-/** Whether the prices are real or come from a simulator. They never share one Redis. */
+/** Whether the prices are real or come from a simulator. The two never share one Redis. */
 export type PricesKind = 'live' | 'simulated'
 
 /**
- * One coin's premium for one minute, with the three prices it can be recomputed from.
+ * One coin's premium for one minute, and the three prices from which it can be recomputed.
  * @see docs/architecture.md#definitions
  */
 export interface Sample {

@@ -1,15 +1,15 @@
 import { KimchiError } from './errors.ts'
 
-/** One configuration value: what it is, what it defaults to, and how its text is read. */
+/** One configuration value: its description, its default, and how its text is parsed. */
 export interface Setting<T> {
   readonly description: string
   /** The text used when the variable is unset or empty; undefined when the setting may stay unset. */
   readonly default: string | undefined
-  /** What is allowed, for complaints and for the table of docs/configuration.md: `an integer from 0 to 65535`. */
+  /** What is allowed, for error messages and docs/configuration.md: `an integer from 0 to 65535`. */
   readonly allowed: string
   /** True when the value may hold a password and must not be printed. */
   readonly sensitive?: boolean
-  /** Reads the text; undefined when it is not allowed. Never throws. */
+  /** The value of a text, or undefined for one that is not allowed. Never throws. */
   readonly parse: (text: string) => T | undefined
 }
 
@@ -23,8 +23,7 @@ export type SettingValues<S extends Settings> = {
 
 /**
  * Reads all settings from an environment.
- * @param rules complaints about values that are fine alone but not together; unreadable values are absent
- *   there
+ * @param rules returns complaints about values that don't go together; it is not given the unreadable ones
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every bad variable, its value and what is allowed, one per
  *   line
  */
@@ -39,24 +38,16 @@ export function readSettings<S extends Settings>(
     const text = env[name]?.trim() || setting.default
     if (text === undefined) continue
     const value = setting.parse(text)
-    if (value === undefined) {
-      problems.push(
-        `${name} must be ${setting.allowed}, got: ${setting.sensitive ? '(hidden)' : JSON.stringify(text)}`,
-      )
-    }
+    const shown = setting.sensitive ? '(hidden)' : JSON.stringify(text)
+    if (value === undefined) problems.push(`${name} must be ${setting.allowed}, got: ${shown}`)
     values[name] = value
   }
   problems.push(...rules(values as Partial<SettingValues<S>>))
-  if (problems.length > 0) {
-    throw new KimchiError(
-      'KIMCHI_ERR_CONFIG',
-      `bad configuration:\n${problems.map(line => `  ${line}`).join('\n')}`,
-    )
-  }
-  return values as SettingValues<S>
+  if (problems.length === 0) return values as SettingValues<S>
+  throw new KimchiError('KIMCHI_ERR_CONFIG', ['bad configuration:', ...problems].join('\n  '))
 }
 
-/** A setting holding an integer within bounds. */
+/** A setting for an integer within bounds. */
 export function integerSetting(
   description: string,
   fallback: number,
@@ -71,7 +62,7 @@ export function integerSetting(
   }
 }
 
-/** A setting holding one of a few words. */
+/** A setting for one of a few words. */
 export function choiceSetting<const C extends string>(
   description: string,
   fallback: NoInfer<C>,
@@ -86,8 +77,8 @@ export function choiceSetting<const C extends string>(
 }
 
 /**
- * A setting holding one or several absolute URLs of the given protocols, without trailing slashes, in the order
- * in which they are tried.
+ * A setting for one or more absolute URLs of the given protocols, in the order in which they are tried.
+ * Trailing slashes are removed.
  */
 export function urlListSetting(
   description: string,
@@ -107,7 +98,7 @@ export function urlListSetting(
   }
 }
 
-/** A setting holding any text without spaces, such as a host name or an id. */
+/** A setting for any text without spaces, such as a host name or an id. */
 export function wordSetting(description: string, fallback: string): Setting<string> {
   return {
     description,

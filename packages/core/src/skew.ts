@@ -1,10 +1,9 @@
 import { minuteOf } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
-/** Beyond this distance between receive and send time a frame counts as early or late. */
+/** A frame counts as early or late when its receive and send times are further apart than this. */
 export const MAX_LAG_MS: Milliseconds = 2_000
 
-/** Minutes that are remembered. */
 const MINUTES_KEPT = 3
 
 /**
@@ -12,7 +11,7 @@ const MINUTES_KEPT = 3
  */
 export type Skew = 'none' | 'early' | 'late'
 
-/** Counts suffice for "is the median beyond ±2 s", and cost nothing at thousands of frames a second. */
+/** Counts suffice to tell whether the median is beyond ±2 s, and are cheap at thousands of frames a second. */
 interface LagCounts {
   readonly minute: EpochMinute
   early: number
@@ -38,7 +37,7 @@ export class SkewMeter {
     if (lag > MAX_LAG_MS) counts.late += 1
   }
 
-  /** The skew of the frames received in the minute that ends at M. */
+  /** The skew of the frames that were received in the minute that ends at M. */
   before(minute: EpochMinute): Skew {
     const counts = this.#kept.find(other => other.minute === minute - 1)
     if (counts === undefined) return 'none'

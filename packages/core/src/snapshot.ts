@@ -8,7 +8,7 @@ import type { EpochMinute } from './units.ts'
 /** Upbit's KRW-USDT, the rate of every sample. Always subscribed. */
 export const RATE_MARKET = 'KRW-USDT'
 
-/** Markets that are always subscribed, so that "the exchange was up" never depends on the choice of coins. */
+/** Markets that are always subscribed, so that whether an exchange was up does not depend on the coins. */
 export const REFERENCE_MARKETS: Readonly<Record<Exchange, readonly string[]>> = {
   upbit: ['KRW-BTC', RATE_MARKET],
   binance: ['BTCUSDT'],
@@ -22,8 +22,8 @@ export interface Gap {
 }
 
 /**
- * Lively markets that are always subscribed beside the reference markets, so that a short list of coins at
- * night doesn't look like a silent stream. They are no coins and no reference markets.
+ * Busy markets that are always subscribed too, so that the stream of a short list of coins is not silent for
+ * seconds at night.
  */
 export const PACEMAKERS: Readonly<Record<Exchange, readonly string[]>> = {
   upbit: ['KRW-ETH', 'KRW-XRP', 'KRW-SOL'],
@@ -38,9 +38,9 @@ export interface Snapshot {
 }
 
 /**
- * Every coin's sample of minute M, or the reason why there is none. To be called when both streams have
- * passed M, or when it is too late to wait for them.
- * @param obstacle why no coin can have a sample, where the caller knows better
+ * Every coin's sample of minute M, or the reason why there is none. Call it when both streams have passed M,
+ * or when it is too late to wait for them.
+ * @param obstacle why no coin can have a sample @default what the streams show
  * @see docs/architecture.md#samples-and-gaps
  */
 export function takeSnapshot(
@@ -58,7 +58,7 @@ export function takeSnapshot(
     const upbit = latest.legBefore('upbit', upbitMarket, minute)
     const binance = latest.legBefore('binance', binanceMarket, minute)
     const decision = sampleOrGap(symbol, minute, 'live', { upbitUp, binanceUp, upbit, binance, rate })
-    // A halt counts whatever else is wrong: it takes the coin off the list.
+    // A halt outranks every other reason: it takes the coin off the list.
     const outcome = decision === 'halted' ? haltOf([upbit, binance], minute) : (obstacle ?? decision)
     if (typeof outcome === 'string') gaps.push({ symbol, minute, reason: outcome })
     else samples.push(outcome)
@@ -66,13 +66,13 @@ export function takeSnapshot(
   return { minute, samples, gaps }
 }
 
-/** A minute with a known trade is an ordinary gap, which candles may fill; of a halt only the others stay. */
+/** A halted coin's minute with a known trade is an ordinary gap, which candles may fill. */
 function haltOf(legs: readonly Leg[], minute: EpochMinute): 'halted' | 'halting' {
   const traded = ({ tradedAt }: Leg) => tradedAt !== undefined && tradedAt >= minuteStart(minute - 1)
   return legs.filter(({ tradable }) => !tradable).every(traded) ? 'halting' : 'halted'
 }
 
-/** What stands in the way of every coin, in the streams of exchanges that are up. */
+/** Why no coin can have a sample although both exchanges are up; undefined where nothing is in the way. */
 function obstacleTo(latest: LatestTicks, minute: EpochMinute): GapReason | undefined {
   const isAny = (test: (exchange: Exchange) => boolean) => test('upbit') || test('binance')
   if (isAny(exchange => latest.skewBefore(exchange, minute) !== 'none')) return 'clock-skew'

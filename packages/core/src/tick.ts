@@ -9,8 +9,8 @@ export type Market = string
 /**
  * One normalised price update of one market.
  *
- * Two clocks that are never mixed: `eventAt`, `sentAt` and `tradedAt` are the exchange's, `receivedAt` is
- * ours.
+ * `eventAt`, `sentAt` and `tradedAt` are by the exchange's clock, `receivedAt` by ours; the two are never
+ * mixed.
  */
 export interface Tick {
   readonly exchange: Exchange
@@ -19,36 +19,36 @@ export interface Tick {
   readonly price: number
   /**
    * Exchange time of the price: Upbit `trade_timestamp` (the last trade), Binance `E` (the event).
-   * A REST seed has no exchange time and takes its receive time.
+   * For a REST seed, which has no exchange time, its receive time.
    */
   readonly eventAt: EpochMs
-  /** When the exchange sent it (Upbit `timestamp`, Binance `E`); undefined when it doesn't say. */
+  /** When the exchange sent it (Upbit `timestamp`, Binance `E`); undefined when the frame doesn't say. */
   readonly sentAt: EpochMs | undefined
   readonly receivedAt: EpochMs
   /**
-   * How the price came: `stream` a frame of something that just happened, `snapshot` the first answer
-   * after a subscribe (its trade may be hours old), `seed` a REST answer.
+   * Where the price comes from: `stream`, a frame about something that just happened; `snapshot`, the first
+   * answer to a subscription (its trade may be hours old); `seed`, a REST answer.
    */
   readonly origin: 'stream' | 'snapshot' | 'seed'
   /**
-   * The market's last trade as far as this tick tells: Upbit `trade_timestamp`; Binance `E` of a frame whose
+   * The market's last trade as far as this tick shows: Upbit `trade_timestamp`; Binance `E` of a frame whose
    * price changed or whose volume rose, undefined for other frames; a seed counts as traded when received.
    */
   readonly tradedAt: EpochMs | undefined
-  /** Whether the exchange says with this tick that the market trades; undefined when it says nothing. */
+  /** Whether the market trades, by this tick; undefined when the tick doesn't say. */
   readonly tradable: boolean | undefined
 }
 
 /**
- * A time in which frames of an exchange may have been lost: a long silence, or the time between two
- * connections.
+ * A time in which frames of an exchange may have been lost: a silence of more than 3 s, or the time between
+ * two connections. All times are by our clock.
  */
 export interface Interruption {
   readonly exchange: Exchange
-  /** Up to here nothing is missing; -Infinity before the first connection. Our clock, like the others. */
+  /** No frame from before this is missing; -Infinity before the first connection. */
   readonly from: EpochMs
-  /** From here on nothing is missing. */
+  /** No frame from after this is missing. */
   readonly to: EpochMs
-  /** Prices received before this are no longer known to be the last ones. */
+  /** Prices received before this may have been followed by others that were lost. */
   readonly pricesFrom: EpochMs
 }

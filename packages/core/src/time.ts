@@ -26,16 +26,14 @@ export function dayStart(minute: EpochMinute): EpochMinute {
 }
 
 /**
- * `YYYY-MM-DDTHH:MM:SS` in UTC without zone designator, as the wire has it.
+ * A minute as `YYYY-MM-DDTHH:MM:SS` in UTC without zone designator, the API's format.
  * @see docs/architecture.md#definitions
  */
 export function formatTimestamp(minute: EpochMinute): string {
   return new Date(minuteStart(minute)).toISOString().slice(0, 19)
 }
 
-/**
- * The minute of a wire timestamp, or undefined when the text is not one. Inverse of {@link formatTimestamp}.
- */
+/** The minute of an API timestamp, or undefined when the text is none. Inverse of {@link formatTimestamp}. */
 export function parseTimestamp(text: string): EpochMinute | undefined {
   const minute = minuteOf(Date.parse(`${text}Z`))
   return !Number.isNaN(minute) && formatTimestamp(minute) === text ? minute : undefined

@@ -1,4 +1,4 @@
-/** Milliseconds since 1970-01-01T00:00:00Z. Zone-free. */
+/** Milliseconds since 1970-01-01T00:00:00Z. */
 export type EpochMs = number
 
 /** Whole minutes since 1970-01-01T00:00Z. Minute M is the instant M × 60 s, a UTC minute boundary. */

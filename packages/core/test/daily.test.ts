@@ -30,9 +30,9 @@ t.test('the mean is rounded half away from zero, on both sides of it', async t =
   )
 })
 
-t.test('folds nothing into nothing', async t => t.strictSame(foldDays([]), []))
+t.test('no samples fold into no days', async t => t.strictSame(foldDays([]), []))
 
-t.test('folds a day into open, high, low, close, sum and count', async t => {
+t.test('a day folds into open, high, low, close, sum and count', async t => {
   const premiums = [300, -200, 900, 100]
   t.strictSame(foldDays(premiums.map((premiumE4, index) => ({ minute: LEAP_DAY + index, premiumE4 }))), [
     {
@@ -49,7 +49,7 @@ t.test('folds a day into open, high, low, close, sum and count', async t => {
   ])
 })
 
-t.test('gives the minute at 00:00 to the day that begins with it, across a leap day', async t => {
+t.test('the minute at 00:00 belongs to the day that begins with it, across a leap day', async t => {
   const days = foldDays(
     [LEAP_DAY + DAY_MINUTES, LEAP_DAY + DAY_MINUTES - 1, LEAP_DAY, LEAP_DAY - 1].map(minute => ({
       minute,
@@ -74,7 +74,7 @@ t.test('a whole day has 1440 samples', async t => {
   t.match(foldDays(whole), [{ samples: 1_440, sum: 10_080, open: 7, close: 7 }])
 })
 
-t.test('is the same in any order', async () => {
+t.test('samples in any order fold into the same days', async () => {
   const shuffled = samples.chain(list =>
     fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
   )
@@ -85,7 +85,7 @@ t.test('is the same in any order', async () => {
   )
 })
 
-t.test('equals a recomputation that sorts first', async () => {
+t.test('the fold equals a recomputation that sorts first', async () => {
   fc.assert(
     fc.property(samples, list => {
       const expected = [...new Set(list.map(({ minute }) => dateOf(minute)))].sort().map(date => {
@@ -108,7 +108,7 @@ t.test('equals a recomputation that sorts first', async () => {
   )
 })
 
-t.test('averages half away from zero', async t => {
+t.test('an average is rounded half away from zero', async t => {
   t.equal(averageE4({ sum: 3, samples: 2 }), 2)
   t.equal(averageE4({ sum: -3, samples: 2 }), -2)
   t.equal(averageE4({ sum: 1, samples: 3 }), 0)

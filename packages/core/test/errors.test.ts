@@ -1,7 +1,7 @@
 import t from 'tap'
 import { KimchiError, messageOf } from '../src/errors.ts'
 
-t.test('carries a code, a message and its cause', async t => {
+t.test('an error has a code, a message and its cause', async t => {
   const cause = new Error('socket hang up')
   const error = new KimchiError('KIMCHI_ERR_REST', 'no answer from /v1/market/all', { cause })
   t.match(error, {
@@ -14,7 +14,7 @@ t.test('carries a code, a message and its cause', async t => {
   t.match(String(error), 'KimchiError: no answer')
 })
 
-t.test('has a text for anything thrown', async t => {
+t.test('anything thrown has a text', async t => {
   t.equal(messageOf(new Error('broken')), 'broken')
   t.equal(messageOf('broken'), 'broken')
   t.equal(messageOf(undefined), 'undefined')

@@ -10,7 +10,7 @@ const decimalPrice = fc
     return `${padded.slice(0, padded.length - places)}.${padded.slice(padded.length - places)}0`
   })
 
-t.test('is the formula of the spec on ordinary prices', async t => {
+t.test('the premium of ordinary prices is that of the formula', async t => {
   t.equal(premiumE4(98_000_000, 70_000, 1_400), 0)
   t.equal(premiumE4(99_000_000, 70_000, 1_400), 10_204, '1.0204081… %')
   t.equal(premiumE4(97_000_000, 70_000, 1_400), -10_204)
@@ -19,7 +19,7 @@ t.test('is the formula of the spec on ordinary prices', async t => {
   t.equal(premiumE4(1e12, 1e-7, 1e-7), 1e32 - 1_000_000)
 })
 
-t.test('rounds half away from zero on both sides', async t => {
+t.test('the premium is rounded half away from zero on both sides', async t => {
   t.equal(premiumE4(1000.0005, 1, 1000), 1, '0.00005 % is half a unit')
   t.equal(premiumE4(999.9995, 1, 1000), -1)
   t.equal(premiumE4(1000.0015, 1, 1000), 2)
@@ -28,12 +28,12 @@ t.test('rounds half away from zero on both sides', async t => {
   t.equal(premiumE4(1000.00050001, 1, 1000), 1)
 })
 
-t.test('is never minus zero', async t => {
+t.test('the premium is never minus zero', async t => {
   t.ok(Object.is(premiumE4(999.99999999, 1, 1000), 0))
   t.ok(Object.is(premiumE4(1000, 1, 1000), 0))
 })
 
-t.test('agrees with a long division written out on decimal text', async () => {
+t.test('the premium agrees with a long division on decimal text', async () => {
   fc.assert(
     fc.property(decimalPrice, decimalPrice, decimalPrice, (krw, usdt, rate) => {
       const expected = longDivisionPremium(krw, usdt, rate)
@@ -43,7 +43,7 @@ t.test('agrees with a long division written out on decimal text', async () => {
   )
 })
 
-t.test('agrees with the long division on exact ties and one unit beside them', async () => {
+t.test('the premium agrees with the long division on exact ties and one unit beside them', async () => {
   const tie = fc.tuple(fc.integer({ min: -900_000, max: 900_000 }), fc.integer({ min: -1, max: 1 }))
   fc.assert(
     fc.property(tie, ([premium, nudge]) => {
@@ -55,7 +55,7 @@ t.test('agrees with the long division on exact ties and one unit beside them', a
   )
 })
 
-t.test('does not change when both sides are scaled by ten', async () => {
+t.test('the premium does not change when both sides are scaled by ten', async () => {
   const price = fc.integer({ min: 1, max: 1e9 })
   fc.assert(
     fc.property(price, price, price, (krw, usdt, rate) => {
@@ -64,7 +64,7 @@ t.test('does not change when both sides are scaled by ten', async () => {
   )
 })
 
-t.test('refuses what is not a price, naming the field and the value', async t => {
+t.test('a value that is no price is refused by field and value', async t => {
   for (const price of [0, -0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1.000001e12, 1e308]) {
     const code = { code: 'KIMCHI_ERR_PRICE', name: 'KimchiError' }
     t.throws(() => premiumE4(price, 1, 1), {
@@ -80,7 +80,7 @@ t.test('refuses what is not a price, naming the field and the value', async t =>
   t.equal(isPrice(1e-9), true)
 })
 
-t.test('prints a premium in percent with at most four decimals', async t => {
+t.test('a premium in percent prints with at most four decimals', async t => {
   t.equal(percentOf(12_345), 1.2345)
   t.equal(percentOf(-1), -0.0001)
   fc.assert(

@@ -11,7 +11,7 @@ const WHOLE_LEGS = {
   rate: { price: 1_400, tradedAt: at(-20), tradable: true },
 } satisfies MinuteLegs
 
-t.test('decides alike for candles, whose source it keeps', async t => {
+t.test('the decision is the same for candles, and keeps their source', async t => {
   t.match(sampleOrGap('BTC', M, 'candle', WHOLE_LEGS), { source: 'candle', premiumE4: 10_204, minute: M })
 })
 
@@ -44,7 +44,7 @@ t.test('each leg is carried for 60 minutes after its last known trade and no lon
   }
 })
 
-t.test('a leg of which nothing is known is a gap', async t => {
+t.test('an unknown leg is a gap', async t => {
   t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, upbit: undefined }), 'no-upbit-price')
   t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, binance: undefined }), 'no-binance-price')
   t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, rate: undefined }), 'no-rate')

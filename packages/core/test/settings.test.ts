@@ -24,7 +24,7 @@ const settings = {
   SECRET: secret,
 }
 
-t.test('takes the default where a variable is unset, empty or blank', async t => {
+t.test('the default is used where a variable is unset, empty or blank', async t => {
   const defaults = { PORT: 3_000, LOG_LEVEL: 'info', WS_URL: ['wss://example.test/x'], HOST: '127.0.0.1' }
   t.strictSame(readSettings(settings, {}), defaults)
   t.strictSame(readSettings(settings, { PORT: '', LOG_LEVEL: '  ', WS_URL: undefined, HOST: '\t' }), defaults)

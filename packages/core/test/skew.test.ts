@@ -2,15 +2,15 @@ import t from 'tap'
 import { SkewMeter } from '../src/skew.ts'
 import { at, M } from './ticks.ts'
 
-/** A meter that took in frames received at M − 30 s, so many seconds after they were sent. */
+/** A meter of frames received at M − 30 s, each so many seconds after it was sent. */
 function meterOf(...lags: readonly number[]) {
   const meter = new SkewMeter()
   for (const lag of lags) meter.add(at(-30), at(-30 - lag))
   return meter
 }
 
-t.test('no skew while most frames are within two seconds', async t => {
-  t.equal(meterOf(2).before(M), 'none', 'exactly two seconds is within')
+t.test('there is no skew while most frames are within two seconds', async t => {
+  t.equal(meterOf(2).before(M), 'none', 'exactly two seconds is no skew')
   t.equal(meterOf(-2).before(M), 'none', 'either way')
   t.equal(meterOf(9).before(M - 1), 'none', 'nothing received')
   t.equal(meterOf(1.9, 1.9, 1.9).before(M), 'none')
@@ -32,17 +32,17 @@ t.test('each minute is judged by the frames received in it', async t => {
   t.equal(meter.before(M + 1), 'late')
 })
 
-t.test('the last three minutes are kept, and the first of a minute judged twice is forgotten', async t => {
+t.test('the last three minutes are kept, and a minute that begins again is counted afresh', async t => {
   const meter = new SkewMeter()
   for (const minute of [M, M + 1, M + 2]) meter.add(at(1, minute), at(-9, minute))
   for (const minute of [M + 1, M + 2, M + 3]) t.equal(meter.before(minute), 'late')
   meter.add(at(1, M + 3), at(-9, M + 3))
   t.equal(meter.before(M + 1), 'none', 'a fourth minute displaces the first')
   meter.add(at(1, M + 2), at(1, M + 2))
-  t.equal(meter.before(M + 3), 'none', 'judged by what came after the clock stepped back')
+  t.equal(meter.before(M + 3), 'none', 'counted from where the clock stepped back')
 })
 
-t.test('a clock that steps back into a minute resets its verdict', async t => {
+t.test('a clock that steps back into a minute resets its counts', async t => {
   const meter = new SkewMeter()
   for (let seconds = -60; seconds < 20; seconds++) meter.add(at(seconds), at(seconds))
   meter.add(at(-40), at(20))

@@ -15,7 +15,7 @@ function record(...ticks: readonly Tick[]): LatestTicks {
   return latest
 }
 
-/** What becomes of each coin: its sample's three prices, or the reason of its gap. */
+/** Each coin's outcome: the three prices of its sample, or the reason for its gap. */
 function outcomes(latest: LatestTicks, minute = M, coins = [BTC]): (readonly number[] | GapReason)[] {
   const { samples, gaps } = takeSnapshot(latest, minute, coins)
   return coins.map(({ symbol }) => {
@@ -25,7 +25,7 @@ function outcomes(latest: LatestTicks, minute = M, coins = [BTC]): (readonly num
   })
 }
 
-t.test('takes every coin at one minute: a sample or a gap, in the order of the coins', async t => {
+t.test('a snapshot has a sample or a gap for each coin, in the order of the coins', async t => {
   t.strictSame(takeSnapshot(record(...WHOLE), M, [ETH, BTC]), {
     minute: M,
     samples: [
@@ -44,25 +44,22 @@ t.test('takes every coin at one minute: a sample or a gap, in the order of the c
   t.strictSame(takeSnapshot(record(...WHOLE), M, []), { minute: M, samples: [], gaps: [] })
 })
 
-t.test(
-  'each leg is the last price before M, also when frames of the next minute are there already',
-  async t => {
-    const latest = record(
-      ...WHOLE,
-      upbitTick('KRW-BTC', 1, at(0)),
-      upbitTick('KRW-USDT', 1, at(0.1)),
-      binanceTick('BTCUSDT', 1, at(0.5)),
-    )
-    latest.record(upbitTick('KRW-BTC', 99_100_000, at(-0.001), { receivedAt: at(0.9) }))
-    t.strictSame(outcomes(latest), [[99_100_000, 70_000, 1_400]])
-    latest.record(upbitTick('KRW-SOL', 1, at(2, M + 1)))
-    latest.record(binanceTick('SOLUSDT', 1, at(2, M + 1)))
-    t.strictSame(outcomes(latest, M + 1), [[1, 1, 1]])
-  },
-)
+t.test('each leg is the last price before M, even when frames of the next minute have arrived', async t => {
+  const latest = record(
+    ...WHOLE,
+    upbitTick('KRW-BTC', 1, at(0)),
+    upbitTick('KRW-USDT', 1, at(0.1)),
+    binanceTick('BTCUSDT', 1, at(0.5)),
+  )
+  latest.record(upbitTick('KRW-BTC', 99_100_000, at(-0.001), { receivedAt: at(0.9) }))
+  t.strictSame(outcomes(latest), [[99_100_000, 70_000, 1_400]])
+  latest.record(upbitTick('KRW-SOL', 1, at(2, M + 1)))
+  latest.record(binanceTick('SOLUSDT', 1, at(2, M + 1)))
+  t.strictSame(outcomes(latest, M + 1), [[1, 1, 1]])
+})
 
 t.test(
-  'carries a quiet coin while its exchange is up, for at most 60 minutes since its last trade',
+  'a quiet coin is carried while its exchange is up, for at most 60 minutes since its last trade',
   async t => {
     const quiet = (seconds: number) =>
       record(...WHOLE, upbitTick('KRW-ETH', 5_000_000, at(seconds)), binanceTick('ETHUSDT', 3_500, at(-1)))
@@ -72,7 +69,7 @@ t.test(
   },
 )
 
-t.test('carries a coin that is quiet on Binance for as long, a seed counting as a trade', async t => {
+t.test('a coin quiet on Binance is carried for as long, a seed counting as a trade', async t => {
   const eth = upbitTick('KRW-ETH', 5_000_000, at(-9))
   const seeded = (seconds: number) => record(...WHOLE, eth, seed('ETHUSDT', 3_500, at(seconds)))
   t.strictSame(outcomes(seeded(-3_600), M, [ETH]), [[5_000_000, 3_500, 1_400]])
@@ -80,10 +77,10 @@ t.test('carries a coin that is quiet on Binance for as long, a seed counting as 
   const unchanged = binanceTick('ETHUSDT', 3_500, at(-2), { tradedAt: undefined })
   const latest = seeded(-3_601)
   latest.record(unchanged)
-  t.strictSame(outcomes(latest, M, [ETH]), ['no-binance-price'], 'a frame is no trade')
+  t.strictSame(outcomes(latest, M, [ETH]), ['no-binance-price'], 'a frame without a trade extends nothing')
 })
 
-t.test('the rate is carried like a coin and no longer', async t => {
+t.test('the rate is carried for as long as a coin, and no longer', async t => {
   const latest = (seconds: number) =>
     record(UPBIT_BTC, upbitTick('KRW-USDT', 1_400, at(seconds)), BINANCE_BTC, ...PASSED)
   t.strictSame(outcomes(latest(-3_600)), [[99_000_000, 70_000, 1_400]])
@@ -113,7 +110,7 @@ t.test('KRW-USDT halted: no sample', async t => {
   t.strictSame(outcomes(record(UPBIT_BTC, { ...RATE, tradable: false }, BINANCE_BTC, ...PASSED)), ['no-rate'])
 })
 
-t.test('an Upbit snapshot sets prices and proves no life', async t => {
+t.test('an Upbit snapshot sets prices but does not show that the exchange is up', async t => {
   const snapshot = { origin: 'snapshot' } as const
   const latest = record({ ...UPBIT_BTC, ...snapshot }, { ...RATE, ...snapshot }, BINANCE_BTC, ...PASSED)
   t.strictSame(outcomes(latest), ['upbit-down'])
@@ -121,13 +118,13 @@ t.test('an Upbit snapshot sets prices and proves no life', async t => {
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
 })
 
-t.test('a coin one exchange never named is a gap of its own', async t => {
+t.test('a coin that never ticked on one exchange is a gap, and no other coin is', async t => {
   t.strictSame(outcomes(record(RATE, BINANCE_BTC, ...PASSED)), ['no-upbit-price'])
   const latest = record(...WHOLE, upbitTick('KRW-ETH', 5_000_000, at(-9)))
   t.strictSame(outcomes(latest, M, [BTC, ETH]), [[99_000_000, 70_000, 1_400], 'no-binance-price'])
 })
 
-t.test('until both streams have passed M the minute is behind', async t => {
+t.test('the minute is behind until both streams have passed M', async t => {
   const [upbit, binance] = PASSED
   t.strictSame(outcomes(record(UPBIT_BTC, RATE, BINANCE_BTC), M, [BTC, ETH]), ['behind', 'behind'])
   const latest = record(UPBIT_BTC, RATE, BINANCE_BTC, ...(upbit ? [upbit] : []))
@@ -136,7 +133,7 @@ t.test('until both streams have passed M the minute is behind', async t => {
   t.strictSame(outcomes(latest), [[99_000_000, 70_000, 1_400]])
 })
 
-t.test('a minute boundary within a silence is a gap, whatever is known', async t => {
+t.test('a minute boundary within a silence is a gap, whatever prices are known', async t => {
   for (const exchange of ['upbit', 'binance'] as const) {
     const latest = record(...WHOLE)
     latest.interrupted(silence(exchange, -0.1, 3.5, -10))
@@ -144,7 +141,7 @@ t.test('a minute boundary within a silence is a gap, whatever is known', async t
   }
 })
 
-t.test('a silence before M is a gap until the prices are received again', async t => {
+t.test('after a silence before M each coin is a gap until its prices are received again', async t => {
   const latest = record(...WHOLE)
   latest.interrupted(silence('upbit', -6, -2))
   t.strictSame(outcomes(latest), ['no-rate'])
@@ -156,7 +153,7 @@ t.test('a silence before M is a gap until the prices are received again', async 
   t.strictSame(outcomes(latest), ['no-binance-price'])
 })
 
-t.test('a market halted on either exchange is a gap, others are untouched', async t => {
+t.test('a market halted on either exchange is a gap, and others are not affected', async t => {
   const eth = [upbitTick('KRW-ETH', 5_000_000, at(-9)), binanceTick('ETHUSDT', 3_500, at(-1))]
   t.strictSame(
     outcomes(record(...WHOLE, ...eth, upbitTick('KRW-ETH', 1, at(-68), { tradable: false })), M, [BTC, ETH]),
@@ -170,14 +167,14 @@ t.test('a market halted on either exchange is a gap, others are untouched', asyn
   t.strictSame(outcomes(latest, M + 1, [ETH]), ['halted'])
 })
 
-t.test('a halt on both exchanges is one with a trade only when both traded in the minute', async t => {
+t.test('a halt on both exchanges is an ordinary gap only when both traded in the minute', async t => {
   const latest = record(...WHOLE, binanceTick('ETHUSDT', 3_500, at(-1)))
   latest.record(upbitTick('KRW-ETH', 5_000_000, at(-61), { tradable: false }))
   latest.setTradable('binance', 'ETHUSDT', false, at(-1))
   t.strictSame(outcomes(latest, M, [ETH]), ['halted'])
 })
 
-t.test('a halt counts whatever else is wrong, for it takes the coin off the list', async t => {
+t.test('a halt outranks every other reason, because it takes the coin off the list', async t => {
   const latest = record(UPBIT_BTC, RATE, BINANCE_BTC)
   latest.setTradable('binance', 'ETHUSDT', false, at(-30))
   t.strictSame(outcomes(latest, M, [BTC, ETH]), ['behind', 'halted'])
@@ -185,7 +182,7 @@ t.test('a halt counts whatever else is wrong, for it takes the coin off the list
   t.strictSame(outcomes(latest, M + 9, [BTC, ETH]), ['upbit-down', 'halted'])
 })
 
-t.test('a wrong clock writes nothing, whichever exchange shows it', async t => {
+t.test('a wrong clock makes every coin a gap, whichever exchange shows it', async t => {
   for (const [index, lag] of [
     [0, 2_500],
     [2, 2_500],

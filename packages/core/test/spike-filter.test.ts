@@ -24,7 +24,7 @@ function brief({ accepted, dropped, waiting }: SpikeVerdict): Record<string, str
   return { accepted: text(accepted), dropped: text(dropped), waiting: text(waiting) }
 }
 
-/** What the filter says of one coin's premiums in points, minute by minute; undefined is a gap. */
+/** The filter's verdicts on one coin's premiums in points, minute by minute; undefined is a gap. */
 function run(filter: SpikeFilter, points: readonly (number | undefined)[]): Record<string, string>[] {
   return points.map((value, index) =>
     brief(filter.check(M + index, value === undefined ? [] : [sample(index, value)])),
@@ -37,7 +37,7 @@ function filterOf(points: number, minute = M - 1): SpikeFilter {
   return filter
 }
 
-t.test('lets ordinary samples through at once', async t => {
+t.test('ordinary samples are accepted at once', async t => {
   t.strictSame(run(filterOf(1), [2, 12, 2, -8]), [
     { accepted: '0=2', dropped: '', waiting: '' },
     { accepted: '1=12', dropped: '', waiting: '' },
@@ -46,7 +46,7 @@ t.test('lets ordinary samples through at once', async t => {
   ])
 })
 
-t.test('the first sample of a coin has nothing to be measured by', async t => {
+t.test('the first sample of a coin is accepted: there is nothing to compare it with', async t => {
   t.strictSame(run(new SpikeFilter(), [900]), [{ accepted: '0=900', dropped: '', waiting: '' }])
 })
 
@@ -92,7 +92,7 @@ t.test('a second, different jump waits in turn', async t => {
   ])
 })
 
-t.test('a gap after a jump drops it: nobody confirmed it in its minute', async t => {
+t.test('a jump followed by a gap is dropped: no sample confirmed it', async t => {
   t.strictSame(run(filterOf(0), [30, undefined, 30, 30]), [
     { accepted: '', dropped: '', waiting: '0=30' },
     { accepted: '', dropped: '0=30', waiting: '' },
@@ -101,7 +101,7 @@ t.test('a gap after a jump drops it: nobody confirmed it in its minute', async t
   ])
 })
 
-t.test('a minute that was never verdicts is a gap too', async t => {
+t.test('a minute that was never checked counts as a gap', async t => {
   const filter = filterOf(0)
   filter.check(M, [sample(0, 30)])
   t.strictSame(brief(filter.check(M + 2, [sample(2, 30)])), {
@@ -111,7 +111,7 @@ t.test('a minute that was never verdicts is a gap too', async t => {
   })
 })
 
-t.test('remembers the last stored sample for an hour and not a minute longer', async t => {
+t.test('the last stored sample is remembered for an hour and not a minute longer', async t => {
   t.match(run(filterOf(0, M - 60), [30]), [{ accepted: '', waiting: '0=30' }])
   t.match(run(filterOf(0, M - 61), [30]), [{ accepted: '0=30', waiting: '' }])
 })
@@ -122,15 +122,15 @@ t.test('a sample that is not accepted is not remembered', async t => {
   t.strictSame([...new Set(verdicts.map(({ accepted }) => accepted))], [''], 'an hour of disagreement')
 })
 
-t.test('what is remembered only moves forward in time', async t => {
+t.test('an older sample does not replace the one remembered', async t => {
   const filter = filterOf(50)
   filter.remember('BTC', M - 2, 0)
   t.match(brief(filter.check(M, [sample(0, 50)])), { accepted: '0=50' })
   filter.remember('BTC', M, 0)
-  t.match(brief(filter.check(M + 1, [sample(1, 50)])), { waiting: '1=50' }, 'the same minute is taken again')
+  t.match(brief(filter.check(M + 1, [sample(1, 50)])), { waiting: '1=50' }, 'one of the same minute does')
 })
 
-t.test('judges each coin on its own', async t => {
+t.test('each coin is judged on its own', async t => {
   const filter = filterOf(0)
   filter.remember('ETH', M - 1, 0)
   const first = filter.check(M, [sample(0, 30, 'BTC'), sample(0, 1, 'ETH')])
@@ -147,7 +147,7 @@ t.test('judges each coin on its own', async t => {
 })
 
 t.test(
-  'each sample is accepted or dropped exactly once, and neighbours accepted alone never jump',
+  'each sample is accepted or dropped exactly once, and no jump is accepted without the next minute',
   async () => {
     const minutes = fc.array(fc.option(fc.integer({ min: -40, max: 40 }), { nil: undefined }), {
       maxLength: 40,
@@ -159,13 +159,13 @@ t.test(
           filter.check(M + index, value === undefined ? [] : [sample(index, value)]),
         )
         const end = filter.check(M + points.length, [])
-        const accepted = [...judged, end].flatMap(testimony => testimony.accepted)
-        const dropped = [...judged, end].flatMap(testimony => testimony.dropped)
+        const accepted = [...judged, end].flatMap(verdict => verdict.accepted)
+        const dropped = [...judged, end].flatMap(verdict => verdict.dropped)
         const fates = [...accepted, ...dropped].map(({ minute }) => minute - M).sort((a, b) => a - b)
         const given = points.flatMap((value, index) => (value === undefined ? [] : [index]))
         let last = 0
-        const jumpsAlone = judged.some(testimony => {
-          const [first, second] = testimony.accepted
+        const jumpsAlone = judged.some(verdict => {
+          const [first, second] = verdict.accepted
           if (first === undefined) return false
           const isConfirmed = second !== undefined && Math.abs(first.premiumE4 - second.premiumE4) <= 50_000
           const isAlone = !isConfirmed && Math.abs(first.premiumE4 - last) > 100_000

@@ -9,7 +9,7 @@ t.test('time stands still until it is advanced', async t => {
   t.equal(clock.now(), 1_250)
 })
 
-t.test('waits end in the order they come due, each at its own time', async t => {
+t.test('waits end in the order in which they are due, each at its own time', async t => {
   const clock = createManualClock(0)
   const ended: [string, number][] = []
   const wait = (name: string, ms: number) => clock.wait(ms).then(() => void ended.push([name, clock.now()]))
@@ -27,7 +27,7 @@ t.test('waits end in the order they come due, each at its own time', async t => 
   t.equal(clock.waiting, 1)
 })
 
-t.test('a loop that waits again within the time advanced turns again', async t => {
+t.test('a loop that waits again within the time advanced goes round again', async t => {
   const clock = createManualClock(0)
   const turns: number[] = []
   const loop = async () => {
@@ -43,7 +43,7 @@ t.test('a loop that waits again within the time advanced turns again', async t =
   t.strictSame(turns, [100, 200, 300])
 })
 
-t.test('a step of the wall clock lets no time pass', async t => {
+t.test('stepping the wall clock lets no time pass', async t => {
   const clock = createManualClock(0)
   let isOver = false
   const waiting = clock.wait(1_000).then(() => {

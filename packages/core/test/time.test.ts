@@ -17,7 +17,7 @@ import {
 
 const minute = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) / MINUTE_MS })
 
-t.test('units of time fit together', async t => {
+t.test('the units of time agree with each other', async t => {
   t.equal(60 * MINUTE_MS, HOUR_MS)
   t.equal(24 * HOUR_MS, DAY_MS)
   t.equal(DAY_MINUTES * MINUTE_MS, DAY_MS)
@@ -48,7 +48,7 @@ t.test('a timestamp has no zone designator and reads back as the same minute', a
   fc.assert(fc.property(minute, at => formatTimestamp(at).slice(0, 10) === dateOf(at)))
 })
 
-t.test('text that is not a wire timestamp is not read', async t => {
+t.test('text that is no API timestamp is refused', async t => {
   const texts = [
     '',
     'yesterday',
@@ -68,7 +68,7 @@ t.test('text that is not a wire timestamp is not read', async t => {
   for (const text of texts) t.equal(parseTimestamp(text), undefined, JSON.stringify(text))
 })
 
-t.test('dates and timestamps are the same whatever zone the machine is in', async t => {
+t.test('dates and timestamps do not depend on the time zone of the machine', async t => {
   const script = `
     import { dateOf, dayStart, formatTimestamp, parseTimestamp } from './src/time.ts'
     const minutes = [0, 29000000, ${Date.UTC(2026, 2, 29, 1) / MINUTE_MS}, ${Date.UTC(2028, 1, 29) / MINUTE_MS - 1}]

@@ -242,13 +242,26 @@ t.test(
   },
 )
 
-t.test('a snapshot that shows a trade after M does not confirm the last one before M', async t => {
+t.test('a snapshot that shows a trade at M or later does not confirm the last one before M', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20)))
   latest.interrupted(silence('upbit', -4, -0.3))
   latest.record(upbitTick(BTC, 2, at(-0.6), { receivedAt: at(-0.2) }))
-  latest.record(upbitTick(BTC, 3, at(0.05), { receivedAt: at(0.1), origin: 'snapshot' }))
+  latest.record(upbitTick(BTC, 3, at(0), { receivedAt: at(0.1), origin: 'snapshot' }))
   t.equal(priceBefore(latest, M), undefined)
   t.equal(priceBefore(latest, M + 1), 3)
+})
+
+t.test('a price counts again from the instant at which the exchange is heard again', async t => {
+  const interrupted = (...ticks: readonly Tick[]) => {
+    const latest = record(upbitTick(BTC, 1, at(-20)), binanceTick(USDT, 1, at(-20)), ...ticks)
+    for (const exchange of ['upbit', 'binance'] as const) latest.interrupted(silence(exchange, -9, -5))
+    return latest
+  }
+  const snapshot = upbitTick(BTC, 2, at(-6), { receivedAt: at(-5), origin: 'snapshot' })
+  t.equal(priceBefore(interrupted(snapshot), M), 2)
+  t.equal(priceBefore(interrupted(upbitTick(BTC, 2, at(-4), { receivedAt: at(-3.4) })), M), 2)
+  t.equal(priceBefore(interrupted(upbitTick(BTC, 2, at(-4), { receivedAt: at(-3.401) })), M), undefined)
+  t.equal(priceBefore(interrupted(seed(USDT, 2, at(-5))), M, USDT), 2)
 })
 
 t.test('the snapshot after a reconnect makes the price of an old trade known again', async t => {
@@ -312,6 +325,8 @@ t.test('a minute boundary within an interruption is recognised, the next one is 
   t.equal(latest.isInterruptedAt('upbit', M), true)
   t.equal(latest.isInterruptedAt('binance', M), false)
   t.equal(latest.isInterruptedAt('upbit', M + 1), false)
+  for (const edge of [silence('upbit', 56, 60), silence('upbit', 60, 64)]) latest.interrupted(edge)
+  t.equal(latest.isInterruptedAt('upbit', M + 1), false, 'nor one that ends or begins at the boundary')
   latest.interrupted({ exchange: 'binance', from: Number.NEGATIVE_INFINITY, to: at(1), pricesFrom: at(1) })
   t.equal(latest.isInterruptedAt('binance', M), true, 'before the first connection')
 })

@@ -28,6 +28,9 @@ t.test('an impossible price or premium is a gap', async t => {
   for (const legs of broken) {
     t.equal(sampleOrGap('BTC', M, 'live', { ...WHOLE_LEGS, ...legs }), 'implausible', JSON.stringify(legs))
   }
+  const highest = { ...WHOLE_LEGS, upbit: leg(10_001), binance: leg(1), rate: leg(1) }
+  t.match(sampleOrGap('BTC', M, 'live', highest), { premiumE4: 1e10 }, 'a million percent')
+  t.equal(sampleOrGap('BTC', M, 'live', { ...highest, upbit: leg(10_001.000001) }), 'implausible')
 })
 
 t.test('each leg is carried for 60 minutes after its last known trade and no longer', async t => {

@@ -172,6 +172,8 @@ t.test('a halt on both exchanges is an ordinary gap only when both traded in the
   latest.record(upbitTick('KRW-ETH', 5_000_000, at(-61), { tradable: false }))
   latest.setTradable('binance', 'ETHUSDT', false, at(-1))
   t.strictSame(outcomes(latest, M, [ETH]), ['halted'])
+  latest.record(upbitTick('KRW-ETH', 5_000_000, at(-60), { tradable: false }))
+  t.strictSame(outcomes(latest, M, [ETH]), ['halting'], 'the first instant of the minute belongs to it')
 })
 
 t.test('a halt outranks every other reason, because it takes the coin off the list', async t => {

@@ -3,11 +3,12 @@ import {
   DAY_MINUTES,
   dayStart,
   type EpochMinute,
+  type EpochMs,
   type Log,
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
-import { createManualClock, type ManualClock } from '@kimchi/core/testing'
+import { ManualClock } from '@kimchi/core/testing'
 import { createRestBases, openRestChild } from '@kimchi/feeds'
 import { createLogger } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
@@ -103,7 +104,7 @@ export async function openBench(
   const work = new WorkUnderWay()
   const writer = work.counted(new SampleWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent }))
   const reader = work.counted(new SampleReader({ redis }))
-  const clock = work.stopped(createManualClock(minuteStart(YESTERDAY + at) + 30_000))
+  const clock = work.clock(minuteStart(YESTERDAY + at) + 30_000)
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
@@ -173,16 +174,14 @@ class WorkUnderWay {
     return new Proxy(target, { get: (_, name) => this.count(methodOf(name).bind(target)) })
   }
 
-  stopped(clock: ManualClock): ManualClock {
+  /** A manual clock that seems to have nothing to wait for while work is under way. */
+  clock(now: EpochMs): ManualClock {
     const isBusy = () => this.#count > 0
-    return {
-      now: () => clock.now(),
-      wait: (ms, signal) => clock.wait(ms, signal),
-      advance: ms => clock.advance(ms),
-      step: ms => clock.step(ms),
-      get waiting() {
-        return isBusy() ? 0 : clock.waiting
-      },
+    class PatientClock extends ManualClock {
+      override get waiting() {
+        return isBusy() ? 0 : super.waiting
+      }
     }
+    return new PatientClock(now)
   }
 }

@@ -8,23 +8,23 @@ import { KimchiError } from '@kimchi/core'
 
 const run = promisify(execFile)
 
-/** A server whose starter was killed ends within a moment; an open waits this long for it. */
+/** How long to wait for the server of a killed program, which ends within a moment. */
 const PATIENCE_MS = 4_000
 
 /** The right to run a server on a data folder. */
 export interface DataDirLock {
   /** A server that inherits this file descriptor holds the lock for as long as it lives. */
   readonly fd: number
-  /** Notes the server, so that whoever is refused can be told who holds the folder. */
+  /** Writes the server into the lock file, for the error of those that are refused. */
   note(pid: number, port: number): Promise<void>
-  /** Lets go of the folder; a server that inherited {@link fd} goes on holding it. */
+  /** Frees the folder, unless a server that inherited {@link fd} still holds it. */
   close(): Promise<void>
 }
 
 /**
  * Locks a data folder for one server. Redis itself locks nothing: two servers appending to one file ruin it.
- * The kernel holds the lock and frees it when the last process that has the file open ends, so what the file
- * says decides nothing, unless it names a living redis-server of this folder that was started without it.
+ * The kernel holds the lock and frees it when the last process that has the file open ends. The text of the file
+ * decides only when it names a living redis-server of this folder that was started without the lock.
  *
  * @param patienceMs how long to wait for a folder in use. @default 4 s
  * @throws KimchiError `KIMCHI_ERR_REDIS` naming the folder and the server that uses it

@@ -24,7 +24,7 @@ export async function isDebianFamily(path: string): Promise<boolean> {
 }
 
 /**
- * The distribution's redis-server, redis-tools and the libraries they miss on this machine, unpacked under
+ * The distribution's redis-server, redis-tools and the libraries that this machine lacks, unpacked under
  * `cacheDir` and found there the next time. A folder that appears under its final name is complete.
  *
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when the packages can't be fetched, with what a person can do

@@ -11,7 +11,7 @@ import type { RedisBinary } from './programs.ts'
 
 const HOST = '127.0.0.1'
 
-/** Loading a large append-only file takes a while. */
+/** How long a server may take to answer: it loads a large append-only file first. */
 const START_TIMEOUT_MS = 60_000
 
 /** Time between SIGTERM and SIGKILL. */
@@ -37,18 +37,37 @@ export interface RedisExit {
 }
 
 /** A running server that belongs to this program. */
-export interface EmbeddedRedis {
-  readonly url: string
+export class EmbeddedRedis {
   readonly port: number
-  readonly pid: number
-  /** What a person types to look inside; undefined without a redis-cli. */
+  readonly url: string
+  /** The command that opens a prompt on it; undefined without a redis-cli. */
   readonly cliCommand: string | undefined
   /** Resolves when the server is gone, for whatever reason. */
   readonly exited: Promise<RedisExit>
+  readonly #child: ChildProcess
+
+  constructor(child: ChildProcess, port: number, cli: string | undefined) {
+    this.#child = child
+    this.port = port
+    this.url = `redis://${HOST}:${port}`
+    this.cliCommand = cli === undefined ? undefined : `${cli} -p ${port}`
+    this.exited = new Promise(settle => {
+      child.once('exit', (code, signal) => settle({ code, signal }))
+    })
+  }
+
   /** Ends the server, its append-only file synced, and resolves when it is gone. May be called again. */
-  stop(): Promise<RedisExit>
+  async stop(): Promise<RedisExit> {
+    this.kill('SIGTERM')
+    this.kill('SIGCONT')
+    const timer = setTimeout(() => this.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    return this.exited.finally(() => clearTimeout(timer))
+  }
+
   /** Sends any signal. */
-  kill(signal: NodeJS.Signals): void
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
 }
 
 /**
@@ -56,7 +75,7 @@ export interface EmbeddedRedis {
  * program, even when this program is SIGKILLed, and a Ctrl-C in the terminal does not reach it.
  *
  * @throws KimchiError `KIMCHI_ERR_REDIS` when the port is taken (`cause.code` is `EADDRINUSE`), the folder is in
- *   use by another server, or the server gives up; with the last lines of its log
+ *   use by another server, or the server does not come up; with the last lines of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const dir = resolve(options.dir)
@@ -65,65 +84,48 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   try {
     const port = options.port || (await freePort())
     if (!(await isPortFree(port))) throw portTaken(port)
-    const { pid, child, exited, complaints } = await launch(options, dir, port, lock.fd)
-    await lock.note(pid, port)
-    void exited.then(() => lock.close())
-    let stopping: Promise<RedisExit> | undefined
-    const stop = () => (stopping ??= stopServer(child, exited))
-    try {
-      await untilReady(pid, port, exited)
-    } catch (error) {
-      const exit = await stop()
-      throw error instanceof KimchiError ? error : await gaveUp(port, dir, exit, complaints())
-    }
-    const { cli } = options.binary
-    const cliCommand = cli === undefined ? undefined : `${cli} -p ${port}`
-    return {
-      url: `redis://${HOST}:${port}`,
-      port,
-      pid,
-      cliCommand,
-      exited,
-      stop,
-      kill: s => void child.kill(s),
-    }
+    const child = spawnServer(options, dir, port, lock.fd)
+    let complaints = ''
+    child.stderr?.on('data', text => {
+      complaints = (complaints + String(text)).slice(-2_000)
+    })
+    const redis = new EmbeddedRedis(child, port, options.binary.cli)
+    await once(child, 'spawn').catch(error => {
+      throw new KimchiError('KIMCHI_ERR_REDIS', `${options.binary.server} did not start: ${messageOf(error)}`)
+    })
+    const watcher = spawnWatcher(Number(child.pid))
+    void redis.exited.then(() => Promise.all([watcher.kill('SIGKILL'), lock.close()]))
+    await lock.note(Number(child.pid), port)
+    if (await isReady(child, port)) return redis
+    const isRunning = child.exitCode === null && child.signalCode === null
+    const { code, signal } = await redis.stop()
+    const how = isRunning
+      ? `did not answer within ${START_TIMEOUT_MS} ms`
+      : `ended at start (${signal ?? `exit code ${code}`})`
+    throw await startError(port, dir, how, complaints)
   } catch (error) {
     await lock.close()
     throw error
   }
 }
 
-async function launch(
+function spawnServer(
   { binary, appendonly = true, args = [] }: EmbeddedRedisOptions,
   dir: string,
   port: number,
   lockFd: number,
-) {
+): ChildProcess {
   const settings = [
     ...['--bind', HOST, '--port', String(port), '--dir', dir, '--logfile', join(dir, 'redis.log')],
     ...['--save', '', '--appendonly', appendonly ? 'yes' : 'no', '--appendfsync', 'everysec'],
     ...args,
   ]
-  // Detached = its own session: Ctrl-C in the terminal must not end it before the apps have flushed.
-  const child = spawn(binary.server, settings, {
+  // In a session of its own (detached), a Ctrl-C in the terminal does not end it before the apps have flushed.
+  return spawn(binary.server, settings, {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', lockFd],
     env: binary.env,
   })
-  let complaints = ''
-  child.stderr?.on('data', text => {
-    complaints = (complaints + String(text)).slice(-2_000)
-  })
-  const exited = new Promise<RedisExit>(settle => {
-    child.once('exit', (code, signal) => settle({ code, signal }))
-  })
-  await once(child, 'spawn').catch(error => {
-    throw new KimchiError('KIMCHI_ERR_REDIS', `${binary.server} did not start: ${messageOf(error)}`)
-  })
-  if (child.pid === undefined) throw new KimchiError('KIMCHI_ERR_REDIS', `${binary.server} did not start`)
-  const watcher = spawnWatcher(child.pid)
-  void exited.then(() => watcher.kill('SIGKILL'))
-  return { pid: child.pid, child, exited, complaints: () => complaints }
 }
 
 /**
@@ -138,61 +140,39 @@ function spawnWatcher(pid: number): ChildProcess {
   return watcher
 }
 
-async function stopServer(child: ChildProcess, exited: Promise<RedisExit>): Promise<RedisExit> {
-  child.kill('SIGTERM')
-  child.kill('SIGCONT')
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
-  return exited.finally(() => clearTimeout(timer))
-}
-
-async function untilReady(pid: number, port: number, exited: Promise<RedisExit>): Promise<void> {
-  let isGone = false
-  void exited.then(() => {
-    isGone = true
-  })
+/** Whether the server comes to answer; false when it has ended, or after a minute. */
+async function isReady(child: ChildProcess, port: number): Promise<boolean> {
   const deadline = performance.now() + START_TIMEOUT_MS
-  while (performance.now() < deadline) {
-    if (isGone) throw new Error('gone')
+  while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
     const answer = await ask(port, 'PING\r\nINFO server\r\n')
-    // The process id tells our server from another program that took the port in between; LOADING is not
-    // +PONG.
-    if (answer.startsWith('+PONG') && answer.includes(`process_id:${pid}\r\n`)) return
+    // While it loads it answers LOADING. Another program may have taken the port: the process id must be ours.
+    if (answer.startsWith('+PONG') && answer.includes(`process_id:${child.pid}\r\n`)) return true
     await wait(20)
   }
-  throw new KimchiError(
-    'KIMCHI_ERR_REDIS',
-    `Redis on port ${port} did not answer within ${START_TIMEOUT_MS} ms`,
-  )
+  return false
 }
 
-function ask(port: number, commands: string): Promise<string> {
-  return new Promise(settle => {
-    let answer = ''
-    const socket = connect({ port, host: HOST, timeout: 1_000 })
-    socket.on('connect', () => socket.write(commands))
-    socket.on('timeout', () => socket.destroy())
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => settle(answer))
-    socket.on('readable', () => {
-      answer += socket.read()?.toString() ?? ''
-      if (!answer.startsWith('+PONG') || answer.includes('process_id:')) socket.end()
-    })
-  })
+async function ask(port: number, commands: string): Promise<string> {
+  const socket = connect({ port, host: HOST, timeout: 1_000 })
+  socket.on('timeout', () => socket.destroy())
+  socket.write(commands)
+  let answer = ''
+  try {
+    for await (const chunk of socket) {
+      answer += chunk
+      if (!answer.startsWith('+PONG') || answer.includes('process_id:')) break
+    }
+  } catch {
+    // It does not listen yet, or does not answer.
+  }
+  return answer
 }
 
-async function gaveUp(
-  port: number,
-  dir: string,
-  { code, signal }: RedisExit,
-  complaints: string,
-): Promise<KimchiError> {
-  const lines = (await readFile(join(dir, 'redis.log'), 'utf8').catch(() => '')).trim().split('\n').slice(-5)
-  lines.push(complaints.trim())
-  if (lines.some(line => line.includes('Address already in use'))) return portTaken(port)
-  return new KimchiError(
-    'KIMCHI_ERR_REDIS',
-    `Redis in ${dir} ended at start (${signal ?? `exit code ${code}`}):\n${lines.join('\n')}`,
-  )
+async function startError(port: number, dir: string, how: string, complaints: string): Promise<KimchiError> {
+  const log = await readFile(join(dir, 'redis.log'), 'utf8').catch(() => '')
+  const lines = [...log.trim().split('\n').slice(-5), complaints.trim()].join('\n')
+  if (lines.includes('Address already in use')) return portTaken(port)
+  return new KimchiError('KIMCHI_ERR_REDIS', `Redis in ${dir} ${how}:\n${lines}`)
 }
 
 function portTaken(port: number): KimchiError {

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { chmod, readdir, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { findRedis } from '../src/find-redis.ts'
-import { findProgram } from '../src/programs.ts'
-import { projectRedis } from '../src/project-redis.ts'
+import { findProgram, isUsableServer } from '../src/programs.ts'
+import { projectRedis, projectRoot } from '../src/project-redis.ts'
 
 const path = process.env.PATH ?? ''
 
-t.test('a server on PATH is taken with the client beside it', async t => {
+t.test('a server on PATH is used, with the client beside it', async t => {
   const dir = t.testdir({
     'valkey-server': '#!/bin/sh\necho "Valkey server v=8.0.1 sha=0 bits=64"\n',
     'valkey-cli': '#!/bin/sh\n',
@@ -22,43 +22,46 @@ t.test('a server on PATH is taken with the client beside it', async t => {
   })
 })
 
-t.test(
-  'a server without functions is passed over, and the advice names a command for each system',
-  async t => {
-    const dir = t.testdir({ 'redis-server': '#!/bin/sh\necho "Redis server v=6.2.7 sha=0 bits=64"\n' })
-    await chmod(join(dir, 'redis-server'), 0o755)
-    const lines: string[] = []
-    const finding = findRedis({ cacheDir: join(dir, 'cache'), path: dir, log: line => lines.push(line) })
-    await t.rejects(finding, {
-      code: 'KIMCHI_ERR_REDIS_BINARY',
-      message: /apt-get[\s\S]*brew[\s\S]*dnf[\s\S]*docker/,
-    })
-    t.strictSame(lines, [`${join(dir, 'redis-server')}: older than 7.0 or broken, not used`])
-  },
-)
+t.test('a server without functions is not used, and the advice names a command for each system', async t => {
+  const dir = t.testdir({ 'redis-server': '#!/bin/sh\necho "Redis server v=6.2.7 sha=0 bits=64"\n' })
+  await chmod(join(dir, 'redis-server'), 0o755)
+  const lines: string[] = []
+  const finding = findRedis({ cacheDir: join(dir, 'cache'), path: dir, log: line => lines.push(line) })
+  await t.rejects(finding, {
+    code: 'KIMCHI_ERR_REDIS_BINARY',
+    message: /apt-get[\s\S]*brew[\s\S]*dnf[\s\S]*docker/,
+  })
+  t.strictSame(lines, [`${join(dir, 'redis-server')}: older than 7.0 or broken, not used`])
+})
 
 const onDebian = (await findProgram('apt-get', path)) !== undefined && process.platform === 'linux'
 
-t.test('the packages are fetched by two callers at once', { skip: !onDebian && 'not Debian' }, async t => {
-  // Without redis-server on PATH, whatever this machine has installed.
-  const bare = t.testdir({ bin: {}, cache: {} })
-  const cacheDir = join(bare, 'cache')
-  for (const name of ['apt-get', 'dpkg-deb']) {
-    await writeFile(join(bare, 'bin', name), `#!/bin/sh\nPATH=${path} exec ${name} "$@"\n`, { mode: 0o755 })
-  }
-  const lines: string[] = []
-  const find = () => findRedis({ cacheDir, path: join(bare, 'bin'), log: line => lines.push(line) })
-  const [one, other] = await Promise.all([find(), find()])
-  t.strictSame(one, other)
-  t.match(lines[0], /^No redis-server on PATH: fetching the system's packages \(redis-server, redis-tools/)
-  t.match(spawnSync(one.server, ['--version'], { env: one.env }).stdout.toString(), /server v=/)
-  t.match(spawnSync(one.cli ?? '', ['--version']).stdout.toString(), /^\S+-cli \d/)
-  t.strictSame((await readdir(cacheDir)).length, 1, 'no temporary folder is left')
-  lines.length = 0
-  t.strictSame(await find(), one)
-  t.strictSame(lines, [], 'the second time nothing is fetched')
-})
+t.test(
+  'two callers that fetch the packages at once share the result',
+  { skip: !onDebian && 'not Debian' },
+  async t => {
+    // Without redis-server on PATH, whatever this machine has installed.
+    const bare = t.testdir({ bin: {}, cache: {} })
+    const cacheDir = join(bare, 'cache')
+    for (const name of ['apt-get', 'dpkg-deb']) {
+      await writeFile(join(bare, 'bin', name), `#!/bin/sh\nPATH=${path} exec ${name} "$@"\n`, { mode: 0o755 })
+    }
+    const lines: string[] = []
+    const find = () => findRedis({ cacheDir, path: join(bare, 'bin'), log: line => lines.push(line) })
+    const [one, other] = await Promise.all([find(), find()])
+    t.strictSame(one, other)
+    t.match(lines[0], /^No redis-server on PATH: fetching the system's packages \(redis-server, redis-tools/)
+    t.match(spawnSync(one.server, ['--version'], { env: one.env }).stdout.toString(), /server v=/)
+    t.match(spawnSync(one.cli ?? '', ['--version']).stdout.toString(), /^\S+-cli \d/)
+    t.strictSame((await readdir(cacheDir)).length, 1, 'no temporary folder is left')
+    lines.length = 0
+    t.strictSame(await find(), one)
+    t.strictSame(lines, [], 'nothing is fetched a second time')
+  },
+)
 
-t.test('all workspaces share one cache', async t => {
-  t.strictSame(await projectRedis(path), await projectRedis(path))
+t.test('the project finds its own root, and a server that runs', async t => {
+  t.match(JSON.parse(await readFile(join(projectRoot(), 'package.json'), 'utf8')), { workspaces: Array })
+  const { server, env } = await projectRedis(path)
+  t.ok(await isUsableServer(server, env))
 })

@@ -31,7 +31,7 @@ async function ask(port: number, agent: Agent | false = false): Promise<string |
   }
 }
 
-/** A clock whose every wait is what happens meanwhile. @returns how long was waited in all */
+/** Drains on a clock whose waits each run `meanwhile`. @returns how long it waited in all */
 async function drained(server: Server, meanwhile: (waited: Milliseconds) => Promise<void>) {
   let waited: Milliseconds = 0
   const wait = async (ms: Milliseconds) => {
@@ -68,7 +68,7 @@ t.test('a second as before, then no new connections, and each response is the la
   t.ok(waited < 1_300, `nobody was left after ${waited} ms`)
 })
 
-t.test('who connects while the listener closes is answered', async t => {
+t.test('a client that connects while the listener closes is answered', async t => {
   const server = await listen(t)
   const port = portOf(server)
   const staying = connect(port, '127.0.0.1')
@@ -81,7 +81,7 @@ t.test('who connects while the listener closes is answered', async t => {
   staying.destroy()
 })
 
-t.test('who stays without asking is cut after two seconds', async t => {
+t.test('a client that stays connected without a request is cut after two seconds', async t => {
   const server = await listen(t)
   const socket = connect(portOf(server), '127.0.0.1')
   const cut = once(socket.resume(), 'close', { signal: AbortSignal.timeout(10_000) })

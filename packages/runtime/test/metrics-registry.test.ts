@@ -29,7 +29,7 @@ t.test('a labelled metric has the labels of the last reading only', async t => {
   t.notMatch(await metrics.text(), /BTC/)
 })
 
-t.test('what is not known is not reported', async t => {
+t.test('a metric without a value is not reported', async t => {
   const metrics = new MetricsRegistry(BUILD)
   let value: number | undefined = 5
   metrics.gauge({ name: 'snapshot', help: 'Newest.', read: () => value })
@@ -38,7 +38,7 @@ t.test('what is not known is not reported', async t => {
   t.notMatch(await metrics.text(), /^snapshot /m)
 })
 
-t.test('durations are counted by size, each bucket with those before it', async t => {
+t.test('durations are counted by size, and each bucket includes the smaller ones', async t => {
   const histogram = new DurationHistogram()
   for (const ms of [0, 0.0159, 0.017, 1, 100, 5_000, 10_000_000]) histogram.observe(ms)
   const metrics = new MetricsRegistry(BUILD)
@@ -65,7 +65,7 @@ t.test('durations are counted by size, each bucket with those before it', async 
   t.match(await metrics.text(), /^took_seconds_sum\{route="live"\} 10005\.101/m)
 })
 
-t.test('says what runs', async t => {
+t.test('kimchi_build_info says what runs', async t => {
   const text = await new MetricsRegistry(BUILD).text()
   const { node } = process.versions
   t.ok(text.includes(`\nkimchi_build_info{app="api",version="1.2.3",node="${node}"} 1\n`))

@@ -74,7 +74,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
   await writer.announce('a1', { version: '1' })
   const lease = new Lease(connection, 'backfill', 'a1', 60_000)
-  t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and prolongs its lease')
+  t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and renews its lease')
   await lease.close()
   // What an import by hand needs besides.
   const reader = new SampleReader({ redis: connection })

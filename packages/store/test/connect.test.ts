@@ -35,7 +35,7 @@ t.test('a connection comes back by itself', async t => {
   t.strictSame(changes, [false, true])
 })
 
-t.test('a server that accepts and never answers does not hold a command', async t => {
+t.test('a command to a server that accepts and never answers times out', async t => {
   const server = createServer(socket => t.teardown(() => socket.destroy())).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await new Promise(resolve => server.once('listening', resolve))

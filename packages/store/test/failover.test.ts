@@ -10,7 +10,7 @@ import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 10 and 44
 
-/** An ingester's way to a group of servers. */
+/** What an ingester writes by, on a group of servers. */
 async function openWay(t: Test, group: RedisGroup) {
   const redis = openRedis(group.url, { commandTimeoutMs: 1_000 })
   t.teardown(() => redis.close())
@@ -18,7 +18,7 @@ async function openWay(t: Test, group: RedisGroup) {
   const log = createMemoryLog()
   const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log })
   const onFatal = (error: Error) => void t.fail(error.message)
-  const queue = new MinuteQueue({ writer, redis, clock: systemClock, random: Math.random, log, onFatal })
+  const queue = new MinuteQueue({ writer, redis, clock: systemClock, random: () => 0.5, log, onFatal })
   t.teardown(() => queue.close())
   await writer.track([BTC])
   const { today } = await todayMinutes(redis)

@@ -4,7 +4,7 @@ import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 42 and 43
 
-/** A day of which the samples of its first hour are gone. */
+/** A day whose first hour of samples is gone. */
 async function openFrozenDay(t: Test, daysAgo: number) {
   const store = await openStore(t)
   const { today } = await todayMinutes(store.connection)
@@ -67,16 +67,19 @@ t.test('kp_check says that a day is frozen, and which minutes are still stored',
   t.strictSame(await check(), [`${date} FROZEN row counts 4, 0 are stored: ${verdict}`])
 })
 
-t.test('what would be refused is not missing: frozen, expired, or imported as a whole day', async t => {
-  const { writer, reader, start, raw } = await openFrozenDay(t, 1)
-  t.strictSame(await reader.readOpenMinutes('BTC', start, start + 70), [
-    { start: start + 62, end: start + 70 },
-  ])
-  const expired = start - 8 * 1440
-  t.strictSame(await reader.readOpenMinutes('BTC', expired, expired + 5), [])
-  const row = { open: 1, high: 1, low: 1, close: 1, sum: 1440, samples: 1440 }
-  const day = { ...row, date: dateOf(expired), firstMinute: expired, lastMinute: expired + 1439 }
-  t.equal(await writer.importDay('BTC', day), 'stored')
-  await raw.hset('{kp}:meta', 'retention', 30)
-  t.strictSame(await reader.readOpenMinutes('BTC', expired, expired + 1440), [], 'the retention was raised')
-})
+t.test(
+  'what would be refused is not open: a frozen day, an expired one, a whole day that was imported',
+  async t => {
+    const { writer, reader, start, raw } = await openFrozenDay(t, 1)
+    t.strictSame(await reader.readOpenMinutes('BTC', start, start + 70), [
+      { start: start + 62, end: start + 70 },
+    ])
+    const expired = start - 8 * 1440
+    t.strictSame(await reader.readOpenMinutes('BTC', expired, expired + 5), [])
+    const row = { open: 1, high: 1, low: 1, close: 1, sum: 1440, samples: 1440 }
+    const day = { ...row, date: dateOf(expired), firstMinute: expired, lastMinute: expired + 1439 }
+    t.equal(await writer.importDay('BTC', day), 'stored')
+    await raw.hset('{kp}:meta', 'retention', 30)
+    t.strictSame(await reader.readOpenMinutes('BTC', expired, expired + 1440), [], 'the retention was raised')
+  },
+)

@@ -12,7 +12,7 @@ import { openRedis } from '../src/redis/connect.ts'
 import { SampleWriter } from '../src/writer.ts'
 import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
-/** A writer by one URL, and a reader that listens by another. */
+/** A writer on one URL, and a reader that listens on another. */
 async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
   const connect = async (url: string) => {
     const connection = openRedis(url, { commandTimeoutMs: 1_000 })
@@ -40,7 +40,7 @@ async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
     await eventually('it listens', () => isListening)
     await writer.write({ minute: today + at, samples: [sampleOf('BTC', today + at)] })
     await eventually('it hears the minute', () => heard.includes(today + at))
-    // The replica that is read may be behind the one that was heard, and have no functions yet.
+    // The replica that is read may be behind the one that published, and lack the functions still.
     const newest = () => reader.readBoard().then(({ rows }) => rows[0]?.minute)
     await eventually('it reads the minute', async () => (await newest().catch(() => 0)) === today + at)
   }
@@ -54,7 +54,7 @@ async function readsOf(raw: RawRedis): Promise<number> {
 
 const NO_DELAY = ['--repl-diskless-sync-delay', '0']
 
-t.test('a reader by the URL of one of two replicas, whose primary then dies', async t => {
+t.test('the URL of one of two replicas reads from that one alone, also when the primary is dead', async t => {
   const primary = await startRedis(t, { args: NO_DELAY })
   const args = [...NO_DELAY, '--replicaof', '127.0.0.1', String(primary.port)]
   const near = await startRedis(t, { args })
@@ -73,30 +73,36 @@ t.test('a reader by the URL of one of two replicas, whose primary then dies', as
   t.equal((await reader.readBoard()).rows[0]?.minute, today, 'reads go on')
 })
 
-t.test('behind Sentinel with role=replica; after a failover that leaves none, by the primary', async t => {
-  const group = await startSentinels(t, [], 2)
-  const { reader, reading, hears } = await openBoth(t, group.url, `${group.url}?role=replica`)
-  await hears(0)
-  const primary = await group.primary()
-  t.equal(await readsOf(primary), 0, 'nothing is asked of the primary')
-  const port = primary.options.port
-  for (const node of group.nodes) if (node.port !== port) await node.kill()
-  await eventually(
-    'the last server is read from',
-    () =>
-      reader.readBoard().then(
-        () => true,
-        () => false,
-      ),
-    20_000,
-  )
-  t.ok(reading.status().ready)
-  t.ok((await readsOf(primary)) > 0)
-  await hears(1)
-})
+t.test(
+  'behind Sentinel, role=replica reads from a replica, and from the primary where no replica is left',
+  async t => {
+    const group = await startSentinels(t, [], 2)
+    const { reader, reading, hears } = await openBoth(t, group.url, `${group.url}?role=replica`)
+    await hears(0)
+    const primary = await group.primary()
+    t.equal(await readsOf(primary), 0, 'nothing is asked of the primary')
+    const port = primary.options.port
+    for (const node of group.nodes) if (node.port !== port) await node.kill()
+    await eventually(
+      'the last server is read from',
+      () =>
+        reader.readBoard().then(
+          () => true,
+          () => false,
+        ),
+      20_000,
+    )
+    t.ok(reading.status().ready)
+    t.ok((await readsOf(primary)) > 0)
+    await hears(1)
+  },
+)
 
-for (const reads of ['replica', 'all']) {
-  t.test(`on a Cluster with scaleReads=${reads}`, async t => {
+for (const [reads, servers] of [
+  ['replica', 'replicas alone'],
+  ['all', 'the primary too'],
+] as const) {
+  t.test(`on a Cluster, scaleReads=${reads} reads from ${servers}`, async t => {
     const group = await startCluster(t)
     for (const node of group.nodes) {
       const raw = node.client()

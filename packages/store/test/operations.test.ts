@@ -104,7 +104,7 @@ t.test('a password is rotated while Redis runs, and both are good meanwhile', as
   await t.rejects(next.call('AUTH', 'ingester', 'ingester'), { message: /WRONGPASS/ })
 })
 
-t.test('backup and restore, as docs/operations.md tells', async t => {
+t.test('a backup that is restored as docs/operations.md says holds the same days', async t => {
   const { shell, redis, raw } = await openOperated(t)
   const before = await shell(`redis-cli FCALL_RO kp_days 1 '{kp}:meta' BTC`)
   await shell('redis-cli BGREWRITEAOF')

@@ -65,7 +65,7 @@ t.test('open minutes come as ranges, across hours and days', async t => {
   t.strictSame(await reader.readOpenMinutes('NONE', today - 2, today), [{ start: today - 2, end: today }])
 })
 
-t.test('the subscription says when it is deaf, and hears again after Redis came back', async t => {
+t.test('a subscription says when it stops listening, and listens again when Redis is back', async t => {
   const { redis, connection, writer, reader } = await openStore(t, { appendonly: true })
   const { now } = await todayMinutes(connection)
   await writer.track([BTC])
@@ -131,7 +131,7 @@ t.test('people at redis-cli get readable answers', async t => {
   )
 })
 
-t.test('a day’s gaps, one a line', async t => {
+t.test('kp_gaps prints a line for each gap of a day', async t => {
   const { connection, writer, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   const yesterday = today - 1_440
@@ -157,7 +157,7 @@ t.test('a day’s gaps, one a line', async t => {
   await t.rejects(ask('BTC', '2026-02-30'), /date must be YYYY-MM-DD, got: 2026-02-30/)
 })
 
-t.test('the status at a glance', async t => {
+t.test('kp_status prints what is stored, each coin and each ingester', async t => {
   const { connection, writer, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC, ETH])

@@ -53,7 +53,7 @@ async function createCertificates(folder: string) {
   }
 }
 
-t.test('rediss:// with a private authority and a client certificate', async t => {
+t.test('rediss:// trusts a private authority and shows a client certificate', async t => {
   const folder = await createFolder(t)
   await createCertificates(folder)
   const redis = await startRedis(t)

@@ -7,7 +7,7 @@ import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 const XRP = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
 
-/** Two ingesters on one Redis, and the time their words have been there. */
+/** Two ingesters on one Redis, and what lets time pass for what they have announced. */
 async function openTwo(t: Parameters<typeof openStore>[0]) {
   const store = await openStore(t)
   const { connection, log, raw, writer, reader } = store
@@ -15,7 +15,7 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
   const other = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
   const samples = [BTC, ETH, XRP].map(({ symbol }) => sampleOf(symbol, now))
   await writer.write({ minute: now, samples })
-  /** Lets everything that was announced be this much older; Redis' clock can't be set. */
+  /** Makes everything that was announced this much older; Redis' clock can't be set. */
   const age = async (seconds: number) => {
     for (const key of ['{kp}:tracked', '{kp}:denied']) {
       for (const symbol of await raw.zrange(key, 0, '-1')) await raw.zincrby(key, -seconds, symbol)
@@ -50,7 +50,7 @@ t.test('a coin stays at least 2 and at most 5 minutes after the last ingester th
   await write([])
   await one.write({ minute: 0, samples: [] })
   t.equal(await list(), 'BTC ETH XRP')
-  // It dies a minute after its last word; the other one speaks once a minute.
+  // The one that tracks XRP dies a minute after its last announcement; the other announces once a minute.
   await age(60)
   let stayed = 0
   for (; (await list()).includes('XRP'); stayed += 60) {
@@ -76,7 +76,7 @@ t.test('a restart takes nothing off the list, however long it takes', async t =>
   await age(86_400)
   const again = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
   await again.track([BTC, ETH])
-  t.equal(await list(), 'BTC ETH XRP', 'the one that is back first takes nothing from the other')
+  t.equal(await list(), 'BTC ETH XRP', 'the one that is back first unlists nothing of the other')
   t.strictSame((await new SampleReader({ redis: connection }).readBoard()).corrupt, 0)
   await age(60)
   await other.announce('other', {})
@@ -131,7 +131,7 @@ t.test('ingesters of different orders do not overwrite each other every minute',
   for (const writer of [one, other, one]) {
     await age(30)
     await writer.announce('any', {})
-    t.equal(await list(), 'BTC XRP', 'as the one that changed its coins last has it')
+    t.equal(await list(), 'BTC XRP', 'the order of the one that changed its coins last')
   }
 })
 
@@ -186,7 +186,7 @@ t.test('a coin without a sample for an hour leaves the live list until it has on
   t.equal(await rows(), 'BTC ETH')
 })
 
-t.test('rows that are old together stay: nobody knows anything newer', async t => {
+t.test('rows that are old together stay listed while no newer row is known', async t => {
   const { connection, writer, reader } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC, ETH])

@@ -64,47 +64,42 @@ t.test('the minute is published only when something was stored or removed', asyn
   t.equal(heard.length, 3)
 })
 
-t.test(
-  'all hours of a UTC day expire at one instant, and a day whose time is over takes nothing',
-  async t => {
-    const { connection, writer, reader, raw, log } = await openStore(t)
-    const { today } = await todayMinutes(connection)
-    const oldest = today - 8 * 1440
-    const samples = [0, 61, 1439].map(at => sampleOf('BTC', oldest + at))
-    t.match(await writer.write({ minute: today, samples }), { stored: 3 })
-    const keys = await raw.keys('{kp}:samples:*')
-    const instants = await Promise.all(keys.map(key => raw.call('EXPIRETIME', key)))
-    t.strictSame(
-      instants,
-      [1, 2, 3].map(() => (today + 1440) * 60),
-    )
+t.test('all hours of a UTC day expire at one instant, and nothing is stored in an expired day', async t => {
+  const { connection, writer, reader, raw, log } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const oldest = today - 8 * 1440
+  const samples = [0, 61, 1439].map(at => sampleOf('BTC', oldest + at))
+  t.match(await writer.write({ minute: today, samples }), { stored: 3 })
+  const keys = await raw.keys('{kp}:samples:*')
+  const instants = await Promise.all(keys.map(key => raw.call('EXPIRETIME', key)))
+  t.strictSame(
+    instants,
+    [1, 2, 3].map(() => (today + 1440) * 60),
+  )
 
-    const expired = [sampleOf('BTC', oldest - 1), sampleOf('BTC', oldest)]
-    t.match(await writer.write({ minute: today, samples: expired }), {
-      stored: 0,
-      duplicates: 1,
-      refused: [{ symbol: 'BTC', minute: oldest - 1, reason: 'expired' }],
-    })
-    t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
-    t.match(log.lines.at(-1), { level: 'warn', message: /day has expired/, fields: { samples: 1 } })
+  const expired = [sampleOf('BTC', oldest - 1), sampleOf('BTC', oldest)]
+  t.match(await writer.write({ minute: today, samples: expired }), {
+    stored: 0,
+    duplicates: 1,
+    refused: [{ symbol: 'BTC', minute: oldest - 1, reason: 'expired' }],
+  })
+  t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
+  t.match(log.lines.at(-1), { level: 'warn', message: /day has expired/, fields: { samples: 1 } })
 
-    // A longer retention from now on: the hours of one day still expire together.
-    const longer = new SampleWriter({
-      redis: connection,
-      prices: 'live',
-      retentionDays: 10,
-      log: createMemoryLog(),
-    })
-    await longer.write({ minute: today, samples: [sampleOf('BTC', oldest + 120)] })
-    const later = await Promise.all(
-      (await raw.keys('{kp}:samples:*')).map(key => raw.call('EXPIRETIME', key)),
-    )
-    t.strictSame(
-      later,
-      [1, 2, 3, 4].map(() => (today + 3 * 1440) * 60),
-    )
-  },
-)
+  // A longer retention from now on: the hours of one day still expire together.
+  const longer = new SampleWriter({
+    redis: connection,
+    prices: 'live',
+    retentionDays: 10,
+    log: createMemoryLog(),
+  })
+  await longer.write({ minute: today, samples: [sampleOf('BTC', oldest + 120)] })
+  const later = await Promise.all((await raw.keys('{kp}:samples:*')).map(key => raw.call('EXPIRETIME', key)))
+  t.strictSame(
+    later,
+    [1, 2, 3, 4].map(() => (today + 3 * 1440) * 60),
+  )
+})
 
 t.test('a missing or damaged day row is rebuilt from the stored samples', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
@@ -221,6 +216,26 @@ t.test('an old day is imported whole, only for more samples, and never inside th
     t.equal(await writer.importDay('ETH', dayOf(date, 1)), 'stored', date)
   }
   await t.rejects(writer.importDay('BTC', dayOf('2021-02-29', 1)), { code: 'KIMCHI_ERR_CODEC' })
+})
+
+t.test('Redis knows the calendar: the first and the last day of every month from 1970 to 2400', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const firsts = Array.from({ length: 430 * 12 }, (_, month) => Date.UTC(1970, month + 1) / 60_000)
+  const [past, future] = [
+    firsts.filter(first => first < today - 10_000),
+    firsts.filter(first => first > today),
+  ]
+  const refused: string[] = []
+  for (const date of past.flatMap(first => [dateOf(first - 1), dateOf(first)])) {
+    if ((await writer.importDay('ETH', dayOf(date, 1))) !== 'stored') refused.push(date)
+  }
+  t.strictSame(refused, [])
+  const samples = future.flatMap(first => [first - 1, first]).map(minute => sampleOf('BTC', minute))
+  for (let at = 0; at < samples.length; at += 1_000) {
+    await writer.write({ minute: today, samples: samples.slice(at, at + 1_000) })
+  }
+  t.strictSame(await reader.readDays('BTC'), { entries: foldDays(samples), corrupt: 0 })
 })
 
 t.test('the library and the coins come back after FUNCTION FLUSH and FLUSHALL', async t => {

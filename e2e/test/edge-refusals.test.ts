@@ -34,14 +34,15 @@ t.test('a client that takes too much is refused in JSON, another is not', { skip
   })
   const from = (address: string, path = LIVE) =>
     ask(edge.port, path, { headers: { 'x-forwarded-for': address } })
-  const exhaust = async (address: (n: number) => string) => {
-    // The burst and what a slow machine earns meanwhile.
-    for (let n = 0; n < 400; n++) if ((await from(address(n))).status === 429) return
-    t.fail('never refused')
+  const untilRefused = async (address: (n: number) => string) => {
+    // Beyond the burst a request is allowed every second: a slow machine never knows whether the next one is.
+    for (let n = 0; n < 400; n++) {
+      const answer = await from(address(n))
+      if (answer.status === 429) return answer
+    }
+    throw new Error('never refused')
   }
-  await exhaust(() => '203.0.113.7')
-  const refused = await from('203.0.113.7')
-  t.equal(refused.status, 429)
+  const refused = await untilRefused(() => '203.0.113.7')
   checkError(t, refused, 'too_many_requests')
   t.equal(refused.headers['retry-after'], '1')
   const metrics = (await ask(edge.opsPort, '/metrics')).body.toString()
@@ -50,8 +51,7 @@ t.test('a client that takes too much is refused in JSON, another is not', { skip
   t.equal((await from('203.0.113.7', '/')).status, 403, 'the page (here an empty folder) is not limited')
   t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')
 
-  await exhaust(n => `2001:db8:1:2::${(n + 1).toString(16)}`)
-  t.equal((await from('2001:db8:1:2:a:b:c:d')).status, 429, 'one IPv6 network is one client')
+  t.ok(await untilRefused(n => `2001:db8:1:2::${(n + 1).toString(16)}`), 'one IPv6 network is one client')
   t.equal((await from('2001:db8:1:3::1')).status, 200)
 })
 

@@ -18,7 +18,7 @@ import {
   SampleReader,
   SampleWriter,
 } from '@kimchi/store'
-import { openBackfillLease } from './backfill/backfill-lease.ts'
+import { BackfillLease } from './backfill/backfill-lease.ts'
 import { Backfill } from './backfill/run-backfill.ts'
 import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
@@ -138,7 +138,7 @@ interface Shared extends ReturnType<typeof openStore> {
 /** The parts that run, each made from those before it: coins, backfill, the minute loop. */
 function openParts(config: Config, shared: Shared, context: Context) {
   const { redis, reader, writer, queue, rest, restBases, userAgent, id, fail, refreshMs } = shared
-  const { log, signal } = context
+  const { log } = context
   const readBoard = () => patientlyRead(shared, fail, context)
   const latest = new LatestTicks()
   const feeds = openExchangeFeeds(
@@ -165,12 +165,10 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const release = (samples: readonly Sample[]) => tracking.release(samples)
   const backfill = new Backfill(
     {
-      ...{ quarantine, release, reader, writer },
+      ...{ quarantine, release, reader, writer, rest },
       days: config.BACKFILL_DAYS,
       upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
-      fetchPage: (exchange, market, { start, end }) =>
-        rest.candlePage({ exchange, market, from: start, to: end }, signal),
-      lease: openBackfillLease(redis, id),
+      lease: new BackfillLease(redis, id),
     },
     context,
   )

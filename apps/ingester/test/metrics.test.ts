@@ -69,7 +69,6 @@ const STATUS: IngesterStatus = {
     },
   },
   backfill: {
-    passes: 1,
     open: 9,
     stored: 50,
     settled: 6,

@@ -11,8 +11,7 @@ import {
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { MinuteCandle } from '@kimchi/feeds'
-import type { MinuteRange } from '@kimchi/store'
+import type { CandlePage, CandleRange, MinuteCandle } from '@kimchi/feeds'
 
 /**
  * Minutes that one block decides. Windows have the length of Upbit's, so that each lies within one block of
@@ -42,42 +41,37 @@ const FINAL_AFTER = 10
 /** Blocks that are kept: a UTC day of the shared markets, and what a few coins have in work. */
 const MAX_BLOCKS = 64
 
-/** Fetches the newest candles of a market that open in a range, as many as one answer holds. */
-export type FetchPage = (
-  exchange: Exchange,
-  market: Market,
-  opens: MinuteRange,
-) => Promise<{ readonly candles: readonly MinuteCandle[] }>
+/** Fetches the newest candles of a range, as many as one answer holds. */
+export type FetchPage = (range: CandleRange) => Promise<Pick<CandlePage, 'candles'>>
 
 /**
  * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
  * M − 60 s, and what there is to carry from before the block.
  */
 export class CandleBlock {
-  /** Ascending, each minute at most once. */
-  readonly #candles: readonly MinuteCandle[]
+  /** Candles with a trade, ascending. */
+  readonly #trades: readonly MinuteCandle[]
+  readonly #newest: EpochMinute
   readonly #askedAt: EpochMinute
 
-  /** @param askedAt the newest minute whose candles were complete when they were asked for */
+  /**
+   * @param candles ascending, each minute at most once
+   * @param askedAt the newest minute whose candles were complete when they were fetched
+   */
   constructor(candles: readonly MinuteCandle[], askedAt: EpochMinute) {
-    this.#candles = candles
+    this.#trades = candles.filter(([, , volume]) => volume > 0)
+    this.#newest = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#askedAt = askedAt
   }
 
-  /** Of an Upbit market: there are no earlier candles either. */
+  /** Whether it holds no trade. Upbit's market has no earlier one either then. */
   get isEmpty(): boolean {
-    return this.#candles.length === 0
+    return this.#trades.length === 0
   }
 
-  /** The opening minute of the newest candle with a trade. */
-  get newestTrade(): EpochMinute {
-    return this.#candles.findLast(([, , volume]) => volume > 0)?.[0] ?? Number.NEGATIVE_INFINITY
-  }
-
-  /** Whether the candle before `minute` is there, or its absence is to be believed. */
+  /** Whether the candle before `minute` is there, or so late that it will not come. */
   knows(minute: EpochMinute): boolean {
-    const newest = this.#candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
-    return newest >= minute - 1 || this.#askedAt >= minute + BELIEVED_AFTER
+    return this.#newest >= minute - 1 || this.#askedAt >= minute + BELIEVED_AFTER
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */
@@ -85,22 +79,21 @@ export class CandleBlock {
     return this.lastTrade(minute)?.[0] === minute - 1
   }
 
-  /** The newest candle with a trade that opens before `minute`. */
-  lastTrade(minute: EpochMinute): MinuteCandle | undefined {
-    let index = this.#countBefore(minute) - 1
-    while (this.#candles[index]?.[2] === 0) index -= 1
-    return this.#candles[index]
+  /** Whether there was a trade at or after `minute`. */
+  tradedSince(minute: EpochMinute): boolean {
+    return (this.#trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY) >= minute
   }
 
-  #countBefore(minute: EpochMinute): number {
+  /** The newest candle with a trade that opens before `minute`. */
+  lastTrade(minute: EpochMinute): MinuteCandle | undefined {
     let low = 0
-    let high = this.#candles.length
+    let high = this.#trades.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((this.#candles[middle] as MinuteCandle)[0] < minute) low = middle + 1
+      if ((this.#trades[middle] as MinuteCandle)[0] < minute) low = middle + 1
       else high = middle
     }
-    return low
+    return this.#trades[low - 1]
   }
 }
 
@@ -167,7 +160,7 @@ export class CandleBlocks {
     const length = BLOCK_MINUTES[exchange]
     for (let start = minute - (minute % length); start <= newest; start += length) {
       const block = await this.blockOf(exchange, market, Math.min(start + length - 1, newest))
-      if (block.newestTrade >= minute) return true
+      if (block.tradedSince(minute)) return true
     }
     return false
   }
@@ -179,20 +172,20 @@ export class CandleBlocks {
     newest: EpochMinute,
   ): Promise<CandleBlock> {
     // The sample of M needs the candles that open before M, from M − 60 s on.
-    const end = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
+    const to = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
     // Upbit's newest candles reach back to the last trades that there are, whenever they were.
-    const from = exchange === 'upbit' ? end - PAGE_CANDLES.upbit : start - 1 - CARRY_MINUTES
-    const { candles } = await this.#fetchPage(exchange, market, { start: from, end })
+    const from = exchange === 'upbit' ? to - PAGE_CANDLES.upbit : start - 1 - CARRY_MINUTES
+    const { candles } = await this.#fetchPage({ exchange, market, from, to })
     return new CandleBlock(candles, newest)
   }
 
   async #fetchNewest(ours: EpochMinute): Promise<EpochMinute> {
-    const [reference = ''] = REFERENCE_MARKETS.binance
-    const start = ours + 1 - PAGE_CANDLES.binance
-    const { candles } = await this.#fetchPage('binance', reference, { start, end: ours + 1 })
+    const [market = ''] = REFERENCE_MARKETS.binance
+    const from = ours + 1 - PAGE_CANDLES.binance
+    const { candles } = await this.#fetchPage({ exchange: 'binance', market, from, to: ours + 1 })
     const open = candles.at(-1)?.[0]
     if (open !== undefined) return Math.min(open, ours)
-    const message = `binance has no ${reference} candle in the ${PAGE_CANDLES.binance} minutes before ${formatTimestamp(ours)}; is this machine's clock right?`
+    const message = `binance has no ${market} candle in the ${PAGE_CANDLES.binance} minutes before ${formatTimestamp(ours)}; is this machine's clock right?`
     throw new KimchiError('KIMCHI_ERR_REST', message)
   }
 }

@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, type Exchange, type Market, type Milliseconds, messageOf } from '@kimchi/core'
-import { type CandlePage, HttpError, retryDelay } from '@kimchi/feeds'
-import type { FetchPage } from './candle-blocks.ts'
+import { type CandlePage, type CandleRange, HttpError, type RestChild, retryDelay } from '@kimchi/feeds'
 import { SHARED_MARKETS } from './decide-minutes.ts'
 
 /**
- * Candle requests a second to Binance: 2,400 of the 6,000 of weight that it allows in a minute.
+ * Candle requests to Binance for one to Upbit: at most 20 a second, 2,400 of the 6,000 of weight that it allows
+ * in a minute.
  * @see docs/exchanges.md#binance-rest
  */
-const BINANCE_PER_SECOND = 20
+const BINANCE_FOR_ONE = 2.5
 
 /** Requests and waits of all coins listen to one signal: two requests of each in the first list. */
 const MAX_LISTENERS = 1_000
@@ -16,11 +16,10 @@ const MAX_LISTENERS = 1_000
 /** So many different markets failing in a row are the exchange's trouble, not theirs. */
 const MANY_MARKETS = 3
 
-/** A 429 of Upbit means "in the next second"; what waits longer has a reason. */
-const NEXT_SECOND_MS: Milliseconds = 1_000
-const MAX_429_MS: Milliseconds = 60_000
+/** A wait shorter than this is part of the work: an exchange refuses a request now and then. */
+const BRIEF_MS: Milliseconds = 2_000
 
-/** Statuses that are meant for all that we ask, not for one market. */
+/** Statuses that answer all of our requests, not one market's. */
 const FOR_ALL: readonly number[] = [403, 418, 429, 451]
 
 /** What the requests to one exchange have come to. Counters run since the start. */
@@ -32,14 +31,12 @@ export interface CandleRequestStatus {
   readonly problem: string | undefined
 }
 
-/** How candles are asked for. */
+/** How candles are fetched. */
 export interface CandleRequestsOptions {
-  readonly fetchPage: (...args: Parameters<FetchPage>) => Promise<CandlePage>
+  readonly rest: Pick<RestChild, 'candlePage'>
   readonly upbitPerSecond: number
-  /** Multiplies the pace, for exchanges whose limits are higher. @default 1 */
-  readonly speed?: number | undefined
-  /** What is thrown instead of waited out. @default nothing */
-  readonly isFinal?: ((thrown: unknown) => boolean) | undefined
+  /** Throws when the exchange refuses the region, instead of waiting. @default false */
+  readonly throwsGeoBlocked?: boolean
 }
 
 /** Requests for both exchanges' candles, at an even pace each, and a pause where an exchange needs one. */
@@ -48,12 +45,10 @@ export class CandleRequests {
 
   constructor(options: CandleRequestsOptions, context: Context) {
     setMaxListeners(MAX_LISTENERS, context.signal)
-    const { upbitPerSecond, speed = 1 } = options
-    const requestsTo = (exchange: Exchange, perSecond: number) =>
-      new ExchangeRequests(exchange, 1_000 / (perSecond * speed), options, context)
+    const upbitMs = 1_000 / options.upbitPerSecond
     this.#exchanges = {
-      upbit: requestsTo('upbit', upbitPerSecond),
-      binance: requestsTo('binance', BINANCE_PER_SECOND),
+      upbit: new ExchangeRequests(upbitMs, options, context),
+      binance: new ExchangeRequests(upbitMs / BINANCE_FOR_ONE, options, context),
     }
   }
 
@@ -61,64 +56,62 @@ export class CandleRequests {
    * One page of candles. An exchange's trouble is waited out here, for as long as it takes.
    * @throws what is the market's own trouble
    */
-  fetchPage(...[exchange, market, opens]: Parameters<FetchPage>): Promise<CandlePage> {
-    return this.#exchanges[exchange].fetch(market, opens)
+  fetchPage(range: CandleRange): Promise<CandlePage> {
+    return this.#exchanges[range.exchange].fetch(range)
   }
 
   status(): readonly CandleRequestStatus[] {
-    return [this.#exchanges.upbit.status(), this.#exchanges.binance.status()]
+    const { upbit, binance } = this.#exchanges
+    return [
+      { exchange: 'upbit', ...upbit.status() },
+      { exchange: 'binance', ...binance.status() },
+    ]
   }
 }
 
 class ExchangeRequests {
-  readonly #exchange: Exchange
   readonly #spacingMs: Milliseconds
   readonly #options: CandleRequestsOptions
   readonly #context: Context
+  readonly #counts = { requests: 0, failures: 0 }
   /** Markets that failed since the last success. */
   readonly #failing = new Set<Market>()
-  /** Refusals, and pauses for other reasons, since the last success. */
-  #refusals = 0
+  /** Pauses since the last success. */
   #pauses = 0
+  #isPaused = false
+  #problem: string | undefined
   /** Settles when the next request may go out. */
   #gate: Promise<unknown> = Promise.resolve()
-  #pause: Promise<void> | undefined
-  #problem: string | undefined
   #underWay = 0
-  #requests = 0
-  #failures = 0
 
-  constructor(exchange: Exchange, spacingMs: Milliseconds, options: CandleRequestsOptions, context: Context) {
-    this.#exchange = exchange
+  constructor(spacingMs: Milliseconds, options: CandleRequestsOptions, context: Context) {
     this.#spacingMs = spacingMs
     this.#options = options
     this.#context = context
   }
 
-  status(): CandleRequestStatus {
-    const problem = this.#problem
-    return { exchange: this.#exchange, requests: this.#requests, failures: this.#failures, problem }
+  status() {
+    return { ...this.#counts, problem: this.#problem }
   }
 
-  async fetch(market: Market, opens: Parameters<FetchPage>[2]): Promise<CandlePage> {
-    const { clock, signal } = this.#context
-    const { fetchPage, isFinal } = this.#options
+  async fetch(range: CandleRange): Promise<CandlePage> {
+    const { rest, throwsGeoBlocked = false } = this.#options
+    const { signal } = this.#context
     for (;;) {
       await this.#turn()
-      let waitMs: Milliseconds
       try {
-        const page = await fetchPage(this.#exchange, market, opens)
+        const page = await rest.candlePage(range, signal)
         this.#recover(page)
         return page
       } catch (thrown) {
         signal.throwIfAborted()
-        this.#failures += 1
-        if (isFinal?.(thrown)) throw thrown
-        waitMs = this.#waitAfter(market, thrown)
+        this.#counts.failures += 1
+        if (throwsGeoBlocked && isGeoBlocked(thrown)) throw thrown
+        if (this.#isMarkets(range.market, thrown)) throw thrown
+        this.#pause(range.exchange, thrown)
       } finally {
         this.#underWay -= 1
       }
-      await clock.wait(waitMs, signal)
     }
   }
 
@@ -135,15 +128,35 @@ class ExchangeRequests {
     }
     this.#gate = clock.wait(this.#spacingMs, signal)
     this.#underWay += 1
-    this.#requests += 1
+    this.#counts.requests += 1
   }
 
   #recover({ restMs }: CandlePage): void {
     this.#failing.clear()
-    this.#refusals = 0
     this.#pauses = 0
     this.#problem = undefined
     if (restMs !== undefined) this.#holdFor(restMs)
+  }
+
+  /** Whether a failure is the market's own trouble, not the exchange's. */
+  #isMarkets(market: Market, thrown: unknown): boolean {
+    if (thrown instanceof HttpError && FOR_ALL.includes(thrown.status)) return false
+    if (!isRefusal(thrown)) this.#failing.add(market)
+    return !SHARED_MARKETS.has(market) && this.#failing.size < MANY_MARKETS
+  }
+
+  /** Holds all requests back. Those that fail while others wait already were sent before the pause. */
+  #pause(exchange: Exchange, thrown: unknown): void {
+    if (this.#isPaused) return
+    const { random, log } = this.#context
+    const waitMs = retryDelay(this.#pauses++, random, thrown)
+    this.#problem = messageOf(thrown)
+    const fields = { exchange, reason: this.#problem, waitMs: Math.round(waitMs) }
+    log[waitMs < BRIEF_MS ? 'debug' : 'warn'](fields, 'candles wait')
+    this.#isPaused = true
+    void this.#holdFor(waitMs).then(() => {
+      this.#isPaused = false
+    })
   }
 
   #holdFor(waitMs: Milliseconds): Promise<void> {
@@ -152,41 +165,14 @@ class ExchangeRequests {
     this.#gate = Promise.all([this.#gate, hold])
     return hold
   }
-
-  /** How long the failed request itself waits. @throws what is the market's own trouble */
-  #waitAfter(market: Market, thrown: unknown): Milliseconds {
-    const { random } = this.#context
-    if (thrown instanceof HttpError && FOR_ALL.includes(thrown.status)) {
-      this.#refusals += 1
-      if (thrown.status !== 429) return this.#pauseFor(retryDelay(this.#refusals - 1, random, thrown), thrown)
-      return this.#waitAfter429(thrown)
-    }
-    if (!isRefusal(thrown)) this.#failing.add(market)
-    if (!SHARED_MARKETS.has(market) && this.#failing.size < MANY_MARKETS) throw thrown
-    return this.#pauseFor(retryDelay(this.#pauses++, random, thrown), thrown)
-  }
-
-  /** At our pace a lone 429 says nothing about the next request, unless the exchange names a time. */
-  #waitAfter429(refusal: HttpError): Milliseconds {
-    const grown = Math.min(NEXT_SECOND_MS * 2 ** (this.#refusals - 1), MAX_429_MS)
-    const waitMs = Math.max(refusal.retryAfterMs ?? 0, grown) * (1 + 0.1 * this.#context.random())
-    const isNamed = (refusal.retryAfterMs ?? 0) > (this.#exchange === 'upbit' ? NEXT_SECOND_MS : 0)
-    return this.#refusals === 1 && !isNamed ? waitMs : this.#pauseFor(waitMs, refusal)
-  }
-
-  #pauseFor(waitMs: Milliseconds, thrown: unknown): Milliseconds {
-    this.#problem = messageOf(thrown)
-    if (this.#pause !== undefined) return 0
-    const fields = { exchange: this.#exchange, reason: this.#problem, waitMs: Math.round(waitMs) }
-    this.#context.log.warn(fields, 'candles wait')
-    this.#pause = this.#holdFor(waitMs).then(() => {
-      this.#pause = undefined
-    })
-    return 0
-  }
 }
 
 /** Whether the exchange has understood the request and declined it. */
 export function isRefusal(thrown: unknown): boolean {
   return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
+}
+
+/** Whether the exchange refuses the region, which does not change while somebody waits for an import. */
+export function isGeoBlocked(thrown: unknown): boolean {
+  return thrown instanceof HttpError && thrown.code === 'KIMCHI_ERR_GEO_BLOCKED'
 }

@@ -25,7 +25,7 @@ export interface Window {
   readonly minutes: readonly EpochMinute[]
 }
 
-/** What candles say about the minutes of a window; those that are neither stay open. */
+/** What candles say about the minutes of a window; a minute in neither list stays open. */
 export interface Decided {
   readonly samples: readonly Sample[]
   readonly settled: readonly SettledMinute[]
@@ -34,29 +34,34 @@ export interface Decided {
 /** Nothing is decided. */
 export const NOTHING: Decided = { samples: [], settled: [] }
 
-/** The candles that all coins need, and those of one coin. */
-interface SharedLegs {
+/** The candles by which a coin's minutes are decided: those that all coins need, and its own. */
+interface SharedBlocks {
   readonly rate: CandleBlock
   readonly upbitReference: CandleBlock
   readonly binanceReference: CandleBlock
 }
-export interface CandleLegs extends SharedLegs {
+export interface CandleLegs extends SharedBlocks {
   readonly upbit: CandleBlock
   readonly binance: CandleBlock
 }
 
 /**
- * Decides the minutes of a window from candles. While an exchange seems to be down it asks for the markets
- * that always trade, not for the coin's.
+ * Decides the minutes of a window from candles. While an exchange seems to be down, fetches only the markets
+ * that always trade, not the coin's.
  */
 export async function decideWindow({ coin, minutes }: Window, blocks: CandleBlocks): Promise<Decided> {
-  if (minutes.length === 0) return NOTHING
-  const newest = await blocks.newest()
+  const newest = minutes.length > 0 ? await blocks.newest() : 0
   const complete = minutes.filter(minute => minute <= newest)
   const last = complete.at(-1)
   if (last === undefined) return NOTHING
-  const shared = await sharedLegs(last, blocks)
-  const decidable = await withoutOutages(complete, shared, blocks)
+  const [rate, upbitReference, binanceReference] = await Promise.all([
+    blocks.blockOf('upbit', RATE_MARKET, last),
+    blocks.blockOf('upbit', UPBIT_REFERENCE, last),
+    blocks.blockOf('binance', BINANCE_REFERENCE, last),
+  ])
+  const shared: SharedBlocks = { rate, upbitReference, binanceReference }
+  const decidable: EpochMinute[] = []
+  for (const minute of complete) if (await isOver(minute, shared, blocks)) decidable.push(minute)
   if (decidable.length === 0) return NOTHING
   const [upbit, binance] = await Promise.all([
     blocks.blockOf('upbit', coin.upbit, last),
@@ -82,58 +87,38 @@ export async function decideWindow({ coin, minutes }: Window, blocks: CandleBloc
 export function candleSampleOrGap(
   symbol: string,
   minute: EpochMinute,
-  legs: CandleLegs,
+  { upbit, binance, rate, upbitReference, binanceReference }: CandleLegs,
 ): Sample | SettledReason | 'open' {
-  const { upbit, binance, rate, upbitReference, binanceReference } = legs
   if (![upbit, binance, rate].every(block => block.knows(minute))) return 'open'
   return sampleOrGap(symbol, minute, 'candle', {
     upbitUp: [upbit, rate, upbitReference].some(block => block.traded(minute)),
     binanceUp: [binance, binanceReference].some(block => block.traded(minute)),
-    upbit: carriedLeg(upbit, minute),
-    rate: carriedLeg(rate, minute),
-    binance: carriedLeg(binance, minute),
+    upbit: legOf(upbit, minute),
+    rate: legOf(rate, minute),
+    binance: legOf(binance, minute),
   })
 }
 
-/** Without the minutes of an outage that may not be over: more than their own candles could still come. */
-async function withoutOutages(
-  minutes: readonly EpochMinute[],
-  { rate, upbitReference, binanceReference }: SharedLegs,
+/** Whether the minute is in no outage, or in one that later trades show to be over: else candles may still come. */
+async function isOver(
+  minute: EpochMinute,
+  { rate, upbitReference, binanceReference }: SharedBlocks,
   blocks: CandleBlocks,
-): Promise<readonly EpochMinute[]> {
-  const decidable: EpochMinute[] = []
-  for (const minute of minutes) {
-    const isUpbitUp = rate.traded(minute) || upbitReference.traded(minute)
-    const isOver =
-      (isUpbitUp || (await blocks.hasTradedSince('upbit', UPBIT_REFERENCE, minute))) &&
-      (isCarried(rate, minute) || (await blocks.hasTradedSince('upbit', RATE_MARKET, minute))) &&
-      (binanceReference.traded(minute) || (await blocks.hasTradedSince('binance', BINANCE_REFERENCE, minute)))
-    if (isOver) decidable.push(minute)
-  }
-  return decidable
-}
-
-async function sharedLegs(minute: EpochMinute, blocks: CandleBlocks): Promise<SharedLegs> {
-  const [rate, upbitReference, binanceReference] = await Promise.all([
-    blocks.blockOf('upbit', RATE_MARKET, minute),
-    blocks.blockOf('upbit', UPBIT_REFERENCE, minute),
-    blocks.blockOf('binance', BINANCE_REFERENCE, minute),
-  ])
-  return { rate, upbitReference, binanceReference }
-}
-
-function isCarried(block: CandleBlock, minute: EpochMinute): boolean {
-  const { tradedAt = Number.NEGATIVE_INFINITY } = carriedLeg(block, minute) ?? {}
-  return minuteStart(minute) - tradedAt <= MAX_CARRY_MS
+): Promise<boolean> {
+  const isUpbitUp = rate.traded(minute) || upbitReference.traded(minute)
+  const hasRate = minuteStart(minute) - (legOf(rate, minute)?.tradedAt ?? 0) <= MAX_CARRY_MS
+  return (
+    (isUpbitUp || (await blocks.hasTradedSince('upbit', UPBIT_REFERENCE, minute))) &&
+    (hasRate || (await blocks.hasTradedSince('upbit', RATE_MARKET, minute))) &&
+    (binanceReference.traded(minute) || (await blocks.hasTradedSince('binance', BINANCE_REFERENCE, minute)))
+  )
 }
 
 /**
  * The candle's start stands for its last trade: minutes are whole, so "at most 60 minutes before M" decides
  * the same for both.
  */
-function carriedLeg(block: CandleBlock, minute: EpochMinute): Leg | undefined {
+function legOf(block: CandleBlock, minute: EpochMinute): (Leg & { tradedAt: number }) | undefined {
   const candle = block.lastTrade(minute)
-  if (candle === undefined) return undefined
-  const [openMinute, close] = candle
-  return { price: close, tradedAt: minuteStart(openMinute), tradable: true }
+  return candle && { price: candle[1], tradedAt: minuteStart(candle[0]), tradable: true }
 }

@@ -5,57 +5,40 @@ import {
   dateOf,
   dayStart,
   type EpochMinute,
-  type EpochMs,
   foldDays,
-  type Market,
   type Milliseconds,
   messageOf,
   minuteOf,
   RATE_MARKET,
-  type Sample,
-  type SettledReason,
   type UtcDate,
 } from '@kimchi/core'
-import type { SampleReader, SampleWriter, SettledMinute } from '@kimchi/store'
+import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { BackfillLease } from './backfill-lease.ts'
 import { CandleBlocks } from './candle-blocks.ts'
-import { type CandleRequests, isRefusal } from './candle-requests.ts'
-import { type Decided, decideWindow, type Window } from './decide-minutes.ts'
+import { type CandleRequests, isGeoBlocked, isRefusal } from './candle-requests.ts'
+import { type Decided, decideWindow, NOTHING, type Window } from './decide-minutes.ts'
 import { minutesOf, windowsOf } from './open-windows.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
-const STEP_DAYS = 5
+const STEP_MINUTES = 5 * DAY_MINUTES
 
-/** Coins in work at once. */
+/** Coins that are imported at once. */
 const COINS_AT_ONCE = 8
 
-/** All blocks of the shared markets for a step, and what the coins in work need. */
+/** All blocks of the shared markets for a step, and what the coins under way need. */
 const MAX_BLOCKS = 160
 
-/** A coin whose candles go on failing is left out after these attempts more. */
-const RETRY_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
+/** A coin whose candles go on failing is left out after these retries. */
+const RETRIES_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
 
-/** Leases are prolonged this often. */
+/** Leases are claimed this often, and checked while another import holds them. */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
+const RECHECK_MS: Milliseconds = 1_000
 
-/**
- * So many days further back it is tried whether a coin without candles on Binance has older ones: it may have
- * been suspended. Upbit's candles reach back to any trade that there is, so an empty answer tells.
- */
-const PROBE_DAYS = [0, 10, 30, 90, 180]
-
-/** Why a day is not whole, for people. */
-const REASONS: Readonly<Partial<Record<SettledReason, string>>> = {
-  'upbit-down': 'Upbit did not trade for a part of the day',
-  'binance-down': 'Binance did not trade for a part of the day',
-  'no-rate': 'no KRW-USDT price for a part of the day',
-  'no-upbit-price': 'no trade on Upbit for more than an hour',
-  'no-binance-price': 'no trade on Binance for more than an hour',
-}
-
-/** Days of a coin that are not whole, or not there at all, and why. */
+/** Days of a coin that are not whole, or not there at all. */
 export interface Skipped {
   readonly symbol: string
+  /** A gap's reason where candles tell, else a sentence. */
   readonly reason: string
   readonly days: number
   /** The first and the last of them. */
@@ -72,23 +55,18 @@ export interface HistoryImportOptions {
   readonly retentionDays: number
   readonly reader: Pick<SampleReader, 'readUnstoredMinutes' | 'readDays' | 'readImported'>
   readonly writer: Pick<SampleWriter, 'write' | 'importDay' | 'markImported'>
-  readonly lease: BackfillLease
+  readonly lease: Pick<BackfillLease, 'claim'>
   readonly requests: Pick<CandleRequests, 'fetchPage'>
-  /** What ends the whole import instead of one coin. */
-  readonly isFinal: (thrown: unknown) => boolean
   /** How far it is, in days of one coin. */
   readonly onProgress: (done: number, total: number, symbol: string) => void
 }
 
-/** Days of one coin in a row, as their first minutes, ascending. */
-interface Step {
-  readonly coin: Coin
-  readonly days: readonly EpochMinute[]
-}
+/** A coin's candles can't be fetched for now. */
+class CoinFailure extends Error {}
 
 /**
- * One import, from today back, a few days of each coin at a time: open and settled minutes where single samples
- * are kept, days that are not whole before that. What is to be done is found as it goes.
+ * One import, from today back, five days of each coin at a time: open and settled minutes where single samples
+ * are kept, days that are not whole before that. What is to be done is found on the way.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions
@@ -97,154 +75,164 @@ export class HistoryImport {
   readonly #today: EpochMinute
   readonly #oldest: EpochMinute
   readonly #skipped = new Map<string, Skipped>()
-  /** Coins of which nothing older is to be had. */
+  /** Coins of which nothing older can be imported. */
   readonly #ended = new Set<string>()
-  #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
+  #isOurs = false
   #done = 0
-  #hasFailed = false
 
   constructor(options: HistoryImportOptions, context: Context) {
+    const { requests, days } = options
     this.#options = options
     this.#context = context
-    this.#blocks = new CandleBlocks(
-      (...page) => options.requests.fetchPage(...page),
-      context.clock,
-      MAX_BLOCKS,
-    )
+    this.#blocks = new CandleBlocks(range => requests.fetchPage(range), context.clock, MAX_BLOCKS)
     this.#today = dayStart(minuteOf(context.clock.now()))
-    this.#oldest = this.#today - options.days * DAY_MINUTES
+    this.#oldest = this.#today - days * DAY_MINUTES
   }
 
-  /** @returns what could not be imported, by symbol, then from new to old */
+  /**
+   * Imports until all is done; then, or when it rejects, the context's signal must be aborted.
+   * @returns what could not be imported, by symbol, then from new to old
+   * @throws why Redis could not be read or written; `KIMCHI_ERR_GEO_BLOCKED`
+   */
   async run(): Promise<readonly Skipped[]> {
-    const lanes = Array.from({ length: COINS_AT_ONCE }, (_, lane) => {
-      return this.#importCoins(this.#options.coins.filter((_, at) => at % COINS_AT_ONCE === lane))
-    })
-    const outcomes = await Promise.allSettled(lanes)
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-    return [...this.#skipped.values()].sort((a, b) => {
-      return a.symbol === b.symbol ? (a.to < b.to ? 1 : -1) : a.symbol < b.symbol ? -1 : 1
-    })
+    await Promise.race([this.#importAll(), this.#keepClaiming()])
+    const skipped = [...this.#skipped.values()]
+    return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
   }
 
-  /** From new to old, coin by coin, so that all coins share the candles that all need. */
-  async #importCoins(coins: readonly Coin[]): Promise<void> {
-    const length = STEP_DAYS * DAY_MINUTES
-    for (let start = this.#today - (this.#today % length); start > this.#oldest - length; start -= length) {
-      const first = Math.max(start, this.#oldest)
-      const end = Math.min(start + length, this.#today + DAY_MINUTES)
-      const days = Array.from({ length: (end - first) / DAY_MINUTES }, (_, at) => first + at * DAY_MINUTES)
-      for (const coin of coins) {
-        if (this.#hasFailed) return
-        await this.#importStep({ coin, days }).catch(thrown => {
-          this.#hasFailed = true
-          throw thrown
-        })
+  /** All coins go back together, since they share the candles that all need. */
+  async #importAll(): Promise<void> {
+    const { coins } = this.#options
+    for (let start = this.#today - (this.#today % STEP_MINUTES); ; start -= STEP_MINUTES) {
+      const end = Math.min(start + STEP_MINUTES, this.#today + DAY_MINUTES)
+      if (end <= this.#oldest) return
+      const days = minutesOf({ start: Math.max(start, this.#oldest), end }).filter(at => at === dayStart(at))
+      for (let first = 0; first < coins.length; first += COINS_AT_ONCE) {
+        const together = coins.slice(first, first + COINS_AT_ONCE)
+        await Promise.all(together.map(coin => this.#importStep(coin, days)))
       }
     }
   }
 
-  async #importStep({ coin, days }: Step): Promise<void> {
+  /** Goes on only while all coins are ours: an import that began later is first, both would share one limit. */
+  async #keepClaiming(): Promise<void> {
+    const { coins, lease } = this.#options
+    const { clock, signal } = this.#context
+    while (!signal.aborted) {
+      const ours = await lease.claim(coins.map(({ symbol }) => symbol))
+      this.#isOurs = ours.size === coins.length
+      await clock.wait(this.#isOurs ? CLAIM_EVERY_MS : RECHECK_MS, signal)
+    }
+    signal.throwIfAborted()
+  }
+
+  /** @param days their first minutes, ascending */
+  async #importStep(coin: Coin, days: readonly EpochMinute[]): Promise<void> {
     const { coins, days: all, retentionDays, onProgress } = this.#options
-    if (!this.#ended.has(coin.symbol)) {
-      await this.#untilOurs()
-      const firstKept = this.#today - retentionDays * DAY_MINUTES
-      await this.#importMinutes({ coin, days: days.filter(day => day >= firstKept) })
-      await this.#importDays({ coin, days: days.filter(day => day < firstKept) })
+    const firstKept = this.#today - retentionDays * DAY_MINUTES
+    try {
+      await this.#importMinutes(
+        coin,
+        days.filter(day => day >= firstKept),
+      )
+      await this.#importDays(
+        coin,
+        days.filter(day => day < firstKept),
+      )
+    } catch (thrown) {
+      if (!(thrown instanceof CoinFailure)) throw thrown
+      await this.#end(coin, thrown.message, days.at(-1) ?? 0)
     }
     this.#done += days.length
     onProgress(this.#done, coins.length * (all + 1), coin.symbol)
   }
 
-  /** Another import that began later comes first: both would only share the same request limit. */
-  async #untilOurs(): Promise<void> {
-    const { coins, lease } = this.#options
-    const { clock, signal } = this.#context
-    const symbols = coins.map(({ symbol }) => symbol)
-    while (!this.#hasFailed && clock.now() - this.#claimedAt >= CLAIM_EVERY_MS) {
-      signal.throwIfAborted()
-      if ((await lease.claim(symbols)).size === coins.length) this.#claimedAt = clock.now()
-      else await clock.wait(1_000, signal)
-    }
-  }
-
-  async #importMinutes({ coin, days }: Step): Promise<void> {
+  /** Days of which single samples are kept. */
+  async #importMinutes(coin: Coin, days: readonly EpochMinute[]): Promise<void> {
     const [first, last] = [days[0], days.at(-1)]
-    if (first === undefined || last === undefined) return
+    if (first === undefined || last === undefined || this.#ended.has(coin.symbol)) return
     const { reader, writer } = this.#options
     const end = Math.min(last + DAY_MINUTES, (await this.#blocks.newest()) + 1)
     const unstored = await reader.readUnstoredMinutes(coin.symbol, first, end)
-    for (const minutes of windowsOf(unstored.flatMap(minutesOf))) {
-      const decided = await this.#decide({ coin, minutes })
-      if (decided === undefined) return
-      if (decided.samples.length + decided.settled.length > 0)
-        await writer.write({ minute: minutes.at(-1) ?? 0, ...decided })
+    for await (const { samples, settled } of this.#decide(coin, unstored.flatMap(minutesOf))) {
+      const minute = samples.at(-1)?.minute ?? settled.at(-1)?.minute
+      if (minute !== undefined) await writer.write({ minute, samples, settled })
     }
   }
 
   /** Days of which no single samples are kept, each stored as a whole. */
-  async #importDays({ coin, days }: Step): Promise<void> {
+  async #importDays(coin: Coin, days: readonly EpochMinute[]): Promise<void> {
     if (days.length === 0 || this.#ended.has(coin.symbol)) return
+    const { writer } = this.#options
     const finished = await this.#finishedDays(coin)
     const wanted = days.filter(day => !finished.has(dateOf(day)))
     const minutes = wanted.flatMap(day => minutesOf({ start: day, end: day + DAY_MINUTES }))
-    const samples: Sample[] = []
-    const settled: SettledMinute[] = []
-    for (const window of windowsOf(minutes)) {
-      const decided = await this.#decide({ coin, minutes: window })
-      if (decided === undefined) break
-      samples.push(...decided.samples)
-      settled.push(...decided.settled)
-    }
-    for (const day of foldDays(samples)) await this.#options.writer.importDay(coin.symbol, day)
-    const short = shortDays(settled)
-    for (const [date, reason] of short) this.#skip(coin.symbol, reason, date)
-    await this.#options.writer.markImported(coin.symbol, [...short.keys()])
-    const [oldest] = minutes
-    if (samples.length > 0 || oldest === undefined || this.#ended.has(coin.symbol)) return
-    if (!(await this.#hasOlder(coin.binance, oldest)))
-      await this.#end(coin, noOlder(coin.binance), oldest - 1)
+    const decided: Decided[] = []
+    for await (const window of this.#decide(coin, minutes)) decided.push(window)
+    for (const day of foldDays(decided.flatMap(({ samples }) => samples)))
+      await writer.importDay(coin.symbol, day)
+    const gaps = decided.flatMap(({ settled }) => settled)
+    const short = new Set(gaps.map(({ minute, reason }) => `${dateOf(minute)} ${reason}` as const))
+    for (const entry of short) this.#skip(coin.symbol, entry.slice(11), entry.slice(0, 10))
+    await writer.markImported(coin.symbol, [...new Set(gaps.map(({ minute }) => dateOf(minute)))])
   }
 
-  /** Undefined where the coin has ended. */
-  async #decide(window: Window): Promise<Decided | undefined> {
-    const { coin, minutes } = window
+  /** Decides minutes window by window, from new to old, until the coin ends. @throws CoinFailure */
+  async *#decide(coin: Coin, minutes: readonly EpochMinute[]): AsyncGenerator<Decided> {
+    for (const window of windowsOf(minutes)) {
+      yield await this.#decideWindow({ coin, minutes: window })
+      if (this.#ended.has(coin.symbol)) return
+    }
+  }
+
+  async #decideWindow(window: Window): Promise<Decided> {
     const { clock, signal, log } = this.#context
-    const last = minutes.at(-1) ?? 0
+    const { symbol } = window.coin
     for (let failures = 0; ; failures++) {
+      while (!this.#isOurs) await clock.wait(RECHECK_MS, signal)
+      signal.throwIfAborted()
       try {
-        for (const market of [RATE_MARKET, coin.upbit]) {
-          const { isEmpty } = await this.#blocks.blockOf('upbit', market, last)
-          if (isEmpty) return await this.#end(coin, noOlder(market), last)
-        }
-        return await decideWindow(window, this.#blocks)
+        return (await this.#withoutCandles(window)) ?? (await decideWindow(window, this.#blocks))
       } catch (thrown) {
-        if (signal.aborted || this.#options.isFinal(thrown)) throw thrown
-        const waitMs = isRefusal(thrown) ? undefined : RETRY_MS[failures]
-        const reason = `${coin.symbol}: ${messageOf(thrown)}`
-        log.warn({ reason }, waitMs === undefined ? 'coin left out' : 'will be tried again')
-        if (waitMs === undefined) return await this.#end(coin, messageOf(thrown), last, 'for now')
+        if (signal.aborted || isGeoBlocked(thrown)) throw thrown
+        const waitMs = isRefusal(thrown) ? undefined : RETRIES_MS[failures]
+        const isLeftOut = waitMs === undefined
+        log.warn(
+          { reason: `${symbol}: ${messageOf(thrown)}` },
+          isLeftOut ? 'coin left out' : 'will be tried again',
+        )
+        if (isLeftOut) throw new CoinFailure(messageOf(thrown))
         await clock.wait(waitMs, signal)
       }
     }
   }
 
-  /** Nothing of a coin up to this minute is to be had; it is asked for again only by another import, or never. */
-  async #end(
-    coin: Coin,
-    reason: string,
-    minute: EpochMinute,
-    until: 'for now' | 'for ever' = 'for ever',
-  ): Promise<undefined> {
-    if (this.#ended.has(coin.symbol)) return
+  /** Decides a window from before a market's first candle. Binance may have older ones after an empty block. */
+  async #withoutCandles({ coin, minutes }: Window): Promise<Decided | undefined> {
+    const last = minutes.at(-1) ?? 0
+    for (const market of [RATE_MARKET, coin.upbit]) {
+      const { isEmpty } = await this.#blocks.blockOf('upbit', market, last)
+      if (!isEmpty) continue
+      await this.#end(coin, `${market} has no older candles: not listed yet`, last)
+      return NOTHING
+    }
+    if (last >= this.#today - DAY_MINUTES) return undefined
+    const { isEmpty } = await this.#blocks.blockOf('binance', coin.binance, last)
+    const settled = minutes.map(minute => ({
+      symbol: coin.symbol,
+      minute,
+      reason: 'no-binance-price' as const,
+    }))
+    return isEmpty ? { samples: [], settled } : undefined
+  }
+
+  /** Nothing of a coin up to this minute can be imported; another import tries again. */
+  async #end(coin: Coin, reason: string, minute: EpochMinute): Promise<void> {
     this.#ended.add(coin.symbol)
     const finished = await this.#finishedDays(coin)
-    const dates: UtcDate[] = []
     for (let day = dayStart(minute); day >= this.#oldest; day -= DAY_MINUTES) {
-      if (!finished.has(dateOf(day))) dates.push(dateOf(day))
+      if (!finished.has(dateOf(day))) this.#skip(coin.symbol, reason, dateOf(day))
     }
-    for (const date of dates) this.#skip(coin.symbol, reason, date)
-    if (until === 'for ever') await this.#options.writer.markImported(coin.symbol, dates)
   }
 
   /** Days that are whole, or as whole as an import could make them. */
@@ -255,45 +243,10 @@ export class HistoryImport {
     return new Set([...whole, ...(await reader.readImported(symbol))])
   }
 
-  async #hasOlder(market: Market, minute: EpochMinute): Promise<boolean> {
-    for (const days of PROBE_DAYS) {
-      const end = minute - days * DAY_MINUTES
-      const { candles } = await this.#options.requests.fetchPage('binance', market, {
-        start: end - DAY_MINUTES,
-        end,
-      })
-      if (candles.length > 0) return true
-    }
-    return false
-  }
-
   #skip(symbol: string, reason: string, date: UtcDate): void {
     const key = `${symbol} ${reason}`
     const { days = 0, from = date, to = date } = this.#skipped.get(key) ?? {}
-    this.#skipped.set(key, {
-      ...{ symbol, reason, days: days + 1 },
-      from: date < from ? date : from,
-      to: date > to ? date : to,
-    })
+    const range = { from: date < from ? date : from, to: date > to ? date : to }
+    this.#skipped.set(key, { symbol, reason, days: days + 1, ...range })
   }
-}
-
-function noOlder(market: Market): string {
-  return `${market} has no older candles: not listed yet`
-}
-
-/** Days with a gap, and the reason for most of it. */
-function shortDays(settled: readonly SettledMinute[]): ReadonlyMap<UtcDate, string> {
-  const counts = new Map<UtcDate, Map<SettledReason, number>>()
-  for (const { minute, reason } of settled) {
-    const day = counts.get(dateOf(minute)) ?? new Map<SettledReason, number>()
-    counts.set(dateOf(minute), day)
-    day.set(reason, (day.get(reason) ?? 0) + 1)
-  }
-  return new Map(
-    [...counts].map(([date, reasons]) => {
-      const [[reason] = ['halted' as const]] = [...reasons].sort(([, a], [, b]) => b - a)
-      return [date, REASONS[reason] ?? reason]
-    }),
-  )
 }

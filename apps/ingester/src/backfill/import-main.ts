@@ -1,44 +1,33 @@
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
-import { KimchiError, messageOf } from '@kimchi/core'
+import { type Coin, type Context, KimchiError, messageOf } from '@kimchi/core'
+import { createRestBases, matchCoins, openRestChild, type RestChild, userAgentOf } from '@kimchi/feeds'
 import { systemClock, withSecretFiles } from '@kimchi/runtime'
-import { holderId } from '@kimchi/store'
+import { holderId, type KnownCoin, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
 import packageJson from '../../package.json' with { type: 'json' }
-import { readConfig } from '../config.ts'
-import type { Skipped } from './import-days.ts'
-import { importHistory } from './import-history.ts'
-
-/** A person watches: only what needs attention, in plain words, beside the bar. */
-const plainLog = {
-  debug: () => {},
-  info: () => {},
-  warn: (fields: object, message: string) => complain(fields, message),
-  error: (fields: object, message: string) => complain(fields, message),
-}
+import { type Config, readConfig } from '../config.ts'
+import { BackfillLease } from './backfill-lease.ts'
+import { CandleRequests } from './candle-requests.ts'
+import { HistoryImport, type Skipped } from './import-days.ts'
 
 const ending = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort())
-
-try {
-  const skipped = await main()
-  for (const { symbol, reason, days, from, to } of skipped) {
-    process.stdout.write(
-      `${symbol}: ${days} ${days === 1 ? 'day' : 'days'} not whole, ${from} to ${to}: ${reason}\n`,
-    )
-  }
-  process.stdout.write(
-    ending.signal.aborted ? 'Stopped; run it again to go on from here.\n' : 'History is complete.\n',
-  )
-} catch (thrown) {
-  if (ending.signal.aborted) process.stdout.write('Stopped; run it again to go on from here.\n')
-  else {
-    process.stderr.write(`${thrown instanceof KimchiError ? `${thrown.code}: ` : ''}${messageOf(thrown)}\n`)
-    process.exitCode = 1
-  }
+let isStopped = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    isStopped = true
+    ending.abort()
+  })
+}
+const context: Context = {
+  clock: systemClock,
+  random: Math.random,
+  signal: ending.signal,
+  // A person watches: only what needs attention, in plain words, beside the bar.
+  log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
 }
 
-async function main(): Promise<readonly Skipped[]> {
+try {
   const { values } = parseArgs({
     options: { days: { type: 'string', default: '365' }, coins: { type: 'string' } },
   })
@@ -46,36 +35,97 @@ async function main(): Promise<readonly Skipped[]> {
     ...withSecretFiles(process.env, ['REDIS_URL']),
     ...(values.coins === undefined ? {} : { COINS: values.coins }),
   })
+  for (const { symbol, reason, days, from, to } of await importHistory(config, readDays(values.days))) {
+    const count = `${days} ${days === 1 ? 'day' : 'days'}`
+    process.stdout.write(`${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`)
+  }
+  process.stdout.write('History is complete.\n')
+} catch (thrown) {
+  if (isStopped) process.stdout.write('Stopped; run it again to go on from here.\n')
+  else {
+    process.stderr.write(`${thrown instanceof KimchiError ? `${thrown.code}: ` : ''}${messageOf(thrown)}\n`)
+    process.exitCode = 1
+  }
+}
+
+/**
+ * Brings the history of the configured coins back to `days` before today: minutes where single samples are
+ * kept, whole days before that. What is there already is not fetched again, so it may be stopped and started
+ * at any time.
+ * @returns what could not be imported, and why
+ * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
+ * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED`
+ */
+async function importHistory(config: Config, days: number): Promise<readonly Skipped[]> {
+  const { random, signal, log } = context
+  const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
+  const lease = new BackfillLease(redis, holderId(hostname(), process.pid, random))
+  const bases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
+  const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
+  const rest = openRestChild({ bases, userAgent }, { log })
   const bar = progressBar()
   try {
-    return await importHistory(
-      {
-        config,
-        days: readDays(values.days),
-        id: holderId(hostname(), process.pid, Math.random),
-        version: packageJson.version,
-        onProgress: (done, total, symbol) => {
-          if (!bar.isActive) bar.start(total, 0, { symbol })
-          bar.update(done, { symbol })
-        },
-      },
-      { clock: systemClock, random: Math.random, signal: ending.signal, log: plainLog },
-    )
+    if (!(await redis.untilReady(5_000, signal))) {
+      const { reason } = redis.status()
+      throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
+    }
+    const writer = new SampleWriter({ redis, prices, retentionDays, log })
+    const reader = new SampleReader({ redis })
+    // Whether this Redis holds prices of our kind, before anything is fetched.
+    await writer.verify()
+    const tracked = (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)
+    const coins = await findCoins(rest, tracked, config)
+    // Ingesters leave the coins of an import alone, since somebody waits for it.
+    await lease.takeOver()
+    // An ingester fetches candles of its own at the same time.
+    const upbitPerSecond = config.UPBIT_REQUESTS_PER_SECOND / (tracked.length > 0 ? 2 : 1)
+    const requests = new CandleRequests({ rest, upbitPerSecond, throwsGeoBlocked: true }, context)
+    const onProgress = (done: number, total: number, symbol: string) => {
+      if (!bar.isActive) bar.start(total, 0, { symbol })
+      bar.update(done, { symbol })
+    }
+    const options = { coins, days, retentionDays, reader, writer, lease, requests, onProgress }
+    return await new HistoryImport(options, context).run()
   } finally {
     if (bar.isActive) bar.stop()
+    ending.abort()
+    await lease.close(context)
+    await Promise.all([rest.close(), redis.close()])
   }
+}
+
+/**
+ * The coins that are asked for by name; of all coins only those that an ingester publishes, once there are
+ * any. One that has left the exchanges is left out.
+ */
+async function findCoins(
+  rest: RestChild,
+  tracked: readonly KnownCoin[],
+  { COINS: wanted, DENY: deny }: Config,
+): Promise<readonly Coin[]> {
+  const listings = await rest.loadListings(context.signal)
+  const { coins, leftOut, unknown } = matchCoins({ ...listings, wanted, strict: false })
+  if (wanted !== 'all') {
+    for (const { symbol, reason } of leftOut) complain({ reason: `${symbol}: ${reason}` }, 'coin left out')
+    for (const symbol of unknown) complain({ reason: `${symbol}: not on Upbit in KRW` }, 'coin left out')
+  }
+  if (coins.length === 0)
+    throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', 'COINS must name a coin of both exchanges, got: none')
+  const published = new Set(tracked.map(({ symbol }) => symbol))
+  const takesAll = wanted !== 'all' || tracked.length === 0
+  return coins.filter(({ symbol }) => (takesAll || published.has(symbol)) && !deny.includes(symbol))
 }
 
 function complain(fields: object, message: string): void {
   process.stderr.write(`\n${message}${'reason' in fields ? `: ${fields.reason}` : ''}\n`)
 }
 
+/** @throws KimchiError `KIMCHI_ERR_CONFIG` */
 function readDays(text: string): number {
   if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 3_650) return Number(text)
-  throw new KimchiError(
-    'KIMCHI_ERR_CONFIG',
-    `--days must be an integer from 1 to 3650, got: ${JSON.stringify(text)}`,
-  )
+  const message = `--days must be an integer from 1 to 3650, got: ${JSON.stringify(text)}`
+  throw new KimchiError('KIMCHI_ERR_CONFIG', message)
 }
 
 /** A bar on a terminal; a line now and then in a log. */
@@ -85,7 +135,7 @@ function progressBar(): SingleBar {
     noTTYOutput: true,
     notTTYSchedule: 5_000,
     stopOnComplete: false,
-    // Ctrl-C is ours: the chunk under way is dropped, everything before it is written.
+    // Ctrl-C is ours: the step under way is dropped, everything before it is written.
     gracefulExit: false,
   })
 }

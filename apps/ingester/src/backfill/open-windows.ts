@@ -17,26 +17,23 @@ import { CANDLE_GRACE_MS, ROW_MINUTES, WINDOW_MINUTES } from './candle-blocks.ts
 import { isRefusal } from './candle-requests.ts'
 import type { Window } from './decide-minutes.ts'
 
-/** How often Redis is asked for open minutes: of all that is kept, and of the last minutes. */
+/** How often Redis is asked for open minutes: of the whole retention, and of the last minutes. */
 const READ_EVERY_MS: Milliseconds = 300_000
 const READ_RECENT_EVERY_MS: Milliseconds = MINUTE_MS
 const RECENT_MINUTES = 15
 
-/** A minute that the minute loop has not had is left to the feeds for this long. */
+/** A minute of which the minute loop has not reported yet is left to the feeds for this long. */
 const LEFT_TO_FEEDS_MS: Milliseconds = 180_000
 
 /** Open minutes that are no older than this come before all others. */
 const URGENT_MINUTES = 10
 
-/** A coin whose candles fail for no clear reason is tried again soon at first, … */
-const FIRST_RETRIES_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
+/** The shortest wait of a coin that the exchange refuses, and of one whose candles fail otherwise. */
+const REFUSED_RETRY_MS: Milliseconds = 120_000
+const FAILED_RETRY_MS: Milliseconds = 5_000
 
-/** … one that is refused, or goes on failing, this often in its first hour, … */
-const RETRY_MS: Milliseconds = 120_000
-
-/** … and then when a sixth of the time has passed for which it has been failing, an hour at most. */
-const LATER_SHARE = 6
-const RAREST_RETRY_MS: Milliseconds = HOUR_MS
+/** A coin waits for a sixth of the time for which it has been failing, an hour at most. */
+const FAILING_SHARE = 6
 
 /** Why a coin waits. */
 export interface CoinTrouble {
@@ -45,8 +42,8 @@ export interface CoinTrouble {
   readonly retryAt: EpochMs
 }
 
-/** What the minute loop is done with: the minute has been sampled or is a gap. */
-export interface TurnedMinute {
+/** A minute that the minute loop has finished: each coin has a sample or a gap. */
+export interface FinishedMinute {
   readonly minute: EpochMinute
   /** Coins whose sample waits for the next minute to agree with it. */
   readonly waiting: readonly string[]
@@ -55,46 +52,41 @@ export interface TurnedMinute {
 /** Where open minutes are read. */
 export interface OpenWindowsOptions {
   readonly reader: Pick<SampleReader, 'readOpenMinutes'>
-  /** Whole UTC days before today that are kept without gaps that candles can fill. */
+  /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly clock: Clock
 }
 
-/** The open minutes of the coins, as Redis named them last, and which window of them comes next. */
+/** The open minutes of the coins, as Redis named them last, and which of them come next. */
 export class OpenWindows {
   readonly #options: OpenWindowsOptions
   readonly #coins = new Map<string, OpenCoin>()
-  /** What the minute loop had last; at first nothing before now: nobody else here will sample that. */
-  #turned: TurnedMinute
-  #reads = 0
+  /** No feed of this process samples a minute before its start. */
+  #finished: FinishedMinute
 
   constructor(options: OpenWindowsOptions) {
     this.#options = options
-    this.#turned = { minute: minuteOf(options.clock.now()), waiting: [] }
-  }
-
-  /** How often all that is kept of a coin was read. */
-  get reads(): number {
-    return this.#reads
+    this.#finished = { minute: minuteOf(options.clock.now()), waiting: [] }
   }
 
   /** How many open minutes are known, one a coin and minute. */
   get open(): number {
-    return [...this.#coins.values()].reduce((sum, { open }) => sum + countMinutes(open), 0)
+    const ranges = [...this.#coins.values()].flatMap(({ open }) => open)
+    return ranges.reduce((sum, { start, end }) => sum + end - start, 0)
   }
 
   get waiting(): readonly CoinTrouble[] {
     return [...this.#coins.values()].flatMap(({ trouble }) => trouble ?? [])
   }
 
-  /** A minute has turned: its gaps are read as soon as their candles can be had. */
-  learn(turned: TurnedMinute): void {
-    this.#turned = turned
-    const readableAt = minuteStart(turned.minute) + CANDLE_GRACE_MS
+  /** The minute's gaps are read as soon as their candles are complete. */
+  learn(finished: FinishedMinute): void {
+    this.#finished = finished
+    const readableAt = minuteStart(finished.minute) + CANDLE_GRACE_MS
     for (const coin of this.#coins.values()) coin.recentAt = Math.min(coin.recentAt, readableAt)
   }
 
-  /** Works for these coins from now on, and forgets all others. */
+  /** Keeps these coins, and forgets all others. */
   follow(coins: readonly Coin[]): void {
     const before = new Map(this.#coins)
     this.#coins.clear()
@@ -105,66 +97,69 @@ export class OpenWindows {
     }
   }
 
-  /** Reads what is due. @param isBusy coins that have a window under way are left for later */
+  /** Reads what is due. @param isBusy coins whose minutes are being filled are left for later */
   async read(isBusy: (symbol: string) => boolean): Promise<void> {
     const { clock, days } = this.#options
     for (const coin of this.#coins.values()) {
       const now = clock.now()
       if (isBusy(coin.coin.symbol) || now < Math.min(coin.allAt, coin.recentAt)) continue
       const end = this.#endOf(coin.coin.symbol)
-      if (now >= coin.allAt) {
-        await this.#readFrom(coin, dayStart(minuteOf(now)) - days * DAY_MINUTES, end)
-        coin.allAt = now + READ_EVERY_MS
-        this.#reads += 1
-      } else await this.#readFrom(coin, end - RECENT_MINUTES, end)
+      const isAll = now >= coin.allAt
+      await this.#readFrom(
+        coin,
+        isAll ? dayStart(minuteOf(now)) - days * DAY_MINUTES : end - RECENT_MINUTES,
+        end,
+      )
+      if (isAll) coin.allAt = now + READ_EVERY_MS
       coin.recentAt = now + READ_RECENT_EVERY_MS
     }
   }
 
-  /** A row of windows to fill next, no longer open then: those of the last minutes first, then by day. */
+  /** The newest minutes of a coin within one block of Binance: those of the last minutes first, then by day. */
   next(isBusy: (symbol: string) => boolean): Window | undefined {
     const now = this.#options.clock.now()
-    const rankOf = (newest: EpochMinute) =>
-      newest >= minuteOf(now) - URGENT_MINUTES ? Number.POSITIVE_INFINITY : Math.floor(newest / DAY_MINUTES)
-    let best: OpenCoin | undefined
-    let bestRank = Number.NEGATIVE_INFINITY
+    const urgent = minuteOf(now) - URGENT_MINUTES
+    let next: OpenCoin | undefined
+    let highest = Number.NEGATIVE_INFINITY
     for (const coin of this.#coins.values()) {
+      if (now < (coin.trouble?.retryAt ?? 0) || isBusy(coin.coin.symbol)) continue
       const newest = newestOf(coin)
-      if (newest === undefined || now < (coin.trouble?.retryAt ?? 0) || isBusy(coin.coin.symbol)) continue
-      const rank = rankOf(newest)
-      if (rank > bestRank) [best, bestRank] = [coin, rank]
+      const rank = newest >= urgent ? Number.POSITIVE_INFINITY : Math.floor(newest / DAY_MINUTES)
+      if (rank > highest) [next, highest] = [coin, rank]
     }
-    return best && shiftRow(best)
+    if (next === undefined) return undefined
+    const start = newestOf(next) - (newestOf(next) % ROW_MINUTES)
+    const ranges = next.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
+    return { coin: next.coin, minutes: ranges.flatMap(minutesOf) }
   }
 
-  /** The coin is not asked for again for a while; then all of it is read again. */
+  /** These minutes of a coin are decided, or stay open until they are read again. */
+  finish({ coin: { symbol }, minutes: [start = 0] }: Window): void {
+    const coin = this.#coins.get(symbol)
+    if (coin === undefined) return
+    coin.open = before(coin.open, start)
+    coin.failingSince = undefined
+    coin.trouble = undefined
+  }
+
+  /** The coin is left alone for a while; then all of its open minutes are read again. */
   fail(symbol: string, thrown: unknown): CoinTrouble | undefined {
     const coin = this.#coins.get(symbol)
     if (coin === undefined) return undefined
     const now = this.#options.clock.now()
-    if (coin.failures === 0) coin.failingSince = now
-    const first = isRefusal(thrown) ? undefined : FIRST_RETRIES_MS[coin.failures]
-    coin.failures += 1
-    const failingMs = now - coin.failingSince
-    const later = failingMs < HOUR_MS ? RETRY_MS : Math.min(failingMs / LATER_SHARE, RAREST_RETRY_MS)
-    coin.trouble = { symbol, reason: messageOf(thrown), retryAt: now + (first ?? later) }
-    coin.allAt = coin.trouble.retryAt
+    coin.failingSince ??= now
+    const longer = Math.min((now - coin.failingSince) / FAILING_SHARE, HOUR_MS)
+    coin.allAt = now + Math.max(isRefusal(thrown) ? REFUSED_RETRY_MS : FAILED_RETRY_MS, longer)
+    coin.trouble = { symbol, reason: messageOf(thrown), retryAt: coin.allAt }
     return coin.trouble
   }
 
-  succeed(symbol: string): void {
-    const coin = this.#coins.get(symbol)
-    if (coin === undefined) return
-    coin.failures = 0
-    coin.trouble = undefined
-  }
-
-  /** Up to this minute, not including it, an open minute is nobody's but ours. */
+  /** Open minutes before this one are no longer the feeds'. */
   #endOf(symbol: string): EpochMinute {
     const now = this.#options.clock.now()
-    const { minute, waiting } = this.#turned
-    const turned = waiting.includes(symbol) ? minute - 1 : minute
-    return Math.min(minuteOf(now - CANDLE_GRACE_MS), Math.max(turned, minuteOf(now - LEFT_TO_FEEDS_MS))) + 1
+    const { minute, waiting } = this.#finished
+    const finished = waiting.includes(symbol) ? minute - 1 : minute
+    return Math.min(minuteOf(now - CANDLE_GRACE_MS), Math.max(finished, minuteOf(now - LEFT_TO_FEEDS_MS))) + 1
   }
 
   async #readFrom(coin: OpenCoin, from: EpochMinute, end: EpochMinute): Promise<void> {
@@ -178,42 +173,32 @@ interface OpenCoin {
   readonly coin: Coin
   /** Ascending. */
   open: readonly MinuteRange[]
-  /** When all that is kept, and when the last minutes are read again. */
+  /** When the whole retention, and when the last minutes are read again. */
   allAt: EpochMs
   recentAt: EpochMs
-  failures: number
-  failingSince: EpochMs
+  failingSince: EpochMs | undefined
   trouble: CoinTrouble | undefined
 }
 
 function newOpenCoin(coin: Coin): OpenCoin {
-  return { coin, open: [], allAt: 0, recentAt: 0, failures: 0, failingSince: 0, trouble: undefined }
+  return { coin, open: [], allAt: 0, recentAt: 0, failingSince: undefined, trouble: undefined }
 }
 
-function newestOf({ open }: OpenCoin): EpochMinute | undefined {
-  const last = open.at(-1)
-  return last && last.end - 1
-}
-
-/** Removes the newest row of windows from a coin's open minutes. */
-function shiftRow(coin: OpenCoin): Window {
-  const newest = newestOf(coin) ?? 0
-  const start = newest - (newest % ROW_MINUTES)
-  const minutes = coin.open.flatMap(range => minutesOf({ ...range, start: Math.max(range.start, start) }))
-  coin.open = before(coin.open, start)
-  return { coin: coin.coin, minutes }
+function newestOf({ open }: OpenCoin): EpochMinute {
+  return (open.at(-1)?.end ?? Number.NEGATIVE_INFINITY) - 1
 }
 
 /** Minutes by the blocks of candles that decide them, from new to old. @param minutes ascending */
 export function windowsOf(minutes: readonly EpochMinute[]): (readonly EpochMinute[])[] {
-  const windows = new Map<number, EpochMinute[]>()
+  const windows: EpochMinute[][] = []
   for (const minute of minutes) {
-    const block = Math.floor(minute / WINDOW_MINUTES)
-    const window = windows.get(block)
-    if (window === undefined) windows.set(block, [minute])
-    else window.push(minute)
+    const [window] = windows
+    const isSame =
+      window && Math.floor((window[0] ?? 0) / WINDOW_MINUTES) === Math.floor(minute / WINDOW_MINUTES)
+    if (isSame) window.push(minute)
+    else windows.unshift([minute])
   }
-  return [...windows.values()].reverse()
+  return windows
 }
 
 /** The parts of the ranges before a minute. */
@@ -226,8 +211,4 @@ function before(ranges: readonly MinuteRange[], minute: EpochMinute): MinuteRang
 /** Every minute of a range, ascending; none where it ends before it starts. */
 export function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
   return Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset)
-}
-
-function countMinutes(ranges: readonly MinuteRange[]): number {
-  return ranges.reduce((sum, { start, end }) => sum + end - start, 0)
 }

@@ -27,21 +27,7 @@ export interface Drift {
   /** Half of the differences are smaller than this. */
   readonly medianE4: PremiumE4
   /** The largest difference, and where it is. */
-  readonly worst: Difference
-}
-
-/** The distance of one live sample from its candle sample. */
-export interface Difference {
-  readonly symbol: string
-  readonly minute: EpochMinute
-  readonly e4: PremiumE4
-}
-
-/** What the reconciler works with. */
-export interface ReconcilerOptions {
-  readonly reader: Pick<SampleReader, 'readSamples'>
-  readonly blocks: CandleBlocks
-  readonly clock: Clock
+  readonly worst: { readonly symbol: string; readonly minute: EpochMinute; readonly e4: PremiumE4 }
 }
 
 /**
@@ -50,13 +36,17 @@ export interface ReconcilerOptions {
  * minute is in the candle but not in the live sample.
  */
 export class Reconciler {
-  readonly #options: ReconcilerOptions
+  readonly #reader: Pick<SampleReader, 'readSamples'>
+  readonly #blocks: CandleBlocks
+  readonly #clock: Clock
   #drift: Drift | undefined
   #ranAt: EpochMs = Number.NEGATIVE_INFINITY
   #next = 0
 
-  constructor(options: ReconcilerOptions) {
-    this.#options = options
+  constructor(reader: Pick<SampleReader, 'readSamples'>, blocks: CandleBlocks, clock: Clock) {
+    this.#reader = reader
+    this.#blocks = blocks
+    this.#clock = clock
   }
 
   /** Of the last comparison; undefined when it found nothing to compare. */
@@ -65,39 +55,32 @@ export class Reconciler {
   }
 
   get isDue(): boolean {
-    return this.#options.clock.now() - this.#ranAt >= EVERY_MS
+    return this.#clock.now() - this.#ranAt >= EVERY_MS
   }
 
   /** Compares the next coins in turn. */
   async run(coins: readonly Coin[]): Promise<void> {
-    const { clock } = this.#options
-    this.#ranAt = clock.now()
-    const end = minuteOf(clock.now() - NEWEST_AGE_MS) + 1
-    const differences: Difference[] = []
+    this.#ranAt = this.#clock.now()
+    const differences: Drift['worst'][] = []
     for (let at = 0; at < Math.min(COINS_AT_A_TIME, coins.length); at++) {
-      const coin = coins[this.#next++ % coins.length] as Coin
-      differences.push(...(await this.#compare(coin, end)))
+      differences.push(...(await this.#compare(coins[this.#next++ % coins.length] as Coin)))
     }
-    this.#drift = driftOf(differences)
+    differences.sort((a, b) => a.e4 - b.e4)
+    const [median, worst] = [differences[differences.length >> 1], differences.at(-1)]
+    this.#drift = median && worst && { compared: differences.length, medianE4: median.e4, worst }
   }
 
-  async #compare(coin: Coin, end: EpochMinute): Promise<Difference[]> {
-    const { reader, blocks } = this.#options
-    const { entries } = await reader.readSamples(coin.symbol, end - MINUTES, end)
-    const live = new Map(
-      entries.filter(({ source }) => source === 'live').map(sample => [sample.minute, sample.premiumE4]),
+  async #compare(coin: Coin): Promise<Drift['worst'][]> {
+    const end = minuteOf(this.#clock.now() - NEWEST_AGE_MS) + 1
+    const { entries } = await this.#reader.readSamples(coin.symbol, end - MINUTES, end)
+    const live = entries.filter(({ source }) => source === 'live')
+    const premiums = new Map(live.map(({ minute, premiumE4 }) => [minute, premiumE4]))
+    // A failure to fetch candles is reported when the coin is filled.
+    const decided = await decideWindow({ coin, minutes: [...premiums.keys()] }, this.#blocks).catch(
+      () => NOTHING,
     )
-    // A coin whose candles can't be fetched is the backfill's trouble; here it is only left out.
-    const { samples } = await decideWindow({ coin, minutes: [...live.keys()] }, blocks).catch(() => NOTHING)
-    return samples.map(({ symbol, minute, premiumE4 }) => {
-      return { symbol, minute, e4: Math.abs(premiumE4 - (live.get(minute) ?? premiumE4)) }
+    return decided.samples.map(({ symbol, minute, premiumE4 }) => {
+      return { symbol, minute, e4: Math.abs(premiumE4 - (premiums.get(minute) ?? premiumE4)) }
     })
   }
-}
-
-/** Undefined rather than zero where nothing was compared: no drift is known then. */
-function driftOf(differences: readonly Difference[]): Drift | undefined {
-  const sorted = differences.toSorted((a, b) => a.e4 - b.e4)
-  const [median, worst] = [sorted[sorted.length >> 1], sorted.at(-1)]
-  return median && worst && { compared: sorted.length, medianE4: median.e4, worst }
 }

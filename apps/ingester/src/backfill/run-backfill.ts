@@ -3,7 +3,6 @@ import {
   type Context,
   type EpochMinute,
   type EpochMs,
-  KimchiError,
   type Milliseconds,
   messageOf,
   minuteOf,
@@ -12,53 +11,50 @@ import {
 import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import { type BackfillLease, giveBack } from './backfill-lease.ts'
+import type { BackfillLease } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type Decided, decideWindow, NOTHING, type Window } from './decide-minutes.ts'
-import { type CoinTrouble, OpenWindows, type TurnedMinute, windowsOf } from './open-windows.ts'
+import { type CoinTrouble, type FinishedMinute, OpenWindows, windowsOf } from './open-windows.ts'
 import { type Drift, Reconciler } from './reconcile.ts'
 
-/**
- * Leases are prolonged, or asked for, this often: a coin stays with one ingester for as long as that one
- * lives.
- */
+/** Leases are claimed this often, so that a coin stays with one ingester for as long as that one lives. */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
 
 /** Backfill checks for new work at least this often. */
 const IDLE_MS: Milliseconds = 1_000
 
-/** Windows in work at once: enough to keep both exchanges busy while one is decided and stored. */
-const WINDOWS_AT_ONCE = 8
+/** Coins that are filled at once: enough to keep both exchanges busy while one is decided and stored. */
+const COINS_AT_ONCE = 8
+
+/** A first list waits for this much longer than its requests need by their pace. */
+const FIRST_LIST_PATIENCE_MS: Milliseconds = 5_000
 
 /** Names of tasks that are no coin's; symbols are letters and digits. */
 const FIRST_LIST = 'first list'
 const RECONCILIATION = 'reconciliation'
 
 /** What backfill works with. */
-export interface BackfillOptions
-  extends Pick<CandleRequestsOptions, 'fetchPage' | 'upbitPerSecond' | 'speed'> {
+export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'upbitPerSecond'> {
   /** The coins to fill; of those of a first start only the newest minute, by which they are compared. */
   readonly quarantine: Pick<Quarantine, 'tracked' | 'untested'>
   /** Which samples may be published; their coins' names are announced then. */
   readonly release: (samples: readonly Sample[]) => readonly Sample[]
-  /** Whole UTC days before today that are kept without gaps that candles can fill. */
+  /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write' | 'verify'>
   /** Keeps several ingesters from fetching the same candles. */
-  readonly lease: BackfillLease
+  readonly lease: Pick<BackfillLease, 'claim' | 'close'>
 }
 
 /** What backfill says of itself. Counters run since the start. */
 export interface BackfillStatus {
-  /** Times that all that is kept was read for open minutes, and nothing was left to do. */
-  readonly passes: number
   /** Open minutes that are known, one a coin and minute. */
   readonly open: number
   readonly stored: number
   readonly settled: number
-  /** Samples that Redis refused for good. */
+  /** Samples that Redis refused and will not accept later. */
   readonly refused: number
   /** Coins whose candles could not be fetched; each waits alone. */
   readonly waiting: readonly CoinTrouble[]
@@ -80,18 +76,16 @@ export class Backfill {
   readonly #blocks: CandleBlocks
   readonly #windows: OpenWindows
   readonly #reconciler: Reconciler
-  /** What is being done, by coin or by {@link FIRST_LIST} or {@link RECONCILIATION}. */
-  readonly #underWay = new Map<string, { readonly minutes: number; readonly done: Promise<void> }>()
-  readonly #counts = { passes: 0, stored: 0, settled: 0, refused: 0 }
-  /** Coins whose newest minute was in a first list. */
-  readonly #listed = new Set<string>()
-  #listedAt: EpochMinute = 0
+  /** Work under way, by coin or by {@link FIRST_LIST} or {@link RECONCILIATION}. */
+  readonly #tasks = new Map<string, Promise<void>>()
+  readonly #counts = { stored: 0, settled: 0, refused: 0 }
+  /** The newest minute of a coin that was in a first list. */
+  readonly #listed = new Map<string, EpochMinute>()
   #ours: ReadonlySet<string> = new Set()
   #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
-  #readsAtPass = 0
   #isVerified = false
   #problem: string | undefined
-  /** What Redis, or everything, had against a task; thrown by the next step. */
+  /** Why a task failed that is no single coin's trouble; thrown by the next step. */
   #trouble: { readonly thrown: unknown } | undefined
   #progress = { minutes: 0, percent: 0 }
 
@@ -101,9 +95,9 @@ export class Backfill {
     this.#options = options
     this.#context = context
     this.#requests = new CandleRequests(options, context)
-    this.#blocks = new CandleBlocks((...page) => this.#requests.fetchPage(...page), clock)
+    this.#blocks = new CandleBlocks(range => this.#requests.fetchPage(range), clock)
     this.#windows = new OpenWindows({ reader, days, clock })
-    this.#reconciler = new Reconciler({ reader, blocks: this.#blocks, clock })
+    this.#reconciler = new Reconciler(reader, this.#blocks, clock)
   }
 
   /** Works until the signal aborts; whatever fails is tried again. */
@@ -123,28 +117,24 @@ export class Backfill {
         await clock.wait(delayMs, signal)
       }
     }
-    await Promise.all(this.#tasks())
-    await giveBack(this.#options.lease, this.#context)
+    await Promise.all(this.#tasks.values())
+    await this.#options.lease.close(this.#context)
   }
 
-  /** Hears what the minute loop is done with, so that its gaps are filled at once. */
-  learn(turned: TurnedMinute): void {
-    this.#windows.learn(turned)
+  /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
+  learn(finished: FinishedMinute): void {
+    this.#windows.learn(finished)
   }
 
   status(): BackfillStatus {
     return {
       ...this.#counts,
-      open: this.#open,
+      open: this.#windows.open,
       waiting: this.#windows.waiting,
       candleRequests: this.#requests.status(),
       drift: this.#reconciler.drift,
       problem: this.#problem,
     }
-  }
-
-  get #open(): number {
-    return [...this.#underWay.values()].reduce((sum, { minutes }) => sum + minutes, this.#windows.open)
   }
 
   /** Starts what there is to do, and waits until something is done. */
@@ -156,10 +146,11 @@ export class Backfill {
       this.#isVerified = true
       this.#windows.follow(tracked)
       this.#startFirstList(tracked, untested)
-      if (!this.#underWay.has(FIRST_LIST)) await this.#startWindows()
-      if (this.#underWay.size === 0) this.#finishPass(tracked)
+      if (!this.#tasks.has(FIRST_LIST)) await this.#startCoins()
+      const isIdle = this.#tasks.size === 0
+      if (isIdle && this.#reconciler.isDue) this.#start(RECONCILIATION, () => this.#reconciler.run(tracked))
     }
-    await Promise.race([...this.#tasks(), clock.wait(IDLE_MS, signal)])
+    await Promise.race([...this.#tasks.values(), clock.wait(IDLE_MS, signal)])
     const trouble = this.#trouble
     this.#trouble = undefined
     if (trouble !== undefined) throw trouble.thrown
@@ -178,68 +169,64 @@ export class Backfill {
     return { tracked: tracked.filter(isOurs), untested: untested.filter(isOurs) }
   }
 
-  /** New coins at once; those that are not tested yet every minute until they are. */
+  /** Lists new coins at once, and those that are not tested yet every minute until they are. */
   #startFirstList(tracked: readonly Coin[], untested: readonly Coin[]): void {
     const minute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
-    const isNew = ({ symbol }: Coin) => !this.#listed.has(symbol)
-    const coins = [
-      ...tracked.filter(isNew),
-      ...untested.filter(coin => isNew(coin) || minute > this.#listedAt),
-    ]
-    if (coins.length === 0 || this.#underWay.has(FIRST_LIST)) return
-    this.#start(FIRST_LIST, coins.length, async () => {
+    const listedAt = ({ symbol }: Coin) => this.#listed.get(symbol) ?? 0
+    const isDue = (coin: Coin) => listedAt(coin) < (untested.includes(coin) ? minute : 1)
+    const coins = [...tracked, ...untested].filter(isDue)
+    if (coins.length === 0 || this.#tasks.has(FIRST_LIST)) return
+    this.#start(FIRST_LIST, async () => {
       await this.#storeFirstList(coins)
-      this.#listedAt = minute
-      for (const { symbol } of coins) this.#listed.add(symbol)
+      for (const { symbol } of coins) this.#listed.set(symbol, minute)
     })
   }
 
-  /** The newest minute of all coins, in one write; a coin whose candle is not there holds up nobody. */
+  /** Stores the newest minute of all coins in one write; a coin whose candle doesn't come holds up nobody. */
   async #storeFirstList(coins: readonly Coin[]): Promise<void> {
+    const { reader, upbitPerSecond } = this.#options
+    const { clock, signal } = this.#context
     const minute = await this.#blocks.newest()
-    const decided = await Promise.all(
-      coins.map(async coin => {
-        const open = await this.#options.reader.readOpenMinutes(coin.symbol, minute, minute + 1)
-        const minutes = open.length > 0 ? [minute] : []
-        // Why it could not be decided is said when its turn comes.
-        return decideWindow({ coin, minutes }, this.#blocks).catch(() => NOTHING)
-      }),
-    )
+    const byPaceMs = (coins.length * 1_000) / upbitPerSecond
+    const late = clock.wait(byPaceMs + FIRST_LIST_PATIENCE_MS, signal).then(() => NOTHING)
+    const decide = async (coin: Coin) => {
+      const open = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
+      // A failure is reported when the coin is filled.
+      return decideWindow({ coin, minutes: open.length > 0 ? [minute] : [] }, this.#blocks).catch(
+        () => NOTHING,
+      )
+    }
+    const decided = await Promise.all(coins.map(coin => Promise.race([decide(coin), late])))
     const samples = decided.flatMap(each => each.samples)
     await this.#store({ samples, settled: decided.flatMap(each => each.settled) })
   }
 
-  async #startWindows(): Promise<void> {
-    const isBusy = (symbol: string) => this.#underWay.has(symbol)
+  async #startCoins(): Promise<void> {
+    const isBusy = (symbol: string) => this.#tasks.has(symbol)
     await this.#windows.read(isBusy)
-    while (this.#underWay.size < WINDOWS_AT_ONCE) {
+    while (this.#tasks.size < COINS_AT_ONCE) {
       const window = this.#windows.next(isBusy)
       if (window === undefined) return
-      this.#start(window.coin.symbol, window.minutes.length, () => this.#fill(window))
+      this.#start(window.coin.symbol, () => this.#fill(window))
     }
   }
 
-  /** @throws what Redis has against it */
-  async #fill({ coin, minutes }: Window): Promise<void> {
-    const { symbol } = coin
-    let decided: Decided | undefined
-    try {
-      for (const window of windowsOf(minutes)) {
-        decided = undefined
-        decided = await decideWindow({ coin, minutes: window }, this.#blocks)
-        await this.#store(decided)
+  /** @throws why Redis could not be read or written */
+  async #fill(row: Window): Promise<void> {
+    const { symbol } = row.coin
+    for (const minutes of windowsOf(row.minutes)) {
+      let decided: Decided
+      try {
+        decided = await decideWindow({ coin: row.coin, minutes }, this.#blocks)
+      } catch (thrown) {
+        const { signal, log } = this.#context
+        if (!signal.aborted) log.warn({ ...this.#windows.fail(symbol, thrown) }, 'a coin is not filled')
+        return
       }
-      this.#windows.succeed(symbol)
-    } catch (thrown) {
-      const { signal, log } = this.#context
-      if (signal.aborted) return
-      // A sample that can't be encoded is no trouble of Redis.
-      const isCoins = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_CODEC'
-      if (decided !== undefined && !isCoins) throw thrown
-      log.warn({ ...this.#windows.fail(symbol, thrown) }, 'a coin is not filled')
-      return
+      await this.#store(decided)
     }
-    this.#logProgress(symbol, minutes.length)
+    this.#windows.finish(row)
+    this.#logProgress(symbol, row.minutes.length)
   }
 
   async #store({ samples, settled }: Decided): Promise<void> {
@@ -255,30 +242,19 @@ export class Backfill {
     this.#counts.refused += result.refused.length
   }
 
-  #finishPass(tracked: readonly Coin[]): void {
-    if (this.#windows.reads > this.#readsAtPass) this.#counts.passes += 1
-    this.#readsAtPass = this.#windows.reads
-    if (this.#reconciler.isDue) this.#start(RECONCILIATION, 0, () => this.#reconciler.run(tracked))
-  }
-
-  #start(key: string, minutes: number, work: () => Promise<void>): void {
+  #start(key: string, work: () => Promise<void>): void {
     const done = work()
       .catch(thrown => {
         this.#trouble = { thrown }
       })
-      .finally(() => this.#underWay.delete(key))
-    this.#underWay.set(key, { minutes, done })
+      .finally(() => this.#tasks.delete(key))
+    this.#tasks.set(key, done)
   }
 
-  #tasks(): Promise<void>[] {
-    return [...this.#underWay.values()].map(({ done }) => done)
-  }
-
-  /** Says how far the work is, each time by another whole percent; after 100 it begins again. */
+  /** Logs how far the work is, each time by another whole percent; after 100 it begins again. */
   #logProgress(symbol: string, minutes: number): void {
     const { stored, settled } = this.#counts
-    // These minutes are still under way.
-    const open = this.#open - minutes
+    const { open } = this.#windows
     const done = this.#progress.minutes + minutes
     const now = Math.floor((100 * done) / (done + open))
     // More may be found to do than was known: the percentage waits rather than goes back.

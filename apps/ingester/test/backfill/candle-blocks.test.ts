@@ -1,7 +1,6 @@
-import { type Exchange, type Market, minuteStart } from '@kimchi/core'
+import { type Market, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import type { MinuteCandle } from '@kimchi/feeds'
-import type { MinuteRange } from '@kimchi/store'
+import type { CandleRange, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
 
@@ -12,14 +11,15 @@ const NOW = D + 1_100
 /** Markets that trade each minute, or `quiet` minutes apart; answers hold what the exchanges' do. */
 function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
   const clock = createManualClock(minuteStart(NOW) + 10_000)
-  const asked: { exchange: Exchange; market: Market; opens: MinuteRange }[] = []
+  const asked: CandleRange[] = []
   const broken = new Set<Market>()
   const blocks = new CandleBlocks(
-    async (exchange, market, opens) => {
-      asked.push({ exchange, market, opens })
+    async range => {
+      const { exchange, market, from, to } = range
+      asked.push(range)
       if (broken.has(market)) throw new Error('broken')
-      const [count, step] = exchange === 'upbit' ? [200, quiet] : [opens.end - opens.start, 1]
-      const newest = Math.floor(Math.min(opens.end - 1, binanceNow()) / step) * step
+      const [count, step] = exchange === 'upbit' ? [200, quiet] : [to - from, 1]
+      const newest = Math.floor(Math.min(to - 1, binanceNow()) / step) * step
       const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
       return { candles: candles.reverse() }
     },
@@ -35,15 +35,15 @@ t.test('a block is one request, whoever needs it and however often', async t => 
   await Promise.all([D + 10, D + 199, D + 50].map(minute => blocks.blockOf('upbit', 'KRW-A', minute)))
   await blocks.blockOf('upbit', 'KRW-A', D)
   t.strictSame(
-    askedFor('KRW-A').map(({ opens }) => opens),
-    [{ start: D - 1, end: D + 199 }],
+    askedFor('KRW-A').map(({ from, to }) => [from, to]),
+    [[D - 1, D + 199]],
     'the candles that decide D to D + 199',
   )
   await blocks.blockOf('binance', 'AUSDT', D + 799)
   await blocks.blockOf('binance', 'AUSDT', D)
   t.strictSame(
-    askedFor('AUSDT').map(({ opens }) => opens),
-    [{ start: D - 61, end: D + 799 }],
+    askedFor('AUSDT').map(({ from, to }) => [from, to]),
+    [[D - 61, D + 799]],
     'with an hour to carry from before it',
   )
 })
@@ -66,7 +66,7 @@ t.test(
     }
     t.equal(await ask(NOW - 1), 1)
     t.equal(await ask(NOW), 1, 'it holds all that is complete')
-    t.strictSame(askedFor('KRW-A')[0]?.opens, { start: NOW - 200, end: NOW })
+    t.match(askedFor('KRW-A')[0], { from: NOW - 200, to: NOW })
     await clock.advance(60_000)
     t.equal(await ask(NOW - 10), 1, 'was asked for ten minutes after')
     t.equal(await ask(NOW - 9), 2)
@@ -100,7 +100,7 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   const ahead = open({ binanceNow: () => NOW - 60 })
   t.equal(await ahead.blocks.newest(), NOW - 60, 'our clock is an hour ahead')
   await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
-  t.equal(ahead.askedFor('KRW-A')[0]?.opens.end, NOW - 60, 'no open candle is asked for')
+  t.equal(ahead.askedFor('KRW-A')[0]?.to, NOW - 60, 'no open candle is asked for')
   const empty = new CandleBlocks(async () => ({ candles: [] }), createManualClock(minuteStart(NOW)))
   await t.rejects(empty.newest(), { message: /no BTCUSDT candle.*clock right/ })
 })

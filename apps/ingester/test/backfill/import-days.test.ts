@@ -34,15 +34,15 @@ async function openImport(t: Test) {
   const reader = new SampleReader({ redis: connection })
   const writer = new SampleWriter({ redis: connection, prices: 'simulated', retentionDays: 2, log: silent })
   await writer.verify()
-  const context = { clock: systemClock, random: () => 0.5, signal: new AbortController().signal, log: silent }
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const context = { clock: systemClock, random: () => 0.5, signal: ending.signal, log: silent }
   const run = (coins: readonly Coin[], days: number, changes: Partial<HistoryImportOptions> = {}) => {
     requests.length = 0
     const candleRequests = new CandleRequests(
       {
-        fetchPage: (exchange, market, { start, end }) =>
-          rest.candlePage({ exchange, market, from: start, to: end }),
-        upbitPerSecond: 8,
-        speed: 50,
+        rest,
+        upbitPerSecond: 400,
       },
       context,
     )
@@ -50,9 +50,8 @@ async function openImport(t: Test) {
     return new HistoryImport(
       {
         ...{ coins, days, retentionDays: 2, reader, writer },
-        lease: { ...lease, takeOver: async () => {}, close: async () => {} },
+        lease,
         requests: candleRequests,
-        isFinal: () => false,
         onProgress: () => {},
         ...changes,
       },
@@ -87,14 +86,14 @@ t.test(
     t.match(skipped, [
       {
         symbol: 'XRP',
-        reason: 'Binance did not trade for a part of the day',
+        reason: 'binance-down',
         days: 1,
         from: day(4).date,
         to: day(4).date,
       },
       {
         symbol: 'XRP',
-        reason: 'no trade on Upbit for more than an hour',
+        reason: 'no-upbit-price',
         days: 8,
         from: day(13).date,
         to: day(6).date,
@@ -164,8 +163,6 @@ t.test('what Redis has against it ends an import, whatever its other coins wait 
   const lease = {
     // The import is told to wait, for as long as nothing goes wrong.
     claim: async (symbols: readonly string[]) => new Set(++claims === 1 ? symbols : []),
-    takeOver: async () => {},
-    close: async () => {},
   }
   const write = () => Promise.reject(new Error('Redis is full'))
   await t.rejects(run([BTC, ETH], 1, { lease, writer: { ...NO_WRITER, write } }), {

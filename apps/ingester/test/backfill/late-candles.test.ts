@@ -11,20 +11,20 @@ for (const [title, lateMarket] of [
   ['of the rate', 'KRW-USDT'],
 ] as const) {
   t.test(`58. a candle that comes late is no silence: ${title}`, async t => {
-    const { start, clock, check, reader } = await openBench(t, exchanges)
+    const { start, clock, check, reader, isWhole } = await openBench(t, exchanges)
     const lateMs = new Map([
       [YESTERDAY + 361, 25_000],
       [YESTERDAY + 362, 90_000],
     ])
-    const { status, learn } = start([BTC, ETH], {
-      around: fetchPage => async (exchange, market, opens) => {
-        const page = await fetchPage(exchange, market, opens)
+    const { learn } = start([BTC, ETH], {
+      around: candlePage => async range => {
+        const page = await candlePage(range)
         const isThere = ([open]: (typeof page.candles)[number]) =>
           clock.now() >= minuteStart(open + 1) + (lateMs.get(open) ?? 0)
-        return market === lateMarket ? { ...page, candles: page.candles.filter(isThere) } : page
+        return range.market === lateMarket ? { ...page, candles: page.candles.filter(isThere) } : page
       },
     })
-    await passUntil(clock, 'a pass is over', () => status().passes === 1)
+    await passUntil(clock, 'both are whole', isWhole([BTC, ETH]))
     const closedAt = new Map<number, number>()
     for (const minute of [362, 363]) {
       clock.step(Math.max(0, at(minute) + 5_000 - clock.now()))

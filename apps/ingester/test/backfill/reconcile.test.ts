@@ -31,28 +31,23 @@ function liveSamples({ symbol, upbit, binance }: Coin, lagMs: number): Sample[] 
 function open(samples: readonly Sample[], refused: readonly string[] = []) {
   const clock = createManualClock(NOW)
   const asked: string[] = []
-  const blocks = new CandleBlocks(async (exchange, market, { start, end }) => {
+  const blocks = new CandleBlocks(async ({ exchange, market, from, to }) => {
     asked.push(market)
     if (refused.includes(market)) throw new Error('refused')
-    const opens = Array.from({ length: end - start }, (_, offset) => start + offset)
+    const opens = Array.from({ length: to - from }, (_, offset) => from + offset)
     const candles = opens.flatMap((opened): MinuteCandle[] => {
       const candle = prices.candle(exchange, market, minuteStart(opened))
       return candle === undefined ? [] : [[opened, candle.close, candle.volume]]
     })
     return { candles }
   }, clock)
-  const reconciler = new Reconciler({
-    reader: {
-      readSamples: async (symbol, from, to) => ({
-        entries: samples.filter(
-          sample => sample.symbol === symbol && sample.minute >= from && sample.minute < to,
-        ),
-        corrupt: 0,
-      }),
-    },
-    blocks,
-    clock,
+  const readSamples = async (symbol: string, from: number, to: number) => ({
+    entries: samples.filter(
+      sample => sample.symbol === symbol && sample.minute >= from && sample.minute < to,
+    ),
+    corrupt: 0,
   })
+  const reconciler = new Reconciler({ readSamples }, blocks, clock)
   return { clock, asked, reconciler }
 }
 

@@ -36,7 +36,7 @@ async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare 
   prepare?.(simulator)
   let asking = 0
   const openRest: DoctorOptions['openRest'] = bases => {
-    const rest = openRestChild({ bases, speed: 50, entry: ENTRY }, { log: silent })
+    const rest = openRestChild({ bases, entry: ENTRY }, { log: silent })
     const counted = async <T>(answer: Promise<T>) => {
       asking += 1
       return answer.finally(() => {

@@ -15,7 +15,7 @@ import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/si
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import { openBackfillLease } from '../../src/backfill/backfill-lease.ts'
+import { BackfillLease } from '../../src/backfill/backfill-lease.ts'
 import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
 
 await stayClearOfMidnight(Date.now())
@@ -60,7 +60,7 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const { upbitRestUrl, binanceRestUrl } = simulator
   const clock = { now: Date.now, wait: async () => {} }
   const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
-  const rest = openRestChild({ bases, speed: 50, entry: REST_CHILD }, { log: silent })
+  const rest = openRestChild({ bases, entry: REST_CHILD }, { log: silent })
   t.teardown(() => rest.close())
   const requestsFor = (exchange: string) =>
     requests.filter(request => request.exchange === exchange && /candles|klines/.test(request.path))
@@ -74,12 +74,14 @@ export interface BenchOptions {
   readonly redis?: TestRedis
 }
 
+type CandlePageOf = BackfillOptions['rest']['candlePage']
+
 /** How a backfill of a test differs from an ingester's. */
 export interface StartOptions extends Partial<BackfillOptions> {
   readonly id?: string
   readonly log?: Log
   /** Stands between backfill and exchanges. */
-  readonly around?: (fetchPage: BackfillOptions['fetchPage']) => BackfillOptions['fetchPage']
+  readonly around?: (candlePage: CandlePageOf) => CandlePageOf
 }
 
 /** A backfill that runs. */
@@ -108,7 +110,7 @@ export async function openBench(
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
-    const { id = 'a', log = silent, around = fetchPage => fetchPage, ...changes } = options
+    const { id = 'a', log = silent, around = candlePage => candlePage, ...changes } = options
     const ending = new AbortController()
     const backfill = new Backfill(
       {
@@ -117,14 +119,9 @@ export async function openBench(
         days: 0,
         reader,
         writer,
-        upbitPerSecond: 8,
-        speed: 50,
-        fetchPage: work.count(
-          around((exchange, market, { start, end }) =>
-            rest.candlePage({ exchange, market, from: start, to: end }, ending.signal),
-          ),
-        ),
-        lease: openBackfillLease(redis, id),
+        upbitPerSecond: 400,
+        rest: { candlePage: work.count(around((range, signal) => rest.candlePage(range, signal))) },
+        lease: new BackfillLease(redis, id),
         ...changes,
       },
       { clock, random: () => 0.5, signal: ending.signal, log },
@@ -146,7 +143,15 @@ export async function openBench(
       from: YESTERDAY,
       to: YESTERDAY + to,
     })
-  return { testRedis, raw, redis, writer, reader, clock, start, check }
+  /** Whether nothing is open since YESTERDAY but what a late candle may still decide. */
+  const isWhole = (coins: readonly Coin[]) => async () => {
+    const end = minuteOf(clock.now() - 10_000) - 2
+    const open = coins.map(({ symbol }) => reader.readOpenMinutes(symbol, YESTERDAY, end))
+    // An empty Redis has no functions before something is written.
+    const ranges = await Promise.all(open).catch(() => undefined)
+    return ranges?.flat().length === 0
+  }
+  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole }
 }
 
 type Work = (...args: never[]) => Promise<unknown>

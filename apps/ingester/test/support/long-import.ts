@@ -1,7 +1,7 @@
 // Imports of coins that trade each minute, without exchanges and Redis: node long-import.ts COINS DAYS
 import { type Coin, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import type { MinuteCandle } from '@kimchi/feeds'
+import { HttpError, type MinuteCandle } from '@kimchi/feeds'
 import { HistoryImport } from '../../src/backfill/import-days.ts'
 
 const [count = 0, days = 0] = process.argv.slice(2).map(Number)
@@ -32,22 +32,20 @@ const importing = new HistoryImport(
       },
       markImported: async () => {},
     },
-    lease: {
-      claim: async symbols => new Set(symbols),
-      takeOver: async () => {},
-      close: async () => {},
-    },
+    lease: { claim: async symbols => new Set(symbols) },
     requests: {
-      fetchPage: async (exchange, _market, { start, end }) => {
+      fetchPage: async ({ exchange, from, to }) => {
         requests += 1
-        if (requests > ENOUGH) throw new Error('enough')
-        const newest = Math.min(end, minuteOf(clock.now()) + 1)
-        const from = exchange === 'upbit' ? newest - 200 : start
-        const candles = Array.from({ length: newest - from }, (_, at): MinuteCandle => [from + at, 1_400, 1])
-        return { candles, start: from }
+        if (requests > ENOUGH) throw new HttpError('KIMCHI_ERR_GEO_BLOCKED', 'enough', 451)
+        const newest = Math.min(to, minuteOf(clock.now()) + 1)
+        const start = exchange === 'upbit' ? newest - 200 : from
+        const candles = Array.from(
+          { length: newest - start },
+          (_, at): MinuteCandle => [start + at, 1_400, 1],
+        )
+        return { candles, start }
       },
     },
-    isFinal: () => true,
     onProgress: () => {},
   },
   { clock, random: () => 0.5, signal: ending.signal, log: console },
@@ -56,5 +54,6 @@ const skipped = await importing.run().catch((thrown: Error) => {
   if (thrown.message !== 'enough') throw thrown
   return []
 })
+ending.abort()
 const heap = Math.round(process.memoryUsage().heapUsed / 1e6)
 process.stdout.write(`stored ${stored} days, ${skipped.length} skipped, heap ${heap} MB\n`)

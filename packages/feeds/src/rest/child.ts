@@ -3,9 +3,9 @@ import { HttpError, UnreachedError } from '../feed/http-error.ts'
 import { createRestExchanges } from './exchanges.ts'
 import type { Failure, RestAnswer, RestRequest } from './messages.ts'
 
-// The entry of the child process; ccxt is loaded here and nowhere else. Arguments: our name, and the speed.
-const [, , userAgent = '', speed = '1'] = process.argv
-const exchanges = createRestExchanges(userAgent, Date.now, Number(speed))
+// The entry of the child process; ccxt is loaded here and nowhere else.
+const [, , userAgent = ''] = process.argv
+const exchanges = createRestExchanges(userAgent, Date.now)
 
 process.on('message', (request: RestRequest) => {
   void answer(request).then(reply => process.send?.(reply))

@@ -24,8 +24,6 @@ interface RestChildOptions {
   readonly userAgent?: string
   /** The child ends after this long without work; a new one is started when needed. @default 30 s */
   readonly idleMs?: Milliseconds
-  /** Multiplies the request rate, for exchanges whose limits are higher. @default 1 */
-  readonly speed?: number
   /** The child's program. @default the built one beside this file */
   readonly entry?: URL
 }
@@ -136,8 +134,8 @@ export class RestChild {
   }
 
   #start(): ChildProcess {
-    const { userAgent = NAME, speed = 1, entry = new URL('./child.js', import.meta.url) } = this.#options
-    const child = fork(fileURLToPath(entry), [userAgent, String(speed)], {
+    const { userAgent = NAME, entry = new URL('./child.js', import.meta.url) } = this.#options
+    const child = fork(fileURLToPath(entry), [userAgent], {
       // Loaders and inspectors of the parent are not the child's.
       execArgv: ['--enable-source-maps'],
       serialization: 'json',

@@ -33,13 +33,7 @@ async function loadExchange<E extends Exchange>(exchange: E): Promise<typeof imp
 /** The most candles one answer holds. @see docs/exchanges.md */
 const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 
-/**
- * As ccxt has it for both: a unit of weight each 50 ms. Candles weigh 2 on Upbit, where 10 a second are
- * allowed.
- */
-const REQUEST_MS = 50
-
-/** Both exchanges' REST interfaces behind ccxt, whose throttle keeps their rate limits. */
+/** Both exchanges' REST interfaces behind ccxt. The caller keeps their rate limits. */
 export interface RestExchanges {
   /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, HttpError, `KIMCHI_ERR_REST` otherwise */
   listing(base: string, exchange: Exchange): Promise<Listing<UpbitMarket | BinanceMarket>>
@@ -51,13 +45,11 @@ export interface RestExchanges {
  * Both exchanges. Nothing of ccxt's own naming is used: markets go in and out by the exchanges' codes, since
  * its unified symbols rename coins. Each request names its base: the part before `/v1` or `/api/v3`.
  * @see docs/exchanges.md#symbol-mapping
- * @param speed multiplies the request rate, for exchanges whose limits are higher
  */
-export function createRestExchanges(userAgent: string, now: () => EpochMs, speed = 1): RestExchanges {
-  const rateLimit = REQUEST_MS / speed
-  const upbit = new CcxtUpbit({ rateLimit, userAgent })
+export function createRestExchanges(userAgent: string, now: () => EpochMs): RestExchanges {
+  const upbit = new CcxtUpbit({ enableRateLimit: false, userAgent })
   const options = { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false }
-  const binance = new CcxtBinance({ rateLimit, userAgent, options })
+  const binance = new CcxtBinance({ enableRateLimit: false, userAgent, options })
   let upbitRestMs: Milliseconds | undefined
   const onUpbitHeaders = (headers: Headers) => {
     upbitRestMs = restMsOf(headers.get('remaining-req'))

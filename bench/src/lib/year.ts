@@ -75,13 +75,15 @@ function stage(open: Set<EpochMinute>): BackfillOptions {
       },
     },
     upbitPerSecond: 8,
-    fetchPage: async (exchange, _market, { start, end }) => {
-      await new Promise(resolve => setImmediate(resolve))
-      const from = exchange === 'upbit' ? end - 200 : start
-      const candles = Array.from({ length: end - from }, (_, at) => [from + at, 1_400.5 + (at % 7), 1.25])
-      // As from another process: each answer is all new.
-      return JSON.parse(JSON.stringify({ candles }))
+    rest: {
+      candlePage: async ({ exchange, from, to }) => {
+        await new Promise(resolve => setImmediate(resolve))
+        const start = exchange === 'upbit' ? to - 200 : from
+        const candles = Array.from({ length: to - start }, (_, at) => [start + at, 1_400.5 + (at % 7), 1.25])
+        // As from another process: each answer is all new.
+        return JSON.parse(JSON.stringify({ candles }))
+      },
     },
-    lease: { claim: async symbols => new Set(symbols), takeOver: async () => {}, close: async () => {} },
+    lease: { claim: async symbols => new Set(symbols), close: async () => {} },
   }
 }

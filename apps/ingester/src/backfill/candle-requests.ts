@@ -16,6 +16,9 @@ const MAX_LISTENERS = 1_000
 /** So many different markets failing in a row are the exchange's trouble, not theirs. */
 const MANY_MARKETS = 3
 
+/** How often a market that fails without being refused is asked for again before its coin has to wait. */
+const RETRIES = 3
+
 /** A wait shorter than this is part of the work: an exchange refuses a request now and then. */
 const BRIEF_MS: Milliseconds = 2_000
 
@@ -35,8 +38,6 @@ export interface CandleRequestStatus {
 export interface CandleRequestsOptions {
   readonly rest: Pick<RestChild, 'candlePage'>
   readonly upbitPerSecond: number
-  /** Throws when the exchange refuses the region, instead of waiting. @default false */
-  readonly throwsGeoBlocked?: boolean
 }
 
 /** Requests for both exchanges' candles, at an even pace each, and a pause where an exchange needs one. */
@@ -95,23 +96,22 @@ class ExchangeRequests {
   }
 
   async fetch(range: CandleRange): Promise<CandlePage> {
-    const { rest, throwsGeoBlocked = false } = this.#options
-    const { signal } = this.#context
-    for (;;) {
+    const { clock, random, signal } = this.#context
+    for (let failures = 0; ; ) {
       await this.#turn()
       try {
-        const page = await rest.candlePage(range, signal)
+        const page = await this.#options.rest.candlePage(range, signal)
         this.#recover(page)
         return page
       } catch (thrown) {
         signal.throwIfAborted()
         this.#counts.failures += 1
-        if (throwsGeoBlocked && isGeoBlocked(thrown)) throw thrown
-        if (this.#isMarkets(range.market, thrown)) throw thrown
-        this.#pause(range.exchange, thrown)
+        if (!this.#isMarkets(range.market, thrown)) this.#pause(range.exchange, thrown)
+        else if (isRefusal(thrown) || failures++ === RETRIES) throw thrown
       } finally {
         this.#underWay -= 1
       }
+      if (failures > 0) await clock.wait(retryDelay(failures, random), signal)
     }
   }
 
@@ -170,9 +170,4 @@ class ExchangeRequests {
 /** Whether the exchange has understood the request and declined it. */
 export function isRefusal(thrown: unknown): boolean {
   return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
-}
-
-/** Whether the exchange refuses the region, which does not change while somebody waits for an import. */
-export function isGeoBlocked(thrown: unknown): boolean {
-  return thrown instanceof HttpError && thrown.code === 'KIMCHI_ERR_GEO_BLOCKED'
 }

@@ -15,7 +15,7 @@ import {
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { BackfillLease } from './backfill-lease.ts'
 import { CandleBlocks } from './candle-blocks.ts'
-import { type CandleRequests, isGeoBlocked, isRefusal } from './candle-requests.ts'
+import type { CandleRequests } from './candle-requests.ts'
 import { type Decided, decideWindow, NOTHING, type Window } from './decide-minutes.ts'
 import { minutesOf, windowsOf } from './open-windows.ts'
 
@@ -28,12 +28,8 @@ const COINS_AT_ONCE = 8
 /** All blocks of the shared markets for a step, and what the coins under way need. */
 const MAX_BLOCKS = 160
 
-/** A coin whose candles go on failing is left out after these retries. */
-const RETRIES_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
-
-/** Leases are claimed this often, and checked while another import holds them. */
+/** Leases are claimed this often. */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
-const RECHECK_MS: Milliseconds = 1_000
 
 /** Days of a coin that are not whole, or not there at all. */
 export interface Skipped {
@@ -77,7 +73,6 @@ export class HistoryImport {
   readonly #skipped = new Map<string, Skipped>()
   /** Coins of which nothing older can be imported. */
   readonly #ended = new Set<string>()
-  #isOurs = false
   #done = 0
 
   constructor(options: HistoryImportOptions, context: Context) {
@@ -92,7 +87,7 @@ export class HistoryImport {
   /**
    * Imports until all is done; then, or when it rejects, the context's signal must be aborted.
    * @returns what could not be imported, by symbol, then from new to old
-   * @throws why Redis could not be read or written; `KIMCHI_ERR_GEO_BLOCKED`
+   * @throws why Redis could not be read or written
    */
   async run(): Promise<readonly Skipped[]> {
     await Promise.race([this.#importAll(), this.#keepClaiming()])
@@ -114,14 +109,13 @@ export class HistoryImport {
     }
   }
 
-  /** Goes on only while all coins are ours: an import that began later is first, both would share one limit. */
+  /** Has ingesters leave the coins to the import until it ends. */
   async #keepClaiming(): Promise<void> {
     const { coins, lease } = this.#options
     const { clock, signal } = this.#context
     while (!signal.aborted) {
-      const ours = await lease.claim(coins.map(({ symbol }) => symbol))
-      this.#isOurs = ours.size === coins.length
-      await clock.wait(this.#isOurs ? CLAIM_EVERY_MS : RECHECK_MS, signal)
+      await lease.claim(coins.map(({ symbol }) => symbol))
+      await clock.wait(CLAIM_EVERY_MS, signal)
     }
     signal.throwIfAborted()
   }
@@ -131,14 +125,9 @@ export class HistoryImport {
     const { coins, days: all, retentionDays, onProgress } = this.#options
     const firstKept = this.#today - retentionDays * DAY_MINUTES
     try {
-      await this.#importMinutes(
-        coin,
-        days.filter(day => day >= firstKept),
-      )
-      await this.#importDays(
-        coin,
-        days.filter(day => day < firstKept),
-      )
+      const kept = days.filter(day => day >= firstKept)
+      await this.#importMinutes(coin, kept)
+      await this.#importDays(coin, days.slice(0, days.length - kept.length))
     } catch (thrown) {
       if (!(thrown instanceof CoinFailure)) throw thrown
       await this.#end(coin, thrown.message, days.at(-1) ?? 0)
@@ -186,24 +175,13 @@ export class HistoryImport {
   }
 
   async #decideWindow(window: Window): Promise<Decided> {
-    const { clock, signal, log } = this.#context
-    const { symbol } = window.coin
-    for (let failures = 0; ; failures++) {
-      while (!this.#isOurs) await clock.wait(RECHECK_MS, signal)
+    const { signal, log } = this.#context
+    try {
+      return (await this.#withoutCandles(window)) ?? (await decideWindow(window, this.#blocks))
+    } catch (thrown) {
       signal.throwIfAborted()
-      try {
-        return (await this.#withoutCandles(window)) ?? (await decideWindow(window, this.#blocks))
-      } catch (thrown) {
-        if (signal.aborted || isGeoBlocked(thrown)) throw thrown
-        const waitMs = isRefusal(thrown) ? undefined : RETRIES_MS[failures]
-        const isLeftOut = waitMs === undefined
-        log.warn(
-          { reason: `${symbol}: ${messageOf(thrown)}` },
-          isLeftOut ? 'coin left out' : 'will be tried again',
-        )
-        if (isLeftOut) throw new CoinFailure(messageOf(thrown))
-        await clock.wait(waitMs, signal)
-      }
+      log.warn({ reason: `${window.coin.symbol}: ${messageOf(thrown)}` }, 'coin left out')
+      throw new CoinFailure(messageOf(thrown))
     }
   }
 
@@ -218,11 +196,8 @@ export class HistoryImport {
     }
     if (last >= this.#today - DAY_MINUTES) return undefined
     const { isEmpty } = await this.#blocks.blockOf('binance', coin.binance, last)
-    const settled = minutes.map(minute => ({
-      symbol: coin.symbol,
-      minute,
-      reason: 'no-binance-price' as const,
-    }))
+    const reason = 'no-binance-price'
+    const settled = minutes.map(minute => ({ symbol: coin.symbol, minute, reason }) as const)
     return isEmpty ? { samples: [], settled } : undefined
   }
 

@@ -54,7 +54,7 @@ try {
  * at any time.
  * @returns what could not be imported, and why
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
- * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED`
+ * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED` when an exchange's lists are refused
  */
 async function importHistory(config: Config, days: number): Promise<readonly Skipped[]> {
   const { random, signal, log } = context
@@ -80,7 +80,7 @@ async function importHistory(config: Config, days: number): Promise<readonly Ski
     await lease.takeOver()
     // An ingester fetches candles of its own at the same time.
     const upbitPerSecond = config.UPBIT_REQUESTS_PER_SECOND / (tracked.length > 0 ? 2 : 1)
-    const requests = new CandleRequests({ rest, upbitPerSecond, throwsGeoBlocked: true }, context)
+    const requests = new CandleRequests({ rest, upbitPerSecond }, context)
     const onProgress = (done: number, total: number, symbol: string) => {
       if (!bar.isActive) bar.start(total, 0, { symbol })
       bar.update(done, { symbol })

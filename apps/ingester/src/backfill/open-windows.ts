@@ -14,7 +14,6 @@ import {
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
 import { CANDLE_GRACE_MS, ROW_MINUTES, WINDOW_MINUTES } from './candle-blocks.ts'
-import { isRefusal } from './candle-requests.ts'
 import type { Window } from './decide-minutes.ts'
 
 /** How often Redis is asked for open minutes: of the whole retention, and of the last minutes. */
@@ -28,11 +27,8 @@ const LEFT_TO_FEEDS_MS: Milliseconds = 180_000
 /** Open minutes that are no older than this come before all others. */
 const URGENT_MINUTES = 10
 
-/** The shortest wait of a coin that the exchange refuses, and of one whose candles fail otherwise. */
-const REFUSED_RETRY_MS: Milliseconds = 120_000
-const FAILED_RETRY_MS: Milliseconds = 5_000
-
-/** A coin waits for a sixth of the time for which it has been failing, an hour at most. */
+/** A coin whose candles can't be fetched waits for this long, for a sixth of the time for which it has failed once that is longer. */
+const RETRY_MS: Milliseconds = 120_000
 const FAILING_SHARE = 6
 
 /** Why a coin waits. */
@@ -149,7 +145,7 @@ export class OpenWindows {
     const now = this.#options.clock.now()
     coin.failingSince ??= now
     const longer = Math.min((now - coin.failingSince) / FAILING_SHARE, HOUR_MS)
-    coin.allAt = now + Math.max(isRefusal(thrown) ? REFUSED_RETRY_MS : FAILED_RETRY_MS, longer)
+    coin.allAt = now + Math.max(RETRY_MS, longer)
     coin.trouble = { symbol, reason: messageOf(thrown), retryAt: coin.allAt }
     return coin.trouble
   }

@@ -87,7 +87,7 @@ export class Backfill {
   #problem: string | undefined
   /** Why a task failed that is no single coin's trouble; thrown by the next step. */
   #trouble: { readonly thrown: unknown } | undefined
-  #progress = { minutes: 0, percent: 0 }
+  #percent = 0
 
   constructor(options: BackfillOptions, context: Context) {
     const { reader, days } = options
@@ -226,7 +226,7 @@ export class Backfill {
       await this.#store(decided)
     }
     this.#windows.finish(row)
-    this.#logProgress(symbol, row.minutes.length)
+    this.#logProgress(symbol)
   }
 
   async #store({ samples, settled }: Decided): Promise<void> {
@@ -251,15 +251,12 @@ export class Backfill {
     this.#tasks.set(key, done)
   }
 
-  /** Logs how far the work is, each time by another whole percent; after 100 it begins again. */
-  #logProgress(symbol: string, minutes: number): void {
+  /** Logs how far the work is, whenever it has come another percent further. */
+  #logProgress(symbol: string): void {
     const { stored, settled } = this.#counts
-    const { open } = this.#windows
-    const done = this.#progress.minutes + minutes
-    const now = Math.floor((100 * done) / (done + open))
-    // More may be found to do than was known: the percentage waits rather than goes back.
-    const isNews = this.#progress.percent === 100 ? now < 100 : now > this.#progress.percent
-    if (isNews) this.#context.log.info({ symbol, percent: now, stored, settled }, 'backfill')
-    this.#progress = { minutes: open === 0 ? 0 : done, percent: isNews ? now : this.#progress.percent }
+    const done = stored + settled
+    const percent = Math.floor((100 * done) / Math.max(1, done + this.#windows.open))
+    if (percent > this.#percent) this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')
+    this.#percent = percent
   }
 }

@@ -1,7 +1,7 @@
 // Imports of coins that trade each minute, without exchanges and Redis: node long-import.ts COINS DAYS
 import { type Coin, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { HttpError, type MinuteCandle } from '@kimchi/feeds'
+import type { MinuteCandle } from '@kimchi/feeds'
 import { HistoryImport } from '../../src/backfill/import-days.ts'
 
 const [count = 0, days = 0] = process.argv.slice(2).map(Number)
@@ -36,7 +36,8 @@ const importing = new HistoryImport(
     requests: {
       fetchPage: async ({ exchange, from, to }) => {
         requests += 1
-        if (requests > ENOUGH) throw new HttpError('KIMCHI_ERR_GEO_BLOCKED', 'enough', 451)
+        if (requests > ENOUGH) ending.abort(new Error('enough'))
+        ending.signal.throwIfAborted()
         const newest = Math.min(to, minuteOf(clock.now()) + 1)
         const start = exchange === 'upbit' ? newest - 200 : from
         const candles = Array.from(

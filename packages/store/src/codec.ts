@@ -6,29 +6,23 @@ import {
   type Sample,
   type SampleSource,
 } from '@kimchi/core'
-import { Packr } from 'msgpackr'
-
-/** Plain MessagePack, which cmsgpack reads: records would need a shared dictionary, float32 would change prices. */
-const packr = new Packr({ useRecords: false })
+import { pack, unpack } from 'msgpackr'
 
 /** A member stores the position in this list: only ever append to it. */
 const SOURCES: readonly SampleSource[] = ['live', 'candle']
 
-/** The largest member with which an hour of samples keeps Redis' compact encoding (`zset-max-listpack-value`). */
-export const MAX_MEMBER_BYTES = 64
-
 /**
  * A sample as a sorted-set member: the MessagePack array (minute of the hour, upbitKrw, binanceUsdt, usdtKrw,
- * premiumE4, source), at most 64 bytes. The symbol and the hour are in the key, and the score is the whole
- * minute, so one byte is enough to keep members apart; four bytes more would put a full hour into the next
- * larger allocation.
+ * premiumE4, source), at most 64 bytes, with which an hour keeps Redis' compact encoding
+ * (`zset-max-listpack-value`). The symbol and the hour are in the key, and the score is the whole minute, so one
+ * byte is enough to keep members apart; four bytes more would put a full hour into the next larger allocation.
  *
  * @throws KimchiError `KIMCHI_ERR_CODEC` naming the first field that cannot be stored
  */
 export function encodeSample(sample: Sample): Buffer {
   check(sample)
   const { minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source } = sample
-  return packr.pack([minute % 60, upbitKrw, binanceUsdt, usdtKrw, premiumE4, SOURCES.indexOf(source)])
+  return pack([minute % 60, upbitKrw, binanceUsdt, usdtKrw, premiumE4, SOURCES.indexOf(source)])
 }
 
 /**
@@ -38,7 +32,7 @@ export function encodeSample(sample: Sample): Buffer {
  * @throws KimchiError `KIMCHI_ERR_CODEC` naming the field or the bytes
  */
 export function decodeSample(symbol: string, minute: EpochMinute, member: Uint8Array): Sample {
-  const fields = unpack(member)
+  const fields = decode(member)
   if (!Array.isArray(fields) || fields.length !== 6) {
     throw codecError(`member must be an array of 6 fields, got: ${hex(member)}`)
   }
@@ -52,9 +46,9 @@ export function decodeSample(symbol: string, minute: EpochMinute, member: Uint8A
   return sample as Sample
 }
 
-function unpack(member: Uint8Array): unknown {
+function decode(member: Uint8Array): unknown {
   try {
-    return packr.unpack(member)
+    return unpack(member)
   } catch (error) {
     throw codecError(`member must be MessagePack, got: ${hex(member)} (${messageOf(error)})`)
   }
@@ -77,7 +71,7 @@ function check(sample: Readonly<Record<keyof Sample, unknown>>): void {
 }
 
 function hex(member: Uint8Array): string {
-  return Buffer.from(member.subarray(0, MAX_MEMBER_BYTES)).toString('hex')
+  return Buffer.from(member.subarray(0, 64)).toString('hex')
 }
 
 function codecError(message: string): KimchiError {

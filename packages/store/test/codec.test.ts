@@ -2,7 +2,7 @@ import type { Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import { pack } from 'msgpackr'
 import t from 'tap'
-import { decodeSample, encodeSample, MAX_MEMBER_BYTES } from '../src/codec.ts'
+import { decodeSample, encodeSample } from '../src/codec.ts'
 import { openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 const price = fc.double({ min: Number.MIN_VALUE, max: 1e12, noNaN: true })
@@ -23,7 +23,7 @@ t.test('every sample comes back bit for bit, in at most 64 bytes', async t => {
   fc.assert(
     fc.property(anySample, sample => {
       const member = encodeSample(sample)
-      t.ok(member.length <= MAX_MEMBER_BYTES)
+      t.ok(member.length <= 64)
       t.strictSame(decodeSample(sample.symbol, sample.minute, member), sample)
     }),
   )
@@ -61,7 +61,16 @@ t.test('a damaged member is refused by the field that is wrong', async t => {
       message: complaint,
     })
   }
-  t.throws(() => encodeSample({ ...sampleOf('B TC', 1) }), { message: 'symbol must be a word, got: B TC' })
+  t.throws(() => decodeSample('BTC', 29_000_020, Buffer.from([0x96])), {
+    message: /^member must be MessagePack, got: 96 \(/,
+  })
+  t.throws(() => encodeSample(sampleOf('B TC', 1)), { message: 'symbol must be a word, got: B TC' })
+  t.doesNotThrow(() => encodeSample(sampleOf('BTC', 0)))
+  for (const minute of [-1, 0.5, 2 ** 53]) {
+    t.throws(() => encodeSample(sampleOf('BTC', minute)), {
+      message: `minute must be a whole epoch minute, got: ${minute}`,
+    })
+  }
 })
 
 t.test('Redis reads the same integers and prices out of a member', async t => {

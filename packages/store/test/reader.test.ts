@@ -36,6 +36,10 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
   )
   t.equal(board.corrupt, 4)
   t.strictSame([...board.todayRows.keys()].sort(), ['BTC', 'ETH'])
+  await raw.hdel(dailyKey('ETH'), dateOf(today))
+  t.match(await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'ETH'), [
+    /WRONG row is absent, samples fold to .*"samples":1,.* corrupt members 1: /,
+  ])
 })
 
 t.test('an empty Redis has an empty board once the library is there', async t => {

@@ -130,9 +130,10 @@ t.test('lost and unreadable day rows are written again from their samples', asyn
   const before = (await reader.readBoard()).revisions
   await raw.del(dailyKey('BTC'))
   const row = { open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1, first: 1, last: 1 }
-  const garbage = ['{"open":1}', { ...row, samples: 0 }, { ...row, first: 2 }, { ...row, sum: 2 ** 53 }]
+  const sums = [2 ** 53, -(2 ** 53)].map(sum => ({ ...row, sum }))
+  const garbage = ['{"open":1}', { ...row, samples: 0 }, { ...row, first: 2 }, ...sums]
   for (const back of days) {
-    const text = JSON.stringify(garbage[back % 4])
+    const text = JSON.stringify(garbage[back % garbage.length])
     await raw.hset(dailyKey('ETH'), dateOf(today - back * 1440), text)
   }
   const check = async () => (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'BTC')) as string[]

@@ -116,8 +116,7 @@ end
 local function unless_damaged(work, ...)
   local ok, result = pcall(work, ...)
   if ok then return result end
-  local text = type(result) == 'table' and result.err or tostring(result)
-  if not string.find(text, 'WRONGTYPE', 1, true) then error(result) end
+  if not string.find(tostring(result), 'WRONGTYPE', 1, true) then error(result) end
   return 'damaged'
 end
 
@@ -189,9 +188,7 @@ end
 
 -- The row as a table, or nil when there is none or it is not what kp_write would have written.
 local function parse_row(text)
-  local values = { string.match(text or '', ROW_PATTERN) }
-  if #values == 0 then return nil end
-  local row = {}
+  local values, row = { string.match(text or '', ROW_PATTERN) }, {}
   for index, field in ipairs(ROW_FIELDS) do
     row[field] = tonumber(values[index])
     if not is_integer(row[field]) then return nil end

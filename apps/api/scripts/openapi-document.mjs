@@ -3,81 +3,23 @@
  * @typedef {typeof import('../src/contract/errors.ts') & typeof import('../src/contract/schemas.ts')} Contract
  */
 
-/**
- * A response of the live route; its premium follows from its prices.
- * @type {import('../src/contract/schemas.ts').LiveList}
- */
-export const LIVE_LIST_EXAMPLE = {
-  result: 'ok',
-  updated_at: '2026-11-20T13:05:00',
-  count: 1,
-  note: 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.',
-  data: [
-    {
-      symbol: 'BTC',
-      name: 'Bitcoin',
-      premium_pct: 1.2341,
-      upbit_krw: 143_500_000,
-      binance_usdt: 101_250.5,
-      usdt_krw: 1_400,
-      snapshot_at: '2026-11-20T13:05:00',
-    },
-  ],
-}
-
-/**
- * A response of the daily route.
- * @type {import('../src/contract/schemas.ts').History}
- */
-const HISTORY_EXAMPLE = {
-  result: 'ok',
-  symbol: 'BTC',
-  name: 'Bitcoin',
-  count: 1,
-  data: [
-    {
-      date: '2026-11-20',
-      open_pct: 1.1021,
-      high_pct: 1.5,
-      low_pct: 0.9124,
-      close_pct: 1.2341,
-      avg_pct: 1.1873,
-      samples: 786,
-    },
-  ],
-}
-
 const text = { type: 'string' }
 
 const headers = {
   'Access-Control-Allow-Origin': { description: 'Any page may read the answer.', schema: { const: '*' } },
   'Access-Control-Expose-Headers': { schema: text },
-  'Cache-Control': {
-    description:
-      'Seconds until the next minute’s answer is due, for as long as which this one is the newest.',
-    schema: text,
-  },
-  ETag: {
-    description:
-      'Strong; the same on every replica. Send it as `If-None-Match` to be told 304 when nothing changed.',
-    schema: text,
-  },
+  'Cache-Control': { description: 'Seconds until the next minute’s answer is due.', schema: text },
+  ETag: { description: 'Strong, the same on every replica; for `If-None-Match`.', schema: text },
   Vary: { schema: { const: 'Accept-Encoding' } },
   Allow: { schema: text },
   'Retry-After': { description: 'Seconds.', schema: text },
 }
 
-/** @typedef {keyof typeof headers} HeaderName */
-
-/** @type {readonly HeaderName[]} */
-const ON_EVERY_ANSWER = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
-/** @type {readonly HeaderName[]} */
-const ON_DOCUMENTS = [...ON_EVERY_ANSWER, 'Cache-Control', 'ETag', 'Vary']
+/** @type {readonly (keyof typeof headers)[]} */
+const ON_EVERY_ANSWER = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Cache-Control']
 
 /** Statuses that any request may get, whatever it asks: broken HTTP, another method, limits of an edge. */
 const ANY_REQUEST = [400, 405, 408, 429, 431, 500, 503]
-
-const EXAMPLES = { LiveList: LIVE_LIST_EXAMPLE, History: HISTORY_EXAMPLE }
 
 /**
  * The contract as an OpenAPI 3.1 document, for `docs/openapi.json`. Everything in it comes from the schemas
@@ -87,6 +29,16 @@ const EXAMPLES = { LiveList: LIVE_LIST_EXAMPLE, History: HISTORY_EXAMPLE }
 export function openApiDocument(contract) {
   const { ALLOWED_METHODS, ERRORS, errorSchema } = contract
   const { daysSchema, historySchema, liveListSchema, symbolSchema } = contract
+  const schemas = { LiveList: liveListSchema, History: historySchema, Error: errorSchema }
+  const live = jsonOf('LiveList', { example: exampleOf(liveListSchema) })
+  const history = jsonOf('History', { example: exampleOf(historySchema) })
+  const url = '{origin}/api/v1'
+  const { minimum, maximum, default: usual } = daysSchema
+  const days = `How many of the newest rows, ${minimum} to ${maximum}, ${usual} when left out; given once. Other query keys are ignored.`
+  const origin = {
+    default: 'http://127.0.0.1:3000',
+    description: 'Scheme, host and port; the default is that of `npm start`.',
+  }
   return {
     openapi: '3.1.0',
     info: {
@@ -96,35 +48,24 @@ export function openApiDocument(contract) {
         'The gap in percent between the price of crypto coins on Upbit (KRW) and on Binance (USDT), every minute, and its history by UTC day. Free, no key, callable from any page.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [
-      {
-        url: '{origin}/api/v1',
-        description: 'Wherever the service runs.',
-        variables: {
-          origin: {
-            default: 'http://127.0.0.1:3000',
-            description: 'Scheme, host and port; the default is that of `npm start`.',
-          },
-        },
-      },
-    ],
+    servers: [{ url, description: 'Wherever the service runs.', variables: { origin } }],
     security: [],
     paths: {
       '/kimchi-premium': {
-        get: operation('getLivePremium', 'The latest premium of every tracked coin', 'LiveList'),
-        head: operation('headLivePremium', 'The headers of the live list', undefined),
+        get: operation('getLivePremium', 'The latest premium of every tracked coin', [], live),
+        head: operation('headLivePremium', 'The headers of the live list', []),
       },
       '/kimchi-premium/{symbol}/daily': {
         parameters: [
-          { name: 'symbol', in: 'path', required: true, schema: symbolSchema, example: 'BTC' },
-          daysParameter(daysSchema),
+          parameter('symbol', 'path', symbolSchema, symbolSchema.description),
+          parameter('days', 'query', daysSchema, days),
         ],
-        get: operation('getDailyPremium', 'The daily premium history of one coin', 'History', [404]),
-        head: operation('headDailyPremium', 'The headers of a history', undefined, [404]),
+        get: operation('getDailyPremium', 'The daily premium history of one coin', [404], history),
+        head: operation('headDailyPremium', 'The headers of a history', [404]),
       },
     },
     components: {
-      schemas: { LiveList: liveListSchema, History: historySchema, Error: errorSchema },
+      schemas,
       headers: { ...headers, Allow: { schema: { const: ALLOWED_METHODS } } },
       responses: Object.fromEntries(
         [404, ...ANY_REQUEST].map(status => [`Error${status}`, errorResponse(ERRORS, status)]),
@@ -133,35 +74,26 @@ export function openApiDocument(contract) {
   }
 }
 
-/** @param {Contract['daysSchema']} schema */
-function daysParameter(schema) {
-  return {
-    name: 'days',
-    in: 'query',
-    required: false,
-    description: 'How many rows, newest counted first; given once. Other query keys are ignored.',
-    schema,
-    example: 30,
-  }
+/** @param {string} name @param {'path' | 'query'} place @param {object} schema @param {string} description */
+function parameter(name, place, schema, description) {
+  return { name, in: place, required: place === 'path', description, schema }
 }
 
 /**
  * @param {string} operationId
  * @param {string} summary
- * @param {keyof typeof EXAMPLES | undefined} document
+ * @param {readonly number[]} errors beside those of any request
+ * @param {object} body that of a good answer; none for a HEAD
  */
-function operation(operationId, summary, document, errors = /** @type {readonly number[]} */ ([])) {
+function operation(operationId, summary, errors, body = {}) {
   const statuses = [...ANY_REQUEST, ...errors].sort((a, b) => a - b)
+  const own = references([...ON_EVERY_ANSWER, 'ETag', 'Vary'])
   return {
     operationId,
     summary,
     responses: {
-      200: {
-        description: 'The newest data.',
-        headers: references(ON_DOCUMENTS),
-        ...(document && content(document, EXAMPLES[document])),
-      },
-      304: { description: 'What the caller has is still the newest.', headers: references(ON_DOCUMENTS) },
+      200: { description: 'The newest data.', headers: own, ...body },
+      304: { description: 'What the caller has is still the newest.', headers: own },
       ...Object.fromEntries(
         statuses.map(status => [status, { $ref: `#/components/responses/Error${status}` }]),
       ),
@@ -170,35 +102,37 @@ function operation(operationId, summary, document, errors = /** @type {readonly 
 }
 
 /**
- * Its examples are the error's own words, one per code.
+ * The examples of an error are its own words, one per code.
  * @param {Contract['ERRORS']} errors
  * @param {number} status
  */
 function errorResponse(errors, status) {
   const codes = Object.entries(errors).filter(([, error]) => error.status === status)
-  /** @type {readonly HeaderName[]} */
+  /** @type {readonly (keyof typeof headers)[]} */
   const own = status === 405 ? ['Allow'] : status === 503 || status === 429 ? ['Retry-After'] : []
   const examples = codes.map(([code, { message }]) => [code, { value: { result: 'error', code, message } }])
   return {
     description: codes.map(([code, { message }]) => `\`${code}\`: ${message}.`).join(' '),
-    headers: references([...ON_EVERY_ANSWER, 'Cache-Control', ...own]),
-    content: {
-      'application/json': {
-        schema: { $ref: '#/components/schemas/Error' },
-        examples: Object.fromEntries(examples),
-      },
-    },
+    headers: references([...ON_EVERY_ANSWER, ...own]),
+    ...jsonOf('Error', { examples: Object.fromEntries(examples) }),
   }
 }
 
-/** @param {string} schema @param {unknown} example */
-function content(schema, example) {
+/** @param {string} schema @param {object} examples */
+function jsonOf(schema, examples) {
   return {
-    content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, example } },
+    content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, ...examples } },
   }
 }
 
-/** @param {readonly HeaderName[]} names */
+/** A value made of the examples in a schema. @param {any} schema @returns {unknown} */
+function exampleOf({ const: constant, examples, items, properties }) {
+  if (items) return [exampleOf(items)]
+  if (!properties) return constant ?? examples[0]
+  return Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, exampleOf(field)]))
+}
+
+/** @param {readonly (keyof typeof headers)[]} names */
 function references(names) {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }

@@ -9,7 +9,7 @@ export interface MetricsOptions {
   readonly documents: () => DocumentsStatus
   readonly counters: RequestCounters
   readonly redisUp: () => boolean
-  /** How long Redis takes to answer now; undefined when it does not. */
+  /** How long Redis needs to answer now; undefined when it does not answer. */
   readonly redisLatency: () => Promise<Milliseconds | undefined>
   readonly connections: () => Promise<number>
 }

@@ -21,8 +21,8 @@ export interface RunningApi extends RunningApp {
 const STALE_MS: Milliseconds = 3 * MINUTE_MS
 
 /**
- * An unanswered command and the connection is replaced; with a poll's 2 s that is less than 3 s without
- * news.
+ * The connection is replaced when a command gets no answer for this long; with a poll every 2 s a dead
+ * connection costs less than 3 s.
  */
 const REDIS_PATIENCE_MS: Milliseconds = 600
 
@@ -30,8 +30,8 @@ const REDIS_PATIENCE_MS: Milliseconds = 600
 const BOOT_PATIENCE_MS: Milliseconds = 1_000
 
 /**
- * Starts the API: it listens at once, also without Redis and without a single sample, and says on `/ready`
- * what it lacks.
+ * Starts the API: it listens at once, even without Redis or a single sample, and `/ready` names what it
+ * lacks.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port or an address cannot be bound
  */
 export async function startApi(
@@ -68,7 +68,7 @@ export async function startApi(
     await redis.close()
   }
   try {
-    // With Redis there, the very first request finds a document; without it nothing waits for long.
+    // If Redis answers, the very first request finds a document; if not, the API listens all the same.
     if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.load()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
     // Without a host Node listens on every address, also where there is no IPv6.
@@ -88,11 +88,8 @@ export async function startApi(
     return {
       port,
       opsPort: ops.port,
-      close: () => {
-        closing ??= close()
-        return closing
-      },
-      // Nothing that happens later can end the API: it always has its last good documents.
+      close: () => (closing ??= close()),
+      // Nothing that happens later ends the API: it always has its last good documents.
       failed: new Promise(() => {}),
     }
   } catch (error) {
@@ -103,8 +100,8 @@ export async function startApi(
 }
 
 /**
- * Keeps the documents up with Redis: each written minute, and everything after a connection came back, be it
- * that of commands or that of messages.
+ * Keeps the documents up to date: reads each minute when it is written, and everything when the connection
+ * for commands or the one for messages is back.
  */
 function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Logger) {
   const onReady = ({ ready }: ConnectionStatus) => {

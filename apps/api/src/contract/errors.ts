@@ -4,9 +4,9 @@ import { daysSchema, objectOf } from './schemas.ts'
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 
 /**
- * Everything that can be wrong with a request or with us. `too_many_requests` and `unavailable` come from an
- * edge in front, never from here. `message` is for people; 5xx messages are fixed, so that nothing of the
- * inside gets out.
+ * Everything that can be wrong with a request or with the service. The edge in front sends
+ * `too_many_requests` and `unavailable`, the API never does. `message` is for people; 5xx messages are fixed,
+ * so that they leak nothing.
  */
 export const ERRORS = {
   invalid_symbol: {
@@ -36,7 +36,7 @@ export const ERRORS = {
   unavailable: { status: 503, message: 'the service is being restarted, try again soon' },
 } as const satisfies Readonly<Record<string, { status: number; message: string }>>
 
-/** Stable codes of errors. */
+/** Codes of errors; they stay what they are. */
 export type ErrorCode = keyof typeof ERRORS
 
 /** Body of every response that is not 200, 204 or 304. */

@@ -4,7 +4,7 @@ import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'nod
 /** How a body may be compressed. */
 export type Coding = 'br' | 'gzip'
 
-/** A body, and what names its content. */
+/** A body, and the tag that names its content. */
 interface Body {
   readonly tag: string
   readonly plain: Buffer
@@ -12,40 +12,40 @@ interface Body {
 
 /** The coded forms of one body. */
 export interface CodedForms {
-  /** Its bytes in a coding; undefined while they are not held. */
+  /** Its bytes in a coding; undefined while they are not in memory. */
   get(coding: Coding): Buffer | undefined
-  /** Has its bytes coded; asked many times at once, that happens once. */
+  /** Codes its bytes; calls at the same time share one run. */
   make(coding: Coding): Promise<void>
 }
 
-/** Below this many bytes a coding saves nothing: the response fits one packet anyway. */
+/** A response of fewer bytes fits one packet anyway. */
 const WORTH_CODING = 860
 
 const MOST_BYTES = 64 * 2 ** 20
 
 const brotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress)
 
-/** Off the main thread. Brotli 5 takes a millisecond for 200 coins; 11, its default, takes a hundred. */
+/** They run off the main thread. For 200 coins Brotli 5 needs a millisecond, its default 11 a hundred. */
 const CODERS: Readonly<Record<Coding, (plain: Buffer) => Promise<Buffer>>> = {
   br: plain => brotli(plain, { params: { [zlib.BROTLI_PARAM_QUALITY]: 5 } }),
   gzip: promisify<Buffer, Buffer>(gzip),
 }
 
-/** Coded bodies: of each name the newest, each made once however many wait, all in bounded memory. */
+/** The newest coded bodies by name, in bounded memory; each is made once however many requests wait. */
 export class CodedBodies {
   readonly #most: number
   readonly #held = new Map<string, { readonly tag: string; readonly body: Buffer }>()
   readonly #making = new Map<string, Promise<void>>()
   #bytes = 0
 
-  /** @param mostBytes the oldest go when there are more */
+  /** @param mostBytes the oldest bodies are dropped above this */
   constructor(mostBytes = MOST_BYTES) {
     this.#most = mostBytes
   }
 
   /**
-   * The coded forms of a body; undefined where they would save nothing.
-   * @param name what it is a state of, such as a coin's newest 30 days
+   * The coded forms of a body; undefined when they would save nothing.
+   * @param name names the body across its versions, such as a coin's newest 30 days
    */
   formsOf(name: string, { tag, plain }: Body): CodedForms | undefined {
     if (plain.length < WORTH_CODING) return undefined
@@ -68,7 +68,7 @@ export class CodedBodies {
   }
 
   async #make(name: string, tag: string, code: () => Promise<Buffer>): Promise<void> {
-    // A copy, because what zlib gives is a part of 16 kB that would be kept with it, as would Node's pool.
+    // zlib returns a slice of a 16 kB buffer, and Node's pool is shared: a copy keeps neither alive.
     const coded = await code()
     const body = Buffer.allocUnsafeSlow(coded.length).fill(coded)
     this.#drop(name)

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { EpochMinute } from '@kimchi/core'
 import type { CodedForms } from './coded-bodies.ts'
 
-/** A response body as bytes, ready to be sent many times. Nothing of it is changed afterwards. */
+/** A response body as bytes, made once, sent many times, never changed. */
 export interface Document {
-  /** The newest snapshot that is in it. */
+  /** The newest snapshot in it. */
   readonly minute: EpochMinute
-  /** Names its content: the same on every replica, another one for other bytes. */
+  /** Hash of its content, the same on every replica. */
   readonly tag: string
   /** The JSON. */
   readonly plain: Buffer
-  /** Its coded forms; undefined where it is sent plain to everyone, on every replica. */
+  /** Its coded forms; undefined when every replica sends it plain to everyone. */
   readonly coded?: CodedForms | undefined
 }
 

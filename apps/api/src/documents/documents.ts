@@ -10,22 +10,22 @@ import { openRefresher } from './refresher.ts'
 /** How the documents are doing, for readiness and metrics. */
 export type DocumentsStatus = ReturnType<Documents['status']>
 
-/** Backfill writes many older minutes at once; they are read together. */
+/** Backfill writes many older minutes in a row; one read covers them. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 
-/** The row of M + 1 min is there 2 to 5 s after that instant; from M + 63 s on Redis is read unasked. */
+/** The row of M + 1 min is published 2 to 5 s after that instant; from M + 63 s on Redis is polled. */
 const OVERDUE_AFTER_MS: Milliseconds = 63_000
 
-/** Redis is read unasked this often, and less often when that has brought nothing for a while. */
+/** Redis is polled this often, and less often when no poll has brought a minute for a while. */
 const POLL_MS: Milliseconds = 2_000
 const SLOW_POLL_MS: Milliseconds = 10_000
 const SLOW_POLL_AFTER_MS: Milliseconds = 30_000
 
-/** The longest that a request waits for Redis, and only when nothing is at hand. */
+/** The longest that a request waits for Redis, when its document is not in memory. */
 const PATIENCE_MS: Milliseconds = 1_000
 
 /**
- * The response bodies of both routes, held in memory and built from one read per minute, until closed. When
+ * The response bodies of both routes, held in memory and built from one read per minute, until closed. While
  * Redis is away the last good ones stay.
  */
 export class Documents {
@@ -36,7 +36,7 @@ export class Documents {
   readonly #closed = new AbortController()
   #coins: ReadonlyMap<string, KnownCoin> | undefined
   #live: Document | undefined
-  /** Since when a read is wanted that brings something. */
+  /** When the next minute was due. */
   #overdueSince: EpochMs
   readonly #counts = { refreshed: 0, refreshesFailed: 0, corrupt: 0 }
   #rebuildMs: Milliseconds | undefined
@@ -50,13 +50,13 @@ export class Documents {
     void this.#poll()
   }
 
-  /** The live list at hand; undefined when nothing was ever published. */
+  /** The live list in memory; undefined when nothing was ever published. */
   live(): Document | undefined {
     return this.#live
   }
 
   /**
-   * The newest `days` rows of an upper case symbol's history at hand; null when no such coin is tracked,
+   * The newest `days` rows of an upper case symbol's history in memory; null when no such coin is tracked,
    * undefined when that or its days were not read yet.
    */
   history(symbol: string, days: number): Document | null | undefined {
@@ -65,7 +65,7 @@ export class Documents {
     return known.has(symbol) ? this.#histories.document(symbol, days) : null
   }
 
-  /** Waits, a second at most, until Redis was read, and a coin's days with it when a symbol is given. */
+  /** Waits, a second at most, until Redis and, with a symbol, the coin's days have been read. */
   async load(symbol?: string): Promise<void> {
     if (this.#problem !== undefined) return
     const work = async () => {
@@ -75,7 +75,7 @@ export class Documents {
     const done = new AbortController()
     await Promise.race([work(), this.#sources.clock.wait(PATIENCE_MS, done.signal)])
     done.abort()
-    // Under load the reply may have arrived long ago and only wait to be read.
+    // Under load the reply may have arrived long ago, unread.
     await new Promise(resolve => setImmediate(resolve))
   }
 
@@ -85,7 +85,7 @@ export class Documents {
     else void this.#refresher.soon(BACKFILL_PAUSE_MS)
   }
 
-  /** Redis is there (again): everything is read again, because messages were missed. */
+  /** Redis answers (again): reads everything again, because messages were missed. */
   async onReconnect(): Promise<void> {
     this.#histories.invalidate()
     await this.#refresher.now()
@@ -102,24 +102,24 @@ export class Documents {
       rebuildMs: this.#rebuildMs,
       /** Entries skipped in the last read because they could not be understood. */
       corrupt: this.#counts.corrupt + this.#histories.corrupt,
-      /** Why the last read brought nothing, undefined when it did. */
+      /** Why the last read failed; undefined when it did not. */
       problem: this.#problem,
     }
   }
 
-  /** Reads nothing more. What is at hand can still be asked for. Idempotent. */
+  /** Reads nothing more; what is in memory can still be asked for. Idempotent. */
   close(): void {
     this.#closed.abort()
     this.#refresher.close()
   }
 
-  /** Connections may be dead without having said so: whatever is overdue is read without a message. */
+  /** A connection may be dead without an error, so an overdue minute is read without a message. */
   async #poll(): Promise<void> {
     const { signal } = this.#closed
     while (!signal.aborted) {
       const late = this.#sources.clock.now() - this.#overdueSince
       const pause = late < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
-      // Not due yet: in short steps, because the clock may be set meanwhile.
+      // Until a minute is due it waits in short steps, because the clock may be set meanwhile.
       await this.#sources.clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
       if (!signal.aborted && this.#sources.clock.now() >= this.#overdueSince) await this.#refresher.now()
     }
@@ -128,23 +128,22 @@ export class Documents {
   async #refresh(): Promise<void> {
     const startedAt = performance.now()
     try {
-      await this.#take(await this.#sources.reader.readBoard())
+      await this.#publish(await this.#sources.reader.readBoard())
       this.#rebuildMs = performance.now() - startedAt
     } catch (thrown) {
       this.#counts.refreshesFailed += 1
-      // Before the first ingester there is nothing to read, which is no fault.
+      // Before the first ingester there is nothing to read; that is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
       if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
       this.#fail(`Redis could not be read: ${messageOf(thrown)}`)
     }
   }
 
-  async #take(board: Board): Promise<void> {
+  async #publish(board: Board): Promise<void> {
     this.#counts.refreshed += 1
     this.#counts.corrupt = board.corrupt
     if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
-      // Someone emptied Redis. What was true a moment ago is a better answer than none until it is filled
-      // again.
+      // Somebody emptied Redis. Until it is filled again, the answers of a moment ago are better than none.
       this.#histories.invalidate()
       return this.#fail('Redis is empty, the last good documents are served')
     }

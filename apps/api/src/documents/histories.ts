@@ -5,42 +5,41 @@ import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
 import { createHistory, type DayRows, dayRows, type History, withDay } from './history.ts'
 
-/** What documents are built from, and with. */
+/** Where documents come from, and what they are built with. */
 export interface Sources extends Pick<Context, 'clock' | 'log'> {
   readonly reader: Pick<SampleReader, 'readBoard' | 'readDays'>
 }
 
-/** A board, and what histories need of it beside its days. */
+/** The parts of a board that histories need. */
 export interface HistoryBoard extends Pick<Board, 'today' | 'todayRows' | 'revisions'> {
   readonly coins: ReadonlyMap<string, KnownCoin>
   /** The newest snapshot. */
   readonly minute: EpochMinute
 }
 
-/** Closed days as they were read, and under what: another revision or date means to read them again. */
+/** Closed days, and when they were read: another revision or date means that they are read again. */
 interface ReadDays {
   readonly rows: DayRows
   readonly revision: number | undefined
-  /** Undefined when they may have changed unnoticed. */
+  /** Undefined when they may have changed since. */
   readonly readOn: UtcDate | undefined
-  /** Days left out because they could not be understood. */
+  /** Days that were unreadable and are left out. */
   readonly corrupt: number
 }
 
-/** One coin's history as it is held. */
+/** One coin's history in memory. */
 interface Held extends ReadDays {
   readonly board: HistoryBoard
   readonly history: History
 }
 
-/** A history that could not be read isn't asked for again before this, unless Redis comes back. */
+/** After a failed read a history is not read again for this long, unless Redis comes back. */
 const RETRY_MS: Milliseconds = 10_000
 
 /**
- * The histories asked for so far. A coin's closed days are read when first asked for, and again when its
- * revision changed or the UTC date turned; today's row comes with the board every minute. Until the new
- * documents are there the ones before are served. Memory grows with the coins that exist, never with what
- * is asked.
+ * The histories requested so far. A coin's closed days are read at the first request, and again when its
+ * revision or the UTC date changed; today's row comes with the board every minute. Until the new documents are
+ * built the old ones are served. Memory grows with the number of coins, never with that of requests.
  */
 export class Histories {
   readonly #sources: Sources
@@ -56,12 +55,12 @@ export class Histories {
     this.#sources = sources
   }
 
-  /** Coins whose history is held. */
+  /** Coins whose history is in memory. */
   get size(): number {
     return this.#held.size
   }
 
-  /** Days left out of the histories held, because they could not be understood. */
+  /** Unreadable days that the histories in memory leave out. */
   get corrupt(): number {
     return [...this.#held.values()].reduce((sum, { corrupt }) => sum + corrupt, 0)
   }
@@ -72,8 +71,7 @@ export class Histories {
   }
 
   /**
-   * Brings a coin's history up to the newest board; asked many times at once, it does so once. Does not
-   * reject.
+   * Brings a coin's history up to the newest board; calls at the same time share one run. Does not reject.
    */
   load(symbol: string): Promise<void> {
     const running = this.#loading.get(symbol)
@@ -83,24 +81,24 @@ export class Histories {
     return work
   }
 
-  /** Brings what is held up to a new board, one coin at a time. Does not reject. */
+  /** Brings every history in memory up to a new board. Does not reject. */
   async update(board: HistoryBoard): Promise<void> {
     for (const [symbol, held] of this.#held)
       if (this.#board !== undefined && hasShrunk(symbol, this.#board, board)) this.#forget(symbol, held)
     this.#board = board
-    // One coin at a time, to spare Redis and the other replicas of this machine. A newer board has a pass
-    // of its own.
+    // One coin at a time, to spare Redis and the other replicas on this machine. A newer board ends this
+    // pass and starts its own.
     for (const symbol of [...this.#held.keys()]) if (this.#board === board) await this.load(symbol)
   }
 
-  /** Redis was away: closed days may have changed unnoticed, and what could not be read can be tried again. */
+  /** Redis was away: closed days may have changed meanwhile, and failed reads may be tried again at once. */
   invalidate(): void {
-    // Another map, so that a read under way that fails puts nothing off.
+    // A new map, so that a read under way that fails delays nothing.
     this.#retries = new Map()
     for (const [symbol, held] of this.#held) this.#forget(symbol, held)
   }
 
-  /** Its days are served on, and read again with the next board. */
+  /** Serves the coin's days until the next board, and reads them again then. */
   #forget(symbol: string, held: Held): void {
     this.#held.set(symbol, { ...held, readOn: undefined })
   }
@@ -122,7 +120,7 @@ export class Histories {
     }
   }
 
-  /** Closed days: those held while they are up to date or others can't be read, else those in Redis. */
+  /** Closed days: those in memory while they are up to date or Redis can't be read, else those in Redis. */
   async #readDays(
     symbol: string,
     { today, revisions }: HistoryBoard,
@@ -146,7 +144,7 @@ export class Histories {
   }
 }
 
-/** What a coin has only grows, unless Redis was emptied, or an older copy of it has taken its place. */
+/** A coin's samples only grow, unless Redis was emptied or replaced by an older copy. */
 function hasShrunk(symbol: string, before: HistoryBoard, board: HistoryBoard): boolean {
   if ((board.revisions.get(symbol) ?? 0) < (before.revisions.get(symbol) ?? 0)) return true
   const samplesOf = ({ todayRows }: HistoryBoard) => todayRows.get(symbol)?.samples ?? 0

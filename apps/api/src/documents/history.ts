@@ -3,7 +3,7 @@ import type { CodedBodies } from './coded-bodies.ts'
 import { type Document, hashOf } from './document.ts'
 import { toDailyRow } from './wire.ts'
 
-/** Numbers of days that many ask for; 3650 is all. Their documents are kept, and can be had coded. */
+/** Numbers of days that many ask for; 3650 is all. Their documents are kept, plain and coded. */
 const COMMON_DAYS = [7, 30, 90, 365, 3_650]
 
 const END = Buffer.from(']}')
@@ -14,7 +14,7 @@ export interface DayRows {
   readonly closed: readonly string[]
   /** Hash of the closed rows. */
   readonly hash: string
-  /** The newest day, which still may change. */
+  /** The newest day, which may still change. */
   readonly last: Day | undefined
 }
 
@@ -23,10 +23,7 @@ export function dayRows(days: readonly Day[]): DayRows {
   return arrange(days.slice(0, -1).map(render), days.at(-1))
 }
 
-/**
- * The rows with a newer state of the newest day, or with a new day after it; older days are left as they
- * are.
- */
+/** The rows with the newest day replaced by a newer state of it, or followed by a new day. */
 export function withDay(rows: DayRows, day: Day | undefined): DayRows {
   const { closed, last } = rows
   if (day === undefined || (last !== undefined && !isNewer(day, last))) return rows
@@ -37,7 +34,7 @@ export function withDay(rows: DayRows, day: Day | undefined): DayRows {
 /** A coin's history at one minute: gives the newest `days` rows, ascending. */
 export type History = (days: number) => Document
 
-/** The history of these rows. @param bodies where the coded forms of its common documents are kept */
+/** The history of these rows. @param bodies keeps the coded forms of the common documents */
 export function createHistory(
   { closed, hash, last }: DayRows,
   { symbol, name }: { readonly symbol: string; readonly name: string },
@@ -48,7 +45,7 @@ export function createHistory(
   const rows = [...closed, ...newest]
   const wholeHash = hashOf(hash, symbol, '\n', name, '\n', ...newest)
   const head = `{"result":"ok","symbol":${JSON.stringify(symbol)},"name":${JSON.stringify(name)}`
-  // Joining the rows of each request's days took five times the time of copying them as bytes.
+  // Joining the rows for each request takes five times as long as copying their bytes.
   const all = Buffer.from(rows.join(','))
   // Rows are ASCII: dates and numbers.
   const starts = [0]
@@ -79,7 +76,7 @@ function render(day: Day): string {
   return JSON.stringify(toDailyRow(day))
 }
 
-/** Two reads are not one instant: what was read later may be older. */
+/** The board and the days come from two reads, so the later one may return an older state. */
 function isNewer(day: Day, than: Day): boolean {
   return day.date === than.date ? day.samples > than.samples : day.date > than.date
 }

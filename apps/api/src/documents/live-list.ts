@@ -6,10 +6,7 @@ import { toLiveRow } from './wire.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 
-/**
- * The live list of a board; undefined when nothing was published yet. Rows keep the order they come in and
- * are never restamped.
- */
+/** The live list of a board, in its order; undefined when nothing was published yet. */
 export function renderLiveList({ coins, rows, prices }: Board): Document | undefined {
   if (rows.length === 0) return undefined
   const minute = Math.max(...rows.map(row => row.minute))

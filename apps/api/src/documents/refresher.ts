@@ -1,8 +1,8 @@
 import type { Clock, Milliseconds } from '@kimchi/core'
 
 /**
- * Runs a refresh when asked, never two at a time: whatever is asked while one runs becomes one more run
- * after it. @param refresh must not reject
+ * Runs a refresh on demand, never two at a time: all calls during a run share one more run after it.
+ * @param refresh must not reject
  */
 export function openRefresher(refresh: () => Promise<void>, clock: Clock) {
   const closed = new AbortController()
@@ -24,9 +24,9 @@ export function openRefresher(refresh: () => Promise<void>, clock: Clock) {
   return {
     /** The run under way, if any. */
     running: () => running,
-    /** Starts a run, or one more after the run under way. Resolves when nothing is left to do. */
+    /** Starts a run, or one more after the run under way. Resolves when no run is left to do. */
     now,
-    /** Like `now` after `ms`; asked many times within it, it runs once. */
+    /** Like `now`, after `ms`; calls within that time share one run. */
     async soon(ms: Milliseconds): Promise<void> {
       if (isDue) return
       isDue = true
@@ -34,7 +34,7 @@ export function openRefresher(refresh: () => Promise<void>, clock: Clock) {
       isDue = false
       await now()
     },
-    /** Starts nothing more. A run under way may hang on a Redis that does not answer: it is not waited for. */
+    /** Starts no more runs. A run under way may hang on a Redis that does not answer: nobody waits for it. */
     close: () => closed.abort(),
   }
 }

@@ -5,19 +5,20 @@ import { type Context, isWorthALine } from '@kimchi/core'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
 import { ALLOWED_METHODS } from '../contract/errors.ts'
+import type { Documents } from '../documents/documents.ts'
 import { refuseClient } from './client-errors.ts'
 import { errorResponse } from './error-response.ts'
 import type { RequestCounters } from './request-counters.ts'
 import { CORS_HEADERS, send } from './response.ts'
-import { addRoutes, type RouteSources, routeOf } from './routes.ts'
+import { addRoutes, routeOf } from './routes.ts'
 
-/** What one client may take from the others. Durations in milliseconds, sizes in bytes. */
+/** Keep one client from slowing down the others. Durations in milliseconds, sizes in bytes. */
 export const LIMITS = {
-  /** To the end of a request's body, which is not used. */
+  /** Until the end of a request's body, which nothing reads. */
   requestTimeout: 10_000,
   /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
   keepAliveTimeout: 65_000,
-  /** For a reader that takes nothing; Node restarts it whenever a part of a response was taken. */
+  /** For a client that reads nothing; Node restarts it whenever the client reads a part of a response. */
   connectionTimeout: 30_000,
   http: {
     /** Request line and headers together. */
@@ -26,9 +27,9 @@ export const LIMITS = {
     headersTimeout: 5_000,
     /** How often Node looks for requests that are late. */
     connectionsCheckingInterval: 1_000,
-    /** Checked by us, because Node's own refusal is neither JSON nor readable by a page. */
+    /** The app checks it, because Node's own refusal is neither JSON nor readable by a page. */
     requireHostHeader: false,
-    /** No stream for a body where none is announced. Known to Node from 24.12 on, ignored before. */
+    /** Creates no stream for a body that no header announces. Node ignores it before 24.12. */
     optimizeEmptyRequests: true,
   },
 }
@@ -37,33 +38,31 @@ export const LIMITS = {
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
 /** What the app answers from. */
-export interface AppOptions extends RouteSources, Pick<Context, 'log'> {
+export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
+  readonly documents: Documents
   readonly counters: RequestCounters
   /** @default LIMITS */
   readonly limits?: Partial<typeof LIMITS>
 }
 
-/**
- * The public API: two routes, and JSON with CORS headers for everything else. Reads no environment, does
- * not listen.
- */
-export function createApp({ log, counters, limits, ...sources }: AppOptions): FastifyInstance {
+/** The public API: two routes, and JSON with CORS headers for everything else. Does not listen. */
+export function createApp({ documents, clock, log, counters, limits }: AppOptions): FastifyInstance {
   /** The newest response of each connection. */
   const newest = new WeakMap<Socket, ServerResponse>()
   const app: FastifyInstance = fastify({
     ...LIMITS,
     ...limits,
     clientErrorHandler: (error, socket) => refuseClient(error, socket, newest.get(socket), counters),
-    // The router's complaints: about a path that can't be decoded.
+    // The router complains about a path that can't be decoded.
     frameworkErrors: (_error, request, reply) => {
       counters.count('other', 400, 0)
       send(reply, errorResponse('bad_url', request.url))
     },
-    // A draining replica still answers: its connected clients have nowhere else to go.
+    // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => pathOf(url),
-    // A long symbol is a malformed symbol; the header limit bounds it.
+    // A symbol that is too long is malformed, not unrouted; the header limit bounds it.
     routerOptions: { maxParamLength: LIMITS.http.maxHeaderSize, querystringParser: onlyDays },
     ajv: { customOptions: { coerceTypes: false, allErrors: false } },
   })
@@ -71,7 +70,7 @@ export function createApp({ log, counters, limits, ...sources }: AppOptions): Fa
   app.addHook('onRequest', (request, reply, done) => {
     const { headers, httpVersion, socket } = request.raw
     newest.set(socket, reply.raw)
-    // Node reads nothing more of what came with an offer of another protocol.
+    // After an Upgrade header Node reads nothing more from the connection.
     if (headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
     if (headers.host !== undefined || httpVersion === '1.0') return done()
     reply.raw.shouldKeepAlive = false
@@ -83,11 +82,11 @@ export function createApp({ log, counters, limits, ...sources }: AppOptions): Fa
   })
   answerPreflights(app)
   refuseTheRest(app, log)
-  addRoutes(app, sources)
+  addRoutes(app, documents, clock)
   return app
 }
 
-/** In preParsing: after onRequest, in which the routes answer from documents at hand. */
+/** CORS runs in preParsing, after the onRequest hooks that answer from documents in memory. */
 function answerPreflights(app: FastifyInstance): void {
   app.register(fastifyCors, {
     hook: 'preParsing',
@@ -117,7 +116,7 @@ function refuseTheRest(app: FastifyInstance, log: Context['log']): void {
   app.setNotFoundHandler(refuseUnrouted)
   let failures = 0
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    // Such as a QUERY without a body: what is wrong with it matters less than that it has no route.
+    // Such as a QUERY without a body: that it has no route matters more than what is wrong with it.
     if (request.is404) return refuseUnrouted(request, reply)
     const { params, query } = request as { params: { symbol?: unknown }; query: { days?: unknown } }
     if (error.validationContext === 'params')
@@ -137,7 +136,7 @@ function pathOf(target: string): string {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** The only key that means anything, as a number where it looks like one; repeated keys stay apart. */
+/** The `days` key alone, as a number when it is one and as a list when it is repeated. */
 function onlyDays(query: string): Record<string, unknown> {
   const values = query === '' ? [] : new URLSearchParams(query).getAll('days')
   const [text] = values

@@ -6,7 +6,7 @@ import { errorResponse } from './error-response.ts'
 import type { RequestCounters } from './request-counters.ts'
 import type { HttpResponse } from './response.ts'
 
-/** Time for a refused client to read why, before the connection is cut. */
+/** A refused client gets this long to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
 
 const CODES: Readonly<Record<string, ErrorCode>> = {
@@ -15,8 +15,8 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 }
 
 /**
- * Answers what was not even a request: too large, too slow, malformed.
- * @param last the newest response of this connection; when it is done, so are all before it
+ * Answers a client whose request Node could not parse: too large, too slow, malformed.
+ * @param last the newest response of this connection; when it is sent, so are all before it
  */
 export function refuseClient(
   error: NodeJS.ErrnoException,

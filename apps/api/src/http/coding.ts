@@ -3,14 +3,14 @@ import type { Coding } from '../documents/coded-bodies.ts'
 /** A coding of {@link Coding}, or none. */
 export type AcceptedCoding = Coding | 'identity'
 
-/** Clients spell the header in few ways; strange ones must not fill the memory. */
+/** Most clients send one of few headers; a client that varies it must not fill the memory. */
 const MOST_SPELLINGS = 100
 const bySpelling = new Map<string, AcceptedCoding>()
 
 /**
- * The coding that a client likes best, the smaller one where it doesn't mind. `identity` where it accepts no
- * other, even if it refuses that too: a readable response beats a 406.
- * @param acceptEncoding the `Accept-Encoding` header @default there was none
+ * The coding that a client prefers, Brotli when it has no preference. `identity` when it accepts no other, even
+ * if it refuses that too: a readable response beats a 406.
+ * @param acceptEncoding the `Accept-Encoding` header @default ''
  * @see RFC 9110 §12.5.3
  */
 export function bestCoding(acceptEncoding = ''): AcceptedCoding {

@@ -1,15 +1,15 @@
 import { ALLOWED_METHODS, ERRORS, type ErrorCode } from '../contract/errors.ts'
 import { CORS_HEADERS, type HttpResponse, JSON_HEADERS } from './response.ts'
 
-/** Seconds after which a caller may try again when there is nothing to answer yet. */
+/** Seconds after which a caller may try again while nothing has been published. */
 const RETRY_AFTER_S = '5'
 
-/** How much of a wrong value is repeated in a message. */
+/** A message repeats this many characters of a wrong value. */
 const SHOWN_LENGTH = 64
 
 /**
- * The JSON response of an error. @param got the value complained about, repeated (cut to 64 characters) in
- * a 4xx message
+ * The JSON response of an error.
+ * @param got the wrong value; a 4xx message repeats its first 64 characters
  */
 export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const { status, message } = ERRORS[code]
@@ -20,7 +20,7 @@ export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const headers = {
     ...JSON_HEADERS,
     'content-length': String(body.length),
-    // What the URL alone decides everybody gets, so that caches may answer for a minute.
+    // The URL alone decides these, so a cache may answer everybody for a minute.
     'cache-control': isShared ? 'public, max-age=60' : 'no-store',
     ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
     ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),

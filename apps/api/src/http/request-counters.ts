@@ -10,19 +10,15 @@ export class RequestCounters {
 
   /** Counts one response. @param ms from its request, 0 when there was none, only a connection */
   count(route: Route, status: number, ms: Milliseconds): void {
-    this.#of(route, status).observe(ms)
+    const byStatus = this.#responses.get(route) ?? new Map<number, DurationHistogram>()
+    const durations = byStatus.get(status) ?? new DurationHistogram()
+    this.#responses.set(route, byStatus.set(status, durations))
+    durations.observe(ms)
   }
 
   /** Each kind of response sent so far, and its times. */
   *read() {
     for (const [route, byStatus] of this.#responses)
       for (const [status, durations] of byStatus) yield { labels: { route, status }, ...durations.read() }
-  }
-
-  #of(route: Route, status: number): DurationHistogram {
-    const byStatus = this.#responses.get(route) ?? new Map<number, DurationHistogram>()
-    const durations = byStatus.get(status) ?? new DurationHistogram()
-    this.#responses.set(route, byStatus.set(status, durations))
-    return durations
   }
 }

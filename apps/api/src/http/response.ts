@@ -12,46 +12,43 @@ export interface HttpResponse {
   readonly body?: Buffer | undefined
 }
 
-/** What @fastify/cors puts on the responses it sees; here on all others. */
+/** @fastify/cors adds them to preflights; these go on all other responses. */
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'ETag, Retry-After, Age, Date',
 } as const
 
-/** On every response with a body: nothing but JSON is in it. */
+/** Headers of every response with a body. */
 export const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'x-content-type-options': 'nosniff',
 } as const
 
-/**
- * From then on nothing newer than minute M can be had soon: the row of M + 1 min comes two to five seconds
- * after.
- */
+/** The row of M + 1 min is published 2 to 5 s after that instant, so nothing is newer until M + 63 s. */
 const NEXT_AFTER_MS: Milliseconds = 63_000
 const OVERDUE_MS: Milliseconds = 10_000
 const OVERDUE_MAX_AGE = 5
 
-/** Sends a response past the framework, which would add nothing but time. */
+/** Sends a response past Fastify, which would only add time. */
 export function send(reply: FastifyReply, { status, headers, body }: HttpResponse): void {
   reply.hijack()
   reply.raw.writeHead(status, headers).end(body)
 }
 
-/** Seconds for which a document stays the newest: until the next is due, 5 when that is overdue. */
+/** Seconds until the next document is due; 5 when it is overdue. */
 export function maxAgeAt(now: EpochMs, newestMinute: EpochMinute): number {
   const left = minuteStart(newestMinute) + NEXT_AFTER_MS - now
-  // A clock that is behind must not make anyone keep a response for long.
+  // A clock that is behind must not make callers keep a response for long.
   if (left > NEXT_AFTER_MS) return NEXT_AFTER_MS / 1_000
   return left < -OVERDUE_MS ? OVERDUE_MAX_AGE : Math.max(1, Math.ceil(left / 1_000))
 }
 
-/** What of a request its response depends on. */
+/** The parts of a request that its response depends on. */
 type Asked = Pick<IncomingMessage, 'method' | 'headers'>
 
 /**
- * The response of a document to a GET or HEAD: 200 in the best coding there is, or 304 when the client has
- * it already; undefined while its body is still to be coded. The only place that decides this.
+ * The response to a GET or HEAD: 200 in the client's best coding, or 304 when the client has the document
+ * already; undefined while the body is not coded yet. The only place that decides this.
  */
 export function respond(document: Document, asked: Asked, now: EpochMs): HttpResponse | undefined {
   const coding = codingFor(document, asked)
@@ -60,7 +57,7 @@ export function respond(document: Document, asked: Asked, now: EpochMs): HttpRes
   return asked.method === 'HEAD' && response !== undefined ? { ...response, body: undefined } : response
 }
 
-/** Has the body coded that {@link respond} needs for this request. */
+/** Codes the body that {@link respond} needs for this request. */
 export async function codeFor(document: Document, asked: Asked): Promise<void> {
   const coding = codingFor(document, asked)
   if (coding !== 'identity') await document.coded?.make(coding)
@@ -71,7 +68,7 @@ export function etagOf({ tag }: Pick<Document, 'tag'>, coding: AcceptedCoding): 
   return coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`
 }
 
-/** Weak comparison; a tag comes with its quotes, so that it is never found inside another. @see RFC 9110 §13.1.2 */
+/** Weak comparison; with its quotes a tag is never found inside another. @see RFC 9110 §13.1.2 */
 function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
   return ifNoneMatch !== undefined && (ifNoneMatch.trim() === '*' || ifNoneMatch.includes(etag))
 }
@@ -80,10 +77,10 @@ function codingFor({ coded }: Document, { headers }: Asked): AcceptedCoding {
   return coded === undefined ? 'identity' : bestCoding(headers['accept-encoding'] as string | undefined)
 }
 
-/** A response, and the `max-age` with which it was made. */
+/** A response and its `max-age`. */
 type Prepared = HttpResponse & { readonly maxAge: number }
 
-/** The newest responses of each document: nearly all requests of a second get the same one. */
+/** The newest responses of each document: nearly all requests within a second get the same one. */
 const prepared = new WeakMap<Document, Map<string, Prepared>>()
 
 function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 304, maxAge: number) {

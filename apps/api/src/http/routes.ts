@@ -7,12 +7,6 @@ import { errorResponse } from './error-response.ts'
 import type { Route } from './request-counters.ts'
 import { codeFor, respond, send } from './response.ts'
 
-/** What both routes answer from. */
-export interface RouteSources {
-  readonly documents: Documents
-  readonly clock: Clock
-}
-
 const LIVE_PATH = '/api/v1/kimchi-premium'
 const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
 
@@ -24,7 +18,7 @@ export function routeOf({ routeOptions: { url } }: FastifyRequest): Route {
 }
 
 /** Adds the live route (the latest premium of every tracked coin) and the daily route (one coin's days). */
-export function addRoutes(app: FastifyInstance, { documents, clock }: RouteSources): void {
+export function addRoutes(app: FastifyInstance, documents: Documents, clock: Clock): void {
   const findLive = () => documents.live()
   app.route({ url: LIVE_PATH, ...answering(clock, findLive, () => documents.load()) })
   const findDaily = (request: FastifyRequest) => {
@@ -43,10 +37,10 @@ export function addRoutes(app: FastifyInstance, { documents, clock }: RouteSourc
 }
 
 /**
- * A document at hand is sent before anything else is done for its request: what validation, CORS and reply
- * would make of it is known. Figures: docs/benchmarks.md.
- * @param find the document at hand; null when no such coin is tracked, undefined when that isn't known yet
- * @param load waits, a second at most, for what was not at hand
+ * Sends a document that is in memory from the `onRequest` hook: validation, CORS and reply would only add what
+ * is known already. Figures: docs/benchmarks.md.
+ * @param find the document in memory; null when the coin is not tracked, undefined when that isn't known yet
+ * @param load waits, a second at most, for a document that is not in memory
  */
 function answering(
   clock: Clock,

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * `npm run demo` and `npm start`: builds what is stale, then hands over to the built code. Plain JavaScript,
- * because nothing is built yet; it ends the build with itself, so that no signal leaves a compiler behind.
- * Nothing here may need a newer Node than the one that says which Node is needed.
+ * `npm run demo` and `npm start`: builds what is stale, then runs the built code. Plain JavaScript, because
+ * nothing is built yet. A signal ends the build too, so that no compiler is left behind. Everything here must
+ * run on old Nodes, so that they can name the Node that is needed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** A build that has nothing to do is over by then, and need not be spoken of. */
-const SAY_AFTER_MS = 2_000
+/** A build that has nothing to do ends sooner, and is not mentioned. */
+const MENTION_AFTER_MS = 2_000
 
 checkNode()
 const turbo = join(ROOT, 'node_modules/.bin/turbo')
@@ -30,7 +30,7 @@ function checkNode() {
 }
 
 async function build() {
-  const saying = setTimeout(() => console.log('Building …'), SAY_AFTER_MS)
+  const mention = setTimeout(() => console.log('Building …'), MENTION_AFTER_MS)
   const child = spawn(
     turbo,
     ['run', 'build', '--filter=./apps/*', '--filter=./packages/*', '--output-logs=errors-only'],
@@ -54,7 +54,7 @@ async function build() {
     })
   }
   const [code] = await once(child, 'close')
-  clearTimeout(saying)
+  clearTimeout(mention)
   for (const signal of signals) process.off(signal, end)
   if (code !== 0) fail(`The build failed:\n${output}`)
 }

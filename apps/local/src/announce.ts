@@ -3,22 +3,22 @@ import type { Milliseconds } from '@kimchi/core'
 import type { Mode } from './config.ts'
 
 const POLL_MS: Milliseconds = 500
-/** When nothing has come by then, a person wants to know why. */
+/** Without prices for this long, a person wants to know why. */
 export const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
-/** Where everything is. */
+/** What is announced, and to whom. */
 export interface Announcement {
   readonly mode: Mode
   readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
   readonly redisCli: string | undefined
   readonly dataDir: string
-  /** Says which ports were taken. */
+  /** Which default ports were taken. */
   readonly note: string | undefined
   readonly say: (line: string) => void
   readonly signal: AbortSignal
 }
 
-/** Says where everything but the page is, why no prices come if none come, and when the first are there. */
+/** Prints every address but the page's, then the first prices, or after a while why there are none. */
 export async function announce(announcement: Announcement): Promise<void> {
   const { mode, ports, redisCli, dataDir, note, say } = announcement
   const api = apiUrl(announcement)
@@ -38,8 +38,8 @@ export async function announce(announcement: Announcement): Promise<void> {
 }
 
 /**
- * The first prices are those of an ingester that has nothing to complain about, or what an earlier run has
- * stored would hide that it refuses to start; and of all coins, since candles bring one after another.
+ * Waits until the ingester is ready, because prices of an earlier run would hide that it refuses to start, and
+ * until the number of coins stays the same, because candles bring one coin after another.
  */
 async function announceFirstPrices(announcement: Announcement): Promise<void> {
   const { say, signal } = announcement
@@ -79,7 +79,7 @@ async function explain({ mode, ports, say }: Announcement): Promise<void> {
     say('Without access to the exchanges, the whole service runs on a simulator: npm run demo')
 }
 
-/** Why an app is not ready, except for the first minute that is still to come; undefined without an answer. */
+/** Why an app is not ready, except that its first minute is still to come; undefined without an answer. */
 async function reasonsOf(port: number): Promise<readonly string[] | undefined> {
   const health = await getJson<{ reasons: readonly string[] }>(readyUrl(port))
   return health?.reasons.filter(reason => !reason.startsWith('no minute'))

@@ -2,30 +2,27 @@ import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { createStream } from 'rotating-file-stream'
 
-/** At most this much of one app's log is kept, in files of a quarter of it. */
+/** One app's log is kept in this many files of this size. */
 const LOG_FILES = 4
 const LOG_FILE_SIZE = '5M'
 
-/** A line of JSON as the apps log it. */
+/** A line of JSON that an app logged. */
 export type LogRecord = Readonly<Record<string, unknown>>
 
-/** Where a child's output goes beside its file. */
+/** Options of {@link logChild}. */
 export interface ChildLogOptions {
   readonly name: string
   readonly dir: string
-  /** Takes each JSON line. */
+  /** Gets each JSON line. */
   readonly onRecord: (record: LogRecord) => void
-  /**
-   * Takes what a person should see: warnings, and plain text on standard error; the same line only once in a
-   * row.
-   */
+  /** Gets what a person should see: warnings, errors and plain text on standard error, repeats left out. */
   readonly onComplaint: (text: string, isWarning: boolean) => void
 }
 
-/** Writes everything a child prints to `dir/name.log`, bounded. */
+/** Writes everything that a child prints to `dir/name.log`, rotated. */
 export function logChild(child: ChildProcess, { name, dir, onRecord, onComplaint }: ChildLogOptions): void {
   const file = createStream(`${name}.log`, { path: dir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
-  // A full disk must not end what is being logged.
+  // A full disk must not end the child.
   file.on('error', error => onComplaint(`log not written: ${error.message}`, false))
   let last = ''
   for (const stream of [child.stdout, child.stderr]) {

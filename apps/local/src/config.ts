@@ -22,15 +22,20 @@ export interface Config {
   /** A Redis to use instead of its own. */
   readonly redisUrl: string | undefined
   readonly host: string
-  /** The public port asked for; undefined takes 3000, or a free one when that is taken. */
+  /** The public port asked for; undefined means 3000, or a free one if that is taken. */
   readonly port: number | undefined
-  /** The page's port asked for; undefined takes 8080, or a free one when that is taken. */
+  /** The page's port asked for; undefined means 8080, or a free one if that is taken. */
   readonly pagePort: number | undefined
-  /** Where programs are looked for. */
+  /** The folders in which programs are looked for. */
   readonly path: string
-  /** Everything else the apps read. */
+  /** The environment of the apps. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
+
+const portSetting = (description: string) => ({
+  ...integerSetting(description, 0, { min: 0, max: 65_535 }),
+  default: undefined,
+})
 
 /** The variables that the stack itself reads; the apps read their own. */
 export const settings = {
@@ -48,20 +53,11 @@ export const settings = {
     parse: text => text,
   },
   HOST: wordSetting('address the public API listens on', '127.0.0.1'),
-  PORT: {
-    ...integerSetting('port of the public API; without it 3000 or a free one', 3_000, {
-      min: 0,
-      max: 65_535,
-    }),
-    default: undefined,
-  },
-  PAGE_PORT: {
-    ...integerSetting('port of the page; without it 8080 or a free one', 8_080, { min: 0, max: 65_535 }),
-    default: undefined,
-  },
+  PORT: portSetting('port of the public API; without it 3000 or a free one'),
+  PAGE_PORT: portSetting('port of the page; without it 8080 or a free one'),
 } satisfies Record<string, Setting<unknown>>
 
-/** What has no default may be absent. */
+/** Variables without a default may be absent. */
 type Values = Pick<SettingValues<typeof settings>, 'HOST'> & Partial<SettingValues<typeof settings>>
 
 /**
@@ -83,7 +79,7 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
     port: PORT,
     pagePort: PAGE_PORT,
     path: env.PATH ?? '',
-    // The apps are given the URL itself.
+    // The apps get the URL itself.
     env: { ...env, REDIS_URL_FILE: undefined },
   }
 }

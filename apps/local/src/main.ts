@@ -5,16 +5,11 @@ import { startLocal } from './start.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const ending = new AbortController()
-const end = () => ending.abort()
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ending.abort())
 
 try {
   const config = readConfig(process.argv[2], process.env, projectRoot())
-  await startLocal(config, {
-    say,
-    signal: ending.signal,
-    wait: ms => delay(ms),
-  })
+  await startLocal(config, { say, signal: ending.signal, wait: delay })
   process.exit(0)
 } catch (thrown) {
   say(thrown instanceof Error ? thrown.message : String(thrown))

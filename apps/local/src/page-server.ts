@@ -1,55 +1,44 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createProxyServer } from 'httpxy'
 import sirv from 'sirv'
 
-/** Where the page is, and which API it asks. */
-export interface PageServerOptions {
-  /** Folder of the built page. */
-  readonly dir: string
-  /** Base of the API, such as `http://127.0.0.1:3000`; everything under `/api/` is passed on to it. */
-  readonly api: string
-  readonly host: string
-  /** 0 takes a free one. */
-  readonly port: number
-}
+const HOST = '127.0.0.1'
 
-/** A page that is served. */
-export interface PageServer {
-  readonly url: string
-  close(): Promise<void>
-}
-
-/** What a caller is told while the API starts or restarts. */
-const NO_ANSWER = {
+/** The response while the API starts or restarts. */
+const NOT_READY = {
   result: 'error',
   code: 'not_ready',
   message: 'the API does not answer yet, try again soon',
 }
 
+/** A page that is served. */
+export type PageServer = Awaited<ReturnType<typeof startPageServer>>
+
 /**
- * Serves the page's files, and passes `/api/` on to the API as the edge does in production, so that the page
- * asks its own origin only.
+ * Serves the page's files on 127.0.0.1, and passes `/api/` on to the API as the edge does in production, so
+ * that the page asks its own origin only.
+ * @param dir folder of the built page
+ * @param api base of the API, such as `http://127.0.0.1:3000`
+ * @param port 0 picks a free one
  */
-export async function startPageServer({ dir, api, host, port }: PageServerOptions): Promise<PageServer> {
-  // Read on each request: a build beside it must not leave it with names of files that are gone.
+export async function startPageServer(dir: string, api: string, port: number) {
+  // `dev` reads the files on each request: a new build must not leave the server with names that are gone.
   const files = sirv(dir, { dev: true, etag: true, setHeaders })
-  let url = ''
   const proxy = createProxyServer({ target: api, changeOrigin: true, proxyTimeout: 15_000 })
   proxy.on('error', (_error, _request, response) => refuse(response as ServerResponse))
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    // Its errors have been answered by then.
+  const server = createServer((request, response) => {
+    // The listener above answers errors.
     if (request.url?.startsWith('/api/')) proxy.web(request, response).catch(() => {})
-    else if (/^\/(index\.html)?([?#]|$)/.test(request.url ?? '')) sendIndex(response, dir, url)
+    else if (/^\/(index\.html)?([?#]|$)/.test(request.url ?? '')) void sendIndex(response, dir, url)
     else files(request, response, () => notFound(response))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
-  const address = server.address()
-  url = `http://${host}:${typeof address === 'object' ? address?.port : port}/`
+  server.listen(port, HOST)
+  await once(server, 'listening')
+  const url = `http://${HOST}:${(server.address() as AddressInfo).port}/`
   return {
     url,
     close: async () => {
@@ -60,9 +49,7 @@ export async function startPageServer({ dir, api, host, port }: PageServerOption
   }
 }
 
-/**
- * Files under assets/ have their content's hash in their names; everything else is asked for again each time.
- */
+/** The names of files under assets/ hold a hash of their content; everything else is revalidated each time. */
 function setHeaders(response: ServerResponse, path: string): void {
   const isHashed = path.startsWith('/assets/')
   response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
@@ -71,16 +58,13 @@ function setHeaders(response: ServerResponse, path: string): void {
   response.setHeader('content-security-policy', "frame-ancestors 'none'")
 }
 
-/** The page itself, with the whole address of the picture that a shared link shows. */
-function sendIndex(response: ServerResponse, dir: string, url: string): void {
-  readFile(join(dir, 'index.html'), 'utf8').then(
-    html => {
-      setHeaders(response, '/')
-      response.setHeader('content-type', 'text/html; charset=utf-8')
-      response.end(html.replace('"/og.png"', `"${url}og.png"`))
-    },
-    () => notFound(response),
-  )
+/** The page itself; a shared link shows its picture only by a whole address. */
+async function sendIndex(response: ServerResponse, dir: string, url: string): Promise<void> {
+  const html = await readFile(join(dir, 'index.html'), 'utf8').catch(() => undefined)
+  if (html === undefined) return notFound(response)
+  setHeaders(response, '/')
+  response.setHeader('content-type', 'text/html; charset=utf-8')
+  response.end(html.replace('"/og.png"', `"${url}og.png"`))
 }
 
 function notFound(response: ServerResponse): void {
@@ -93,5 +77,5 @@ function refuse(response: ServerResponse): void {
     return
   }
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '5' }
-  response.writeHead(503, headers).end(JSON.stringify(NO_ANSWER))
+  response.writeHead(503, headers).end(JSON.stringify(NOT_READY))
 }

@@ -1,32 +1,25 @@
 import { KimchiError } from '@kimchi/core'
 import { freePort, isPortFree } from '@kimchi/local-redis'
 
-/** Which port, and what for. */
-export interface PortWish {
-  /** What the port is for: the variable that asks for it, or words where none does. */
-  readonly name: string
-  /** The port that was asked for; 0 asks for any free one. */
-  readonly asked?: number | undefined
-  /** The default. */
-  readonly preferred: number
-}
-
 /** Picks the stack's ports, and remembers which defaults were taken by other programs. */
 export class Ports {
   readonly #taken: number[] = []
 
   /**
-   * The wanted port when it is free; a free one in place of a taken default.
+   * The wanted port if it is free; a free one in place of a taken default.
+   * @param name what the port is for: its variable, or words
+   * @param fallback the default
+   * @param asked the port in the variable; 0 asks for any free one
    * @throws KimchiError `KIMCHI_ERR_CONFIG` when a port that was asked for is taken
    */
-  async pick({ name, asked, preferred }: PortWish): Promise<number> {
+  async pick(name: string, fallback: number, asked?: number): Promise<number> {
     if (asked === 0) return freePort()
-    if (await isPortFree(asked ?? preferred)) return asked ?? preferred
+    if (await isPortFree(asked ?? fallback)) return asked ?? fallback
     if (asked !== undefined) {
       const message = `${name}=${asked} is taken; end what listens there or choose another`
       throw new KimchiError('KIMCHI_ERR_CONFIG', message)
     }
-    this.#taken.push(preferred)
+    this.#taken.push(fallback)
     return freePort()
   }
 

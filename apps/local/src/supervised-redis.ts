@@ -1,12 +1,16 @@
 import type { Milliseconds } from '@kimchi/core'
-import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
+import { type EmbeddedRedis, projectRedis, type RedisBinary, startEmbeddedRedis } from '@kimchi/local-redis'
 import type { Ports } from './ports.ts'
 
 const RESTART_AFTER_MS: Milliseconds = 500
 
+/** Another stack that starts at the same time may take the port that was just picked. */
+const PORT_ATTEMPTS = 3
+
 /** What the stack's own Redis is opened with. */
 export interface SupervisedRedisOptions {
   readonly dir: string
+  /** The folders in which programs are looked for, as PATH names them. */
   readonly path: string
   readonly ports: Ports
   readonly say: (line: string) => void
@@ -15,23 +19,16 @@ export interface SupervisedRedisOptions {
   readonly wait: (ms: Milliseconds) => Promise<void>
 }
 
-/** The stack's own Redis: one port and folder, started again when it ends by itself. */
-export interface SupervisedRedis {
-  readonly url: string
-  /** The redis-cli command that reaches it; undefined when no redis-cli was found. */
-  readonly cli: string | undefined
-  close(): Promise<void>
-}
-
-/** Finds or fetches a Redis and starts it. @throws KimchiError when there is none, or the folder is in use */
-export async function openSupervisedRedis(options: SupervisedRedisOptions): Promise<SupervisedRedis> {
+/**
+ * Finds or fetches a Redis, starts it, and starts it again on its port whenever it ends by itself.
+ * @throws KimchiError when there is none, or the folder is in use
+ */
+export async function openSupervisedRedis(options: SupervisedRedisOptions) {
   const { dir, path, ports, say, onFailure, wait } = options
   const binary = await projectRedis(path, say)
-  const port = await ports.pick({ name: 'Redis', preferred: 6379 })
-  const launch = () => startEmbeddedRedis({ binary, dir, port })
-  let running = await launch()
+  let running = await startOnFreePort(binary, dir, ports)
   let isClosing = false
-  const { url, cliCommand: cli } = running
+  const { url, port, cliCommand: cli } = running
 
   async function keepRunning(redis: EmbeddedRedis): Promise<void> {
     const { signal, code } = await redis.exited
@@ -40,7 +37,7 @@ export async function openSupervisedRedis(options: SupervisedRedisOptions): Prom
     await wait(RESTART_AFTER_MS)
     if (isClosing) return
     try {
-      running = await launch()
+      running = await startEmbeddedRedis({ binary, dir, port })
       if (isClosing) await running.stop()
       void keepRunning(running)
     } catch (thrown) {
@@ -51,10 +48,23 @@ export async function openSupervisedRedis(options: SupervisedRedisOptions): Prom
   void keepRunning(running)
   return {
     url,
+    /** The redis-cli command that reaches it; undefined when no redis-cli was found. */
     cli,
     close: async () => {
       isClosing = true
       await running.stop()
     },
+  }
+}
+
+async function startOnFreePort(binary: RedisBinary, dir: string, ports: Ports): Promise<EmbeddedRedis> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await ports.pick('Redis', 6379)
+    try {
+      return await startEmbeddedRedis({ binary, dir, port })
+    } catch (thrown) {
+      const { cause } = thrown as { cause?: { code?: string } }
+      if (cause?.code !== 'EADDRINUSE' || attempt === PORT_ATTEMPTS) throw thrown
+    }
   }
 }

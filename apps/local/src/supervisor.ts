@@ -9,7 +9,7 @@ const FIRST_RESTART_MS: Milliseconds = 1_000
 const LAST_RESTART_MS: Milliseconds = 30_000
 /** A process that has run this long crashed for a new reason. */
 const STEADY_AFTER_MS: Milliseconds = 60_000
-/** Apps cut their own end at 4 s; what is still there shortly after is killed. */
+/** An app ends itself within 4 s of SIGTERM; after this it is killed. */
 const KILL_AFTER_MS: Milliseconds = 4_300
 
 /** One Node process of the stack. */
@@ -17,10 +17,9 @@ export interface Program {
   readonly name: string
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly nodeOptions?: readonly string[]
   /**
-   * For how long its warnings go to its log alone: a process that waits for another one has nothing to tell a
-   * person yet. @default 0
+   * For this long only its log gets its warnings: while it waits for another process there is nothing to tell a
+   * person. @default 0
    */
   readonly calmMs?: Milliseconds
 }
@@ -29,7 +28,7 @@ export interface Program {
 export interface SupervisorOptions {
   readonly logDir: string
   readonly say: (line: string) => void
-  /** Takes each JSON line that a process logs. */
+  /** Gets each JSON line that a process logs. */
   readonly onRecord: (record: LogRecord) => void
   /** Called when a process can't be started, or has said that another start would not help. */
   readonly onFailure: () => void
@@ -38,28 +37,26 @@ export interface SupervisorOptions {
 
 /**
  * The Node processes of one stack: started again when they crash, stopped together. A process that ends
- * before it has listened for the first time, or says over its IPC channel that its failure is final, ends the
- * whole.
+ * before it has listened for the first time, or says over its IPC channel that its failure is final, ends
+ * the whole stack.
  */
-export interface Supervisor {
-  start(program: Program): void
-  /** Ends every process within 5 s. */
-  close(): Promise<void>
-}
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #running = new Set<ChildProcess>()
+  #isClosing = false
 
-/** Opens a {@link Supervisor} without processes. */
-export function openSupervisor(options: SupervisorOptions): Supervisor {
-  const { logDir, say, onRecord, onFailure, wait } = options
-  const running = new Set<ChildProcess>()
-  let isClosing = false
-  mkdirSync(logDir, { recursive: true })
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    mkdirSync(options.logDir, { recursive: true })
+  }
 
-  function launch(program: Program, isFirst: boolean, crashes: number): void {
+  /** @param hasListened in an earlier run */
+  start(program: Program, hasListened = false, crashes = 0): void {
+    const { logDir, say, onRecord, onFailure } = this.#options
     const child = spawnProgram(program)
     const startedAt = performance.now()
-    let hasListened = false
     let isFinal = false
-    running.add(child)
+    this.#running.add(child)
     child.on('message', (message: { final?: boolean }) => {
       hasListened = true
       isFinal ||= message.final === true
@@ -70,43 +67,41 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       onRecord,
       onComplaint: (text, isWarning) => {
         const isCalm = isWarning && performance.now() - startedAt < (program.calmMs ?? 0)
-        if (!isClosing && !isCalm) say(`${program.name}: ${text}`)
+        if (!this.#isClosing && !isCalm) say(`${program.name}: ${text}`)
       },
     })
     child.once('close', (code, signal) => {
-      running.delete(child)
-      if (isClosing) return
-      if (isFinal || (isFirst && !hasListened && signal === null)) {
+      this.#running.delete(child)
+      if (this.#isClosing) return
+      if (isFinal || (!hasListened && signal === null)) {
         say(`${program.name} could not go on (exit ${code}).`)
         onFailure()
         return
       }
+      say(`${program.name} ended unexpectedly (${signal ?? `exit ${code}`}); starting it again.`)
       const isSteady = performance.now() - startedAt > STEADY_AFTER_MS
-      void restart(program, signal ?? `exit ${code}`, isFirst && !hasListened, isSteady ? 0 : crashes)
+      void this.#restart(program, hasListened, isSteady ? 0 : crashes)
     })
   }
 
-  async function restart(program: Program, ending: string, isFirst: boolean, crashes: number): Promise<void> {
-    say(`${program.name} ended unexpectedly (${ending}); starting it again.`)
-    await wait(Math.min(FIRST_RESTART_MS * 2 ** crashes, LAST_RESTART_MS))
-    if (!isClosing) launch(program, isFirst, crashes + 1)
+  /** Ends every process within 5 s. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await Promise.all([...this.#running].map(child => end(child, this.#options.wait)))
   }
 
-  return {
-    start: program => launch(program, true, 0),
-    close: async () => {
-      isClosing = true
-      await Promise.all([...running].map(child => end(child, wait)))
-    },
+  async #restart(program: Program, hasListened: boolean, crashes: number): Promise<void> {
+    await this.#options.wait(Math.min(FIRST_RESTART_MS * 2 ** crashes, LAST_RESTART_MS))
+    if (!this.#isClosing) this.start(program, hasListened, crashes + 1)
   }
 }
 
 /**
  * Each process leads its own group, so that a Ctrl-C in the terminal reaches only the stack, which then ends
- * them in order; it notices the end of the stack by its IPC channel.
+ * them in order. A process notices the end of the stack by its IPC channel.
  */
-function spawnProgram({ script, env, nodeOptions = [] }: Program): ChildProcess {
-  return spawn(process.execPath, ['--enable-source-maps', ...nodeOptions, script], {
+function spawnProgram({ script, env }: Program): ChildProcess {
+  return spawn(process.execPath, ['--enable-source-maps', script], {
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

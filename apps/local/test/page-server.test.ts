@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { startPageServer } from '../src/page-server.ts'
 
-/** A page in front of an API that says what it was asked. */
+/** A page in front of an API that echoes each request. */
 async function openPage(t: Test) {
   const dir = t.testdir({
     'index.html': '<title>page</title><meta content="/og.png">',
@@ -17,7 +17,7 @@ async function openPage(t: Test) {
   await new Promise<void>(resolve => api.listen(0, '127.0.0.1', resolve))
   t.teardown(() => api.close())
   const target = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
-  const page = await startPageServer({ dir, api: target, host: '127.0.0.1', port: 0 })
+  const page = await startPageServer(dir, target, 0)
   t.teardown(() => page.close())
   const ask = async (path: string, headers: Record<string, string> = {}) => {
     const response = await fetch(new URL(path, page.url), { headers })
@@ -48,7 +48,7 @@ t.test('fills in its own address for the picture of a shared link', async t => {
     t.match((await ask(path)).body, `content="${url}og.png"`)
 })
 
-t.test('what is not there is 404, and nothing outside of the folder is served', async t => {
+t.test('answers 404 to a missing file, and serves nothing outside of its folder', async t => {
   const { ask } = await openPage(t)
   t.match(await ask('/nothing'), { status: 404, body: 'Not found\n' })
   t.match(await ask('/%2e%2e/%2e%2e/package.json'), { status: 404 })
@@ -63,7 +63,7 @@ t.test('passes /api/ on, with its headers and status', async t => {
   t.match(await ask('/api/v1/kimchi-premium/BTC/daily?days=0'), { status: 400 })
 })
 
-t.test('an API that is away is a 503 that asks to come again', async t => {
+t.test('while the API is away, the answer is 503 with Retry-After', async t => {
   const { ask, endApi } = await openPage(t)
   await ask('/api/v1/kimchi-premium')
   await endApi()

@@ -10,23 +10,20 @@ async function takenPort(t: Test): Promise<number> {
   return (server.address() as { port: number }).port
 }
 
-t.test('taken defaults are replaced, and said in one line', async t => {
+t.test('taken defaults are replaced, and one line names them', async t => {
   const ports = new Ports()
   t.equal(ports.note(), undefined)
   const taken = [await takenPort(t), await takenPort(t)] as const
-  const picked = [
-    await ports.pick({ name: 'PORT', preferred: taken[0] }),
-    await ports.pick({ name: 'PAGE_PORT', preferred: taken[1] }),
-  ]
+  const picked = [await ports.pick('PORT', taken[0]), await ports.pick('PAGE_PORT', taken[1])]
   t.notOk(picked.some(port => taken.includes(port)))
   t.equal(ports.note(), `Ports ${taken.join(', ')} taken by other programs: free ones are used instead.`)
 })
 
 t.test('a port that was asked for is never replaced', async t => {
   const port = await takenPort(t)
-  await t.rejects(new Ports().pick({ name: 'PORT', asked: port, preferred: 3_000 }), {
+  await t.rejects(new Ports().pick('PORT', 3_000, port), {
     code: 'KIMCHI_ERR_CONFIG',
     message: `PORT=${port} is taken; end what listens there or choose another`,
   })
-  t.not(await new Ports().pick({ name: 'PORT', asked: 0, preferred: port }), port)
+  t.not(await new Ports().pick('PORT', port, 0), port)
 })

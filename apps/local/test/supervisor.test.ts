@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { openSupervisor } from '../src/supervisor.ts'
+import { Supervisor } from '../src/supervisor.ts'
 
 const CHILD = fileURLToPath(new URL('fixtures/child.mjs', import.meta.url))
 
@@ -17,7 +17,7 @@ function supervise(t: Test, script: string, calmMs = 0) {
   const failed = new Promise<void>(resolve => {
     onFailure = resolve
   })
-  const supervisor = openSupervisor({
+  const supervisor = new Supervisor({
     logDir: join(dir, 'logs'),
     say: line => lines.push(line),
     onRecord: () => {},

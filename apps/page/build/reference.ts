@@ -2,35 +2,26 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Marked } from 'marked'
 import type { Plugin } from 'vite'
-import { type OpenApi, routesOf } from './openapi.ts'
+import { routesOf } from './openapi.ts'
 import { english, korean, type ReferenceWords } from './words.ts'
 
-/** A page that is made from a document. */
-interface ReferencePage {
-  readonly file: string
-  readonly source: string
-  readonly language: string
-  readonly title: string
-  /** Heading of the routes; without one the page has none. */
-  readonly routes?: string
-}
-
-const PAGES: readonly ReferencePage[] = [
+/** The pages made from documents, and whether the routes follow below. */
+const PAGES = [
   {
     file: 'reference.html',
-    source: 'docs/callers.md',
-    language: 'en',
-    title: 'Calling the API · Kimchi premium',
-    routes: 'Reference',
+    from: 'docs/callers.md',
+    words: english,
+    title: 'Calling the API',
+    hasRoutes: true,
   },
   {
     file: 'reference.ko.html',
-    source: 'docs/callers.ko.md',
-    language: 'ko',
-    title: 'API 사용 안내 · 김치 프리미엄',
-    routes: '상세',
+    from: 'docs/callers.ko.md',
+    words: korean,
+    title: 'API 사용 안내',
+    hasRoutes: true,
   },
-  { file: 'changelog.html', source: 'CHANGELOG.md', language: 'en', title: 'Changelog · Kimchi premium' },
+  { file: 'changelog.html', from: 'CHANGELOG.md', words: english, title: 'Changelog', hasRoutes: false },
 ]
 
 /** Where the documents' links lead on the site. */
@@ -44,6 +35,7 @@ const LINKS: Readonly<Record<string, string>> = {
 /**
  * Adds the guide for callers with the reference, in both languages, the changelog and the OpenAPI document to
  * the site.
+ * @param root the project's folder
  */
 export function reference(root: string): Plugin {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -51,28 +43,24 @@ export function reference(root: string): Plugin {
     name: 'reference',
     apply: 'build',
     generateBundle() {
+      const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source })
       const openapi = read('docs/openapi.json')
-      const document = JSON.parse(openapi) as OpenApi
-      for (const page of PAGES) {
-        const routes = routesOf(document, wordsOf(page))
-        const text = page.routes ? `${read(page.source)}\n## ${page.routes}\n\n${routes}` : read(page.source)
-        this.emitFile({ type: 'asset', fileName: page.file, source: render(page, text) })
+      for (const { file, from, words, title, hasRoutes } of PAGES) {
+        const routes = hasRoutes ? `\n## ${words.routes}\n\n${routesOf(openapi, words)}` : ''
+        emit(file, render(`${read(from)}${routes}`, words, title, hasRoutes))
       }
-      this.emitFile({ type: 'asset', fileName: 'openapi.json', source: openapi })
+      emit('openapi.json', openapi)
+      emit('reference.css', read('apps/page/src/style/theme.css') + read('apps/page/build/reference.css'))
     },
   }
 }
 
-function wordsOf({ language }: ReferencePage): ReferenceWords {
-  return language === 'ko' ? korean : english
-}
-
 /** Markdown as a page without scripts, under a policy as strict as that of the page itself. */
-function render(page: ReferencePage, markdown: string): string {
-  const { language, title } = page
-  const headings: Heading[] = []
-  const html = markdownOf(headings).parse(markdown, { async: false })
-  const contents = page.routes ? contentsOf(headings, wordsOf(page).contents) : ''
+function render(markdown: string, words: ReferenceWords, title: string, hasContents: boolean): string {
+  const { language, site, contents } = words
+  const links: string[] = []
+  const html = markdownTo(links).parse(markdown, { async: false })
+  const nav = hasContents ? `<nav aria-label="${contents}"><ul>${links.join('')}</ul></nav>` : ''
   return `<!doctype html>
 <html lang="${language}">
 <head>
@@ -80,35 +68,24 @@ function render(page: ReferencePage, markdown: string): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title}</title>
+<title>${title} · ${site}</title>
 <link rel="icon" href="/favicon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/reference.css">
 </head>
 <body>
-<header><a href="/">← ${language === 'ko' ? '김치 프리미엄' : 'Kimchi premium'}</a></header>
+<header><a href="/">← ${site}</a></header>
 <main>
-${html.replace('</h1>', `</h1>\n${contents}`)}</main>
+${html.replace('</h1>', `</h1>\n${nav}`)}</main>
 </body>
 </html>
 `
 }
 
-interface Heading {
-  readonly id: string
-  readonly depth: number
-  readonly html: string
-}
-
-/** Links to the headings below the title. */
-function contentsOf(headings: readonly Heading[], title: string): string {
-  const items = headings
-    .filter(({ depth }) => depth === 2 || depth === 3)
-    .map(({ id, depth, html }) => `<li class="depth-${depth}"><a href="#${id}">${html}</a></li>`)
-  return `<nav aria-label="${title}"><ul>${items.join('')}</ul></nav>`
-}
-
-/** Wide things scroll by themselves, by keyboard too; every heading can be linked to. */
-function markdownOf(headings: Heading[]): Marked {
+/**
+ * Wide tables and code scroll by themselves, by keyboard too; every heading can be linked to.
+ * @param links gets an entry of the contents for each heading below the title
+ */
+function markdownTo(links: string[]): Marked {
   return new Marked({
     renderer: {
       heading({ tokens, depth, text }) {
@@ -117,11 +94,9 @@ function markdownOf(headings: Heading[]): Marked {
           .toLowerCase()
           .replace(/[^\p{L}\p{N}]+/gu, '-')
           .replace(/^-|-$/g, '')
-        headings.push({ id, depth, html })
+        if (depth > 1) links.push(`<li class="depth-${depth}"><a href="#${id}">${html}</a></li>`)
         return `<h${depth} id="${id}">${html}</h${depth}>\n`
       },
-      code: ({ text, lang = '' }) =>
-        `<pre tabindex="0" data-language="${lang.split(' ')[0]}"><code>${escapeHtml(text)}\n</code></pre>\n`,
     },
     walkTokens: token => {
       if (token.type === 'link') token.href = LINKS[token.href] ?? token.href
@@ -129,12 +104,9 @@ function markdownOf(headings: Heading[]): Marked {
     hooks: {
       postprocess: html =>
         html
+          .replaceAll('<pre>', '<pre tabindex="0">')
           .replaceAll('<table>', '<div class="table" tabindex="0"><table>')
           .replaceAll('</table>', '</table></div>'),
     },
   })
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

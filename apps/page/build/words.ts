@@ -1,18 +1,23 @@
-/** The generated words of a reference page in one language. */
+/** What a reference page says in one language, beside its document. */
 export interface ReferenceWords {
+  readonly language: 'en' | 'ko'
+  readonly site: string
+  /** Heading of the routes. */
+  readonly routes: string
   readonly contents: string
   readonly columns: Readonly<Record<'parameter' | 'place' | 'field' | 'type' | 'status' | 'meaning', string>>
   readonly example: string
-  /** A route's summary by its path. */
-  readonly summaries: Readonly<Record<string, string>>
-  /** Meanings by the field's or the parameter's name, in place of the contract's own. */
-  readonly meanings: Readonly<Record<string, string>>
-  /** Meanings of the statuses, in place of the contract's own. */
-  readonly statuses: Readonly<Record<string, string>>
+  /** Translations of the contract: summaries by path, meanings by the field's or the parameter's name. */
+  readonly summaries?: Readonly<Record<string, string>>
+  readonly meanings?: Readonly<Record<string, string>>
+  readonly statuses?: Readonly<Record<string, string>>
 }
 
-/** English: what the contract does not explain itself. */
+/** English: the contract says the rest itself. */
 export const english: ReferenceWords = {
+  language: 'en',
+  site: 'Kimchi premium',
+  routes: 'Reference',
   contents: 'Contents',
   columns: {
     parameter: 'parameter',
@@ -23,27 +28,13 @@ export const english: ReferenceWords = {
     meaning: 'meaning',
   },
   example: 'Example answer:',
-  summaries: {},
-  meanings: {
-    result: 'Always `ok` here; an error says `error`.',
-    data: 'One element per coin, or per day: ascending by date, the last may be today.',
-    note: 'A remark for people. Begins with `SIMULATED PRICES` when no number is real.',
-    symbol: 'Coin ticker symbol, upper case.',
-    name: 'Coin display name.',
-    updated_at: 'The newest minute in `data`. UTC, without zone designator: `YYYY-MM-DDTHH:MM:SS`.',
-    snapshot_at:
-      'The minute of this row; older than `updated_at` when the coin has no newer data. UTC, same form.',
-    open_pct: 'Premium of the day’s first minute, percent.',
-    high_pct: 'Highest premium of the day, percent.',
-    low_pct: 'Lowest premium of the day, percent.',
-    close_pct: 'Premium of the day’s last minute so far, percent.',
-    avg_pct: 'Mean of the day’s minutes, percent, rounded to 4 decimals.',
-  },
-  statuses: {},
 }
 
-/** Korean, the whole of it. */
+/** Korean, the contract translated. */
 export const korean: ReferenceWords = {
+  language: 'ko',
+  site: '김치 프리미엄',
+  routes: '상세',
   contents: '목차',
   columns: {
     parameter: '매개변수',
@@ -87,7 +78,6 @@ export const korean: ReferenceWords = {
     '404': '`unknown_symbol`: 추적하지 않는 코인. `no_such_route`: 없는 경로.',
     '405': '`method_not_allowed`: GET, HEAD, OPTIONS만 쓸 수 있습니다.',
     '408': '`request_timeout`: 요청이 너무 느리게 도착했습니다.',
-    '417': '`unmet_expectation`: `Expect` 헤더를 빼고 요청하세요.',
     '429': '`too_many_requests`: 너무 자주 호출했습니다. `Retry-After`만큼 기다리세요.',
     '431': '`headers_too_large`: 요청 줄이나 헤더가 너무 큽니다.',
     '500': '`internal`: 서버 오류.',

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 /**
  * Makes the pictures in docs/images: runs the demo on its own data, waits for a month of history (about five
- * minutes), and looks at the page with the system's Chromium. Fonts as the system has them; Inter and Noto
- * Sans CJK look best.
+ * minutes), and opens the page in the system's Chromium. With the fonts Inter and Noto Sans CJK they look best.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -13,12 +12,20 @@ import { findChromium, openChromium } from '@kimchi/testkit/chromium'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const IMAGES = join(ROOT, 'docs/images')
-const SIZES = {
+const SCREENS = {
   desktop: { viewport: { width: 1180, height: 760 }, deviceScaleFactor: 1 },
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true },
 }
+const LOOKS = /** @type {const} */ ([
+  { name: 'light', colorScheme: 'light', locale: 'en-US' },
+  { name: 'dark', colorScheme: 'dark', locale: 'en-US' },
+  { name: 'light-ko', colorScheme: 'light', locale: 'ko-KR' },
+])
 const VIEWS = { table: '', coin: '#/BTC' }
 const DAYS = 30
+
+/** On an emulated screen it has the pixels of the real one; without it the chart asks for devicePixelRatio. */
+const SHARPEN = 'delete ResizeObserverEntry.prototype.devicePixelContentBoxSize'
 
 const program = findChromium()
 if (!program) throw new Error('no chromium on PATH')
@@ -39,13 +46,20 @@ try {
   const page = await untilFilled()
   await mkdir(IMAGES, { recursive: true })
   const browser = await openChromium(program)
-  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-    for (const size of /** @type {const} */ (['desktop', 'phone'])) {
-      await shoot(browser, { page, size, colorScheme, locale: 'en-US', suffix: '' })
+  for (const [screen, size] of Object.entries(SCREENS)) {
+    for (const { name, ...look } of LOOKS) {
+      const context = await browser.newContext({ ...size, ...look })
+      await context.addInitScript(SHARPEN)
+      for (const [view, hash] of Object.entries(VIEWS)) {
+        const tab = await context.newPage()
+        await tab.goto(`${page}${hash}`)
+        await tab.waitForSelector(hash ? '.days tbody tr' : '.coins tbody tr')
+        // The chart is drawn in the frame after the table.
+        await tab.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+        await tab.screenshot({ path: join(IMAGES, `${view}-${screen}-${name}.png`) })
+      }
+      await context.close()
     }
-  }
-  for (const size of /** @type {const} */ (['desktop', 'phone'])) {
-    await shoot(browser, { page, size, colorScheme: 'light', locale: 'ko-KR', suffix: '-ko' })
   }
   await browser.close()
 } finally {
@@ -63,26 +77,4 @@ async function untilFilled() {
     if (line.startsWith('History from candles: 100')) return page
   }
   throw new Error('the demo ended before its history was complete')
-}
-
-/**
- * @param {import('@kimchi/testkit/chromium').Browser} browser
- * @param {{ page: string, size: keyof typeof SIZES, colorScheme: 'light' | 'dark', locale: string, suffix:
- *   string }} how
- */
-async function shoot(browser, { page, size, colorScheme, locale, suffix }) {
-  for (const [view, hash] of Object.entries(VIEWS)) {
-    const context = await browser.newContext({ ...SIZES[size], colorScheme, locale })
-    const tab = await context.newPage()
-    await tab.goto(`${page}${hash}`)
-    await tab.waitForSelector(hash ? '.days tbody tr' : '.coins tbody tr')
-    // The chart is drawn in the frame after the table.
-    await tab.evaluate(
-      () => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))),
-    )
-    const file = `${view}-${size}-${colorScheme}${suffix}.png`
-    await tab.screenshot({ path: join(IMAGES, file) })
-    process.stdout.write(`${file}\n`)
-    await context.close()
-  }
 }

@@ -1,44 +1,31 @@
 import type { Client } from '@kimchi/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { AlertNotice } from './alerts/alert-notice.tsx'
 import { useAlerts, useFiring } from './alerts/use-alerts.ts'
 import { LazyCoin } from './coin/lazy-coin.tsx'
-import { Footer } from './footer.tsx'
-import { Header, type Theme } from './header.tsx'
-import { useLive } from './live/use-live.ts'
+import { Footer, Header } from './frame.tsx'
+import { useLive } from './live/live.ts'
 import { Notices } from './notices.tsx'
 import { Overview } from './overview.tsx'
 import { useRoute } from './route.ts'
-import type { Shelf } from './storage.ts'
+import { type Shelf, useKept } from './storage.ts'
 import { EVERYTHING } from './table/coin-table.tsx'
 import { createFormats } from './text/format.ts'
 import { type Language, loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
-import { useKept, useNow, type View, ViewContext } from './view.ts'
+import { type Theme, useNow, type View, ViewContext } from './view.ts'
 
-/** What the page starts with. */
-export interface AppProps {
-  readonly client: Client
-  readonly shelf: Shelf
-  /** Those of the visitor's language. */
-  readonly words: Words
-}
-
-/** The whole page. */
-export function App({ client, shelf, words: first }: AppProps) {
-  const [{ language, t, names }, setWords] = useState(first)
+/** The whole page. @param words those of the visitor's language */
+export function App({ client, shelf, words }: { client: Client; shelf: Shelf; words: Words }) {
+  const [{ language, t, names }, setWords] = useState(words)
   const setLanguage = async (next: Language) => {
     shelf.put('language', next)
     setWords(await loadWords(next))
   }
-  const [theme, setTheme] = useKept<Theme>(
-    () => shelf.get('theme') ?? 'auto',
-    next => shelf.put('theme', next),
-  )
+  const [theme, setTheme] = useKept<Theme>(shelf, 'theme', 'auto')
   const alerts = useAlerts(shelf)
   const live = useLive(client, shelf, Object.keys(alerts.all).length > 0)
   const { list, error } = live
-  // Held here, so that it survives a coin and back.
+  // Kept here, so that it survives a visit to a coin.
   const [listing, onListing] = useState(EVERYTHING)
   const route = useRoute()
   const { symbol } = route
@@ -46,16 +33,20 @@ export function App({ client, shelf, words: first }: AppProps) {
   const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const now = useNow(live.clockOffsetMs)
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
-  const view: View = { language, t, f, nameOf, isSimulated, now }
+  const view: View = { client, shelf, alerts, theme, language, t, f, nameOf, isSimulated, now }
   const firing = useFiring(alerts.all, list, view)
-  useDocument({ language, theme, title: titleOf({ list, symbol, firing }, view) })
+  const title = titleOf(list, symbol, firing, view)
+  useEffect(() => {
+    document.documentElement.lang = language
+    document.documentElement.dataset.theme = theme
+    document.title = title
+  }, [language, theme, title])
   const main = useFocusOnMove(symbol)
   return (
     <ViewContext.Provider value={view}>
-      <Header theme={theme} onTheme={setTheme} onLanguage={setLanguage} />
+      <Header onTheme={setTheme} onLanguage={setLanguage} />
       <main ref={main} tabIndex={-1}>
-        <Notices {...live} />
-        <AlertNotice firing={firing} />
+        <Notices {...live} firing={firing} />
         {symbol !== undefined ? (
           <LazyCoin
             key={symbol}
@@ -63,7 +54,6 @@ export function App({ client, shelf, words: first }: AppProps) {
             range={route.range}
             row={list?.data.find(coin => coin.symbol === symbol)}
             minute={error ? undefined : list?.updated_at}
-            {...{ client, shelf, theme, alerts }}
           />
         ) : route.isUnknown ? (
           <div class="empty">
@@ -71,7 +61,7 @@ export function App({ client, shelf, words: first }: AppProps) {
             <a href="#/">{t.back}</a>
           </div>
         ) : (
-          <Overview {...{ live, shelf, alerts, listing, onListing }} />
+          <Overview {...{ live, listing, onListing }} />
         )}
       </main>
       <Footer />
@@ -79,15 +69,7 @@ export function App({ client, shelf, words: first }: AppProps) {
   )
 }
 
-function useDocument({ language, theme, title }: { language: string; theme: Theme; title: string }) {
-  useEffect(() => {
-    document.documentElement.lang = language
-    document.documentElement.dataset.theme = theme
-    document.title = title
-  }, [language, theme, title])
-}
-
-/** Moves the focus when a coin is opened or closed, as a browser does with a new page. */
+/** Moves the focus when a coin is opened or closed, as a browser does for a new page. */
 function useFocusOnMove(symbol: string | undefined) {
   const main = useRef<HTMLElement>(null)
   const before = useRef(symbol)

@@ -1,25 +1,13 @@
-import type { Language } from './text/language.ts'
-import { fill } from './text/language.ts'
-import { useView } from './view.ts'
-
-/** Colours as the system has them, or one of the two. */
-export type Theme = 'auto' | 'light' | 'dark'
+import { fill, type Language } from './text/language.ts'
+import { type Theme, useView } from './view.ts'
 
 const NEXT: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' }
 const SIGNS: Readonly<Record<Theme, string>> = { auto: '◐', light: '○', dark: '●' }
 
 /** Name of the page and its two switches. */
-export function Header({
-  theme,
-  onTheme,
-  onLanguage,
-}: {
-  theme: Theme
-  onTheme: (theme: Theme) => void
-  onLanguage: (language: Language) => void
-}) {
-  const { t, language } = useView()
-  const names = { auto: t.themeAuto, light: t.themeLight, dark: t.themeDark }
+export function Header(on: { onTheme: (theme: Theme) => void; onLanguage: (language: Language) => void }) {
+  const { t, language, theme } = useView()
+  const colours = fill(t.theme, { auto: t.themeAuto, light: t.themeLight, dark: t.themeDark }[theme])
   const other = language === 'ko' ? 'en' : 'ko'
   return (
     <header class="top">
@@ -31,18 +19,26 @@ export function Header({
         </span>
       </a>
       <div class="switches">
-        <button type="button" lang={other} onClick={() => onLanguage(other)}>
+        <button type="button" lang={other} onClick={() => on.onLanguage(other)}>
           {other === 'ko' ? '한국어' : 'English'}
         </button>
-        <button
-          type="button"
-          aria-label={fill(t.theme, names[theme])}
-          title={fill(t.theme, names[theme])}
-          onClick={() => onTheme(NEXT[theme])}
-        >
+        <button type="button" aria-label={colours} title={colours} onClick={() => on.onTheme(NEXT[theme])}>
           <span aria-hidden="true">{SIGNS[theme]}</span>
         </button>
       </div>
     </header>
+  )
+}
+
+/** What the numbers mean, and where they come from. */
+export function Footer() {
+  const { t } = useView()
+  return (
+    <footer>
+      <p>{t.basis}</p>
+      <p>
+        <a href={t.referencePath}>{t.reference}</a>
+      </p>
+    </footer>
   )
 }

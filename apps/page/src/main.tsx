@@ -1,15 +1,15 @@
 import { createClient } from '@kimchi/client'
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { createShelf } from './storage.ts'
+import { Shelf } from './storage.ts'
 import { loadWords, pickLanguage } from './text/language.ts'
 
-/** Revalidates each answer: a list that was kept for a minute may lack coins of a service that has just started. */
+/** Revalidates each answer: a cached list may lack coins of a service that has just started. */
 const client = createClient({ fetch: (url, init) => fetch(url, { ...init, cache: 'no-cache' }) })
-const shelf = createShelf(() => localStorage)
+const shelf = new Shelf(() => localStorage)
 const root = document.getElementById('app')
 const language = pickLanguage(shelf.get('language') ?? null, navigator.languages)
-// Without `await` here: a module that waits at its top can't share its parts with what is loaded later.
+// No top-level `await`: a module that has one can't share its parts with those that are loaded later.
 void loadWords(language).then(words => {
   if (root) render(<App {...{ client, shelf, words }} />, root)
 })

@@ -1,9 +1,10 @@
 import { utcMs } from '@kimchi/client'
+import { describe, type Firing } from './alerts/alert.ts'
 import type { Live } from './live/live.ts'
 import { fill } from './text/language.ts'
 import { useView } from './view.ts'
 
-/** A minute is out 5 s after its end; by then three more have passed. */
+/** A minute is published within 5 s of its end; by then three more have passed. */
 const OVERDUE_MS = 4 * 60_000
 
 /** Whether the newest minute is older than it can be while the service has prices. */
@@ -11,8 +12,8 @@ export function isOverdue(minute: number, now: number): boolean {
   return now - minute > OVERDUE_MS
 }
 
-/** What a reader must know before reading a number. */
-export function Notices({ list, error, isGathering }: Live) {
+/** What a reader must know before reading a number, and the alerts whose threshold is reached. */
+export function Notices({ list, error, isGathering, firing }: Live & { firing: readonly Firing[] }) {
   const { t, f, now, isSimulated } = useView()
   const at = list && utcMs(list.updated_at)
   const when = at === undefined ? '' : `${f.time(at, now)} (${fill(t.ago, f.age(now - at))})`
@@ -32,6 +33,13 @@ export function Notices({ list, error, isGathering }: Live) {
         {trouble && !isGathering && (
           <p class="notice trouble" {...(at !== undefined && { title: f.utc(at, now) })}>
             {trouble}
+          </p>
+        )}
+      </div>
+      <div role="status">
+        {firing.length > 0 && (
+          <p class="notice firing">
+            {t.alert}: {firing.map(alert => describe(alert, { t, f })).join(' · ')}
           </p>
         )}
       </div>

@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Ranges of days by their name in the address; `all` is as much as the API gives in one answer. */
+/** Ranges of days by their name in the address; `all` is the most that the API gives in one answer. */
 export const RANGES = { '7': 7, '30': 30, '90': 90, '365': 365, all: 3650 } as const
 
 const DEFAULT_RANGE = 90
 
-/** What an address stands for: the list (without a symbol), a coin, or nothing. */
+/** What an address leads to: the list (without a symbol), a coin, or nothing. */
 export type Route =
   | { readonly symbol?: undefined; readonly isUnknown: boolean }
   | { readonly symbol: string; readonly range: number }
 
-/** The route of an address' part after `#`. Ranges that nobody knows open the default. */
+/** The route of the part after `#` in an address. An unknown range opens the default. */
 export function routeOf(hash: string): Route {
   if (/^#?\/?$/.test(hash)) return { isUnknown: false }
   const [, symbol, range = ''] = /^#\/([A-Za-z0-9]{1,20})(?:\/([^/]*))?\/?$/.exec(hash) ?? []

@@ -1,39 +1,40 @@
-/** What this device keeps, by key. */
-export interface Shelf {
-  /** What was put there last; undefined when there is nothing, or nothing readable. */
-  get<T>(key: ShelfKey): T | undefined
-  put(key: ShelfKey, value: unknown): void
-}
-
-/** Everything that is kept. */
-export type ShelfKey =
-  | 'language'
-  | 'theme'
-  | 'favourites'
-  | 'favouritesOnly'
-  | 'movingAverage'
-  | 'alerts'
-  | 'live'
-  | 'history'
+import { useState } from 'preact/hooks'
 
 /**
- * A shelf in the browser's storage. It may be full or forbidden: then nothing is kept, and nothing breaks.
+ * What this device keeps, in the browser's storage. When that is full or forbidden nothing is kept, and nothing
+ * breaks.
  */
-export function createShelf(storage: () => Pick<Storage, 'getItem' | 'setItem'>): Shelf {
-  return {
-    get: key => {
-      try {
-        return JSON.parse(storage().getItem(`kimchi.${key}`) ?? 'null') ?? undefined
-      } catch {
-        return undefined
-      }
-    },
-    put: (key, value) => {
-      try {
-        storage().setItem(`kimchi.${key}`, JSON.stringify(value))
-      } catch {
-        // The page works without it; nothing to report.
-      }
-    },
+export class Shelf {
+  readonly #storage: () => Pick<Storage, 'getItem' | 'setItem'>
+
+  constructor(storage: () => Pick<Storage, 'getItem' | 'setItem'>) {
+    this.#storage = storage
   }
+
+  /** The value that was put there last; undefined when there is none, or none that can be read. */
+  get<T>(key: string): T | undefined {
+    try {
+      return JSON.parse(this.#storage().getItem(`kimchi.${key}`) ?? 'null') ?? undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  put(key: string, value: unknown): void {
+    try {
+      this.#storage().setItem(`kimchi.${key}`, JSON.stringify(value))
+    } catch {
+      // The page works without it; nothing to report.
+    }
+  }
+}
+
+/** A value that this device keeps. */
+export function useKept<T>(shelf: Shelf, key: string, initial: T): [T, (value: T) => void] {
+  const [value, setValue] = useState<T>(() => shelf.get(key) ?? initial)
+  const keep = (next: T) => {
+    setValue(() => next)
+    shelf.put(key, next)
+  }
+  return [value, keep]
 }

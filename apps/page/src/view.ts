@@ -1,17 +1,27 @@
+import type { Client } from '@kimchi/client'
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
+import type { AlertsOnDevice } from './alerts/use-alerts.ts'
+import type { Shelf } from './storage.ts'
 import type { Texts } from './text/en.ts'
 import type { Formats } from './text/format.ts'
 import type { Language } from './text/language.ts'
 
+/** The system's colours, or one of the two. */
+export type Theme = 'auto' | 'light' | 'dark'
+
 /** What every part of the page is drawn with. */
 export interface View {
+  readonly client: Client
+  readonly shelf: Shelf
+  readonly alerts: AlertsOnDevice
+  readonly theme: Theme
   readonly language: Language
   readonly t: Texts
   readonly f: Formats
-  /** A coin's name in the language, the API's own where there is none. */
+  /** A coin's name in the language; the API's own where there is none. */
   readonly nameOf: (coin: { readonly symbol: string; readonly name: string }) => string
-  /** The prices are a simulator's. */
+  /** The prices come from a simulator. */
   readonly isSimulated: boolean
   /** Milliseconds since the epoch, by the server's clock. */
   readonly now: number
@@ -19,7 +29,7 @@ export interface View {
 
 export const ViewContext = createContext<View | undefined>(undefined)
 
-/** The view of the surrounding page. */
+/** The view of the page. */
 export function useView(): View {
   const view = useContext(ViewContext)
   if (!view) throw new Error('a part of the page was drawn outside of it')
@@ -29,7 +39,7 @@ export function useView(): View {
 /** Ages begin in seconds; an update every five seconds is calm and close enough. */
 const TICK_MS = 5_000
 
-/** The current time, updated every few seconds. */
+/** The current time in milliseconds since the epoch, updated every few seconds. */
 export function useNow(clockOffsetMs: number): number {
   const [, tick] = useState(0)
   useEffect(() => {
@@ -37,16 +47,4 @@ export function useNow(clockOffsetMs: number): number {
     return () => clearInterval(timer)
   }, [])
   return Date.now() + clockOffsetMs
-}
-
-/** A value that this device keeps. */
-export function useKept<T>(initial: () => T, keep: (value: T) => void): [T, (value: T) => void] {
-  const [value, setValue] = useState(initial)
-  return [
-    value,
-    next => {
-      setValue(next)
-      keep(next)
-    },
-  ]
 }

@@ -129,7 +129,7 @@ async function phone(t: Test, open: Open) {
     t.ok(visible > 6, `${locale}: ${visible} coins are visible`)
     const small = () =>
       page
-        .locator('button:visible, input:visible, .back')
+        .locator('button:visible, input:visible, .back, .empty a')
         .evaluateAll(found =>
           found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
         )
@@ -137,6 +137,9 @@ async function phone(t: Test, open: Open) {
     await page.locator('.coin a').first().click()
     await page.waitForSelector('.back')
     t.strictSame(await small(), [])
+    await page.goto(`${page.url().replace(/#.*/, '')}#/a/b/c`)
+    await page.waitForSelector('.empty a')
+    t.strictSame(await small(), [], 'on an address without a page')
   }
 }
 

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createShelf } from '../src/storage.ts'
+import { Shelf } from '../src/storage.ts'
 
 t.test('gives back what was put, and nothing for what cannot be read', async t => {
   const kept = new Map<string, string>([['kimchi.live', '{broken']])
-  const shelf = createShelf(() => ({
+  const shelf = new Shelf(() => ({
     getItem: key => kept.get(key) ?? null,
     setItem: (key, value) => kept.set(key, value),
   }))
@@ -14,7 +14,7 @@ t.test('gives back what was put, and nothing for what cannot be read', async t =
 })
 
 t.test('a browser that forbids storage, or has no room, breaks nothing', async t => {
-  const shelf = createShelf(() => {
+  const shelf = new Shelf(() => {
     throw new Error('denied')
   })
   shelf.put('theme', 'dark')

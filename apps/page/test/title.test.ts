@@ -8,13 +8,13 @@ const view = { t: en, f: createFormats('en') }
 const list = liveListOf('2026-11-21T13:05:00')
 
 t.test('the tab shows the coin’s premium, on the list the median’s', async t => {
-  t.equal(titleOf({ list, symbol: 'BTC', firing: [] }, view), '+1.23% · BTC · Kimchi premium')
-  t.equal(titleOf({ list, symbol: undefined, firing: [] }, view), '+0.89% Kimchi premium')
-  t.equal(titleOf({ list, symbol: 'NOPE', firing: [] }, view), 'NOPE · Kimchi premium')
-  t.equal(titleOf({ list: undefined, symbol: undefined, firing: [] }, view), 'Kimchi premium')
+  t.equal(titleOf(list, 'BTC', [], view), '+1.23% · BTC · Kimchi premium')
+  t.equal(titleOf(list, undefined, [], view), '+0.89% Kimchi premium')
+  t.equal(titleOf(list, 'NOPE', [], view), 'NOPE · Kimchi premium')
+  t.equal(titleOf(undefined, undefined, [], view), 'Kimchi premium')
 })
 
 t.test('an alert comes first', async t => {
-  const alert = { target: 'ETH', symbol: 'ETH', premium_pct: 5.02, isAbove: true, threshold: 5 }
-  t.equal(titleOf({ list, symbol: 'BTC', firing: [alert] }, view), '🔔 ETH +5.02% · Kimchi premium')
+  const alert = { target: 'ETH', premium_pct: 5.02, isAbove: true, threshold: 5 }
+  t.equal(titleOf(list, 'BTC', [alert], view), '🔔 ETH +5.02% · Kimchi premium')
 })

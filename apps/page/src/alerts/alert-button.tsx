@@ -2,14 +2,12 @@ import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
-import { MEDIAN } from './alert.ts'
-import type { AlertFormProps } from './alert-form.tsx'
+import { targetName } from './alert.ts'
 
-/** Opens the form of an alert, which is loaded then; shows the alert that is set. */
-export function AlertButton(props: AlertFormProps) {
-  const { t } = useView()
-  const [form, setForm] = useState<{ readonly Form: ComponentType<AlertFormProps> }>()
-  const { target, alerts } = props
+/** Loads and opens the form of an alert; shows the alert that is set. @param target a symbol, or the median */
+export function AlertButton({ target }: { target: string }) {
+  const { t, alerts } = useView()
+  const [form, setForm] = useState<{ readonly Form: ComponentType<{ target: string }> }>()
   const alert = alerts.all[target]
   const toggle = async () => {
     if (form) setForm(undefined)
@@ -19,14 +17,14 @@ export function AlertButton(props: AlertFormProps) {
     <div class="alert">
       <button
         type="button"
-        title={fill(t.alertOf, target === MEDIAN ? t.median : target)}
+        title={fill(t.alertOf, targetName(target, t))}
         aria-expanded={form !== undefined}
         onClick={toggle}
       >
         {t.alert}
         {alert && ` ${alert.isAbove ? '≥' : '≤'} ${alert.threshold}%`}
       </button>
-      {form && <form.Form {...props} />}
+      {form && <form.Form target={target} />}
     </div>
   )
 }

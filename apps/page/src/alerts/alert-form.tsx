@@ -1,25 +1,17 @@
 import { useState } from 'preact/hooks'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
-import { MEDIAN, parseThreshold } from './alert.ts'
+import { parseThreshold, targetName } from './alert.ts'
 import { askPermission, permission } from './notify.ts'
-import type { AlertsOnDevice } from './use-alerts.ts'
-
-/** Which alert a form is for. */
-export interface AlertFormProps {
-  /** Symbol, or the median. */
-  readonly target: string
-  readonly alerts: AlertsOnDevice
-}
 
 /** Sets and removes the alert of a coin, or of the median. */
-export function AlertForm({ target, alerts }: AlertFormProps) {
-  const { t } = useView()
+export function AlertForm({ target }: { target: string }) {
+  const { t, alerts } = useView()
   const alert = alerts.all[target]
   const [isAbove, setAbove] = useState(alert?.isAbove ?? true)
   const [text, setText] = useState(String(alert?.threshold ?? ''))
   const [allowed, setAllowed] = useState(permission)
-  const name = fill(t.alertOf, target === MEDIAN ? t.median : target)
+  const name = fill(t.alertOf, targetName(target, t))
   const threshold = parseThreshold(text)
   const save = (event: Event) => {
     event.preventDefault()

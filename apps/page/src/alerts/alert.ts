@@ -1,10 +1,11 @@
 import type { LiveList } from '@kimchi/client'
 import { summarise } from '../live/summary.ts'
+import type { View } from '../view.ts'
 
-/** Where an alert of the median is kept, beside those of coins; no coin is called so. */
+/** Target of the median's alert, beside the symbols of coins; no coin has this name. */
 export const MEDIAN = 'median'
 
-/** When to say something. */
+/** When to alert. */
 export interface Alert {
   /** At or above the threshold; else at or below it. */
   readonly isAbove: boolean
@@ -12,15 +13,12 @@ export interface Alert {
   readonly threshold: number
 }
 
-/** Alerts by symbol, or {@link MEDIAN}. */
+/** Alerts by target: a symbol, or {@link MEDIAN}. */
 export type Alerts = Readonly<Record<string, Alert>>
 
 /** An alert whose threshold is reached. */
 export interface Firing extends Alert {
-  /** Symbol, or {@link MEDIAN}. */
   readonly target: string
-  /** Undefined for the median. */
-  readonly symbol: string | undefined
   readonly premium_pct: number
 }
 
@@ -31,13 +29,24 @@ export function firingOf(alerts: Alerts, { data, updated_at }: LiveList): Firing
     const value = target === MEDIAN ? summarise(data)?.median : row?.premium_pct
     if (value === undefined) return []
     const isReached = alert.isAbove ? value >= alert.threshold : value <= alert.threshold
-    const symbol = target === MEDIAN ? undefined : target
-    return isReached ? [{ ...alert, target, symbol, premium_pct: value }] : []
+    return isReached ? [{ ...alert, target, premium_pct: value }] : []
   })
 }
 
-/** A threshold as somebody typed it; undefined when it is no percentage. */
+/** A threshold in percent as somebody typed it; undefined when it is none. */
 export function parseThreshold(text: string): number | undefined {
   const value = Number(text.replace(',', '.').replace('−', '-'))
   return text.trim() !== '' && Number.isFinite(value) && Math.abs(value) <= 1_000 ? value : undefined
+}
+
+/** The target's name for a reader. */
+export function targetName(target: string, t: View['t']): string {
+  return target === MEDIAN ? t.median : target
+}
+
+/** A firing alert in words. */
+export function describe(alert: Firing, { t, f }: Pick<View, 't' | 'f'>): string {
+  const { target, premium_pct, isAbove, threshold } = alert
+  const bound = `${threshold}% ${isAbove ? t.orAbove : t.orBelow}`
+  return `${targetName(target, t)} ${f.percent(premium_pct)[0]}% (${bound})`
 }

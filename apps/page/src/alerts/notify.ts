@@ -1,4 +1,4 @@
-/** Whether this browser lets a page notify: it may not know how, or leave it to service workers. */
+/** Whether this browser lets a page notify; `none` where it can't, or leaves that to service workers. */
 export type Permission = 'granted' | 'denied' | 'default' | 'none'
 
 let isRefused = false
@@ -8,18 +8,18 @@ export function permission(): Permission {
   return 'Notification' in window && !isRefused ? Notification.permission : 'none'
 }
 
-/** Asks for leave to notify, where it was neither given nor refused before. */
+/** Asks for permission to notify, unless the visitor has already given or denied it. */
 export async function askPermission(): Promise<Permission> {
   return permission() === 'default' ? Notification.requestPermission() : permission()
 }
 
-/** Shows a notification where the browser offers that to a page. */
+/** Shows a notification if the browser permits it. */
 export function notify(title: string, tag: string): void {
   if (permission() !== 'granted') return
   try {
     new Notification(title, { tag, icon: '/icon-192.png' }).onclick = () => window.focus()
   } catch {
-    // Chrome on Android has the constructor and refuses to run it.
+    // Chrome on Android has the constructor, but it throws.
     isRefused = true
   }
 }

@@ -1,11 +1,10 @@
 import { type LiveList, utcMs } from '@kimchi/client'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { isOverdue } from '../notices.tsx'
-import type { Shelf } from '../storage.ts'
-import { useKept, type View } from '../view.ts'
-import { type Alert, type Alerts, type Firing, firingOf } from './alert.ts'
+import { type Shelf, useKept } from '../storage.ts'
+import type { View } from '../view.ts'
+import { type Alert, type Alerts, describe, type Firing, firingOf } from './alert.ts'
 import { notify } from './notify.ts'
-import { describe } from './words.ts'
 
 /** The alerts that this device keeps. */
 export interface AlertsOnDevice {
@@ -16,10 +15,7 @@ export interface AlertsOnDevice {
 
 /** The alerts of this device. */
 export function useAlerts(shelf: Shelf): AlertsOnDevice {
-  const [all, setAll] = useKept<Alerts>(
-    () => shelf.get('alerts') ?? {},
-    next => shelf.put('alerts', next),
-  )
+  const [all, setAll] = useKept<Alerts>(shelf, 'alerts', {})
   const set = (target: string, alert: Alert | undefined) => {
     const { [target]: _removed, ...others } = all
     setAll(alert ? { ...others, [target]: alert } : others)
@@ -27,7 +23,7 @@ export function useAlerts(shelf: Shelf): AlertsOnDevice {
   return { all, set }
 }
 
-/** The alerts that fire now; an overdue list fires none. Notifies once when one begins to. */
+/** The alerts that fire now; an overdue list fires none. Notifies once when an alert begins to fire. */
 export function useFiring(all: Alerts, list: LiveList | undefined, view: View): readonly Firing[] {
   const isOld = list === undefined || isOverdue(utcMs(list.updated_at), view.now)
   const firing = useMemo(() => (isOld ? [] : firingOf(all, list)), [all, list, isOld])

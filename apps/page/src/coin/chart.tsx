@@ -1,26 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Theme } from '../header.tsx'
-import { Percent } from '../percent.tsx'
 import { fill } from '../text/language.ts'
+import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import type { Day } from './days.ts'
-import { type DrawnChart, openChart } from './draw-chart.ts'
+import { type Drawing, openChart } from './draw-chart.ts'
 
-/** What a chart is drawn from. */
-export interface ChartProps {
-  readonly days: readonly Day[]
-  readonly average: number | undefined
-  /** Whether the moving average is drawn. */
-  readonly hasAverage: boolean
-  readonly symbol: string
-  readonly theme: Theme
-}
-
-/** The days as candles; the day under the pointer is spelled out above. */
-export function Chart({ days, average, hasAverage, symbol, theme }: ChartProps) {
-  const { t, f, language } = useView()
+/** The days as candles or a line; the numbers of the day under the pointer stand above. */
+export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol: string }) {
+  const { t, f, language, theme } = useView()
   const place = useRef<HTMLDivElement>(null)
-  const chart = useRef<DrawnChart>(undefined)
+  const chart = useRef<ReturnType<typeof openChart>>(undefined)
   const [pointed, point] = useState<string>()
   const isSystemDark = useSystemDark()
   useEffect(() => {
@@ -70,7 +59,7 @@ function Legend({ day }: { day: Day }) {
   )
 }
 
-/** A canvas doesn't follow the system's change to dark by itself. */
+/** Whether the system is dark: unlike CSS, a canvas must be drawn again when that changes. */
 function useSystemDark(): boolean {
   const [query] = useState(() => matchMedia('(prefers-color-scheme: dark)'))
   const [isDark, setDark] = useState(query.matches)

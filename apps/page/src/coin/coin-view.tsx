@@ -1,23 +1,35 @@
 import '../style/coin.css'
-import { useMemo, useState } from 'preact/hooks'
+import type { CoinPremium } from '@kimchi/client'
+import { useMemo } from 'preact/hooks'
 import { AlertButton } from '../alerts/alert-button.tsx'
-import { Change, Percent } from '../percent.tsx'
+import { useKept } from '../storage.ts'
 import { fill } from '../text/language.ts'
+import { Change, Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Chart } from './chart.tsx'
-import type { CoinProps } from './coin-props.ts'
 import { DayTable } from './day-table.tsx'
 import { changeSinceYesterday, figuresOf, toDays } from './days.ts'
 import { FigureList } from './figure-list.tsx'
+import { useHistory } from './history-loader.ts'
 import { HistoryNotice } from './history-notice.tsx'
 import { RangeSwitch } from './range-switch.tsx'
-import { useHistory } from './use-history.ts'
 
-/** One coin: its premium now, its days as candles and as a table, and what they say about the premium. */
-export function CoinView({ symbol, range, row, minute, client, shelf, theme, alerts }: CoinProps) {
-  const { t, f, now, nameOf } = useView()
-  const [hasAverage, setAverage] = useState(() => shelf.get<boolean>('movingAverage') ?? false)
-  const known = useHistory({ client, shelf, symbol, range, minute })
+/** What a coin's view is drawn from. */
+export interface CoinProps {
+  readonly symbol: string
+  /** Days shown. */
+  readonly range: number
+  /** The coin's live row; undefined while it has none. */
+  readonly row: CoinPremium | undefined
+  /** The minute of the live list; undefined while the list does not answer. */
+  readonly minute: string | undefined
+}
+
+/** One coin: its premium now, its days as a chart and as a table, and what they say about the premium. */
+export function CoinView({ symbol, range, row, minute }: CoinProps) {
+  const { t, f, now, nameOf, client, shelf } = useView()
+  const [hasAverage, onAverage] = useKept(shelf, 'movingAverage', false)
+  const known = useHistory(client, shelf, symbol, range, minute)
   const { history, asOf, total, error } = known
   const today = new Date(now).toISOString().slice(0, 10)
   const days = useMemo(() => toDays(history?.data ?? [], today), [history, today])
@@ -26,17 +38,13 @@ export function CoinView({ symbol, range, row, minute, client, shelf, theme, ale
   const asOfText = asOf ? fill(t.runningAsOf, f.time(Date.parse(`${asOf}Z`), now)) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row
-  const showAverage = (next: boolean) => {
-    setAverage(next)
-    shelf.put('movingAverage', next)
-  }
   return (
     <article class="coin-view">
       <div class="bar-above">
         <a class="back" href="#/">
           <span aria-hidden="true">←</span> {t.back}
         </a>
-        {!isUnknown && <AlertButton target={symbol} alerts={alerts} />}
+        {!isUnknown && <AlertButton target={symbol} />}
       </div>
       <div class="head">
         <h1>
@@ -52,10 +60,10 @@ export function CoinView({ symbol, range, row, minute, client, shelf, theme, ale
         )}
       </div>
       <HistoryNotice {...known} symbol={symbol} days={days.length} isListed={row !== undefined} />
-      {days.length > 0 && (
+      {figures && (
         <>
-          <RangeSwitch {...{ symbol, range, total, hasAverage }} onAverage={showAverage} />
-          <Chart {...{ days, symbol, theme, hasAverage }} average={figures?.average} />
+          <RangeSwitch {...{ symbol, range, total, hasAverage, onAverage }} />
+          <Chart {...{ days, symbol, hasAverage }} average={figures.average} />
         </>
       )}
       <FigureList row={row} day={days.find(day => day.isRunning)} asOf={asOfText} figures={figures} />

@@ -1,5 +1,5 @@
-import { Percent } from '../percent.tsx'
 import { fill } from '../text/language.ts'
+import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { type Day, toCsv } from './days.ts'
 
@@ -16,7 +16,7 @@ export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol:
           <span aria-hidden="true">↓</span> {t.download}
         </button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls. */}
       <section class="scroll" aria-label={t.dayTable} tabIndex={0}>
         <table>
           <thead>
@@ -64,6 +64,6 @@ export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol:
 function download(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
-  // The browser has begun to save by then.
+  // By then the browser has begun to save the file.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

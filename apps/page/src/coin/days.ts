@@ -5,13 +5,13 @@ const WHOLE_DAY = 1440
 
 /** A day as it is shown. */
 export interface Day extends DailyPremium {
-  /** It is today, in UTC. */
+  /** It is today in UTC. */
   readonly isRunning: boolean
-  /** It is over, and minutes are missing. */
+  /** It is over, and some of its minutes have no sample. */
   readonly isPartial: boolean
 }
 
-/** The days of a history, each as the API answered it. */
+/** The days of a history; their values stay the API's. @param today a UTC date */
 export function toDays(history: readonly DailyPremium[], today: string): Day[] {
   return history.map(day => {
     const isRunning = day.date === today
@@ -19,16 +19,13 @@ export function toDays(history: readonly DailyPremium[], today: string): Day[] {
   })
 }
 
-/** What the days say about the newest premium. */
+/** Statistics of the days, and where the newest premium stands among them. */
 export interface Figures {
   /** Mean of all minutes, percent. */
   readonly average: number
   /** Percent of the earlier days that closed below the newest premium; undefined without two earlier days. */
   readonly percentile: number | undefined
-  /**
-   * Standard deviations between the newest premium and the mean of the earlier closes; undefined where there
-   * is none.
-   */
+  /** Standard deviations from the mean of the earlier closes to the newest premium; undefined without any. */
   readonly zScore: number | undefined
 }
 
@@ -58,11 +55,11 @@ export function changeSinceYesterday(
 ): number | undefined {
   const yesterday = new Date(Date.parse(today) - 86_400_000).toISOString().slice(0, 10)
   const close = days.find(day => day.date === yesterday)?.close_pct
-  // Four decimals, as both of them have; a difference of floats has more.
+  // Both have four decimals; the difference of two floats may have more.
   return close === undefined ? undefined : Math.round((now - close) * 10_000) / 10_000
 }
 
-/** Means of the closes of `width` days in a row, one from the `width`th day on. */
+/** The mean close of each run of `width` days, dated by its last day. */
 export function movingAverage(days: readonly DailyPremium[], width: number) {
   return days.slice(width - 1).map((day, index) => ({
     date: day.date,

@@ -9,24 +9,17 @@ import {
 import { type Day, movingAverage } from './days.ts'
 
 const WIDEST_DAY_PX = 44
-/** A narrower candle is a smear: the closes are drawn as a line then. */
+/** Narrower candles merge, so the closes are drawn as a line instead. */
 const NARROWEST_CANDLE_PX = 3
 const AVERAGE_DAYS = 7
 
-/** What is drawn. */
+/** What a chart is drawn from. */
 export interface Drawing {
   readonly days: readonly Day[]
-  /** Mean of all minutes, as a dashed line. */
-  readonly average: number | undefined
+  /** Mean of all minutes in percent, drawn as a dashed line. */
+  readonly average: number
   /** Whether the moving average is drawn. */
   readonly hasAverage: boolean
-}
-
-/** A chart on the page. */
-export interface DrawnChart {
-  /** Shows these days; the view is fitted when their number changes. */
-  draw(drawing: Drawing): void
-  close(): void
 }
 
 /** How a chart is drawn. */
@@ -39,10 +32,10 @@ export interface ChartOptions {
 }
 
 /**
- * Opens a candle chart with a zero line. Its logo would add a style element, which the policy refuses: see
- * the caption.
+ * Opens a candle chart with a zero line. The library's logo would add a style element, which the policy of
+ * the page refuses; the caption names the library instead.
  */
-export function openChart(place: HTMLElement, options: ChartOptions): DrawnChart {
+export function openChart(place: HTMLElement, options: ChartOptions) {
   const color = (name: string) => resolveColor(place, name)
   const chart = createChart(place, {
     autoSize: true,
@@ -60,35 +53,25 @@ export function openChart(place: HTMLElement, options: ChartOptions): DrawnChart
     handleScroll: { vertTouchDrag: false, mouseWheel: false },
     handleScale: { mouseWheel: false },
   })
-  const { candles, closes, average: averages } = addSeries(chart, color, options)
+  const { candles, closes, averages, averageLine } = addSeries(chart, color, options)
   const timeScale = chart.timeScale()
   timeScale.subscribeVisibleLogicalRangeChange(range => {
     if (!range) return
     const isNarrow = timeScale.width() / (range.to - range.from) < NARROWEST_CANDLE_PX
     candles.applyOptions({ visible: !isNarrow })
-    closes.applyOptions({ visible: isNarrow })
+    closes.applyOptions({ color: isNarrow ? color('--text') : 'transparent' })
     place.dataset.style = isNarrow ? 'line' : 'candles'
   })
   chart.subscribeCrosshairMove(({ time }) => options.onPoint(typeof time === 'string' ? time : undefined))
-  const averageLines: (() => void)[] = []
   let shown = 0
   return {
-    draw: ({ days, average, hasAverage }) => {
+    /** Shows these days; fits the view when their number changes. */
+    draw: ({ days, average, hasAverage }: Drawing) => {
       candles.setData(days.map(toCandle))
       closes.setData(days.map(({ date, close_pct }) => ({ time: date, value: close_pct })))
       const points = hasAverage ? movingAverage(days, AVERAGE_DAYS) : []
       averages.setData(points.map(({ date, value }) => ({ time: date, value })))
-      for (const remove of averageLines.splice(0)) remove()
-      for (const series of average === undefined ? [] : [candles, closes]) {
-        const line = series.createPriceLine({
-          price: average ?? 0,
-          color: color('--accent'),
-          lineStyle: LineStyle.Dashed,
-          lineWidth: 1,
-          title: options.averageName,
-        })
-        averageLines.push(() => series.removePriceLine(line))
-      }
+      averageLine.applyOptions({ price: average })
       if (days.length !== shown) timeScale.setVisibleLogicalRange(rangeOf(days.length, place.clientWidth))
       shown = days.length
     },
@@ -96,7 +79,11 @@ export function openChart(place: HTMLElement, options: ChartOptions): DrawnChart
   }
 }
 
-function addSeries(chart: IChartApi, color: (name: string) => string, { percent }: ChartOptions) {
+function addSeries(
+  chart: IChartApi,
+  color: (name: string) => string,
+  { percent, averageName }: ChartOptions,
+) {
   const [up, down] = [color('--up'), color('--down')]
   const common = {
     priceLineVisible: false,
@@ -113,27 +100,26 @@ function addSeries(chart: IChartApi, color: (name: string) => string, { percent 
     borderDownColor: down,
   })
   const line = { ...common, lastValueVisible: false, crosshairMarkerVisible: false } as const
-  const closes = chart.addSeries(LineSeries, { ...line, color: color('--text'), lineWidth: 2 })
-  const average = chart.addSeries(LineSeries, { ...line, color: color('--violet'), lineWidth: 2 })
-  for (const series of [candles, closes]) {
-    series.createPriceLine({
-      price: 0,
-      color: color('--muted'),
-      lineStyle: LineStyle.Solid,
-      lineWidth: 1,
-      title: '',
-    })
-  }
-  return { candles, closes, average }
+  const closes = chart.addSeries(LineSeries, { ...line, lineWidth: 2 })
+  const averages = chart.addSeries(LineSeries, { ...line, color: color('--violet'), lineWidth: 2 })
+  closes.createPriceLine({ price: 0, color: color('--muted'), lineStyle: LineStyle.Solid, lineWidth: 1 })
+  const averageLine = closes.createPriceLine({
+    price: 0,
+    color: color('--accent'),
+    lineStyle: LineStyle.Dashed,
+    lineWidth: 1,
+    title: averageName,
+  })
+  return { candles, closes, averages, averageLine }
 }
 
-/** All days, a few of them no wider than they look good, with room for the line's name at the right. */
+/** All days, none wider than {@link WIDEST_DAY_PX}, with room for the line's name at the right. */
 function rangeOf(days: number, width: number): { from: number; to: number } {
   const to = days + 1
   return { from: to - Math.max(days + 2, width / WIDEST_DAY_PX), to }
 }
 
-/** The zero line is what a premium is measured from, so it is always in view. */
+/** Keeps the zero line in view. */
 function withZero(original: () => AutoscaleInfo | null): AutoscaleInfo | null {
   const info = original()
   if (!info?.priceRange) return info
@@ -145,7 +131,7 @@ function toCandle({ date, open_pct: open, high_pct: high, low_pct: low, close_pc
   return { time: date, open, high, low, close }
 }
 
-/** The current colour of a custom property, in a form the canvas can read. */
+/** The current colour of a custom property, in a form that the canvas can read. */
 function resolveColor(place: HTMLElement, name: string): string {
   const before = place.style.color
   place.style.color = `var(${name})`

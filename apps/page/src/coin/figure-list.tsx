@@ -1,8 +1,6 @@
 import type { CoinPremium } from '@kimchi/client'
-import type { ComponentChildren } from 'preact'
-import { binanceKrw, gapKrw } from '../live/prices.ts'
-import { Percent } from '../percent.tsx'
-import { Time } from '../time.tsx'
+import { COLUMNS } from '../table/rows.ts'
+import { Figure, Percent, Time } from '../values.tsx'
 import { useView } from '../view.ts'
 import type { Day, Figures } from './days.ts'
 
@@ -20,65 +18,48 @@ export function FigureList({ row, day, asOf, figures }: FigureListProps) {
   const { t, f } = useView()
   return (
     <div class="figures">
-      {row && <Prices row={row} />}
+      {row && (
+        <dl>
+          <Figure name={t.gap}>
+            <data value={COLUMNS.gap(row)}>{f.won(COLUMNS.gap(row), true)}</data>
+          </Figure>
+          <Figure name={t.krw}>{f.price(row.upbit_krw)}</Figure>
+          <Figure name={t.binance} hint={`${f.price(row.binance_usdt)} USDT`}>
+            {f.won(COLUMNS.binance(row))}
+          </Figure>
+          <Figure name={t.usdtKrw}>{f.price(row.usdt_krw)}</Figure>
+          <Figure name={t.updated}>
+            <Time at={row.snapshot_at} />
+          </Figure>
+        </dl>
+      )}
       {day && (
         <dl aria-label={t.today}>
-          <Item name={`${t.today} · ${t.open}`} hint={asOf}>
+          <Figure name={`${t.today} · ${t.open}`} hint={asOf}>
             <Percent value={day.open_pct} />
-          </Item>
-          <Item name={t.high}>
+          </Figure>
+          <Figure name={t.high}>
             <Percent value={day.high_pct} />
-          </Item>
-          <Item name={t.low}>
+          </Figure>
+          <Figure name={t.low}>
             <Percent value={day.low_pct} />
-          </Item>
-          <Item name={t.samples}>{f.number(day.samples, 0)}</Item>
+          </Figure>
+          <Figure name={t.samples}>{f.number(day.samples, 0)}</Figure>
         </dl>
       )}
       {figures && (
         <dl>
-          <Item name={t.average} hint={t.averageHint}>
+          <Figure name={t.average} hint={t.averageHint}>
             <Percent value={Math.round(figures.average * 10_000) / 10_000} />
-          </Item>
-          <Item name={t.percentile} hint={t.percentileHint}>
+          </Figure>
+          <Figure name={t.percentile} hint={t.percentileHint}>
             {figures.percentile === undefined ? t.needsDays : `${f.number(figures.percentile, 1)}%`}
-          </Item>
-          <Item name={t.zScore} hint={t.zScoreHint}>
+          </Figure>
+          <Figure name={t.zScore} hint={t.zScoreHint}>
             {figures.zScore === undefined ? t.needsDays : f.number(figures.zScore, 2)}
-          </Item>
+          </Figure>
         </dl>
       )}
-    </div>
-  )
-}
-
-function Prices({ row }: { row: CoinPremium }) {
-  const { t, f } = useView()
-  return (
-    <dl>
-      <Item name={t.gap}>
-        <data value={gapKrw(row)}>{f.won(gapKrw(row), true)}</data>
-      </Item>
-      <Item name={t.krw}>{f.price(row.upbit_krw)}</Item>
-      <Item name={t.binanceKrw} hint={`${f.price(row.binance_usdt)} USDT`}>
-        {f.won(binanceKrw(row))}
-      </Item>
-      <Item name={t.rate}>{f.price(row.usdt_krw)}</Item>
-      <Item name={t.updated}>
-        <Time at={row.snapshot_at} />
-      </Item>
-    </dl>
-  )
-}
-
-function Item({ name, hint, children }: { name: string; hint?: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        {children}
-        {hint && <span class="hint">{hint}</span>}
-      </dd>
     </div>
   )
 }

@@ -1,7 +1,8 @@
 import { ApiError, type Client, type History } from '@kimchi/client'
+import { useEffect, useState } from 'preact/hooks'
 import type { Shelf } from '../storage.ts'
 
-/** A coin that was just opened may still be filling up with history. */
+/** Backfill may still be writing days of a coin that was opened less than this ago. */
 const WATCH_CLOSELY_MS = 30 * 60_000
 const HOUR_MS = 3_600_000
 
@@ -9,15 +10,15 @@ const HOUR_MS = 3_600_000
 export interface KnownHistory {
   readonly history?: History | undefined
   readonly error?: ApiError | undefined
-  /** The history is the one kept on this device, since the API did not answer. */
+  /** The API did not answer, so the history is the one that this device kept. */
   readonly isOld: boolean
-  /** The newest minute that the history holds, as the API writes it. */
+  /** The newest minute in the history, as the API writes it. */
   readonly asOf?: string | undefined
-  /** How many days there are in all; undefined while nobody asked for more than there are. */
+  /** How many days there are in all; undefined until a request asked for more than there are. */
   readonly total?: number | undefined
 }
 
-/** What a {@link HistoryLoader} works with. */
+/** Options of a {@link HistoryLoader}. */
 export interface HistoryLoaderOptions {
   readonly client: Pick<Client, 'daily'>
   readonly shelf: Shelf
@@ -36,32 +37,35 @@ export class HistoryLoader {
   #minute: string | undefined
   #loadedAt = 0
   #hasGrown = false
-  #asking: AbortController | undefined
+  #request: AbortController | undefined
 
   constructor(options: HistoryLoaderOptions) {
     this.#options = options
     this.#openedAt = options.now()
   }
 
-  /** Shows the newest `range` days. */
-  show(range: number): void {
+  /** Loads the newest `range` days. */
+  load(range: number): void {
     this.#range = range
-    void this.ask()
+    void this.reload()
   }
 
-  /** The live list has answered with this minute: asks again where the history may have changed. */
+  /**
+   * Call it with each minute of the live list: requests the history again if it may have changed.
+   * @param minute undefined while the list does not answer
+   */
   onMinute(minute: string | undefined): void {
     const before = this.#minute
     this.#minute = minute
     if (minute === undefined || this.#range === 0) return
-    if (this.#known.error || (minute !== before && this.#isDue(minute))) void this.ask()
+    if (this.#known.error || (minute !== before && this.#isDue(minute))) void this.reload()
   }
 
-  async ask(): Promise<void> {
+  async reload(): Promise<void> {
     const { client, symbol } = this.#options
-    this.#asking?.abort()
-    this.#asking = new AbortController()
-    const { signal } = this.#asking
+    this.#request?.abort()
+    this.#request = new AbortController()
+    const { signal } = this.#request
     const range = this.#range
     try {
       const history = await client.daily(symbol, { days: range, signal })
@@ -72,7 +76,7 @@ export class HistoryLoader {
   }
 
   close(): void {
-    this.#asking?.abort()
+    this.#request?.abort()
   }
 
   #isDue(minute: string): boolean {
@@ -90,7 +94,7 @@ export class HistoryLoader {
     shelf.put('history', history)
     const known = this.#known.total ?? 0
     const total = history.count < range ? history.count : known > history.count ? known : undefined
-    this.#tell({ history, isOld: false, asOf: this.#minute, total })
+    this.#show({ history, isOld: false, asOf: this.#minute, total })
   }
 
   #fail(error: ApiError, range: number): void {
@@ -99,10 +103,10 @@ export class HistoryLoader {
     const isGone = error.code === 'unknown_symbol'
     const kept = isGone ? undefined : (history ?? shelf.get<History>('history'))
     const old = kept?.symbol === symbol ? { ...kept, data: kept.data.slice(-range) } : undefined
-    this.#tell({ history: old, error, isOld: old !== undefined, asOf: history && asOf })
+    this.#show({ history: old, error, isOld: old !== undefined, asOf: history && asOf })
   }
 
-  #tell(known: KnownHistory): void {
+  #show(known: KnownHistory): void {
     this.#known = known
     this.#options.onChange(known)
   }
@@ -115,4 +119,25 @@ function hasGrown(before: History, after: History): boolean {
     after.count > before.count ||
     after.data.some(({ date, samples: count }) => count > (samples.get(date) ?? Number.POSITIVE_INFINITY))
   )
+}
+
+/** A coin's history, kept up to date while the coin is open. @param minute that of the live list */
+export function useHistory(
+  client: Client,
+  shelf: Shelf,
+  symbol: string,
+  range: number,
+  minute: string | undefined,
+): KnownHistory & { reload: () => void } {
+  const [known, setKnown] = useState<KnownHistory>({ isOld: false })
+  const [loader] = useState(
+    () => new HistoryLoader({ client, shelf, symbol, now: Date.now, onChange: setKnown }),
+  )
+  useEffect(() => () => loader.close(), [loader])
+  // Before the range: the first answer then knows its minute, and no second request follows.
+  useEffect(() => {
+    if (document.visibilityState === 'visible') loader.onMinute(minute)
+  }, [loader, minute])
+  useEffect(() => loader.load(range), [loader, range])
+  return { ...known, reload: () => void loader.reload() }
 }

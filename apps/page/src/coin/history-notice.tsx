@@ -2,7 +2,7 @@ import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 import type { KnownHistory } from './history-loader.ts'
 
-/** What is known of a history, and what is on screen beside it. */
+/** What is known of a history, and what else is on screen. */
 export interface HistoryNoticeProps extends KnownHistory {
   readonly symbol: string
   /** How many days are shown. */
@@ -12,7 +12,7 @@ export interface HistoryNoticeProps extends KnownHistory {
   readonly reload: () => void
 }
 
-/** Says why a history is not there, not yet there, or old. */
+/** Says why a history is missing or old. */
 export function HistoryNotice({ history, error, isOld, symbol, days, isListed, reload }: HistoryNoticeProps) {
   const { t } = useView()
   if (!error) {

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useView } from '../view.ts'
-import type { CoinProps } from './coin-props.ts'
+import type { CoinProps } from './coin-view.tsx'
 
 /** A coin's view, loaded with its chart when a coin is opened for the first time. */
 export function LazyCoin(props: CoinProps) {

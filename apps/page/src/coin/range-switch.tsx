@@ -8,13 +8,13 @@ const ALL = RANGES.all
 export interface RangeSwitchProps {
   readonly symbol: string
   readonly range: number
-  /** Days there are in all; undefined while that is not known. */
+  /** How many days there are in all; undefined while that is unknown. */
   readonly total: number | undefined
   readonly hasAverage: boolean
   readonly onAverage: (hasAverage: boolean) => void
 }
 
-/** The ranges as buttons: those that would show no more than a shorter one are disabled. */
+/** The ranges as buttons; a range that would show no more than a shorter one is disabled. */
 export function RangeSwitch({ symbol, range, total = ALL, hasAverage, onAverage }: RangeSwitchProps) {
   const { t, f } = useView()
   const shown = range >= total ? ALL : range

@@ -1,4 +1,5 @@
 import type { ApiError, Client, LiveList } from '@kimchi/client'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Shelf } from '../storage.ts'
 
 /** A list that has just begun may grow within seconds, coin by coin. */
@@ -11,38 +12,30 @@ export interface Live {
   readonly list: LiveList | undefined
   /** Why the newest request failed. */
   readonly error: ApiError | undefined
-  /** Milliseconds to add to this device's clock to have the server's. */
+  /** Milliseconds to add to this device's clock to get the server's. */
   readonly clockOffsetMs: number
-  /** The service has only just started: its first list is not there, or not yet whole. */
+  /** The service has only just started: its first list is missing, or not yet whole. */
   readonly isGathering: boolean
 }
-
-/** The part of a document that is used. */
-export type Visibility = Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'>
 
 /** Options of {@link openLive}. */
 export interface LiveOptions {
   readonly client: Pick<Client, 'watch'>
   readonly shelf: Shelf
-  readonly document: Visibility
+  readonly document: Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'>
   /** Whether to go on while the page is hidden. */
   readonly runsHidden: () => boolean
-  /** Runs something after so many milliseconds; gives what cancels it. */
-  readonly later: (run: () => void, ms: number) => () => void
+  readonly setTimeout: (run: () => void, ms: number) => unknown
   readonly onChange: (live: Live) => void
 }
 
 /**
- * Keeps the live list up to date: one request a minute, none while the page is hidden (unless somebody waits
- * for an alert), one when it becomes visible. Starts from what an earlier visit kept.
+ * Keeps the live list up to date: one request a minute, none while the page is hidden (unless an alert is set),
+ * one when it becomes visible. Starts with the list that an earlier visit kept.
  */
-export function openLive({ client, shelf, document, runsHidden, later, onChange }: LiveOptions): {
-  readonly now: Live
-  close(): void
-} {
-  let live: Live = { list: shelf.get('live'), error: undefined, clockOffsetMs: 0, isGathering: false }
+export function openLive({ client, shelf, document, runsHidden, setTimeout, onChange }: LiveOptions) {
+  let live = keptBy(shelf)
   let watching: AbortController | undefined
-  let cancelSettling = () => {}
   let attempts = live.list ? SETTLE_ATTEMPTS : 0
 
   function onUpdate({ list, error, clockOffsetMs }: Omit<Live, 'isGathering'>): void {
@@ -50,21 +43,19 @@ export function openLive({ client, shelf, document, runsHidden, later, onChange 
     const isSettled = attempts >= SETTLE_ATTEMPTS || (list !== undefined && list.count === before?.count)
     const hasJustStarted = error?.code === 'not_ready' && list === undefined
     live = { list, error, clockOffsetMs, isGathering: hasJustStarted || (wasGathering && !isSettled) }
-    if (!error) shelf.put('live', list)
-    if (!error && isSettled) attempts = SETTLE_ATTEMPTS
-    else if (!error) settle()
+    if (!error) {
+      shelf.put('live', list)
+      attempts = isSettled ? SETTLE_ATTEMPTS : attempts + 1
+      // The first list of a service that has just started lacks coins, so the next request comes soon.
+      if (!isSettled) setTimeout(restart, SETTLE_MS)
+    }
     onChange(live)
   }
 
-  /** Asks again soon, since the first list of a service that has just started lacks coins. */
-  function settle(): void {
-    attempts += 1
-    cancelSettling()
-    cancelSettling = later(() => {
-      if (!watching) return
-      stop()
-      follow()
-    }, SETTLE_MS)
+  function restart(): void {
+    if (!watching) return
+    stop()
+    follow()
   }
 
   function stop(): void {
@@ -84,13 +75,27 @@ export function openLive({ client, shelf, document, runsHidden, later, onChange 
   document.addEventListener('visibilitychange', follow)
   follow()
   return {
-    get now() {
-      return live
-    },
+    now: () => live,
     close: () => {
       document.removeEventListener('visibilitychange', follow)
-      cancelSettling()
       stop()
     },
   }
+}
+
+/** The live list. While the page is hidden it is requested only when `runsHidden`. */
+export function useLive(client: Client, shelf: Shelf, runsHidden: boolean): Live {
+  const hidden = useRef(runsHidden)
+  hidden.current = runsHidden
+  const [live, onChange] = useState(() => keptBy(shelf))
+  useEffect(() => {
+    const runsHidden = () => hidden.current
+    return openLive({ client, shelf, document, runsHidden, setTimeout, onChange }).close
+  }, [client, shelf])
+  return live
+}
+
+/** The list of an earlier visit. */
+function keptBy(shelf: Shelf): Live {
+  return { list: shelf.get('live'), error: undefined, clockOffsetMs: 0, isGathering: false }
 }

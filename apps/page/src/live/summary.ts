@@ -17,16 +17,13 @@ export function summarise(coins: readonly CoinPremium[]): Summary | undefined {
   const highest = sorted.at(-1)
   if (!lowest || !highest) return undefined
   const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1)
+  const sum = middle.reduce((total, { premium_pct }) => total + premium_pct, 0)
   const newest = coins.reduce((a, b) => (b.snapshot_at > a.snapshot_at ? b : a))
   return {
-    // The mean of two may have a fifth digit.
-    median: Math.round((10_000 * sum(middle)) / middle.length) / 10_000,
+    // The mean of two may have a fifth decimal.
+    median: Math.round((10_000 * sum) / middle.length) / 10_000,
     highest,
     lowest,
     rate: newest.usdt_krw,
   }
-}
-
-function sum(coins: readonly CoinPremium[]): number {
-  return coins.reduce((total, { premium_pct }) => total + premium_pct, 0)
 }

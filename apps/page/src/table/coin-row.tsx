@@ -1,8 +1,8 @@
 import { type CoinPremium, utcMs } from '@kimchi/client'
-import { binanceKrw, gapKrw } from '../live/prices.ts'
-import { directionOf, Percent } from '../percent.tsx'
 import { fill } from '../text/language.ts'
+import { directionOf, Percent } from '../values.tsx'
 import { useView } from '../view.ts'
+import { COLUMNS } from './rows.ts'
 
 /** What a row is drawn from. */
 export interface CoinRowProps {
@@ -10,7 +10,7 @@ export interface CoinRowProps {
   /** The row is older than the list. */
   readonly isStale: boolean
   readonly isFavourite: boolean
-  /** The premium as a part of the largest one in the list, from −1 to 1. */
+  /** The premium relative to the largest one in the list, from −1 to 1. */
   readonly share: number
   readonly onFavourite: (symbol: string) => void
 }
@@ -49,13 +49,13 @@ export function CoinRow({ coin, isStale, isFavourite, share, onFavourite }: Coin
         </span>
       </td>
       <td class="gap">
-        <data value={gapKrw(coin)}>{f.won(gapKrw(coin), true)}</data>
+        <data value={COLUMNS.gap(coin)}>{f.won(COLUMNS.gap(coin), true)}</data>
       </td>
       <td class="krw">
         <data value={coin.upbit_krw}>{f.price(coin.upbit_krw)}</data>
       </td>
-      <td class="binance-krw">
-        <data value={binanceKrw(coin)}>{f.won(binanceKrw(coin))}</data>
+      <td class="binance">
+        <data value={COLUMNS.binance(coin)}>{f.won(COLUMNS.binance(coin))}</data>
       </td>
       <td class="usdt">
         <data value={coin.binance_usdt}>{f.price(coin.binance_usdt)}</data>

@@ -1,41 +1,38 @@
 import type { LiveList } from '@kimchi/client'
-import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import type { Shelf } from '../storage.ts'
-import { useKept, useView } from '../view.ts'
+import { MEDIAN } from '../alerts/alert.ts'
+import { AlertButton } from '../alerts/alert-button.tsx'
+import { useKept } from '../storage.ts'
+import { useView } from '../view.ts'
 import { CoinRow } from './coin-row.tsx'
-import { arrange, type Sorting } from './rows.ts'
-import { TableHead } from './table-head.tsx'
+import { arrange, COLUMNS, type Column, nextSorting, type Sorting } from './rows.ts'
 
-/** What a visitor has typed and sorted by. */
+/** What a visitor has searched and sorted by. */
 export interface Listing {
   readonly text: string
   readonly sorting: Sorting
 }
 
 /** Everything, the largest premium first. */
-export const EVERYTHING: Listing = { text: '', sorting: { column: 'premium_pct', isAscending: false } }
+export const EVERYTHING: Listing = { text: '', sorting: { column: 'premium', isAscending: false } }
 
 /** What the table is drawn from. */
 export interface CoinTableProps {
   readonly list: LiveList
-  readonly shelf: Shelf
   readonly listing: Listing
   readonly onListing: (listing: Listing) => void
-  /** Further tools beside the search. */
-  readonly children?: ComponentChildren
 }
 
 /** The coins of the list: searched, sorted, and marked as favourites. */
-export function CoinTable({ list, shelf, listing, onListing, children }: CoinTableProps) {
-  const { t, nameOf } = useView()
+export function CoinTable({ list, listing, onListing }: CoinTableProps) {
+  const { t, nameOf, shelf } = useView()
   const { text, sorting } = listing
-  const [favourites, toggle] = useFavourites(shelf)
-  const [isOnly, setOnly] = useKept(
-    () => shelf.get<boolean>('favouritesOnly') ?? false,
-    next => shelf.put('favouritesOnly', next),
-  )
-  const rows = arrange(list.data, sorting, { text, only: isOnly ? favourites : undefined, nameOf })
+  const [favourites, setFavourites] = useKept<readonly string[]>(shelf, 'favourites', [])
+  const [isOnly, setOnly] = useKept(shelf, 'favouritesOnly', false)
+  const toggle = (symbol: string) => {
+    const others = favourites.filter(one => one !== symbol)
+    setFavourites(others.length < favourites.length ? others : [...favourites, symbol])
+  }
+  const rows = arrange(list.data, sorting, { text, only: isOnly ? new Set(favourites) : undefined, nameOf })
   const largest = Math.max(...list.data.map(coin => Math.abs(coin.premium_pct)), Number.MIN_VALUE)
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>
   return (
@@ -51,17 +48,17 @@ export function CoinTable({ list, shelf, listing, onListing, children }: CoinTab
         <button type="button" aria-pressed={isOnly} onClick={() => setOnly(!isOnly)}>
           <span aria-hidden="true">★</span> {t.favouritesOnly}
         </button>
-        {children}
+        <AlertButton target={MEDIAN} />
       </div>
       <table class="coins">
-        <TableHead sorting={sorting} onSort={next => onListing({ text, sorting: next })} />
+        <Head sorting={sorting} onSort={next => onListing({ text, sorting: next })} />
         <tbody>
           {rows.map(coin => (
             <CoinRow
               key={coin.symbol}
               coin={coin}
               isStale={coin.snapshot_at < list.updated_at}
-              isFavourite={favourites.has(coin.symbol)}
+              isFavourite={favourites.includes(coin.symbol)}
               share={coin.premium_pct / largest}
               onFavourite={toggle}
             />
@@ -69,21 +66,32 @@ export function CoinTable({ list, shelf, listing, onListing, children }: CoinTab
         </tbody>
       </table>
       {rows.length === 0 && (
-        <p class="empty">{isOnly && favourites.size === 0 ? t.noFavourites : t.noMatch}</p>
+        <p class="empty">{isOnly && favourites.length === 0 ? t.noFavourites : t.noMatch}</p>
       )}
     </section>
   )
 }
 
-function useFavourites(shelf: Shelf): [ReadonlySet<string>, (symbol: string) => void] {
-  const [favourites, setFavourites] = useState<ReadonlySet<string>>(
-    () => new Set(shelf.get<string[]>('favourites') ?? []),
+/** The headings: each is a button that sorts. */
+function Head({ sorting, onSort }: { sorting: Sorting; onSort: (sorting: Sorting) => void }) {
+  const { t } = useView()
+  const direction = sorting.isAscending ? 'ascending' : 'descending'
+  return (
+    <thead>
+      <tr>
+        <td class="star" />
+        {(Object.keys(COLUMNS) as Column[]).map(column => {
+          const isSorted = sorting.column === column
+          return (
+            <th key={column} scope="col" class={column} {...(isSorted && { 'aria-sort': direction })}>
+              <button type="button" onClick={() => onSort(nextSorting(sorting, column))}>
+                {t[column]}
+                <span aria-hidden="true">{isSorted ? (sorting.isAscending ? '↑' : '↓') : '↕'}</span>
+              </button>
+            </th>
+          )
+        })}
+      </tr>
+    </thead>
   )
-  const toggle = (symbol: string) => {
-    const next = new Set(favourites)
-    if (!next.delete(symbol)) next.add(symbol)
-    setFavourites(next)
-    shelf.put('favourites', [...next])
-  }
-  return [favourites, toggle]
 }

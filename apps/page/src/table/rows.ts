@@ -1,20 +1,21 @@
 import type { CoinPremium } from '@kimchi/client'
-import { binanceKrw, gapKrw } from '../live/prices.ts'
 
-/** What a row can be sorted by. */
-const VALUES = {
-  symbol: (coin: CoinPremium) => coin.symbol,
-  premium_pct: (coin: CoinPremium) => coin.premium_pct,
-  gap_krw: gapKrw,
-  upbit_krw: (coin: CoinPremium) => coin.upbit_krw,
-  binance_krw: binanceKrw,
-  binance_usdt: (coin: CoinPremium) => coin.binance_usdt,
-  usdt_krw: (coin: CoinPremium) => coin.usdt_krw,
-  snapshot_at: (coin: CoinPremium) => coin.snapshot_at,
-}
+/** The columns of the list from left to right, each with the value that it is sorted by. */
+export const COLUMNS = {
+  coin: coin => coin.symbol,
+  premium: coin => coin.premium_pct,
+  /** How many won a coin costs more on Upbit; negative where it costs less. */
+  gap: (coin): number => coin.upbit_krw - COLUMNS.binance(coin),
+  krw: coin => coin.upbit_krw,
+  /** Binance's price in won, by the row's own rate. */
+  binance: (coin): number => coin.binance_usdt * coin.usdt_krw,
+  usdt: coin => coin.binance_usdt,
+  rate: coin => coin.usdt_krw,
+  age: coin => coin.snapshot_at,
+} as const satisfies Record<string, (coin: CoinPremium) => number | string>
 
-/** Columns that can be sorted by. */
-export type Column = keyof typeof VALUES
+/** Name of a column; its heading is the text of the same key. */
+export type Column = keyof typeof COLUMNS
 
 /** A column and a direction. */
 export interface Sorting {
@@ -31,21 +32,22 @@ export interface Filter {
   readonly nameOf: (coin: CoinPremium) => string
 }
 
-/** Names start at A, everything else at the largest. A row's age grows as its time goes back. */
+/** The sorting after a click on a column: names start at A, numbers and ages with the largest. */
 export function nextSorting(now: Sorting, column: Column): Sorting {
-  const isAscending = now.column === column ? !now.isAscending : column === 'symbol'
+  const isAscending = now.column === column ? !now.isAscending : column === 'coin'
   return { column, isAscending }
 }
 
-/** The rows that match by symbol or by a name in either language, sorted. */
+/** The rows whose symbol or name, in either language, contains the text; sorted. */
 export function arrange(
   coins: readonly CoinPremium[],
   { column, isAscending }: Sorting,
   { text, only, nameOf }: Filter,
 ) {
   const wanted = text.normalize('NFC').trim().toLowerCase()
-  const sign = (isAscending ? 1 : -1) * (column === 'snapshot_at' ? -1 : 1)
-  const value = VALUES[column]
+  // The later a row's time, the smaller its age.
+  const sign = (isAscending ? 1 : -1) * (column === 'age' ? -1 : 1)
+  const value = COLUMNS[column]
   return coins
     .filter(coin => {
       const names = `${coin.symbol}\n${coin.name}\n${nameOf(coin)}`.toLowerCase()

@@ -10,7 +10,7 @@ export interface Words {
   readonly names: Readonly<Record<string, string>>
 }
 
-/** Loads the words of one language: nobody needs the other's. */
+/** Loads the words of one language; a reader rarely needs the other's. */
 export async function loadWords(language: Language): Promise<Words> {
   if (language === 'en') return { language, t: (await import('./en.ts')).en, names: {} }
   const [{ ko }, { default: names }] = await Promise.all([import('./ko.ts'), import('./korean-names.json')])
@@ -19,14 +19,11 @@ export async function loadWords(language: Language): Promise<Words> {
 
 /** The chosen language, else the first of the browser's that the page has, else English. */
 export function pickLanguage(chosen: string | null, browser: readonly string[]): Language {
-  const known = (tag: string | null): Language | undefined => {
-    const [primary] = (tag ?? '').toLowerCase().split('-')
-    return primary === 'ko' || primary === 'en' ? primary : undefined
-  }
-  return known(chosen) ?? browser.map(known).find(language => language !== undefined) ?? 'en'
+  const languages = [chosen ?? '', ...browser].map(tag => tag.toLowerCase().split('-')[0])
+  return languages.find(language => language === 'ko' || language === 'en') ?? 'en'
 }
 
-/** A text with its gap filled in. */
+/** A text with its placeholder filled in. */
 export function fill(text: string, value: string): string {
   return text.replace('{x}', value)
 }

@@ -13,9 +13,9 @@ t.test('fires at the threshold and beyond, above or below', async t => {
   t.strictSame(targets(false, 1.234), [])
 })
 
-t.test('the median fires without a symbol', async t => {
+t.test('the median fires like a coin', async t => {
   t.match(firingOf({ [MEDIAN]: { isAbove: true, threshold: 0.5 } }, list), [
-    { target: MEDIAN, symbol: undefined, premium_pct: 0.8906 },
+    { target: MEDIAN, premium_pct: 0.8906 },
   ])
 })
 

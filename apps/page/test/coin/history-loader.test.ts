@@ -1,7 +1,7 @@
 import { ApiError, type History } from '@kimchi/client'
 import t from 'tap'
 import { HistoryLoader, type KnownHistory } from '../../src/coin/history-loader.ts'
-import { createShelf } from '../../src/storage.ts'
+import { Shelf } from '../../src/storage.ts'
 import { historyOf } from '../answers.ts'
 
 const MINUTE = 60_000
@@ -22,7 +22,7 @@ function open(answer: (days: number, now: number) => History | ApiError) {
         return answered
       },
     },
-    shelf: createShelf(() => ({ getItem: () => null, setItem: () => {} })),
+    shelf: new Shelf(() => ({ getItem: () => null, setItem: () => {} })),
     symbol: 'BTC',
     now: () => now,
     onChange: next => {
@@ -41,7 +41,7 @@ function open(answer: (days: number, now: number) => History | ApiError) {
   }
   const start = async (range = 90) => {
     loader.onMinute(minuteOf(now))
-    loader.show(range)
+    loader.load(range)
     await settle()
   }
   return { loader, start, pass, settle, known: () => known, asked: () => asked }
@@ -126,10 +126,10 @@ t.test('knows how many days there are once it has asked for more', async t => {
   const { loader, start, settle, known } = open(days => whole(days, NOON, 8))
   await start(7)
   t.equal(known().total, undefined)
-  loader.show(90)
+  loader.load(90)
   await settle()
   t.equal(known().total, 8)
-  loader.show(7)
+  loader.load(7)
   await settle()
   t.equal(known().total, 8, 'and remembers it')
 })

@@ -1,7 +1,7 @@
 import { ApiError, type LiveList, type LiveUpdate, type WatchOptions } from '@kimchi/client'
 import t from 'tap'
 import { openLive } from '../../src/live/live.ts'
-import { createShelf } from '../../src/storage.ts'
+import { Shelf } from '../../src/storage.ts'
 
 const list = (updated_at: string, count = 0): LiveList => ({
   result: 'ok',
@@ -30,7 +30,7 @@ function openPage(kept: Record<string, string> = {}, runsHidden = false) {
         watches.push({ tell, options })
       },
     },
-    shelf: createShelf(() => ({
+    shelf: new Shelf(() => ({
       getItem: key => storage.get(key) ?? null,
       setItem: (key, value) => storage.set(key, value),
     })),
@@ -46,11 +46,8 @@ function openPage(kept: Record<string, string> = {}, runsHidden = false) {
       },
     } as never,
     runsHidden: () => runsHidden,
-    later: run => {
+    setTimeout: run => {
       pending = run
-      return () => {
-        pending = undefined
-      }
     },
     onChange: () => {},
   })
@@ -89,11 +86,11 @@ t.test('watches while it is seen: ends when hidden, begins once when seen again,
 t.test('begins with what an earlier visit kept, and keeps only good answers', async t => {
   const kept = list('2026-11-21T13:00:00')
   const { live, watches, storage } = openPage({ 'kimchi.live': JSON.stringify(kept) })
-  t.strictSame(live.now.list, kept)
+  t.strictSame(live.now().list, kept)
   watches[0]?.tell(update('2026-11-21T13:05:00'))
   const error = new Error('down') as never
   watches[0]?.tell({ ...update('2026-11-21T13:05:00'), error })
-  t.equal(live.now.error, error)
+  t.equal(live.now().error, error)
   t.strictSame(JSON.parse(storage.get('kimchi.live') ?? ''), list('2026-11-21T13:05:00'))
 })
 
@@ -113,15 +110,15 @@ t.test('shows no half list of a service that has just started', async t => {
   const minute = '2026-11-21T13:05:00'
   const error = new ApiError('not ready', { code: 'not_ready', status: 503 })
   watches[0]?.tell({ ...update(minute), list: undefined, error })
-  t.equal(live.now.isGathering, true)
+  t.equal(live.now().isGathering, true)
   watches[0]?.tell({ ...update(minute), list: list(minute, 4) })
-  t.equal(live.now.isGathering, true, 'the first list may lack coins')
+  t.equal(live.now().isGathering, true, 'the first list may lack coins')
   passTime()
   watches[1]?.tell({ ...update(minute), list: list(minute, 10) })
-  t.equal(live.now.isGathering, true, 'it has grown')
+  t.equal(live.now().isGathering, true, 'it has grown')
   passTime()
   watches[2]?.tell({ ...update(minute), list: list(minute, 10) })
-  t.equal(live.now.isGathering, false)
+  t.equal(live.now().isGathering, false)
   t.equal(passTime(), false, 'and then follows the minutes')
   t.equal(watches.length, 3)
   live.close()

@@ -22,14 +22,14 @@ const nameOf = ({ symbol, name }: { symbol: string; name: string }) => KOREAN[sy
 const ALL = { text: '', nameOf }
 
 t.test('sorts by premium, by name, and by age, which grows as the time goes back', async t => {
-  t.strictSame(symbols({ column: 'premium_pct', isAscending: false }, ALL), ['ETH', 'BTC', 'XRP'])
-  t.strictSame(symbols({ column: 'premium_pct', isAscending: true }, ALL), ['XRP', 'BTC', 'ETH'])
-  t.strictSame(symbols({ column: 'symbol', isAscending: true }, ALL), ['BTC', 'ETH', 'XRP'])
-  t.strictSame(symbols({ column: 'snapshot_at', isAscending: false }, ALL)[0], 'XRP')
+  t.strictSame(symbols({ column: 'premium', isAscending: false }, ALL), ['ETH', 'BTC', 'XRP'])
+  t.strictSame(symbols({ column: 'premium', isAscending: true }, ALL), ['XRP', 'BTC', 'ETH'])
+  t.strictSame(symbols({ column: 'coin', isAscending: true }, ALL), ['BTC', 'ETH', 'XRP'])
+  t.strictSame(symbols({ column: 'age', isAscending: false }, ALL)[0], 'XRP')
 })
 
 t.test('looks for symbols and names, in any letter case, and among favourites', async t => {
-  const sorting = { column: 'symbol', isAscending: true } as const
+  const sorting = { column: 'coin', isAscending: true } as const
   t.strictSame(symbols(sorting, { text: ' eth', nameOf }), ['ETH'])
   t.strictSame(symbols(sorting, { text: 'BIT', nameOf }), ['BTC'])
   t.strictSame(symbols(sorting, { text: '', only: new Set(['XRP', 'GONE']), nameOf }), ['XRP'])
@@ -37,7 +37,7 @@ t.test('looks for symbols and names, in any letter case, and among favourites', 
 })
 
 t.test('finds Korean names, also those that a keyboard sends letter by letter', async t => {
-  const sorting = { column: 'symbol', isAscending: true } as const
+  const sorting = { column: 'coin', isAscending: true } as const
   t.strictSame(symbols(sorting, { text: '비트', nameOf }), ['BTC'])
   t.strictSame(symbols(sorting, { text: '리플'.normalize('NFD'), nameOf }), ['XRP'])
 })
@@ -47,15 +47,15 @@ t.test('sorts by the gap in won and by Binance’s price in won', async t => {
     { ...coin('A', 'A', 1), upbit_krw: 1_500, binance_usdt: 1, usdt_krw: 1_400 },
     { ...coin('B', 'B', 1), upbit_krw: 2_750, binance_usdt: 2, usdt_krw: 1_400 },
   ]
-  const by = (column: 'gap_krw' | 'binance_krw') =>
+  const by = (column: 'gap' | 'binance') =>
     arrange(coins, { column, isAscending: false }, ALL).map(({ symbol }) => symbol)
-  t.strictSame(by('gap_krw'), ['A', 'B'])
-  t.strictSame(by('binance_krw'), ['B', 'A'])
+  t.strictSame(by('gap'), ['A', 'B'])
+  t.strictSame(by('binance'), ['B', 'A'])
 })
 
 t.test('a column begins with its largest, the coin with A; the same column turns round', async t => {
-  const byPremium = { column: 'premium_pct', isAscending: false } as const
-  t.strictSame(nextSorting(byPremium, 'premium_pct'), { column: 'premium_pct', isAscending: true })
-  t.strictSame(nextSorting(byPremium, 'upbit_krw'), { column: 'upbit_krw', isAscending: false })
-  t.strictSame(nextSorting(byPremium, 'symbol'), { column: 'symbol', isAscending: true })
+  const byPremium = { column: 'premium', isAscending: false } as const
+  t.strictSame(nextSorting(byPremium, 'premium'), { column: 'premium', isAscending: true })
+  t.strictSame(nextSorting(byPremium, 'krw'), { column: 'krw', isAscending: false })
+  t.strictSame(nextSorting(byPremium, 'coin'), { column: 'coin', isAscending: true })
 })

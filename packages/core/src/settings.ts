@@ -21,6 +21,9 @@ export type SettingValues<S extends Settings> = {
   readonly [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never
 }
 
+/** The user and password of a URL. */
+const CREDENTIALS = /\/\/[^/\s,]*@/g
+
 /**
  * Reads all settings from an environment.
  * @param rules returns complaints about values that don't go together; it is not given the unreadable ones
@@ -38,7 +41,7 @@ export function readSettings<S extends Settings>(
     const text = env[name]?.trim() || setting.default
     if (text === undefined) continue
     const value = setting.parse(text)
-    const shown = setting.sensitive ? '(hidden)' : JSON.stringify(text)
+    const shown = setting.sensitive ? '(hidden)' : JSON.stringify(text.replace(CREDENTIALS, '//(hidden)@'))
     if (value === undefined) problems.push(`${name} must be ${setting.allowed}, got: ${shown}`)
     values[name] = value
   }
@@ -78,7 +81,7 @@ export function choiceSetting<const C extends string>(
 
 /**
  * A setting for one or more absolute URLs of the given protocols, in the order in which they are tried.
- * Trailing slashes are removed.
+ * Trailing slashes are removed. Logs and /ready name these URLs, so a user or password in one is refused.
  */
 export function urlListSetting(
   description: string,
@@ -86,11 +89,14 @@ export function urlListSetting(
   protocols: readonly string[],
 ): Setting<readonly string[]> {
   const starts = protocols.map(protocol => `${protocol}//`).join(' or ')
-  const isAllowed = (url: string) => URL.canParse(url) && protocols.includes(new URL(url).protocol)
+  const isAllowed = (text: string) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    return url !== undefined && protocols.includes(url.protocol) && url.username + url.password === ''
+  }
   return {
     description,
     default: fallback.join(','),
-    allowed: `URLs starting with ${starts}, separated by commas (a comma inside a URL is written %2C)`,
+    allowed: `URLs starting with ${starts}, without user or password, separated by commas (a comma inside a URL is written %2C)`,
     parse: text => {
       const urls = text.split(',').map(url => url.trim().replace(/\/+$/, ''))
       return urls.every(isAllowed) ? [...new Set(urls)] : undefined

@@ -64,7 +64,7 @@ t.test('reports every problem at once: name, what is allowed, value', async t =>
       'bad configuration:',
       '  PORT must be an integer from 0 to 65535, got: "70000"',
       '  LOG_LEVEL must be one of debug, info, got: "loud"',
-      '  WS_URL must be URLs starting with ws:// or wss://, separated by commas (a comma inside a URL is written %2C), got: "wss://a.test,http://example.test"',
+      '  WS_URL must be URLs starting with ws:// or wss://, without user or password, separated by commas (a comma inside a URL is written %2C), got: "wss://a.test,http://example.test"',
       '  HOST must be a text without spaces, got: "a b"',
       '  SECRET must be a text starting with s3, got: (hidden)',
     ].join('\n'),
@@ -78,6 +78,15 @@ t.test('never prints a sensitive value', async t => {
   } catch (thrown) {
     t.notMatch(String(thrown), /hunter2/)
     t.match(String(thrown), /SECRET/)
+  }
+})
+
+t.test('refuses a URL with a user or password, and does not print them', async t => {
+  for (const credentials of ['user:hunter2@', 'user@', ':hunter2@', 'us@er:hunter2@']) {
+    const env = { WS_URL: `wss://${credentials}a.test/x,wss://b.test` }
+    const error = t.throws(() => readSettings(settings, env), { code: 'KIMCHI_ERR_CONFIG' })
+    t.match(String(error), 'got: "wss://(hidden)@a.test/x,wss://b.test"')
+    t.notMatch(String(error), /hunter2/)
   }
 })
 

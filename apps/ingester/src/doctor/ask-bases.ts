@@ -53,8 +53,8 @@ async function shakeHands(
   const markets = REFERENCE_MARKETS[protocol.exchange]
   const { connection } = new WatchedStream({ protocol, base, userAgent, markets }, context)
   await connection.reached('open')
-  const { ending } = connection
-  if (ending !== undefined) return { variable, base, isAnswering: false, said: ending.error.message }
+  const { error } = connection.state.ending ?? {}
+  if (error !== undefined) return { variable, base, isAnswering: false, said: error.message }
   void connection.close()
   return { variable, base, isAnswering: true, said: `open in ${context.clock.now() - startedAt} ms` }
 }

@@ -93,7 +93,7 @@ async function renew({ upbit, renewals, openedAt }: World, { context }: Instrume
   const { clock, signal } = context
   for (const afterMs of RENEWALS_MS) {
     await clock.wait(openedAt + afterMs - clock.now(), signal)
-    if (signal.aborted || upbit === undefined || upbit.connection.signal.aborted) return
+    if (signal.aborted || upbit === undefined || upbit.connection.state.ending !== undefined) return
     renewals.push(clock.now())
     upbit.connection.renewSubscription()
   }

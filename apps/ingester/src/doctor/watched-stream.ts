@@ -1,8 +1,6 @@
 import type { Context, EpochMs, Market, Milliseconds, Tick } from '@kimchi/core'
 import { Connection, type Decoded, isFields, type Protocol, parseFrame } from '@kimchi/feeds'
 
-const TIMING = { handshakeTimeoutMs: 10_000, closeGraceMs: 500 }
-
 /** What a stream is watched with. */
 export interface WatchOptions {
   readonly protocol: Protocol
@@ -40,16 +38,15 @@ export class WatchedStream {
       return { setMarkets: (wanted: readonly Market[]) => decoder.setMarkets(wanted), decode }
     }
     const onFrame = (decoded: Decoded) => this.#note(decoded)
-    const onOpen = () => {}
     this.connection = new Connection(
-      { protocol: { ...protocol, createDecoder }, base, userAgent, timing: TIMING, markets, onOpen, onFrame },
+      { protocol: { ...protocol, createDecoder }, base, userAgent, markets, onFrame },
       context,
     )
   }
 
   /** How long it was open until an instant, or until it ended. */
   openFor(until: EpochMs): Milliseconds {
-    const { openedAt = until, ending } = this.connection
+    const { openedAt = until, ending } = this.connection.state
     return Math.min(ending?.lostAt ?? until, until) - openedAt
   }
 

@@ -1,9 +1,9 @@
 import { type Context, isPrice, KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '../bases.ts'
 import { perCoinPrice } from '../catalogue/pairs.ts'
-import type { AskTradingPrices } from '../feed/feed.ts'
 import { isFields, shown } from '../feed/frame.ts'
 import { HttpError } from '../feed/http-error.ts'
+import type { TradingPrices } from '../feed/trading-status.ts'
 import { getJson, NAME } from '../http.ts'
 import { isDecimal } from './decoder.ts'
 
@@ -30,7 +30,7 @@ export interface TradingPricesOptions {
 export function binanceTradingPrices(
   { bases, userAgent = NAME, fetchTrading }: TradingPricesOptions,
   { clock }: Pick<Context, 'clock'>,
-): AskTradingPrices {
+): (signal: AbortSignal) => Promise<TradingPrices> {
   const get = (query: string, signal: AbortSignal) =>
     bases.request(async base => {
       const { json } = await getJson(
@@ -52,7 +52,7 @@ export function binanceTradingPrices(
 }
 
 /** Without the reference market it is no list of what trades; to believe it would halt every coin. */
-function pricesOf(response: unknown): ReadonlyMap<Market, number | undefined> {
+function pricesOf(response: unknown): TradingPrices {
   const prices = new Map<Market, number | undefined>()
   for (const entry of Array.isArray(response) ? response : []) {
     if (isFields(entry) && typeof entry.symbol === 'string')

@@ -1,18 +1,22 @@
-import type { Milliseconds } from '@kimchi/core'
+import type { Context, Milliseconds } from '@kimchi/core'
 import { HttpError } from './http-error.ts'
 
 /** The first retry comes fast, so that a long-lived connection that breaks costs no minute. */
 const FIRST_MS: Milliseconds = 500
 const CAP_MS: Milliseconds = 30_000
 
-/**
- * Statuses that say we are shut out: a long distance, whatever the attempt, when the exchange names no time
- * itself.
- */
-const LONG_DELAYS: ReadonlyMap<number, Milliseconds> = new Map([[418, 300_000]])
+/** How long to stay away after a 418 that names no time itself. */
+const BANNED_MS: Milliseconds = 300_000
 
-/** A region does not change; this only notices that an operator has moved the traffic. */
-const REGION_DELAY_MS: Milliseconds = 600_000
+/** A region does not change by itself; this notices that an operator has moved the traffic. */
+const REGION_MS: Milliseconds = 600_000
+
+/**
+ * How many connections a feed may open within the window. Binance allows 300 to an address,
+ * docs/exchanges.md#binance-websocket, for all feeds behind it.
+ */
+const BUDGET = 20
+const BUDGET_WINDOW_MS: Milliseconds = 300_000
 
 /**
  * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is
@@ -36,5 +40,21 @@ export function isBlocked(cause: unknown): boolean {
 }
 
 function longDelay({ code, status }: HttpError): Milliseconds | undefined {
-  return code === 'KIMCHI_ERR_GEO_BLOCKED' ? REGION_DELAY_MS : LONG_DELAYS.get(status)
+  if (code === 'KIMCHI_ERR_GEO_BLOCKED') return REGION_MS
+  return status === 418 ? BANNED_MS : undefined
+}
+
+/**
+ * The connections that a feed may open, whatever the exchange does: 20 in 5 minutes.
+ * @returns a function that spends one; it resolves when there is one to spend, or when `signal` aborts
+ */
+export function createConnectionBudget({
+  clock,
+  signal,
+}: Pick<Context, 'clock' | 'signal'>): () => Promise<void> {
+  const spent: Promise<void>[] = []
+  return async () => {
+    if (spent.length >= BUDGET) await spent.shift()
+    spent.push(clock.wait(BUDGET_WINDOW_MS, signal))
+  }
 }

@@ -10,21 +10,19 @@ import {
 import WebSocket, { type RawData } from 'ws'
 import { httpErrorOf, parseRetryAfter, UnreachedError } from './http-error.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
-import { openSubscription, type Subscription } from './subscription.ts'
-import { createMark, untilStale } from './watchdog.ts'
+import { Subscription } from './subscription.ts'
+import { untilStale } from './watchdog.ts'
+
+const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000
+
+/** A peer that takes longer to answer our close frame is cut off. */
+const CLOSE_GRACE_MS: Milliseconds = 500
 
 /** No documented frame comes near this; larger ones end the connection. */
 const MAX_FRAME_BYTES = 1_048_576
 
-/** So much of a refusal is read, to see whether it is about the region. */
+/** How much of a refusal is read, to see whether it is about the region. */
 const MAX_REFUSAL_BYTES = 4_096
-
-/** Waits that are ours to choose. */
-export interface ConnectionTiming {
-  readonly handshakeTimeoutMs: Milliseconds
-  /** How long a peer may take to answer our close frame before it is cut off. */
-  readonly closeGraceMs: Milliseconds
-}
 
 /** What one connection is opened with. Callbacks run synchronously and must not throw. */
 export interface ConnectionOptions {
@@ -32,60 +30,59 @@ export interface ConnectionOptions {
   /** One of the protocol's bases. */
   readonly base: string
   readonly userAgent: string
-  readonly timing: ConnectionTiming
   readonly markets: readonly Market[]
-  readonly onOpen: (connection: Connection) => void
   readonly onFrame: (decoded: Decoded, connection: Connection) => void
 }
 
+/**
+ * How far a connection has come. `opening`; `open`: the handshake has succeeded; `live`: data has come, which
+ * snapshots are not, since they repeat the past; `due`: it is live and should be replaced; `ended`: we have
+ * given it up; `closed`: its socket is closed.
+ */
+export type Phase = 'opening' | 'open' | 'live' | 'due' | 'ended' | 'closed'
+
+const PHASES: readonly Phase[] = ['opening', 'open', 'live', 'due', 'ended', 'closed']
+
 /** Why and when a connection ended. */
 export interface Ending {
-  readonly error: KimchiError
-  /**
-   * Until when its data is known to be complete: the last data frame, or the close when it was an orderly
-   * one.
-   */
+  /** Undefined when we closed it. */
+  readonly error: KimchiError | undefined
+  /** Until when its data is complete: the close if it was orderly, else the last data frame. */
   readonly lostAt: EpochMs
   readonly wasLive: boolean
   /** Whether the exchange refused the subscription because of a market in it. */
   readonly refusesMarkets: boolean
 }
 
-/**
- * How far a connection has come: `opening`; `open`, the handshake has succeeded; `live`, it has brought data
- * (snapshots are none: they only repeat what was); `due`, it is live and should be replaced; `ended`.
- */
-export type Phase = 'opening' | 'open' | 'live' | 'due' | 'ended'
-
-const PHASES: readonly Phase[] = ['opening', 'open', 'live', 'due', 'ended']
+/** What has become of a connection so far. */
+export interface ConnectionState {
+  readonly phase: Phase
+  /** When the handshake succeeded. */
+  readonly openedAt?: EpochMs
+  readonly ending?: Ending
+}
 
 /** One WebSocket from its handshake to its end. It never reconnects; the feed does. */
 export class Connection {
   readonly base: string
-  /** Resolves when the socket is really closed. */
-  readonly closed: Promise<void>
   readonly #options: ConnectionOptions
-  readonly #context: Pick<Context, 'clock' | 'random'>
+  readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
   readonly #decoder: Decoder
   readonly #socket: WebSocket
+  readonly #subscription: Subscription
   readonly #over = new AbortController()
-  readonly #data = createMark()
-  readonly #pong = createMark()
-  #phase: Phase = 'opening'
+  #state: ConnectionState = { phase: 'opening' }
   #waiting: { readonly phase: Phase; readonly resolve: () => void }[] = []
-  #wanted: readonly Market[]
-  #subscription: Subscription | undefined
-  #openedAt: EpochMs | undefined
+  #dataCount = 0
+  #pongCount = 0
   #lastDataAt: EpochMs | undefined
-  #ending: Ending | undefined
 
   /** Opens the socket, and subscribes when it is open. */
   constructor(options: ConnectionOptions, context: Pick<Context, 'clock' | 'random'>) {
     const { protocol, base, userAgent, markets } = options
     this.base = base
     this.#options = options
-    this.#context = context
-    this.#wanted = markets
+    this.#context = { ...context, signal: this.#over.signal }
     this.#decoder = protocol.createDecoder()
     this.#decoder.setMarkets(markets)
     this.#socket = new WebSocket(protocol.urlOf(base), {
@@ -97,106 +94,78 @@ export class Connection {
       // The decoder checks the bytes, so that a bad frame costs a frame and not the connection.
       skipUTF8Validation: true,
     })
-    this.closed = new Promise(resolve => this.#socket.once('close', () => resolve()))
+    const send = (message: string) => this.#socket.send(message)
+    this.#subscription = new Subscription(protocol, markets, send, this.#context)
     this.#listen()
     void this.#limitHandshake()
   }
 
-  get phase(): Phase {
-    return this.#phase
+  get state(): ConnectionState {
+    return this.#state
   }
 
-  /** Aborts when the connection ends. */
-  get signal(): AbortSignal {
-    return this.#over.signal
-  }
-
-  /** Why it ended; undefined before. */
-  get ending(): Ending | undefined {
-    return this.#ending
-  }
-
-  get openedAt(): EpochMs | undefined {
-    return this.#openedAt
-  }
-
-  /** Whether data flows. */
-  get isLive(): boolean {
-    return this.#phase === 'live' || this.#phase === 'due'
-  }
-
-  /** Resolves when it has come so far, or further. */
+  /** Resolves when the connection has come to a phase, or past it. */
   reached(phase: Phase): Promise<void> {
-    if (PHASES.indexOf(this.#phase) >= PHASES.indexOf(phase)) return Promise.resolve()
+    if (PHASES.indexOf(this.#state.phase) >= PHASES.indexOf(phase)) return Promise.resolve()
     return new Promise(resolve => this.#waiting.push({ phase, resolve }))
   }
 
-  /**
-   * Changes the subscription on the same connection; quick changes are joined to keep the exchange's limits.
-   */
+  /** Changes the subscription on the same connection, as fast as the exchange's limits allow. */
   setMarkets(markets: readonly Market[]): void {
-    this.#wanted = markets
     this.#decoder.setMarkets(markets)
-    this.#subscription?.setMarkets(markets)
+    this.#subscription.setMarkets(markets)
   }
 
   /** Sends the subscription again, for its snapshots. */
   renewSubscription(): void {
-    this.#subscription?.renew()
+    this.#subscription.renew()
   }
 
-  /**
-   * Ends the connection in an orderly way, or by force when the peer does not answer. Resolves when it is
-   * closed.
-   */
+  /** Closes the connection, by force when the peer does not answer. Resolves when the socket is closed. */
   async close(): Promise<void> {
-    this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', 'connection: closed by us'), { isOrderly: true })
-    await this.closed
+    this.#end(undefined, { isOrderly: true })
+    await this.reached('closed')
   }
 
   #listen(): void {
     const socket = this.#socket
     socket.on('open', () => this.#opened())
     socket.on('message', frame => this.#receive(frame))
-    socket.on('pong', () => this.#pong.set())
+    socket.on('pong', () => {
+      this.#pongCount += 1
+    })
     socket.on('unexpected-response', (_request, response) => void this.#refused(response))
-    socket.on('error', error => this.#end(this.#broken(error)))
+    socket.on('error', error => this.#end(this.#socketError(error)))
     socket.on('close', (code, reason) => {
-      const text =
-        `${this.#options.protocol.exchange} connection: closed with code ${code} ${reason}`.trimEnd()
-      this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text), { isOrderly: code !== 1006 })
+      this.#end(this.#error(`closed with code ${code} ${reason}`.trimEnd()), { isOrderly: code !== 1006 })
+      this.#enter('closed')
     })
   }
 
   #opened(): void {
-    if (this.signal.aborted) return
-    this.#openedAt = this.#context.clock.now()
-    const send = (message: string): void => this.#socket.send(message)
-    const context = { ...this.#context, signal: this.signal }
-    this.#subscription = openSubscription(this.#options.protocol, send, context)
-    this.#subscription.setMarkets(this.#wanted)
+    if (this.#over.signal.aborted) return
+    this.#enter('open', { openedAt: this.#context.clock.now() })
+    this.#subscription.open()
     void this.#watch()
     void this.#watchAge()
-    this.#reach('open')
-    this.#options.onOpen(this)
   }
 
   #receive(frame: RawData): void {
-    if (this.signal.aborted) return
+    if (this.#over.signal.aborted) return
     const receivedAt = this.#context.clock.now()
     // `ws` hands out one Buffer per message unless it is set otherwise.
     const decoded = this.#decoder.decode(frame as Buffer, receivedAt)
     if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
-      this.#data.set()
+      this.#dataCount += 1
       this.#lastDataAt = receivedAt
-      if (this.#phase === 'open') this.#reach('live')
+      if (this.#state.phase === 'open') this.#enter('live')
     }
     this.#options.onFrame(decoded, this)
     if (decoded.kind === 'shutdown') this.#becomeDue()
     if (decoded.kind === 'error') {
-      const text = `${this.#options.protocol.exchange} error frame: ${decoded.message}`
-      const { refusesMarkets } = decoded
-      this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text), { refusesMarkets })
+      const { exchange } = this.#options.protocol
+      const error = new KimchiError('KIMCHI_ERR_FEED_REFUSED', `${exchange} error frame: ${decoded.message}`)
+      this.#end(error, { refusesMarkets: decoded.refusesMarkets })
     }
   }
 
@@ -211,48 +180,50 @@ export class Connection {
   }
 
   async #limitHandshake(): Promise<void> {
-    const { protocol, timing } = this.#options
-    await this.#context.clock.wait(timing.handshakeTimeoutMs, this.signal)
-    if (this.#openedAt !== undefined || this.signal.aborted) return
-    const text = `${protocol.exchange} handshake: no answer within ${timing.handshakeTimeoutMs} ms`
+    const { clock, signal } = this.#context
+    await clock.wait(HANDSHAKE_TIMEOUT_MS, signal)
+    if (this.#state.phase !== 'opening') return
+    const text = `${this.#options.protocol.exchange} handshake: no answer within ${HANDSHAKE_TIMEOUT_MS} ms`
     this.#end(new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text))
   }
 
   async #watch(): Promise<void> {
-    const watched = { data: this.#data, pong: this.#pong, ping: () => this.#socket.ping() }
-    const context = { clock: this.#context.clock, signal: this.signal }
-    const reason = await untilStale(this.#options.protocol, watched, context)
+    const watched = {
+      dataCount: () => this.#dataCount,
+      pongCount: () => this.#pongCount,
+      ping: () => this.#socket.ping(),
+    }
+    const reason = await untilStale(this.#options.protocol, watched, this.#context)
     if (reason !== undefined) this.#end(new KimchiError('KIMCHI_ERR_FEED_STALLED', reason))
   }
 
   async #watchAge(): Promise<void> {
     const { maxAgeMs } = this.#options.protocol
     if (maxAgeMs === undefined) return
-    await this.#context.clock.wait(maxAgeMs, this.signal)
+    await this.#context.clock.wait(maxAgeMs, this.#context.signal)
     this.#becomeDue()
   }
 
-  /** Without data there is nothing to hand over. */
+  /** Ends the connection at once if it has brought no data: there is nothing to hand over. */
   #becomeDue(): void {
-    if (this.#phase === 'live') this.#reach('due')
-    const text = `${this.#options.protocol.exchange} connection: about to be closed`
-    if (!this.isLive) this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text))
+    if (this.#state.phase === 'live') this.#enter('due')
+    else if (this.#state.phase === 'open') this.#end(this.#error('about to be closed'))
   }
 
-  /** The first reason wins; whatever the socket says afterwards is its echo. */
-  #end(error: KimchiError, { isOrderly = false, refusesMarkets = false } = {}): void {
-    if (this.signal.aborted) return
+  /** The first reason counts; whatever the socket reports afterwards only follows from it. */
+  #end(error: KimchiError | undefined, { isOrderly = false, refusesMarkets = false } = {}): void {
+    if (this.#over.signal.aborted) return
     const now = this.#context.clock.now()
     const lostAt = isOrderly ? now : (this.#lastDataAt ?? now)
-    this.#ending = { error, lostAt, wasLive: this.isLive, refusesMarkets }
+    const wasLive = isLive(this)
     this.#over.abort()
-    this.#reach('ended')
+    this.#enter('ended', { ending: { error, lostAt, wasLive, refusesMarkets } })
     if (isOrderly && this.#socket.readyState === WebSocket.OPEN) void this.#closeSocket()
     else this.#socket.terminate()
   }
 
-  #reach(phase: Phase): void {
-    this.#phase = phase
+  #enter(phase: Phase, facts: Omit<ConnectionState, 'phase'> = {}): void {
+    this.#state = { ...this.#state, ...facts, phase }
     const waiting = this.#waiting
     this.#waiting = []
     for (const wait of waiting) void this.reached(wait.phase).then(wait.resolve)
@@ -261,20 +232,31 @@ export class Connection {
   async #closeSocket(): Promise<void> {
     this.#socket.close(1000)
     const done = new AbortController()
-    void this.closed.then(() => done.abort())
-    await this.#context.clock.wait(this.#options.timing.closeGraceMs, done.signal)
+    void this.reached('closed').then(() => done.abort())
+    await this.#context.clock.wait(CLOSE_GRACE_MS, done.signal)
     this.#socket.terminate()
   }
 
-  #broken(error: Error): KimchiError {
-    const { exchange } = this.#options.protocol
-    const code = 'code' in error ? String(error.code) : ''
-    const text = `${exchange} connection: ${messageOf(error) || code}`
-    if (code.startsWith('WS_ERR_')) return new KimchiError('KIMCHI_ERR_FRAME', text, { cause: error })
-    return this.#openedAt === undefined
-      ? new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text, error)
-      : new KimchiError('KIMCHI_ERR_FEED_REFUSED', text, { cause: error })
+  #error(what: string): KimchiError {
+    return new KimchiError(
+      'KIMCHI_ERR_FEED_REFUSED',
+      `${this.#options.protocol.exchange} connection: ${what}`,
+    )
   }
+
+  #socketError(cause: Error): KimchiError {
+    const code = 'code' in cause ? String(cause.code) : ''
+    const text = `${this.#options.protocol.exchange} connection: ${messageOf(cause) || code}`
+    if (code.startsWith('WS_ERR_')) return new KimchiError('KIMCHI_ERR_FRAME', text, { cause })
+    return this.#state.phase === 'opening'
+      ? new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text, cause)
+      : new KimchiError('KIMCHI_ERR_FEED_REFUSED', text, { cause })
+  }
+}
+
+/** Whether data flows on a connection. */
+export function isLive({ state: { phase } }: Connection): boolean {
+  return phase === 'live' || phase === 'due'
 }
 
 async function startOf(response: IncomingMessage): Promise<string> {

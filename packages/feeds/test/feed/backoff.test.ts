@@ -1,6 +1,8 @@
+import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
-import { isBlocked, retryDelay } from '../../src/feed/backoff.ts'
+import { createConnectionBudget, isBlocked, retryDelay } from '../../src/feed/backoff.ts'
 import { httpErrorOf } from '../../src/feed/http-error.ts'
+import { AT } from '../harness.ts'
 
 function refused(status: number, retryAfterMs?: number) {
   return httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs })
@@ -36,4 +38,19 @@ t.test('only what shuts us out counts as blocked', async t => {
     [false, true, true, false, false, false],
   )
   t.equal(isBlocked(new Error('451')), false)
+})
+
+t.test('the 21st connection waits until the first is five minutes old', async t => {
+  const clock = createManualClock(AT)
+  const spend = createConnectionBudget({ clock, signal: new AbortController().signal })
+  for (let spent = 0; spent < 20; spent++) await spend()
+  let isSpent = false
+  const waiting = spend().then(() => {
+    isSpent = true
+  })
+  await clock.advance(299_999)
+  t.notOk(isSpent)
+  await clock.advance(1)
+  await waiting
+  t.ok(isSpent)
 })

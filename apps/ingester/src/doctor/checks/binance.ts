@@ -34,7 +34,7 @@ export const binanceChecks: readonly Check[] = [
       const openMs = stream.openFor(leftAt)
       const seen = `open for ${seconds(openMs)}`
       if (openMs >= PINGED_MS) return ok(seen)
-      const ending = stream.connection.ending?.error.message ?? ''
+      const ending = stream.connection.state.ending?.error?.message ?? ''
       return /closed by us/.test(ending) ? unknown(seen) : fail(`${seen}, ${ending}`, 'Tell the project.')
     }),
   },

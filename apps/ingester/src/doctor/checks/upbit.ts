@@ -63,7 +63,7 @@ export const upbitChecks: readonly Check[] = [
       const openMs = stream.openFor(leftAt)
       const seen = `open for ${seconds(openMs)}`
       if (openMs >= IDLE_MS) return ok(seen)
-      const ending = stream.connection.ending?.error.message
+      const ending = stream.connection.state.ending?.error?.message
       return openMs > 0 && /closed by us/.test(ending ?? '')
         ? unknown(seen)
         : fail(`${seen}, ${ending}`, LATER)
@@ -92,8 +92,8 @@ export function onStream(
   return world => {
     const stream = world[name]
     if (stream === undefined) return unknown('no stream', 'See the bases above.')
-    const { openedAt, ending } = stream.connection
-    return openedAt === undefined ? unknown(ending?.error.message ?? 'never open') : judge(stream, world)
+    const { openedAt, ending } = stream.connection.state
+    return openedAt === undefined ? unknown(ending?.error?.message ?? 'never open') : judge(stream, world)
   }
 }
 
@@ -116,8 +116,11 @@ function judgeRenewals(stream: WatchedStream, { renewals, openedAt }: World): Ve
 
 /** Trades that the second connection has and ours lacks. */
 function judgeTrades(stream: WatchedStream, { twin, renewals, leftAt }: World): Verdict {
-  const openedAt = Math.max(stream.connection.openedAt ?? leftAt, twin?.connection.openedAt ?? leftAt)
-  const until = Math.min(leftAt, twin?.connection.ending?.lostAt ?? leftAt) - EDGE_MS
+  const openedAt = Math.max(
+    stream.connection.state.openedAt ?? leftAt,
+    twin?.connection.state.openedAt ?? leftAt,
+  )
+  const until = Math.min(leftAt, twin?.connection.state.ending?.lostAt ?? leftAt) - EDGE_MS
   const isWithin = ({ receivedAt: at }: Tick) => at > openedAt + EDGE_MS && at < until
   const theirs = (twin?.ticks ?? []).filter(tick => tick.origin === 'stream' && isWithin(tick))
   if (theirs.length === 0 || renewals.length === 0) return unknown('nothing to compare with')

@@ -1,0 +1,120 @@
+import {
+  type Context,
+  type EpochMs,
+  type Exchange,
+  type Market,
+  MINUTE_MS,
+  type Milliseconds,
+  type Tick,
+} from '@kimchi/core'
+import { retryDelay } from './backoff.ts'
+
+/**
+ * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late
+ * enough for the next turn to know of a halt that is a minute old. A random part keeps several ingesters apart.
+ */
+const EARLIEST_MS: Milliseconds = 30_000
+const SPREAD_MS: Milliseconds = 10_000
+
+/** The markets that trade now, each with its last price where that is plausible. */
+export type TradingPrices = ReadonlyMap<Market, number | undefined>
+
+/** How an exchange is asked, and who hears the answers. */
+export interface TradingStatusOptions {
+  readonly exchange: Exchange
+  /** The markets of interest now. */
+  readonly markets: () => readonly Market[]
+  /** Asks the exchange; resolves with undefined where it answers by snapshots on the stream. */
+  readonly ask: (signal: AbortSignal) => Promise<TradingPrices | undefined>
+  readonly onSeed: (seed: Tick) => void
+  readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean, askedAt: EpochMs) => void
+  readonly onFailure: (cause: unknown) => void
+}
+
+/**
+ * Asks an exchange once a minute which markets trade, and at once where current prices are missing. A request
+ * that fails is repeated with backoff. Ends with the context's signal.
+ */
+export class TradingStatus {
+  /** When the exchange last answered; when this was created, before the first answer. */
+  answeredAt: EpochMs
+  readonly #options: TradingStatusOptions
+  readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
+  /** Markets whose current price has yet to be asked for. */
+  #unseeded = new Set<Market>()
+  #isDue = false
+  // AbortSignal.any would leave a dependant on the feed's signal for each wait, docs/faults.md.
+  #idle = new AbortController()
+
+  constructor(options: TradingStatusOptions, context: Pick<Context, 'clock' | 'random' | 'signal'>) {
+    this.#options = options
+    this.#context = context
+    this.answeredAt = context.clock.now()
+    context.signal.addEventListener('abort', () => this.#idle.abort(), { once: true })
+    void this.#run()
+  }
+
+  /**
+   * Asks for the current prices of markets, at once or right after the request under way. They come after the
+   * frames under way, so that no trade is lost between the two. A wait that the exchange asked for is kept.
+   */
+  seed(markets: readonly Market[]): void {
+    for (const market of markets) this.#unseeded.add(market)
+    this.#isDue = true
+    this.#idle.abort()
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, signal } = this.#context
+    const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
+    for (let failures = 0; !signal.aborted; ) {
+      this.#idle = new AbortController()
+      if (!this.#isDue) await clock.wait(untilNext(clock.now(), offsetMs), this.#idle.signal)
+      if (signal.aborted) return
+      this.#isDue = false
+      try {
+        await this.#request()
+        failures = 0
+      } catch (cause) {
+        if (signal.aborted) return
+        this.#options.onFailure(cause)
+        this.#isDue = true
+        await clock.wait(retryDelay(failures++, random, cause), signal)
+      }
+    }
+  }
+
+  async #request(): Promise<void> {
+    const { clock, signal } = this.#context
+    const askedAt = clock.now()
+    const unseeded = this.#unseeded
+    this.#unseeded = new Set()
+    try {
+      const prices = await this.#options.ask(signal)
+      if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, askedAt)
+    } catch (cause) {
+      for (const market of unseeded) this.#unseeded.add(market)
+      throw cause
+    }
+  }
+
+  #receive(prices: TradingPrices, unseeded: ReadonlySet<Market>, askedAt: EpochMs): void {
+    const { exchange, markets, onTradable, onSeed } = this.#options
+    const now = this.#context.clock.now()
+    this.answeredAt = now
+    for (const market of markets()) {
+      onTradable(exchange, market, prices.has(market), askedAt)
+      const price = prices.get(market)
+      if (price === undefined || !unseeded.has(market)) continue
+      const times = { eventAt: now, sentAt: undefined, receivedAt: now, tradedAt: now }
+      onSeed({ exchange, market, price, ...times, origin: 'seed', tradable: true })
+    }
+  }
+}
+
+/** Milliseconds to the next instant that lies so far into its minute. */
+function untilNext(now: EpochMs, offsetMs: Milliseconds): Milliseconds {
+  const behind = (now - offsetMs) % MINUTE_MS
+  // A timer may fire a little early.
+  return MINUTE_MS - behind + (behind > MINUTE_MS - 1_000 ? MINUTE_MS : 0)
+}

@@ -29,10 +29,15 @@ export class UnreachedError extends KimchiError {
   /** Whether no such host exists, as far as the name server knows. */
   readonly isUnknownName: boolean
 
-  constructor(code: KimchiErrorCode, message: string, cause?: unknown) {
+  constructor(
+    code: KimchiErrorCode,
+    message: string,
+    cause?: unknown,
+    isUnknownName = errorCodeOf(cause) === 'ENOTFOUND',
+  ) {
     super(code, message, { cause })
     this.name = 'UnreachedError'
-    this.isUnknownName = errorCodeOf(cause) === 'ENOTFOUND'
+    this.isUnknownName = isUnknownName
   }
 }
 
@@ -45,15 +50,15 @@ function errorCodeOf(error: unknown): unknown {
 /** One refused request. */
 interface RefusedRequest {
   readonly exchange: Exchange
-  /** What was refused, for the message: `handshake`, `GET /api/v3/ticker/price`. */
+  /** Which request, for the message: `handshake`, `GET /api/v3/ticker/price`. */
   readonly what: string
   readonly status: number
   readonly retryAfterMs: Milliseconds | undefined
-  /** What the exchange wrote, as far as it was read. @default nothing */
+  /** The answer's text, as far as it was read. @default nothing */
   readonly body?: string
 }
 
-/** How a 403 words that it is about the region, and not about us. @see docs/exchanges.md#unconfirmed */
+/** Words by which a 403 shows that it is about the region and not about us. @see docs/exchanges.md#unconfirmed */
 const REGION = /restricted location|your (region|country|location)|jurisdiction|eligibility/i
 
 /**
@@ -62,12 +67,14 @@ const REGION = /restricted location|your (region|country|location)|jurisdiction|
  * operator what the status means and what to do.
  */
 export function httpErrorOf({ exchange, what, status, retryAfterMs, body = '' }: RefusedRequest): HttpError {
-  const isRegion = status === 451 || (status === 403 && REGION.test(body))
   const wait = retryAfterMs === undefined ? '' : `, retry in ${Math.ceil(retryAfterMs / 1_000)} s`
-  const advice = isRegion ? `. ${GEO_BLOCK_ADVICE[exchange]}` : ''
-  const message = `${exchange} ${what}: HTTP ${status}, ${isRegion ? 'not served in this region' : meaningOf(status)}${wait}${advice}`
+  const start = `${exchange} ${what}: HTTP ${status}, `
+  if (status === 451 || (status === 403 && REGION.test(body))) {
+    const message = `${start}not served in this region${wait}. ${GEO_BLOCK_ADVICE[exchange]}`
+    return new HttpError('KIMCHI_ERR_GEO_BLOCKED', message, status, retryAfterMs)
+  }
   const code = what === 'handshake' ? 'KIMCHI_ERR_FEED_REFUSED' : 'KIMCHI_ERR_REST'
-  return new HttpError(isRegion ? 'KIMCHI_ERR_GEO_BLOCKED' : code, message, status, retryAfterMs)
+  return new HttpError(code, `${start}${meaningOf(status)}${wait}`, status, retryAfterMs)
 }
 
 /** A `Retry-After` header as a duration; undefined when it is absent or neither seconds nor a date. */
@@ -88,13 +95,9 @@ const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
     'BINANCE_REST_URL where they are missing, or run it in another region',
 }
 
-const MEANINGS: ReadonlyMap<number, string> = new Map([
-  [403, 'blocked by a firewall'],
-  [418, 'this address is banned'],
-  [429, 'too many requests'],
-])
-
 function meaningOf(status: number): string {
   if (status >= 300 && status < 400) return 'a redirect, not followed'
-  return MEANINGS.get(status) ?? 'refused'
+  if (status === 403) return 'blocked by a firewall'
+  if (status === 418) return 'this address is banned'
+  return status === 429 ? 'too many requests' : 'refused'
 }

@@ -18,27 +18,19 @@ import type {
 
 /** Where the exchanges answer, and how long the child may idle. */
 interface RestChildOptions {
-  /** The parts before `/v1` and `/api/v3`. The child hears with each request which one is in use. */
+  /** The parts before `/v1` and `/api/v3`. Each request names the one in use. */
   readonly bases: RestBases
   /** @default our name without version and address */
   readonly userAgent?: string
-  /** The child ends after this long without work; a new one is started when needed. @default 30 s */
+  /** The child ends after this long without work; the next request starts another. @default 30 s */
   readonly idleMs?: Milliseconds
   /** The child's program. @default the built one beside this file */
   readonly entry?: URL
 }
 
-/**
- * Opens the child process that holds ccxt. The first request starts it; it ends when idle, and a new one is
- * started after a crash.
- */
+/** Opens the child process that holds ccxt. The first request starts it; after an end, the next one does. */
 export function openRestChild(options: RestChildOptions, context: Pick<Context, 'log'>): RestChild {
   return new RestChild(options, context)
-}
-
-interface Pending {
-  readonly resolve: (result: unknown) => void
-  readonly reject: (error: Error) => void
 }
 
 /**
@@ -50,7 +42,7 @@ interface Pending {
 export class RestChild {
   readonly #options: RestChildOptions
   readonly #log: Context['log']
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   #child: ChildProcess | undefined
   #idle: NodeJS.Timeout | undefined
   #ids = 0
@@ -81,10 +73,8 @@ export class RestChild {
 
   /** The symbols that trade on Binance by exchangeInfo. Rejects as {@link loadListings}. */
   async fetchTrading(signal?: AbortSignal): Promise<ReadonlySet<Market>> {
-    const { markets } = (await this.#ask(
-      { kind: 'listing', exchange: 'binance' },
-      signal,
-    )) as Listing<BinanceMarket>
+    const listing = await this.#ask({ kind: 'listing', exchange: 'binance' }, signal)
+    const { markets } = listing as Listing<BinanceMarket>
     return new Set(markets.filter(({ trading }) => trading).map(({ market }) => market))
   }
 
@@ -97,7 +87,7 @@ export class RestChild {
     return (await this.#ask({ kind: 'candles', ...range }, signal)) as CandlePage
   }
 
-  /** Ends the child; requests under way are rejected. May be called more than once. */
+  /** Kills the child; requests under way are rejected. May be called more than once. */
   async close(): Promise<void> {
     this.#closed = true
     const child = this.#child
@@ -117,79 +107,67 @@ export class RestChild {
     if (this.#closed) throw new KimchiError('KIMCHI_ERR_REST', 'REST child: closed')
     signal?.throwIfAborted()
     const child = this.#child ?? this.#start()
-    const id = ++this.#ids
     clearTimeout(this.#idle)
-    const request: RestRequest = { id, base, ...question }
-    const answer = new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject })
-      child.send(request, error => {
-        if (error !== null)
-          this.#settle(id, { code: 'KIMCHI_ERR_REST', message: `REST child: ${error.message}` })
-      })
+    const request: RestRequest = { id: ++this.#ids, base, question }
+    const fail = (message: string) => this.#receive({ id: request.id, failure: failureOf(message) })
+    const answer = new Promise((resolve, reject) => this.#pending.set(request.id, { resolve, reject }))
+    child.send(request, error => {
+      if (error !== null) fail(`REST child: ${error.message}`)
     })
-    const onAbort = (): void =>
-      this.#settle(id, { code: 'KIMCHI_ERR_REST', message: 'REST request: aborted' })
+    const onAbort = () => fail('REST request: aborted')
     signal?.addEventListener('abort', onAbort, { once: true })
     return answer.finally(() => signal?.removeEventListener('abort', onAbort))
   }
 
   #start(): ChildProcess {
     const { userAgent = NAME, entry = new URL('./child.js', import.meta.url) } = this.#options
-    const child = fork(fileURLToPath(entry), [userAgent], {
-      // Loaders and inspectors of the parent are not the child's.
-      execArgv: ['--enable-source-maps'],
-      serialization: 'json',
-    })
+    // Loaders and inspectors of the parent are not the child's.
+    const execArgv = ['--enable-source-maps']
+    const child = fork(fileURLToPath(entry), [userAgent], { execArgv })
     this.#child = child
     this.#log.debug({ pid: child.pid }, 'REST child started')
     child.on('message', message => this.#receive(message as RestAnswer))
-    child.once('error', error => this.#gone(child, error.message))
-    child.once('exit', (code, signal) => this.#gone(child, `ended with ${signal ?? code}`))
+    child.once('error', error => this.#lose(child, error.message))
+    child.once('exit', (code, signal) => this.#lose(child, `ended with ${signal ?? code}`))
     return child
   }
 
-  #receive(answer: RestAnswer): void {
-    this.#settle(answer.id, answer.ok ? undefined : answer.failure, answer.ok ? answer.result : undefined)
-  }
-
-  #settle(id: number, failure: Failure | undefined, result?: unknown): void {
+  #receive({ id, result, failure }: RestAnswer): void {
     const pending = this.#pending.get(id)
     this.#pending.delete(id)
     if (failure === undefined) pending?.resolve(result)
     else pending?.reject(toError(failure))
-    if (this.#pending.size === 0 && !this.#closed) this.#rest()
-  }
-
-  /** Lets the child end when nothing comes for a while. The timer must not keep the parent alive. */
-  #rest(): void {
+    if (this.#pending.size > 0 || this.#closed) return
     clearTimeout(this.#idle)
     this.#idle = setTimeout(() => this.#release('idle'), this.#options.idleMs ?? 30_000)
+    // It must not keep the parent alive.
     this.#idle.unref()
   }
 
-  #gone(child: ChildProcess, reason: string): void {
+  #lose(child: ChildProcess, reason: string): void {
     if (this.#child !== child) return
-    this.#log.warn({ pid: child.pid, reason }, 'REST child is gone, the next request starts another')
+    this.#log.warn({ pid: child.pid, reason }, 'the REST child has ended, the next request starts another')
     this.#release(reason)
   }
 
+  /** Lets the child end, and fails the requests that it has not answered. */
   #release(reason: string): void {
     const child = this.#child
     this.#child = undefined
-    clearTimeout(this.#idle)
     if (child?.connected === true) child.disconnect()
     for (const id of [...this.#pending.keys()]) {
-      this.#settle(id, { code: 'KIMCHI_ERR_REST', message: `REST child: ${reason}` })
+      this.#receive({ id, failure: failureOf(`REST child: ${reason}`) })
     }
     clearTimeout(this.#idle)
   }
 }
 
-function toError({ code, message, status, retryAfterMs, unreached }: Failure): KimchiError {
-  if (unreached !== undefined) {
-    const cause = unreached === 'name' ? Object.assign(new Error(message), { code: 'ENOTFOUND' }) : undefined
-    return new UnreachedError(code, message, cause)
-  }
+function failureOf(message: string): Failure {
+  return { code: 'KIMCHI_ERR_REST', message }
+}
+
+function toError({ code, message, status, retryAfterMs, isUnknownName }: Failure): KimchiError {
+  if (isUnknownName !== undefined) return new UnreachedError(code, message, undefined, isUnknownName)
   return status === undefined
     ? new KimchiError(code, message)
     : new HttpError(code, message, status, retryAfterMs)

@@ -3,13 +3,10 @@ import {
   type EpochMinute,
   type EpochMs,
   type Exchange,
-  KimchiError,
   MINUTE_MS,
   type Milliseconds,
-  messageOf,
   minuteOf,
 } from '@kimchi/core'
-import type { Exchange as CcxtExchange } from 'ccxt'
 import {
   type BinanceMarket,
   type Listing,
@@ -33,87 +30,89 @@ async function loadExchange<E extends Exchange>(exchange: E): Promise<typeof imp
 /** The most candles one answer holds. @see docs/exchanges.md */
 const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 
-/** Both exchanges' REST interfaces behind ccxt. The caller keeps their rate limits. */
-export interface RestExchanges {
-  /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, HttpError, `KIMCHI_ERR_REST` otherwise */
-  listing(base: string, exchange: Exchange): Promise<Listing<UpbitMarket | BinanceMarket>>
-  /** The newest candles that open in a range, by one request. Prices are per coin. */
-  candlePage(base: string, range: CandleRange): Promise<CandlePage>
-}
-
 /**
- * Both exchanges. Nothing of ccxt's own naming is used: markets go in and out by the exchanges' codes, since
- * its unified symbols rename coins. Each request names its base: the part before `/v1` or `/api/v3`.
+ * Both exchanges' REST interfaces behind ccxt. Its unified symbols rename coins, so only its raw endpoints are
+ * used, with the exchanges' own codes. Each request names its base: the part before `/v1` or `/api/v3`. The
+ * caller keeps the exchanges' rate limits.
  * @see docs/exchanges.md#symbol-mapping
  */
-export function createRestExchanges(userAgent: string, now: () => EpochMs): RestExchanges {
-  const upbit = new CcxtUpbit({ enableRateLimit: false, userAgent })
-  const options = { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false }
-  const binance = new CcxtBinance({ enableRateLimit: false, userAgent, options })
-  let upbitRestMs: Milliseconds | undefined
-  const onUpbitHeaders = (headers: Headers) => {
-    upbitRestMs = restMsOf(headers.get('remaining-req'))
+export class RestExchanges {
+  readonly #upbit = new CcxtUpbit({ enableRateLimit: false })
+  readonly #binance = new CcxtBinance({ enableRateLimit: false })
+  /** How long Upbit wants no further request, by its last answer. */
+  #upbitRestMs: Milliseconds | undefined
+
+  constructor(userAgent: string, now: () => EpochMs) {
+    const clock = { now, wait: waitForMs }
+    const send = async (exchange: Exchange, url: string) => {
+      const { text, headers } = await getJson(url, { exchange, userAgent }, clock)
+      return new Response(text, { headers })
+    }
+    this.#binance.fetchImplementation = (url: string) => send('binance', url)
+    this.#upbit.fetchImplementation = async (url: string) => {
+      const response = await send('upbit', url).catch(error => Promise.reject(withUpbitWait(error)))
+      this.#upbitRestMs = restMsOf(response.headers.get('remaining-req'))
+      return response
+    }
   }
-  const call = {
-    upbit: callerOf('upbit', upbit, userAgent, now, onUpbitHeaders),
-    binance: callerOf('binance', binance, userAgent, now),
+
+  /** @throws KimchiError `KIMCHI_ERR_CATALOGUE` for a wrong shape, HttpError and others of {@link getJson} */
+  async listing(base: string, exchange: Exchange): Promise<Listing<UpbitMarket | BinanceMarket>> {
+    return exchange === 'upbit'
+      ? parseUpbitMarkets(await this.#upbitAt(base).publicGetMarketAll())
+      : parseBinanceSymbols(
+          await this.#binanceAt(base).publicGetExchangeInfo({ showPermissionSets: 'false' }),
+        )
   }
-  const atUpbit = (base: string) => {
-    upbit.urls.api = { public: base, private: base }
-    return upbit
+
+  /** The newest candles that open in a range, by one request. Prices are per coin. */
+  candlePage(base: string, range: CandleRange): Promise<CandlePage> {
+    return range.exchange === 'upbit' ? this.#upbitPage(base, range) : this.#binancePage(base, range)
   }
-  const atBinance = (base: string) => {
-    binance.urls.api = { public: `${base}/api/v3` }
-    return binance
+
+  #upbitAt(base: string) {
+    this.#upbit.urls.api = { public: base, private: base }
+    return this.#upbit
   }
-  return {
-    listing: async (base, exchange) =>
-      exchange === 'upbit'
-        ? parseUpbitMarkets(await call.upbit(() => atUpbit(base).publicGetMarketAll()))
-        : parseBinanceSymbols(
-            await call.binance(() => atBinance(base).publicGetExchangeInfo({ showPermissionSets: 'false' })),
-          ),
-    candlePage: async (base, range) =>
-      range.exchange === 'upbit'
-        ? { ...(await upbitPage(atUpbit(base), call.upbit, range)), restMs: upbitRestMs }
-        : binancePage(atBinance(base), call.binance, range),
+
+  #binanceAt(base: string) {
+    this.#binance.urls.api = { public: `${base}/api/v3` }
+    return this.#binance
+  }
+
+  /** A page holds the last candles that exist before its end, however far back they reach. */
+  async #upbitPage(base: string, { market, from, to }: CandleRange): Promise<CandlePage> {
+    const count = Math.min(PAGE.upbit, to - from)
+    // `to` is exclusive on Upbit.
+    const before = new Date(to * MINUTE_MS).toISOString().replace('.000Z', 'Z')
+    const answer = await this.#upbitAt(base).publicGetCandlesMinutes1({ market, count, to: before })
+    const rows = answer.map((row: Record<string, unknown>) => [
+      Date.parse(`${row.candle_date_time_utc}Z`),
+      row.trade_price,
+      row.candle_acc_trade_volume,
+    ])
+    const candles = toCandles(market, rows, to)
+    const [oldest] = candles[0] ?? []
+    const restMs = this.#upbitRestMs
+    // Nothing at all: there are no older candles.
+    if (oldest === undefined) return { candles, start: from, restMs }
+    // A page that is not full is only sure to be complete for the minutes it was asked for.
+    return { candles, start: candles.length < count ? to - count : oldest, restMs }
+  }
+
+  async #binancePage(base: string, { market, from, to }: CandleRange): Promise<CandlePage> {
+    const start = Math.max(from, to - PAGE.binance)
+    const range = { startTime: start * MINUTE_MS, endTime: to * MINUTE_MS - 1, limit: to - start }
+    const answer = await this.#binanceAt(base).publicGetKlines({ symbol: market, interval: '1m', ...range })
+    const rows = answer.map(([openAt, , , , close, volume]: unknown[]) => [openAt, close, volume])
+    return { candles: toCandles(market, rows, to), start }
   }
 }
 
-type Call = <T>(request: () => Promise<T>) => Promise<T>
-
-/**
- * Runs requests of one exchange, sent as all of ours are; whatever goes wrong becomes an error with a code.
- */
-function callerOf(
-  exchange: Exchange,
-  ccxtExchange: CcxtExchange,
-  userAgent: string,
-  now: () => EpochMs,
-  onHeaders: (headers: Headers) => void = () => {},
-): Call {
-  const clock = { now, wait: waitForMs }
-  ccxtExchange.fetchImplementation = async (url: string): Promise<Response> => {
-    try {
-      const { text, headers } = await getJson(url, { exchange, userAgent }, clock)
-      onHeaders(new Headers(headers))
-      return new Response(text, { headers })
-    } catch (error) {
-      // Upbit counts by the second and names no time.
-      const isUntimed = error instanceof HttpError && error.status === 429 && error.retryAfterMs === undefined
-      if (!isUntimed || exchange !== 'upbit') throw error
-      throw new HttpError(error.code, error.message, error.status, 1_000)
-    }
-  }
-  return async request => {
-    try {
-      return await request()
-    } catch (error) {
-      if (error instanceof KimchiError) throw error
-      const text = messageOf(error).slice(0, 300)
-      throw new KimchiError('KIMCHI_ERR_REST', `${exchange} REST: ${text}`, { cause: error })
-    }
-  }
+/** Upbit counts by the second, and its 429 names no time. */
+function withUpbitWait(error: unknown): unknown {
+  const isUntimed = error instanceof HttpError && error.status === 429 && error.retryAfterMs === undefined
+  return isUntimed ? new HttpError(error.code, error.message, error.status, 1_000) : error
 }
 
 /** Upbit says how many requests of a group it will take in this second. @see docs/exchanges.md#upbit-rest */
@@ -125,64 +124,13 @@ async function waitForMs(ms: Milliseconds, signal?: AbortSignal): Promise<void> 
   await delay(ms, undefined, { signal, ref: false }).catch(() => {})
 }
 
-/** A page holds the last candles that exist before its end, however far back they reach. */
-async function upbitPage(
-  upbit: CcxtExchange,
-  call: Call,
-  { market, from, to }: CandleRange,
-): Promise<CandlePage> {
-  introduce(upbit, market)
-  const limit = Math.min(PAGE.upbit, to - from)
-  // `to` is exclusive on Upbit.
-  const before = new Date(to * MINUTE_MS).toISOString().replace('.000Z', 'Z')
-  const candles = toCandles(
-    market,
-    await call(() => upbit.fetchOHLCV(market, '1m', undefined, limit, { to: before })),
-    to,
-  )
-  const [oldest] = candles[0] ?? []
-  // Nothing at all: there are no older candles. A page that is not full promises no more than the minutes it
-  // was asked for.
-  if (oldest === undefined) return { candles, start: from }
-  return { candles, start: candles.length < limit ? to - limit : oldest }
-}
-
-async function binancePage(
-  binance: CcxtExchange,
-  call: Call,
-  { market, from, to }: CandleRange,
-): Promise<CandlePage> {
-  introduce(binance, market)
-  const start = Math.max(from, to - PAGE.binance)
-  const until = to * MINUTE_MS - 1
-  const rows = await call(() => binance.fetchOHLCV(market, '1m', start * MINUTE_MS, to - start, { until }))
-  return { candles: toCandles(market, rows, to), start }
-}
-
-/** Tells ccxt of a market under its raw code, which spares it from loading and renaming thousands. */
-function introduce(ccxtExchange: CcxtExchange, market: string): void {
-  if (ccxtExchange.markets?.[market] !== undefined) return
-  const known = Object.values(ccxtExchange.markets ?? {})
-  const fresh = ccxtExchange.safeMarketStructure({
-    id: market,
-    symbol: market,
-    spot: true,
-    type: 'spot',
-    active: true,
-  })
-  ccxtExchange.setMarkets([...known, fresh])
-}
-
-/** Ascending, each minute once, none that opens at or after `to`. */
-function toCandles(
-  market: string,
-  rows: readonly (readonly (number | undefined)[])[],
-  to: EpochMinute,
-): MinuteCandle[] {
+/** Candles of `[opened at, close, volume]`: ascending, each minute once, none that opens at or after `to`. */
+function toCandles(market: string, rows: readonly unknown[][], to: EpochMinute): MinuteCandle[] {
   const candles = new Map<EpochMinute, MinuteCandle>()
-  for (const [at, , , , close, volume] of rows) {
-    if (at === undefined || close === undefined || minuteOf(at) >= to) continue
-    candles.set(minuteOf(at), [minuteOf(at), perCoinPrice(market, close), volume ?? 0])
+  for (const [openAt, close, volume] of rows) {
+    const minute = minuteOf(Number(openAt))
+    if (close === undefined || close === null || !(minute < to)) continue
+    candles.set(minute, [minute, perCoinPrice(market, Number(close)), Number(volume ?? 0)])
   }
   return [...candles.values()].sort(([a], [b]) => a - b)
 }

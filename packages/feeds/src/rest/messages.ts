@@ -4,15 +4,12 @@ import type { BinanceMarket, Listing, UpbitMarket } from '../catalogue/listings.
 /** One 1-minute candle, compact because many travel: `[open minute, close, volume]`. */
 export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
 
-/** Some candles, ascending, each minute at most once, and from which minute on there are no others. */
+/** Some candles, ascending, each minute at most once. */
 export interface CandlePage {
   readonly candles: readonly MinuteCandle[]
-  /**
-   * All candles that open from here up to the end of the range asked for are among them; there may be older
-   * ones too.
-   */
+  /** The page is complete from here up to the end of the range asked for; it may hold older candles too. */
   readonly start: EpochMinute
-  /** How long the exchange wants no further request; undefined where it says nothing of it. */
+  /** How long the exchange wants no further request; undefined where it doesn't say. */
   readonly restMs?: Milliseconds | undefined
 }
 
@@ -30,25 +27,33 @@ export interface CandleRange {
   readonly to: EpochMinute
 }
 
-/** What the parent asks of the child. */
-export type RestRequest = { readonly id: number; readonly base: string } & RestQuestion
-
-/** What is asked of one exchange. */
+/** A request to one exchange. */
 export type RestQuestion =
   | { readonly kind: 'listing'; readonly exchange: Exchange }
   | ({ readonly kind: 'candles' } & CandleRange)
 
-/** What the child answers, under the request's id. */
-export type RestAnswer =
-  | { readonly id: number; readonly ok: true; readonly result: unknown }
-  | { readonly id: number; readonly ok: false; readonly failure: Failure }
+/** What the parent sends to the child. */
+export interface RestRequest {
+  readonly id: number
+  /** The part before `/v1` or `/api/v3`. */
+  readonly base: string
+  readonly question: RestQuestion
+}
+
+/** What the child answers, under the request's id: a result or a failure. */
+export interface RestAnswer {
+  readonly id: number
+  readonly result?: unknown
+  readonly failure?: Failure
+}
 
 /** An error that travels between processes. */
 export interface Failure {
   readonly code: KimchiErrorCode
   readonly message: string
-  readonly status?: number | undefined
-  readonly retryAfterMs?: Milliseconds | undefined
-  /** Set when the exchange was not reached. */
-  readonly unreached?: 'name' | 'host' | undefined
+  /** Set on an HttpError. */
+  readonly status?: number
+  readonly retryAfterMs?: Milliseconds
+  /** Set on an UnreachedError. */
+  readonly isUnknownName?: boolean
 }

@@ -34,9 +34,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-t.test('both listings come by raw codes and feed the catalogue', async t => {
+t.test('both listings have the exchanges’ own codes, and the catalogue matches them', async t => {
   const { child } = await open(t)
-  t.equal(child.pid, undefined, 'nothing is started before it is needed')
+  t.equal(child.pid, undefined, 'no child before the first request')
   const listings = await child.loadListings()
   const { coins } = matchCoins({ ...listings, wanted: 'all' })
   t.match(coins[0], { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' })
@@ -77,7 +77,7 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
   )
 })
 
-t.test('a page holds the newest candles of a range, exactly the exchange’s own, by one request', async t => {
+t.test('a page holds the newest candles of a range as the exchange has them, by one request', async t => {
   const { simulator, child, asked } = await open(t)
   for (const [exchange, market, minutes, page] of [
     ['upbit', 'KRW-BTC', 450, 200],
@@ -103,7 +103,7 @@ t.test('a page holds the newest candles of a range, exactly the exchange’s own
   }
 })
 
-t.test('a page of a quiet Upbit market reaches back to the trades that there are', async t => {
+t.test('a page of a quiet Upbit market reaches back beyond the range', async t => {
   const { simulator, child } = await open(t)
   const { candles, start } = await child.candlePage({
     exchange: 'upbit',
@@ -112,7 +112,7 @@ t.test('a page of a quiet Upbit market reaches back to the trades that there are
     to: NOON,
   })
   t.equal(candles.length, 30)
-  t.ok(start < NOON - 300 && candles[0]?.[0] === start, 'from its oldest candle on')
+  t.ok(start < NOON - 300 && candles[0]?.[0] === start, 'complete from its oldest candle on')
   let expected = 0
   for (let minute = start; minute < NOON; minute++) {
     if (simulator.prices.candle('upbit', 'KRW-IQ', minute * 60_000) !== undefined) expected += 1
@@ -127,7 +127,7 @@ t.test('a page of a quiet Upbit market reaches back to the trades that there are
   t.ok((sats.candles[0]?.[1] ?? 1) < 1e-6, 'the price of one coin')
 })
 
-t.test('a page that is not full promises no more than the range it was asked for', async t => {
+t.test('a page that is not full is complete for no more than the range asked for', async t => {
   const { simulator, child } = await open(t)
   // Listed ten minutes ago.
   const market = 'KRW-ETH'
@@ -137,7 +137,7 @@ t.test('a page that is not full promises no more than the range it was asked for
   t.equal(start, NOON - 50)
 })
 
-t.test('candles that are cut off are an error, not a time without trades', async t => {
+t.test('a truncated answer is an error, not a time without trades', async t => {
   const { simulator, child } = await open(t)
   simulator.faults.set({ kind: 'rest', exchange: 'both', mode: 'truncated' })
   for (const [exchange, market] of [
@@ -149,7 +149,7 @@ t.test('candles that are cut off are an error, not a time without trades', async
   }
 })
 
-t.test('refusals travel with code, status and time', async t => {
+t.test('a refusal keeps its code, status and time on the way from the child', async t => {
   const { simulator, child } = await open(t)
   for (const [status, code] of [
     [429, 'KIMCHI_ERR_REST'],
@@ -171,10 +171,14 @@ t.test('refusals travel with code, status and time', async t => {
       undo()
     }
   }
-  t.equal((await child.candlePage({ ...BTC, from: NOON - 5 })).candles.length, 5, 'and then it goes on')
+  t.equal(
+    (await child.candlePage({ ...BTC, from: NOON - 5 })).candles.length,
+    5,
+    'and then requests work again',
+  )
 })
 
-t.test('25. a listing that is empty or cut is an error, not a listing', async t => {
+t.test('25. an empty or truncated listing is an error', async t => {
   const { simulator, child } = await open(t)
   for (const mode of ['empty', 'truncated'] as const) {
     const undo = simulator.faults.set({ kind: 'rest', exchange: 'upbit', mode })
@@ -192,7 +196,7 @@ t.test('the child ends when idle and another is started when needed', async t =>
   t.not(child.pid, first)
 })
 
-t.test('a child that crashes fails its requests and is replaced by the next', async t => {
+t.test('when the child crashes its requests fail, and the next request starts another', async t => {
   const { child, simulator, log } = await open(t)
   await child.loadListings()
   const first = child.pid ?? 0
@@ -206,7 +210,7 @@ t.test('a child that crashes fails its requests and is replaced by the next', as
   t.equal((await child.candlePage({ ...BTC, from: NOON - 1 })).candles.length, 1)
 })
 
-t.test('a request can be given up, and close ends the child and all requests', async t => {
+t.test('a request can be aborted, and close ends the child and all requests', async t => {
   const { child, simulator } = await open(t)
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 'hang', on: 'rest' })
   const stop = new AbortController()
@@ -238,10 +242,10 @@ t.test('the package itself does not load ccxt', async t => {
     return execFileSync(process.execPath, [...flags, '--input-type=module', '-e', script], options).trim()
   }
   t.equal(load('index.js'), 'fine')
-  t.equal(load('rest/exchanges.js'), 'ccxt was loaded', 'the test itself can tell')
+  t.equal(load('rest/exchanges.js'), 'ccxt was loaded', 'the hook works')
 })
 
-t.test('a page says when Upbit will take no further request in this second', async t => {
+t.test('a page says when Upbit accepts no further request in this second', async t => {
   for (const [limits, restMs] of [
     [0.1, 1_000],
     [1, undefined],

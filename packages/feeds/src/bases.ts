@@ -2,7 +2,7 @@ import { type Context, type EpochMs, type Exchange, HOUR_MS, KimchiError, messag
 import { UnreachedError } from './feed/http-error.ts'
 
 /**
- * Where the exchanges answer: the main host, then the host that serves market data alone, by variable.
+ * The exchanges' addresses by environment variable: the main host, then the one that serves only market data.
  * @see docs/exchanges.md#where-it-runs
  */
 export const DEFAULT_BASES = {
@@ -12,29 +12,29 @@ export const DEFAULT_BASES = {
   BINANCE_REST_URL: ['https://api.binance.com', 'https://data-api.binance.vision'],
 } as const
 
-/** An unreached base is left after so many failures in a row. */
+/** A base that could not be reached this many times in a row is left. */
 const UNREACHED_IN_A_ROW = 3
 
-/** A front base that was left is tried again at most this often. */
+/** Once the first base is left, it is tried again at most this often. */
 const FRONT_EVERY_MS = HOUR_MS
 
-/** What a list of bases says of itself. */
+/** Which of an exchange's bases is in use, and why. */
 export interface BasesStatus {
   readonly exchange: Exchange
   /** What they serve. */
   readonly of: 'stream' | 'rest'
   /** The base that requests go to. */
   readonly inUse: string
-  /** Its place in the list, from 0. */
+  /** Its index in the list. */
   readonly place: number
-  /** What the other bases said when they were left. */
+  /** The other bases, with the error for which each was left. */
   readonly left: readonly { readonly base: string; readonly reason: string }[]
 }
 
 /**
- * A list of an exchange's base addresses, of which one is in use. The next one follows at once when one
- * refuses the region or its name is unknown, and after three failures in a row when one is not reached. The
- * choice stays while it works; the front is tried again at most hourly.
+ * An exchange's base addresses, one of which is in use. It is replaced by the next one as soon as it refuses
+ * the region or its name is unknown, and when it could not be reached three times in a row. The choice stays
+ * while it works; the first base is tried again at most once an hour.
  */
 export class Bases {
   readonly #exchange: Exchange
@@ -44,10 +44,11 @@ export class Bases {
   readonly #left = new Map<string, string>()
   #place = 0
   #failures = 0
-  /** Bases in a row that were left without one that worked. */
+  /** Bases left in a row since the last one that worked. */
   #leftInARow = 0
   #frontTriedAt: EpochMs = Number.NEGATIVE_INFINITY
-  #told: string
+  /** The base named in the last log line. */
+  #logged: string
 
   constructor(
     exchange: Exchange,
@@ -59,14 +60,14 @@ export class Bases {
     this.#of = of
     this.#bases = [bases].flat().map(base => base.replace(/\/+$/, ''))
     this.#context = context
-    this.#told = this.inUse
+    this.#logged = this.inUse
   }
 
   get inUse(): string {
     return this.#bases[this.#place] ?? ''
   }
 
-  /** The base for the next request: the one in use, or once an hour the front that was left. */
+  /** The base for the next request: the one in use, or once an hour the first one, if it was left. */
   next(): string {
     const now = this.#context.clock.now()
     const front = this.#bases[0] ?? ''
@@ -75,7 +76,7 @@ export class Bases {
     return front
   }
 
-  /** Notes that a base answered as it should. */
+  /** Notes that a base has answered. */
   worked(base: string): void {
     const place = this.#bases.indexOf(base)
     if (place > this.#place) return
@@ -83,8 +84,8 @@ export class Bases {
     this.#failures = 0
     this.#leftInARow = 0
     this.#left.delete(base)
-    if (base === this.#told) return
-    this.#told = base
+    if (base === this.#logged) return
+    this.#logged = base
     const left = Object.fromEntries(this.#left)
     const fields = { exchange: this.#exchange, of: this.#of, base, left }
     this.#context.log.warn(fields, place === 0 ? 'back at the first base' : 'another base is in use')
@@ -92,17 +93,20 @@ export class Bases {
 
   /**
    * Notes that a base failed.
-   * @returns whether the request should be made again at once, at another base
+   * @returns whether to repeat the request at once, at another base
    */
   failed(base: string, error: unknown): boolean {
-    // A trial of the front, or a request that was under way when its base was left.
+    // The first base on trial, or a request that was under way when its base was left.
     if (base !== this.inUse) return true
-    this.#failures = isUnreached(error) ? this.#failures + 1 : 0
-    if (!isRegionRefused(error) && !isUnknownName(error) && this.#failures < UNREACHED_IN_A_ROW) return false
-    return this.#leave(base, messageOf(error))
+    const code = error instanceof KimchiError ? error.code : undefined
+    const isUnreached = error instanceof UnreachedError
+    // A base that accepts a connection and then stays silent is not reached either.
+    this.#failures = isUnreached || code === 'KIMCHI_ERR_FEED_STALLED' ? this.#failures + 1 : 0
+    const isHopeless = code === 'KIMCHI_ERR_GEO_BLOCKED' || (isUnreached && error.isUnknownName)
+    return (isHopeless || this.#failures >= UNREACHED_IN_A_ROW) && this.#leave(base, messageOf(error))
   }
 
-  /** Makes a request at the base in use, and at others as far as its failure calls for it. */
+  /** Makes a request at the base in use, and repeats it at the next one where {@link failed} says so. */
   async request<T>(ask: (base: string) => Promise<T>): Promise<T> {
     for (;;) {
       const base = this.next()
@@ -121,7 +125,7 @@ export class Bases {
     return { exchange: this.#exchange, of: this.#of, inUse: this.inUse, place: this.#place, left }
   }
 
-  /** False when every base has been left in a row: the next round begins at the front, after a wait. */
+  /** Returns false when every base has been left in a row: the caller waits and begins at the first again. */
   #leave(base: string, reason: string): boolean {
     if (this.#bases.length === 1) return false
     if (this.#place === 0) this.#frontTriedAt = this.#context.clock.now()
@@ -138,7 +142,7 @@ export class Bases {
 /** The REST bases of both exchanges, which the streaming process and the REST child share. */
 export type RestBases = Readonly<Record<Exchange, Bases>>
 
-/** Both exchanges' {@link RestBases}. */
+/** Creates both exchanges' REST bases, each from the part before `/v1` or `/api/v3`. */
 export function createRestBases(
   upbit: string | readonly string[],
   binance: string | readonly string[],
@@ -148,21 +152,4 @@ export function createRestBases(
     upbit: new Bases('upbit', 'rest', upbit, context),
     binance: new Bases('binance', 'rest', binance, context),
   }
-}
-
-/** Whether an exchange refuses the region that a request came from. */
-function isRegionRefused(error: unknown): boolean {
-  return error instanceof KimchiError && error.code === 'KIMCHI_ERR_GEO_BLOCKED'
-}
-
-function isUnknownName(error: unknown): boolean {
-  return error instanceof UnreachedError && error.isUnknownName
-}
-
-/** A base that accepts a connection and then says nothing is not reached either. */
-function isUnreached(error: unknown): boolean {
-  return (
-    error instanceof UnreachedError ||
-    (error instanceof KimchiError && error.code === 'KIMCHI_ERR_FEED_STALLED')
-  )
 }

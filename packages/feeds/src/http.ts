@@ -4,19 +4,19 @@ import { httpErrorOf, parseRetryAfter, UnreachedError } from './feed/http-error.
 /** An exchange that has not answered after this long is not reached. */
 const TIMEOUT_MS: Milliseconds = 10_000
 
-/** Who we are. */
+/** Our name without version and address. */
 export const NAME = 'kimchi-premium'
 
-/** Our name in every request to an exchange, with the address where somebody can complain about us. */
+/** Our name in every request to an exchange, with the address at which an exchange can complain about us. */
 export function userAgentOf(version: string, projectUrl: string): string {
   return `${NAME}/${version}${projectUrl === '' ? '' : ` (+${projectUrl})`}`
 }
 
-/** Who asks whom, and how. */
+/** The exchange that is asked, and how. */
 export interface HttpRequest {
   readonly exchange: Exchange
   readonly userAgent: string
-  /** Gives the request up. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -28,10 +28,10 @@ export interface HttpAnswer {
 }
 
 /**
- * The one way in which a REST request goes out: GET, our name, no cookies, no redirects, and never an `Origin`
- * header, for which Upbit throttles to one request in ten seconds.
+ * Makes a REST request, the way all of them go out: GET, our name, no cookies, no redirects, and no `Origin`
+ * header, since Upbit allows a client with one only one request in ten seconds.
  * @throws HttpError when the exchange refuses, UnreachedError without an answer within 10 s, KimchiError
- *   `KIMCHI_ERR_REST` for an answer that is no JSON, or when given up
+ *   `KIMCHI_ERR_REST` for an answer that is no JSON, or when aborted
  */
 export async function getJson(
   url: string,
@@ -39,7 +39,7 @@ export async function getJson(
   clock: Context['clock'],
 ): Promise<HttpAnswer> {
   const what = `GET ${new URL(url).pathname}`
-  const { response, text } = await receive(url, { what, exchange, userAgent, signal }, clock)
+  const { response, text } = await receive(url, { exchange, userAgent, signal }, `${exchange} ${what}`, clock)
   const { status, ok, headers } = response
   if (!ok) {
     const retryAfterMs = parseRetryAfter(headers.get('retry-after'), clock.now())
@@ -47,38 +47,38 @@ export async function getJson(
   }
   try {
     return { text, json: JSON.parse(text), headers }
-  } catch (error) {
-    throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: the response is no JSON`, { cause: error })
+  } catch (cause) {
+    throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: the response is no JSON`, { cause })
   }
 }
 
 async function receive(
   url: string,
-  { what, exchange, userAgent, signal }: HttpRequest & { readonly what: string },
+  { userAgent, signal }: HttpRequest,
+  what: string,
   clock: Context['clock'],
 ): Promise<{ response: Response; text: string }> {
   // A controller for each request: AbortSignal.any would leave a dependant behind on a long-lived signal.
-  const request = new AbortController()
   const over = new AbortController()
-  const giveUp = () => request.abort()
-  signal?.addEventListener('abort', giveUp, { once: true })
+  const abort = () => over.abort()
+  signal?.addEventListener('abort', abort, { once: true })
   let isLate = false
   void clock.wait(TIMEOUT_MS, over.signal).then(() => {
     isLate = !over.signal.aborted
-    request.abort()
+    abort()
   })
   try {
     signal?.throwIfAborted()
     const headers = { 'user-agent': userAgent }
-    const response = await fetch(url, { headers, signal: request.signal, redirect: 'manual' })
+    const response = await fetch(url, { headers, signal: over.signal, redirect: 'manual' })
     return { response, text: await response.text() }
   } catch (error) {
-    if (signal?.aborted) throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: aborted`)
+    if (signal?.aborted) throw new KimchiError('KIMCHI_ERR_REST', `${what}: aborted`)
     const why = isLate ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
-    throw new UnreachedError('KIMCHI_ERR_REST', `${exchange} ${what}: ${why}`, error)
+    throw new UnreachedError('KIMCHI_ERR_REST', `${what}: ${why}`, error)
   } finally {
-    signal?.removeEventListener('abort', giveUp)
-    over.abort()
+    signal?.removeEventListener('abort', abort)
+    abort()
   }
 }
 

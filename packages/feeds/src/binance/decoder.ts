@@ -12,7 +12,7 @@ import {
 import { ACK, type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
 
 /**
- * What the frame before told of a market; NaN before the first, which compares as neither changed nor risen.
+ * A market's previous frame; NaN before the first, which compares as neither changed nor risen.
  */
 interface Before {
   price: number
@@ -20,9 +20,8 @@ interface Before {
 }
 
 /**
- * A decoder of Binance miniTicker frames, raw or combined. It remembers each market's last frame on its
- * connection, since only a changed price or a risen volume proves a trade: a frame also comes when old trades
- * leave the 24 hours.
+ * A decoder of Binance miniTicker frames, raw or combined. It remembers each market's last frame, since only a
+ * changed price or a risen volume proves a trade: Binance also sends a frame when old trades leave the 24 hours.
  * @see docs/exchanges.md#binance-websocket
  */
 export function createBinanceDecoder(): Decoder {
@@ -73,15 +72,13 @@ function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedA
     receivedAt,
     origin: 'stream',
     tradedAt: isTrade ? eventAt : undefined,
-    // Frames may go on in a halt: docs/exchanges.md#unconfirmed.
+    // Frames may go on during a halt: docs/exchanges.md#unconfirmed.
     tradable: undefined,
   } as const
   return { kind: 'tick', tick }
 }
 
-/**
- * Digits with at most one point between them. A loop, because a regular expression costs more on every frame.
- */
+/** Whether a text is digits with at most one point between them. A regular expression would cost more. */
 export function isDecimal(value: unknown): value is string {
   if (typeof value !== 'string' || value.length === 0 || value.length > 40) return false
   let points = 0

@@ -9,20 +9,20 @@ import { isDecimal } from './decoder.ts'
 
 const PATH = '/api/v3/ticker/price'
 
-/** How Binance is asked. */
+/** How to ask Binance. */
 export interface TradingPricesOptions {
   /** The part before `/api/v3`. */
   readonly bases: Bases
-  /** @default our name without version and address */
+  /** Our name in each request. @default without version and address */
   readonly userAgent?: string
-  /** The symbols that trade by exchangeInfo, for a Binance that refuses `symbolStatus`. */
+  /** Fetches the symbols that trade from exchangeInfo, where Binance refuses `symbolStatus`. */
   readonly fetchTrading: (signal: AbortSignal) => Promise<ReadonlySet<Market>>
 }
 
 /**
- * Asks Binance which symbols trade now, and at what price: one REST call of weight 4. A symbol that is halted
- * or delisted is absent from the response. Where Binance refuses the parameter `symbolStatus`, the statuses
- * of exchangeInfo count instead.
+ * Asks Binance which symbols trade now, and at what price, by one REST call of weight 4, whose answer leaves
+ * out halted and delisted symbols. Where Binance refuses its parameter `symbolStatus`, exchangeInfo says which
+ * symbols trade.
  * @returns a function that rejects with an HttpError for a non-2xx response, and with `KIMCHI_ERR_REST` for
  *   anything else
  * @see docs/exchanges.md#binance-rest
@@ -31,27 +31,24 @@ export function binanceTradingPrices(
   { bases, userAgent = NAME, fetchTrading }: TradingPricesOptions,
   { clock }: Pick<Context, 'clock'>,
 ): (signal: AbortSignal) => Promise<TradingPrices> {
-  const get = (query: string, signal: AbortSignal) =>
-    bases.request(async base => {
-      const { json } = await getJson(
-        `${base}${PATH}${query}`,
-        { exchange: 'binance', userAgent, signal },
-        clock,
-      )
-      return json
-    })
+  const get = (query: string, signal: AbortSignal) => {
+    const request = { exchange: 'binance', userAgent, signal } as const
+    return bases.request(async base =>
+      pricesOf((await getJson(`${base}${PATH}${query}`, request, clock)).json),
+    )
+  }
   return async signal => {
     try {
-      return pricesOf(await get('?symbolStatus=TRADING', signal))
+      return await get('?symbolStatus=TRADING', signal)
     } catch (error) {
       if (!(error instanceof HttpError) || error.status !== 400) throw error
-      const [trading, json] = await Promise.all([fetchTrading(signal), get('', signal)])
-      return new Map([...pricesOf(json)].filter(([market]) => trading.has(market)))
+      const [trading, prices] = await Promise.all([fetchTrading(signal), get('', signal)])
+      return new Map([...prices].filter(([market]) => trading.has(market)))
     }
   }
 }
 
-/** Without the reference market it is no list of what trades; to believe it would halt every coin. */
+/** Refuses a list without the reference market: believing a broken list would halt every coin. */
 function pricesOf(response: unknown): TradingPrices {
   const prices = new Map<Market, number | undefined>()
   for (const entry of Array.isArray(response) ? response : []) {
@@ -60,10 +57,8 @@ function pricesOf(response: unknown): TradingPrices {
   }
   const missing = REFERENCE_MARKETS.binance.find(market => !prices.has(market))
   if (missing === undefined) return prices
-  throw new KimchiError(
-    'KIMCHI_ERR_REST',
-    `binance GET ${PATH} must list ${missing}, got: ${Array.isArray(response) ? `${prices.size} others` : shown(response)}`,
-  )
+  const got = Array.isArray(response) ? `${prices.size} others` : shown(response)
+  throw new KimchiError('KIMCHI_ERR_REST', `binance GET ${PATH} must list ${missing}, got: ${got}`)
 }
 
 function priceOf(market: Market, text: unknown): number | undefined {

@@ -2,10 +2,10 @@ import { type Coin, KimchiError } from '@kimchi/core'
 import type { BinanceMarket, Listing, UpbitMarket } from './listings.ts'
 import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from './pairs.ts'
 
-/** Which coins to track: every true pair, or these symbols in this order. */
+/** Which coins to track: every pair that is the same coin, or these symbols in this order. */
 export type Wanted = 'all' | readonly string[]
 
-/** Why an Upbit coin has no place in the catalogue. */
+/** Why an Upbit coin is not tracked. */
 type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-trading' | 'unpublishable'
 
 /** An Upbit coin that is not tracked. */
@@ -20,7 +20,7 @@ export interface Catalogue {
   readonly coins: readonly Coin[]
   /** Every KRW coin of Upbit that was wanted and is not tracked. */
   readonly leftOut: readonly LeftOut[]
-  /** Symbols asked for that are on no list; only filled when `strict` is false. */
+  /** Symbols asked for that Upbit does not list in KRW; only filled when `strict` is false. */
   readonly unknown: readonly string[]
 }
 
@@ -29,54 +29,46 @@ interface MatchOptions {
   readonly upbit: Pick<Listing<UpbitMarket>, 'markets'>
   readonly binance: Pick<Listing<BinanceMarket>, 'markets'>
   readonly wanted: Wanted
-  /** Refuse unknown and denied symbols, as at start; false leaves them out, as at a refresh. @default true */
+  /** Whether to refuse unknown and denied symbols, as at a start, or to leave them out. @default true */
   readonly strict?: boolean
-  /** Symbols of coins that `all` keeps while Binance halts them. @default none */
+  /** Symbols of tracked coins, which `all` keeps while Binance halts them. @default none */
   readonly known?: readonly string[]
 }
 
 /**
- * The coins that really are the same on both exchanges, by ticker and by the table in `pairs.ts`.
+ * The coins that are the same on both exchanges, by ticker and by the table in `pairs.ts`.
  *
- * A list keeps its order; `all` is BTC first, then by symbol, an order that no refresh and no other replica
- * changes. A coin that Binance halts stays when it is known or asked for by name: the feeds notice when it
+ * A list keeps its order; `all` is sorted, BTC first, so that every refresh and every ingester has the same
+ * order. A coin that Binance halts stays when it is known or asked for by name: the feeds notice when it
  * trades.
  * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both
  *   exchanges
  * @see docs/exchanges.md#symbol-mapping
  */
 export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }: MatchOptions): Catalogue {
-  const stays = new Set(known)
   const binanceMarkets = new Map(binance.markets.map(market => [market.base, market]))
-  const outcomes = new Map<string, Outcome>()
-  for (const market of upbit.markets) outcomes.set(market.base, matchOne(market, binanceMarkets))
-  const symbols = wanted === 'all' ? allOf(outcomes) : namesOf(wanted)
+  const outcomes = new Map(upbit.markets.map(market => [market.base, matchOne(market, binanceMarkets)]))
+  const symbols = wanted === 'all' ? sortedAll(outcomes.keys()) : distinct(wanted)
   const problems = wanted === 'all' ? [] : problemsOf(symbols, outcomes)
   if (strict && problems.length > 0) {
     throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
   }
-  const chosen = symbols.flatMap(symbol => outcomes.get(symbol) ?? [])
-  const coins = chosen.flatMap(({ coin, leftOut }) => {
-    if (coin === undefined) return []
-    const isKept = leftOut === undefined || (leftOut.kind === 'not-trading' && stays.has(coin.symbol))
-    return wanted !== 'all' || isKept ? [coin] : []
-  })
-  const kept = new Set(coins.map(coin => coin.symbol))
-  return {
-    coins,
-    leftOut: chosen.flatMap(({ leftOut }) =>
-      leftOut === undefined || kept.has(leftOut.symbol) ? [] : [leftOut],
-    ),
-    unknown: symbols.filter(symbol => !outcomes.has(symbol)),
+  const stays = new Set(known)
+  const coins: Coin[] = []
+  const leftOut: LeftOut[] = []
+  for (const { coin, obstacle } of symbols.flatMap(symbol => outcomes.get(symbol) ?? [])) {
+    const isHaltedOnly = obstacle?.kind === 'not-trading' && stays.has(obstacle.symbol)
+    const isKept = wanted !== 'all' || obstacle === undefined || isHaltedOnly
+    if (coin !== undefined && isKept) coins.push(coin)
+    else if (obstacle !== undefined) leftOut.push(obstacle)
   }
+  return { coins, leftOut, unknown: symbols.filter(symbol => !outcomes.has(symbol)) }
 }
 
-/**
- * A coin, a reason, or both: `all` leaves out stablecoins, and coins that don't trade unless they are known.
- */
+/** A pair that exists on both exchanges, what speaks against tracking it, or both. */
 interface Outcome {
   readonly coin?: Coin
-  readonly leftOut?: LeftOut
+  readonly obstacle?: LeftOut
 }
 
 const TABLE = {
@@ -92,7 +84,7 @@ function matchOne(
   { market, base, name }: UpbitMarket,
   binanceMarkets: ReadonlyMap<string, BinanceMarket>,
 ): Outcome {
-  const not = (kind: LeftOutKind, reason: string): Outcome => ({ leftOut: { symbol: base, kind, reason } })
+  const not = (kind: LeftOutKind, reason: string): Outcome => ({ obstacle: { symbol: base, kind, reason } })
   const denial = TABLE.denials.get(base)
   if (denial !== undefined) return not('denied', denial)
   // A symbol is a path segment of the public API.
@@ -108,14 +100,13 @@ function matchOne(
   return noCoin === undefined ? { coin } : { coin, ...not('no-coin', noCoin) }
 }
 
-function allOf(outcomes: ReadonlyMap<string, Outcome>): string[] {
-  return [...outcomes.keys()].sort((a, b) => {
-    if (a === 'BTC' || b === 'BTC') return a === 'BTC' ? -1 : 1
-    return a < b ? -1 : 1
-  })
+/** BTC first, then by symbol. */
+function sortedAll(symbols: Iterable<string>): string[] {
+  const rank = (symbol: string) => (symbol === 'BTC' ? 0 : 1)
+  return [...symbols].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 }
 
-function namesOf(wanted: readonly string[]): string[] {
+function distinct(wanted: readonly string[]): string[] {
   return [...new Set(wanted.map(symbol => symbol.trim().toUpperCase()))].filter(symbol => symbol !== '')
 }
 
@@ -125,8 +116,6 @@ function problemsOf(symbols: readonly string[], outcomes: ReadonlyMap<string, Ou
     const denial = TABLE.denials.get(symbol)
     if (denial !== undefined) return `${symbol} cannot be tracked: ${denial}`
     if (outcome === undefined) return `${symbol} is not on Upbit in KRW`
-    const { coin, leftOut } = outcome
-    if (coin !== undefined || leftOut === undefined || leftOut.kind === 'not-trading') return []
-    return `${symbol} cannot be tracked: ${leftOut.reason}`
+    return outcome.coin === undefined ? `${symbol} cannot be tracked: ${outcome.obstacle?.reason}` : []
   })
 }

@@ -1,10 +1,10 @@
 import { type Exchange, KimchiError } from '@kimchi/core'
 import { type Fields, isFields, shown } from '../feed/frame.ts'
 
-/** Of the markets in the list before; a shorter list is a broken one. */
+/** A list with a smaller share of the markets of the list before it is broken. */
 const LEAST_SHARE = 0.75
 
-/** One KRW market of Upbit, as `market/all` has it. */
+/** One KRW market of Upbit, from `market/all`. */
 export interface UpbitMarket {
   /** `KRW-BTC` */
   readonly market: string
@@ -14,17 +14,17 @@ export interface UpbitMarket {
   readonly name: string
 }
 
-/** One USDT market of Binance, as `exchangeInfo` has it. */
+/** One USDT market of Binance, from `exchangeInfo`. */
 export interface BinanceMarket {
   /** `BTCUSDT` */
   readonly market: string
   /** `BTC` */
   readonly base: string
-  /** Whether it trades now; the other states keep answering with their last price for years. */
+  /** Whether it trades now. Binance keeps listing a market that does not, with its last price, for years. */
   readonly trading: boolean
 }
 
-/** What one exchange lists. */
+/** The markets that one exchange lists. */
 export interface Listing<M> {
   readonly exchange: Exchange
   /** Markets in KRW on Upbit, in USDT on Binance. */
@@ -32,26 +32,26 @@ export interface Listing<M> {
 }
 
 /**
- * Reads Upbit's raw answer to `market/all`. A bad entry is left out.
+ * The markets in Upbit's raw answer to `market/all`. A bad entry is left out.
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is no list, or no entry of it can be read
  * @see docs/exchanges.md#upbit-rest
  */
 export function parseUpbitMarkets(answer: unknown): Listing<UpbitMarket> {
-  return readEntries('upbit', 'market/all', answer, toUpbitMarket)
+  return toListing('upbit', 'market/all', answer, toUpbitMarket)
 }
 
 /**
- * Reads Binance's raw answer to `exchangeInfo`. A bad entry is left out.
+ * The markets in Binance's raw answer to `exchangeInfo`. A bad entry is left out.
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it has no list of symbols, or no entry of it can be read
  * @see docs/exchanges.md#binance-rest
  */
 export function parseBinanceSymbols(answer: unknown): Listing<BinanceMarket> {
   const symbols = isFields(answer) ? answer.symbols : answer
-  return readEntries('binance', 'exchangeInfo symbols', symbols, toBinanceMarket)
+  return toListing('binance', 'exchangeInfo symbols', symbols, toBinanceMarket)
 }
 
 /**
- * Refuses a listing that cannot be true, so that the caller keeps the one before.
+ * Refuses an implausible listing, so that the caller keeps the one before.
  * @param previousCount markets of the listing before; 0 when there was none
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has lost more than a quarter of the markets
  *   before: an exchange never delists so many within an hour
@@ -70,32 +70,20 @@ export function checkListing(
 /** A market, `other` for one in another currency, or undefined for an entry that cannot be read. */
 type Entry<M> = M | 'other' | undefined
 
-function readEntries<M>(
+function toListing<M>(
   exchange: Exchange,
   field: string,
   answer: unknown,
   toMarket: (entry: Fields) => Entry<M>,
 ): Listing<M> {
-  if (!Array.isArray(answer)) {
-    throw new KimchiError(
-      'KIMCHI_ERR_CATALOGUE',
-      `${exchange} ${field} must be a list, got: ${shown(answer)}`,
-    )
+  const entries = Array.isArray(answer)
+    ? answer.map(entry => (isFields(entry) ? toMarket(entry) : undefined))
+    : []
+  if (entries.some(entry => entry !== undefined)) {
+    return { exchange, markets: entries.filter(entry => entry !== undefined && entry !== 'other') as M[] }
   }
-  const markets: M[] = []
-  let isReadable = false
-  for (const entry of answer) {
-    const market = isFields(entry) ? toMarket(entry) : undefined
-    if (market !== undefined) isReadable = true
-    if (market !== undefined && market !== 'other') markets.push(market)
-  }
-  if (!isReadable) {
-    throw new KimchiError(
-      'KIMCHI_ERR_CATALOGUE',
-      `${exchange} ${field} must hold markets, got: ${answer.length} entries, none of them readable`,
-    )
-  }
-  return { exchange, markets }
+  const got = Array.isArray(answer) ? `${answer.length} entries, none of them readable` : shown(answer)
+  throw new KimchiError('KIMCHI_ERR_CATALOGUE', `${exchange} ${field} must be a list of markets, got: ${got}`)
 }
 
 function toUpbitMarket({ market, english_name: englishName }: Fields): Entry<UpbitMarket> {
@@ -114,10 +102,10 @@ function toBinanceMarket(entry: Fields): Entry<BinanceMarket> {
   return { market, base, trading: status === 'TRADING' && entry.isSpotTradingAllowed !== false }
 }
 
-/** A name fit for a line of text: trimmed, one form of Unicode, no control characters, not endless. */
+/** A name fit for a line of text: trimmed, in NFC, without control characters, at most 80 characters long. */
 function displayName(name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined
   const plain = name.normalize('NFC').replace(/\p{C}/gu, '').trim()
-  // By characters: half of a surrogate pair is no text.
+  // By characters: slicing the string could cut a surrogate pair in half.
   return plain === '' ? undefined : [...plain].slice(0, 80).join('')
 }

@@ -1,8 +1,7 @@
 import type { Market } from '@kimchi/core'
 
-// The one table of what a shared ticker does not tell. Default: the same ticker on both exchanges is the same
-// coin. Every line below is an exception with its reason; to add one, add one line. Keys are Upbit tickers
-// unless said otherwise. See docs/exchanges.md#symbol-mapping.
+// Every exception to "the same ticker on both exchanges is the same coin", one line each with its reason. Keys
+// are Upbit tickers. See docs/exchanges.md#symbol-mapping.
 
 /**
  * The same coin under another ticker: Upbit ticker → Binance ticker. The Binance ticker then belongs to it
@@ -18,7 +17,7 @@ export const ALIASES: Readonly<Record<string, Pairing>> = {
   },
 }
 
-/** Not the same coin although the tickers are alike: refused even when asked for by name. */
+/** Different coins under the same ticker: refused even when asked for by name. */
 export const DENIALS: Readonly<Record<string, string>> = {
   USDT: 'it is the rate itself, not a coin with a premium',
   PROS: 'Pharos on Upbit, Prosper on Binance (halted, price ten times off)',
@@ -31,7 +30,7 @@ export const DENIALS: Readonly<Record<string, string>> = {
   TON: 'Tokamak Network on Upbit, Toncoin (now GRAM) on Binance',
 }
 
-/** True pairs that say nothing as a coin: kept out of `all`, tracked when asked for by name. */
+/** The same coin on both exchanges, but no use as a premium: not in `all`, tracked when asked for by name. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   USDC: 'stablecoin',
   USD1: 'stablecoin',
@@ -56,9 +55,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 }
 
 /**
- * Binance tickers whose price is for many coins at once: Upbit ticker → Binance ticker and the power of ten.
- * The price is divided where it enters (frame, seed, candle), so that everything behind sees the price of one
- * coin.
+ * Binance tickers whose price is for many coins: Upbit ticker → Binance ticker and the power of ten. Frames,
+ * seeds and candles are divided where they arrive, so that everything behind sees the price of one coin.
  */
 export const MULTIPLIERS: Readonly<Record<string, Multiplied>> = {
   SATS: { binance: '1000SATS', power: 3, reason: 'price for 1,000' },
@@ -82,8 +80,8 @@ const POWERS: ReadonlyMap<Market, number> = new Map(
 )
 
 /**
- * The price of one coin, from the price as Binance prints it for a market. The point is moved in the decimal
- * digits, so that no rounding enters.
+ * The price of one coin, from the price that Binance prints for a market. It moves the point in the decimal
+ * digits, which rounds nothing.
  */
 export function perCoinPrice(market: Market, price: number): number {
   const power = POWERS.get(market)

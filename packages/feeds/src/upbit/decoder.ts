@@ -11,8 +11,8 @@ import {
 import { ACK, type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
 /**
- * A decoder of Upbit ticker frames, binary or text, in format SIMPLE, and in DEFAULT where Upbit ignores the
- * format asked for; alone in a list too.
+ * A decoder of Upbit ticker frames, binary or text, alone or as the only one of a list. It reads format SIMPLE,
+ * and DEFAULT in case Upbit ignores the format asked for.
  * @see docs/exchanges.md#upbit-websocket
  */
 export function createUpbitDecoder(): Decoder {
@@ -44,7 +44,7 @@ function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs
   const { cd: market, tp: price, ttms: tradedAt, tms: sentAt } = fields
   if (typeof market !== 'string') return malformed('cd', market)
   if (!wanted.has(market)) return IGNORED
-  // Only what is marked as REALTIME proves that something just happened.
+  // Only a frame marked REALTIME shows that something has just happened.
   const isStream = fields.st === 'REALTIME'
   const tradable = isTradable(fields.ms, fields.its, isStream)
   if (tradable === false && (!isPrice(price) || !isExchangeTime(tradedAt))) return { kind: 'halted', market }
@@ -66,7 +66,7 @@ function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs
     : { kind: 'tick', tick, unknownState: shown(fields.ms) }
 }
 
-/** What `market_state` says of a market that does not trade. */
+/** The values of `market_state` for a market that does not trade. */
 const NOT_TRADING: readonly unknown[] = ['PREVIEW', 'DELISTED']
 
 function isKnownState(state: unknown): boolean {
@@ -74,8 +74,8 @@ function isKnownState(state: unknown): boolean {
 }
 
 /**
- * By `market_state` and `is_trading_suspended`, either of which may be missing. Only what Upbit documents says
- * no: a state that nobody knows must not halt a market that trades.
+ * Whether a market trades, by `market_state` and `is_trading_suspended`, either of which may be missing. Only
+ * documented values mean that it doesn't: an unknown state must not halt a market that trades.
  */
 function isTradable(state: unknown, isSuspended: unknown, isTrade: boolean): boolean | undefined {
   if (isSuspended === true || NOT_TRADING.includes(state)) return false

@@ -31,7 +31,7 @@ function subscription(markets: readonly Market[], id: number): string {
   return JSON.stringify([
     { ticket: `kimchi-${id.toString(36)}` },
     { type: 'ticker', codes: markets },
-    // Short names: fewer bytes and less time a frame, docs/benchmarks.md.
+    // Short names cost fewer bytes and less time a frame, docs/benchmarks.md.
     { format: 'SIMPLE' },
   ])
 }

@@ -10,7 +10,7 @@ import {
 import WebSocket, { type RawData } from 'ws'
 import { httpErrorOf, parseRetryAfter, UnreachedError } from './http-error.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
-import { Subscription } from './subscription.ts'
+import { createSubscription, type Subscribe } from './subscription.ts'
 import { untilStale } from './watchdog.ts'
 
 const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000
@@ -69,9 +69,10 @@ export class Connection {
   readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
   readonly #decoder: Decoder
   readonly #socket: WebSocket
-  readonly #subscription: Subscription
+  readonly #subscribe: Subscribe
   readonly #over = new AbortController()
   #state: ConnectionState = { phase: 'opening' }
+  #markets: readonly Market[]
   #waiting: { readonly phase: Phase; readonly resolve: () => void }[] = []
   #dataCount = 0
   #pongCount = 0
@@ -81,6 +82,7 @@ export class Connection {
   constructor(options: ConnectionOptions, context: Pick<Context, 'clock' | 'random'>) {
     const { protocol, base, userAgent, markets } = options
     this.base = base
+    this.#markets = markets
     this.#options = options
     this.#context = { ...context, signal: this.#over.signal }
     this.#decoder = protocol.createDecoder()
@@ -95,7 +97,7 @@ export class Connection {
       skipUTF8Validation: true,
     })
     const send = (message: string) => this.#socket.send(message)
-    this.#subscription = new Subscription(protocol, markets, send, this.#context)
+    this.#subscribe = createSubscription(protocol, send, this.#context)
     this.#listen()
     void this.#limitHandshake()
   }
@@ -112,13 +114,14 @@ export class Connection {
 
   /** Changes the subscription on the same connection, as fast as the exchange's limits allow. */
   setMarkets(markets: readonly Market[]): void {
+    this.#markets = markets
     this.#decoder.setMarkets(markets)
-    this.#subscription.setMarkets(markets)
+    if (this.#state.openedAt !== undefined) this.#subscribe(markets)
   }
 
   /** Sends the subscription again, for its snapshots. */
   renewSubscription(): void {
-    this.#subscription.renew()
+    if (this.#state.openedAt !== undefined) this.#subscribe(this.#markets, true)
   }
 
   /** Closes the connection, by force when the peer does not answer. Resolves when the socket is closed. */
@@ -145,7 +148,7 @@ export class Connection {
   #opened(): void {
     if (this.#over.signal.aborted) return
     this.#enter('open', { openedAt: this.#context.clock.now() })
-    this.#subscription.open()
+    this.#subscribe(this.#markets)
     void this.#watch()
     void this.#watchAge()
   }

@@ -5,19 +5,16 @@ import type { Decoded } from './protocol.ts'
 /** A parsed object whose fields are unchecked. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/**
- * 2009-02-13 and 2128-06-11: outside is not a time in milliseconds (seconds and microseconds are far
- * outside).
- */
+/** 2009-02-13 and 2128-06-11. A time in seconds or microseconds is far outside. */
 const EARLIEST_MS = 1_234_567_890_000
 const LATEST_MS = 5_000_000_000_000
 
-/** Characters of a refused value that go into a complaint. */
+/** How many characters of a refused value an error message shows. */
 const SHOWN = 80
 
 /**
- * The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON (JSON itself
- * has no undefined). Plain ASCII, which is nearly every frame, takes the short way.
+ * The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON. Nearly every
+ * frame is ASCII, which is decoded faster.
  */
 export function parseFrame(frame: Buffer | string): unknown {
   try {
@@ -29,7 +26,7 @@ export function parseFrame(frame: Buffer | string): unknown {
   }
 }
 
-/** Whether a parsed value is a JSON object, so that its fields can be asked for. */
+/** Whether a parsed value is a JSON object. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -39,23 +36,21 @@ export function isExchangeTime(value: unknown): value is EpochMs {
   return Number.isInteger(value) && (value as number) > EARLIEST_MS && (value as number) < LATEST_MS
 }
 
-/** The outcome of a frame that breaks its documents: names the field and shows the value, shortened. */
+/** The outcome for a frame that is not as documented: names the field and shows the value, shortened. */
 export function malformed(field: string, value: unknown): Decoded {
   return { kind: 'malformed', reason: `${field} is not plausible, got: ${shown(value)}` }
 }
 
-/** A value from a frame as a short text. Objects are only named: they may be nested deeper than the stack. */
+/** A value from a frame as a short text. Objects are not printed: they may be nested deeper than the stack. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, SHOWN))
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
-/** The outcome of a frame that is not a JSON object in UTF-8. */
+/** The outcome for a frame that is not a JSON object in UTF-8. */
 export function unreadable(frame: Buffer | string): Decoded {
   const start = typeof frame === 'string' ? frame.slice(0, SHOWN) : frame.toString('latin1', 0, SHOWN)
-  return {
-    kind: 'malformed',
-    reason: `frame of ${frame.length} is not a JSON object in UTF-8: ${JSON.stringify(start)}`,
-  }
+  const reason = `frame of ${frame.length} is not a JSON object in UTF-8: ${JSON.stringify(start)}`
+  return { kind: 'malformed', reason }
 }

@@ -1,27 +1,27 @@
 import { type EpochMs, HOUR_MS, type Market, type Milliseconds } from '@kimchi/core'
 
-/** The feed asks for a refused market again after this long. */
+/** A refused market is subscribed again after this long. */
 const REFUSED_FOR_MS: Milliseconds = HOUR_MS
 
 /**
- * Which of the wanted markets an exchange takes in one subscription. Upbit refuses a whole list because of one
- * code and doesn't say which: this finds it by halves and leaves it out, while the others go on. Pure: the
- * feed says what became of a list, and asks which one is next.
+ * Which of the wanted markets an exchange accepts in one subscription. Upbit refuses a whole list because of one
+ * code and doesn't say which: this finds it by halves and leaves it out, while the others go on. It does no I/O:
+ * the feed reports what became of a list, and asks for the next one.
  * @see docs/exchanges.md#upbit-websocket
  */
 export class MarketSearch {
   readonly #indispensable: Market
   #wanted: readonly Market[]
-  /** Markets whose snapshot came; they are the last to be suspected. */
+  /** Markets that had a snapshot; they are suspected last. */
   readonly #proven = new Set<Market>()
   readonly #refused = new Map<Market, EpochMs>()
-  /** The half that the current list holds beside what works. */
+  /** The half on trial in the current list, beside the markets that work. */
   #trial: readonly Market[] = []
   /** Groups that are not in the current list yet, the next one last. */
   #untried: (readonly Market[])[] = []
   #isHopeless = false
 
-  /** @param indispensable the market without which the others are of no use; never left out */
+  /** @param indispensable the market without which the others are useless; it is never left out */
   constructor(wanted: readonly Market[], indispensable: Market) {
     this.#wanted = wanted
     this.#indispensable = indispensable
@@ -42,16 +42,17 @@ export class MarketSearch {
     return this.#trial.length > 0
   }
 
-  /** Whether the exchange refuses the indispensable market itself, so that no list would work. */
+  /** Whether the exchange refuses the indispensable market, so that no list would work. */
   get isHopeless(): boolean {
     return this.#isHopeless
   }
 
-  /** Whether a snapshot has shown that the exchange takes the list. */
+  /** Whether a snapshot has shown that the exchange accepts the list. */
   get isTrialProven(): boolean {
     return this.#trial.some(market => this.#proven.has(market))
   }
 
+  /** Changes the wanted markets. */
   want(markets: readonly Market[]): void {
     const wanted = new Set(markets)
     const stays = (market: Market) => wanted.has(market)
@@ -63,13 +64,13 @@ export class MarketSearch {
     if (this.#trial.length === 0) this.accept()
   }
 
-  /** Notes a market's snapshot. */
+  /** Notes that a market had a snapshot. */
   prove(market: Market): void {
     this.#proven.add(market)
     if (market === this.#indispensable) this.#isHopeless = false
   }
 
-  /** Notes that the exchange took the current list; the next one holds one group more. */
+  /** Notes that the exchange accepted the current list; the next one holds one group more. */
   accept(): void {
     this.#trial = this.#untried.pop() ?? []
   }
@@ -98,7 +99,7 @@ export class MarketSearch {
     return first
   }
 
-  /** Takes markets that were refused an hour ago into the list again; false when there are none. */
+  /** Puts markets that were refused an hour ago back on the list; false when there are none. */
   forgive(now: EpochMs): boolean {
     const due = [...this.#refused].filter(([, at]) => now - at >= REFUSED_FOR_MS)
     for (const [market] of due) this.#refused.delete(market)
@@ -109,7 +110,7 @@ export class MarketSearch {
     const { subscribed } = this
     const unproven = subscribed.filter(market => !this.#proven.has(market))
     if (unproven.length > 0) return unproven
-    // A market that was fine has gone bad.
+    // A market that worked is refused now.
     this.#proven.clear()
     return subscribed
   }

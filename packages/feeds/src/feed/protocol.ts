@@ -1,13 +1,13 @@
 import type { EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
 
 /**
- * What an exchange supplies so that the one feed can speak to it: plain values and pure functions, no
- * sockets. A test changes a limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`.
+ * All that the feed needs to know of an exchange: plain values and pure functions, no sockets. A test changes a
+ * limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`.
  * @see docs/exchanges.md
  */
 export interface Protocol {
   readonly exchange: Exchange
-  /** Where the exchange answers, the first choice first. */
+  /** The exchange's addresses, in the order in which they are tried. */
   readonly bases: readonly string[]
   /** The WebSocket address at one of the bases. */
   urlOf(base: string): string
@@ -18,13 +18,13 @@ export interface Protocol {
    * @param id a number that no other message of the connection has
    */
   subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly string[]
-  /** A decoder for one connection; it may remember what that connection has sent. */
+  /** Creates a decoder for one connection; it may remember that connection's frames. */
   createDecoder(): Decoder
-  /** A connection without a data frame for this long is stale; pongs, acks and status frames don't count. */
+  /** A connection without data for this long is stale. Snapshots, pongs, acks and heartbeats are no data. */
   readonly maxSilenceMs: Milliseconds
   /** A connection older than this is replaced by a new one, which is opened first; undefined for never. */
   readonly maxAgeMs: Milliseconds | undefined
-  /** Our own WebSocket pings; undefined when the exchange pings us and an answer is enough. */
+  /** Our own WebSocket pings; undefined when the exchange pings us instead. */
   readonly keepalive: Keepalive | undefined
   /** Least time between two groups of our messages on one connection, from the exchange's rate limits. */
   readonly sendSpacingMs: Milliseconds
@@ -32,7 +32,7 @@ export interface Protocol {
   readonly connectSpacingMs: Milliseconds
 }
 
-/** Our own pings and how long the answer may take. */
+/** How often we ping, and how long the answer may take. */
 export interface Keepalive {
   readonly pingEveryMs: Milliseconds
   readonly pongWithinMs: Milliseconds
@@ -41,7 +41,7 @@ export interface Keepalive {
 /** Turns the frames of one connection into ticks. Never throws, whatever the frame holds. */
 export interface Decoder {
   /**
-   * The markets wanted from now on; frames of others are ignored. What is known of forgotten ones is dropped.
+   * Sets the markets wanted from now on. It ignores frames of others and forgets what it knew of them.
    */
   setMarkets(markets: readonly Market[]): void
   decode(frame: Buffer | string, receivedAt: EpochMs): Decoded
@@ -49,19 +49,19 @@ export interface Decoder {
 
 /** What one frame was. */
 export type Decoded =
-  /** `unknownState`: a word for the market's state that no document has; it reads as trading. */
+  /** `unknownState`: an undocumented market state, which counts as trading. */
   | { readonly kind: 'tick'; readonly tick: Tick; readonly unknownState?: string }
-  /** A market that does not trade and has no last trade to show. */
+  /** A market that does not trade, in a frame without a last trade. */
   | { readonly kind: 'halted'; readonly market: Market }
   /** An answer to one of our messages, or a heartbeat. */
   | { readonly kind: 'ack' }
-  /** Well formed, but of no use here: another channel, a market that is not subscribed. */
+  /** Well formed, but of another channel or of a market that is not subscribed. */
   | { readonly kind: 'ignored' }
   /** The exchange is about to close this connection. */
   | { readonly kind: 'shutdown' }
-  /** The exchange complains about us; `refusesMarkets`: about a market in our subscription. */
+  /** An error that the exchange reports; `refusesMarkets`: because of a market in our subscription. */
   | { readonly kind: 'error'; readonly message: string; readonly refusesMarkets: boolean }
-  /** Dropped: not what the exchange documents. `reason` names field and value. */
+  /** Not as the exchange documents it. `reason` names field and value. */
   | { readonly kind: 'malformed'; readonly reason: string }
 
 export const ACK: Decoded = { kind: 'ack' }

@@ -29,7 +29,7 @@ function open(...list: readonly string[]) {
   return { clock, log, bases: new Bases('binance', 'rest', list, { clock, log }) }
 }
 
-/** An HTTP server that notes what it is sent. */
+/** An HTTP server that keeps the headers of each request. */
 async function serve(t: Test, status: number, body = '{}') {
   const headers: NodeJS.Dict<string | string[]>[] = []
   const server = createServer((request, response) => {
@@ -44,25 +44,25 @@ async function serve(t: Test, status: number, body = '{}') {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, headers }
 }
 
-t.test('70. a refused region or an unknown name calls for the next base at once', async t => {
+t.test('70. after a refused region or an unknown name the next base is used at once', async t => {
   for (const error of [REGION, NAME]) {
     const { bases, log } = open('a', 'b')
     t.equal(bases.failed('a', error), true)
     t.equal(bases.next(), 'b')
     bases.worked('b')
     bases.worked('b')
-    t.match(log.lines, [{ level: 'warn', fields: { base: 'b', left: { a: error.message } } }], 'said once')
+    t.match(log.lines, [{ level: 'warn', fields: { base: 'b', left: { a: error.message } } }], 'logged once')
     t.equal(log.lines.length, 1)
     t.match(bases.status(), { inUse: 'b', place: 1, left: [{ base: 'a', reason: error.message }] })
   }
 })
 
-t.test('70. a base that is not reached is left after three failures in a row', async t => {
+t.test('70. a base that cannot be reached is left after three failures in a row', async t => {
   const { bases } = open('a', 'b')
   t.strictSame([bases.failed('a', HOST), bases.failed('a', HOST)], [false, false])
   bases.worked('a')
   t.strictSame([bases.failed('a', HOST), bases.failed('a', HOST)], [false, false])
-  t.equal(bases.failed('a', refused(503)), false, 'an answer, and the count begins again')
+  t.equal(bases.failed('a', refused(503)), false, 'it answered, so the count begins again')
   t.strictSame(
     [HOST, HOST, HOST].map(error => bases.failed('a', error)),
     [false, false, true],
@@ -70,7 +70,7 @@ t.test('70. a base that is not reached is left after three failures in a row', a
   t.equal(bases.next(), 'b')
 })
 
-t.test('when every base has refused, the wait is due, and the next round begins at the front', async t => {
+t.test('when every base has refused, the caller waits, and the next round begins at the first', async t => {
   const { bases } = open('a', 'b', 'c')
   t.strictSame(
     ['a', 'b', 'c'].map(base => bases.failed(base, REGION)),
@@ -81,10 +81,10 @@ t.test('when every base has refused, the wait is due, and the next round begins 
     ['a', 'b', 'c'].map(base => bases.failed(base, REGION)),
     [true, true, false],
   )
-  t.equal(open('a').bases.failed('a', REGION), false, 'there is no other')
+  t.equal(open('a').bases.failed('a', REGION), false, 'there is no other base')
 })
 
-t.test('70. the front is tried again by one request an hour, and stays when it works', async t => {
+t.test('70. the first base is tried again by one request an hour, and stays when it works', async t => {
   const { bases, clock, log } = open('a', 'b')
   bases.failed('a', REGION)
   bases.worked(bases.next())
@@ -92,7 +92,7 @@ t.test('70. the front is tried again by one request an hour, and stays when it w
   t.equal(bases.next(), 'b')
   await clock.advance(1_000)
   t.strictSame([bases.next(), bases.next(), bases.next()], ['a', 'b', 'b'])
-  t.equal(bases.failed('a', REGION), true, 'the request is made again at the base in use')
+  t.equal(bases.failed('a', REGION), true, 'the request is repeated at the base in use')
   t.equal(bases.status().inUse, 'b')
   await clock.advance(3_600_000)
   bases.worked(bases.next())
@@ -100,7 +100,7 @@ t.test('70. the front is tried again by one request an hour, and stays when it w
   t.match(log.lines.at(-1), { message: 'back at the first base' })
 })
 
-t.test('a request under way when its base was left is made again at the base in use', async t => {
+t.test('a request under way when its base was left is repeated at the base in use', async t => {
   const { bases } = open('a', 'b')
   t.strictSame([bases.failed('a', REGION), bases.failed('a', REGION)], [true, true])
   t.equal(bases.next(), 'b')
@@ -129,7 +129,7 @@ t.test(
     clock.step(3_600_000)
     await send(miniTicker('BTCUSDT', '5', clock.now()))
     await clock.advance(10_000)
-    t.equal(front.state.attempts, 1, 'no connection is given up for it')
+    t.equal(front.state.attempts, 1, 'no connection is closed for it')
     await send('{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1795222584015}}')
     await passUntil(clock, 'the replacement', () => front.peers[0]?.received.length === 1)
     front.peers[0]?.socket.send(miniTicker('BTCUSDT', '6', clock.now()))
@@ -137,7 +137,7 @@ t.test(
   },
 )
 
-t.test('70. the REST child is told of the base in use', async t => {
+t.test('70. the REST child asks the base in use', async t => {
   const simulator = await simulate(t)
   const blocked = await serve(t, 451)
   const context = { clock: createManualClock(AT), log: memoryLog() }
@@ -155,7 +155,7 @@ t.test('70. the REST child is told of the base in use', async t => {
   t.equal(bases.binance.status().inUse, simulator.binanceRestUrl)
 })
 
-t.test('every request carries our name, no Origin, and nothing of a browser', async t => {
+t.test('every request has our name, no Origin, and no header of a browser', async t => {
   const server = await serve(t, 503)
   const clock = createManualClock(AT)
   const log = memoryLog()

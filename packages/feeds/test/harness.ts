@@ -10,7 +10,7 @@ import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/
 /** When the tests' clock begins. */
 export const AT = Date.UTC(2026, 10, 20, 12)
 
-/** Waits for a condition that something under way will bring about; fails loudly when it does not come. */
+/** Waits in real time until a condition holds; throws when it does not in time. */
 export async function until(what: string, condition: () => boolean, timeoutMs = 15_000): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs
   while (!condition()) {
@@ -20,8 +20,7 @@ export async function until(what: string, condition: () => boolean, timeoutMs = 
 }
 
 /**
- * Lets the clock run, a twentieth of a second at a time and with room for the network, until something
- * happens.
+ * Advances the clock by 50 ms at a time, with real time for the network in between, until a condition holds.
  */
 export async function passUntil(clock: ManualClock, what: string, condition: () => boolean): Promise<void> {
   for (let steps = 0; !condition(); steps++) {
@@ -40,7 +39,7 @@ export function memoryLog() {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** A feed with everything it tells written down; closed with the test. */
+/** A feed and all that it has reported; closed at the end of the test. */
 export function watchFeed(
   t: Test,
   options: Pick<FeedOptions, 'protocol'> & Partial<FeedOptions>,
@@ -50,9 +49,9 @@ export function watchFeed(
   feed: Feed
   clock: ManualClock
   ticks: Tick[]
-  /** Without the exchange, whose name is known. */
+  /** Without the exchange. */
   interruptions: Omit<Interruption, 'exchange'>[]
-  /** What the exchange said about markets without a tick, the last word of each. */
+  /** What the feed last reported of each market without a tick. */
   tradable: Map<Market, boolean>
   log: ReturnType<typeof memoryLog>
 } {
@@ -73,7 +72,7 @@ export function watchFeed(
   )
   t.teardown(async () => {
     const closing = feed.close()
-    // A peer that never answers the close frame is cut off by the clock.
+    // The feed cuts off a peer that never answers its close frame.
     await clock.advance(1_000)
     await closing
   })
@@ -84,13 +83,13 @@ export function watchFeed(
 export function tradingPricesFrom(
   restUrl: string,
   clock: ManualClock,
-  fetchTrading: TradingPricesOptions['fetchTrading'] = () => Promise.reject(new Error('not to be asked')),
+  fetchTrading: TradingPricesOptions['fetchTrading'] = () => Promise.reject(new Error('must not be called')),
 ) {
   const bases = createRestBases(restUrl, restUrl, { clock, log: memoryLog() }).binance
   return binanceTradingPrices({ bases, fetchTrading }, { clock })
 }
 
-/** A simulator that is closed with the test. */
+/** A simulator that is closed at the end of the test. */
 export async function simulate(t: Test, options: Parameters<typeof startSimulator>[0] = {}) {
   const simulator = await startSimulator({ speed: 20, ...options })
   t.teardown(() => simulator.close())

@@ -3,14 +3,14 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
 import { type WebSocket, WebSocketServer } from 'ws'
 
-/** One accepted connection and what it was sent. */
+/** One accepted connection and the messages that it has sent. */
 export interface Peer {
   readonly socket: WebSocket
   readonly request: IncomingMessage
   readonly received: string[]
 }
 
-/** A WebSocket server that says only what a test tells it to say. */
+/** A WebSocket server that sends only what a test makes it send. */
 export async function scriptExchange(t: Test) {
   const peers: Peer[] = []
   const sockets = new Set<Socket>()
@@ -28,7 +28,7 @@ export async function scriptExchange(t: Test) {
   http.on('upgrade', (request, socket, head) => {
     state.attempts += 1
     if (state.upgrade?.(socket as Socket, state.attempts)) {
-      // Reading on is what notices that the client has gone.
+      // Node notices that the client has gone only while it reads.
       socket.on('end', () => socket.end()).resume()
       return
     }
@@ -48,7 +48,7 @@ export async function scriptExchange(t: Test) {
   return { url: `ws://127.0.0.1:${port}`, peers, sockets, state }
 }
 
-/** A raw HTTP answer in place of the handshake. */
+/** Answers the handshake by a refusal over HTTP. */
 export function refuseWith(status: string, headers = ''): (socket: Socket) => boolean {
   return socket => {
     socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n${headers}\r\n`)

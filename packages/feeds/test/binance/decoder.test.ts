@@ -34,77 +34,85 @@ function open(markets = ['BTCUSDT', 'ETHUSDT']) {
   decoder.setMarkets(markets)
   return {
     ...decoder,
-    take: (frame: unknown) => {
+    decode: (frame: unknown) => {
       const text = typeof frame === 'string' ? frame : JSON.stringify(frame)
       return decoder.decode(Buffer.from(text), NOW)
     },
   }
 }
 
-function tradedAt(decoded: ReturnType<ReturnType<typeof open>['take']>): number | undefined | string {
+function tradedAt(decoded: ReturnType<ReturnType<typeof open>['decode']>): number | undefined | string {
   return decoded.kind === 'tick' ? decoded.tick.tradedAt : decoded.kind
 }
 
-t.test('the same tick comes out of raw and combined frames', async t => {
+t.test('raw and combined frames give the same tick', async t => {
   const expected = { kind: 'tick', tick: TICK }
-  t.strictSame(open().take(MINI), expected)
-  t.strictSame(open().take({ stream: 'btcusdt@miniTicker', data: MINI }), expected)
+  t.strictSame(open().decode(MINI), expected)
+  t.strictSame(open().decode({ stream: 'btcusdt@miniTicker', data: MINI }), expected)
 })
 
 t.test('a changed price or a risen volume proves a trade, nothing else does', async t => {
-  const { take } = open()
-  t.equal(tradedAt(take(MINI)), undefined, 'the first frame')
-  t.equal(tradedAt(take({ ...MINI, E: E + 1_000 })), undefined, 'the same again')
-  t.equal(tradedAt(take({ ...MINI, E: E + 2_000, c: '64118.00' })), E + 2_000, 'another price')
-  t.equal(tradedAt(take({ ...MINI, E: E + 3_000, c: '64118.0000' })), undefined, 'the same in other digits')
-  t.equal(tradedAt(take({ ...MINI, E: E + 4_000, c: '64118', v: '1.00000001' })), E + 4_000, 'volume came')
-  t.equal(tradedAt(take({ ...MINI, E: E + 5_000, c: '64118', v: '0.9' })), undefined, 'volume went')
-  t.equal(tradedAt(take({ ...MINI, E: E + 6_000, c: '64118', v: undefined })), undefined, 'volume not told')
-  t.equal(tradedAt(take({ ...MINI, E: E + 7_000, c: '64118', v: '5' })), undefined, 'after none was told')
+  const { decode } = open()
+  t.equal(tradedAt(decode(MINI)), undefined, 'the first frame')
+  t.equal(tradedAt(decode({ ...MINI, E: E + 1_000 })), undefined, 'the same again')
+  t.equal(tradedAt(decode({ ...MINI, E: E + 2_000, c: '64118.00' })), E + 2_000, 'another price')
+  t.equal(tradedAt(decode({ ...MINI, E: E + 3_000, c: '64118.0000' })), undefined, 'the same in other digits')
+  t.equal(
+    tradedAt(decode({ ...MINI, E: E + 4_000, c: '64118', v: '1.00000001' })),
+    E + 4_000,
+    'the volume rose',
+  )
+  t.equal(tradedAt(decode({ ...MINI, E: E + 5_000, c: '64118', v: '0.9' })), undefined, 'the volume fell')
+  t.equal(tradedAt(decode({ ...MINI, E: E + 6_000, c: '64118', v: undefined })), undefined, 'no volume')
+  t.equal(
+    tradedAt(decode({ ...MINI, E: E + 7_000, c: '64118', v: '5' })),
+    undefined,
+    'after a frame without a volume',
+  )
 })
 
-t.test('what was seen belongs to one connection', async t => {
+t.test('each connection begins without a previous frame', async t => {
   const first = open()
-  first.take(MINI)
-  t.equal(tradedAt(open().take({ ...MINI, c: '64118.00' })), undefined)
+  first.decode(MINI)
+  t.equal(tradedAt(open().decode({ ...MINI, c: '64118.00' })), undefined)
 })
 
-t.test('a market that was forgotten gives no tick, and has no past when it comes back', async t => {
-  const { take, setMarkets } = open()
-  take(MINI)
+t.test('a market that was unsubscribed gives no tick, and begins afresh when it comes back', async t => {
+  const { decode, setMarkets } = open()
+  decode(MINI)
   setMarkets(['ETHUSDT'])
-  t.equal(take(MINI).kind, 'ignored')
+  t.equal(decode(MINI).kind, 'ignored')
   setMarkets(['BTCUSDT'])
-  t.equal(tradedAt(take({ ...MINI, c: '1' })), undefined)
+  t.equal(tradedAt(decode({ ...MINI, c: '1' })), undefined)
 })
 
-t.test('the announced end is a shutdown in both shapes', async t => {
-  t.equal(open().take({ e: 'serverShutdown', E }).kind, 'shutdown')
-  t.equal(open().take({ stream: '!serverShutdown', data: { e: 'serverShutdown', E } }).kind, 'shutdown')
+t.test('a raw or combined announcement of the end is a shutdown', async t => {
+  t.equal(open().decode({ e: 'serverShutdown', E }).kind, 'shutdown')
+  t.equal(open().decode({ stream: '!serverShutdown', data: { e: 'serverShutdown', E } }).kind, 'shutdown')
 })
 
-t.test('answers are acks, both shapes of complaint are errors', async t => {
-  t.equal(open().take({ result: null, id: 1 }).kind, 'ack')
-  t.equal(open().take({ result: ['btcusdt@miniTicker'], id: 3 }).kind, 'ack')
-  t.match(open().take({ error: { code: 2, msg: 'Invalid request' }, id: 1 }), {
+t.test('answers are acks, and both kinds of error message are errors', async t => {
+  t.equal(open().decode({ result: null, id: 1 }).kind, 'ack')
+  t.equal(open().decode({ result: ['btcusdt@miniTicker'], id: 3 }).kind, 'ack')
+  t.match(open().decode({ error: { code: 2, msg: 'Invalid request' }, id: 1 }), {
     kind: 'error',
     message: /2.*Invalid request/,
   })
-  t.match(open().take({ code: 3, msg: 'Invalid JSON' }), { kind: 'error', message: /3.*Invalid JSON/ })
+  t.match(open().decode({ code: 3, msg: 'Invalid JSON' }), { kind: 'error', message: /3.*Invalid JSON/ })
 })
 
 t.test('other channels and markets that are not subscribed are ignored', async t => {
-  const { take } = open()
+  const { decode } = open()
   for (const e of ['trade', '24hrTicker', 'depthUpdate', 'kline'])
-    t.equal(take({ ...MINI, e }).kind, 'ignored')
-  t.equal(take({ ...MINI, s: 'DOGEUSDT' }).kind, 'ignored')
-  t.equal(take({ ...MINI, s: '币安人生USDT' }).kind, 'ignored')
-  t.equal(take({ ...MINI, s: '__proto__' }).kind, 'ignored')
-  t.equal(take({ u: 1, s: 'BTCUSDT', b: '1', B: '1', a: '1', A: '1' }).kind, 'ignored', 'bookTicker')
+    t.equal(decode({ ...MINI, e }).kind, 'ignored')
+  t.equal(decode({ ...MINI, s: 'DOGEUSDT' }).kind, 'ignored')
+  t.equal(decode({ ...MINI, s: '币安人生USDT' }).kind, 'ignored')
+  t.equal(decode({ ...MINI, s: '__proto__' }).kind, 'ignored')
+  t.equal(decode({ u: 1, s: 'BTCUSDT', b: '1', B: '1', a: '1', A: '1' }).kind, 'ignored', 'bookTicker')
 })
 
-t.test('what breaks the documents is dropped, and named', async t => {
-  const { take } = open()
+t.test('a value that is not as documented is dropped, and named', async t => {
+  const { decode } = open()
   const prices = [
     '0.00000000',
     '-1',
@@ -122,27 +130,27 @@ t.test('what breaks the documents is dropped, and named', async t => {
     '9'.repeat(41),
   ]
   for (const c of [...prices, 64_117.99, null, undefined, ['1'], `1${'0'.repeat(30)}`]) {
-    t.match(take({ ...MINI, c }), { kind: 'malformed', reason: /BTCUSDT c/ }, String(c))
+    t.match(decode({ ...MINI, c }), { kind: 'malformed', reason: /BTCUSDT c/ }, String(c))
   }
   for (const at of [String(E), E * 1_000, 0, null, E + 0.5]) {
-    t.match(take({ ...MINI, E: at }), { kind: 'malformed', reason: /BTCUSDT E/ }, String(at))
+    t.match(decode({ ...MINI, E: at }), { kind: 'malformed', reason: /BTCUSDT E/ }, String(at))
   }
-  t.match(take({ ...MINI, s: 5 }), { kind: 'malformed' })
-  t.match(take({ stream: 'x', data: 'text' }), { kind: 'malformed' })
-  for (const text of ['', '{', '"x"', 'null', '7', '[null]']) t.equal(take(text).kind, 'malformed', text)
+  t.match(decode({ ...MINI, s: 5 }), { kind: 'malformed' })
+  t.match(decode({ stream: 'x', data: 'text' }), { kind: 'malformed' })
+  for (const text of ['', '{', '"x"', 'null', '7', '[null]']) t.equal(decode(text).kind, 'malformed', text)
 })
 
-t.test('a broken price does not become the price before', async t => {
-  const { take } = open()
-  take(MINI)
-  take({ ...MINI, c: '0.00000000' })
-  t.equal(tradedAt(take({ ...MINI, E: E + 1_000 })), undefined)
+t.test('a broken price is not compared with the next one', async t => {
+  const { decode } = open()
+  decode(MINI)
+  decode({ ...MINI, c: '0.00000000' })
+  t.equal(tradedAt(decode({ ...MINI, E: E + 1_000 })), undefined)
 })
 
 t.test('a price for a thousand coins becomes the price of one, without rounding', async t => {
-  const { take } = open(['1000SATSUSDT', '1MBABYDOGEUSDT'])
-  t.match(take({ ...MINI, s: '1000SATSUSDT', c: '0.00001620' }), { tick: { price: 1.62e-8 } })
-  t.match(take({ ...MINI, s: '1MBABYDOGEUSDT', c: '0.00123450' }), { tick: { price: 1.2345e-9 } })
+  const { decode } = open(['1000SATSUSDT', '1MBABYDOGEUSDT'])
+  t.match(decode({ ...MINI, s: '1000SATSUSDT', c: '0.00001620' }), { tick: { price: 1.62e-8 } })
+  t.match(decode({ ...MINI, s: '1MBABYDOGEUSDT', c: '0.00123450' }), { tick: { price: 1.2345e-9 } })
 })
 
 t.test('a new connection subscribes everything in one message', async t => {
@@ -153,7 +161,7 @@ t.test('a new connection subscribes everything in one message', async t => {
   )
 })
 
-t.test('a change sends the difference only, and long lists in parts', async t => {
+t.test('a change is sent as the difference, and a long list in parts', async t => {
   const { subscribe } = binanceProtocol()
   t.strictSame(
     subscribe(['BTCUSDT', 'ETHUSDT'], ['BTCUSDT', 'XRPUSDT'], 9).map(message => JSON.parse(message)),
@@ -170,7 +178,7 @@ t.test('a change sends the difference only, and long lists in parts', async t =>
   )
 })
 
-t.test('the address is the combined stream under each base', async t => {
+t.test('the address of each base is its combined stream', async t => {
   const { bases, urlOf } = binanceProtocol()
   t.strictSame(bases.map(urlOf), [
     'wss://stream.binance.com:9443/stream',

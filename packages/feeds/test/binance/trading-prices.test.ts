@@ -30,7 +30,7 @@ t.test('one call gives the price of every symbol that trades', async t => {
   t.equal(prices.has('NOSUCHUSDT'), false)
 })
 
-t.test('only symbols that trade are asked for', async t => {
+t.test('only symbols that trade are requested', async t => {
   const { ask, urls } = await serve(t, (_request, response) =>
     response.end('[{"symbol":"BTCUSDT","price":"5"}]'),
   )
@@ -48,31 +48,34 @@ t.test('71. where symbolStatus is refused, the statuses of exchangeInfo count', 
   t.strictSame(urls, ['/api/v3/ticker/price?symbolStatus=TRADING', '/api/v3/ticker/price'])
 })
 
-t.test('a broken price is none, a broken entry is left out, and a thousand coins become one', async t => {
-  const entries = [
-    { symbol: 'AUSDT', price: '0.00000000' },
-    { symbol: 'BUSDT', price: 5 },
-    { symbol: 'CUSDT', price: '-1' },
-    { price: '1' },
-    null,
-    'x',
-    { symbol: '1000SATSUSDT', price: '0.00001620' },
-    { symbol: 'BTCUSDT', price: '5' },
-  ]
-  const { ask } = await serve(t, (_request, response) => response.end(JSON.stringify(entries)))
-  t.strictSame(
-    [...(await ask(never))],
-    [
-      ['AUSDT', undefined],
-      ['BUSDT', undefined],
-      ['CUSDT', undefined],
-      ['1000SATSUSDT', 1.62e-8],
-      ['BTCUSDT', 5],
-    ],
-  )
-})
+t.test(
+  'a broken price is undefined, a broken entry is left out, and a price for 1,000 coins becomes that of one',
+  async t => {
+    const entries = [
+      { symbol: 'AUSDT', price: '0.00000000' },
+      { symbol: 'BUSDT', price: 5 },
+      { symbol: 'CUSDT', price: '-1' },
+      { price: '1' },
+      null,
+      'x',
+      { symbol: '1000SATSUSDT', price: '0.00001620' },
+      { symbol: 'BTCUSDT', price: '5' },
+    ]
+    const { ask } = await serve(t, (_request, response) => response.end(JSON.stringify(entries)))
+    t.strictSame(
+      [...(await ask(never))],
+      [
+        ['AUSDT', undefined],
+        ['BUSDT', undefined],
+        ['CUSDT', undefined],
+        ['1000SATSUSDT', 1.62e-8],
+        ['BTCUSDT', 5],
+      ],
+    )
+  },
+)
 
-t.test('non-2xx responses keep their status and their time', async t => {
+t.test('a refusal keeps its status and its time', async t => {
   for (const [status, code] of [
     [429, 'KIMCHI_ERR_REST'],
     [418, 'KIMCHI_ERR_REST'],
@@ -86,17 +89,28 @@ t.test('non-2xx responses keep their status and their time', async t => {
   }
 })
 
-t.test('anything else is a REST error, so that no list halts what it does not name', async t => {
-  const others = '[{"symbol":"ETHUSDT","price":"5"}]'
-  for (const body of ['', 'gateway error', '{"symbol":"BTCUSDT"}', '5', '[]', others, others.slice(0, 20)]) {
-    const { ask } = await serve(t, (_request, response) => response.end(body))
-    await t.rejects(ask(never), { code: 'KIMCHI_ERR_REST', message: /ticker\/price/ }, body)
-  }
-  const refused = tradingPricesFrom('http://127.0.0.1:9', createManualClock(AT))
-  await t.rejects(refused(never), { code: 'KIMCHI_ERR_REST', message: /ticker\/price/ })
-})
+t.test(
+  'any other answer is a REST error: a broken list must not halt the coins that it leaves out',
+  async t => {
+    const others = '[{"symbol":"ETHUSDT","price":"5"}]'
+    for (const body of [
+      '',
+      'gateway error',
+      '{"symbol":"BTCUSDT"}',
+      '5',
+      '[]',
+      others,
+      others.slice(0, 20),
+    ]) {
+      const { ask } = await serve(t, (_request, response) => response.end(body))
+      await t.rejects(ask(never), { code: 'KIMCHI_ERR_REST', message: /ticker\/price/ }, body)
+    }
+    const refused = tradingPricesFrom('http://127.0.0.1:9', createManualClock(AT))
+    await t.rejects(refused(never), { code: 'KIMCHI_ERR_REST', message: /ticker\/price/ })
+  },
+)
 
-t.test('a response that does not come is given up after 10 s, and at once when aborted', async t => {
+t.test('a request without an answer fails after 10 s, and at once when aborted', async t => {
   const { ask, clock, urls } = await serve(t, () => {})
   const slow = ask(never)
   await until('the request', () => urls.length === 1)

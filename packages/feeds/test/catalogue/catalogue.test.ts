@@ -37,10 +37,10 @@ t.test('`all` is BTC first, then by symbol, whatever the order of the lists', as
   t.strictSame(symbolsOf('all', ['ADA', '0G', 'XRP', 'BTC'], ['BTC', 'XRP', 'ADA', '0G']), expected)
 })
 
-t.test('every alias leads to its partner and never to the same ticker', async t => {
+t.test('every alias pairs with its partner and never with the same ticker', async t => {
   for (const [symbol, { binance: ticker }] of Object.entries(ALIASES)) {
     t.strictSame(symbolsOf('all', [symbol], [symbol, ticker]), [`${symbol}=${ticker}USDT`])
-    t.strictSame(symbolsOf('all', [symbol], [symbol]), [], `${symbol} is nothing without ${ticker}`)
+    t.strictSame(symbolsOf('all', [symbol], [symbol]), [], `${symbol} has no pair without ${ticker}`)
     t.strictSame(symbolsOf('all', [ticker], [symbol, ticker]), [], `${ticker} belongs to ${symbol}`)
   }
 })
@@ -75,7 +75,7 @@ t.test('a ticker for a thousand coins is found under the name of one', async t =
   }
 })
 
-t.test('look-alikes are no matches', async t => {
+t.test('similar tickers do not match', async t => {
   const pairs = [
     ['HOLO', 'HOT'],
     ['STRIKE', 'STRK'],
@@ -100,7 +100,7 @@ t.test('look-alikes are no matches', async t => {
   )
 })
 
-t.test('a list keeps its order; doubles, blanks and letter case do not matter', async t => {
+t.test('a list keeps its order; repetitions, blanks and letter case do not matter', async t => {
   const found = symbolsOf(['eth', ' BTC ', 'ETH', ''], ['BTC', 'ETH', 'XRP'], ['BTC', 'ETH', 'XRP'])
   t.strictSame(found, ['ETH=ETHUSDT', 'BTC=BTCUSDT'])
 })
@@ -121,7 +121,7 @@ t.test('every unknown symbol is named at once', async t => {
   })
 })
 
-t.test('while running, what is gone is left out instead of refused', async t => {
+t.test('a refresh leaves out a symbol that is gone instead of refusing it', async t => {
   const options = {
     upbit: upbit('BTC', 'BORA'),
     binance: binance('BTC'),
@@ -136,7 +136,7 @@ t.test('while running, what is gone is left out instead of refused', async t => 
 })
 
 t.test(
-  'a coin that Binance halts stays when it is known or asked for by name, and is no newcomer else',
+  'a coin that Binance halts stays when it is known or asked for by name, and is left out otherwise',
   async t => {
     const halted = { markets: [{ market: 'BTCUSDT', base: 'BTC', trading: false }] }
     const listings = { upbit: upbit('BTC'), binance: halted }
@@ -149,7 +149,7 @@ t.test(
   },
 )
 
-t.test('a ticker that cannot stand in a path is left out', async t => {
+t.test('a ticker that is no path segment is left out', async t => {
   const listing = { upbit: upbit('币安人生', '__proto__'), binance: binance('币安人生', '__proto__') }
   t.match(matchCoins({ ...listing, wanted: 'all' }), {
     coins: { length: 0 },

@@ -35,7 +35,7 @@ const BINANCE = {
   ],
 }
 
-t.test('reads KRW markets with their names', async t => {
+t.test('KRW markets are read with their names', async t => {
   t.strictSame(parseUpbitMarkets(UPBIT), {
     exchange: 'upbit',
     markets: [
@@ -46,7 +46,7 @@ t.test('reads KRW markets with their names', async t => {
   })
 })
 
-t.test('reads USDT markets and whether they trade', async t => {
+t.test('USDT markets are read with whether they trade', async t => {
   t.strictSame(parseBinanceSymbols(BINANCE), {
     exchange: 'binance',
     markets: [
@@ -83,7 +83,7 @@ t.test('a bad entry is left out, not fatal', async t => {
   t.match(parseBinanceSymbols({ symbols }), { markets: { length: 4 } })
 })
 
-t.test('a wholly wrong shape is refused with what came', async t => {
+t.test('an answer of the wrong shape is refused, and shown', async t => {
   for (const answer of [
     undefined,
     null,
@@ -103,7 +103,7 @@ t.test('a wholly wrong shape is refused with what came', async t => {
   }
 })
 
-t.test('names are made fit for a line of text, whatever their script', async t => {
+t.test('names of any script are made fit for a line of text', async t => {
   const nameOf = (englishName: unknown) =>
     parseUpbitMarkets([{ market: 'KRW-X', english_name: englishName }]).markets[0]?.name
   t.equal(nameOf('  Æther\u0000\n Coin '), 'Æther Coin')
@@ -115,7 +115,7 @@ t.test('names are made fit for a line of text, whatever their script', async t =
   t.equal(nameOf('𝔹'.repeat(500)), '𝔹'.repeat(80), 'no character is cut in two')
 })
 
-t.test('a listing that is empty or suddenly half as long is refused', async t => {
+t.test('a listing that is empty or has lost more than a quarter is refused', async t => {
   const listing = (count: number) => ({ exchange: 'upbit', markets: Array.from({ length: count }) }) as const
   checkListing(0, listing(1))
   checkListing(200, listing(150))

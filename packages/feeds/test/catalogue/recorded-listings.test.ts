@@ -48,8 +48,8 @@ function countsOf({ coins, leftOut }: Catalogue) {
   }
 }
 
-/** Every coin that needed a decision, for people who read the test's output. */
-function tell(t: Test, catalogue: Catalogue): void {
+/** Prints every coin that needed a decision. */
+function print(t: Test, catalogue: Catalogue): void {
   t.comment(JSON.stringify(countsOf(catalogue)))
   const aliased = catalogue.coins.filter(({ symbol, binance }) => binance !== `${symbol}USDT`)
   t.comment(`aliased: ${aliased.map(({ symbol, binance }) => `${symbol}=${binance}`).join(' ')}`)
@@ -59,7 +59,7 @@ function tell(t: Test, catalogue: Catalogue): void {
   }
 }
 
-/** Traps of docs/exchanges.md#symbol-mapping that occur in the lists of 2026, and what must come of them. */
+/** The traps of docs/exchanges.md#symbol-mapping in the lists of 2026: each ticker's partner on Binance. */
 const TRAPS_2026: Readonly<Record<string, string | undefined>> = {
   // The same coin under two tickers.
   ...{ AI: 'AIGENSYN', BTT: 'BTTC', BEAM: 'BEAMX', MET2: 'MET' },
@@ -93,13 +93,13 @@ const NOBODYS_2026 = [
   ...['1000SATS', '1000CAT', '1000CHEEMS', '1MBABYDOGE'],
 ]
 
-t.test('the lists of 2026: every trap that occurs in them is stepped around', { skip }, async t => {
+t.test('the lists of 2026: no coin is paired with another', { skip }, async t => {
   const upbit = upbit2026()
   const binance = binance2026()
   t.match({ upbit: upbit.markets.length, binance: binance.markets.length }, { upbit: 291, binance: 484 })
   const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
   const counts = countsOf(catalogue)
-  tell(t, catalogue)
+  print(t, catalogue)
   t.strictSame(counts, EXPECTED_2026)
   const bySymbol = new Map(catalogue.coins.map(coin => [coin.symbol, coin]))
   t.equal(catalogue.coins[0]?.symbol, 'BTC')
@@ -131,7 +131,7 @@ t.test('the lists of 2026: every trap that occurs in them is stepped around', { 
   t.equal(new Set(partners).size, partners.length, 'no Binance market is used twice')
 })
 
-t.test('the raw answers of 2021 pass, and TON is not joined', { skip }, async t => {
+t.test('the raw answers of 2021 are read, and TON is not paired', { skip }, async t => {
   const upbit = parseUpbitMarkets(recordedJson('cryptofeed/upbit-market-all.2021-04-17.json'))
   const binance = parseBinanceSymbols(
     recordedJson('cryptofeed/binance-exchangeInfo.usdt-symbols.2021-10-12.json'),
@@ -145,7 +145,7 @@ t.test('the raw answers of 2021 pass, and TON is not joined', { skip }, async t 
     [{ trading: false }, { trading: false }],
   )
   const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
-  tell(t, catalogue)
+  print(t, catalogue)
   t.match(catalogue.coins, [{ symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }])
   t.notOk(catalogue.coins.some(({ symbol }) => symbol === 'TON'))
   t.notOk(catalogue.leftOut.some(({ reason }) => reason === ''))

@@ -8,13 +8,13 @@ function refused(status: number, retryAfterMs?: number) {
   return httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs })
 }
 
-t.test('doubles from half a second to half a minute, of which a random half is taken off', async t => {
+t.test('the wait doubles from half a second to half a minute, less up to a random half', async t => {
   const delays = (random: number) => [0, 1, 2, 5, 6, 100].map(attempt => retryDelay(attempt, () => random))
   t.strictSame(delays(0), [250, 500, 1_000, 8_000, 15_000, 15_000])
   t.strictSame(delays(0.999_999).map(Math.round), [500, 1_000, 2_000, 16_000, 30_000, 30_000])
 })
 
-t.test('an exchange that names a time is taken at its word, never early', async t => {
+t.test('the next attempt comes no earlier than the time an exchange names', async t => {
   t.equal(
     retryDelay(0, () => 0, refused(429, 7_000)),
     7_000,
@@ -23,16 +23,16 @@ t.test('an exchange that names a time is taken at its word, never early', async 
   t.equal(
     retryDelay(9, () => 0, refused(429, 0)),
     15_000,
-    'no time at all does not undo the backoff',
+    'a time of zero does not undo the backoff',
   )
 })
 
-t.test('a refusal without a time waits as its status deserves', async t => {
+t.test('after a refusal without a time the wait depends on its status', async t => {
   const delayOf = (status: number) => retryDelay(0, () => 0, refused(status))
   t.strictSame([429, 418, 403, 451, 503].map(delayOf), [250, 300_000, 250, 600_000, 250])
 })
 
-t.test('only what shuts us out counts as blocked', async t => {
+t.test('only 418 and 451 count as blocked', async t => {
   t.strictSame(
     [403, 418, 451, 429, 503, 302].map(status => isBlocked(refused(status))),
     [false, true, true, false, false, false],

@@ -7,7 +7,7 @@ import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, passUntil, simulate, until, watchFeed } from '../harness.ts'
 import { miniTicker, refuseWith, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
-/** One data frame that the protocol understands. */
+/** One data frame of the protocol's exchange. */
 function frameOf({ exchange }: Protocol, price = 5): string | Buffer {
   return exchange === 'upbit' ? upbitTicker('KRW-BTC', price, AT) : miniTicker('BTCUSDT', String(price), AT)
 }
@@ -55,7 +55,7 @@ for (const [protocolOf, limitMs] of [
     },
   )
 
-  t.test(`${name}: data keeps a connection for as long as it comes`, async t => {
+  t.test(`${name}: a connection is kept for as long as data comes`, async t => {
     const { exchange, protocol, bringUp, clock, ticks } = await openScripted(t, protocolOf, {
       keepalive: undefined,
     })
@@ -68,12 +68,12 @@ for (const [protocolOf, limitMs] of [
     t.equal(exchange.state.attempts, 1)
   })
 
-  t.test(`${name}: a connection that never brings a first frame is given up as well`, async t => {
+  t.test(`${name}: a connection that never brings a first frame is replaced too`, async t => {
     const { exchange, clock, interruptions } = await openScripted(t, protocolOf)
     await until('connection', () => exchange.peers[0]?.received.length === 1)
     await clock.advance(limitMs)
     await until('the next connection', () => exchange.state.attempts === 2)
-    t.strictSame(interruptions, [], 'nothing was there to interrupt')
+    t.strictSame(interruptions, [], 'there was no data yet to interrupt')
   })
 
   t.test(`${name}: half-open in the simulator is noticed`, async t => {
@@ -199,7 +199,7 @@ t.test('refused connections back off, doubling, without a storm', async t => {
 })
 
 t.test(
-  'failures are forgotten after a minute of healthy data, not with an open connection or a first frame',
+  'failures are forgotten after a minute of healthy data, not on opening or at the first frame',
   async t => {
     const { exchange, protocol, bringUp, clock, log } = await openScripted(t, binanceProtocol)
     const delays = () => log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields.delayMs)
@@ -218,7 +218,7 @@ t.test(
     }
     exchange.peers[3]?.socket.close()
     await until('its end', () => delays().length === 4)
-    t.equal(delays()[3], 3_000, 'six milliseconds too early')
+    t.equal(delays()[3], 3_000, 'six milliseconds short of a minute')
     await clock.advance(10_000)
     await bringUp(5)
     for (let ticks = 0; ticks < 6; ticks++) {
@@ -231,7 +231,7 @@ t.test(
   },
 )
 
-t.test('connections that break at once keep their distance, data or not', async t => {
+t.test('the next connection waits after one that broke at once, data or not', async t => {
   const { exchange, bringUp, clock } = await openScripted(t, binanceProtocol)
   await bringUp()
   exchange.peers[0]?.socket.close()
@@ -256,7 +256,7 @@ t.test('an announced end opens the next connection first', async t => {
   t.equal(exchange.peers[0]?.socket.readyState, 1, 'the old one goes on for a moment')
   await clock.advance(1_000)
   await until('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
-  t.equal(interruptions.length, 1, 'the start alone')
+  t.equal(interruptions.length, 1, 'only the start')
   t.match(feed.status(), { state: 'up', replacements: 1, reconnects: 0, stalls: 0 })
 })
 
@@ -275,7 +275,7 @@ t.test('a connection is replaced when it grows old, again and again', async t =>
     await clock.advance(1_000)
     await until('the old one is gone', () => exchange.sockets.size === 1)
   }
-  t.equal(interruptions.length, 1, 'the start alone')
+  t.equal(interruptions.length, 1, 'only the start')
   t.match(feed.status(), { replacements: 3, connections: 4, reconnects: 0 })
 })
 
@@ -391,14 +391,14 @@ t.test('a frame beyond the limit ends the connection, not the feed', async t => 
   t.match(feed.status(), { state: 'up', reconnects: 1, lastError: { code: 'KIMCHI_ERR_FRAME' } })
 })
 
-t.test('a deflate bomb is not unpacked: compression is never agreed on', async t => {
+t.test('a deflate bomb is not unpacked: the client never offers compression', async t => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
   t.teardown(() => new Promise<void>(resolve => server.close(() => resolve())))
   const extensions: string[] = []
   server.on('connection', (socket, request) => {
     extensions.push(String(request.headers['sec-websocket-extensions']))
     socket.on('error', () => {})
-    // A compressed frame all the same: final, RSV1, text, two bytes.
+    // A compressed frame although nothing was negotiated: final, RSV1, text, two bytes.
     request.socket.write(Buffer.from([0xc1, 0x02, 0x4b, 0x00]))
   })
   await once(server, 'listening')

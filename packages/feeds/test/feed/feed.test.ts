@@ -6,10 +6,10 @@ import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, simulate, tradingPricesFrom, until, watchFeed } from '../harness.ts'
 import { miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
-/** What Upbit's feed subscribes to whatever the coins are. */
+/** The markets that Upbit's feed always subscribes to. */
 const ALWAYS = [...REFERENCE_MARKETS.upbit, ...PACEMAKERS.upbit]
 
-t.test('Upbit: every market gives a snapshot, then what trades, on one connection', async t => {
+t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one connection', async t => {
   const simulator = await simulate(t)
   const { feed, ticks } = watchFeed(t, {
     protocol: upbitProtocol(simulator.upbitWsUrl),
@@ -28,7 +28,7 @@ t.test('Upbit: every market gives a snapshot, then what trades, on one connectio
   t.match(feed.status(), { exchange: 'upbit', state: 'up', connections: 1, markets: 6, malformed: 0 })
 })
 
-t.test('Binance: frames and a seed for every market that trades', async t => {
+t.test('Binance: every market that trades brings frames and one seed', async t => {
   const simulator = await simulate(t)
   const clock = createManualClock(AT)
   const { feed, ticks, tradable } = watchFeed(
@@ -59,7 +59,7 @@ t.test('never sends an Origin header', async t => {
   t.equal(exchange.peers[0]?.request.headers.origin, undefined)
 })
 
-t.test('a trading status that fails changes nothing, is counted and asked for again', async t => {
+t.test('a trading status that fails changes nothing, is counted and requested again', async t => {
   const exchange = await scriptExchange(t)
   let calls = 0
   const { feed, clock, ticks, tradable } = watchFeed(t, {
@@ -71,7 +71,7 @@ t.test('a trading status that fails changes nothing, is counted and asked for ag
     },
   })
   await until('the connection', () => exchange.peers.length === 1)
-  t.equal(calls, 0, 'prices are asked for when the stream has begun, so that nothing falls between them')
+  t.equal(calls, 0, 'prices are requested once the stream has begun, so that no trade falls between the two')
   exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '4', AT))
   await until('a first failure', () => feed.status().statusFailures === 1)
   await clock.advance(500)
@@ -125,7 +125,7 @@ t.test('Upbit: the subscription is sent again once a minute, for its snapshots',
   await until('data', () => ticks.length === 2)
   await until('the renewal after the silence of 20 seconds', () => peer?.received.length === 2)
   await clock.advance(15_000)
-  t.equal(peer?.received.length, 2, 'no other one before the minute asks for it')
+  t.equal(peer?.received.length, 2, 'no other before the next one is due')
   await clock.advance(1)
   await until('the renewal', () => peer?.received.length === 3)
   t.strictSame(JSON.parse(peer?.received[2] ?? '')[1].codes, [...ALWAYS, 'KRW-DOT'])
@@ -169,28 +169,25 @@ t.test('Upbit: snapshots are no data', async t => {
   t.strictSame(interruptions, [{ from: Number.NEGATIVE_INFINITY, to: AT, pricesFrom: AT }])
 })
 
-t.test(
-  'the snapshots of a new connection count from its opening, unless it was silent afterwards',
-  async t => {
-    for (const quietMs of [2_900, 3_100]) {
-      const exchange = await scriptExchange(t)
-      const { clock, feed, interruptions } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
-      await until('the subscription', () => exchange.peers[0]?.received.length === 1)
-      const openedAt = clock.now()
-      await clock.advance(quietMs)
-      exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
-      await until('data', () => feed.status().state === 'up')
-      t.match(interruptions, [{ to: clock.now(), pricesFrom: quietMs > 3_000 ? clock.now() : openedAt }])
-      await clock.advance(100)
-      const asked = () => exchange.peers[0]?.received.length
-      if (quietMs > 3_000) await until('present prices are asked for', () => asked() === 2)
-      else t.equal(asked(), 1, 'nothing is asked for')
-    }
-  },
-)
+t.test('prices of a new connection count from its opening, unless it was silent afterwards', async t => {
+  for (const quietMs of [2_900, 3_100]) {
+    const exchange = await scriptExchange(t)
+    const { clock, feed, interruptions } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+    await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+    const openedAt = clock.now()
+    await clock.advance(quietMs)
+    exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
+    await until('data', () => feed.status().state === 'up')
+    t.match(interruptions, [{ to: clock.now(), pricesFrom: quietMs > 3_000 ? clock.now() : openedAt }])
+    await clock.advance(100)
+    const asked = () => exchange.peers[0]?.received.length
+    if (quietMs > 3_000) await until('current prices are requested', () => asked() === 2)
+    else t.equal(asked(), 1, 'nothing is requested')
+  }
+})
 
 t.test(
-  'a silence of more than three seconds is an interruption, and present prices are asked for',
+  'a silence of more than three seconds is an interruption, and current prices are requested',
   async t => {
     for (const protocolOf of [upbitProtocol, binanceProtocol]) {
       const exchange = await scriptExchange(t)
@@ -215,7 +212,7 @@ t.test(
       await send()
       await clock.advance(3_000)
       await send()
-      t.equal(interruptions.length, 1, 'the start alone')
+      t.equal(interruptions.length, 1, 'only the start')
       const from = clock.now()
       await clock.advance(3_001)
       await send()
@@ -227,40 +224,49 @@ t.test(
   },
 )
 
-t.test('a wall clock that steps is an interruption too, so that no time before it is compared', async t => {
-  const exchange = await scriptExchange(t)
-  const { clock, ticks, interruptions } = watchFeed(t, { protocol: binanceProtocol(exchange.url) })
-  await until('the connection', () => exchange.peers.length === 1)
-  for (const [index, stepMs] of [0, 90_000, -90_000].entries()) {
-    clock.step(stepMs)
-    exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', AT))
-    await until('data', () => ticks.length === index + 1)
-    t.match(interruptions[index], { to: clock.now(), pricesFrom: clock.now() })
-  }
-})
+t.test(
+  'a step of the wall clock is an interruption too, so that no times across it are compared',
+  async t => {
+    const exchange = await scriptExchange(t)
+    const { clock, ticks, interruptions } = watchFeed(t, { protocol: binanceProtocol(exchange.url) })
+    await until('the connection', () => exchange.peers.length === 1)
+    for (const [index, stepMs] of [0, 90_000, -90_000].entries()) {
+      clock.step(stepMs)
+      exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', AT))
+      await until('data', () => ticks.length === index + 1)
+      t.match(interruptions[index], { to: clock.now(), pricesFrom: clock.now() })
+    }
+  },
+)
 
-t.test('Upbit: changed markets are sent whole on the same connection, quick changes as one', async t => {
-  const exchange = await scriptExchange(t)
-  const { feed, clock, ticks } = watchFeed(t, { protocol: upbitProtocol(exchange.url), markets: ['KRW-DOT'] })
-  await until('subscription', () => exchange.peers[0]?.received.length === 1)
-  feed.setMarkets(['KRW-DOT', 'KRW-LINK'])
-  feed.setMarkets(['KRW-ADA'])
-  await clock.advance(1_000)
-  const peer = exchange.peers[0]
-  await until('second subscription', () => peer?.received.length === 2)
-  t.strictSame(JSON.parse(peer?.received[1] ?? '')[1].codes, [...ALWAYS, 'KRW-ADA'])
-  peer?.socket.send(upbitTicker('KRW-DOT', 5, AT))
-  peer?.socket.send(upbitTicker('KRW-ADA', 6, AT))
-  await until('tick', () => ticks.length > 0)
-  t.strictSame(
-    ticks.map(({ market }) => market),
-    ['KRW-ADA'],
-    'a forgotten market gives no more ticks',
-  )
-  t.equal(exchange.state.attempts, 1)
-})
+t.test(
+  'Upbit: changed markets are sent as a whole list on the same connection, quick changes as one',
+  async t => {
+    const exchange = await scriptExchange(t)
+    const { feed, clock, ticks } = watchFeed(t, {
+      protocol: upbitProtocol(exchange.url),
+      markets: ['KRW-DOT'],
+    })
+    await until('subscription', () => exchange.peers[0]?.received.length === 1)
+    feed.setMarkets(['KRW-DOT', 'KRW-LINK'])
+    feed.setMarkets(['KRW-ADA'])
+    await clock.advance(1_000)
+    const peer = exchange.peers[0]
+    await until('second subscription', () => peer?.received.length === 2)
+    t.strictSame(JSON.parse(peer?.received[1] ?? '')[1].codes, [...ALWAYS, 'KRW-ADA'])
+    peer?.socket.send(upbitTicker('KRW-DOT', 5, AT))
+    peer?.socket.send(upbitTicker('KRW-ADA', 6, AT))
+    await until('tick', () => ticks.length > 0)
+    t.strictSame(
+      ticks.map(({ market }) => market),
+      ['KRW-ADA'],
+      'a forgotten market gives no more ticks',
+    )
+    t.equal(exchange.state.attempts, 1)
+  },
+)
 
-t.test('Binance: changed markets send the difference, and those added are seeded', async t => {
+t.test('Binance: changed markets are sent as the difference, and those added are seeded', async t => {
   const exchange = await scriptExchange(t)
   const { feed, clock, ticks } = watchFeed(t, {
     protocol: binanceProtocol(exchange.url),
@@ -293,7 +299,7 @@ t.test('Binance: changed markets send the difference, and those added are seeded
   )
 })
 
-t.test('more markets than a connection may carry are refused', async t => {
+t.test('more markets than one connection allows are refused', async t => {
   const exchange = await scriptExchange(t)
   const protocol = { ...binanceProtocol(exchange.url), maxMarkets: 2 }
   const { feed } = watchFeed(t, { protocol })
@@ -307,7 +313,7 @@ for (const [name, protocolOf, markets] of [
   ['upbit', upbitProtocol, ['KRW-BTC']],
   ['binance', binanceProtocol, ['BTCUSDT']],
 ] as const) {
-  t.test(`${name}: close ends everything, at any moment, and may be called twice`, async t => {
+  t.test(`${name}: close ends everything, at any moment, and can be called twice`, async t => {
     await t.test('while it is up', async t => {
       const simulator = await simulate(t)
       const url = name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl
@@ -346,7 +352,7 @@ for (const [name, protocolOf, markets] of [
   })
 }
 
-t.test('no tick comes after close', async t => {
+t.test('no tick follows close', async t => {
   const simulator = await simulate(t)
   const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
   await until('up', () => feed.status().state === 'up')
@@ -354,5 +360,5 @@ t.test('no tick comes after close', async t => {
   const count = ticks.length
   await closing
   t.equal(ticks.length, count)
-  t.equal(interruptions.length, 1, 'an end of our own is none')
+  t.equal(interruptions.length, 1, 'closing the feed is no interruption')
 })

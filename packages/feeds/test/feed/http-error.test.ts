@@ -7,12 +7,12 @@ t.test('Retry-After is read as seconds or as a date', async t => {
   t.equal(parseRetryAfter('7', NOW), 7_000)
   t.equal(parseRetryAfter('0', NOW), 0)
   t.equal(parseRetryAfter('Fri, 20 Nov 2026 12:01:30 GMT', NOW), 90_000)
-  t.equal(parseRetryAfter('Fri, 20 Nov 2026 11:00:00 GMT', NOW), 0, 'a date gone by')
+  t.equal(parseRetryAfter('Fri, 20 Nov 2026 11:00:00 GMT', NOW), 0, 'a date in the past')
   t.equal(parseRetryAfter('99999999999', NOW), 3 * 86_400_000, 'no longer than the longest known ban')
   for (const nothing of [undefined, null, '', 'soon']) t.equal(parseRetryAfter(nothing, NOW), undefined)
 })
 
-t.test('the code tells a region, a handshake and a REST call apart', async t => {
+t.test('refused regions, handshakes and REST calls have codes of their own', async t => {
   const codeOf = (what: string, status: number) =>
     httpErrorOf({ exchange: 'upbit', what, status, retryAfterMs: undefined }).code
   t.equal(codeOf('handshake', 429), 'KIMCHI_ERR_FEED_REFUSED')
@@ -21,7 +21,7 @@ t.test('the code tells a region, a handshake and a REST call apart', async t => 
   t.equal(codeOf('GET /v1/market/all', 451), 'KIMCHI_ERR_GEO_BLOCKED')
 })
 
-t.test('a 403 is about the region only when its text says so', async t => {
+t.test('a 403 counts as a refused region only when its text says so', async t => {
   const codeOf = (body: string) =>
     httpErrorOf({ exchange: 'binance', what: 'GET /', status: 403, retryAfterMs: undefined, body }).code
   t.equal(

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 
 type Exchange = Awaited<ReturnType<typeof scriptExchange>>
 
-/** What an ill exchange does: to the handshake, or to a connection that it has accepted. */
+/** What an ill exchange does to a handshake, or to a connection that it has accepted. */
 interface Illness {
   readonly refuse?: NonNullable<Exchange['state']['upgrade']>
   readonly accept?: (peer: Peer, isUpbit: boolean) => void
@@ -50,14 +50,14 @@ const ILLNESSES: Readonly<Record<string, Illness>> = {
   'refuses with 503': { refuse: refuseWith('503 Service Unavailable') },
 }
 
-/** These may wait for longer than others: the exchange asks for it. */
+/** After these the feed may wait longer than after others: the exchange asks for it. */
 const SHUT_OUT = /418|Retry-After/
 
 for (const protocolOf of [upbitProtocol, binanceProtocol]) {
   const isUpbit = protocolOf === upbitProtocol
   const name = isUpbit ? 'upbit' : 'binance'
 
-  /** A feed on an exchange that is well or ill, and the instants of all its attempts. */
+  /** A feed of an exchange that a test makes ill or well, and the times of its attempts. */
   const open = async (t: Test, random: () => number) => {
     const exchange = await scriptExchange(t)
     const clock = createManualClock(AT)
@@ -129,7 +129,7 @@ for (const protocolOf of [upbitProtocol, binanceProtocol]) {
   })
 }
 
-/** Room for what travels on the loopback. */
+/** Gives frames on the loopback time to arrive. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 12; turns++) await turn()
 }

@@ -10,7 +10,7 @@ const codes = Array.from({ length: 200 }, (_, i) => `KRW-C${i}`)
 const ALL = [...REFERENCE_MARKETS.upbit, ...codes]
 const SECOND = 1_000
 
-/** Lets a search run against an exchange that refuses lists with one of these codes. */
+/** Runs a search against an exchange that refuses every list with one of these codes. */
 function run(search: MarketSearch, dead: ReadonlySet<string>) {
   let refusals = 0
   const isRefused = () => search.subscribed.some(market => dead.has(market))
@@ -41,7 +41,7 @@ t.test('60. one dead code among 200 is found by at most nine refusals', async ()
   )
 })
 
-t.test('several dead codes are found, each of them, and nothing else', async () => {
+t.test('several dead codes are all found, and nothing else is left out', async () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.constantFrom('KRW-BTC', ...codes), { maxLength: 6 }), dead => {
       const search = new MarketSearch(ALL, 'KRW-USDT')
@@ -55,13 +55,13 @@ t.test('several dead codes are found, each of them, and nothing else', async () 
 t.test('codes that had a snapshot are suspected last', async t => {
   const search = new MarketSearch(ALL, 'KRW-USDT')
   for (const market of ALL.slice(0, -1)) search.prove(market)
-  t.equal(search.reject(AT), codes.at(-1), 'blamed at once')
+  t.equal(search.reject(AT), codes.at(-1), 'found at once')
   t.equal(search.subscribed.length, ALL.length - 1)
-  t.ok(run(search, new Set(['KRW-C7'])) <= 9, 'a code that went bad is found all the same')
+  t.ok(run(search, new Set(['KRW-C7'])) <= 9, 'a code that had a snapshot and died is found too')
   t.strictSame(search.refused, [codes.at(-1), 'KRW-C7'])
 })
 
-t.test('the rate is never left out: without it no list is of use', async t => {
+t.test('the rate is never left out: without it every list is useless', async t => {
   const search = new MarketSearch(ALL, 'KRW-USDT')
   run(search, new Set(['KRW-USDT']))
   t.equal(search.isHopeless, true)
@@ -72,19 +72,22 @@ t.test('the rate is never left out: without it no list is of use', async t => {
   t.strictSame(search.refused, [])
 })
 
-t.test('a refused market is forgiven after an hour, and forgotten when nobody wants it', async t => {
-  const search = new MarketSearch(ALL, 'KRW-USDT')
-  run(search, new Set(['KRW-C7']))
-  t.equal(search.forgive(AT + 3_599 * SECOND), false)
-  t.equal(search.forgive(AT + 3_600 * SECOND), true)
-  t.strictSame(search.subscribed, ALL)
-  search.reject(AT)
-  t.strictSame(search.refused, ['KRW-C7'], 'one refusal is enough then')
-  search.want(ALL.filter(market => market !== 'KRW-C7'))
-  t.strictSame(search.refused, [])
-})
+t.test(
+  'a refused market is tried again after an hour, and forgotten when it is no longer wanted',
+  async t => {
+    const search = new MarketSearch(ALL, 'KRW-USDT')
+    run(search, new Set(['KRW-C7']))
+    t.equal(search.forgive(AT + 3_599 * SECOND), false)
+    t.equal(search.forgive(AT + 3_600 * SECOND), true)
+    t.strictSame(search.subscribed, ALL)
+    search.reject(AT)
+    t.strictSame(search.refused, ['KRW-C7'], 'one refusal is enough then')
+    search.want(ALL.filter(market => market !== 'KRW-C7'))
+    t.strictSame(search.refused, [])
+  },
+)
 
-t.test('markets that come and go during a search end up in the right place', async t => {
+t.test('markets may be added and removed during a search', async t => {
   const search = new MarketSearch(ALL, 'KRW-USDT')
   search.reject(AT)
   const next = [...ALL.filter(market => market !== 'KRW-C3'), 'KRW-NEW']
@@ -142,7 +145,7 @@ t.test(
     t.comment(`all others live after ${(clock.now() - AT) / 1_000} s, ${exchange.state.attempts} connections`)
     t.ok(clock.now() - AT <= 120_000)
     t.ok(exchange.state.attempts <= 20)
-    t.ok(asked > 0, 'the lists are asked for')
+    t.ok(asked > 0, 'the caller is told to load the lists')
     t.strictSame(feed.status().refusedMarkets, ['KRW-C77'])
     t.equal(log.lines.filter(({ message }) => /refuses a market/.test(message)).length, 1)
     t.notOk(snapshots().has('KRW-C77'))
@@ -150,7 +153,7 @@ t.test(
 )
 
 t.test(
-  '60. a code that goes bad while running is left out, and the half that works stays live meanwhile',
+  '60. a code that dies while the feed runs is left out, and the half that works stays live meanwhile',
   async t => {
     const exchange = await scriptExchange(t)
     const { clock, feed } = watchFeed(t, {
@@ -178,7 +181,7 @@ t.test(
   },
 )
 
-t.test('an error of another name changes nothing in the list', async t => {
+t.test('an error of another name does not change the list', async t => {
   const exchange = await scriptExchange(t)
   const { clock, feed } = watchFeed(t, { protocol: upbitProtocol(exchange.url), markets: ['KRW-DOT'] })
   await until('the list', () => exchange.peers[0]?.received.length === 1)

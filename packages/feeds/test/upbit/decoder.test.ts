@@ -49,17 +49,17 @@ t.test('a frame is a tick, binary or text', async t => {
   t.strictSame(decoder.decode(JSON.stringify(FRAME), NOW), { kind: 'tick', tick: TICK })
 })
 
-t.test('a snapshot tells the last trade, and so does a frame without a stream type', async t => {
+t.test('a frame without a stream type counts as a snapshot', async t => {
   const expected = { ...TICK, origin: 'snapshot' }
   t.strictSame(tickOf({ st: 'SNAPSHOT' }), expected)
   t.strictSame(tickOf({ st: undefined }), expected)
 })
 
-t.test('a send time that is missing or broken is no reason to lose the tick', async t => {
+t.test('a missing or broken send time does not cost the tick', async t => {
   for (const tms of [undefined, null, 'x', 5]) t.strictSame(tickOf({ tms }), { ...TICK, sentAt: undefined })
 })
 
-t.test('a market in preview, delisted or suspended does not trade, by whichever field says so', async t => {
+t.test('a market in preview, delisted or suspended does not trade, whichever field says so', async t => {
   for (const [changes, tradable] of [
     [{ ms: 'PREVIEW' }, false],
     [{ ms: 'DELISTED' }, false],
@@ -73,7 +73,7 @@ t.test('a market in preview, delisted or suspended does not trade, by whichever 
   }
 })
 
-t.test('a market state that no document has reads as trading, and is named', async t => {
+t.test('an undocumented market state counts as trading, and is reported', async t => {
   for (const st of ['REALTIME', 'SNAPSHOT']) {
     t.match(decode({ ...FRAME, ms: 'CAUTION', st }), {
       kind: 'tick',
@@ -85,18 +85,18 @@ t.test('a market state that no document has reads as trading, and is named', asy
   t.notMatch(decode(FRAME), { unknownState: String })
 })
 
-t.test('without both fields a trade speaks for itself, and a snapshot says nothing', async t => {
+t.test('without both fields a trade shows that the market trades, and a snapshot shows nothing', async t => {
   t.equal(tickOf({ ms: undefined, its: undefined })?.tradable, true)
   t.equal(tickOf({ ms: undefined, its: undefined, st: 'SNAPSHOT' })?.tradable, undefined)
 })
 
-t.test('a market that does not trade needs no last trade to be known as such', async t => {
+t.test('a market can be halted in a frame without a last trade', async t => {
   const halted = { kind: 'halted', market: 'KRW-BTC' }
   t.strictSame(decode({ ...FRAME, ms: 'PREVIEW', tp: null }), halted)
   t.strictSame(decode({ ...FRAME, its: true, ttms: 0, st: 'SNAPSHOT' }), halted)
 })
 
-t.test('answers and heartbeats are acks, complaints are errors', async t => {
+t.test('answers and heartbeats are acks, error frames are errors', async t => {
   t.equal(decode({ status: 'UP' }).kind, 'ack')
   t.equal(decode({ mthd: 'LIST_SUBSCRIPTIONS', rslt: [], tckt: 'x' }).kind, 'ack')
   t.match(decode({ error: { name: 'NO_CODES', message: 'no codes' } }), {
@@ -114,7 +114,7 @@ t.test('other channels and markets that are not subscribed are ignored', async t
   t.equal(decode({}).kind, 'ignored')
 })
 
-t.test('what breaks the documents is dropped, and named', async t => {
+t.test('a value that is not as documented is dropped, and named', async t => {
   for (const price of [0, -1, null, '107997000', 1e308, undefined, [], true]) {
     t.match(decode({ ...FRAME, tp: price }), { kind: 'malformed', reason: /KRW-BTC tp/ }, String(price))
   }
@@ -133,7 +133,7 @@ t.test('what breaks the documents is dropped, and named', async t => {
   )
 })
 
-t.test('keys that look like a prototype change nothing', async t => {
+t.test('a key named __proto__ changes nothing', async t => {
   const text = JSON.stringify(FRAME).replace('{', '{"__proto__":{"tp":1,"polluted":true},')
   t.match(decode(text), { kind: 'tick', tick: TICK })
   t.equal(({} as Record<string, unknown>).polluted, undefined)

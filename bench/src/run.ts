@@ -1,11 +1,9 @@
 /**
  * Runs benchmarks, all of them or those named, and writes their sections into docs/benchmarks.md.
- *   npm run bench -- [NAME…] [--rounds 11] [--seconds 1] [--peers] [--image-node]
- * With --image-node on the Node of the images, which is installed under .cache.
+ *   npm run bench -- [NAME…] [--rounds 11] [--seconds 1] [--peers]
+ *   npm run bench -- backfill [--coins 16] [--days 2] [--refused 0,1,2]
+ * --refused gives the percentages of requests that the exchanges answer with a 429, one for each backfill.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { backfill } from './backfill.ts'
 import { edge } from './edge.ts'
@@ -21,20 +19,17 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '11' },
     seconds: { type: 'string', default: '1' },
     peers: { type: 'boolean', default: false },
-    'image-node': { type: 'boolean', default: false },
+    coins: { type: 'string', default: '16' },
+    days: { type: 'string', default: '2' },
+    refused: { type: 'string', default: '0,1,2' },
   },
 })
 const unknown = positionals.filter(name => !(name in BENCHMARKS))
 if (unknown.length > 0) throw new Error(`benchmarks are ${Object.keys(BENCHMARKS)}, got: ${unknown}`)
 
-if (values['image-node']) {
-  const script = fileURLToPath(new URL('../../scripts/image-node.sh', import.meta.url))
-  const node = join(execFileSync('bash', [script], { encoding: 'utf8' }).trim(), 'node')
-  const args = process.argv.slice(1).filter(arg => arg !== '--image-node')
-  process.exitCode = spawnSync(node, args, { stdio: 'inherit' }).status ?? 1
-} else {
-  const options = { rounds: Number(values.rounds), seconds: Number(values.seconds), peers: values.peers }
-  for (const [name, measure] of Object.entries(BENCHMARKS)) {
-    if (positionals.length === 0 || positionals.includes(name)) await measure(options)
-  }
+const { rounds, seconds, peers, coins, days, refused } = values
+const counts = { rounds: Number(rounds), seconds: Number(seconds), coins: Number(coins), days: Number(days) }
+const options = { ...counts, peers, refused: refused.split(',').map(Number) }
+for (const [name, measure] of Object.entries(BENCHMARKS)) {
+  if (positionals.length === 0 || positionals.includes(name)) await measure(options)
 }

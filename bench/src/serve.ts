@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startAdapters } from './lib/adapters.ts'
-import { type Competitor, compare, type Scenario, type Service } from './lib/compare.ts'
-import type { Options } from './lib/load.ts'
+import { createFolder, type Teardown } from '@kimchi/testkit'
+import { startAdapter } from './lib/adapter.ts'
+import { type Competitor, compare, SCENARIOS, type Scenario, type Service } from './lib/compare.ts'
 import { ownHeaders, startFile } from './lib/nginx.ts'
-import { NODE } from './lib/report.ts'
+import { NODE, type Options } from './lib/report.ts'
 import { LIVE, startContestant } from './lib/servers.ts'
-import type { Stage } from './lib/stage.ts'
 
 const BARE = 'bare node:http'
+const OPENAPI = new URL('../../docs/openapi.json', import.meta.url)
 
 /** What the API gives to node:http. @see apps/api/src/http/app.ts */
 const API_OPTIONS = {
@@ -22,60 +22,36 @@ const API_OPTIONS = {
   optimizeEmptyRequests: true,
 }
 
-interface ServeScenario extends Scenario {
-  readonly rivals?: 'lean' | 'adapter'
-}
-
-const GZIP = { 'Accept-Encoding': 'gzip' }
-const SCENARIOS: readonly ServeScenario[] = [
-  { name: '16 coins', coins: 16, path: LIVE, rivals: 'lean' },
-  { name: '200 coins', coins: 200, path: LIVE, rivals: 'lean' },
-  { name: '200, gzip', coins: 200, path: LIVE, headers: GZIP },
-  { name: '200, not modified', coins: 200, path: LIVE, isConditional: true },
-  { name: '365 days of a coin', coins: 16, path: `${LIVE}/BTC/daily`, rivals: 'lean' },
-  // Apart, because what the framework does every second is felt by everyone on its core.
-  { name: '200 coins, adapters', coins: 200, path: LIVE, rivals: 'adapter' },
-]
+/** A scenario of its own, because the framework's work of each second slows down everyone on its core. */
+const ADAPTERS: Scenario = { name: '200 coins, adapters', coins: 200, path: LIVE }
 
 /** Measures the API beside bare node:http, other designs and nginx. Needs wrk and nginx. */
 export async function serve(options: Options): Promise<void> {
   const title = `Serving, Node ${NODE}`
-  const scenarios = SCENARIOS.filter(({ rivals }) => options.peers || rivals !== 'adapter')
+  const scenarios = options.peers ? [...SCENARIOS, ADAPTERS] : SCENARIOS
   const notes =
-    'Bare node:http sends the API’s bytes and headers, with Node’s default options and with the API’s. Lean Fastify has @fastify/cors and serialises one object in memory for every request. The adapter framework is Chainlink’s: one coin to a request, each a hit of its cache in memory.'
+    'Bare node:http sends the API’s bytes and headers, with Node’s default options and with the API’s. Lean Fastify has @fastify/cors and serialises one object in memory for every request. The adapter framework is Chainlink’s, without its metrics: one coin to a request, each a hit of its cache in memory.'
   await compare({ title, scenarios, start: startCompetitors, base: BARE, notes }, options)
 }
 
-async function startCompetitors(t: Stage, scenario: ServeScenario, service: Service) {
-  const { path, rivals, isConditional } = scenario
-  const { api, plain, answer } = service
-  const bodyFile = join(t.dir, 'body')
+async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, answer }: Service) {
+  const { path, headers, isConditional = false } = scenario
+  const bodyFile = join(await createFolder(t), 'body')
   await writeFile(bodyFile, isConditional ? plain.body : answer.body)
-  const sent = isConditional ? {} : { bodyFile }
-  const bare = (options: object) => {
-    const same = { status: answer.status, headers: ownHeaders(answer), ...sent, options }
-    return startContestant(t, 'bare', path, same)
-  }
+  const sent = { status: answer.status, headers: ownHeaders(answer), ...(isConditional ? {} : { bodyFile }) }
   const all: Record<string, Competitor> = {
-    [BARE]: await bare({}),
-    [`${BARE}, our options`]: await bare(API_OPTIONS),
+    [BARE]: await startContestant(t, 'bare', path, { ...sent, options: {} }),
+    [`${BARE}, our options`]: await startContestant(t, 'bare', path, { ...sent, options: API_OPTIONS }),
     API: api,
   }
-  if (rivals === 'lean') {
+  if (scenario === ADAPTERS) all['adapter framework'] = await startAdapter(t, bodyFile)
+  // Lean Fastify neither compresses nor compares entity tags.
+  else if (headers === undefined && !isConditional) {
+    const { LiveList, History } = JSON.parse(readFileSync(OPENAPI, 'utf8')).components.schemas
+    const schema = path === LIVE ? LiveList : History
     all['lean Fastify'] = await startContestant(t, 'lean', path, { bodyFile })
-    all['lean Fastify, by schema'] = await startContestant(t, 'lean', path, {
-      bodyFile,
-      schema: schemaOf(path),
-    })
+    all['lean Fastify, by schema'] = await startContestant(t, 'lean', path, { bodyFile, schema })
   }
-  if (rivals === 'adapter') Object.assign(all, await startAdapters(t, bodyFile))
   all['nginx, the bytes as a file'] = await startFile(t, path, plain)
   return all
-}
-
-/** The response schema of a route, from the contract. */
-function schemaOf(path: string): unknown {
-  const file = new URL('../../docs/openapi.json', import.meta.url)
-  const { LiveList, History } = JSON.parse(readFileSync(file, 'utf8')).components.schemas
-  return path === LIVE ? LiveList : History
 }

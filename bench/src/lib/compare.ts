@@ -1,84 +1,136 @@
-import { ask, type HttpAnswer, startRedis } from '@kimchi/testkit'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { ask, startRedis, type Teardown } from '@kimchi/testkit'
 import { fill } from './fill.ts'
-import { type Contestant, measureRounds, method, type Options, type Results } from './load.ts'
-import { publish, table } from './report.ts'
-import { LIVE, type Server, startApi } from './servers.ts'
-import { onStage, type Stage } from './stage.ts'
+import { median, medianRatio, type Options, publish, table } from './report.ts'
+import { cpuSeconds, LIVE, LOAD_CORE, onStage, type Server, startApi } from './servers.ts'
 
-/** One thing that is asked of everyone. */
-export interface Scenario extends Pick<Contestant, 'path' | 'headers' | 'isConditional'> {
+/** One thing that every competitor is asked. */
+export interface Scenario {
   readonly name: string
   readonly coins: number
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Asks with the entity tag of the present document, which lasts a minute. */
+  readonly isConditional?: boolean
+}
+
+/** What callers ask for. */
+export const SCENARIOS: readonly Scenario[] = [
+  { name: '16 coins', coins: 16, path: LIVE },
+  { name: '200 coins', coins: 200, path: LIVE },
+  { name: '200, gzip', coins: 200, path: LIVE, headers: { 'Accept-Encoding': 'gzip' } },
+  { name: '200, not modified', coins: 200, path: LIVE, isConditional: true },
+  { name: '365 days of a coin', coins: 16, path: `${LIVE}/BTC/daily` },
+]
+
+/** A server, and what it is asked where that differs from the scenario. */
+export interface Competitor extends Server {
+  readonly path?: string
+  /** A file of wrk's, where a GET isn't what is asked. */
+  readonly script?: string
 }
 
 /** The service in a scenario. */
-export interface Service {
-  readonly api: Server
-  /** What the API answers without any header. */
-  readonly plain: HttpAnswer
-  /** What it answers in this scenario. */
-  readonly answer: HttpAnswer
-}
+export type Service = Awaited<ReturnType<typeof startService>>
 
 /** What is compared, and with whom. */
-export interface Comparison<S extends Scenario> {
+export interface Comparison {
   readonly title: string
-  readonly scenarios: readonly S[]
-  /** Starts who takes part, by name; each is asked as the scenario says, unless it says otherwise. */
-  readonly start: (t: Stage, scenario: S, service: Service) => Promise<Record<string, Competitor>>
-  /** Its figures are 1. */
+  readonly scenarios: readonly Scenario[]
+  /** Starts the competitors, by name. */
+  readonly start: (t: Teardown, scenario: Scenario, service: Service) => Promise<Record<string, Competitor>>
+  /** The competitor whose figures are 1. */
   readonly base: string
   readonly notes: string
 }
 
-/** A server, and what it is asked where that differs from the others. */
-export type Competitor = Pick<Contestant, 'port' | 'pids'> & Partial<Contestant>
+/**
+ * What each round under load showed of one competitor: requests per second; processor time of the server and
+ * its children per request, in µs; the share of its core that the load generator used, near 1 when it was the
+ * bottleneck.
+ */
+type Runs = Readonly<Record<'rps' | 'cpu' | 'generator', number[]>>
 
-/** Measures each scenario with everyone, and writes two tables: processor time, and speed. */
-export async function compare<S extends Scenario>(what: Comparison<S>, options: Options): Promise<void> {
-  const results: Results[] = []
-  for (const scenario of what.scenarios) {
-    const measure = async (t: Stage) => {
-      const { name: _name, coins: _coins, ...asked } = scenario
-      const competitors = await what.start(t, scenario, await startService(t, scenario))
-      const contestants = Object.entries(competitors).map(([name, one]) => [name, { ...asked, ...one }])
-      return measureRounds(Object.fromEntries(contestants), options)
-    }
-    results.push(await onStage(measure))
+/** Seconds under load before anything is measured: V8 compiles in stages, and has to reach the last one. */
+const WARM_UP_S = 2
+
+/** Measures every competitor in each scenario, and writes two tables: processor time, and requests per second. */
+export async function compare(what: Comparison, options: Options): Promise<void> {
+  const { title, scenarios, base, notes } = what
+  const { rounds, seconds } = options
+  const columns: Readonly<Record<string, Runs>>[] = []
+  for (const scenario of scenarios)
+    columns.push(await onStage(t => measureRounds(t, what, scenario, options)))
+  const names = new Set(columns.flatMap(Object.keys))
+  const tableOf = (cell: (runs: Runs, base: Runs) => string) => {
+    const rows = [...names].map(name => [
+      name,
+      ...columns.map(({ [name]: runs, [base]: bases }) => (runs && bases ? cell(runs, bases) : '')),
+    ])
+    return table(['', ...scenarios.map(scenario => scenario.name)], rows)
   }
-  const everyone = [...new Set(results.flatMap(({ names }) => names))]
-  const tableOf = (cell: (name: string, of: Results) => string) => {
-    const cells = (who: string) => results.map(of => (of.names.includes(who) ? cell(who, of) : ''))
-    return table(
-      ['', ...what.scenarios.map(({ name }) => name)],
-      everyone.map(who => [who, ...cells(who)]),
-    )
-  }
-  const busiest = Math.max(...results.flatMap(of => of.names.map(name => of.median(name, 'generator'))))
-  const cpu = (who: string, of: Results) => {
-    return `${of.median(who, 'cpu').toFixed(1)} (${of.ratio(who, what.base, 'cpu').toFixed(2)})`
-  }
-  const speed = (who: string, of: Results) => {
-    return `${Math.round(of.median(who, 'rps')).toLocaleString('en')}, ${of.median(who, 'p99').toFixed(1)}`
-  }
-  publish(what.title, [
-    `${method(options)} The load generator used at most ${Math.round(100 * busiest)} % of its core. ${what.notes}`,
-    `Processor time of a request in µs, and in brackets ÷ ${what.base}:`,
-    tableOf(cpu),
-    'Requests per second, and the 99th percentile in ms:',
-    tableOf(speed),
+  const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
+  publish(title, [
+    `Load: wrk -t1 -c64 on a core of its own, servers on another; ${rounds} rounds of ${seconds} s in random order after ${WARM_UP_S} s to warm up, a new minute written each minute; medians, ratios within a round. The load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`,
+    `Processor time of a request in µs, and in brackets ÷ ${base}:`,
+    tableOf(({ cpu }, bases) => `${median(cpu).toFixed(1)} (${medianRatio(cpu, bases.cpu).toFixed(2)})`),
+    'Requests per second:',
+    tableOf(({ rps }) => Math.round(median(rps)).toLocaleString('en')),
   ])
 }
 
-async function startService(
-  t: Stage,
-  { coins, path, headers = {}, isConditional }: Scenario,
-): Promise<Service> {
+/** Loads each competitor in every round for some seconds. */
+async function measureRounds(
+  t: Teardown,
+  { start }: Comparison,
+  scenario: Scenario,
+  { rounds, seconds }: Options,
+): Promise<Readonly<Record<string, Runs>>> {
+  const all = Object.entries(await start(t, scenario, await startService(t, scenario)))
+  const runs: Record<string, Runs> = {}
+  for (const [name, competitor] of all) {
+    runs[name] = { rps: [], cpu: [], generator: [] }
+    await load(scenario, competitor, WARM_UP_S)
+  }
+  for (let round = 0; round < rounds; round++) {
+    // Always after the same neighbour, a competitor would be measured with what that one leaves behind.
+    const places = new Map(all.map(each => [each, Math.random()]))
+    for (const each of all.toSorted((a, b) => Number(places.get(a)) - Number(places.get(b)))) {
+      await load(scenario, each[1], seconds, runs[each[0]])
+      process.stderr.write('.')
+    }
+  }
+  return runs
+}
+
+/** Starts the API; `plain` is its answer without any header, `answer` that in this scenario. */
+async function startService(t: Teardown, { coins, path, headers, isConditional }: Scenario) {
   const redis = await startRedis(t)
-  const filled = await fill(t, redis.url, { coins, days: path === LIVE ? 0 : 400 })
-  await filled.keepWriting()
+  const { keepWriting } = await fill(t, redis.url, coins, path === LIVE ? 0 : 400)
+  await keepWriting()
   const api = await startApi(t, redis.url)
   const plain = await ask(api.port, path)
   const tag = isConditional ? { 'If-None-Match': `${plain.headers.etag}` } : {}
   return { api, plain, answer: await ask(api.port, path, { headers: { ...headers, ...tag } }) }
+}
+
+/** Asks as fast as a server answers, for some seconds. @throws Error when an answer was no success */
+async function load(scenario: Scenario, competitor: Competitor, seconds: number, runs?: Runs): Promise<void> {
+  const { port, pid, script, path = scenario.path } = competitor
+  const headers: Record<string, string> = { ...scenario.headers }
+  if (scenario.isConditional) headers['If-None-Match'] = `${(await ask(port, path)).headers.etag}`
+  const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  if (script !== undefined) flags.push('-s', script)
+  const url = `http://127.0.0.1:${port}${path}`
+  const wrk = ['wrk', '-t1', '-c64', `-d${seconds}s`, '--timeout', '10s', ...flags, url]
+  const timed = ['-c', 'TIMEFORMAT="%U %S"; time "$@"', 'bash', 'taskset', '-c', LOAD_CORE, ...wrk]
+  const before = cpuSeconds(pid)
+  const { stdout, stderr } = await promisify(execFile)('bash', timed)
+  const used = cpuSeconds(pid) - before
+  if (/Non-2xx or 3xx|Socket errors/.test(stdout)) throw new Error(`${url} under load:\n${stdout}`)
+  const [user = 0, system = 0] = stderr.trim().split(' ').map(Number)
+  runs?.rps.push(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]))
+  runs?.cpu.push((used / Number(/(\d+) requests in/.exec(stdout)?.[1])) * 1e6)
+  runs?.generator.push((user + system) / seconds)
 }

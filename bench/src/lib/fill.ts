@@ -5,20 +5,8 @@ import type { Teardown } from '@kimchi/testkit'
 
 const RETENTION_DAYS = 8
 
-/** A Redis filled by the real writer. */
-export interface Filled {
-  readonly symbols: readonly string[]
-  writeMinute(minute: number): Promise<unknown>
-  /** Writes the present minute, and from now on each later one within its first second. */
-  keepWriting(): Promise<void>
-}
-
-/** Fills an empty Redis. @param days of history before the retention, whole days */
-export async function fill(
-  t: Teardown,
-  url: string,
-  { coins, days }: { readonly coins: number; readonly days: number },
-): Promise<Filled> {
+/** Fills an empty Redis by the real writer. @param days whole days of history before the retention */
+export async function fill(t: Teardown, url: string, coins: number, days: number) {
   const redis = openRedis(url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
@@ -32,16 +20,12 @@ export async function fill(
   for (const symbol of symbols) {
     await Promise.all(Array.from({ length: days }, (_, n) => writer.importDay(symbol, dayOf(oldest + n))))
   }
-  const writeMinute = (minute: number) =>
-    writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
+  const writeMinute = async (minute: number) =>
+    void (await writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) }))
+  /** Writes the present minute, and from now on each later one within 5 s; Redis ignores a repeated one. */
   const keepWriting = async () => {
-    let written = minuteOf(Date.now())
-    await writeMinute(written)
-    const timer = setInterval(() => {
-      if (minuteOf(Date.now()) === written) return
-      written = minuteOf(Date.now())
-      void writeMinute(written)
-    }, 500)
+    await writeMinute(minuteOf(Date.now()))
+    const timer = setInterval(() => void writeMinute(minuteOf(Date.now())), 5_000)
     t.teardown(() => clearInterval(timer))
   }
   return { symbols, writeMinute, keepWriting }

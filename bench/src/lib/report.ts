@@ -2,18 +2,37 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
+/** How a benchmark is run. */
+export interface Options {
+  /** How often everything is measured. */
+  readonly rounds: number
+  /** How long one measurement under load takes. */
+  readonly seconds: number
+  /** Whether what other people use is measured too; it is installed into a temporary folder. */
+  readonly peers: boolean
+  /** How many coins a backfill fills. */
+  readonly coins: number
+  /** How many whole UTC days before today a backfill fills. */
+  readonly days: number
+  /** Percentages of candle requests that the exchanges answer with a 429, one for each backfill. */
+  readonly refused: readonly number[]
+}
+
 const FILE = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
-/** Of lines in documents. */
+/** The longest line of a document, in characters. */
 const WIDTH = 110
 
 /** Node's major version. */
 export const NODE = Number.parseInt(process.versions.node, 10)
 
-/** The middle value. */
+/** The middle value; of an even number the upper one. */
 export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length / 2
-  return (Number(sorted[Math.ceil(middle) - 1]) + Number(sorted[Math.floor(middle)])) / 2
+  return Number(values.toSorted((a, b) => a - b)[values.length >> 1])
+}
+
+/** The median ratio of each round's value to the same round's base: rounds differ more than contestants do. */
+export function medianRatio(values: readonly number[], bases: readonly number[]): number {
+  return median(values.map((value, round) => value / Number(bases[round])))
 }
 
 /** A Markdown table. */
@@ -21,23 +40,17 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [head, head.map(() => '---'), ...rows].map(row => `| ${row.join(' | ')} |`).join('\n')
 }
 
-/** Prints a section, and puts it into docs/benchmarks.md in place of the one of that name. */
+/** Prints a section, and replaces the section of that name in docs/benchmarks.md. */
 export function publish(name: string, paragraphs: readonly string[]): void {
-  const [cpu] = cpus()
   const gigabytes = Math.round(totalmem() / 2 ** 30)
-  const machine = `${cpu?.model.trim()}, ${cpus().length} cores, ${gigabytes} GB, Linux, Node ${process.versions.node}`
+  const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${gigabytes} GB, Linux, Node ${process.versions.node}`
   const [first = '', ...others] = paragraphs
   const text = [`## ${name}`, `${machine}. ${first}`, ...others].map(wrapped).join('\n\n')
   process.stdout.write(`\n\n${text}\n`)
   const [begin, end] = [`<!-- ${name}: made by \`npm run bench\` -->`, `<!-- ${name} ends -->`]
-  const section = `${begin}\n\n${text}\n\n${end}`
-  const before = readFileSync(FILE, 'utf8')
-  const [start, stop] = [before.indexOf(begin), before.indexOf(end)]
-  const next =
-    start < 0
-      ? `${before.trimEnd()}\n\n${section}\n`
-      : before.slice(0, start) + section + before.slice(stop + end.length)
-  writeFileSync(FILE, next)
+  const [before = '', rest = ''] = readFileSync(FILE, 'utf8').split(begin)
+  const after = rest.split(end)[1] ?? '\n'
+  writeFileSync(FILE, `${before.trimEnd()}\n\n${begin}\n\n${text}\n\n${end}${after}`)
 }
 
 function wrapped(paragraph: string): string {

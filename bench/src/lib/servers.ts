@@ -3,18 +3,19 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
-import { eventually, followProgram, type Program, type Teardown } from '@kimchi/testkit'
-
-/** Kernel clock ticks per second, in which /proc counts processor time. */
-const TICKS = Number(execFileSync('getconf', ['CLK_TCK']))
+import type { Simulator } from '@kimchi/simulator'
+import { eventually, followProgram, startProgram, type Teardown } from '@kimchi/testkit'
 
 /** The servers have one core, the load generator another. */
 const SERVER_CORE = '0'
 export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0'
 
-const API = fileURLToPath(new URL('../../../apps/api/dist/main.js', import.meta.url))
+/** Ticks per second of the kernel's clock, in which /proc counts processor time. */
+const TICKS = Number(execFileSync('getconf', ['CLK_TCK']))
 
-const IMAGE_NGINX = fileURLToPath(new URL('../../../.cache/image-nginx', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+/** The nginx of the image's branch where it is here; else Debian's, which only root's PATH names. */
+const PATH = `${ROOT}.cache/image-nginx:${process.env.PATH}:/usr/sbin`
 
 /** The path of the live list. */
 export const LIVE = '/api/v1/kimchi-premium'
@@ -22,67 +23,77 @@ export const LIVE = '/api/v1/kimchi-premium'
 /** A server under measurement. */
 export interface Server {
   readonly port: number
-  /** Its process, and none of its children. */
-  readonly pids: readonly [number]
-  readonly program: Program
+  readonly pid: number
 }
 
-/** Starts a program on the servers' core; SIGKILLed with the measurement. */
-export function startServer(
+/** Runs a measurement, and ends what it has started, the newest first. */
+export async function onStage<T>(measure: (stage: Teardown) => Promise<T>): Promise<T> {
+  const closing: (() => unknown)[] = []
+  try {
+    return await measure({ teardown: close => closing.unshift(close) })
+  } finally {
+    for (const close of closing) await close()
+  }
+}
+
+/**
+ * Starts a server on the servers' core, and waits until it answers; ended with the measurement.
+ * @param url of its first answer, with its port
+ */
+export async function startServer(
   t: Teardown,
-  [command = '', ...args]: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Program {
-  // The nginx of the image's branch where it is here; else Debian's, where only root's PATH looks.
-  const PATH = `${IMAGE_NGINX}:${process.env.PATH}:/usr/sbin`
-  const child = spawn('taskset', ['-c', SERVER_CORE, command, ...args], {
-    env: { PATH, HOME: process.env.HOME, ...env },
+  command: readonly string[],
+  url: string,
+  { env, ...request }: RequestInit & { readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Server> {
+  const child = spawn('taskset', ['-c', SERVER_CORE, ...command], {
+    env: { PATH, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const program = followProgram(child, command)
-  t.teardown(() => program.end('SIGKILL'))
-  return program
+  const { pid, end } = followProgram(child, command.join(' '))
+  // A killed nginx would leave its worker behind.
+  t.teardown(() => end('SIGTERM'))
+  const isReady = async () => Number((await fetch(url, request).catch(() => undefined))?.status) < 400
+  await eventually(`an answer of ${url}`, isReady, 20_000, 5)
+  return { port: Number(new URL(url).port), pid }
 }
 
-/** Starts one of src/programs on a free port, and waits until it answers this path. */
-export async function startContestant(
-  t: Teardown,
-  name: string,
-  path: string,
-  options: object,
-): Promise<Server> {
-  const file = fileURLToPath(new URL(`../programs/${name}.js`, import.meta.url))
+/** The command of one of src/programs. */
+export function programOf(name: string, options: object): readonly [string, string, string] {
+  return [process.execPath, `${ROOT}bench/dist/programs/${name}.js`, JSON.stringify(options)]
+}
+
+/** Starts one of src/programs. @param options for the program, besides port and path */
+export async function startContestant(t: Teardown, name: string, path: string, options: object) {
   const port = await freePort()
-  const program = startServer(t, [process.execPath, file, JSON.stringify({ port, path, ...options })])
-  await untilAnswers(port, path)
-  return { port, pids: [program.pid], program }
+  return startServer(t, programOf(name, { port, path, ...options }), `http://127.0.0.1:${port}${path}`)
 }
 
 /** Starts the API as the image does, and waits for its first list. */
-export async function startApi(
-  t: Teardown,
-  redisUrl: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<Server> {
+export async function startApi(t: Teardown, redisUrl: string): Promise<Server> {
   const port = await freePort()
-  const program = startServer(t, [process.execPath, '--enable-source-maps', API], {
-    ...{ REDIS_URL: redisUrl, HOST: '127.0.0.1', PORT: `${port}`, OPS_PORT: '0', LOG_LEVEL: 'warn' },
-    ...env,
-  })
-  await untilAnswers(port, LIVE)
-  return { port, pids: [program.pid], program }
+  const command = [process.execPath, '--enable-source-maps', `${ROOT}apps/api/dist/main.js`]
+  const address = { HOST: '127.0.0.1', PORT: `${port}`, OPS_PORT: '0' }
+  const env = { ...address, REDIS_URL: redisUrl, LOG_LEVEL: 'warn' }
+  return startServer(t, command, `http://127.0.0.1:${port}${LIVE}`, { env })
 }
 
-/** Asks until the answer is good. */
-export async function untilAnswers(port: number, path: string, request?: RequestInit): Promise<void> {
-  const url = `http://127.0.0.1:${port}${path}`
-  const isGood = async () => Number((await fetch(url, request).catch(() => undefined))?.status) < 400
-  await eventually(`an answer of ${url}`, isGood, 20_000, 5)
+/** Starts an ingester of all the simulator's coins; returns its pid. @param days to fill before today */
+export async function startIngester(
+  t: Teardown,
+  exchanges: Pick<Simulator, 'env'>,
+  redisUrl: string,
+  days: number,
+): Promise<number> {
+  const env = { COINS: 'all', PRICES: 'simulated', BACKFILL_DAYS: `${days}`, REDIS_URL: redisUrl }
+  const ops = { OPS_PORT: '0', LOG_LEVEL: 'warn' }
+  const args = [`${ROOT}apps/ingester/dist/main.js`]
+  return startProgram(t, args, { ...exchanges.env, ...env, ...ops }).pid
 }
 
 /** Processor seconds that a process and its children have used. */
 export function cpuSeconds(pid: number): number {
-  return [pid, ...childrenOf(pid)].reduce((sum, id) => {
+  return withChildren(pid).reduce((sum, id) => {
     const fields = readFileSync(`/proc/${id}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
     return sum + (Number(fields[11]) + Number(fields[12])) / TICKS
   }, 0)
@@ -90,9 +101,7 @@ export function cpuSeconds(pid: number): number {
 
 /** Puts a running process and its children on the servers' core. */
 export function pin(pid: number): void {
-  for (const id of [pid, ...childrenOf(pid)]) {
-    execFileSync('taskset', ['-acp', SERVER_CORE, `${id}`], { stdio: 'ignore' })
-  }
+  for (const id of withChildren(pid)) execFileSync('taskset', ['-acp', SERVER_CORE, id], { stdio: 'ignore' })
 }
 
 /** Resident memory in MB, now or at its highest. */
@@ -101,8 +110,8 @@ export function residentMb(pid: number, field: 'VmRSS' | 'VmHWM' = 'VmRSS'): num
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(text)?.[1]) / 1_024
 }
 
-/** Children of the main thread. */
-function childrenOf(pid: number): readonly number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return text.split(' ').filter(Boolean).map(Number)
+/** A process and the children of its main thread. */
+function withChildren(pid: number): readonly string[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return [`${pid}`, ...children.split(' ').filter(Boolean)]
 }

@@ -1,13 +1,15 @@
 /** Receives frames of both exchanges in one way, and prints what one costs. */
-import { LatestTicks } from '@kimchi/core'
-import { binanceProtocol, openFeed, upbitProtocol } from '@kimchi/feeds'
-import { systemClock } from '@kimchi/runtime'
+import { LatestTicks, type Tick } from '@kimchi/core'
+import { binanceProtocol, openFeed, type Protocol, upbitProtocol } from '@kimchi/feeds'
+import { createLogger, systemClock } from '@kimchi/runtime'
 import { syntheticCoins } from '@kimchi/simulator'
 import ccxt, { type Exchange } from 'ccxt'
 import { WebSocket } from 'ws'
 
-const { kind, coins, warmUp, frames, url, upbitWsUrl, binanceWsUrl } = JSON.parse(process.argv[2] ?? '{}')
-const bases = syntheticCoins(coins).flatMap(({ upbit, binance }) => (upbit && binance ? [upbit.base] : []))
+const { kind, coins, warmUp, frames } = JSON.parse(process.argv[2] ?? '{}')
+const { UPBIT_WS_URL: upbitWsUrl = '', BINANCE_WS_URL: binanceWsUrl = '', UPBIT_REST_URL: url } = process.env
+const marketsOf = (prefix: string, suffix: string) =>
+  syntheticCoins(coins).flatMap(({ id, binance }) => (binance ? [prefix + id + suffix] : []))
 /** As the feeds do: unpacking costs more than it saves. */
 const PLAIN = { perMessageDeflate: false }
 let received = 0
@@ -24,26 +26,22 @@ function count() {
 
 function openOurs() {
   const latest = new LatestTicks()
-  const log = { debug: () => {}, info: () => {}, warn: console.error, error: console.error }
-  const shared = {
-    onTick: (tick: Parameters<LatestTicks['record']>[0]) => {
-      latest.record(tick)
-      count()
-    },
-    onInterrupted: latest.interrupted.bind(latest),
-    onTradable: latest.setTradable.bind(latest),
+  const onInterrupted = latest.interrupted.bind(latest)
+  const onTradable = latest.setTradable.bind(latest)
+  const onTick = (tick: Tick) => {
+    latest.record(tick)
+    count()
   }
-  const feeds = [
-    { protocol: upbitProtocol(upbitWsUrl), markets: bases.map(base => `KRW-${base}`) },
-    { protocol: binanceProtocol(binanceWsUrl), markets: bases.map(base => `${base}USDT`) },
-  ]
-  for (const feed of feeds) openFeed({ ...shared, ...feed }, { clock: systemClock, random: Math.random, log })
+  const context = { clock: systemClock, random: Math.random, log: createLogger('bench', 'warn') }
+  const open = (protocol: Protocol, markets: string[]) =>
+    openFeed({ protocol, markets, onTick, onInterrupted, onTradable }, context)
+  open(upbitProtocol(upbitWsUrl), marketsOf('KRW-', ''))
+  open(binanceProtocol(binanceWsUrl), marketsOf('', 'USDT'))
 }
-
 function openBare(format: string) {
-  const codes = ['KRW-USDT', ...bases.map(base => `KRW-${base}`)]
+  const codes = ['KRW-USDT', ...marketsOf('KRW-', '')]
   open(upbitWsUrl, [{ ticket: 'bare' }, { type: 'ticker', codes }, { format }])
-  const params = bases.map(base => `${base.toLowerCase()}usdt@miniTicker`)
+  const params = marketsOf('', 'USDT').map(market => `${market.toLowerCase()}@miniTicker`)
   open(`${binanceWsUrl}/ws`, { method: 'SUBSCRIBE', params, id: 1 })
 }
 
@@ -64,11 +62,8 @@ function openCcxt() {
     urls: { api: { public: `${url}/api/v3`, ws: { spot: `${binanceWsUrl}/ws` } } },
     options: { fetchMarkets: { types: ['spot'] }, fetchCurrencies: false, ws: { options: PLAIN } },
   })
-  void watch(upbit, ['USDT/KRW', ...bases.map(base => `${base}/KRW`)])
-  void watch(
-    binance,
-    bases.map(base => `${base}/USDT`),
-  )
+  void watch(upbit, ['USDT/KRW', ...marketsOf('', '/KRW')])
+  void watch(binance, marketsOf('', '/USDT'))
 }
 
 /** As ccxt's manual shows it. */

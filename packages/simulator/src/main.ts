@@ -31,10 +31,9 @@ function readOptions({ HOST: host = '127.0.0.1', PORT = '4380', SEED: seed = 'ki
 }
 
 function announce(simulator: Simulator): void {
-  const { url, upbitWsUrl, upbitRestUrl, binanceWsUrl, binanceRestUrl } = simulator
+  const { url, env } = simulator
   console.log(`SIMULATED PRICES of Upbit and Binance at ${url}`)
-  console.log(`  UPBIT_WS_URL=${upbitWsUrl} UPBIT_REST_URL=${upbitRestUrl}`)
-  console.log(`  BINANCE_WS_URL=${binanceWsUrl} BINANCE_REST_URL=${binanceRestUrl}`)
+  for (const [name, value] of Object.entries(env)) console.log(`  ${name}=${value}`)
   console.log(`  set a fault:    curl ${url}/faults -d '{"kind":"silence","exchange":"upbit","forMs":30000}'`)
   console.log(`  take all back:  curl -X DELETE ${url}/faults`)
 }

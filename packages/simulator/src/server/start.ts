@@ -47,6 +47,8 @@ export interface Simulator {
   readonly binanceWsUrl: string
   /** The part of Binance's REST URLs before `/api/v3`. */
   readonly binanceRestUrl: string
+  /** The four URLs as the variables that an ingester reads. */
+  readonly env: Readonly<Record<string, string>>
   readonly prices: Prices
   readonly faults: Faults
   /**
@@ -79,13 +81,17 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const stopPump = pumpMs > 0 ? exchanges.clock.every(pumpMs, sockets.pump) : () => {}
   let closed: Promise<void> | undefined
   const authority = `${host}:${(server.address() as AddressInfo).port}`
-  const [url, wsUrl] = [`http://${authority}`, `ws://${authority}`]
+  const [url, binanceWsUrl] = [`http://${authority}`, `ws://${authority}`]
+  const upbitWsUrl = `${binanceWsUrl}/websocket/v1`
+  const [upbitRestUrl, binanceRestUrl] = [url, url]
   return {
-    url,
-    upbitWsUrl: `${wsUrl}/websocket/v1`,
-    upbitRestUrl: url,
-    binanceWsUrl: wsUrl,
-    binanceRestUrl: url,
+    ...{ url, upbitWsUrl, upbitRestUrl, binanceWsUrl, binanceRestUrl },
+    env: {
+      UPBIT_WS_URL: upbitWsUrl,
+      UPBIT_REST_URL: url,
+      BINANCE_WS_URL: binanceWsUrl,
+      BINANCE_REST_URL: url,
+    },
     prices,
     faults,
     lastFrame(exchange, market, before) {

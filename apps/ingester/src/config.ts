@@ -62,10 +62,14 @@ export const settings = {
     allowed: 'empty, or a URL starting with https:// or http://',
     parse: text => (text === '' || /^https?:\/\/\S+$/.test(text) ? text : undefined),
   } satisfies Setting<string>,
-  BACKFILL_DAYS: integerSetting('whole UTC days before today kept without holes; 0 turns backfill off', 7, {
-    min: 0,
-    max: 400,
-  }),
+  BACKFILL_DAYS: integerSetting(
+    'whole UTC days before today that are filled from candles; 0 turns backfill off',
+    7,
+    {
+      min: 0,
+      max: 400,
+    },
+  ),
   UPBIT_REQUESTS_PER_SECOND: integerSetting(
     'candle requests a second to Upbit, of the 10 that it allows an address; less where ingesters share one',
     8,
@@ -86,16 +90,7 @@ export type Config = SettingValues<typeof settings>
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  return readSettings(settings, env, values => [
-    ...renamedProblems(env),
-    ...daysProblems(values),
-    ...symbolsProblems(values),
-  ])
-}
-
-/** A setting under its former name must not be passed over in silence. */
-function renamedProblems({ ADMIT: admit }: Readonly<Record<string, string | undefined>>): string[] {
-  return admit?.trim() ? [`ADMIT is now called ALLOW: set ALLOW=${admit.trim()} instead, got: ADMIT`] : []
+  return readSettings(settings, env, values => [...daysProblems(values), ...symbolsProblems(values)])
 }
 
 function daysProblems({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retention }: Partial<Config>) {

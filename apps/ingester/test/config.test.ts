@@ -73,11 +73,3 @@ t.test('contradictions are refused, each with its reason', async t => {
       /COINS and DENY both name ETH\n.*ALLOW and DENY both name NEW\n.*ALLOW cannot name PROS: Pharos on Upbit/,
   })
 })
-
-t.test('a setting under its former name is refused with the line to write instead', async t => {
-  t.throws(() => readConfig({ ADMIT: 'NEW,OTHER' }), {
-    code: 'KIMCHI_ERR_CONFIG',
-    message: /ADMIT is now called ALLOW: set ALLOW=NEW,OTHER instead/,
-  })
-  t.doesNotThrow(() => readConfig({ ADMIT: ' ' }), 'an empty one says nothing')
-})

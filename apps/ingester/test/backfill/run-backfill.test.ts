@@ -67,13 +67,10 @@ t.test('a first list is not delayed by a coin whose request is never answered', 
   const { start, clock, writer } = await openBench(t, exchanges)
   const batches: string[][] = []
   start([ETH, BTC], {
-    // The bench's own would hold up the clock until the answer is there.
-    rest: {
-      candlePage: (range, signal) =>
-        range.market === ETH.upbit
-          ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-          : exchanges.rest.candlePage(range),
-    },
+    around: candlePage => (range, signal) =>
+      range.market === ETH.upbit
+        ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+        : candlePage(range, signal),
     writer: {
       verify: () => writer.verify(),
       write: batch => {
@@ -354,6 +351,24 @@ t.test('39. a minute known as halted is never filled, whoever saw the halt', asy
     Array.from({ length: 65 }, (_, at) => 300 + at).filter(minute => !filled.has(minute)),
     [301, 302, 361, 362],
   )
+})
+
+t.test('66. a minute from before a halt, filled during it, does not bring the coin back', async t => {
+  const { start, clock, reader, writer, isWhole } = await openBench(t, exchanges)
+  const listed = async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol)
+  await writer.track([BTC, ETH])
+  const minute = YESTERDAY + 360
+  const samples = ['BTC', 'ETH'].map(symbol => liveSample(symbol, minute - 2))
+  await writer.write({ minute: minute - 2, samples })
+  t.strictSame(await listed(), ['BTC', 'ETH'])
+  const settled = [{ symbol: 'ETH', minute, reason: 'halted' }] as const
+  await writer.write({ minute, samples: [], settled, halted: ['ETH'] })
+  t.strictSame(await listed(), ['BTC'])
+  start([BTC, ETH])
+  await passUntil(clock, 'both are whole', isWhole([BTC, ETH]))
+  const { entries } = await reader.readSamples('ETH', minute - 1, minute)
+  t.equal(entries.length, 1, 'the minute before is filled')
+  t.strictSame(await listed(), ['BTC'])
 })
 
 t.test(

@@ -120,7 +120,7 @@ export async function openBench(
         reader,
         writer,
         upbitPerSecond: 400,
-        rest: { candlePage: work.count(around((range, signal) => rest.candlePage(range, signal))) },
+        rest: { candlePage: around(work.count((range, signal) => rest.candlePage(range, signal))) },
         lease: new BackfillLease(redis, id),
         ...changes,
       },

@@ -112,6 +112,16 @@ t.test('a backfilled minute from before a halt does not bring the coin back to t
   t.strictSame(await raw.hgetall('{kp}:halted'), {})
 })
 
+t.test('a sample of the minute of a halt is listed, and the halt is still remembered', async t => {
+  const { writer, reader, connection, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC])
+  await writer.write({ minute: now, samples: [], halted: ['BTC'] })
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+  t.strictSame((await reader.readBoard()).rows, [rowOf(sampleOf('BTC', now))])
+  t.strictSame(await raw.hgetall('{kp}:halted'), { BTC: String(now) })
+})
+
 t.test('a halt from the future, by Redis’ clock, does not keep a coin off the list', async t => {
   const { writer, reader, connection } = await openStore(t)
   const { now } = await todayMinutes(connection)

@@ -168,7 +168,7 @@ t.test('a sample of a coin that is no longer listed does not bring it back', asy
 })
 
 t.test('a coin without a sample for an hour leaves the live list until it has one', async t => {
-  const { connection, writer, reader } = await openStore(t)
+  const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   const start = today - 1440
   await writer.track([BTC, ETH])
@@ -180,6 +180,10 @@ t.test('a coin without a sample for an hour leaves the live list until it has on
   t.equal(await rows(), 'BTC ETH')
   t.match(await write(start + 60, ['BTC']), { removed: 1 })
   t.equal(await rows(), 'BTC')
+  await write(start, ['XRP'])
+  t.equal(await raw.hget('{kp}:live', 'XRP'), null, 'as old as the row that left')
+  await write(start + 1, ['XRP'])
+  t.match(await raw.hget('{kp}:live', 'XRP'), 'XRP', 'a minute younger')
   await write(start - 5, ['ETH'])
   t.equal(await rows(), 'BTC', 'backfill of an old minute does not bring it back')
   await write(start + 61, ['ETH'])

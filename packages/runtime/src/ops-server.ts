@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { messageOf } from '@kimchi/core'
 import type { MetricsRegistry } from './metrics-registry.ts'
 
-/** What an app tells its operators. */
+/** What an ops server shows of its app, and where. */
 export interface OpsOptions {
   readonly host: string
   /** 0 picks a free port. */
@@ -27,7 +27,7 @@ export interface OpsServer {
 
 /**
  * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons:
- * everything is well, for alerts), `/serving` (200 or 503: takes requests, for load balancers) and `/metrics`
+ * everything is well, for alerts), `/serving` (200 or 503: may get requests, for load balancers) and `/metrics`
  * (Prometheus text). Meant for a private address, never the public one.
  * @throws the listen error (`EADDRINUSE`, …) when the port cannot be bound
  */

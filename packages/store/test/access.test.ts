@@ -7,44 +7,51 @@ import { SampleReader } from '../src/reader.ts'
 import { SampleWriter } from '../src/writer.ts'
 import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
-t.test('a user that may only read can read and hear everything, and nothing else', async t => {
-  const { redis, connection, writer, raw } = await openStore(t)
-  const { now } = await todayMinutes(connection)
-  await writer.track([BTC])
-  await raw.set('other', 'secret')
-  await createUser(raw, 'api')
-  const url = redis.url.replace('//', '//api:api@')
-  const reading = await connected(t, { ...redis, url })
-  const reader = new SampleReader({ redis: reading })
-  const heard: number[] = []
-  const listening = new Promise<void>(resolve => {
-    const subscription = reader.subscribeMinutes(
-      minute => heard.push(minute),
-      state => state.ready && resolve(),
-    )
-    t.teardown(() => subscription.close())
-  })
-  await listening
-  await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
-  t.equal((await reader.readBoard()).rows[0]?.minute, now)
-  t.equal((await reader.readDays('BTC')).entries.length, 1)
-  t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
-  t.strictSame(await reader.readOpenMinutes('BTC', now, now + 1), [])
-  const forbidden = [
-    ['FCALL', 'kp_write', '1', '{kp}:meta'],
-    ['HSET', '{kp}:live', 'BTC', '{}'],
-    ['DEL', '{kp}:live'],
-    ['GET', 'other'],
-    ['FUNCTION', 'FLUSH'],
-    ['PUBLISH', '{kp}:minute', '1'],
-    ['CONFIG', 'GET', '*'],
-  ]
-  for (const [command = '', ...args] of forbidden) {
-    await t.rejects(reading.call(command, ...args), { code: 'KIMCHI_ERR_REDIS', message: /NOPERM/ }, command)
-  }
-  while (heard.length === 0) await connection.call('PING')
-  t.strictSame(heard, [now])
-})
+t.test(
+  'a user that may only read can read everything and listen to the minutes, and nothing else',
+  async t => {
+    const { redis, connection, writer, raw } = await openStore(t)
+    const { now } = await todayMinutes(connection)
+    await writer.track([BTC])
+    await raw.set('other', 'secret')
+    await createUser(raw, 'api')
+    const url = redis.url.replace('//', '//api:api@')
+    const reading = await connected(t, { ...redis, url })
+    const reader = new SampleReader({ redis: reading })
+    const heard: number[] = []
+    const listening = new Promise<void>(resolve => {
+      const subscription = reader.subscribeMinutes(
+        minute => heard.push(minute),
+        state => state.ready && resolve(),
+      )
+      t.teardown(() => subscription.close())
+    })
+    await listening
+    await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
+    t.equal((await reader.readBoard()).rows[0]?.minute, now)
+    t.equal((await reader.readDays('BTC')).entries.length, 1)
+    t.equal((await reader.readSamples('BTC', now, now + 1)).entries.length, 1)
+    t.strictSame(await reader.readOpenMinutes('BTC', now, now + 1), [])
+    const forbidden = [
+      ['FCALL', 'kp_write', '1', '{kp}:meta'],
+      ['HSET', '{kp}:live', 'BTC', '{}'],
+      ['DEL', '{kp}:live'],
+      ['GET', 'other'],
+      ['FUNCTION', 'FLUSH'],
+      ['PUBLISH', '{kp}:minute', '1'],
+      ['CONFIG', 'GET', '*'],
+    ]
+    for (const [command = '', ...args] of forbidden) {
+      await t.rejects(
+        reading.call(command, ...args),
+        { code: 'KIMCHI_ERR_REDIS', message: /NOPERM/ },
+        command,
+      )
+    }
+    while (heard.length === 0) await connection.call('PING')
+    t.strictSame(heard, [now])
+  },
+)
 
 t.test("the ingester's user can do all that a writer does, and cannot empty or stop Redis", async t => {
   const { redis, raw } = await openStore(t)
@@ -76,7 +83,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const lease = new Lease(connection, 'backfill', 'a1', 60_000)
   t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and renews its lease')
   await lease.close()
-  // What an import by hand needs besides.
+  // An import by hand needs the rest.
   const reader = new SampleReader({ redis: connection })
   await lease.takeOver()
   await writer.markImported('BTC', ['2020-01-02'])
@@ -94,7 +101,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
 })
 
 t.test(
-  'an operator can look at, repair and tune our Redis, and cannot empty or stop it, or make users',
+  'an operator can inspect, repair and tune our Redis, and cannot empty or stop it, or make users',
   async t => {
     const { redis, raw, writer } = await openStore(t)
     await writer.track([BTC])

@@ -62,7 +62,7 @@ t.test('minutes wait while Redis is down and are written oldest first, none lost
   )
 })
 
-t.test('a write to a frozen Redis times out, is made again, and counts once', async t => {
+t.test('a write to a frozen Redis times out, is repeated, and counts once', async t => {
   const { redis, connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
@@ -90,7 +90,7 @@ t.test('a Redis that comes back empty gets what it had confirmed again, then wha
   }
   const { queue, until, untilWritten } = openQueue({ write }, { redis: connection })
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
-  await until('it is gone', () => queue.status().totals.retries > 0)
+  await until('an attempt has failed', () => queue.status().totals.retries > 0)
   t.match(queue.status(), { waiting: 51, totals: { stored: 49 } })
   await redis.restart()
   await untilWritten()
@@ -157,7 +157,7 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
   ])
 })
 
-t.test('prices of the wrong kind stop the queue and say so once', async t => {
+t.test('prices of the wrong kind stop the queue, which reports that once', async t => {
   const { connection, writer } = await openStore(t, { prices: 'simulated' })
   const { now } = await todayMinutes(connection)
   await writer.track([BTC])
@@ -174,7 +174,7 @@ t.test('prices of the wrong kind stop the queue and say so once', async t => {
   t.equal(queue.status().totals.dropped, 1)
 })
 
-t.test('a batch that cannot be encoded is taken out and counted; the next ones are written', async t => {
+t.test('a batch that cannot be encoded is dropped and counted, and the next ones are written', async t => {
   const { connection, writer } = await openStore(t)
   const { now } = await todayMinutes(connection)
   const { queue, log, untilWritten } = openQueue(writer)
@@ -257,7 +257,7 @@ t.test('a flush hurries, gives up at its limit, and a closed queue writes nothin
   t.equal(queue.status().totals.dropped, 1)
 })
 
-/** A queue over a writer that notes what it is given, and a connection that a test turns. */
+/** A queue, what its writer was given, and a connection that the test makes ready. */
 function openWatched(primary = () => 'a') {
   const sent: number[] = []
   const confirmed: number[] = []
@@ -303,7 +303,7 @@ t.test('after a reconnect the minutes of the last ten minutes are sent again, ol
   sent.length = 0
   reconnect()
   await enqueue(5)
-  t.strictSame(sent, [2, 3, 4, 5], 'and again: another primary may have taken over')
+  t.strictSame(sent, [2, 3, 4, 5], 'and again: another primary may be in charge')
 })
 
 t.test('when another primary answers, the confirmed minutes are sent to it', async t => {

@@ -62,7 +62,7 @@ t.test('every command of docs/operations.md works for an operator', async t => {
   }
 })
 
-t.test('a coin is removed with all its history, and the API hears of it', async t => {
+t.test('a coin is removed with all its history, and the API reads its days again', async t => {
   const { shell, raw, reader, writer, now } = await openOperated(t)
   const keysOf = async () => [...(await raw.keys('{kp}:*:SYMBOL')), ...(await raw.keys('{kp}:*:SYMBOL:*'))]
   t.equal((await keysOf()).length, 5, 'days, imported days, two hours of samples, one with a settled minute')

@@ -42,7 +42,7 @@ async function startRacingSentinel(t: Test, primaryPort: number) {
 }
 
 t.test(
-  'a failover that is announced while the primary is looked for does not end the connection',
+  'a failover that is announced while the client asks for the primary does not end the connection',
   async t => {
     const redis = await startRedis(t)
     const sentinel = await startRacingSentinel(t, redis.port)
@@ -51,7 +51,7 @@ t.test(
     t.ok(await connection.untilReady(10_000))
     await eventually('the client listens for failovers', () => sentinel.subscribers.size > 0)
     await redis.client().call('CLIENT', 'KILL', 'TYPE', 'normal')
-    await eventually('the primary was looked for again', () => sentinel.asked() >= 2)
+    await eventually('the client asked for the primary again', () => sentinel.asked() >= 2)
     await eventually('the connection is ready again', () => sentinel.asked() > 2 && connection.status().ready)
     t.equal(await connection.call('PING'), 'PONG')
   },

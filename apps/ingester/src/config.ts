@@ -22,7 +22,7 @@ const HTTP = ['https:', 'http:']
  */
 export type WantedCoins = 'all' | readonly string[]
 
-/** Every variable the ingester reads; the table of docs/configuration.md is made from it. */
+/** Every variable that the ingester reads; `npm run docs` makes the table of docs/configuration.md from it. */
 export const settings = {
   REDIS_URL: redisUrlSetting,
   COINS: {
@@ -99,7 +99,7 @@ function daysProblems({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retentio
     : []
 }
 
-/** A symbol can't be wanted and unwanted, and no setting makes two coins one. */
+/** A symbol can't be both tracked and denied, and no setting allows a pair of two different coins. */
 function symbolsProblems({ COINS: coins = 'all', ALLOW: allow = [], DENY: deny = [] }: Partial<Config>) {
   const unwanted = new Set(deny)
   const named = coins === 'all' ? [] : coins

@@ -4,7 +4,7 @@ import type { ServerHealth } from '@kimchi/store'
 import { basesOf } from './minute/exchange-feeds.ts'
 import type { IngesterStatus } from './status.ts'
 
-/** What is counted of each feed. */
+/** The counters of each feed. */
 const FEED_EVENTS = [
   'frames',
   'ticks',
@@ -21,7 +21,7 @@ export interface MetricsOptions {
   readonly version: string
   readonly clock: Pick<Clock, 'now'>
   readonly status: () => IngesterStatus
-  /** Asks Redis how it is; undefined when it does not answer. */
+  /** Redis' health; undefined when Redis does not answer. */
   readonly redisHealth: () => Promise<ServerHealth | undefined>
 }
 
@@ -127,7 +127,7 @@ function registerFeeds(metrics: MetricsRegistry, status: () => IngesterStatus): 
   })
 }
 
-/** By the ingester's own clock, so that a monitor whose clock is wrong sees no stale data. */
+/** Ages by the ingester's own clock, so that a monitor with a wrong clock reads them right. */
 function registerAges(
   metrics: MetricsRegistry,
   status: () => IngesterStatus,
@@ -201,7 +201,7 @@ function registerRedis(metrics: MetricsRegistry, redisHealth: MetricsOptions['re
   })
 }
 
-/** Asked while a question is under way, it gives that one's answer: a scrape asks once. */
+/** Shares one call among all who ask while it runs: a scrape asks Redis once. */
 function shareRunning<T>(ask: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined
   return () => {

@@ -29,7 +29,7 @@ import { openExchangeFeeds } from './minute/exchange-feeds.ts'
 import { createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
 import { type IngesterStatus, notesOf, notReadyReasons, statusFields } from './status.ts'
 
-/** How long a start waits for Redis before it goes on without; what it would read is only a head start. */
+/** How long a start waits for Redis; what it would read is only a head start. */
 const REDIS_PATIENCE_MS: Milliseconds = 1_000
 
 /** How long an end may spend on minutes that are not written yet. */
@@ -38,10 +38,10 @@ const FLUSH_WITHIN_MS: Milliseconds = 2_000
 /** Lost day rows come back within twice this time. */
 const REPAIR_EVERY_MINUTES = 5
 
-/** So long after a minute it is stored, or known as a gap: its snapshot may wait for the streams until M + 5 s. */
+/** A minute is stored, or known as a gap, this long after it: its snapshot waits for the streams until M + 5 s. */
 const ANNOUNCED_AFTER_MS: Milliseconds = 6_000
 
-/** What an ingester gets from the outside, besides its configuration. */
+/** What an ingester is started with, besides its configuration. */
 export interface IngesterOptions extends Omit<Context, 'signal'> {
   /** Names this ingester among others on the same Redis. */
   readonly id: string
@@ -186,8 +186,8 @@ function openParts(config: Config, shared: Shared, context: Context) {
 }
 
 /**
- * The board, or undefined where Redis can't be asked now. A Redis that holds the other kind of prices is refused
- * here, before the first minute.
+ * The board, or undefined while Redis can't be read. Refuses a Redis with the other kind of prices before the
+ * first minute.
  */
 async function patientlyRead(
   { redis, reader, writer }: Pick<Shared, 'redis' | 'reader' | 'writer'>,
@@ -205,14 +205,14 @@ async function patientlyRead(
   }
 }
 
-/** The spike filter begins with the last stored samples. */
+/** Starts the spike filter with the last stored samples. */
 function remember(spikeFilter: SpikeFilter, board: Board | undefined): void {
   for (const { symbol, minute, premiumE4 } of board?.rows ?? []) {
     spikeFilter.remember(symbol, minute, premiumE4)
   }
 }
 
-/** Renews what this ingester tracks, and its status, when a minute has been written. */
+/** Announces this ingester's coins and its status once a minute, when the minute has been written. */
 async function announceEachMinute(
   writer: SampleWriter,
   id: string,
@@ -226,7 +226,7 @@ async function announceEachMinute(
   }
 }
 
-/** A promise that only ever rejects, with the first failure it is told. */
+/** A promise that never resolves, and rejects with the first failure. */
 function createFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void } {
   let fail: (thrown: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => {

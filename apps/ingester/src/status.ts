@@ -7,10 +7,10 @@ import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
 import { basesOf, type FeedsStatus } from './minute/exchange-feeds.ts'
 import type { MinuteStatus } from './minute/minute-loop.ts'
 
-/** An exchange that has not said for this long which markets trade may hide a halt. */
+/** When the list of trading markets is older than this, a halt may go unnoticed. */
 const MAX_STATUS_AGE_MS: Milliseconds = 300_000
 
-/** What an ingester's parts say of themselves, for `/ready`, `/metrics` and the status hash. */
+/** The status of all parts, for `/ready`, `/metrics` and the status hash. */
 export interface IngesterStatus {
   readonly version: string
   readonly startedAt: EpochMs
@@ -24,7 +24,7 @@ export interface IngesterStatus {
   readonly backfill: BackfillStatus
 }
 
-/** Why this ingester does not contribute fully right now, a plain sentence each; empty when it does. */
+/** Why this ingester does not work fully right now, one sentence each; empty when it does. */
 export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] {
   const { queue } = status
   const { coins, problem } = status.catalogue
@@ -53,7 +53,7 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] 
   return reasons
 }
 
-/** What an operator should know although the ingester contributes fully, a plain sentence each. */
+/** What an operator should know although the ingester works fully, one sentence each. */
 export function notesOf({ feeds }: IngesterStatus): string[] {
   const bases = basesOf(feeds).filter(({ place }) => place > 0)
   return [
@@ -67,13 +67,13 @@ export function notesOf({ feeds }: IngesterStatus): string[] {
   ]
 }
 
-/** The last error as the end of a sentence; nothing when it is older than the last time that all was well. */
+/** The last error as the end of a sentence; empty when all has been well since. */
 function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): string {
   return lastError !== undefined && lastError.at >= (wellAt ?? 0) ? `: ${lastError.message}` : ''
 }
 
 /**
- * The status hash of one ingester as readable texts. A number has the name of its metric: `open_minutes` is
+ * The status hash of one ingester as readable texts. A number is named after its metric: `open_minutes` is
  * `kimchi_ingester_open_minutes`, `gaps_behind` is `kimchi_ingester_gaps_total{reason="behind"}`.
  * @see docs/architecture.md#data-in-redis
  */

@@ -11,15 +11,15 @@ const EXPIRES_AFTER_MS: Milliseconds = 60_000
 const CLOSE_WITHIN_MS: Milliseconds = 500
 
 /**
- * Keeps several ingesters from fetching the same candles; never needed for correctness. One of them is first
- * and gets all of its coins, so that ingesters of the same coins don't share them out and ask at twice the rate
- * that the exchanges allow. Another gets those of its own that are left.
+ * Keeps several ingesters from fetching the same candles; never needed for correctness. The first one claims all
+ * of its coins, so that ingesters of the same coins don't divide them and together exceed the exchanges' limits.
+ * Each other one claims those of its own that are left.
  */
 export class BackfillLease {
   readonly #leaseOf: (name: string) => Lease
   readonly #first: Lease
   #ours: readonly string[] = []
-  /** Whether the first one has had the time to claim its coins. */
+  /** Whether the first one has had time to claim its coins. */
   #hasWaited = false
 
   /** @param id names the holder; shown to people at redis-cli */

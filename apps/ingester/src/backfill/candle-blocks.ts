@@ -21,7 +21,7 @@ import type { CandlePage, CandleRange, MinuteCandle } from '@kimchi/feeds'
 const BLOCK_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 800 }
 export const WINDOW_MINUTES = BLOCK_MINUTES.upbit
 
-/** A coin's windows within one block of Binance are filled in a row, so that the block is fetched once. */
+/** A coin's windows within one Binance block are filled one after another, so that the block is fetched once. */
 export const ROW_MINUTES = BLOCK_MINUTES.binance
 
 /** The most candles that one answer holds. */
@@ -29,16 +29,16 @@ const PAGE_CANDLES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 
 
 const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
 
-/** A candle is read this long after its end at the earliest. @see docs/exchanges.md#unconfirmed */
+/** A candle is fetched this long after its end at the earliest. @see docs/exchanges.md#unconfirmed */
 export const CANDLE_GRACE_MS: Milliseconds = 10_000
 
-/** A candle may come late: one that is absent is believed to be so when it is asked for this much later. */
+/** A candle may come late. One that is still absent this many minutes after its end will not come. */
 const BELIEVED_AFTER = 3
 
-/** What was asked for so long after a minute needs not be asked for again. */
+/** Candles that were fetched this many minutes after a minute are final. */
 const FINAL_AFTER = 10
 
-/** Blocks that are kept: a UTC day of the shared markets, and what a few coins have in work. */
+/** How many blocks are kept: a UTC day of the shared markets, and those of the coins under way. */
 const MAX_BLOCKS = 64
 
 /** Fetches the newest candles of a range, as many as one answer holds. */
@@ -46,7 +46,7 @@ export type FetchPage = (range: CandleRange) => Promise<Pick<CandlePage, 'candle
 
 /**
  * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
- * M − 60 s, and what there is to carry from before the block.
+ * M − 60 s, and earlier ones whose price is carried into the block.
  */
 export class CandleBlock {
   /** Candles with a trade, ascending. */
@@ -98,9 +98,9 @@ export class CandleBlock {
 }
 
 /**
- * Both exchanges' candles in aligned blocks, each asked for once however many wait for it. A block that was
- * asked for long enough after the minutes in question stays as it is; a younger one is asked for again, once a
- * minute at most. The least recently used ones are dropped.
+ * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
+ * was fetched long enough after the minutes in question is final; a younger one is fetched again, once a minute
+ * at most. The least recently used blocks are dropped.
  */
 export class CandleBlocks {
   readonly #fetchPage: FetchPage
@@ -116,9 +116,9 @@ export class CandleBlocks {
   }
 
   /**
-   * The newest minute whose candles are complete by the exchange's own word: Binance has opened the next candle
-   * of the market that always trades. A machine whose clock is ahead must neither take an open candle for a
-   * whole one nor settle minutes that are yet to come.
+   * The newest minute whose candles are complete by the exchange's clock: Binance has opened the next candle of
+   * a market that always trades. A machine whose clock is ahead must neither read an open candle nor settle
+   * minutes in the future.
    * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle near the present by our clock
    */
   newest(): Promise<EpochMinute> {
@@ -134,7 +134,7 @@ export class CandleBlocks {
 
   /**
    * The block that decides `minute` of a market.
-   * @param minute the newest one that is in question, no newer than {@link newest}
+   * @param minute the newest minute to decide, no newer than {@link newest}
    */
   async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
     const newest = await this.newest()
@@ -154,7 +154,7 @@ export class CandleBlocks {
     return entry.block
   }
 
-  /** Whether a market has traded since `minute`, as far as its candles are complete. */
+  /** Whether a market has traded since `minute`, by its complete candles. */
   async hasTradedSince(exchange: Exchange, market: Market, minute: EpochMinute): Promise<boolean> {
     const newest = await this.newest()
     const length = BLOCK_MINUTES[exchange]
@@ -173,7 +173,7 @@ export class CandleBlocks {
   ): Promise<CandleBlock> {
     // The sample of M needs the candles that open before M, from M − 60 s on.
     const to = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
-    // Upbit's newest candles reach back to the last trades that there are, whenever they were.
+    // Upbit answers with the newest candles there are, however old.
     const from = exchange === 'upbit' ? to - PAGE_CANDLES.upbit : start - 1 - CARRY_MINUTES
     const { candles } = await this.#fetchPage({ exchange, market, from, to })
     return new CandleBlock(candles, newest)

@@ -10,22 +10,22 @@ import { SHARED_MARKETS } from './decide-minutes.ts'
  */
 const BINANCE_FOR_ONE = 2.5
 
-/** Requests and waits of all coins listen to one signal: two requests of each in the first list. */
+/** Requests and waits of all coins listen to one signal. */
 const MAX_LISTENERS = 1_000
 
-/** So many different markets failing in a row are the exchange's trouble, not theirs. */
+/** When this many different markets fail in a row, the exchange is at fault. */
 const MANY_MARKETS = 3
 
-/** How often a market that fails without being refused is asked for again before its coin has to wait. */
+/** How often a request that fails without being refused is repeated before its coin has to wait. */
 const RETRIES = 3
 
-/** A wait shorter than this is part of the work: an exchange refuses a request now and then. */
+/** A shorter wait is not worth a warning: an exchange refuses a request now and then. */
 const BRIEF_MS: Milliseconds = 2_000
 
 /** Statuses that answer all of our requests, not one market's. */
 const FOR_ALL: readonly number[] = [403, 418, 429, 451]
 
-/** What the requests to one exchange have come to. Counters run since the start. */
+/** The requests to one exchange. Counters run since the start. */
 export interface CandleRequestStatus {
   readonly exchange: Exchange
   readonly requests: number
@@ -54,8 +54,8 @@ export class CandleRequests {
   }
 
   /**
-   * One page of candles. An exchange's trouble is waited out here, for as long as it takes.
-   * @throws what is the market's own trouble
+   * One page of candles. While the exchange as a whole fails, it waits and asks again.
+   * @throws an error that concerns this market alone
    */
   fetchPage(range: CandleRange): Promise<CandlePage> {
     return this.#exchanges[range.exchange].fetch(range)
@@ -115,7 +115,7 @@ class ExchangeRequests {
     }
   }
 
-  /** Waits until a request may go out. After a pause one goes first: a ban must not be answered with a volley. */
+  /** Waits until a request may be sent. After a pause only one is, so that a ban is not answered with a volley. */
   async #turn(): Promise<void> {
     const { clock, signal } = this.#context
     for (;;) {
@@ -138,14 +138,14 @@ class ExchangeRequests {
     if (restMs !== undefined) this.#holdFor(restMs)
   }
 
-  /** Whether a failure is the market's own trouble, not the exchange's. */
+  /** Whether a failure concerns the market alone, not the exchange. */
   #isMarkets(market: Market, thrown: unknown): boolean {
     if (thrown instanceof HttpError && FOR_ALL.includes(thrown.status)) return false
     if (!isRefusal(thrown)) this.#failing.add(market)
     return !SHARED_MARKETS.has(market) && this.#failing.size < MANY_MARKETS
   }
 
-  /** Holds all requests back. Those that fail while others wait already were sent before the pause. */
+  /** Holds all requests back. One that fails during a pause was sent before it, and does not prolong it. */
   #pause(exchange: Exchange, thrown: unknown): void {
     if (this.#isPaused) return
     const { random, log } = this.#context
@@ -167,7 +167,7 @@ class ExchangeRequests {
   }
 }
 
-/** Whether the exchange has understood the request and declined it. */
+/** Whether the exchange refused the request itself (4xx). */
 export function isRefusal(thrown: unknown): boolean {
   return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
 }

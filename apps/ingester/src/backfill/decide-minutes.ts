@@ -19,7 +19,7 @@ const [BINANCE_REFERENCE = ''] = REFERENCE_MARKETS.binance
 /** Markets whose candles every coin needs: the rate, and those that always trade. */
 export const SHARED_MARKETS: ReadonlySet<string> = new Set([RATE_MARKET, UPBIT_REFERENCE, BINANCE_REFERENCE])
 
-/** Minutes of one coin, ascending, within one block of candles: a multiple of {@link WINDOW_MINUTES} and on. */
+/** Minutes of one coin, ascending, within one block of candles. */
 export interface Window {
   readonly coin: Coin
   readonly minutes: readonly EpochMinute[]
@@ -99,7 +99,7 @@ export function candleSampleOrGap(
   })
 }
 
-/** Whether the minute is in no outage, or in one that later trades show to be over: else candles may still come. */
+/** Whether later trades show that an outage in this minute, if any, is over: else candles may still come. */
 async function isOver(
   minute: EpochMinute,
   { rate, upbitReference, binanceReference }: SharedBlocks,

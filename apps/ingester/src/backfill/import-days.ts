@@ -25,7 +25,7 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 /** Coins that are imported at once. */
 const COINS_AT_ONCE = 8
 
-/** All blocks of the shared markets for a step, and what the coins under way need. */
+/** How many blocks are kept: those of the shared markets for a step, and those of the coins under way. */
 const MAX_BLOCKS = 160
 
 /** Leases are claimed this often. */
@@ -53,7 +53,7 @@ export interface HistoryImportOptions {
   readonly writer: Pick<SampleWriter, 'write' | 'importDay' | 'markImported'>
   readonly lease: Pick<BackfillLease, 'claim'>
   readonly requests: Pick<CandleRequests, 'fetchPage'>
-  /** How far it is, in days of one coin. */
+  /** Called with the progress, in days of one coin. */
   readonly onProgress: (done: number, total: number, symbol: string) => void
 }
 
@@ -62,7 +62,7 @@ class CoinFailure extends Error {}
 
 /**
  * One import, from today back, five days of each coin at a time: open and settled minutes where single samples
- * are kept, days that are not whole before that. What is to be done is found on the way.
+ * are kept, days that are not whole before that.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions
@@ -85,7 +85,7 @@ export class HistoryImport {
   }
 
   /**
-   * Imports until all is done; then, or when it rejects, the context's signal must be aborted.
+   * Imports all coins. The caller aborts the context's signal afterwards, which ends what is still under way.
    * @returns what could not be imported, by symbol, then from new to old
    * @throws why Redis could not be read or written
    */
@@ -95,7 +95,7 @@ export class HistoryImport {
     return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
   }
 
-  /** All coins go back together, since they share the candles that all need. */
+  /** Goes back in time with all coins together, since they share the reference markets' candles. */
   async #importAll(): Promise<void> {
     const { coins } = this.#options
     for (let start = this.#today - (this.#today % STEP_MINUTES); ; start -= STEP_MINUTES) {
@@ -109,7 +109,7 @@ export class HistoryImport {
     }
   }
 
-  /** Has ingesters leave the coins to the import until it ends. */
+  /** Keeps the leases, so that ingesters leave the coins to the import. */
   async #keepClaiming(): Promise<void> {
     const { coins, lease } = this.#options
     const { clock, signal } = this.#context
@@ -185,7 +185,7 @@ export class HistoryImport {
     }
   }
 
-  /** Decides a window from before a market's first candle. Binance may have older ones after an empty block. */
+  /** Decides a window without a candle: on Upbit there are no older ones, on Binance there may be. */
   async #withoutCandles({ coin, minutes }: Window): Promise<Decided | undefined> {
     const last = minutes.at(-1) ?? 0
     for (const market of [RATE_MARKET, coin.upbit]) {

@@ -23,7 +23,7 @@ const context: Context = {
   clock: systemClock,
   random: Math.random,
   signal: ending.signal,
-  // A person watches: only what needs attention, in plain words, beside the bar.
+  // A person watches: warnings only, beside the bar.
   log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
 }
 
@@ -72,7 +72,7 @@ async function importHistory(config: Config, days: number): Promise<readonly Ski
     }
     const writer = new SampleWriter({ redis, prices, retentionDays, log })
     const reader = new SampleReader({ redis })
-    // Whether this Redis holds prices of our kind, before anything is fetched.
+    // Refuses a Redis with the other kind of prices before anything is fetched.
     await writer.verify()
     const tracked = (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)
     const coins = await findCoins(rest, tracked, config)
@@ -128,14 +128,14 @@ function readDays(text: string): number {
   throw new KimchiError('KIMCHI_ERR_CONFIG', message)
 }
 
-/** A bar on a terminal; a line now and then in a log. */
+/** A bar on a terminal; a line every five seconds in a log. */
 function progressBar(): SingleBar {
   return new SingleBar({
     format: 'days of coins {bar} {percentage} %  {value}/{total}  {symbol}  {eta_formatted} left',
     noTTYOutput: true,
     notTTYSchedule: 5_000,
     stopOnComplete: false,
-    // Ctrl-C is ours: the step under way is dropped, everything before it is written.
+    // Ctrl-C drops the step under way; everything before it is stored.
     gracefulExit: false,
   })
 }

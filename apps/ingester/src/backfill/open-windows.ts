@@ -21,13 +21,13 @@ const READ_EVERY_MS: Milliseconds = 300_000
 const READ_RECENT_EVERY_MS: Milliseconds = MINUTE_MS
 const RECENT_MINUTES = 15
 
-/** A minute of which the minute loop has not reported yet is left to the feeds for this long. */
+/** A minute that the minute loop has not reported is left to the feeds for this long. */
 const LEFT_TO_FEEDS_MS: Milliseconds = 180_000
 
 /** Open minutes that are no older than this come before all others. */
 const URGENT_MINUTES = 10
 
-/** A coin whose candles can't be fetched waits for this long, for a sixth of the time for which it has failed once that is longer. */
+/** A coin whose candles can't be fetched waits this long, or a sixth of the time for which it has failed. */
 const RETRY_MS: Milliseconds = 120_000
 const FAILING_SHARE = 6
 
@@ -38,7 +38,7 @@ export interface CoinTrouble {
   readonly retryAt: EpochMs
 }
 
-/** A minute that the minute loop has finished: each coin has a sample or a gap. */
+/** A minute that the minute loop has finished: each coin has a sample or a gap, or waits. */
 export interface FinishedMinute {
   readonly minute: EpochMinute
   /** Coins whose sample waits for the next minute to agree with it. */
@@ -53,11 +53,11 @@ export interface OpenWindowsOptions {
   readonly clock: Clock
 }
 
-/** The open minutes of the coins, as Redis named them last, and which of them come next. */
+/** The coins' open minutes, as Redis named them last, and which to fill next. */
 export class OpenWindows {
   readonly #options: OpenWindowsOptions
   readonly #coins = new Map<string, OpenCoin>()
-  /** No feed of this process samples a minute before its start. */
+  /** At first the minute of the start: no feed of this process has sampled it. */
   #finished: FinishedMinute
 
   constructor(options: OpenWindowsOptions) {
@@ -129,7 +129,7 @@ export class OpenWindows {
     return { coin: next.coin, minutes: ranges.flatMap(minutesOf) }
   }
 
-  /** These minutes of a coin are decided, or stay open until they are read again. */
+  /** Forgets these minutes: they are decided, or stay open until Redis names them again. */
   finish({ coin: { symbol }, minutes: [start = 0] }: Window): void {
     const coin = this.#coins.get(symbol)
     if (coin === undefined) return
@@ -150,7 +150,7 @@ export class OpenWindows {
     return coin.trouble
   }
 
-  /** Open minutes before this one are no longer the feeds'. */
+  /** The feeds may still sample minutes from this one on. */
   #endOf(symbol: string): EpochMinute {
     const now = this.#options.clock.now()
     const { minute, waiting } = this.#finished

@@ -30,7 +30,7 @@ const COINS_AT_ONCE = 8
 /** A first list waits for this much longer than its requests need by their pace. */
 const FIRST_LIST_PATIENCE_MS: Milliseconds = 5_000
 
-/** Names of tasks that are no coin's; symbols are letters and digits. */
+/** Tasks of no single coin; symbols have no spaces, and no lower case. */
 const FIRST_LIST = 'first list'
 const RECONCILIATION = 'reconciliation'
 
@@ -48,7 +48,7 @@ export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'u
   readonly lease: Pick<BackfillLease, 'claim' | 'close'>
 }
 
-/** What backfill says of itself. Counters run since the start. */
+/** The status of backfill. Counters run since the start. */
 export interface BackfillStatus {
   /** Open minutes that are known, one a coin and minute. */
   readonly open: number
@@ -60,7 +60,7 @@ export interface BackfillStatus {
   readonly waiting: readonly CoinTrouble[]
   readonly candleRequests: readonly CandleRequestStatus[]
   readonly drift: Drift | undefined
-  /** What holds up all of it. */
+  /** What holds up all coins. */
   readonly problem: string | undefined
 }
 
@@ -85,7 +85,7 @@ export class Backfill {
   #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
   #isVerified = false
   #problem: string | undefined
-  /** Why a task failed that is no single coin's trouble; thrown by the next step. */
+  /** An error that concerns more than one coin; thrown by the next step. */
   #trouble: { readonly thrown: unknown } | undefined
   #percent = 0
 
@@ -137,7 +137,7 @@ export class Backfill {
     }
   }
 
-  /** Starts what there is to do, and waits until something is done. */
+  /** Starts the tasks that are due, and waits until one is done. */
   async #step(): Promise<void> {
     const { clock, signal } = this.#context
     const { tracked, untested } = await this.#claim()

@@ -1,12 +1,12 @@
 import { type Coin, type EpochMinute, type PremiumE4, percentOf, type Sample } from '@kimchi/core'
 
-/** A pair further than this off the market's median is not published: 15 points. */
+/** A pair whose premium is further than 15 points off the market's median is not published. */
 const FAR_OFF_E4: PremiumE4 = 150_000
 
-/** A newcomer of a running list must be nearer than that in this many minutes in a row. */
+/** A pair that joins a running list must be nearer than that for this many minutes in a row. */
 const PROBATION_MINUTES = 30
 
-/** Fewer coins than this are no market to compare with: the table of pairs alone decides. */
+/** With fewer coins than this there is no market to compare with; the table of pairs alone decides. */
 const FEWEST_COINS = 5
 
 /** A median of fewer premiums than this says nothing. */
@@ -21,16 +21,16 @@ export type Newcomers = 'test' | 'hold'
 /** A pair of which nothing is stored or published for now. */
 export interface QuarantinedPair {
   readonly symbol: string
-  /** Why, as part of a sentence. */
+  /** The reason, as part of a sentence. */
   readonly reason: string
-  /** Why, in one word. */
+  /** The reason, in one word. */
   readonly kind: QuarantineKind
 }
 
-/** Nothing to judge by yet; far from the market; near it, but not for long enough. */
+/** No premium yet; far from the market's; near it, but not for long enough. */
 export type QuarantineKind = 'no-premium' | 'off-median' | 'on-probation'
 
-/** What the catalogue holds now, and what is known about it. */
+/** The catalogue's coins, and which of them were published before. */
 export interface CatalogueNow {
   readonly coins: readonly Coin[]
   /** Published by any ingester, now or in an earlier run: never judged again. */
@@ -44,7 +44,7 @@ export interface QuarantineOptions {
   readonly deny: readonly string[]
 }
 
-/** What a quarantine says of itself. */
+/** The quarantine's status. */
 export interface QuarantineStatus {
   readonly quarantined: readonly QuarantinedPair[]
   /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
@@ -54,15 +54,15 @@ export interface QuarantineStatus {
 }
 
 /**
- * Decides which pairs of the catalogue may be published: the same tickers do not make the same coin, but a
- * premium far from everybody else's gives a wrong pair away. Quarantined pairs are subscribed and sampled, so
- * that they can prove themselves. No clock: time is the minute it is given.
+ * Decides which pairs of the catalogue may be published: two coins may share a ticker, and a premium far from
+ * the market's median reveals such a pair. Quarantined pairs are subscribed and sampled, so that they can be
+ * released. It has no clock: time is the minute of the samples.
  * @see docs/coins.md
  */
 export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
-  /** Pairs that need no trial (any more). */
+  /** Pairs that need no trial, or have passed theirs. */
   readonly #released = new Set<string>()
   #trials = new Map<string, Trial>()
   #catalogue: readonly Coin[] = []
@@ -89,7 +89,7 @@ export class Quarantine {
     return this.#subscribed.filter(coin => this.#trialOf(coin)?.needed === 1)
   }
 
-  /** Puts what the catalogue holds now in place of what it held before. */
+  /** Replaces the catalogue. */
   follow({ coins, published, newcomers }: CatalogueNow): void {
     this.#catalogue = coins
     this.#subscribed = coins.filter(({ symbol }) => !this.#deny.has(symbol))
@@ -133,7 +133,7 @@ export class Quarantine {
     }
   }
 
-  /** The median of those that are not quarantined, when it speaks for at least half of them. */
+  /** The median premium of the pairs that are not quarantined; undefined while fewer than half have one. */
   #medianOf(samples: ReadonlyMap<string, Sample>): PremiumE4 | undefined {
     const trusted = this.#subscribed.filter(coin => this.#trialOf(coin)?.needed !== PROBATION_MINUTES)
     const premiums = trusted.flatMap(({ symbol }) => samples.get(symbol)?.premiumE4 ?? [])
@@ -166,7 +166,7 @@ export class Quarantine {
   }
 }
 
-/** How a pair that is not released has fared so far. */
+/** The trial of a pair that is not released yet. */
 interface Trial {
   /** Minutes in a row in which it must agree: 1 until its first comparison at a first start. */
   needed: 1 | typeof PROBATION_MINUTES

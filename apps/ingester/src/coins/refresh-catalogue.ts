@@ -12,15 +12,15 @@ import type { KnownCoin } from '@kimchi/store'
 import type { WantedCoins } from '../config.ts'
 import type { CatalogueNow } from './quarantine.ts'
 
-/** So many of the coins may leave at once, or a quarter of them; more is a broken list, not a delisting. */
+/** This many coins, or a quarter of them, may leave at once; more means a broken list, not a delisting. */
 const FEW_COINS = 4
 
-/** How a catalogue is kept. */
+/** What a catalogue is kept with. */
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
-   * Every coin that Redis knows, those no longer tracked included; undefined when Redis can't be asked. Known
-   * coins let the feeds start before, or without, the exchanges' lists.
+   * Every coin in Redis, those no longer tracked included; undefined while Redis can't be read. The feeds start
+   * with them before, or without, the exchanges' lists.
    */
   readonly known: () => Promise<readonly KnownCoin[] | undefined>
   readonly loadListings: (signal: AbortSignal) => Promise<Listings>
@@ -30,7 +30,7 @@ export interface CatalogueOptions {
   readonly refreshMs?: Milliseconds | undefined
 }
 
-/** What a catalogue says of itself. */
+/** The catalogue's status. */
 export interface CatalogueStatus {
   /** How many coins it holds; undefined until it is known. */
   readonly coins: number | undefined
@@ -103,14 +103,14 @@ export class CatalogueRefresh {
 
   async #refresh(): Promise<void> {
     const { wanted, known, loadListings, onCatalogue } = this.#options
-    // Asked before the lists, so that a coin that another ingester tracks is in them unless it has left.
+    // Read before the lists are loaded, so that a coin that another ingester tracks is in them unless delisted.
     const inRedis = await known()
     const isFirst = this.#listings === undefined
     if (isFirst && wanted === 'all' && inRedis === undefined) throw notReady()
     const next = await loadListings(this.#context.signal)
     checkListing(this.#listings?.upbit.markets.length ?? 0, next.upbit)
     checkListing(this.#listings?.binance.markets.length ?? 0, next.binance)
-    // Without Redis nobody can say whether an unlisted coin was tracked once; it may not stop a restart.
+    // Only Redis knows whether an unlisted coin was tracked before, and such a coin must not stop a restart.
     if (isFirst && inRedis !== undefined) refuseUnknown(wanted, next, inRedis)
     const published = inRedis ?? []
     const tracked = published.filter(isTracked)
@@ -129,14 +129,14 @@ export class CatalogueRefresh {
       this.#context.log.info({ coins: coins.length, leftOut: leftOut.length }, 'catalogue changed')
     this.#coins = coins
     const missing = missingOf(this.#options.wanted, matched)
-    // Without Redis's word a coin of COINS that no exchange has stops no start; somebody must hear of it.
+    // While Redis can't be read, an unknown coin in COINS does not stop a start; the operator must see it.
     if (missing.length > 0 && missing.join() !== this.#status.missing.join())
       this.#context.log.warn({ missing }, `COINS that are not tracked: ${missing.join(', ')}`)
     this.#status = { coins: coins.length, missing, problem: undefined }
   }
 }
 
-/** An ingester that doesn't know what was published would take a restart for a first start. */
+/** Without the published coins an ingester could not tell a restart from a first start. */
 function notReady(): KimchiError {
   return new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
 }
@@ -149,7 +149,7 @@ function isUnknownSymbol(thrown: unknown): boolean {
   return thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL'
 }
 
-/** The stored coins that were asked for and that today's table of pairs would still make. */
+/** The stored coins that COINS names and that today's table of pairs still allows. */
 function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coin[] {
   const upbit = stored.map(({ symbol, name, upbit: market }) => ({
     market,
@@ -164,7 +164,7 @@ function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coi
   return matchCoins({ upbit: { markets: upbit }, binance: { markets: binance }, wanted, strict: false }).coins
 }
 
-/** A coin that was tracked once may be gone without stopping a restart; a denied one never passes. */
+/** Refuses unknown coins, but not one that was tracked before and has been delisted; denied ones always. */
 function refuseUnknown(wanted: WantedCoins, listings: Listings, stored: readonly Coin[]): void {
   if (wanted === 'all') return
   const past = new Set(stored.map(({ symbol }) => symbol))
@@ -183,8 +183,8 @@ function checkLosses(coins: readonly Coin[], matched: Catalogue): void {
 }
 
 /**
- * A start that knows few of its coins is a first start; coins that are asked for by name are no surprise
- * either.
+ * Whether new pairs are tested at once: on a first start, where few coins are known, and for coins named in
+ * COINS.
  */
 function atStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): 'test' | 'hold' {
   const symbols = new Set(tracked.map(({ symbol }) => symbol))

@@ -2,7 +2,7 @@ import type { Coin, Log, Sample } from '@kimchi/core'
 import { isRetryable, type Listing, type SampleWriter } from '@kimchi/store'
 import type { CatalogueNow, Quarantine } from './quarantine.ts'
 
-/** Between what coins are tracked, and who has to know. */
+/** Where coins come from, and who is notified of changes. */
 export interface CoinTrackingOptions {
   readonly quarantine: Quarantine
   readonly writer: Pick<SampleWriter, 'track'>
@@ -10,7 +10,7 @@ export interface CoinTrackingOptions {
   readonly listing: Listing
   /** Called with the coins to subscribe, at first and whenever they change. */
   readonly onSubscribed: (coins: readonly Coin[]) => void
-  /** Called when Redis will never take our coins. */
+  /** Called with an error that a retry can't mend. */
   readonly onFatal: (thrown: unknown) => void
   readonly log: Log
 }
@@ -26,7 +26,7 @@ export class CoinTracking {
     this.#options = options
   }
 
-  /** Puts a catalogue into the quarantine, and tells the feeds and Redis what follows from it. */
+  /** Gives the quarantine a new catalogue, and updates the feeds and Redis. */
   follow(now: CatalogueNow): void {
     const { quarantine, onSubscribed } = this.#options
     quarantine.follow(now)
@@ -45,7 +45,7 @@ export class CoinTracking {
     return publishable
   }
 
-  /** Tells Redis, and the log, what the quarantine has decided since the last time. */
+  /** Updates Redis and the log with what the quarantine has decided since the last call. */
   #apply(): void {
     this.#report()
     if (this.#tracked !== this.#options.quarantine.tracked) this.#track()
@@ -55,7 +55,7 @@ export class CoinTracking {
     const { quarantine, writer, listing, onFatal } = this.#options
     this.#tracked = quarantine.tracked
     writer.track(this.#tracked, listing).catch(thrown => {
-      // Redis is away: the writer brings the coins along with the next minute.
+      // While Redis is away, the writer sends the coins with the next minute.
       if (!isRetryable(thrown)) onFatal(thrown)
     })
   }

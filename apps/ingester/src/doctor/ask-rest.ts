@@ -9,10 +9,10 @@ import {
 import type { Instruments } from './instruments.ts'
 import type { World } from './world.ts'
 
-/** Frames come before the prices are asked for. */
+/** The prices are asked for when frames have come. */
 const PRICES_AFTER_MS = 5_000
 
-/** More silent symbols than this say the same. */
+/** Checking more silent symbols than this would tell nothing new. */
 const MOST_SILENT = 10
 
 /** One REST answer at the base in use, kept under a name. */
@@ -68,7 +68,7 @@ export async function askForTooMany(world: World, instruments: Instruments): Pro
   world.page = { count: opens.length, newest: Math.max(...opens), to }
 }
 
-/** The child takes seconds to start: too long for the first look at a candle. */
+/** Starts the REST child, which takes seconds: too long for the first candle. */
 export async function wakeRest({ rest, context: { clock, signal } }: Instruments): Promise<void> {
   const to = minuteOf(clock.now())
   await rest.candlePage({ exchange: 'upbit', market: 'KRW-BTC', from: to - 1, to }, signal).catch(() => {})

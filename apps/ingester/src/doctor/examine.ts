@@ -9,7 +9,7 @@ import type { DoctorOptions } from './instruments.ts'
 import { observe } from './observe.ts'
 import { emptyWorld } from './world.ts'
 
-/** All checks take at most 180 s; closing the connections takes part of that. */
+/** All checks end within 180 s; closing the connections needs part of that. */
 const DEADLINE_MS: Milliseconds = 176_000
 
 /** Everything that the doctor asks, in the order of its lines. */

@@ -28,10 +28,10 @@ export interface ExchangeFeeds {
   close(): Promise<void>
 }
 
-/** One exchange's feed, and what came of its ticks. */
+/** The status of one exchange's feed and of its ticks. */
 export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 
-/** What both feeds say of themselves. */
+/** The status of both feeds. */
 export interface FeedsStatus {
   /** Empty until the coins are known. */
   readonly feeds: readonly ExchangeStatus[]
@@ -41,7 +41,7 @@ export interface FeedsStatus {
   readonly refusedTicks: number
 }
 
-/** Every list of bases with a choice that was made, the streams' first. */
+/** The bases in use, the streams' first. */
 export function basesOf({ feeds, restBases }: FeedsStatus): readonly BasesStatus[] {
   return [...feeds.map(({ base }) => base), ...restBases]
 }
@@ -53,11 +53,11 @@ export interface ExchangeFeedsOptions {
   readonly restBases: RestBases
   readonly userAgent: string
   readonly rest: Pick<RestChild, 'fetchTrading'>
-  /** An exchange refuses a market that its list names: the lists may have changed. */
+  /** Called when an exchange refuses a market that its list names: the list may have changed. */
   readonly onRefusedMarkets: () => void
 }
 
-/** Both feeds; they connect when their coins are known. */
+/** Both feeds. They connect once {@link ExchangeFeeds.setCoins} is called. */
 export function openExchangeFeeds(
   { config, latest, restBases, userAgent, rest, onRefusedMarkets }: ExchangeFeedsOptions,
   context: Omit<Context, 'signal'>,

@@ -15,12 +15,12 @@ import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 
-/** How late after M + 2 s a snapshot may be: the streams get until M + 5 s to pass M. */
+/** How late after M + 2 s a snapshot may be: streams have until M + 5 s to pass M. */
 const MAX_LATE_MS: Milliseconds = 3_100
 
 /**
- * A wall clock that moved this far within a minute has misplaced ticks or the snapshot; a stalled loop looks
- * the same.
+ * When the wall clock moves this far within a minute, ticks or the snapshot have wrong times; a stalled event
+ * loop has the same effect.
  */
 const MAX_JUMP_MS: Milliseconds = 2_000
 
@@ -28,14 +28,14 @@ const MAX_JUMP_MS: Milliseconds = 2_000
 export interface MinuteReport {
   readonly turn: MinuteTurn
   readonly gaps: readonly Gap[]
-  /** Handed to the store: this minute's samples and confirmed ones of the minute before. */
+  /** To be stored: this minute's samples, and those of the minute before that it confirms. */
   readonly accepted: readonly Sample[]
-  /** Turned away by the spike filter; left to backfill. */
+  /** Dropped by the spike filter; backfill decides their minutes. */
   readonly dropped: readonly Sample[]
   readonly waiting: readonly Sample[]
 }
 
-/** The arrows from ticks to the write. */
+/** What the loop works with. */
 export interface MinuteLoopOptions {
   readonly latest: LatestTicks
   /** The coins to sample. */
@@ -47,22 +47,22 @@ export interface MinuteLoopOptions {
   readonly onMinute: (report: MinuteReport) => void
 }
 
-/** What the loop says of itself. Counters run since the start. */
+/** The loop's status. Counters run since the start. */
 export interface MinuteStatus {
   readonly last: MinuteReport | undefined
   readonly accepted: number
   readonly dropped: number
-  /** Minutes passed over because the machine slept, stalled or its clock stepped. */
+  /** Minutes skipped because the machine slept, stalled or its clock stepped. */
   readonly skipped: number
   /** Coin minutes without a sample, by reason. */
   readonly gaps: ReadonlyMap<string, number>
-  /** How long after M + 2 s minutes were taken. */
+  /** How long after M + 2 s snapshots were taken. */
   readonly waits: HistogramReading
 }
 
 /** The one loop of an ingester. */
 export interface MinuteLoop {
-  /** Takes each minute until the signal aborts. */
+  /** Samples each minute until the signal aborts. */
   run(): Promise<void>
   status(): MinuteStatus
 }

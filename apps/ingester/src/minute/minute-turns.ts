@@ -9,7 +9,7 @@ const EARLIEST_MS: Milliseconds = 2_000
 /** How long after M the exchanges' streams may take to pass it. */
 const LATEST_MS: Milliseconds = 5_000
 
-/** How often it is looked whether they have. */
+/** How often the streams are checked. */
 const POLL_MS: Milliseconds = 50
 
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */

@@ -74,7 +74,7 @@ function judgeTrading({ ticks }: WatchedStream, { trading }: World): Verdict {
   if (absent.length === 0) return ok(seen)
   return fail(
     `${seen}; without ${someOf(absent)}`,
-    'The service takes these for halted until they trade. Tell the project.',
+    'The service treats these as halted until they trade. Tell the project.',
   )
 }
 

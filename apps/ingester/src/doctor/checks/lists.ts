@@ -2,7 +2,7 @@ import { percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
 import { type Check, fail, ok, someOf, unknown, type Verdict } from '../finding.ts'
 import { lastPrices, type World } from '../world.ts'
 
-/** A pair further than this off the median is looked at by a person, in points. */
+/** Points off the median beyond which a person must judge a pair. */
 const FAR_POINTS = 5
 
 /** The lists of both exchanges, and whether their pairs are what they seem. */
@@ -21,7 +21,7 @@ export const listChecks: readonly Check[] = [
     expected: 'coins of COINS on both lists',
     judge: ({ listings, coins }) => {
       if (!listings.upbit || !listings.binance) return unknown('a list is missing', 'See the lists.')
-      return coins.length > 0 ? ok(`${coins.length}`) : fail('none', 'Look at COINS and DENY.')
+      return coins.length > 0 ? ok(`${coins.length}`) : fail('none', 'Check COINS and DENY.')
     },
   },
   { check: 'names', expected: 'Upbit has an English name for every matched coin', judge: judgeNames },
@@ -66,6 +66,6 @@ function judgeCatalogue({ upbit, binance, trading, coins }: World): Verdict {
     return `${names} ${premium.toFixed(2)} %`
   })
   const advice =
-    'Look up whether each is one coin on both exchanges; DENY it or add a line to pairs.ts if not.'
+    'Find out whether each is one coin on both exchanges; DENY it or add a line to pairs.ts if not.'
   return unknown(`${seen}; off: ${pairs.join('; ')}`, advice)
 }

@@ -37,7 +37,7 @@ function statusWith(changes: object): IngesterStatus {
   return status as unknown as IngesterStatus
 }
 
-t.test('a trading status that nobody has learnt for five minutes is a reason not to be ready', async t => {
+t.test('a trading status older than five minutes is a reason not to be ready', async t => {
   t.strictSame(notReadyReasons(statusWith({}), NOW), [])
   t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 300_000 }), NOW), [])
   t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 360_000 }), NOW), [

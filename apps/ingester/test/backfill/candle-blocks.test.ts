@@ -48,7 +48,7 @@ t.test('a block is one request, whoever needs it and however often', async t => 
   )
 })
 
-t.test('what an answer of Upbit holds from before the block is carried into it', async t => {
+t.test('earlier candles in an answer of Upbit are carried into the block', async t => {
   const { blocks, askedFor } = open({ quiet: 55 })
   const block = await blocks.blockOf('upbit', 'KRW-A', D + 30)
   const [openMinute = 0] = block.lastTrade(D + 1) ?? []
@@ -57,7 +57,7 @@ t.test('what an answer of Upbit holds from before the block is carried into it',
 })
 
 t.test(
-  'a young block is asked for again in the next minute, one that is ten minutes older than what is needed never',
+  'a young block is fetched again in the next minute, one fetched ten minutes after what is needed never',
   async t => {
     const { blocks, clock, askedFor } = open()
     const ask = async (minute: number) => {
@@ -78,7 +78,7 @@ t.test(
   },
 )
 
-t.test('as many blocks are kept as it may, those that were used last', async t => {
+t.test('only so many blocks are kept; the least recently used ones are dropped', async t => {
   const { blocks, asked, askedFor } = open({ max: 2 })
   for (const market of ['KRW-A', 'KRW-B', 'KRW-A', 'KRW-C', 'KRW-A']) await blocks.blockOf('upbit', market, D)
   t.equal(askedFor('KRW-A').length, 1)
@@ -87,7 +87,7 @@ t.test('as many blocks are kept as it may, those that were used last', async t =
   t.equal(asked.length, 5, 'and one for the newest minute')
 })
 
-t.test('a request that failed is made again by the next who needs the block', async t => {
+t.test('a request that failed is repeated by the next caller who needs the block', async t => {
   const { blocks, broken } = open()
   broken.add('KRW-A')
   await t.rejects(blocks.blockOf('upbit', 'KRW-A', D), { message: 'broken' })
@@ -105,7 +105,7 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   await t.rejects(empty.newest(), { message: /no BTCUSDT candle.*clock right/ })
 })
 
-t.test('whether a market has traded since is seen in the blocks after it, too', async t => {
+t.test('a later trade is found in later blocks, too', async t => {
   const { blocks } = open({ quiet: 700 })
   t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', D + 1), true, 'three blocks later')
   t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', NOW - 10), false)

@@ -78,7 +78,7 @@ t.test('requests go out evenly, at most eight a second to Upbit, however many wa
   )
 })
 
-t.test('an answer that wants a rest gets it', async t => {
+t.test('an answer that asks for a rest gets it', async t => {
   const { fetch, asked, through } = open(t, [{ restMs: 1_000 }])
   await through(fetch('KRW-A'))
   await through(fetch('KRW-B'))
@@ -119,7 +119,7 @@ t.test('47. a hundred 429s one by one cost a second each, not more and more', as
   t.ok(clock.now() <= 100 * (1_000 + SPACING), `${clock.now()} ms`)
 })
 
-t.test('an exchange that names a time is left alone for it, by every request, and not longer', async t => {
+t.test('an exchange that names a time gets no request for that long, and not longer', async t => {
   for (const [exchange, cause, waitMs] of [
     ['binance', refusal(429, 7_000), 7_000],
     ['binance', refusal(418, 120_000), 120_000],
@@ -143,7 +143,7 @@ t.test('an exchange that names a time is left alone for it, by every request, an
   }
 })
 
-t.test('a 418 that several requests get at once is waited out once', async t => {
+t.test('a 418 that several requests get at once makes them wait once', async t => {
   const { fetch, clock, through } = open(t, Array(3).fill({ afterMs: 1_000, error: refusal(418, 60_000) }))
   await through(Promise.all(['KRW-A', 'KRW-B', 'KRW-C'].map(market => fetch(market))))
   t.ok(clock.now() <= 63_000, `${clock.now()} ms`)
@@ -165,7 +165,7 @@ t.test('a wall clock that steps back holds up nothing', async t => {
   t.equal(asked.at(-1)?.at, SPACING - 3_600_000)
 })
 
-t.test('41. a market that is refused or fails is its coin’s trouble', async t => {
+t.test('41. a market that is refused or fails concerns its coin alone', async t => {
   for (const cause of [refusal(404), refusal(400)]) {
     const { fetch, through } = open(t, [cause, cause])
     await t.rejects(through(fetch('KRW-A')), cause)
@@ -181,7 +181,7 @@ t.test('41. a market that is refused or fails is its coin’s trouble', async t 
 })
 
 t.test(
-  'three different markets failing in a row, or one that all coins need, are the exchange’s trouble',
+  'three different markets failing in a row, or one that all coins need, mean that the exchange fails',
   async t => {
     const broken = () => refusal(502)
     const { fetch, through, asked } = open(t, Array.from({ length: 12 }, broken))

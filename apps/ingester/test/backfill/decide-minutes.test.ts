@@ -93,7 +93,7 @@ t.test(
 )
 
 t.test(
-  '58. an absent candle is believed where a later one is there, or when it was asked for three minutes later',
+  '58. an absent candle counts where a later one is there, or when it was fetched three minutes later',
   async t => {
     for (const leg of ['upbit', 'binance', 'rate'] as const) {
       const before: Candle = [-2, 1_400]

@@ -67,7 +67,7 @@ async function openImport(t: Test) {
 }
 
 t.test(
-  'a suspension of a week does not end a coin; what is missing is said, with the reason, and not fetched again',
+  'a suspension of a week does not end a coin; missing days are reported with the reason, and not fetched again',
   async t => {
     const { run, samplesOf } = await openImport(t)
     simulator.faults.set({

@@ -82,7 +82,7 @@ t.test('open minutes of the last ten come before all others, then the newer day'
 })
 
 t.test(
-  'all that is kept is read every five minutes, the last fifteen minutes every minute, by one call a coin',
+  'the whole retention is read every five minutes, the last fifteen minutes every minute, by one call a coin',
   async t => {
     const { clock, reads, windows, next } = open()
     windows.follow([BTC])
@@ -112,7 +112,7 @@ t.test('15. the minute of the start is open at once, whatever the second', async
 })
 
 t.test(
-  'a gap is read ten seconds after its minute, what waits for the next minute a minute later, what nobody named after three',
+  'a gap is read ten seconds after its minute, a waiting sample a minute later, an unreported minute after three',
   async t => {
     const { clock, redis, windows, next } = open()
     redis.set('BTC', [{ start: D + 601, end: D + 700 }])
@@ -135,21 +135,24 @@ t.test(
   },
 )
 
-t.test('a coin that is busy is neither read nor given; one that has left is forgotten', async t => {
-  const { redis, reads, windows, next } = open()
-  redis.set('BTC', [{ start: D + 10, end: D + 20 }])
-  windows.follow([BTC])
-  t.equal(await next(symbol => symbol === 'BTC'), undefined)
-  t.equal(reads.length, 0)
-  await windows.read(free)
-  windows.follow([ETH])
-  t.equal(await next(), undefined)
-  windows.follow([{ ...BTC, binance: 'OTHER' }])
-  t.equal(windows.open, 0, 'the same symbol on other markets is another coin')
-})
+t.test(
+  'a coin that is being filled is neither read nor returned; one that has left is forgotten',
+  async t => {
+    const { redis, reads, windows, next } = open()
+    redis.set('BTC', [{ start: D + 10, end: D + 20 }])
+    windows.follow([BTC])
+    t.equal(await next(symbol => symbol === 'BTC'), undefined)
+    t.equal(reads.length, 0)
+    await windows.read(free)
+    windows.follow([ETH])
+    t.equal(await next(), undefined)
+    windows.follow([{ ...BTC, binance: 'OTHER' }])
+    t.equal(windows.open, 0, 'the same symbol on other markets is another coin')
+  },
+)
 
 t.test(
-  '41. a refused coin is tried every two minutes in its first hour, then less often; a success forgives',
+  '41. a refused coin is tried every two minutes at first, then less often; a success resets the wait',
   async t => {
     const { redis, windows, clock } = open()
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])

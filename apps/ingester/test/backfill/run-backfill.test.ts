@@ -107,22 +107,19 @@ t.test(
   },
 )
 
-t.test(
-  'a clock an hour ahead takes no open candle for a whole one, and settles nothing of the time to come',
-  async t => {
-    const present = minuteOf(Date.now())
-    const { start, reader, clock } = await openBench(t, exchanges, { at: present - YESTERDAY + 60 })
-    // A day more than today, which may have just begun.
-    const { status } = start([BTC], { days: 1 })
-    await passUntil(clock, 'samples are stored', async () => status().stored > 100 && status().open < 70)
-    const { entries } = await reader.readSamples('BTC', present - 30, present + 90)
-    t.ok(entries.length > 0)
-    t.ok((entries.at(-1)?.minute ?? 0) <= minuteOf(Date.now()))
-    t.equal(status().settled, 0, 'no minute to come is settled as a gap')
-  },
-)
+t.test('a clock that is an hour ahead reads no open candle, and settles no minute in the future', async t => {
+  const present = minuteOf(Date.now())
+  const { start, reader, clock } = await openBench(t, exchanges, { at: present - YESTERDAY + 60 })
+  // A day more than today, which may have just begun.
+  const { status } = start([BTC], { days: 1 })
+  await passUntil(clock, 'samples are stored', async () => status().stored > 100 && status().open < 70)
+  const { entries } = await reader.readSamples('BTC', present - 30, present + 90)
+  t.ok(entries.length > 0)
+  t.ok((entries.at(-1)?.minute ?? 0) <= minuteOf(Date.now()))
+  t.equal(status().settled, 0, 'no minute to come is settled as a gap')
+})
 
-t.test('holes of any shape are filled, and a live sample is never replaced', async t => {
+t.test('gaps of any shape are filled, and a live sample is never replaced', async t => {
   const { start, reader, writer, clock, isWhole } = await openBench(t, exchanges)
   const live: Sample[] = []
   for (let minute = 0; minute < 360; minute++) {
@@ -250,7 +247,7 @@ t.test('the other ingester goes on where one was ended, and at once', async t =>
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 
-t.test('a lease lost in the middle of a pass ends it without a loss and without a complaint', async t => {
+t.test('a lease that is lost stops the work, without a loss or an error', async t => {
   const { start, clock, check, reader } = await openBench(t, exchanges)
   let claims = 0
   const { status } = start([BTC, ETH, KNC, IQ], {
@@ -427,7 +424,7 @@ t.test('coins of a first start are compared before anything of them is stored', 
   t.equal((await reader.readSamples('KNC', YESTERDAY, YESTERDAY + 361)).entries.length, 0)
 })
 
-t.test('a Redis that holds other prices ends nothing here, and is named', async t => {
+t.test('a Redis with the other kind of prices holds up backfill, and is named', async t => {
   const log = createMemoryLog()
   const { start, clock, writer } = await openBench(t, exchanges, { at: 30 })
   const { status } = start([BTC], {

@@ -102,7 +102,7 @@ t.test('a pair that appears is published at the thirtieth minute in which it agr
 })
 
 t.test(
-  'a minute off sets back to nothing; a minute without a premium, or told twice, counts for nothing',
+  'a minute off the median starts the trial over; a minute without a premium, or repeated, does not count',
   async t => {
     const { quarantine, check } = openWithNew()
     t.match(quarantine.status().quarantined, [{ reason: 'new, no premium to judge by yet' }])
@@ -151,7 +151,7 @@ t.test('another name is no other pair, and reaches the tracked coins', async t =
   t.equal(quarantine.status().quarantined.length, 0)
 })
 
-t.test('an operator allows at once or denies for good', async t => {
+t.test('ALLOW publishes a pair at once, DENY never', async t => {
   const allowing = openWithNew({ allow: ['NEW'] })
   t.strictSame(allowing.quarantine.status().quarantined, [])
   t.ok(allowing.check(MINUTE, { ...market(), NEW: 60 }).includes('NEW'))
@@ -197,7 +197,7 @@ t.test(
   },
 )
 
-t.test('wrong pairs in a minority move nobody: the others pass whatever they say', async () => {
+t.test('a minority of wrong pairs does not keep the others from being published', async () => {
   const wrong = fc.array(fc.double({ min: -99, max: 100_000, noNaN: true }), { minLength: 1, maxLength: 9 })
   fc.assert(
     fc.property(wrong, fc.double({ min: -30, max: 100, noNaN: true }), (premiums, median) => {
@@ -236,7 +236,7 @@ t.test(
   },
 )
 
-t.test('the operator is told the setting that publishes every quarantined pair', async t => {
+t.test('the status names the setting that publishes every quarantined pair', async t => {
   t.equal(open().quarantine.status().release, undefined)
   const { quarantine, follow } = open({ allow: ['OLD'] })
   follow(MARKET, 'hold', MARKET)

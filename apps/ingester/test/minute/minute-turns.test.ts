@@ -85,7 +85,7 @@ t.test('a clock that steps back 90 s goes on from where it stands', async t => {
 })
 
 t.test(
-  'a stalled loop lets waiting frames in before it takes the minute, and says how late it is',
+  'after a stall the loop handles waiting frames before the snapshot, and reports how late it is',
   async t => {
     const { clock, turns } = collect(t, MIDNIGHT + 30_000)
     await clock.advance(20_000)

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import {
   type Context,
   LatestTicks,
@@ -141,8 +142,10 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const { log } = context
   const readBoard = () => patientlyRead(shared, fail, context)
   const latest = new LatestTicks()
+  /** Tells the catalogue, which is made later, that an exchange has refused a market of its own list. */
+  const lists = new EventEmitter()
   const feeds = openExchangeFeeds(
-    { config, latest, restBases, userAgent, rest, onRefusedMarkets: () => catalogue.refreshNow() },
+    { config, latest, restBases, userAgent, rest, onRefusedMarkets: () => lists.emit('refused') },
     context,
   )
   const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
@@ -162,6 +165,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
     },
     context,
   )
+  lists.on('refused', () => catalogue.refreshNow())
   const release = (samples: readonly Sample[]) => tracking.release(samples)
   const backfill = new Backfill(
     {

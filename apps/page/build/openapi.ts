@@ -50,23 +50,23 @@ export function routesOf(json: string, words: ReferenceWords): string {
 }
 
 function routeOf(path: string, { parameters = [], get }: PathItem, words: ReferenceWords): string {
-  const { columns, summaries, meanings, statuses } = words
+  const { summaries, meanings, statuses } = words
   const { schema, example } = get.responses['200']?.content?.['application/json'] ?? { schema: {} }
   return [
     `### GET /api/v1${path}`,
     summaries?.[path] ?? get.summary,
     table(
-      [columns.parameter, columns.place, columns.meaning],
+      words.parameters,
       parameters.map(({ name, in: place, description }) => [
         `\`${name}\``,
         place,
         meanings?.[name] ?? description,
       ]),
     ),
-    table([columns.field, columns.type, columns.meaning], fieldsOf(schema, words)),
+    table(words.fields, fieldsOf(schema, words)),
     `${words.example}\n\n\`\`\`json\n${JSON.stringify(example, undefined, 2)}\n\`\`\``,
     table(
-      [columns.status, columns.meaning],
+      words.answers,
       Object.entries(get.responses).map(([status, { description }]) => [
         status,
         statuses?.[status] ?? description,

@@ -5,7 +5,10 @@ export interface ReferenceWords {
   /** Heading of the routes. */
   readonly routes: string
   readonly contents: string
-  readonly columns: Readonly<Record<'parameter' | 'place' | 'field' | 'type' | 'status' | 'meaning', string>>
+  /** Headings of the three tables. */
+  readonly parameters: readonly string[]
+  readonly fields: readonly string[]
+  readonly answers: readonly string[]
   readonly example: string
   /** Translations of the contract: summaries by path, meanings by the field's or the parameter's name. */
   readonly summaries?: Readonly<Record<string, string>>
@@ -19,14 +22,9 @@ export const english: ReferenceWords = {
   site: 'Kimchi premium',
   routes: 'Reference',
   contents: 'Contents',
-  columns: {
-    parameter: 'parameter',
-    place: 'in',
-    field: 'field',
-    type: 'type',
-    status: 'status',
-    meaning: 'meaning',
-  },
+  parameters: ['parameter', 'in', 'meaning'],
+  fields: ['field', 'type', 'meaning'],
+  answers: ['status', 'meaning'],
   example: 'Example answer:',
 }
 
@@ -36,14 +34,9 @@ export const korean: ReferenceWords = {
   site: '김치 프리미엄',
   routes: '상세',
   contents: '목차',
-  columns: {
-    parameter: '매개변수',
-    place: '위치',
-    field: '필드',
-    type: '형식',
-    status: '상태',
-    meaning: '의미',
-  },
+  parameters: ['매개변수', '위치', '의미'],
+  fields: ['필드', '형식', '의미'],
+  answers: ['상태', '의미'],
   example: '응답 예:',
   summaries: {
     '/kimchi-premium': '추적 중인 모든 코인의 최신 프리미엄',

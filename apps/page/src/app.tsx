@@ -35,7 +35,7 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const view: View = { client, shelf, alerts, theme, language, t, f, nameOf, isSimulated, now }
   const firing = useFiring(alerts.all, list, view)
-  const title = titleOf(list, symbol, firing, view)
+  const title = titleOf(list, symbol, firing, t, f)
   useEffect(() => {
     document.documentElement.lang = language
     document.documentElement.dataset.theme = theme

@@ -39,7 +39,7 @@ export function Notices({ list, error, isGathering, firing }: Live & { firing: r
       <div role="status">
         {firing.length > 0 && (
           <p class="notice firing">
-            {t.alert}: {firing.map(alert => describe(alert, { t, f })).join(' · ')}
+            {t.alert}: {firing.map(alert => describe(alert, t, f)).join(' · ')}
           </p>
         )}
       </div>

@@ -1,7 +1,7 @@
 import type { Client } from '@kimchi/client'
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
-import type { AlertsOnDevice } from './alerts/use-alerts.ts'
+import type { AlertsOnDevice } from './alerts/alert.ts'
 import type { Shelf } from './storage.ts'
 import type { Texts } from './text/en.ts'
 import type { Formats } from './text/format.ts'

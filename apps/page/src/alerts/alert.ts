@@ -1,6 +1,7 @@
 import type { LiveList } from '@kimchi/client'
 import { summarise } from '../live/summary.ts'
-import type { View } from '../view.ts'
+import type { Texts } from '../text/en.ts'
+import type { Formats } from '../text/format.ts'
 
 /** Target of the median's alert, beside the symbols of coins; no coin has this name. */
 export const MEDIAN = 'median'
@@ -15,6 +16,13 @@ export interface Alert {
 
 /** Alerts by target: a symbol, or {@link MEDIAN}. */
 export type Alerts = Readonly<Record<string, Alert>>
+
+/** The alerts that this device keeps. */
+export interface AlertsOnDevice {
+  readonly all: Alerts
+  /** Sets an alert, or removes it. */
+  set(target: string, alert: Alert | undefined): void
+}
 
 /** An alert whose threshold is reached. */
 export interface Firing extends Alert {
@@ -40,12 +48,12 @@ export function parseThreshold(text: string): number | undefined {
 }
 
 /** The target's name for a reader. */
-export function targetName(target: string, t: View['t']): string {
+export function targetName(target: string, t: Texts): string {
   return target === MEDIAN ? t.median : target
 }
 
 /** A firing alert in words. */
-export function describe(alert: Firing, { t, f }: Pick<View, 't' | 'f'>): string {
+export function describe(alert: Firing, t: Texts, f: Formats): string {
   const { target, premium_pct, isAbove, threshold } = alert
   const bound = `${threshold}% ${isAbove ? t.orAbove : t.orBelow}`
   return `${targetName(target, t)} ${f.percent(premium_pct)[0]}% (${bound})`

@@ -3,15 +3,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { isOverdue } from '../notices.tsx'
 import { type Shelf, useKept } from '../storage.ts'
 import type { View } from '../view.ts'
-import { type Alert, type Alerts, describe, type Firing, firingOf } from './alert.ts'
+import { type Alert, type Alerts, type AlertsOnDevice, describe, type Firing, firingOf } from './alert.ts'
 import { notify } from './notify.ts'
-
-/** The alerts that this device keeps. */
-export interface AlertsOnDevice {
-  readonly all: Alerts
-  /** Sets an alert, or removes it. */
-  set(target: string, alert: Alert | undefined): void
-}
 
 /** The alerts of this device. */
 export function useAlerts(shelf: Shelf): AlertsOnDevice {
@@ -31,7 +24,7 @@ export function useFiring(all: Alerts, list: LiveList | undefined, view: View): 
   useEffect(() => {
     for (const alert of firing) {
       if (announced.current.get(alert.target) !== all[alert.target])
-        notify(describe(alert, view), alert.target)
+        notify(describe(alert, view.t, view.f), alert.target)
     }
     announced.current = new Map(firing.map(({ target }) => [target, all[target] as Alert]))
   }, [firing])

@@ -20,7 +20,7 @@ export interface AskOptions {
  * @throws ApiError for anything but a good answer; the signal's reason when it aborts
  */
 export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T>> {
-  // Taken out of the options: a browser's own fetch refuses to be called as a method of another object.
+  // A browser's fetch refuses to be called as a method of another object.
   const { fetch, signal, now } = options
   const timeout = AbortSignal.timeout(options.timeoutMs)
   try {
@@ -37,7 +37,7 @@ export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T
   }
 }
 
-/** Undefined for what is no JSON, such as a proxy's page. */
+/** Undefined for a body that is no JSON, such as a proxy's page. */
 function parse(text: string): Record<string, unknown> | null | undefined {
   try {
     return JSON.parse(text)

@@ -37,7 +37,7 @@ export function createClient(options: ClientOptions = {}): Client {
   }
   const root = `${baseUrl.replace(/\/+$/, '')}/kimchi-premium`
   const how = (signal?: AbortSignal): AskOptions => ({
-    // Looked up late, so that a page's own replacement is seen.
+    // Read at each request, so that a page may replace it.
     fetch: options.fetch ?? globalThis.fetch,
     timeoutMs,
     now: () => serverClock.now(),

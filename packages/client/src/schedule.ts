@@ -1,6 +1,6 @@
 import type { ApiError } from './errors.ts'
 
-/** The row stamped M appears 2 to 5 s after M; this leaves caches their time. */
+/** The row of M + 1 min is published 2 to 5 s after that instant; the rest of the time is for caches. */
 const DUE_AFTER_MS = 65_000
 const JITTER_MS = 5_000
 const MINUTE_MS = 60_000
@@ -10,10 +10,10 @@ const SHORTEST_RETRY_MS = 5_000
 const SHORTEST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 3_600_000
 
-/** A service has started by then, or it is not starting. */
+/** A service that answers none of these retries is not just starting. */
 const PATIENT_RETRIES = 6
 
-/** A wait between requests that nothing in an answer can turn into a storm: 1 s to 1 h, 60 s for NaN. */
+/** Keeps a wait between 1 s and 1 h, whatever an answer says; NaN becomes 60 s. */
 export function clampWait(ms: number): number {
   if (Number.isNaN(ms)) return MINUTE_MS
   return Math.min(Math.max(ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)
@@ -25,7 +25,7 @@ export interface Answered {
   readonly now: number
   /** The answer before had the same `updated_at`. */
   readonly isUnchanged: boolean
-  /** Whether to look again soon after an unchanged answer. */
+  /** Whether to ask again soon after an unchanged answer. */
   readonly onceMore: boolean
 }
 
@@ -47,9 +47,9 @@ export function waitAfterAnswer(
 
 /**
  * Milliseconds until the next request after `failures` failed ones in a row: a minute, doubled up to five
- * minutes, and never sooner than the server asks for. Before the first good answer a server that names a time
- * is asked again then, since it is starting: after 5 s at the soonest, from the seventh time on after longer
- * and longer, up to a minute.
+ * minutes, and never less than `Retry-After`. Before the first good answer, a server that sends `Retry-After` is
+ * starting: it is asked again then, after 5 s at the soonest, and from the seventh time on at intervals that
+ * grow to a minute.
  */
 export function waitAfterError(
   { retryAfterMs }: Pick<ApiError, 'retryAfterMs'>,

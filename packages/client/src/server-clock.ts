@@ -3,19 +3,19 @@ import type { Clock } from './time.ts'
 /** `Date` has whole seconds. */
 const DATE_STEP_MS = 1_000
 
-/** How much two answers may differ in what they say of one wrong clock: `Date`, `Age` and the way are inexact. */
+/** Two answers may differ by this about the same wrong clock: `Date`, `Age` and latency are inexact. */
 const TOLERANCE_MS = 5_000
 
-/** A cache that sends no `Age` may hand out a copy of a minute ago in normal operation. */
+/** In normal operation a cache that sends no `Age` may serve a copy that is a minute old. */
 const OLDEST_COPY_MS = 75_000
 
 /**
- * The server's clock: the own one, corrected by the `Date` and `Age` of answers so that old data never looks
+ * The server's clock: this machine's, corrected by the `Date` and `Age` of answers so that old data never looks
  * newer than it is.
  *
- * An own clock that is behind an answer is wrong. One that is ahead may be right: a cache that lost its
- * server hands out the same old copy again and again. The difference to such a copy grows; only one that is
- * the same under another `Date` is the own clock's error.
+ * A clock that is behind an answer is wrong. One that is ahead may be right: a cache that lost its server
+ * serves the same old copy again and again. The difference to such a copy grows; a difference that stays the
+ * same under another `Date` is the clock's error.
  */
 export class ServerClock {
   readonly #clock: Clock
@@ -26,7 +26,7 @@ export class ServerClock {
     this.#clock = clock
   }
 
-  /** Milliseconds to add to the own clock. */
+  /** Milliseconds to add to this machine's clock. */
   get offsetMs(): number {
     return this.#offsetMs
   }
@@ -36,7 +36,7 @@ export class ServerClock {
     return this.#clock.now() + this.#offsetMs
   }
 
-  /** Compares the own clock with the headers of an answer that has just arrived. */
+  /** Compares this machine's clock with the headers of an answer that has just arrived. */
   compare(headers: Headers): void {
     const sentAt = Date.parse(headers.get('date') ?? '')
     if (Number.isNaN(sentAt)) return

@@ -5,7 +5,7 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Milliseconds since the epoch of a time that the API wrote, which is UTC without saying so. */
+/** Milliseconds since the epoch of a time as the API writes it: UTC without a zone. */
 export function utcMs(time: string): number {
   return Date.parse(`${time}Z`)
 }

@@ -12,7 +12,7 @@ export interface LiveUpdate {
   /** Why the newest request failed; undefined when it did not. */
   readonly error: ApiError | undefined
   /**
-   * Milliseconds to add to the own clock to have the server's; 0 unless the own clock is clearly wrong. The
+   * Milliseconds to add to this machine's clock to get the server's; 0 unless it is clearly wrong. The
    * list's age is the corrected time minus its `updated_at`.
    */
   readonly clockOffsetMs: number
@@ -22,7 +22,7 @@ export interface LiveUpdate {
 
 /** Options of {@link Client.watch}. */
 export interface WatchOptions {
-  /** Ends it. */
+  /** Ends the watch. */
   readonly signal?: AbortSignal
   /** An older response to start from. */
   readonly last?: LiveList | undefined

@@ -41,23 +41,23 @@ t.test('with a right clock a copy that is old already shows its age at once', as
   areRight(t, watched)
 })
 
-t.test('the Age of a copy counts', async t => {
+t.test('counts the Age of a copy', async t => {
   const cached: Server = now => ({ ...steady(now), sentAt: now - 40_000, ageSeconds: 40 })
   areRight(t, await watchFor(4, cached, { skew: () => -30_000 }))
   areRight(t, await watchFor(4, cached, { skew: () => 10 * MINUTE }), 1)
 })
 
-t.test('copies up to a minute old are no reason to doubt the clock', async t => {
+t.test('copies up to a minute old do not change the clock', async t => {
   const cached: Server = now => ({ ...steady(now), sentAt: now - MINUTE })
   areRight(t, await watchFor(10, cached))
 })
 
-t.test('a clock that is set right while watching is believed again', async t => {
+t.test('a clock that is set right while watching is trusted again', async t => {
   const skew = (now: number) => (now < M + 2 * MINUTE ? -10 * MINUTE : 0)
   areRight(t, await watchFor(6, steady, { skew, onceMore: true }), 4)
 })
 
-t.test('a clock that is an hour wrong asks at the same times', async t => {
+t.test('with a clock that is an hour wrong, requests come at the same times', async t => {
   for (const skewMs of [60 * MINUTE, -60 * MINUTE]) {
     const { asked, updates } = await watchFor(4, steady, { skew: () => skewMs, onceMore: true })
     t.equal(asked.length, 4)

@@ -5,7 +5,7 @@ import { createClient } from '../src/index.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A client of a real server that answers as told. */
+/** A client of a real server. */
 async function clientOf(t: Test, answer: Answer, timeoutMs = 10_000) {
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -37,7 +37,7 @@ t.test('asks the two routes and gives what they answer', async t => {
   ])
 })
 
-t.test('an error of the API carries its code, message and Retry-After', async t => {
+t.test('an error of the API has its code, message and Retry-After', async t => {
   const body = { result: 'error', code: 'not_ready', message: 'nothing yet' }
   const { client } = await clientOf(t, json(503, body, { 'retry-after': '5' }))
   await t.rejects(client.live(), {
@@ -49,7 +49,7 @@ t.test('an error of the API carries its code, message and Retry-After', async t 
   })
 })
 
-t.test('a proxy’s page, and data of another shape, are bad answers', async t => {
+t.test('a proxy’s page and data of another shape are bad answers', async t => {
   const { client } = await clientOf(t, (_request, response) => {
     const date = new Date(Date.now() + 90_000).toUTCString()
     response.writeHead(502, { 'retry-after': date }).end('<h1>Bad gateway</h1>')
@@ -68,13 +68,13 @@ t.test('no answer in time is unreachable, like no server', async t => {
   await t.rejects(gone.daily('BTC'), { code: 'unreachable' })
 })
 
-t.test('an abort ends a question with its reason', async t => {
+t.test('an abort ends a request with its reason', async t => {
   const abort = new AbortController()
   const { client } = await clientOf(t, () => abort.abort(new Error('enough')))
   await t.rejects(client.live({ signal: abort.signal }), { message: 'enough' })
 })
 
-t.test('outside of a browser the base URL must be whole', async t => {
+t.test('outside a browser the base URL must be whole', async t => {
   t.throws(() => createClient(), {
     message: 'baseUrl must be a whole URL outside of a browser, got: /api/v1',
   })

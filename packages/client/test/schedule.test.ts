@@ -7,24 +7,24 @@ const seconds = (now: number, more: { isUnchanged?: boolean; onceMore?: boolean 
   return waitAfterAnswer(answered, () => jitter) / 1_000
 }
 
-t.test('the next question comes 65 to 70 s after the newest minute', async t => {
+t.test('the next request comes 65 to 70 s after the newest minute', async t => {
   t.equal(seconds(5), 60)
   t.equal(seconds(5, {}, 1), 65)
   t.equal(seconds(64, {}, 0.5), 3.5)
 })
 
-t.test('an answer that was had before is not asked for sooner', async t => {
+t.test('an unchanged answer brings no earlier request', async t => {
   t.equal(seconds(30, { isUnchanged: true }), 35, 'a page that was loaded twice in a minute')
 })
 
-t.test('an overdue minute is asked for a minute later, or once more after 10 s', async t => {
+t.test('an overdue minute is requested a minute later, or once more after 10 s', async t => {
   t.equal(seconds(67, { isUnchanged: true }), 58, '125 s after the newest minute')
   t.equal(seconds(67, { isUnchanged: true, onceMore: true }), 10)
   t.equal(seconds(30, { isUnchanged: true, onceMore: true }), 35, 'only when it is due')
   t.equal(seconds(600), 5, 'hours-old data lead to no burst')
 })
 
-t.test('a clock that lags does not stop the questions', async t => {
+t.test('a clock that lags does not stop the requests', async t => {
   t.equal(seconds(-3_600), 70)
 })
 
@@ -39,7 +39,7 @@ t.test('failures double the wait up to five minutes, never below Retry-After', a
   t.equal(after(1, 900_000), 900)
 })
 
-t.test('a service that is starting is asked when it says so', async t => {
+t.test('a service that is starting is asked when its Retry-After says', async t => {
   const after = (failures: number, retryAfterMs?: number) =>
     waitAfterError({ retryAfterMs }, { failures, answered: false }, () => 1) / 1_000
   t.strictSame(
@@ -48,5 +48,5 @@ t.test('a service that is starting is asked when it says so', async t => {
   )
   t.equal(after(1, 0), 5)
   t.equal(after(1, 30_000), 30)
-  t.equal(after(1), 65, 'one that says nothing, or is not there, in a minute')
+  t.equal(after(1), 65, 'without a Retry-After, or an answer, in a minute')
 })

@@ -45,7 +45,7 @@ t.test('the loop of docs/callers.md waits 1 s to 1 h', async t => {
   }
 })
 
-t.test('both wait until the date in a Retry-After, and a minute when it says nothing', async t => {
+t.test('both wait until the date in a Retry-After, and a minute when it is unclear', async t => {
   const until = new Date(M + 600_000).toUTCString()
   const busy: Server = () => ({ status: 429, retryAfter: until })
   const { updates } = await watchFor(5, busy)
@@ -60,7 +60,7 @@ function isBounded(ms: number): boolean {
   return ms >= SECOND_MS && ms <= HOUR_MS
 }
 
-/** Runs the documented loop in a time of its own for some rounds. Gives what it waited, in milliseconds. */
+/** Runs the documented loop on a clock of its own for some rounds. Gives its waits in milliseconds. */
 async function runLoop(server: Server, rounds: number): Promise<readonly number[]> {
   const guide = readFileSync(new URL('../../../docs/callers.md', import.meta.url), 'utf8')
   const [, code] = /```js loop\n(.*?)```/s.exec(guide) ?? []
@@ -73,7 +73,7 @@ async function runLoop(server: Server, rounds: number): Promise<readonly number[
     fetch: async () => responseOf(server(now), now),
     setTimeout: (done: () => void, ms: number) => {
       waits.push(ms)
-      // A real timer takes a time that is out of its range for 1 ms.
+      // A real timer runs after 1 ms when its time is out of range.
       now += ms >= 1 && ms < 2 ** 31 ? ms : 1
       if (waits.length < rounds) setImmediate(done)
     },

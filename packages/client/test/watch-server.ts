@@ -3,19 +3,19 @@ import { type Clock, createClient, type LiveUpdate, utcMs } from '../src/index.t
 /** The minute at which every scenario begins. */
 export const M = 29_000_000 * 60_000
 
-/** A watch that has sent more is in a storm. */
+/** A watch that sends more is a storm. */
 const MOST_REQUESTS = 1_000
 
 /** A time as the API writes it. */
 export const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 19)
 
-/** What a server answers: the list of a minute, perhaps as a cache's older copy, or a refusal. */
-type Said =
+/** A server's answer: the list of a minute, perhaps an older copy from a cache, or a refusal. */
+type Reply =
   | { minute: number; updatedAt?: string; sentAt?: number; ageSeconds?: number }
   | { status: number; retryAfter?: string }
   | 'gone'
 
-export type Server = (now: number) => Said
+export type Server = (now: number) => Reply
 
 /** A service that publishes each minute 3 s after its end. */
 export const steady = (now: number): { minute: number } => ({
@@ -33,12 +33,12 @@ export interface Watched {
 
 interface Scenario {
   readonly onceMore?: boolean
-  /** How far the watcher's own clock is ahead, at a time. */
+  /** How far the watcher's own clock is ahead at a time. */
   readonly skew?: (now: number) => number
   readonly startMs?: number
 }
 
-/** Watches a server in a time of its own until M + `minutes`. */
+/** Watches a server on a clock of its own until M + `minutes`. */
 export async function watchFor(
   minutes: number,
   server: Server,
@@ -52,7 +52,7 @@ export async function watchFor(
   const clock: Clock = {
     now: () => now + skew(now),
     wait: async ms => {
-      // A real timer takes a time that is out of its range for 1 ms.
+      // A real timer runs after 1 ms when its time is out of range.
       now += ms >= 1 && ms < 2 ** 31 ? ms : 1
       if (now > M + minutes * 60_000 || asked.length > MOST_REQUESTS) abort.abort()
     },
@@ -77,16 +77,16 @@ export async function watchFor(
 }
 
 /** @throws TypeError, as fetch does, for a server that is gone */
-export function responseOf(said: Said, now: number): Response {
-  if (said === 'gone') throw new TypeError('fetch failed')
-  const isRefused = 'status' in said
-  const sentAt = isRefused ? now : (said.sentAt ?? now)
+export function responseOf(reply: Reply, now: number): Response {
+  if (reply === 'gone') throw new TypeError('fetch failed')
+  const isRefused = 'status' in reply
+  const sentAt = isRefused ? now : (reply.sentAt ?? now)
   const headers = new Headers({ date: new Date(sentAt).toUTCString() })
   if (isRefused) {
-    if (said.retryAfter !== undefined) headers.set('retry-after', said.retryAfter)
-    return new Response('{}', { status: said.status, headers })
+    if (reply.retryAfter !== undefined) headers.set('retry-after', reply.retryAfter)
+    return new Response('{}', { status: reply.status, headers })
   }
-  if (said.ageSeconds !== undefined) headers.set('age', `${said.ageSeconds}`)
-  const updated_at = said.updatedAt ?? iso(said.minute)
+  if (reply.ageSeconds !== undefined) headers.set('age', `${reply.ageSeconds}`)
+  const updated_at = reply.updatedAt ?? iso(reply.minute)
   return new Response(JSON.stringify({ result: 'ok', updated_at, count: 0, note: '', data: [] }), { headers })
 }

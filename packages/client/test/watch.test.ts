@@ -2,7 +2,7 @@ import t from 'tap'
 import { createClient, type LiveUpdate, utcMs } from '../src/index.ts'
 import { iso, M, type Server, steady, watchFor } from './watch-server.ts'
 
-t.test('an hour is 60 questions, each 67.5 s after the newest minute', async t => {
+t.test('an hour is 60 requests, each 67.5 s after the newest minute', async t => {
   const { asked, updates } = await watchFor(60, steady, { onceMore: true })
   t.equal(asked.length, 60)
   t.strictSame(asked.slice(0, 4), [10, 67.5, 127.5, 187.5])
@@ -29,7 +29,7 @@ t.test(
   },
 )
 
-t.test('failures back off, keep the last good answer, and end by themselves', async t => {
+t.test('backs off after failures, keeps the last good answer, and recovers', async t => {
   const server: Server = now => (now > M + 60_000 && now < M + 400_000 ? 'gone' : steady(now))
   const { asked, updates } = await watchFor(10, server)
   t.strictSame(asked, [10, 67.5, 130, 252.5, 495, 547.5])
@@ -37,20 +37,20 @@ t.test('failures back off, keep the last good answer, and end by themselves', as
   t.match(updates[4], { list: { updated_at: iso(M + 8 * 60_000) }, error: undefined })
 })
 
-t.test('Retry-After is respected', async t => {
+t.test('respects Retry-After', async t => {
   const server: Server = now =>
     now > M + 60_000 && now < M + 200_000 ? { status: 429, retryAfter: '170' } : steady(now)
   t.strictSame((await watchFor(4, server)).asked, [10, 67.5, 240])
 })
 
-t.test('a service that starts is asked when it says so, until it has data', async t => {
+t.test('asks a service that is starting when its Retry-After says, until it has data', async t => {
   const server: Server = now => (now < M + 23_000 ? { status: 503, retryAfter: '5' } : steady(now))
   const { asked, updates } = await watchFor(2, server)
   t.strictSame(asked, [10, 15, 20, 25, 67.5])
   t.equal(updates[0]?.list, undefined)
 })
 
-t.test('goes on from an older answer, and ends with its signal', async t => {
+t.test('continues from an older answer, and ends with its signal', async t => {
   const last = { result: 'ok' as const, updated_at: iso(M), count: 0, note: '', data: [] }
   const abort = new AbortController()
   const seen: LiveUpdate[] = []

@@ -48,7 +48,7 @@ t.test('the daily route answers one coin’s days', async t => {
   t.equal((await app.inject(`${LIVE}?days=x`)).statusCode, 200, 'days means nothing to the live route')
 })
 
-t.test('the symbol may come in any letter case and is answered in upper case', async t => {
+t.test('accepts the symbol in any letter case and answers in upper case', async t => {
   const { app } = await openTestApp(t)
   for (const symbol of ['btc', 'Btc', 'BTC', '%42tc']) {
     const answer = await app.inject(`${LIVE}/${symbol}/daily`)
@@ -56,7 +56,7 @@ t.test('the symbol may come in any letter case and is answered in upper case', a
   }
 })
 
-t.test('a tracked coin without history has 200 and no rows', async t => {
+t.test('a tracked coin without history is 200 with no rows', async t => {
   const { app } = await openTestApp(t, boardOf(MINUTE, ['BTC'], { todayRows: new Map() }))
   const answer = await app.inject(DAILY)
   t.equal(answer.statusCode, 200)
@@ -113,7 +113,7 @@ for (const [title, url, status, code, message] of wrong) {
   })
 }
 
-t.test('the method matrix', async t => {
+t.test('each method and path gets its status', async t => {
   const { app, reader } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 2))
   for (const url of [LIVE, DAILY]) {
@@ -137,7 +137,7 @@ t.test('the method matrix', async t => {
   t.equal(
     (await app.inject({ method: 'POST', url: '/' })).statusCode,
     404,
-    'no such route, whatever the method',
+    'an unknown path is 404 with any method',
   )
 })
 
@@ -161,7 +161,7 @@ t.test('a preflight allows If-None-Match for a day', async t => {
   })
 })
 
-t.test('304 for what the caller has already', async t => {
+t.test('answers 304 when the caller has the newest response already', async t => {
   const { app, reader } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 2))
   for (const url of [LIVE, DAILY, `${DAILY}?days=1`]) {
@@ -175,7 +175,7 @@ t.test('304 for what the caller has already', async t => {
   }
 })
 
-t.test('before anything was published: 503, and when to come back', async t => {
+t.test('before anything was published it answers 503 with Retry-After', async t => {
   const { app, reader, clock } = await openTestApp(t, new Error('connect ECONNREFUSED'))
   for (const url of [LIVE, DAILY]) {
     const answer = await app.inject(url)
@@ -190,7 +190,7 @@ t.test('before anything was published: 503, and when to come back', async t => {
   t.equal((await app.inject(LIVE)).statusCode, 200)
 })
 
-t.test('Redis that holds nothing yet is 503 for both routes', async t => {
+t.test('an empty Redis is 503 on both routes', async t => {
   const { app } = await openTestApp(t, boardOf(MINUTE, []))
   t.equal((await app.inject(LIVE)).statusCode, 503)
   t.equal((await app.inject(DAILY)).statusCode, 503)

@@ -14,7 +14,7 @@ import { breachesOf } from './contract.ts'
 /** The minute at which these tests begin: 2026-11-20T13:05. */
 export const MINUTE: EpochMinute = minuteOf(Date.UTC(2026, 10, 20, 13, 5))
 
-/** A coin as it is known in Redis. */
+/** A coin as Redis lists it. */
 export function coinOf(symbol: string, order: number | undefined): KnownCoin {
   const name = symbol === 'BTC' ? 'Bitcoin' : `Coin ${symbol}`
   return { symbol, name, upbit: `KRW-${symbol}`, binance: `${symbol}USDT`, order }
@@ -57,7 +57,7 @@ export function daysBefore(date: string, count: number): Day[] {
   )
 }
 
-/** What one read brings when these coins all have a row of this minute. */
+/** What one read returns when each of these coins has a row of this minute. */
 export function boardOf(
   minute: EpochMinute,
   symbols: readonly string[] = ['BTC'],
@@ -77,7 +77,7 @@ export function boardOf(
   }
 }
 
-/** A reader whose answers a test sets, and which counts what it was asked. */
+/** A reader whose answers a test sets; counts its reads. */
 function fakeReader(board: Board | Error) {
   const reader = {
     board,

@@ -6,7 +6,7 @@ import { exchange, type RawAnswer } from './raw.ts'
 const LIVE = '/api/v1/kimchi-premium'
 const DAILY = `${LIVE}/BTC/daily`
 
-t.test('a document at hand has the headers that @fastify/cors and the framework send', async t => {
+t.test('a document in memory is sent with the headers that Fastify and @fastify/cors would send', async t => {
   const { listen, reader, documents } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 400))
   const port = await listen()
@@ -55,7 +55,7 @@ t.test('bodies are sent byte for byte, plain and coded, in any script', async t 
   }
 })
 
-t.test('any number of days is sent whole, coded where many ask for it', async t => {
+t.test('any number of days is sent whole, a common number coded', async t => {
   const { listen, reader, documents } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 3_000))
   await documents.load('BTC')

@@ -6,7 +6,7 @@ import { hashOf } from '../src/documents/document.ts'
 const text = JSON.stringify({ data: Array.from({ length: 400 }, (_, n) => ({ n })) })
 const bodyOf = (body: string) => ({ tag: hashOf(body), plain: Buffer.from(body) })
 
-t.test('a body is coded to a third and less, and is read back whole', async t => {
+t.test('coding cuts a body to a third or less, and decoding gives it back whole', async t => {
   const forms = new CodedBodies().formsOf('x', bodyOf(text))
   t.equal(forms?.get('br'), undefined)
   await Promise.all([forms?.make('br'), forms?.make('gzip')])
@@ -25,7 +25,7 @@ t.test('a small body is not worth coding', async t => {
   t.ok(bodies.formsOf('x', bodyOf('x'.repeat(860))))
 })
 
-t.test('of each name the newest is held, each made once for all who wait', async t => {
+t.test('keeps the newest body of each name, and makes it once for all who wait', async t => {
   const bodies = new CodedBodies()
   const older = bodies.formsOf('x', bodyOf(text))
   const newer = bodies.formsOf('x', bodyOf(`${text} `))
@@ -41,7 +41,7 @@ t.test('of each name the newest is held, each made once for all who wait', async
   t.equal(String(gunzipSync(newer?.get('gzip') ?? Buffer.of())), `${text} `)
 })
 
-t.test('the oldest go when there are more bytes than allowed', async t => {
+t.test('drops the oldest bodies above the allowed bytes', async t => {
   const alone = new CodedBodies().formsOf('x', bodyOf(text))
   await alone?.make('gzip')
   const bodies = new CodedBodies(3 * (alone?.get('gzip')?.length ?? 0))

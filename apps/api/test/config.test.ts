@@ -12,7 +12,7 @@ t.test('an empty environment gives the documented defaults', async t => {
   })
 })
 
-t.test('every problem is reported at once, and a password is not', async t => {
+t.test('reports every problem at once, but no password', async t => {
   const env = { REDIS_URL: 'http://:secret@h', PORT: '70000', OPS_PORT: 'x', LOG_LEVEL: 'loud' }
   t.throws(() => readConfig(env), {
     code: 'KIMCHI_ERR_CONFIG',

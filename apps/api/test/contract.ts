@@ -21,7 +21,7 @@ interface DocumentedResponse {
 
 const document = JSON.parse(JSON.stringify(openApiDocument(contract)))
 
-/** The document lets fields and codes be added; what is sent today has exactly those it names. */
+/** Refuses fields that the document does not name; for callers it leaves room for more. */
 function strict(schema: unknown): unknown {
   if (Array.isArray(schema) || typeof schema !== 'object' || schema === null) return schema
   const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, strict(value)]))
@@ -38,7 +38,7 @@ documented.Error.properties.code.enum = Object.keys(errors.ERRORS)
 for (const [name, schema] of Object.entries(documented))
   validator.post(`/${name}`, { schema: { body: strict(schema) } }, async () => 'fits')
 
-/** Everything in which an answer differs from the documented contract; empty when nothing does. */
+/** Every difference between an answer and the documented contract. */
 export async function breachesOf(
   method: string,
   url: string,
@@ -77,7 +77,7 @@ async function bodyBreaches(schema: string, { headers, body }: SeenAnswer): Prom
   return [...breaches, ...(await schemaBreaches(schema, body))]
 }
 
-/** In what a body differs from a documented schema, named by its reference or its last part. */
+/** The differences between a body and a documented schema, named by its reference or its last part. */
 export async function schemaBreaches(reference: string, body: string): Promise<readonly string[]> {
   const schema = reference.split('/').at(-1)
   const checked = await validator.inject({

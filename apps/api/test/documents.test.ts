@@ -27,7 +27,7 @@ t.test('simulated prices say so', async t => {
   t.match(read(documents.live()).note, /^SIMULATED PRICES\. Premium is USDT-based/)
 })
 
-t.test('a new minute is read when it is announced', async t => {
+t.test('reads a new minute as soon as its message comes', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.board = boardOf(MINUTE + 1)
   const before = reader.boardsRead
@@ -36,7 +36,7 @@ t.test('a new minute is read when it is announced', async t => {
   t.equal(reader.boardsRead, before + 1)
 })
 
-t.test('messages during a read become one more read', async t => {
+t.test('messages during a read lead to one more read', async t => {
   const { documents, reader } = await openTestApp(t)
   let open = () => {}
   reader.gate = new Promise(resolve => {
@@ -51,7 +51,7 @@ t.test('messages during a read become one more read', async t => {
   t.equal(reader.boardsRead, before + 2)
 })
 
-t.test('a swarm of older minutes is read together within a second', async t => {
+t.test('reads many older minutes together within a second', async t => {
   const { documents, reader, clock } = await openTestApp(t)
   const before = reader.boardsRead
   for (let n = 1; n < 500; n++) documents.onMinute(MINUTE - n)
@@ -61,7 +61,7 @@ t.test('a swarm of older minutes is read together within a second', async t => {
   t.equal(reader.boardsRead, before + 1)
 })
 
-t.test('an overdue minute is read unasked: at once, every 2 s, after 30 s every 10 s', async t => {
+t.test('polls for an overdue minute: at once, every 2 s, after 30 s every 10 s', async t => {
   const { documents, reader, clock } = await openTestApp(t)
   const readsWithin = async (ms: number) => {
     const count = reader.boardsRead
@@ -84,7 +84,7 @@ t.test('a clock that is an hour behind does not keep Redis from being read', asy
   t.equal(reader.boardsRead, before + 1)
 })
 
-t.test('when Redis is away the last good documents stay, and it is asked again every 2 s', async t => {
+t.test('while Redis is away the last good documents stay, and it is polled every 2 s', async t => {
   const { documents, reader, clock } = await openTestApp(t)
   const live = documents.live()
   reader.board = new Error('connection lost')
@@ -98,22 +98,25 @@ t.test('when Redis is away the last good documents stay, and it is asked again e
   t.equal(documents.status().problem, undefined)
 })
 
-t.test('an hour without Redis costs a few hundred reads and one line, however many requests', async t => {
-  const { documents, reader, clock, log } = await openTestApp(t)
-  reader.board = new Error('connection lost')
-  const [reads, lines] = [reader.boardsRead, log.lines.length]
-  documents.onMinute(MINUTE + 1)
-  await turns()
-  for (let second = 0; second < 3_600; second++) {
-    await documents.load('BTC')
-    await clock.advance(1_000)
-  }
-  t.ok(reader.boardsRead - reads < 400, `${reader.boardsRead - reads} reads`)
-  t.equal(reader.daysRead.length, 0, 'a history is not asked for while it is known that Redis is away')
-  t.equal(log.lines.length - lines, 1)
-})
+t.test(
+  'an hour without Redis costs a few hundred reads and one log line, however many requests come',
+  async t => {
+    const { documents, reader, clock, log } = await openTestApp(t)
+    reader.board = new Error('connection lost')
+    const [reads, lines] = [reader.boardsRead, log.lines.length]
+    documents.onMinute(MINUTE + 1)
+    await turns()
+    for (let second = 0; second < 3_600; second++) {
+      await documents.load('BTC')
+      await clock.advance(1_000)
+    }
+    t.ok(reader.boardsRead - reads < 400, `${reader.boardsRead - reads} reads`)
+    t.equal(reader.daysRead.length, 0, 'a history is not asked for while it is known that Redis is away')
+    t.equal(log.lines.length - lines, 1)
+  },
+)
 
-t.test('a history that cannot be read is tried every 10 s, and complained about now and then', async t => {
+t.test('an unreadable history is read every 10 s, and few of its failures are logged', async t => {
   const { documents, reader, clock, log } = await openTestApp(t)
   reader.readDays = async symbol => {
     reader.daysRead.push(symbol)
@@ -189,7 +192,7 @@ t.test('the live list is coded before it is published', async t => {
   }
 })
 
-t.test('today’s row grows with every minute, without another reading of the days', async t => {
+t.test('today’s row grows with every minute, without another read of the days', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.days.set('BTC', [...daysBefore('2026-11-20', 5), dayOf('2026-11-20', 786)])
   await documents.load('BTC')
@@ -199,7 +202,7 @@ t.test('today’s row grows with every minute, without another reading of the da
   t.equal(reader.daysRead.length, 1)
 })
 
-t.test('closed days are read again when their revision changed; the old ones serve until then', async t => {
+t.test('reads closed days again when their revision changed, and serves the old ones until then', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 2))
   await documents.load('BTC')
@@ -213,7 +216,7 @@ t.test('closed days are read again when their revision changed; the old ones ser
   t.equal(reader.daysRead.length, 2, 'and not again')
 })
 
-t.test('a Redis that was emptied and filled again between two looks is what is answered', async t => {
+t.test('serves a Redis that was emptied and filled again between two reads', async t => {
   const { documents, reader } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH']))
   reader.days.set('BTC', daysBefore('2026-11-20', 2)).set('ETH', daysBefore('2026-11-20', 2))
   await documents.load('BTC')
@@ -251,7 +254,7 @@ t.test('at midnight yesterday stays, is read once more, and today begins', async
   t.equal(reader.daysRead.length, 2)
 })
 
-t.test('at midnight a day that cannot be read again goes on as it was', async t => {
+t.test('at midnight a day that cannot be read again stays as it was', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.days.set('BTC', [...daysBefore('2026-11-20', 2), dayOf('2026-11-20', 786)])
   await documents.load('BTC')
@@ -309,7 +312,7 @@ t.test('two minutes later the list is two minutes newer', async t => {
   t.equal(read(documents.live()).updated_at, '2026-11-20T13:07:00')
 })
 
-/** Lets everything that needs no time happen. */
+/** Runs everything that waits for no timer. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setImmediate(resolve))
 }

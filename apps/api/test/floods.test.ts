@@ -13,7 +13,7 @@ const GET = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\n\r\n`
 const CONNECT = 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'
 const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
 
-/** A replica as a process of its own: what would end it must not end the test. */
+/** A replica in its own process, so that what ends it does not end the test. */
 async function startTarget(t: { teardown(close: () => unknown): void }): Promise<Replica> {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url, SYMBOLS)
@@ -24,8 +24,8 @@ async function startTarget(t: { teardown(close: () => unknown): void }): Promise
 }
 
 /**
- * Whether the process lives and another client is answered before the replica has worked for a second:
- * what else this machine does meanwhile is none of its doing.
+ * Whether the process lives and answers another client within a second of its own CPU time; other programs
+ * may slow this machine down.
  */
 async function isWell(replica: Replica): Promise<boolean> {
   const before = cpuSeconds(replica)

@@ -49,7 +49,7 @@ for (const [part, due] of cases) {
   })
 }
 
-/** Lies between a client and a server, and can stop passing anything on while all connections stay open. */
+/** Sits between a client and a server, and can stop forwarding while all connections stay open. */
 async function openProxy(t: { teardown(close: () => unknown): void }, target: number) {
   const links: { readonly client: Socket; readonly upstream: Socket; subscribes: boolean }[] = []
   const server = createServer(client => {

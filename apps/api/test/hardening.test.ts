@@ -57,7 +57,7 @@ t.test('a client that is refused and resets its connection harms nobody', async 
   const { listen } = await openTestApp(t)
   const port = await listen()
   for (const line of ['GET / HTTP/1.1\r\nA : b', 'not http at all']) {
-    // Half open, so that it does not close in good order when the server does.
+    // Half open, so that it does not close when the server does.
     const rude = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     rude.write(`${line}\r\nHost: a\r\n\r\n`)
     await once(rude, 'data')
@@ -101,7 +101,7 @@ t.test('a large body is refused readably, and what follows it is answered', asyn
   }
 })
 
-t.test('a body that never ends is not waited for', async t => {
+t.test('answers without waiting for the end of an endless body', async t => {
   const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const [answer] = await exchange(
     await listen(),
@@ -110,7 +110,7 @@ t.test('a body that never ends is not waited for', async t => {
   t.equal(answer?.status, 405)
 })
 
-t.test('a flood does no harm to who reads what he asked for', async t => {
+t.test('a flood does not harm a client that reads its answers', async t => {
   const { listen } = await openTestApp(t)
   const port = await listen()
   const asked = 3_000
@@ -122,7 +122,7 @@ t.test('a flood does no harm to who reads what he asked for', async t => {
   }
 })
 
-t.test('who offers another protocol is told that nothing more is read from that connection', async t => {
+t.test('an Upgrade is answered with Connection: close', async t => {
   const { listen } = await openTestApp(t)
   const upgrade = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'
   const [first, ...others] = await exchange(
@@ -135,7 +135,7 @@ t.test('who offers another protocol is told that nothing more is read from that 
 
 t.test('a reader of one large response that is slow but steady is not cut', { timeout: 60_000 }, async t => {
   const symbols = Array.from({ length: 5_000 }, (_, n) => `C${n}`)
-  // Far more than the kernel's buffers take.
+  // Far more than the kernel's buffers hold.
   const coins = symbols.map((symbol, order) => ({ ...coinOf(symbol, order), name: symbol.repeat(1_000) }))
   const { listen } = await openTestApp(t, boardOf(MINUTE, symbols, { coins }), {
     connectionTimeout: 400,
@@ -158,7 +158,7 @@ t.test('a reader of one large response that is slow but steady is not cut', { ti
   t.equal(answer?.rawBody.length, Number(answer?.headers['content-length']))
 })
 
-t.test('a reader that takes nothing is cut', async t => {
+t.test('a client that reads nothing is cut', async t => {
   const { listen } = await openTestApp(t, boardOf(MINUTE, MANY), { connectionTimeout: 300 })
   const port = await listen()
   const greedy = await openRaw(port)
@@ -314,7 +314,7 @@ t.test('a value sent for days is 200 exactly when it is a number from 1 to 3650'
   )
 })
 
-t.test('the method matrix, on the wire', async t => {
+t.test('each method and path gets its status, on the wire', async t => {
   const { api, commands } = await startStack(t)
   await getJson(`${api.base}/BTC/daily`)
   const before = await commands()
@@ -369,11 +369,11 @@ t.test('a flood of different queries costs no Redis command and no memory', asyn
   t.equal(await commands(), before, 'no Redis command')
 })
 
-/** A stack of its own whose Redis counts the commands it is sent by others. */
+/** A stack whose Redis counts the commands of others. */
 async function startStack(t: Tap) {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
-  // A minute that is not overdue, and asked for unasked, while the test runs.
+  // A minute that is not overdue while the test runs, so that nothing polls for it.
   await writer.writeMinute(minuteOf(Date.now()) + 1)
   const api = await startTestApi(t, redis.url)
   await getJson(`${api.base}/BTC/daily`)
@@ -409,11 +409,11 @@ function unexpected({ headers }: { headers: Readonly<Record<string, unknown>> })
   return Object.keys(headers).filter(name => !EXPECTED_HEADERS.has(name))
 }
 
-/** Bytes in use after everything unreachable is gone. */
+/** Bytes in use after a garbage collection. */
 async function memory(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const sizes: number[] = []
-  // What buffers held outside the heap is given back some turns after the collection.
+  // Buffers outside the heap are freed some turns after the collection.
   for (let round = 0; round < 5; round++) {
     runInNewContext('gc')()
     await turn()

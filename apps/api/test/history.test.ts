@@ -29,7 +29,7 @@ t.test('the newest N days come ascending, however many are asked for', async t =
   }
 })
 
-t.test('no days at all is an empty history', async t => {
+t.test('without days a history is empty', async t => {
   t.strictSame(read(dayRows([]), 365), { result: 'ok', symbol: 'BTC', name: 'Bitcoin', count: 0, data: [] })
 })
 
@@ -57,7 +57,7 @@ t.test('a name with quotes and other scripts stays JSON', async t => {
   t.equal(JSON.parse(textOf(rows, 1, odd)).name, odd.name)
 })
 
-t.test('the tag is that of the content, however it came about', async t => {
+t.test('the tag depends on the content alone', async t => {
   const days = [...daysBefore('2026-11-20', 400), dayOf('2026-11-20', 786)]
   const read = dayRows([...days, dayOf('2026-11-21', 1)])
   const turned = withDay(withDay(dayRows(days), dayOf('2026-11-20', 786)), dayOf('2026-11-21', 1))
@@ -72,7 +72,7 @@ t.test('the tag is that of the content, however it came about', async t => {
   t.equal(new Set([tagOf(rows), ...others]).size, 5)
 })
 
-t.test('the documents that many ask for are kept and can be had coded, others are made anew', async t => {
+t.test('keeps the documents of common numbers of days, plain and coded, and makes others anew', async t => {
   const long = createHistory(dayRows(daysBefore('2026-11-20', 400)), coin, MINUTE, new CodedBodies())
   for (const days of [7, 30, 90, 365, 400, 3_650]) {
     t.equal(long(days).coded !== undefined, true, `${days} days`)

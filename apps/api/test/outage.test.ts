@@ -49,7 +49,7 @@ t.test('with Redis away, requests for histories that are not held cost a few log
   t.ok(replica.lines.length < 10, `${replica.lines.length} lines after 400 requests`)
 })
 
-t.test('histories that could not be read are there again as soon as Redis is', async t => {
+t.test('reads failed histories again as soon as Redis is back', async t => {
   const redis = await startRedis(t, { appendonly: true })
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
@@ -68,7 +68,7 @@ t.test('histories that could not be read are there again as soon as Redis is', a
 t.test('one history that cannot be read costs a command every ten seconds and a few lines', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
-  // Not overdue soon, which would have Redis read unasked.
+  // Not overdue soon, so that nothing polls Redis.
   await writer.writeMinute(now() + 1)
   const raw = redis.client()
   await raw.set('{kp}:daily:BTC', 'not a hash')

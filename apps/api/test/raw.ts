@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { SeenAnswer } from './contract.ts'
 
-/** A bare TCP connection for saying what no HTTP client would say. */
+/** A bare TCP connection, to send what no HTTP client would send. */
 export interface RawConnection {
   readonly socket: Socket
   /** Everything received so far. */
@@ -15,7 +15,7 @@ export async function openRaw(port: number, bytes: string | Buffer = ''): Promis
   const socket = connect({ port, host: '127.0.0.1' })
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk))
-  // A refused client may be reset while it still sends; what counts is what it got and that it is gone.
+  // A refused client may be reset while it still sends; the tests judge what it received, and that it is closed.
   socket.on('error', () => {})
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   await new Promise<void>((resolve, reject) => {
@@ -38,7 +38,7 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<re
   return parseAnswers(received())
 }
 
-/** The answers in a stretch of bytes received; bodies by Content-Length. */
+/** The answers in the bytes received; bodies by Content-Length. */
 export function parseAnswers(bytes: Buffer): readonly RawAnswer[] {
   const answers: RawAnswer[] = []
   let rest = bytes

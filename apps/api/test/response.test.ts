@@ -26,7 +26,7 @@ const cors = {
 }
 const bytesOf = ({ body }: ReturnType<typeof ask>) => body ?? Buffer.of()
 
-t.test('a document is answered whole, with everything a cache needs', async t => {
+t.test('sends a document whole, with everything that a cache needs', async t => {
   const response = ask()
   t.equal(response.status, 200)
   t.equal(String(bytesOf(response)), text)
@@ -41,7 +41,7 @@ t.test('a document is answered whole, with everything a cache needs', async t =>
   })
 })
 
-t.test('the compressed bytes go to who accepts them', async t => {
+t.test('sends the compressed bytes to clients that accept them', async t => {
   const gzipped = ask({ 'accept-encoding': 'gzip' })
   t.equal(gzipped.headers['content-encoding'], 'gzip')
   t.equal(gzipped.headers['content-length'], String(bytesOf(gzipped).length))
@@ -52,13 +52,13 @@ t.test('the compressed bytes go to who accepts them', async t => {
   t.equal(brotli.headers.vary, 'Accept-Encoding')
 })
 
-t.test('a document that cannot be had coded goes out plain', async t => {
+t.test('sends a document without coded forms plain', async t => {
   const { headers } = ask({ 'accept-encoding': 'br' }, 'GET', parts)
   t.equal(headers['content-encoding'], undefined)
   t.equal(headers.vary, 'Accept-Encoding')
 })
 
-t.test('a body that is still to be coded is waited for, unless the client has it', async t => {
+t.test('waits for a body that is not coded yet, unless the client has it', async t => {
   const fresh = codable()
   const asked = { method: 'GET', headers: { 'accept-encoding': 'br' } }
   t.equal(respond(fresh, asked, now), undefined)
@@ -94,7 +94,7 @@ t.test('If-None-Match', async t => {
   t.equal(status(etagOf(document, 'br'), 'gzip'), 200, 'not of one it can no longer read')
 })
 
-t.test('304 carries the tag the client has, the cache headers, and nothing about a body', async t => {
+t.test('304 has the client’s tag, the cache headers, and no header about a body', async t => {
   const known = { 'if-none-match': etagOf(document, 'gzip'), 'accept-encoding': 'gzip' }
   const { status, headers, body } = ask(known)
   t.equal(status, 304)
@@ -107,7 +107,7 @@ t.test('304 carries the tag the client has, the cache headers, and nothing about
   t.equal(body, undefined)
 })
 
-t.test('requests of one second share a response', async t => {
+t.test('requests within one second share a response', async t => {
   const at = (headers: IncomingHttpHeaders, later = 0) =>
     respond(document, { method: 'GET', headers }, now + later)
   const first = at({ 'accept-encoding': 'br' })

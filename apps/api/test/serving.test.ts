@@ -55,7 +55,7 @@ t.test(
 t.test('2,000 clients at the minute turn cost one read of the board and one of the history', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
-  // Neither is overdue, which would have Redis read unasked as well.
+  // Neither is overdue, so that nothing polls Redis as well.
   const first = now() + 1
   const minute = first + 1
   await writer.writeMinute(first)
@@ -111,7 +111,7 @@ t.test('the first response of a minute is compressed for who accepts it, list an
 t.test('a steady stream of requests costs Redis nothing', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
-  // Not overdue soon, which would have Redis read unasked.
+  // Not overdue soon, so that nothing polls Redis.
   await writer.writeMinute(now() + 1)
   const api = await startTestApi(t, redis.url)
   await getJson(`${api.base}/BTC/daily`)
@@ -119,7 +119,7 @@ t.test('a steady stream of requests costs Redis nothing', async t => {
   const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1])
   const before = await commands()
   for (let n = 0; n < 500; n++) await ask(n % 2 === 0 ? api.base : `${api.base}/BTC/daily?days=${n}`)
-  // Two INFO of our own.
+  // The test itself sends two INFO.
   t.ok((await commands()) - before <= 2)
 })
 
@@ -268,8 +268,8 @@ async function startReplicas(t: Teardown, url: string): Promise<Replica[]> {
 }
 
 /**
- * Clients that go round the replicas over kept connections, as a balancer does: a refused one means the next
- * replica, and a kept one that turns out to be closed a fresh one. @see RFC 9112 §9.3.1
+ * Clients that use the replicas in turn over kept connections, as a balancer does: after a refusal they try the
+ * next replica, and a kept connection that turns out to be closed is replaced. @see RFC 9112 §9.3.1
  */
 function startLoad(t: Teardown, replicas: readonly Replica[]) {
   const agent = new Agent({ keepAlive: true })
@@ -299,7 +299,7 @@ function startLoad(t: Teardown, replicas: readonly Replica[]) {
   t.teardown(stop)
   return {
     stop,
-    /** Resolves when so many more requests were answered. */
+    /** Resolves when this many more requests were answered. */
     answered: (count: number) => {
       const goal = answered + count
       return eventually(`${count} more answers`, () => (answered >= goal ? true : undefined))
@@ -315,7 +315,7 @@ function timeOf(minute: number): string {
   return new Date(minute * 60_000).toISOString().slice(10, 19)
 }
 
-/** How often functions of the store were called to read. */
+/** How often the store's functions were called to read. */
 async function readsOf(redis: Awaited<ReturnType<typeof startRedis>>): Promise<number> {
   return Number(/cmdstat_fcall_ro:calls=(\d+)/.exec(await redis.client().info('commandstats'))?.[1] ?? 0)
 }

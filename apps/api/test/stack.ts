@@ -18,7 +18,7 @@ interface Teardown {
 
 const COINS = ['BTC', 'ETH', 'XRP']
 
-/** A sample as a live feed would bring it; the price differs from minute to minute. */
+/** A live sample; its price differs from minute to minute. */
 export function sampleOf(symbol: string, minute: EpochMinute): Sample {
   const [upbitKrw, binanceUsdt, usdtKrw] = [143_500_000 + (minute % 1_000), 101_250.5, 1_400]
   const premium = premiumE4(upbitKrw, binanceUsdt, usdtKrw)
@@ -116,7 +116,7 @@ export async function startReplica(t: Teardown, url: string, port = 0): Promise<
   }
 }
 
-/** Gives up after 10 s: what is found only when a minute is overdue comes later than that. */
+/** Gives up after 10 s, before a poll for an overdue minute would find anything. */
 export function eventually<T>(what: string, look: () => Answer<T> | Promise<Answer<T>>): Promise<T> {
   return within(what, look, 10_000)
 }

@@ -5,7 +5,7 @@ import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, start
 
 const now = () => minuteOf(Date.now())
 
-t.test('what a writer wrote is what both routes answer', async t => {
+t.test('both routes answer what a writer wrote', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
   const minute = now()
@@ -35,7 +35,7 @@ t.test('what a writer wrote is what both routes answer', async t => {
   )
 })
 
-t.test('a minute written while it runs is answered by itself, list and history', async t => {
+t.test('a minute written while the API runs appears in list and history', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now() - 3)
@@ -50,7 +50,7 @@ t.test('a minute written while it runs is answered by itself, list and history',
   t.ok(samples.reduce((a: number, b: number) => a + b) >= 2)
 })
 
-t.test('backfilled days appear in a history that is held already', async t => {
+t.test('backfilled days appear in a history that is in memory already', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
@@ -62,7 +62,7 @@ t.test('backfilled days appear in a history that is held already', async t => {
   )
 })
 
-t.test('ready says why not, and metrics count', async t => {
+t.test('/ready names its reasons, and /metrics counts', async t => {
   const redis = await startRedis(t)
   const api = await startTestApi(t, redis.url)
   const empty = await ask(`${api.ops}/ready`)

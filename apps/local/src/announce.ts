@@ -44,7 +44,7 @@ export async function announce(announcement: Announcement): Promise<void> {
 async function announceFirstPrices(announcement: Announcement): Promise<void> {
   const { say, signal } = announcement
   const explainAt = performance.now() + EXPLAIN_AFTER_MS
-  let explained = false
+  let isExplained = false
   let count = 0
   while (!signal.aborted) {
     const [list, reasons] = await Promise.all([
@@ -58,8 +58,8 @@ async function announceFirstPrices(announcement: Announcement): Promise<void> {
       return
     }
     count = list?.count ?? 0
-    if (!explained && performance.now() > explainAt) {
-      explained = true
+    if (!isExplained && performance.now() > explainAt) {
+      isExplained = true
       await explain(announcement)
     }
     await delay(POLL_MS, undefined, { signal }).catch(() => {})

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { announce } from '../src/announce.ts'
 
-/** Answers every request with what it is given. */
+/** Answers every request with the given value. */
 async function serve(t: Test, answer: () => unknown): Promise<number> {
   const server = createServer((_request, response) => response.end(JSON.stringify(answer())))
   server.listen(0, '127.0.0.1')
@@ -49,7 +49,7 @@ async function start(t: Test, state: { count: number; reasons: string[] }) {
   return { lines, done, next }
 }
 
-t.test('the first prices are said once there are all of them', async t => {
+t.test('announces the first prices once every coin has one', async t => {
   const state = { count: 4, reasons: ['no minute was written yet'] }
   const { lines, done, next } = await start(t, state)
   await next()
@@ -59,7 +59,7 @@ t.test('the first prices are said once there are all of them', async t => {
   t.equal(lines.filter(line => line.includes('taken')).length, 1)
 })
 
-t.test('prices of an earlier run are not the first ones while the ingester complains', async t => {
+t.test('does not announce prices of an earlier run while the ingester is not ready', async t => {
   const state = { count: 10, reasons: ['the catalogue is not loaded'] }
   const { lines, done, next } = await start(t, state)
   for (let times = 0; times < 3; times += 1) await next()

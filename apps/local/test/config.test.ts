@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../src/config.ts'
 
-t.test('the URL of a Redis may come from a file; the apps get it as it is', async t => {
+t.test('the URL of a Redis may come from a file; the apps get the URL', async t => {
   const dir = t.testdir({ url: 'redis://user:secret@127.0.0.1:6399\n' })
   const env = { REDIS_URL_FILE: join(dir, 'url') }
   const { redisUrl, env: handedOn } = readConfig('live', env, dir)
@@ -14,7 +14,7 @@ t.test('the URL of a Redis may come from a file; the apps get it as it is', asyn
   })
 })
 
-t.test('a mode or port that is none is named with its value', async t => {
+t.test('names an invalid mode or port with its value', async t => {
   t.throws(() => readConfig('dev', {}, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /got: dev/ })
   t.throws(() => readConfig('demo', { PORT: '-1' }, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /PORT.*-1/ })
 })

@@ -4,12 +4,12 @@ import t from 'tap'
 
 const RUN = fileURLToPath(new URL('../run.mjs', import.meta.url))
 
-/** What an old Node lacks, as far as a start could need it. */
+/** Makes this Node look old. */
 const OLD_NODE = `
   Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })
 `
 
-t.test('a Node that is too old is one sentence, not a stack trace', async t => {
+t.test('a Node that is too old gets one sentence, not a stack trace', async t => {
   const { code, output, errors } = await new Promise<{ code: unknown; output: string; errors: string }>(
     resolve =>
       execFile(

@@ -23,7 +23,7 @@ function supervise(t: Test, script: string, calmMs = 0) {
     onRecord: () => {},
     onFailure: () => onFailure(),
     wait: ms => {
-      // Only the last resort of an end is waited for as long as it asks.
+      // Only the wait before a kill keeps its length.
       if (ms !== 4_300) waits.push(ms)
       return delay(ms === 4_300 ? ms : 1, undefined, { ref: false })
     },
@@ -45,7 +45,7 @@ function read(file: string): string {
   }
 }
 
-t.test('an app that fails before it listens ends the whole', async t => {
+t.test('an app that fails before it listens ends the whole stack', async t => {
   const { failed, lines, attemptsFile } = supervise(t, 'fail to start')
   await failed
   t.match(lines, ['app could not go on (exit 1).'])
@@ -62,20 +62,20 @@ t.test('an uncaught error long after the start has the app started again', async
   )
 })
 
-t.test('a restart that fails is tried again, later each time', async t => {
+t.test('a failed restart is repeated, later each time', async t => {
   const { attempts, waits } = supervise(t, 'fail again at the second start')
   await attempts(3)
   t.strictSame(waits, [1_000, 2_000])
 })
 
-t.test('an app that says its failure is final ends the whole', async t => {
-  const { failed, attemptsFile } = supervise(t, 'fail for good after the start')
+t.test('an app that reports a final failure ends the whole stack', async t => {
+  const { failed, attemptsFile } = supervise(t, 'fail finally after the start')
   await failed
   t.equal(read(attemptsFile).length, 1)
 })
 
 t.test(
-  'what an app warns of while everything starts goes to its log alone, an error to the person',
+  'while everything starts, an app’s warnings go to its log alone, its errors to the person too',
   async t => {
     const { failed, lines, dir } = supervise(t, 'warn and fail', 60_000)
     await failed
@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('an app without a calm time is heard at once', async t => {
+t.test('without a calm time, an app’s warnings are shown at once', async t => {
   const { failed, lines } = supervise(t, 'warn and fail')
   await failed
   t.strictSame(lines.slice(0, 2), ['app: Redis is not there yet', 'app: it broke'])

@@ -8,7 +8,7 @@ const program = findChromium()
 const skip = program === undefined && 'no chromium on PATH'
 const WIDTHS = [360, 768, 1200]
 
-/** A view: its address, what shows that it is there, and what the service answers. */
+/** A view: its address, what it shows, and what the service answers. */
 interface View {
   readonly name: string
   readonly hash?: string
@@ -43,8 +43,8 @@ const VIEWS: readonly View[] = [
   { name: 'candles', hash: '#/BTC', shows: '.days tbody tr' },
   { name: 'line of a year', hash: '#/BTC/365', shows: '.days tbody tr' },
   { name: 'few days', hash: '#/ETH', shows: '.days tbody tr' },
-  { name: 'coin that nobody knows', hash: '#/NOPE', shows: '[role=alert]' },
-  { name: 'address that nobody knows', hash: '#/a/b/c', shows: '.empty' },
+  { name: 'unknown coin', hash: '#/NOPE', shows: '[role=alert]' },
+  { name: 'unknown address', hash: '#/a/b/c', shows: '.empty' },
 ]
 const DOCUMENTS: readonly View[] = ['reference.html', 'reference.ko.html', 'changelog.html'].map(path => ({
   name: path,

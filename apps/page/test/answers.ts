@@ -1,7 +1,7 @@
 import type { CoinPremium, History, LiveList } from '@kimchi/client'
 import type { Page } from '@kimchi/testkit/chromium'
 
-/** A service's answers as a test wants them; days and coins can be changed while the page is open. */
+/** A service's answers; a test may change days and coins while the page is open. */
 export interface Answers {
   list: LiveList | 'not_ready'
   /** By symbol, all days. A coin without is not tracked. */
@@ -41,7 +41,7 @@ export function liveListOf(updated_at: string): LiveList {
   return { result: 'ok', updated_at, count: data.length, note: 'Times are UTC.', data }
 }
 
-/** So many days up to the one of `updated_at`, waving around one percent. */
+/** This many days up to that of `updated_at`, oscillating around one percent. */
 export function historyOf(symbol: string, name: string, updated_at: string, days: number): History {
   const today = Date.parse(updated_at.slice(0, 10))
   const close = (index: number) =>

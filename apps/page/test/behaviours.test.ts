@@ -25,7 +25,7 @@ t.test(
       t.teardown(() => visited.context.close())
       return visited
     }
-    await t.test('search and sort survive a coin and back, favourites-only a reload', t =>
+    await t.test('search and sorting survive a visit to a coin, favourites-only a reload', t =>
       lastingList(t, open),
     )
     await t.test('the range is in the address, and those beyond the data are disabled', t => ranges(t, open))
@@ -41,7 +41,7 @@ t.test(
     await t.test('an alert is in the title and a notification, also while the page is hidden', t =>
       alerts(t, open),
     )
-    await t.test('says what an empty list and an address without a page are', t => emptyWords(t, open))
+    await t.test('explains an empty list and an address without a page', t => emptyWords(t, open))
   },
 )
 
@@ -148,7 +148,7 @@ async function firstSeconds(t: Test, open: Open) {
   const answers: Answers = { ...good, list: 'not_ready' }
   const { page } = await open(t, answers, { prepare: page => page.clock.install() })
   await page.getByText('collecting the first prices').waitFor()
-  t.equal(await page.locator('.trouble').count(), 0, 'which is no failure')
+  t.equal(await page.locator('.trouble').count(), 0, 'nothing has failed')
   answers.list = { ...good.list, count: 4, data: good.list.data.slice(0, 4) }
   const half = page.waitForResponse(response => response.ok())
   await page.clock.runFor(7_000)

@@ -8,7 +8,7 @@ t.test('an address names the list, or a coin with a range', async t => {
   t.strictSame(routeOf('#/BTC/all'), { symbol: 'BTC', range: 3650 })
 })
 
-t.test('a range that nobody knows opens the default', async t => {
+t.test('an unknown range opens the default', async t => {
   for (const range of ['', '1', '0365', 'toString', '-7']) t.match(routeOf(`#/BTC/${range}`), { range: 90 })
 })
 

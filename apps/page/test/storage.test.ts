@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Shelf } from '../src/storage.ts'
 
-t.test('gives back what was put, and nothing for what cannot be read', async t => {
+t.test('gives back what was put, and nothing for an unreadable value', async t => {
   const kept = new Map<string, string>([['kimchi.live', '{broken']])
   const shelf = new Shelf(() => ({
     getItem: key => kept.get(key) ?? null,

@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page } from '@kimchi/testkit/chromium'
 export interface Visit {
   readonly page: Page
   readonly context: BrowserContext
-  /** Every URL that was asked for. */
+  /** Every URL that was requested. */
   readonly asked: readonly string[]
   /** What the browser reported: errors, refused resources, policy violations. */
   readonly complaints: readonly string[]
@@ -102,7 +102,7 @@ export async function minuteOnScreen(page: Page): Promise<string> {
   return (at ?? '').replace('Z', '')
 }
 
-/** Makes the page believe that it is visible, or hidden. */
+/** Makes the page visible or hidden to itself. */
 export async function look(page: Page, state: 'visible' | 'hidden'): Promise<void> {
   await page.evaluate(value => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => value })
@@ -110,7 +110,7 @@ export async function look(page: Page, state: 'visible' | 'hidden'): Promise<voi
   }, state)
 }
 
-/** What a service of the page's own time would answer: two coins, the minute published 3 s after its end. */
+/** The answer of a service on the page's own clock: two coins, the minute published 3 s after its end. */
 export function liveListAt(now: number): LiveList {
   const updated_at = new Date(Math.floor((now - 3_000) / 60_000) * 60_000).toISOString().slice(0, 19)
   const coin = (symbol: string, premium_pct: number, snapshot_at: string): CoinPremium => ({

@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('the change is that since yesterday’s close; there is none without yesterday', async t => {
+t.test('the change is since yesterday’s close; without yesterday there is none', async t => {
   t.equal(changeSinceYesterday(DAYS, 2.3, TODAY), 0.3)
   t.equal(changeSinceYesterday(DAYS, -0.1, '2026-12-01'), undefined)
 })
@@ -67,7 +67,7 @@ t.test('a moving average begins with the first day that has enough before it', a
   t.strictSame(movingAverage(DAYS, 7), [])
 })
 
-t.test('the file has the API’s names and numbers, and says which day still runs', async t => {
+t.test('the file has the API’s names and numbers, and marks the running day', async t => {
   t.equal(
     toCsv(toDays(DAYS, TODAY)),
     [

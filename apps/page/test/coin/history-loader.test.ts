@@ -8,7 +8,7 @@ const MINUTE = 60_000
 const NOON = Date.UTC(2026, 10, 21, 12)
 const minuteOf = (ms: number) => new Date(ms).toISOString().slice(0, 19)
 
-/** A coin's view on a clock that the test turns; each minute the live list has a new one. */
+/** A coin's view on a clock that the test sets; the live list has a new minute each minute. */
 function open(answer: (days: number, now: number) => History | ApiError) {
   let now = NOON
   let asked = 0
@@ -59,7 +59,7 @@ t.test('asks again at each new minute for 30 minutes, then once an hour', async 
   t.equal(await pass(120), 2)
 })
 
-t.test('goes on each minute for as long as closed days gain samples', async t => {
+t.test('asks each minute for as long as closed days gain samples', async t => {
   let samples = 100
   const { start, pass } = open(days => {
     samples += 1
@@ -73,7 +73,7 @@ t.test('goes on each minute for as long as closed days gain samples', async t =>
   t.equal(await pass(90), 90)
 })
 
-t.test('goes on each minute for as long as days are added', async t => {
+t.test('asks each minute for as long as days are added', async t => {
   let days = 1
   const { start, pass, known } = open(() => {
     days = Math.min(days + 1, 60)
@@ -85,14 +85,14 @@ t.test('goes on each minute for as long as days are added', async t => {
   t.equal(await pass(58), 0, 'it has not grown any more')
 })
 
-t.test('a new day is asked for, whenever the last answer was', async t => {
+t.test('asks for a new day, however recent the last answer', async t => {
   const { start, pass } = open(days => whole(days, NOON))
   await start()
   await pass(11 * 60 + 55)
   t.equal(await pass(10), 1)
 })
 
-t.test('a history that could not be loaded is asked for when the list answers', async t => {
+t.test('asks again for a history that could not be loaded when the list answers', async t => {
   let answer: History | ApiError = error('not_ready')
   const { start, pass, known } = open(() => answer)
   await start()
@@ -103,7 +103,7 @@ t.test('a history that could not be loaded is asked for when the list answers', 
   t.match(known(), { error: undefined, isOld: false, history: { count: 90 } })
 })
 
-t.test('a coin that is not tracked yet is found as soon as it is', async t => {
+t.test('finds a coin as soon as it is tracked', async t => {
   let answer: History | ApiError = error('unknown_symbol')
   const { start, pass, known } = open(() => answer)
   await start()
@@ -134,7 +134,7 @@ t.test('knows how many days there are once it has asked for more', async t => {
   t.equal(known().total, 8, 'and remembers it')
 })
 
-t.test('says which minute today’s row holds', async t => {
+t.test('names the minute of today’s row', async t => {
   const { start, pass, known } = open(days => whole(days, NOON))
   await start()
   t.equal(known().asOf, minuteOf(NOON))

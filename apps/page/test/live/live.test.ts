@@ -55,7 +55,7 @@ function openPage(kept: Record<string, string> = {}, runsHidden = false) {
     visibilityState = state
     listener()
   }
-  /** Lets come due what was put off; says whether there was something. */
+  /** Runs the pending timer. Gives whether there was one. */
   const passTime = () => {
     const run = pending
     pending = undefined
@@ -65,25 +65,28 @@ function openPage(kept: Record<string, string> = {}, runsHidden = false) {
   return { live, watches, storage, look, passTime }
 }
 
-t.test('watches while it is seen: ends when hidden, begins once when seen again, where it was', async t => {
-  const { live, watches, look } = openPage({ 'kimchi.live': JSON.stringify(list('2026-11-21T13:04:00')) })
-  t.equal(watches.length, 1)
-  watches[0]?.tell(update('2026-11-21T13:05:00'))
-  look('hidden')
-  t.equal(watches[0]?.options?.signal?.aborted, true)
-  look('hidden')
-  t.equal(watches.length, 1)
-  look('visible')
-  look('visible')
-  t.equal(watches.length, 2)
-  t.match(watches[1]?.options, { last: list('2026-11-21T13:05:00'), onceMore: true })
-  live.close()
-  t.equal(watches[1]?.options?.signal?.aborted, true)
-  look('visible')
-  t.equal(watches.length, 2)
-})
+t.test(
+  'watches while the page is visible, and continues from the last list when it is visible again',
+  async t => {
+    const { live, watches, look } = openPage({ 'kimchi.live': JSON.stringify(list('2026-11-21T13:04:00')) })
+    t.equal(watches.length, 1)
+    watches[0]?.tell(update('2026-11-21T13:05:00'))
+    look('hidden')
+    t.equal(watches[0]?.options?.signal?.aborted, true)
+    look('hidden')
+    t.equal(watches.length, 1)
+    look('visible')
+    look('visible')
+    t.equal(watches.length, 2)
+    t.match(watches[1]?.options, { last: list('2026-11-21T13:05:00'), onceMore: true })
+    live.close()
+    t.equal(watches[1]?.options?.signal?.aborted, true)
+    look('visible')
+    t.equal(watches.length, 2)
+  },
+)
 
-t.test('begins with what an earlier visit kept, and keeps only good answers', async t => {
+t.test('begins with the list of an earlier visit, and keeps only good answers', async t => {
   const kept = list('2026-11-21T13:00:00')
   const { live, watches, storage } = openPage({ 'kimchi.live': JSON.stringify(kept) })
   t.strictSame(live.now().list, kept)
@@ -94,7 +97,7 @@ t.test('begins with what an earlier visit kept, and keeps only good answers', as
   t.strictSame(JSON.parse(storage.get('kimchi.live') ?? ''), list('2026-11-21T13:05:00'))
 })
 
-t.test('goes on while hidden when somebody waits for an alert', async t => {
+t.test('goes on while hidden when an alert is set', async t => {
   const { live, watches, look } = openPage(
     { 'kimchi.live': JSON.stringify(list('2026-11-21T13:04:00')) },
     true,
@@ -105,7 +108,7 @@ t.test('goes on while hidden when somebody waits for an alert', async t => {
   live.close()
 })
 
-t.test('shows no half list of a service that has just started', async t => {
+t.test('shows no incomplete list of a service that has just started', async t => {
   const { live, watches, passTime } = openPage()
   const minute = '2026-11-21T13:05:00'
   const error = new ApiError('not ready', { code: 'not_ready', status: 503 })

@@ -28,7 +28,7 @@ t.test('sorts by premium, by name, and by age, which grows as the time goes back
   t.strictSame(symbols({ column: 'age', isAscending: false }, ALL)[0], 'XRP')
 })
 
-t.test('looks for symbols and names, in any letter case, and among favourites', async t => {
+t.test('finds symbols and names in any letter case, also among favourites only', async t => {
   const sorting = { column: 'coin', isAscending: true } as const
   t.strictSame(symbols(sorting, { text: ' eth', nameOf }), ['ETH'])
   t.strictSame(symbols(sorting, { text: 'BIT', nameOf }), ['BTC'])
@@ -36,7 +36,7 @@ t.test('looks for symbols and names, in any letter case, and among favourites', 
   t.strictSame(symbols(sorting, { text: 'btc', only: new Set(['XRP']), nameOf }), [])
 })
 
-t.test('finds Korean names, also those that a keyboard sends letter by letter', async t => {
+t.test('finds Korean names, also when a keyboard sends them letter by letter', async t => {
   const sorting = { column: 'coin', isAscending: true } as const
   t.strictSame(symbols(sorting, { text: '비트', nameOf }), ['BTC'])
   t.strictSame(symbols(sorting, { text: '리플'.normalize('NFD'), nameOf }), ['XRP'])
@@ -53,7 +53,7 @@ t.test('sorts by the gap in won and by Binance’s price in won', async t => {
   t.strictSame(by('binance'), ['B', 'A'])
 })
 
-t.test('a column begins with its largest, the coin with A; the same column turns round', async t => {
+t.test('a column begins with the largest, the coin with A; a second click reverses it', async t => {
   const byPremium = { column: 'premium', isAscending: false } as const
   t.strictSame(nextSorting(byPremium, 'premium'), { column: 'premium', isAscending: true })
   t.strictSame(nextSorting(byPremium, 'krw'), { column: 'krw', isAscending: false })

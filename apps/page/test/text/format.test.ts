@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('won have no more digits than matter, a difference has a sign', async t => {
+t.test('won have no more digits than matter; a difference has a sign', async t => {
   t.equal(en.won(141_750_700.4), '141,750,700')
   t.equal(en.won(12.34567), '12.35')
   t.equal(ko.won(1_749_300, true), '+1,749,300')

@@ -11,7 +11,7 @@ const MAX_PREMIUM_E4: PremiumE4 = 1e10
 
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
- * `interrupted`: frames around M may have been lost; `late`: this process was too late to look; `halted`: the
+ * `interrupted`: frames around M may have been lost; `late`: this process took its snapshot too late; `halted`: the
  * coin is halted and no trade is known in the minute, so candles never fill it; `halting`: the coin is halted
  * but traded in the minute, so candles may fill it.
  */

@@ -1,5 +1,5 @@
 import { type Context, type Exchange, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
-import { httpErrorOf, parseRetryAfter, UnreachedError } from './feed/http-error.ts'
+import { httpErrorOf, isUnknownName, parseRetryAfter, UnreachedError } from './feed/http-error.ts'
 
 /** An exchange that has not answered after this long is not reached. */
 const TIMEOUT_MS: Milliseconds = 10_000
@@ -75,7 +75,7 @@ async function receive(
   } catch (error) {
     if (signal?.aborted) throw new KimchiError('KIMCHI_ERR_REST', `${what}: aborted`)
     const why = isLate ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
-    throw new UnreachedError('KIMCHI_ERR_REST', `${what}: ${why}`, error)
+    throw new UnreachedError('KIMCHI_ERR_REST', `${what}: ${why}`, isUnknownName(error), error)
   } finally {
     signal?.removeEventListener('abort', abort)
     abort()

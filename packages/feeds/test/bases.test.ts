@@ -12,12 +12,8 @@ import { miniTicker, refuseWith, scriptExchange } from './scripted-exchange.ts'
 
 const ENTRY = new URL('../dist/rest/child.js', import.meta.url)
 const REGION = refused(451)
-const HOST = new UnreachedError('KIMCHI_ERR_REST', 'connect ECONNREFUSED')
-const NAME = new UnreachedError(
-  'KIMCHI_ERR_REST',
-  'getaddrinfo ENOTFOUND',
-  Object.assign(new Error('x'), { code: 'ENOTFOUND' }),
-)
+const HOST = new UnreachedError('KIMCHI_ERR_REST', 'connect ECONNREFUSED', false)
+const NAME = new UnreachedError('KIMCHI_ERR_REST', 'getaddrinfo ENOTFOUND', true)
 
 function refused(status: number) {
   return httpErrorOf({ exchange: 'binance', what: 'GET /', status, retryAfterMs: undefined })

@@ -20,7 +20,7 @@ export interface Catalogue {
   readonly coins: readonly Coin[]
   /** Every KRW coin of Upbit that was wanted and is not tracked. */
   readonly leftOut: readonly LeftOut[]
-  /** Symbols asked for that Upbit does not list in KRW; only filled when `strict` is false. */
+  /** Wanted symbols that Upbit does not list in KRW; only filled when `strict` is false. */
   readonly unknown: readonly string[]
 }
 
@@ -39,7 +39,7 @@ interface MatchOptions {
  * The coins that are the same on both exchanges, by ticker and by the table in `pairs.ts`.
  *
  * A list keeps its order; `all` is sorted, BTC first, so that every refresh and every ingester has the same
- * order. A coin that Binance halts stays when it is known or asked for by name: the feeds notice when it
+ * order. A coin that Binance halts stays when it is known or wanted by name: the feeds notice when it
  * trades.
  * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both
  *   exchanges
@@ -65,7 +65,7 @@ export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }
   return { coins, leftOut, unknown: symbols.filter(symbol => !outcomes.has(symbol)) }
 }
 
-/** A pair that exists on both exchanges, what speaks against tracking it, or both. */
+/** A pair that exists on both exchanges, why it is not tracked, or both. */
 interface Outcome {
   readonly coin?: Coin
   readonly obstacle?: LeftOut
@@ -77,7 +77,7 @@ const TABLE = {
   leftOut: new Map(Object.entries(LEFT_OUT)),
   multipliers: new Map(Object.entries(MULTIPLIERS)),
   /** Binance tickers that belong to a coin with another Upbit ticker. */
-  taken: new Map(Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol])),
+  owners: new Map(Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol])),
 }
 
 function matchOne(
@@ -89,7 +89,7 @@ function matchOne(
   if (denial !== undefined) return not('denied', denial)
   // A symbol is a path segment of the public API.
   if (!/^[A-Z0-9]{1,20}$/.test(base)) return not('unpublishable', 'its ticker is not A–Z and 0–9')
-  const owner = TABLE.taken.get(base)
+  const owner = TABLE.owners.get(base)
   if (owner !== undefined) return not('denied', `${base} on Binance is what Upbit calls ${owner}`)
   const ticker = (TABLE.aliases.get(base) ?? TABLE.multipliers.get(base))?.binance ?? base
   const partner = binanceMarkets.get(ticker)

@@ -17,7 +17,7 @@ export const ALIASES: Readonly<Record<string, Pairing>> = {
   },
 }
 
-/** Different coins under the same ticker: refused even when asked for by name. */
+/** Different coins under the same ticker: refused even when wanted by name. */
 export const DENIALS: Readonly<Record<string, string>> = {
   USDT: 'it is the rate itself, not a coin with a premium',
   PROS: 'Pharos on Upbit, Prosper on Binance (halted, price ten times off)',
@@ -30,7 +30,7 @@ export const DENIALS: Readonly<Record<string, string>> = {
   TON: 'Tokamak Network on Upbit, Toncoin (now GRAM) on Binance',
 }
 
-/** The same coin on both exchanges, but no use as a premium: not in `all`, tracked when asked for by name. */
+/** The same coin on both exchanges, but no use as a premium: not in `all`, tracked when wanted by name. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   USDC: 'stablecoin',
   USD1: 'stablecoin',

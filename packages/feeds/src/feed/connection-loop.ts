@@ -9,7 +9,7 @@ import type { Decoded, Protocol } from './protocol.ts'
 /** A connection that breaks sooner does not reset the backoff: an exchange that keeps dropping us needs rest. */
 const HEALTHY_MS: Milliseconds = 60_000
 
-/** How long the old connection goes on after the first data frame of the new one. */
+/** How long the old connection stays open after the first data frame of the new one. */
 const OVERLAP_MS: Milliseconds = 1_000
 
 /** Time between two lists that a search tries. */
@@ -26,7 +26,7 @@ export interface ConnectionLoopOptions {
   readonly search: MarketSearch
   readonly counters: FeedCounters
   readonly onFrame: (decoded: Decoded, connection: Connection) => void
-  /** Data has stopped; it is complete until then. */
+  /** No connection is live any more; the data is complete until `lostAt`. */
   readonly onBroken: (lostAt: EpochMs) => void
   readonly onRefusedMarkets: () => void
 }
@@ -88,7 +88,7 @@ export class ConnectionLoop {
       const isHealthy = await this.#untilOver(connection)
       if (signal.aborted) return
       if (isHealthy) this.#failures = 0
-      const delayMs = this.#delayAfter(connection, isHealthy)
+      const delayMs = this.#prepareNext(connection, isHealthy)
       if (delayMs > 0) await clock.wait(delayMs, signal)
       await spaced
     }
@@ -136,12 +136,15 @@ export class ConnectionLoop {
     return isHealthy
   }
 
-  /** How long to wait before the next connection, in milliseconds. */
-  #delayAfter({ base, state }: Connection, isHealthy: boolean): Milliseconds {
+  /**
+   * Prepares the next connection: with another list of markets, at another base, or after a backoff.
+   * @returns how long to wait before it, in milliseconds
+   */
+  #prepareNext({ base, state }: Connection, isHealthy: boolean): Milliseconds {
     const { ending } = state
-    // It is due, and goes on while its successor is opened; but not in a storm.
+    // It is due, and stays open until its successor is live. An unhealthy one must not start a storm.
     if (ending?.error === undefined) return isHealthy ? 0 : this.#backOff()
-    if (ending.refusesMarkets && this.#hasOtherList()) return PROBE_MS
+    if (ending.refusesMarkets && this.#tryOtherList()) return PROBE_MS
     if (!ending.wasLive && this.#options.bases.failed(base, ending.error)) return 0
     return this.#backOff(ending.error)
   }
@@ -160,8 +163,8 @@ export class ConnectionLoop {
     return delayMs
   }
 
-  /** Halves the list after a refusal. False when the exchange refuses the rate itself: no list would work. */
-  #hasOtherList(): boolean {
+  /** Halves the refused list. False when the exchange refuses the rate itself: no list would work. */
+  #tryOtherList(): boolean {
     const { search, protocol, onRefusedMarkets } = this.#options
     if (search.isHopeless) return false
     const { clock, log } = this.#context
@@ -189,6 +192,7 @@ export class ConnectionLoop {
     })
   }
 
+  /** Counts an ending that is not ours, and reports it where no other connection is live. */
   #lose({ state: { ending } }: Connection): void {
     const { counters, onBroken } = this.#options
     const error = ending?.error

@@ -8,14 +8,14 @@ import {
   messageOf,
 } from '@kimchi/core'
 import WebSocket, { type RawData } from 'ws'
-import { httpErrorOf, parseRetryAfter, UnreachedError } from './http-error.ts'
+import { httpErrorOf, isUnknownName, parseRetryAfter, UnreachedError } from './http-error.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
 import { createSubscription, type Subscribe } from './subscription.ts'
 import { untilStale } from './watchdog.ts'
 
 const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000
 
-/** A peer that takes longer to answer our close frame is cut off. */
+/** We cut off a peer that takes longer to answer our close frame. */
 const CLOSE_GRACE_MS: Milliseconds = 500
 
 /** No documented frame comes near this; larger ones end the connection. */
@@ -35,9 +35,9 @@ export interface ConnectionOptions {
 }
 
 /**
- * How far a connection has come. `opening`; `open`: the handshake has succeeded; `live`: data has come, which
- * snapshots are not, since they repeat the past; `due`: it is live and should be replaced; `ended`: we have
- * given it up; `closed`: its socket is closed.
+ * How far a connection has come. `opening`; `open`: the handshake has succeeded; `live`: it has brought data
+ * (no snapshots, which repeat the past); `due`: it is live and should be replaced; `ended`: nothing more is read
+ * from it; `closed`: its socket is closed.
  */
 export type Phase = 'opening' | 'open' | 'live' | 'due' | 'ended' | 'closed'
 
@@ -106,7 +106,7 @@ export class Connection {
     return this.#state
   }
 
-  /** Resolves when the connection has come to a phase, or past it. */
+  /** Resolves when the connection has reached a phase, or a later one. */
   reached(phase: Phase): Promise<void> {
     if (PHASES.indexOf(this.#state.phase) >= PHASES.indexOf(phase)) return Promise.resolve()
     return new Promise(resolve => this.#waiting.push({ phase, resolve }))
@@ -140,7 +140,8 @@ export class Connection {
     socket.on('unexpected-response', (_request, response) => void this.#refused(response))
     socket.on('error', error => this.#end(this.#socketError(error)))
     socket.on('close', (code, reason) => {
-      this.#end(this.#error(`closed with code ${code} ${reason}`.trimEnd()), { isOrderly: code !== 1006 })
+      const what = `connection: closed with code ${code} ${reason}`.trimEnd()
+      this.#end(this.#refusal(what), { isOrderly: code !== 1006 })
       this.#enter('closed')
     })
   }
@@ -165,18 +166,16 @@ export class Connection {
     }
     this.#options.onFrame(decoded, this)
     if (decoded.kind === 'shutdown') this.#becomeDue()
-    if (decoded.kind === 'error') {
-      const { exchange } = this.#options.protocol
-      const error = new KimchiError('KIMCHI_ERR_FEED_REFUSED', `${exchange} error frame: ${decoded.message}`)
-      this.#end(error, { refusesMarkets: decoded.refusesMarkets })
-    }
+    if (decoded.kind !== 'error') return
+    const { message, refusesMarkets } = decoded
+    this.#end(this.#refusal(`error frame: ${message}`), { refusesMarkets })
   }
 
   async #refused(response: IncomingMessage): Promise<void> {
     const { exchange } = this.#options.protocol
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#context.clock.now())
     const status = response.statusCode ?? 0
-    // Only the text of a 403 says whether it is about the region.
+    // Only the text of a 403 shows whether it is about the region.
     const body = status === 403 ? await startOf(response) : ''
     response.resume()
     this.#end(httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs, body }))
@@ -187,7 +186,7 @@ export class Connection {
     await clock.wait(HANDSHAKE_TIMEOUT_MS, signal)
     if (this.#state.phase !== 'opening') return
     const text = `${this.#options.protocol.exchange} handshake: no answer within ${HANDSHAKE_TIMEOUT_MS} ms`
-    this.#end(new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text))
+    this.#end(new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text, false))
   }
 
   async #watch(): Promise<void> {
@@ -207,10 +206,10 @@ export class Connection {
     this.#becomeDue()
   }
 
-  /** Ends the connection at once if it has brought no data: there is nothing to hand over. */
+  /** A connection without data has nothing to hand over, and ends at once. */
   #becomeDue(): void {
     if (this.#state.phase === 'live') this.#enter('due')
-    else if (this.#state.phase === 'open') this.#end(this.#error('about to be closed'))
+    else if (this.#state.phase === 'open') this.#end(this.#refusal('connection: about to be closed'))
   }
 
   /** The first reason counts; whatever the socket reports afterwards only follows from it. */
@@ -240,20 +239,17 @@ export class Connection {
     this.#socket.terminate()
   }
 
-  #error(what: string): KimchiError {
-    return new KimchiError(
-      'KIMCHI_ERR_FEED_REFUSED',
-      `${this.#options.protocol.exchange} connection: ${what}`,
-    )
+  #refusal(what: string, cause?: Error): KimchiError {
+    const text = `${this.#options.protocol.exchange} ${what}`
+    return new KimchiError('KIMCHI_ERR_FEED_REFUSED', text, { cause })
   }
 
   #socketError(cause: Error): KimchiError {
     const code = 'code' in cause ? String(cause.code) : ''
-    const text = `${this.#options.protocol.exchange} connection: ${messageOf(cause) || code}`
-    if (code.startsWith('WS_ERR_')) return new KimchiError('KIMCHI_ERR_FRAME', text, { cause })
-    return this.#state.phase === 'opening'
-      ? new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text, cause)
-      : new KimchiError('KIMCHI_ERR_FEED_REFUSED', text, { cause })
+    const refusal = this.#refusal(`connection: ${messageOf(cause) || code}`, cause)
+    if (code.startsWith('WS_ERR_')) return new KimchiError('KIMCHI_ERR_FRAME', refusal.message, { cause })
+    if (this.#state.phase !== 'opening') return refusal
+    return new UnreachedError(refusal.code, refusal.message, isUnknownName(cause), cause)
   }
 }
 

@@ -29,7 +29,7 @@ export interface FeedStatus extends Readonly<Omit<FeedCounters, 'drop' | 'rememb
   readonly lastDataAt: EpochMs | undefined
   /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
   readonly statusAt: EpochMs
-  /** Markets asked for, the reference markets included. */
+  /** How many markets are wanted, the reference markets included. */
   readonly markets: number
 }
 
@@ -58,7 +58,7 @@ export class FeedCounters {
   ignored = 0
   /** Frames that were dropped as broken. */
   malformed = 0
-  /** Connections that were given up because they fell silent while open. */
+  /** Connections ended by us because they fell silent. */
   stalls = 0
   /** Requests for the trading status that failed. */
   statusFailures = 0

@@ -36,7 +36,7 @@ export interface FeedOptions {
   readonly onTick: (tick: Tick) => void
   /** Frames may have been lost; called before the first tick after it. */
   readonly onInterrupted: (interruption: Interruption) => void
-  /** The exchange said, without a tick, whether a market trades. `askedAt` is when it was asked. */
+  /** A status without a tick shows whether a market trades. `askedAt` is when the exchange was asked for it. */
   readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean, askedAt: EpochMs) => void
   /** The exchange refused the subscription because of a market in it: the lists may have changed. */
   readonly onRefusedMarkets?: () => void
@@ -53,7 +53,7 @@ export type FeedContext = Pick<Context, 'clock' | 'random' | 'log'>
 
 /**
  * Opens the feed of one exchange.
- * @throws KimchiError `KIMCHI_ERR_CONFIG` when there are more markets than one connection may carry
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when there are more markets than one connection allows
  */
 export function openFeed(options: FeedOptions, context: FeedContext): Feed {
   return new Feed(options, context)

@@ -13,7 +13,7 @@ const MAX_RETRY_AFTER_MS: Milliseconds = 3 * 86_400_000
 export class HttpError extends KimchiError {
   /** The HTTP status. */
   readonly status: number
-  /** How long the exchange asked to stay away, or undefined when it did not say. */
+  /** How long the exchange asked us to wait; undefined when it named no time. */
   readonly retryAfterMs: Milliseconds | undefined
 
   constructor(code: KimchiErrorCode, message: string, status: number, retryAfterMs?: Milliseconds) {
@@ -24,27 +24,22 @@ export class HttpError extends KimchiError {
   }
 }
 
-/** A request that got no answer: its host is unknown, can't be reached, or says nothing. */
+/** A request without an answer: its host is unknown, can't be reached, or stays silent. */
 export class UnreachedError extends KimchiError {
   /** Whether no such host exists, as far as the name server knows. */
   readonly isUnknownName: boolean
 
-  constructor(
-    code: KimchiErrorCode,
-    message: string,
-    cause?: unknown,
-    isUnknownName = errorCodeOf(cause) === 'ENOTFOUND',
-  ) {
+  constructor(code: KimchiErrorCode, message: string, isUnknownName: boolean, cause?: unknown) {
     super(code, message, { cause })
     this.name = 'UnreachedError'
     this.isUnknownName = isUnknownName
   }
 }
 
-/** The system's code of a network error, `ENOTFOUND`, also where fetch has wrapped it. */
-function errorCodeOf(error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined
-  return 'code' in error ? error.code : errorCodeOf(error.cause)
+/** Whether the name server knows no such host, by a network error or by the one that fetch has wrapped. */
+export function isUnknownName(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return 'code' in error ? error.code === 'ENOTFOUND' : isUnknownName(error.cause)
 }
 
 /** One refused request. */
@@ -62,8 +57,8 @@ interface RefusedRequest {
 const REGION = /restricted location|your (region|country|location)|jurisdiction|eligibility/i
 
 /**
- * The error that a refused request stands for: `KIMCHI_ERR_GEO_BLOCKED` for 451 and a 403 that says so, else
- * `KIMCHI_ERR_FEED_REFUSED` for a handshake and `KIMCHI_ERR_REST` for a REST call. Its message tells an
+ * The error for a refused request: `KIMCHI_ERR_GEO_BLOCKED` for a 451, and for a 403 about the region, else
+ * `KIMCHI_ERR_FEED_REFUSED` for a handshake and `KIMCHI_ERR_REST` for a REST call. Its message explains to an
  * operator what the status means and what to do.
  */
 export function httpErrorOf({ exchange, what, status, retryAfterMs, body = '' }: RefusedRequest): HttpError {

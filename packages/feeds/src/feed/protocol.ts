@@ -11,7 +11,7 @@ export interface Protocol {
   readonly bases: readonly string[]
   /** The WebSocket address at one of the bases. */
   urlOf(base: string): string
-  /** The most markets one connection may carry. */
+  /** The most markets that one connection allows. */
   readonly maxMarkets: number
   /**
    * The messages that turn the subscription from `previous` (empty on a new connection) into `next`.
@@ -32,7 +32,7 @@ export interface Protocol {
   readonly connectSpacingMs: Milliseconds
 }
 
-/** How often we ping, and how long the answer may take. */
+/** How often we ping, and how long we wait for the answer. */
 export interface Keepalive {
   readonly pingEveryMs: Milliseconds
   readonly pongWithinMs: Milliseconds

@@ -19,7 +19,7 @@ const SPREAD_MS: Milliseconds = 10_000
 /** The markets that trade now, each with its last price where that is plausible. */
 export type TradingPrices = ReadonlyMap<Market, number | undefined>
 
-/** How an exchange is asked, and who hears the answers. */
+/** How to ask an exchange, and where its answers go. */
 export interface TradingStatusOptions {
   readonly exchange: Exchange
   /** The markets of interest now. */
@@ -40,7 +40,7 @@ export class TradingStatus {
   answeredAt: EpochMs
   readonly #options: TradingStatusOptions
   readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
-  /** Markets whose current price has yet to be asked for. */
+  /** Markets whose current price is still to be requested. */
   #unseeded = new Set<Market>()
   #isDue = false
   // AbortSignal.any would leave a dependant on the feed's signal for each wait, docs/faults.md.
@@ -55,8 +55,8 @@ export class TradingStatus {
   }
 
   /**
-   * Asks for the current prices of markets, at once or right after the request under way. They come after the
-   * frames under way, so that no trade is lost between the two. A wait that the exchange asked for is kept.
+   * Requests the current prices of markets, at once or right after the request under way, but not before a wait
+   * after a failure is over. The answer follows the frames under way, so that no trade is lost between the two.
    */
   seed(markets: readonly Market[]): void {
     for (const market of markets) this.#unseeded.add(market)

@@ -167,7 +167,7 @@ function failureOf(message: string): Failure {
 }
 
 function toError({ code, message, status, retryAfterMs, isUnknownName }: Failure): KimchiError {
-  if (isUnknownName !== undefined) return new UnreachedError(code, message, undefined, isUnknownName)
+  if (isUnknownName !== undefined) return new UnreachedError(code, message, isUnknownName)
   return status === undefined
     ? new KimchiError(code, message)
     : new HttpError(code, message, status, retryAfterMs)

@@ -96,7 +96,7 @@ export class RestExchanges {
     const restMs = this.#upbitRestMs
     // Nothing at all: there are no older candles.
     if (oldest === undefined) return { candles, start: from, restMs }
-    // A page that is not full is only sure to be complete for the minutes it was asked for.
+    // A page that is not full is only sure to be complete for the minutes of its request.
     return { candles, start: candles.length < count ? to - count : oldest, restMs }
   }
 
@@ -115,7 +115,7 @@ function withUpbitWait(error: unknown): unknown {
   return isUntimed ? new HttpError(error.code, error.message, error.status, 1_000) : error
 }
 
-/** Upbit says how many requests of a group it will take in this second. @see docs/exchanges.md#upbit-rest */
+/** Upbit says how many requests of a group it still accepts in this second. @see docs/exchanges.md#upbit-rest */
 function restMsOf(remainingReq: string | null): Milliseconds | undefined {
   return /\bsec=0\b/.test(remainingReq ?? '') ? 1_000 : undefined
 }

@@ -12,7 +12,7 @@ import { ACK, type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
 /**
  * A decoder of Upbit ticker frames, binary or text, alone or as the only one of a list. It reads format SIMPLE,
- * and DEFAULT in case Upbit ignores the format asked for.
+ * and DEFAULT in case Upbit ignores the requested format.
  * @see docs/exchanges.md#upbit-websocket
  */
 export function createUpbitDecoder(): Decoder {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { httpErrorOf, parseRetryAfter } from '../../src/feed/http-error.ts'
+import { httpErrorOf, isUnknownName, parseRetryAfter } from '../../src/feed/http-error.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 
@@ -42,4 +42,12 @@ t.test('the message says what happened, what it means and what to do', async t =
     /not served in this region.*data-stream\.binance\.vision.*data-api\.binance\.vision/,
   )
   t.match(messageOf('upbit', 451), /UPBIT_WS_URL/)
+})
+
+t.test('an unknown name is recognised in a network error and in the one that fetch wraps', async t => {
+  const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
+  t.equal(isUnknownName(cause), true)
+  t.equal(isUnknownName(new TypeError('fetch failed', { cause })), true)
+  t.equal(isUnknownName(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })), false)
+  t.equal(isUnknownName(undefined), false)
 })

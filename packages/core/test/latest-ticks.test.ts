@@ -142,7 +142,7 @@ t.test('a Binance price is that of the last frame before M, or unknown, whatever
         return binanceTick(USDT, price, at(second))
       })
       const lost = gone.map(({ from, to }) => silence('binance', from, to))
-      // After each loss the last price is asked for.
+      // After each loss the last price is requested.
       const seeds = lost.flatMap(({ to }): Tick[] => {
         const receivedAt = to + wait * 1_000
         const last = lastBefore(receivedAt, traded)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isPrice, percentOf, premiumE4 } from '../src/premium.ts'
 
-/** A price as its decimal text, and the number it reads as: what a caller of the API has in hand. */
+/** A price as decimal text, as a caller of the API reads it. */
 const decimalPrice = fc
   .tuple(fc.bigInt({ min: 1n, max: 999_999_999_999n }), fc.integer({ min: 0, max: 12 }))
   .map(([digits, places]) => {

@@ -11,7 +11,7 @@ export function at(seconds: number, minute = M): number {
 export const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 export const ETH: Coin = { symbol: 'ETH', name: 'Ethereum', upbit: 'KRW-ETH', binance: 'ETHUSDT' }
 
-/** A stream frame of something that just happened, received 100 ms after the event. */
+/** A stream frame, received 100 ms after its event. */
 export function upbitTick(market: string, price: number, eventAt: number, changes: Partial<Tick> = {}): Tick {
   return {
     exchange: 'upbit',
@@ -47,7 +47,7 @@ export function seed(market: string, price: number, receivedAt: number): Tick {
   })
 }
 
-/** A silence of the stream, received times in seconds around M. */
+/** A silence of the stream; times of receipt in seconds around M. */
 export function silence(exchange: Exchange, from: number, to: number, pricesFrom = to): Interruption {
   return { exchange, from: at(from), to: at(to), pricesFrom: at(pricesFrom) }
 }

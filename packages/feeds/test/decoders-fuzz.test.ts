@@ -28,7 +28,7 @@ function opened(decoder: Decoder, market: string): Decoder {
   return decoder
 }
 
-/** Whatever came in, what goes out is one of the documented outcomes, and every tick is sound. */
+/** Whether an outcome is one of the documented ones, and a tick in it is sound. */
 function isSound(decoded: Decoded): boolean {
   if (decoded.kind !== 'tick')
     return ['ack', 'halted', 'ignored', 'shutdown', 'error', 'malformed'].includes(decoded.kind)

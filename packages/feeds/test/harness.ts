@@ -7,7 +7,7 @@ import { createRestBases } from '../src/bases.ts'
 import { binanceTradingPrices, type TradingPricesOptions } from '../src/binance/trading-prices.ts'
 import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 
-/** When the tests' clock begins. */
+/** When the tests' clock starts. */
 export const AT = Date.UTC(2026, 10, 20, 12)
 
 /** Waits in real time until a condition holds; throws when it does not in time. */
@@ -30,7 +30,7 @@ export async function passUntil(clock: ManualClock, what: string, condition: () 
   }
 }
 
-/** A log that remembers its lines. */
+/** A log that keeps its lines. */
 export function memoryLog() {
   const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
   const at = (level: string) => (fields: object, message: string) => {

@@ -29,7 +29,7 @@ function withShortNames(frame: string): string {
       .split(' ')
       .map(pair => pair.split(':') as [string, string]),
   )
-  // In the text, so that numbers keep their digits.
+  // It replaces them in the text, so that numbers keep their digits.
   return frame.replace(/"(\w+)":/g, (key, name) => (names.has(name) ? `"${names.get(name)}":` : key))
 }
 
@@ -133,8 +133,7 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
   const decoded = received.map(frame => decoder.decode(frame, NOW))
   t.strictSame(decoded.flatMap(ticksOf), [
     binanceTick('BTCUSDT', 64_117.99, 1_786_539_510_015),
-    // The same price and a smaller volume: pushed because a trade left the 24-hour window, not because one
-    // came.
+    // The same price and a smaller volume: Binance sent it because a trade left the 24-hour window.
     binanceTick('BTCUSDT', 64_117.99, 1_786_539_511_015),
   ])
   t.strictSame(

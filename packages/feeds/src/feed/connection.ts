@@ -71,11 +71,10 @@ export class Connection {
   readonly #socket: WebSocket
   readonly #subscribe: Subscribe
   readonly #over = new AbortController()
+  readonly #arrivals = { dataFrames: 0, pongs: 0 }
   #state: ConnectionState = { phase: 'opening' }
   #markets: readonly Market[]
   #waiting: { readonly phase: Phase; readonly resolve: () => void }[] = []
-  #dataCount = 0
-  #pongCount = 0
   #lastDataAt: EpochMs | undefined
 
   /** Opens the socket, and subscribes when it is open. */
@@ -135,7 +134,7 @@ export class Connection {
     socket.on('open', () => this.#opened())
     socket.on('message', frame => this.#receive(frame))
     socket.on('pong', () => {
-      this.#pongCount += 1
+      this.#arrivals.pongs += 1
     })
     socket.on('unexpected-response', (_request, response) => void this.#refused(response))
     socket.on('error', error => this.#end(this.#socketError(error)))
@@ -160,7 +159,7 @@ export class Connection {
     // `ws` hands out one Buffer per message unless it is set otherwise.
     const decoded = this.#decoder.decode(frame as Buffer, receivedAt)
     if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
-      this.#dataCount += 1
+      this.#arrivals.dataFrames += 1
       this.#lastDataAt = receivedAt
       if (this.#state.phase === 'open') this.#enter('live')
     }
@@ -190,12 +189,8 @@ export class Connection {
   }
 
   async #watch(): Promise<void> {
-    const watched = {
-      dataCount: () => this.#dataCount,
-      pongCount: () => this.#pongCount,
-      ping: () => this.#socket.ping(),
-    }
-    const reason = await untilStale(this.#options.protocol, watched, this.#context)
+    const ping = () => this.#socket.ping()
+    const reason = await untilStale(this.#options.protocol, this.#arrivals, ping, this.#context)
     if (reason !== undefined) this.#end(new KimchiError('KIMCHI_ERR_FEED_STALLED', reason))
   }
 

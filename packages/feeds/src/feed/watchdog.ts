@@ -8,13 +8,10 @@ import type { Keepalive, Protocol } from './protocol.ts'
 const CHECKS = 30
 const SILENT_CHECKS = 28
 
-/** What the watchdog watches an open connection by. */
-export interface Watched {
-  /** How many data frames have come. */
-  readonly dataCount: () => number
-  /** How many pongs have come. */
-  readonly pongCount: () => number
-  readonly ping: () => void
+/** What a connection has received so far. */
+export interface Arrivals {
+  dataFrames: number
+  pongs: number
 }
 
 /**
@@ -24,13 +21,14 @@ export interface Watched {
  */
 export async function untilStale(
   { exchange, maxSilenceMs, keepalive }: Protocol,
-  watched: Watched,
+  arrivals: Readonly<Arrivals>,
+  ping: () => void,
   context: Pick<Context, 'clock' | 'signal'>,
 ): Promise<string | undefined> {
-  const silent = untilSilent(watched, maxSilenceMs, context).then(() => `no data for ${maxSilenceMs} ms`)
+  const silent = untilSilent(arrivals, maxSilenceMs, context).then(() => `no data for ${maxSilenceMs} ms`)
   const reasons = [silent]
   if (keepalive !== undefined) {
-    const unanswered = untilUnanswered(watched, keepalive, context)
+    const unanswered = untilUnanswered(arrivals, ping, keepalive, context)
     reasons.push(unanswered.then(() => `no pong within ${keepalive.pongWithinMs} ms`))
   }
   const reason = await Promise.race(reasons)
@@ -43,30 +41,31 @@ export async function untilStale(
  * before it decides.
  */
 async function untilSilent(
-  { dataCount }: Watched,
+  arrivals: Readonly<Arrivals>,
   maxSilenceMs: Milliseconds,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<void> {
-  let seen = dataCount()
+  let seen = arrivals.dataFrames
   for (let silent = 0; silent < SILENT_CHECKS && !signal.aborted; ) {
     await clock.wait(maxSilenceMs / CHECKS, signal)
-    silent = dataCount() === seen ? silent + 1 : 0
-    seen = dataCount()
+    silent = arrivals.dataFrames === seen ? silent + 1 : 0
+    seen = arrivals.dataFrames
   }
 }
 
 /** Pings until a ping stays unanswered or `signal` aborts. */
 async function untilUnanswered(
-  { pongCount, ping }: Watched,
+  arrivals: Readonly<Arrivals>,
+  ping: () => void,
   { pingEveryMs, pongWithinMs }: Keepalive,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.wait(pingEveryMs - pongWithinMs, signal)
     if (signal.aborted) return
-    const before = pongCount()
+    const before = arrivals.pongs
     ping()
     await clock.wait(pongWithinMs, signal)
-    if (pongCount() === before) return
+    if (arrivals.pongs === before) return
   }
 }

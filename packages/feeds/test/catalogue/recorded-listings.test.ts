@@ -6,7 +6,7 @@ import { noRecordings, recordedJson } from '../recorded.ts'
 
 const skip = noRecordings
 
-/** What the table makes of 291 Upbit and 484 Binance codes. */
+/** The outcomes for 291 Upbit and 484 Binance codes. */
 const EXPECTED_2026 = { matched: 195, denied: 7, leftOut: 6, notOnBinance: 83, notTrading: 0 }
 
 /** Binance's USDT markets of 2026-08-21, rebuilt from a public catalogue that holds those that traded. */
@@ -67,7 +67,7 @@ const TRAPS_2026: Readonly<Record<string, string | undefined>> = {
   ...{ PROS: undefined, DATA: undefined, LIT: undefined, META: undefined, SONIC: undefined, EDGE: undefined },
   // Upbit's "2", never stripped.
   ...{ FCT2: undefined, GAME2: undefined, META2: undefined, UP2: undefined },
-  // Renamed on both exchanges: today's ticker is found, the old one is gone.
+  // Renamed on both exchanges: today's ticker is found, the old one is not.
   ...{
     POL: 'POL',
     RENDER: 'RENDER',
@@ -82,7 +82,7 @@ const TRAPS_2026: Readonly<Record<string, string | undefined>> = {
   ...{ MATIC: undefined, FTM: undefined, RNDR: undefined, EOS: undefined, MKR: undefined, OM: undefined },
   // Look-alikes and short codes that are real.
   ...{ HOLO: 'HOLO', GRVT: undefined, O: undefined, IN: undefined, F: 'F', W: 'W', T: 'T', ME: 'ME' },
-  // An end in B is no tokenised share.
+  // A ticker that ends in B need not be a tokenised share.
   ...{ ARB: 'ARB', CKB: 'CKB', SHIB: 'SHIB' },
   TOKAMAK: undefined,
 }

@@ -90,7 +90,7 @@ for (const protocolOf of [upbitProtocol, binanceProtocol]) {
   t.test(`${name}: whatever the exchange does for ten minutes, at most 20 connections in five`, async t => {
     let worst = 0
     for (const [what, illness] of Object.entries(ILLNESSES)) {
-      // The shortest waits there are.
+      // With the shortest possible waits.
       const { attempts, pass, setIllness } = await open(t, () => 0)
       setIllness(illness)
       await pass(10 * MINUTE_MS)
@@ -105,7 +105,7 @@ for (const protocolOf of [upbitProtocol, binanceProtocol]) {
     let worst = 0
     for (const [what, illness] of Object.entries(ILLNESSES)) {
       if (SHUT_OUT.test(what)) continue
-      // With the longest waits there are, and with the shortest, which spend the budget first.
+      // With the longest possible waits, and with the shortest, which spend the budget first.
       for (const [illMs, limitMs, random] of [
         [20_000, 60_000, 0.999],
         [2 * MINUTE_MS, 60_000, 0.999],

@@ -101,7 +101,7 @@ t.test('markets may be added and removed during a search', async t => {
   )
 })
 
-/** An Upbit that refuses every list with a dead code: an error frame, and a close soon after. */
+/** Makes a scripted Upbit refuse every list with a dead code by an error frame. */
 function refuseLists(exchange: Awaited<ReturnType<typeof scriptExchange>>, dead: string) {
   let seen = 0
   const answered = new WeakMap<Peer, number>()

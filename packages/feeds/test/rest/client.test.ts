@@ -27,7 +27,7 @@ async function open(t: Test, idleMs = 30_000) {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // A zombie still has a process id; it is gone for every other purpose.
+    // A zombie still has a process id, but it has ended.
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
   } catch {
     return false

@@ -151,6 +151,19 @@ t.test('70. the REST child asks the base in use', async t => {
   t.equal(bases.binance.status().inUse, simulator.binanceRestUrl)
 })
 
+t.test('candles of the wrong shape are an error, not a time without trades', async t => {
+  const { url } = await serve(t, 200, '{}')
+  const context = { clock: createManualClock(AT), log: memoryLog() }
+  const child = openRestChild({ bases: createRestBases(url, url, context), entry: ENTRY }, context)
+  t.teardown(() => child.close())
+  for (const [exchange, market] of [
+    ['upbit', 'KRW-BTC'],
+    ['binance', 'BTCUSDT'],
+  ] as const) {
+    await t.rejects(child.candlePage({ exchange, market, from: 1, to: 2 }), { code: 'KIMCHI_ERR_REST' })
+  }
+})
+
 t.test('every request has our name, no Origin, and no header of a browser', async t => {
   const server = await serve(t, 503)
   const clock = createManualClock(AT)

@@ -1,6 +1,9 @@
 import { KimchiError } from '@kimchi/core'
 import { freePort, isPortFree } from '@kimchi/local-redis'
 
+/** Another stack that starts at the same moment may take the port that was just picked. */
+const ATTEMPTS = 3
+
 /** Picks the stack's ports, and remembers which defaults were taken by other programs. */
 export class Ports {
   readonly #taken: number[] = []
@@ -21,6 +24,19 @@ export class Ports {
     }
     this.#taken.push(fallback)
     return freePort()
+  }
+
+  /** Starts a server on the port that {@link pick} gives, on another one if that was taken meanwhile. */
+  async start<T>(name: string, fallback: number, start: (port: number) => Promise<T>, asked?: number) {
+    for (let attempt = 1; ; attempt += 1) {
+      const port = await this.pick(name, fallback, asked)
+      try {
+        return await start(port)
+      } catch (thrown) {
+        const { code, cause } = thrown as { code?: string; cause?: { code?: string } }
+        if ((cause?.code ?? code) !== 'EADDRINUSE' || attempt === ATTEMPTS) throw thrown
+      }
+    }
   }
 
   /** One line about the defaults that were taken; undefined when none was. */

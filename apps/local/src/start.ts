@@ -51,8 +51,9 @@ export async function startLocal(config: Config, { say, signal, wait }: LocalCon
   let page: PageServer | undefined
   try {
     const apiPort = await ports.pick('PORT', 3_000, config.port)
-    const pagePort = await ports.pick('PAGE_PORT', 8_080, config.pagePort)
-    page = await startPageServer(join(root, 'apps/page/dist'), `http://127.0.0.1:${apiPort}`, pagePort)
+    const [pageDir, api] = [join(root, 'apps/page/dist'), `http://127.0.0.1:${apiPort}`]
+    const startPage = (port: number) => startPageServer(pageDir, api, port)
+    page = await ports.start('PAGE_PORT', 8_080, startPage, config.pagePort)
     // Tools look for this line, the first one.
     say(`page ${page.url}`)
     if (config.redisUrl === undefined) {

@@ -1,11 +1,8 @@
 import type { Milliseconds } from '@kimchi/core'
-import { type EmbeddedRedis, projectRedis, type RedisBinary, startEmbeddedRedis } from '@kimchi/local-redis'
+import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
 import type { Ports } from './ports.ts'
 
 const RESTART_AFTER_MS: Milliseconds = 500
-
-/** Another stack that starts at the same time may take the port that was just picked. */
-const PORT_ATTEMPTS = 3
 
 /** What the stack's own Redis is opened with. */
 export interface SupervisedRedisOptions {
@@ -26,7 +23,7 @@ export interface SupervisedRedisOptions {
 export async function openSupervisedRedis(options: SupervisedRedisOptions) {
   const { dir, path, ports, say, onFailure, wait } = options
   const binary = await projectRedis(path, say)
-  let running = await startOnFreePort(binary, dir, ports)
+  let running = await ports.start('Redis', 6379, port => startEmbeddedRedis({ binary, dir, port }))
   let isClosing = false
   const { url, port, cliCommand: cli } = running
 
@@ -54,17 +51,5 @@ export async function openSupervisedRedis(options: SupervisedRedisOptions) {
       isClosing = true
       await running.stop()
     },
-  }
-}
-
-async function startOnFreePort(binary: RedisBinary, dir: string, ports: Ports): Promise<EmbeddedRedis> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = await ports.pick('Redis', 6379)
-    try {
-      return await startEmbeddedRedis({ binary, dir, port })
-    } catch (thrown) {
-      const { cause } = thrown as { cause?: { code?: string } }
-      if (cause?.code !== 'EADDRINUSE' || attempt === PORT_ATTEMPTS) throw thrown
-    }
   }
 }

@@ -12,7 +12,7 @@ import {
 import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { getJson } from '../src/get-json.ts'
+import { getJson } from '../src/apps.ts'
 import { minutesOf } from '../test/support/fault-bed.ts'
 import { type Observer, observe } from './observer.ts'
 import { openStack, type Stack } from './stack.ts'

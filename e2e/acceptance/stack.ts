@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
 import { createFolder, type Program, startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
-import { startApp } from '../src/start-app.ts'
+import { startApp } from '../src/apps.ts'
 
 /**
  * The whole service as real processes on ports of its own; each can be ended and started again where it was.

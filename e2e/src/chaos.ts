@@ -1,13 +1,11 @@
-import { SCENARIOS, type Scenario } from './chaos/scenarios.ts'
 import { type LongRun, runLong } from './long-run.ts'
+import { SCENARIOS, type Scenario } from './scenarios.ts'
 
 const NOTHING = { lost: '-', doubled: '-', wrong: '-', samples: 0 }
 
 await runLong(
-  {
-    usage: 'npm run chaos -- [--rounds 200] [--seed 1] [--only text]',
-    numbers: { rounds: 200, seed: 1 },
-  },
+  'npm run chaos -- [--rounds 200] [--seed 1] [--only text]',
+  { rounds: 200, seed: 1 },
   async run => {
     console.log(`seed ${run.seed}, ${run.rounds} rounds; the same seed brings the same faults`)
     const rows: Row[] = []
@@ -21,7 +19,7 @@ await runLong(
 
 type Row = Awaited<ReturnType<typeof runScenario>>
 
-/** One row of the table; a machine that lacks what the scenario takes leaves it out. */
+/** One row of the table; a machine that lacks what the scenario needs leaves it out. */
 async function runScenario(
   { name, per200, run }: Scenario,
   { rounds, random, t, closeAll }: LongRun<{ rounds: number }>,

@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, open, readFile, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
+import { ask, eventually, followProgram, type Program } from '@kimchi/testkit'
 import { openNameServer } from './name-server.ts'
 
 /** How an edge is opened. */
@@ -32,20 +30,7 @@ export interface EdgeOptions {
 }
 
 /** An nginx as deploy/nginx/start.sh starts it; of its files only ports and limits in site/ are changed. */
-export interface Edge {
-  readonly pid: number
-  readonly port: number
-  /** Port for `/live` and `/metrics`. */
-  readonly opsPort: number
-  /** Port that redirects to TLS; 0 without TLS. */
-  readonly plainPort: number
-  /** Its log file: a line of JSON for each request that reached a replica. */
-  readonly log: string
-  /** Has the name of the API stand for these replicas; resolves when nginx has asked for it. */
-  scale(replicas: readonly string[]): Promise<void>
-  /** Ends it in order. Idempotent. */
-  close(): Promise<void>
-}
+export type Edge = Awaited<ReturnType<typeof openEdge>>
 
 const LOG = 'edge.log'
 const SHIPPED = fileURLToPath(new URL('../../deploy/nginx', import.meta.url))
@@ -62,7 +47,7 @@ export const lacksNginx = existsSync(join(NGINX, 'nginx'))
  * Starts an nginx on free ports and resolves when it answers.
  * @throws Error with nginx's own words when it does not start
  */
-export async function openEdge(options: EdgeOptions): Promise<Edge> {
+export async function openEdge(options: EdgeOptions) {
   const { dir } = options
   await cp(SHIPPED, join(dir, 'shipped'), { recursive: true })
   await mkdir(join(dir, 'page'), { recursive: true })
@@ -72,25 +57,29 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const names = await openNameServer(options.replicas)
   // nginx takes a port here, which the resolv.conf of a machine never has.
   await writeFile(join(dir, 'resolv.conf'), `nameserver 127.0.0.1:${names.port}\n`)
-  const { child, ...ports } = await startNginx(options).catch(error => {
+  const { nginx, ...ports } = await startNginx(options).catch(error => {
     // Another program took a port between choosing and listening.
     if (!String(error).includes('bind()')) throw error
     return startNginx(options)
   })
   let closing: Promise<void> | undefined
   return {
-    pid: child.pid as number,
+    pid: nginx.pid,
+    /** `port`; `opsPort` for `/live` and `/metrics`; `plainPort`, which redirects to TLS, 0 without TLS. */
     ...ports,
+    /** Its log file: a line of JSON for each request that reached a replica. */
     log: join(dir, LOG),
-    scale: replicas => names.answerWith(replicas),
+    /** Has the name of the API stand for these replicas; resolves when nginx has asked for it. */
+    scale: (replicas: readonly string[]) => names.answerWith(replicas),
+    /** Ends it in order. Idempotent. */
     close() {
-      closing ??= end(child).then(names.close)
+      closing ??= nginx.end().then(() => names.close())
       return closing
     },
   }
 }
 
-async function startNginx(options: EdgeOptions): Promise<Ports & { readonly child: ChildProcess }> {
+async function startNginx(options: EdgeOptions) {
   const { dir, apiPort, tls } = options
   const [port, opsPort] = [await freePort(), await freePort()]
   const plainPort = tls === undefined ? 0 : await freePort()
@@ -109,44 +98,31 @@ async function startNginx(options: EdgeOptions): Promise<Ports & { readonly chil
   const stdio = ['ignore', log.fd, log.fd] as const
   const child = spawn(join(dir, 'shipped/start.sh'), directives, { env, stdio: [...stdio] })
   await log.close()
-  await untilAnswers(child, { port: opsPort, path: '/live' }, join(dir, LOG))
+  const nginx = followProgram(child, 'nginx')
+  await untilAnswers(nginx, opsPort, '/live', 200, join(dir, LOG))
   // It may live before it knows where the replicas are. Only they know that there is no such route.
-  if (tls === undefined) await untilAnswers(child, { port, path: '/api', status: 404 }, join(dir, LOG))
-  return { child, port, opsPort, plainPort }
+  if (tls === undefined) await untilAnswers(nginx, port, '/api', 404, join(dir, LOG))
+  return { nginx, port, opsPort, plainPort }
 }
 
-interface Ports {
-  readonly port: number
-  readonly opsPort: number
-  readonly plainPort: number
-}
-
-async function writeSite(options: EdgeOptions, { port, opsPort, plainPort }: Ports): Promise<void> {
+async function writeSite(
+  options: EdgeOptions,
+  ports: Readonly<Record<'port' | 'opsPort' | 'plainPort', number>>,
+) {
+  const { port, opsPort, plainPort } = ports
   const { dir, page = join(dir, 'page'), perSecond, connections, proxies, tls } = options
-  const listen: Change[] = [['/srv/page', page]]
   if (tls === undefined) {
-    await adapt(dir, 'site/listen.conf', [
-      ...listen,
-      ['listen 8080', `listen 127.0.0.1:${port}`],
-      ['listen [::]:8080', `listen [::1]:${port}`],
-    ])
+    await adapt(dir, 'site/listen.conf', [['/srv/page', page], ...listen(8080, port)])
   } else {
     await adapt(dir, 'tls/listen.conf', [
-      ...listen,
-      ['listen 8443', `listen 127.0.0.1:${port}`],
-      ['listen [::]:8443', `listen [::1]:${port}`],
+      ['/srv/page', page],
+      ...listen(8443, port),
       ['/run/secrets/edge_certificate', tls.certificate],
       ['/run/secrets/edge_key', tls.key],
     ])
-    await adapt(dir, 'tls/redirect.conf', [
-      ['listen 8080', `listen 127.0.0.1:${plainPort}`],
-      ['listen [::]:8080', `listen [::1]:${plainPort}`],
-    ])
+    await adapt(dir, 'tls/redirect.conf', listen(8080, plainPort))
   }
-  await adapt(dir, 'site/ops.conf', [
-    ['listen 8081', `listen 127.0.0.1:${opsPort}`],
-    ['listen [::]:8081', `listen [::1]:${opsPort}`],
-  ])
+  await adapt(dir, 'site/ops.conf', listen(8081, opsPort))
   await adapt(dir, 'site/limits.conf', [
     ...(perSecond === undefined ? [] : [['rate=50r/s', `rate=${perSecond}r/s`] as const]),
     ...(connections === undefined ? [] : [['connections 100;', `connections ${connections};`] as const]),
@@ -162,6 +138,14 @@ async function writeSite(options: EdgeOptions, { port, opsPort, plainPort }: Por
 
 type Change = readonly [from: string, to: string]
 
+/** Listens on loopback alone, and on a port of its own. */
+function listen(shipped: number, port: number): Change[] {
+  return [
+    [`listen ${shipped}`, `listen 127.0.0.1:${port}`],
+    [`listen [::]:${shipped}`, `listen [::1]:${port}`],
+  ]
+}
+
 /** Writes a shipped file with these changes; one of site/ or tls/ into site/. */
 async function adapt(dir: string, name: string, changes: readonly Change[]): Promise<void> {
   let text = await readFile(join(SHIPPED, name), 'utf8')
@@ -172,35 +156,17 @@ async function adapt(dir: string, name: string, changes: readonly Change[]): Pro
   await writeFile(join(dir, 'shipped', name.replace(/^tls\//, 'site/')), text)
 }
 
-async function untilAnswers(
-  child: ChildProcess,
-  { port, path, status = 200 }: { readonly port: number; readonly path: string; readonly status?: number },
-  log: string,
-): Promise<void> {
-  for (let attempt = 0; attempt < 500; attempt++) {
-    if (child.exitCode !== null) break
-    if ((await statusOf(port, path)) === status) return
-    await delay(10)
-  }
+/** @throws Error with nginx's log when it ends, or does not answer so within 10 s */
+async function untilAnswers(nginx: Program, port: number, path: string, status: number, log: string) {
+  const { child } = nginx
+  const answers = () =>
+    ask(port, path)
+      .then(answer => answer.status === status)
+      .catch(() => false)
+  const isOver = async () => child.exitCode !== null || (await answers())
+  const isKnown = await eventually('an answer', isOver, 10_000, 10).catch(() => false)
+  if (isKnown && child.exitCode === null) return
   // Its workers would outlive a SIGKILL.
-  await end(child)
+  await nginx.end()
   throw new Error(`nginx did not start:\n${await readFile(log, 'utf8')}`)
-}
-
-function statusOf(port: number, path: string): Promise<number | undefined> {
-  return new Promise(resolve => {
-    request({ host: '127.0.0.1', port, path, agent: false }, response => {
-      response.resume()
-      resolve(response.statusCode)
-    })
-      .on('error', () => resolve(undefined))
-      .end()
-  })
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGTERM')
-  await exited
 }

@@ -1,20 +1,14 @@
 import { parseArgs } from 'node:util'
 import type { Teardown } from '@kimchi/testkit'
-import { seededRandom } from './random.ts'
-
-/** Command line of a long run: numbers with their defaults, and `--only` texts. */
-export interface LongRunOptions<Numbers extends Record<string, number>> {
-  readonly usage: string
-  /** Options that must be positive numbers, with their defaults; `seed` must be whole. */
-  readonly numbers: Numbers
-}
 
 /**
- * Runs `main`, then all that it has left to tear down, also after Ctrl-C, and ends this program: with 1 when
- * `main` names a problem or throws, with 2 when the command line is wrong.
+ * Runs `main`, then tears down what it has left, also after Ctrl-C, and ends this program: with 1 when `main`
+ * names a problem or throws, with 2 when the command line is wrong.
+ * @param numbers options that must be positive numbers, with their defaults; `seed` must be whole
  */
 export async function runLong<Numbers extends Record<string, number> & { seed: number }>(
-  { usage, numbers }: LongRunOptions<Numbers>,
+  usage: string,
+  numbers: Numbers,
   main: (run: LongRun<Numbers>) => Promise<readonly string[]>,
 ): Promise<never> {
   const options = Object.fromEntries(
@@ -47,13 +41,24 @@ export async function runLong<Numbers extends Record<string, number> & { seed: n
   process.exit(problems.length === 0 ? 0 : 1)
 }
 
-/** What a long run works with. */
+/** What a long run works with; its numbers are those of the command line. */
 export type LongRun<Numbers> = Numbers & {
-  /** A part of names; only what contains it is run. */
+  /** Only what has this in its name is run. */
   readonly only: string
   /** A new generator from the seed: the same seed brings the same faults at the same moments. */
   readonly random: () => () => number
   readonly t: Teardown
   /** Tears down what there is so far. */
   readonly closeAll: () => Promise<void>
+}
+
+/** Numbers 0 ≤ x < 1 that are the same for the same seed (mulberry32). */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
 }

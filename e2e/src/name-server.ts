@@ -1,19 +1,11 @@
 import { createSocket } from 'node:dgram'
 
-/** A name server of one name. */
-export interface NameServer {
-  readonly port: number
-  /** What the name stands for from now on; resolves when somebody has asked since. */
-  answerWith(addresses: readonly string[]): Promise<void>
-  close(): void
-}
-
 const HEADER_BYTES = 12
 const QUESTION_END_BYTES = 5
 const TYPE_A = 1
 
 /** Opens a name server on 127.0.0.1, by UDP, which gives these IPv4 addresses for every name. */
-export async function openNameServer(addresses: readonly string[]): Promise<NameServer> {
+export async function openNameServer(addresses: readonly string[]) {
   let current = addresses
   let onAsked = () => {}
   const socket = createSocket('udp4', (query, { port, address }) => {
@@ -24,13 +16,16 @@ export async function openNameServer(addresses: readonly string[]): Promise<Name
   await new Promise<void>(resolve => socket.bind(0, '127.0.0.1', resolve))
   return {
     port: socket.address().port,
-    answerWith(next) {
+    /** What every name stands for from now on; resolves when somebody has asked since. */
+    answerWith(next: readonly string[]) {
       current = next
-      return new Promise(resolve => {
+      return new Promise<void>(resolve => {
         onAsked = resolve
       })
     },
-    close: () => socket.close(),
+    close() {
+      socket.close()
+    },
   }
 }
 

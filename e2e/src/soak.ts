@@ -8,7 +8,7 @@ import { openSoakStack, type SoakStack } from './soak/stack.ts'
 
 const READ_EVERY_MS = 5_000
 
-await runLong({ usage: 'npm run soak -- [--minutes 30] [--seed 1]', numbers: { minutes: 30, seed: 1 } }, soak)
+await runLong('npm run soak -- [--minutes 30] [--seed 1]', { minutes: 30, seed: 1 }, soak)
 
 async function soak(run: LongRun<{ minutes: number; seed: number }>): Promise<readonly string[]> {
   const { minutes, seed, t } = run
@@ -17,7 +17,7 @@ async function soak(run: LongRun<{ minutes: number; seed: number }>): Promise<re
   console.log(`${minutes} minutes of faults and load, seed ${seed}`)
   if (!stack.hasEdge)
     console.log('nginx is not installed (apt-get install nginx-light): the load goes to one replica')
-  const load = openLoad({ port: stack.port, coins: stack.bed.coins, random })
+  const load = openLoad(stack.port, stack.bed.coins, random)
   t.teardown(load.close)
   const ending = new AbortController()
   const startedAt = performance.now()
@@ -28,13 +28,13 @@ async function soak(run: LongRun<{ minutes: number; seed: number }>): Promise<re
   const readings: Reading[] = []
   while (minute() < minutes) {
     await delay(READ_EVERY_MS)
-    const { requests, failed } = load.counts()
+    const { requests, failed } = load.counts
     readings.push({ minute: minute(), requests, failed, ...(await use(stack)) })
   }
   ending.abort()
   await faults
   await load.close()
-  const { failed, failures } = load.counts()
+  const { failed, failures } = load.counts
   const verdict = await stack.bed.settle()
   console.table(tableOf(readings))
   const { lost, doubled, wrong, live, candle, findings } = verdict

@@ -1,17 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { DAY_MINUTES, DAY_MS, dayStart, HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
-import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
+import { type Exchange, startSimulator } from '@kimchi/simulator'
 import {
   audit,
   eventually,
   type Program,
   type RawRedis,
   startProgram,
+  startRedis,
   type Teardown,
+  type TestRedisOptions,
   type Verdict,
 } from '@kimchi/testkit'
-import { createFastClock, type FastClock } from './fast-clock.ts'
+import { createFastClock } from './fast-clock.ts'
 
 /** How a testbed is opened. */
 export interface TestbedOptions {
@@ -29,73 +31,94 @@ export interface TestbedOptions {
 }
 
 /** Both exchanges and any number of real ingester processes, on a clock that runs faster. */
-export interface Testbed {
-  readonly clock: FastClock
-  readonly exchanges: Simulator
-  readonly coins: readonly string[]
-  /** The minute that runs now. */
-  minute(): number
-  /** The same exchanges seen from elsewhere: same prices, own faults. */
-  openView(): Promise<Simulator>
-  /** Multiplies a market's prices in frames until the returned function is called; the audit knows of it. */
-  scalePrice(exchange: Exchange, market: string, factor: number): () => void
-  /** Halts a coin on Upbit until the returned function is called; the audit knows of it. */
-  halt(symbol: string): () => void
-  /** Starts an ingester process. @param id stays the same when it is started again */
-  start(id: string, env?: Record<string, string>, view?: Simulator): Program
-  /** Ends all ingesters at once. */
-  killAll(): Promise<void>
-  /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
-  settle(): Promise<Verdict>
-  /** Audits once more what {@link Testbed.settle} did. */
-  audit(): Promise<Verdict>
-}
+export type Testbed = Awaited<ReturnType<typeof openTestbed>>
 
 const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
 
 /** The newest minutes are left to the live feeds. @see docs/architecture.md#ingester */
 const LEFT_TO_LIVE = 6
 
-/** Starts the exchanges; ingesters are started by the test. Everything ends with it. */
-export async function openTestbed(t: Teardown, options: TestbedOptions): Promise<Testbed> {
+/** An ingester learns of the end of a halt this late at most. */
+const HALT_ENDS_WITHIN_MS = 150_000
+
+/** A quiet market's last frame before a minute may be this much older: no price is carried for longer. */
+const LONGEST_CARRY_MS = HOUR_MS
+
+/** A stretch of time, by the testbed's clock, in which one thing was different. */
+interface Spell {
+  /** A market, or a symbol. */
+  readonly of: string
+  readonly factor: number
+  readonly from: number
+  to: number
+}
+
+/** Starts an append-only Redis and a testbed that writes to it. */
+export async function openRedisBed(
+  t: Teardown,
+  options: Partial<TestbedOptions> & { readonly redis?: TestRedisOptions } = {},
+) {
+  const redis = await startRedis(t, { appendonly: true, ...options.redis })
+  const raw = redis.client()
+  return { redis, raw, bed: await openTestbed(t, { redisUrl: redis.url, raw: () => raw, ...options }) }
+}
+
+/** Starts the exchanges; the test starts the ingesters. Everything ends with it. */
+export async function openTestbed(t: Teardown, options: TestbedOptions) {
   const { factor = 20, seed = 'fault', coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
-  const scales: Scale[] = []
-  const halts: { readonly symbol: string; readonly from: number; to: number }[] = []
+  const scales: Spell[] = []
+  const halts: Spell[] = []
+  const begin = (spells: Spell[], of: string, factor: number) => {
+    const spell: Spell = { of, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
+    spells.push(spell)
+    return spell
+  }
+  /** The same exchanges seen from elsewhere: same prices, own faults. */
   const openView = async () => {
-    const view = await startSimulator({
-      seed,
-      clock,
-      pumpMs: 10 * factor,
-      limits: false,
-    })
+    const view = await startSimulator({ seed, clock, pumpMs: 10 * factor, limits: false })
     t.teardown(() => view.close())
     return view
   }
   const exchanges = await openView()
   const running = new Set<Program>()
-  const start: Testbed['start'] = (id, env = {}, view = exchanges) => {
-    const started = startIngester(environmentOf(view, { id, redisUrl: options.redisUrl, clock, coins }, env))
-    running.add(started)
-    return started
+  /** Starts an ingester process. @param id stays the same when it is started again */
+  const start = (id: string, env: Record<string, string> = {}, view = exchanges) => {
+    const place = { FAST_CLOCK: clock.text, INGESTER_ID: id, REDIS_URL: options.redisUrl, ...view.env }
+    const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1' }
+    const ops = { OPS_PORT: '0', LOG_LEVEL: 'info' }
+    const all = { ...place, ...settings, ...ops, ...env }
+    // The IPC channel ends the process when this one is gone.
+    const stdio = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] as ('ignore' | 'pipe' | 'ipc')[] }
+    const ingester = startProgram(undefined, ['--enable-source-maps', MAIN], all, stdio)
+    running.add(ingester)
+    return ingester
   }
+  /** Ends all ingesters at once. */
   const killAll = async () => {
     await Promise.all([...running].map(ingester => ingester.end('SIGKILL')))
     running.clear()
   }
   t.teardown(killAll)
-  const look = async (to: number) =>
+  const auditTo = async (to: number) =>
     audit({
       redis: await options.raw(),
       truth: {
         prices: exchanges.prices,
         lastFrame: exchanges.lastFrame,
-        scaled: (exchange, market, at) => factorsOf(scales, exchange, market, at),
-        halted: (symbol, at) => halts.some(halt => halt.symbol === symbol && halt.from < at && at <= halt.to),
+        scaled: (exchange, market, at) => [
+          1,
+          ...scales
+            .filter(
+              ({ of, from, to }) => of === exchange + market && from <= at && at <= to + LONGEST_CARRY_MS,
+            )
+            .map(({ factor }) => factor),
+        ],
+        halted: (symbol, at) => halts.some(({ of, from, to }) => of === symbol && from < at && at <= to),
       },
       coins,
-      // As BACKFILL_DAYS=1 has it.
+      // The oldest minute that BACKFILL_DAYS=1 fills.
       from: dayStart(minuteOf(clock.now())) - DAY_MINUTES,
       to,
     })
@@ -104,113 +127,49 @@ export async function openTestbed(t: Teardown, options: TestbedOptions): Promise
     clock,
     exchanges,
     coins,
+    /** The minute that runs now. */
     minute: () => minuteOf(clock.now()),
     openView,
-    scalePrice(exchange, market, factor) {
-      const scale: Scale = { exchange, market, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
-      scales.push(scale)
+    /** Scales a market's prices in frames until the returned function is called; the audit allows for it. */
+    scalePrice(exchange: Exchange, market: string, factor: number) {
+      const spell = begin(scales, exchange + market, factor)
       const undo = exchanges.faults.set({ kind: 'price', exchange, market, factor })
       return () => {
         undo()
-        scale.to = clock.now()
+        spell.to = clock.now()
       }
     },
-    halt(symbol) {
-      const halt = { symbol, from: clock.now(), to: Number.POSITIVE_INFINITY }
-      halts.push(halt)
+    /** Halts a coin on Upbit until the returned function is called; the audit allows for it. */
+    halt(symbol: string) {
+      const spell = begin(halts, symbol, 1)
       const market = `KRW-${symbol}`
       const undo = exchanges.faults.set({ kind: 'halt', exchange: 'upbit', market, state: 'DELISTED' })
       return () => {
         undo()
-        halt.to = clock.now() + HALT_ENDS_WITHIN_MS
+        spell.to = clock.now() + HALT_ENDS_WITHIN_MS
       }
     },
     start,
     killAll,
-    audit: () => look(settledTo),
-    async settle() {
+    /** Audits once more what `settle` audited. */
+    audit: () => auditTo(settledTo),
+    /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
+    async settle(): Promise<Verdict> {
       await killAll()
       settledTo = minuteOf(clock.now()) - LEFT_TO_LIVE
-      // Its holder is gone, and its expiry is in real time.
+      // Its holder is gone, and it expires in real time.
       await (await options.raw()).del('{kp}:lease:backfill')
       start('last')
-      await untilWhole(() => look(settledTo), 40_000)
+      // What is still missing after that is the audit's to judge.
+      await eventually('nothing is missing', () => isWhole(() => auditTo(settledTo)), 40_000).catch(() => {})
       await killAll()
-      return look(settledTo)
+      return auditTo(settledTo)
     },
   }
 }
 
-/** An ingester knows of the end of a halt this late at most. */
-const HALT_ENDS_WITHIN_MS = 150_000
-
-/** A market whose frames were multiplied for a while. */
-interface Scale {
-  readonly exchange: Exchange
-  readonly market: string
-  readonly factor: number
-  readonly from: number
-  to: number
-}
-
-/** A quiet market's last frame before a minute may be this much older: longer carries nobody. */
-const LONGEST_CARRY_MS = HOUR_MS
-
-function factorsOf(scales: readonly Scale[], exchange: Exchange, market: string, at: number) {
-  const near = scales.filter(
-    scale =>
-      scale.exchange === exchange &&
-      scale.market === market &&
-      scale.from <= at &&
-      at <= scale.to + LONGEST_CARRY_MS,
-  )
-  return [1, ...near.map(({ factor }) => factor)]
-}
-
-/**
- * Waits until nothing is missing that could be there; what is still missing after that is the audit's to
- * judge.
- */
-async function untilWhole(look: () => Promise<Verdict>, limitMs: number) {
-  await eventually(
-    'nothing is missing',
-    async () => {
-      const { lost } = await look().catch(() => ({ lost: 1 }))
-      await delay(300)
-      return lost === 0
-    },
-    limitMs,
-  ).catch(() => {})
-}
-
-interface Place {
-  readonly id: string
-  readonly redisUrl: string
-  readonly clock: FastClock
-  readonly coins: readonly string[]
-}
-
-function environmentOf(view: Simulator, { id, redisUrl, clock, coins }: Place, env: Record<string, string>) {
-  return {
-    FAST_CLOCK: clock.text,
-    INGESTER_ID: id,
-    REDIS_URL: redisUrl,
-    PRICES: 'simulated',
-    COINS: coins.join(','),
-    BACKFILL_DAYS: '1',
-    OPS_PORT: '0',
-    LOG_LEVEL: 'info',
-    UPBIT_WS_URL: view.upbitWsUrl,
-    UPBIT_REST_URL: view.upbitRestUrl,
-    BINANCE_WS_URL: view.binanceWsUrl,
-    BINANCE_REST_URL: view.binanceRestUrl,
-    ...env,
-  }
-}
-
-/** The IPC channel ends the process when this one is gone. */
-function startIngester(env: Record<string, string>): Program {
-  return startProgram(undefined, ['--enable-source-maps', MAIN], env, {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
+async function isWhole(look: () => Promise<Verdict>): Promise<boolean> {
+  const { lost } = await look().catch(() => ({ lost: 1 }))
+  await delay(300)
+  return lost === 0
 }

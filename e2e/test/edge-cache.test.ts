@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
-import { ask, type HttpAnswer } from '@kimchi/testkit'
+import { ask, createFolder, type HttpAnswer } from '@kimchi/testkit'
 import t from 'tap'
 import { lacksNginx as skip } from '../src/edge.ts'
 import { openSteppedClock } from '../src/faketime.ts'
@@ -12,7 +12,6 @@ import {
   LIVE,
   openEdgeStack,
   premiumAt,
-  temporaryFolder,
   upstreamRequests,
 } from './support/edge-stack.ts'
 
@@ -40,7 +39,7 @@ const SPELLINGS = {
 const DOCUMENTS = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=7`]
 
 t.test('a turn of the minute under 1,000 clients', { skip }, async t => {
-  const clock = await openSteppedClock(await temporaryFolder(t))
+  const clock = await openSteppedClock(await createFolder(t))
   if (clock === undefined) return t.comment('LEFT OUT: libfaketime is not installed')
   const minute = minuteOf(Date.now()) - 1
   const { edge, replicas, writeMinute } = await openEdgeStack(t, { minute, env: clock.env })

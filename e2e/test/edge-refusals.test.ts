@@ -6,10 +6,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { minuteOf } from '@kimchi/core'
-import { ask } from '@kimchi/testkit'
+import { ask, createFolder } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { lacksNginx as skip } from '../src/edge.ts'
-import { LIVE, openEdgeStack, temporaryFolder } from './support/edge-stack.ts'
+import { LIVE, openEdgeStack } from './support/edge-stack.ts'
 
 const run = promisify(execFile)
 
@@ -67,7 +67,7 @@ t.test('X-Forwarded-For of a stranger is not believed', { skip }, async t => {
 })
 
 t.test('the page is at /, the API below /api, and every refusal of the edge is JSON', { skip }, async t => {
-  const page = join(await temporaryFolder(t), 'page')
+  const page = join(await createFolder(t), 'page')
   await mkdir(join(page, 'assets'), { recursive: true })
   await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
   await writeFile(join(page, 'index.html'), '<title>Kimchi premium</title>')
@@ -128,7 +128,7 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
 })
 
 t.test('the TLS variant speaks HTTP/2 and redirects what comes in plain', { skip }, async t => {
-  const tls = await makeCertificate(await temporaryFolder(t))
+  const tls = await makeCertificate(await createFolder(t))
   const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, tls })
 
   const session = connectH2(`https://127.0.0.1:${edge.port}`, { rejectUnauthorized: false })

@@ -1,13 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { projectRoot } from '@kimchi/local-redis'
-import { eventually, followProgram, type Program } from '@kimchi/testkit'
+import { createFolder, eventually, followProgram, type Program } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { getJson } from '../src/get-json.ts'
+import { getJson } from '../src/apps.ts'
 
 /** Starts the command of `npm run demo` with a data folder of its own. */
 function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): Program {
@@ -20,12 +18,6 @@ function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): 
   const demo = followProgram(child, 'demo')
   t.teardown(() => demo.end('SIGKILL'))
   return demo
-}
-
-async function temporaryFolder(t: Test): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'kimchi-demo-'))
-  t.teardown(() => rm(dir, { recursive: true, force: true }))
-  return dir
 }
 
 /** All processes that descend from one. */
@@ -70,7 +62,7 @@ async function apiOf(demo: Program): Promise<string> {
 }
 
 t.test('the demo answers with prices, ends in order within 5 s, and goes on where it was', async t => {
-  const dataDir = await temporaryFolder(t)
+  const dataDir = await createFolder(t)
   const demo = startDemo(t, dataDir)
   const api = await apiOf(demo)
   await demo.line(text => text.startsWith('First prices'))
@@ -105,7 +97,7 @@ t.test('the demo answers with prices, ends in order within 5 s, and goes on wher
 })
 
 t.test('a killed process is started again on its port, with its data', async t => {
-  const demo = startDemo(t, await temporaryFolder(t))
+  const demo = startDemo(t, await createFolder(t))
   const api = await apiOf(demo)
   await demo.line(text => text.startsWith('First prices'))
   const before = await getJson<{ updated_at: string }>(api)
@@ -123,14 +115,14 @@ t.test('a taken port that was asked for is an error that names it', async t => {
   t.teardown(() => taken.close())
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
-  const demo = startDemo(t, await temporaryFolder(t), { PORT: String(port) })
+  const demo = startDemo(t, await createFolder(t), { PORT: String(port) })
   t.match(await demo.line(text => text.includes('taken; end')), new RegExp(`PORT=${port} is taken`))
   await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true), 10_000)
   t.equal(await demo.end(), 1)
 })
 
 t.test('a coin that does not exist ends all of it with its name', async t => {
-  const demo = startDemo(t, await temporaryFolder(t), { COINS: 'BTC,ETHH' })
+  const demo = startDemo(t, await createFolder(t), { COINS: 'BTC,ETHH' })
   t.match(await demo.line(text => text.includes('ETHH')), /ETHH is not on Upbit in KRW/)
   await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true), 10_000)
   t.equal(await demo.end(), 1)

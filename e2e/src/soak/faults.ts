@@ -1,50 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Exchange } from '@kimchi/simulator'
 import type { SoakStack } from './stack.ts'
 
-/** One thing that goes wrong for a while. Resolves when it is over. */
-export interface SoakFault {
-  readonly name: string
-  run(stack: SoakStack, random: () => number): Promise<void>
-}
+/** Lets one thing go wrong for a while; resolves when it is over. */
+type SoakFault = (stack: SoakStack, random: () => number) => Promise<unknown>
 
-/** Faults go on and off one after another, with some quiet in between. */
-const FAULTS: readonly SoakFault[] = [
-  { name: 'Upbit silent', run: silence('upbit', 27) },
-  { name: 'Binance silent', run: silence('binance', 13) },
-  { name: 'Upbit drops connections', run: drop('upbit') },
-  { name: 'Binance drops connections', run: drop('binance') },
-  {
-    name: 'REST refused with 429',
-    run: async ({ bed }) => {
-      const undo = bed.exchanges.faults.set({ kind: 'refuse', exchange: 'both', status: 429, on: 'rest' })
-      await delay(15_000)
-      undo()
-    },
+/** Upbit's feed may be silent for 30 s, Binance's for 15 s, before it is replaced. */
+const FAULTS: Readonly<Record<string, SoakFault>> = {
+  'Upbit silent': silence('upbit', 27),
+  'Binance silent': silence('binance', 13),
+  'Upbit drops connections': drop('upbit'),
+  'Binance drops connections': drop('binance'),
+  'REST refused with 429': async ({ bed }) => {
+    const undo = bed.exchanges.faults.set({ kind: 'refuse', exchange: 'both', status: 429, on: 'rest' })
+    await delay(15_000)
+    undo()
   },
-  {
-    name: 'Redis frozen',
-    run: async ({ redis }, random) => {
-      redis.pause()
-      await delay(1_000 + random() * 4_000)
-      redis.resume()
-    },
-  },
-  {
-    name: 'Redis killed',
-    run: async ({ redis }, random) => {
-      await redis.kill()
-      await delay(random() * 3_000)
-      await redis.restart()
-    },
-  },
-  { name: 'ingester killed', run: ({ restartIngester }) => restartIngester('SIGKILL') },
-  { name: 'replica ended and started', run: ({ restartReplica }) => restartReplica('SIGTERM') },
-  { name: 'replica killed', run: ({ restartReplica }) => restartReplica('SIGKILL') },
-]
+  'Redis frozen': ({ redis }, random) => redis.freezeFor(1_000 + random() * 4_000),
+  'Redis killed': ({ redis }, random) => redis.killFor(random() * 3_000),
+  'ingester killed': ({ restartIngester }) => restartIngester('SIGKILL'),
+  'replica ended and started': ({ restartReplica }) => restartReplica('SIGTERM'),
+  'replica killed': ({ restartReplica }) => restartReplica('SIGKILL'),
+}
 
 const QUIET_MS = 8_000
 
-/** Runs faults in a random order until `signal` aborts; tells each by name. */
+/** Runs one fault after another in a random order, with some quiet in between, until `signal` aborts. */
 export async function runFaults(
   stack: SoakStack,
   random: () => number,
@@ -52,16 +33,17 @@ export async function runFaults(
   onFault: (name: string) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    for (const fault of shuffled(FAULTS, random)) {
+    const places = new Map(Object.keys(FAULTS).map(name => [name, random()]))
+    for (const [name] of [...places].sort(([, a], [, b]) => a - b)) {
       await delay(QUIET_MS + random() * QUIET_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
-      onFault(fault.name)
-      await fault.run(stack, random)
+      onFault(name)
+      await FAULTS[name]?.(stack, random)
     }
   }
 }
 
-function silence(exchange: 'upbit' | 'binance', longestSeconds: number): SoakFault['run'] {
+function silence(exchange: Exchange, longestSeconds: number): SoakFault {
   return async ({ bed }, random) => {
     const undo = bed.exchanges.faults.set({ kind: 'silence', exchange })
     await delay((1 + random() * (longestSeconds - 1)) * 1_000)
@@ -69,15 +51,6 @@ function silence(exchange: 'upbit' | 'binance', longestSeconds: number): SoakFau
   }
 }
 
-function drop(exchange: 'upbit' | 'binance'): SoakFault['run'] {
-  return async ({ bed }) => {
-    bed.exchanges.faults.set({ kind: 'drop', exchange })
-  }
-}
-
-function shuffled<T>(items: readonly T[], random: () => number): T[] {
-  return items
-    .map(item => ({ item, place: random() }))
-    .sort((a, b) => a.place - b.place)
-    .map(({ item }) => item)
+function drop(exchange: Exchange): SoakFault {
+  return async ({ bed }) => bed.exchanges.faults.set({ kind: 'drop', exchange })
 }

@@ -1,43 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What callers met so far. */
-export interface LoadCounts {
-  readonly requests: number
-  /** Requests without a 200 or 304, and answers that are not what they should be. */
-  readonly failed: number
-  /** The first few failures, in words. */
-  readonly failures: readonly string[]
-}
-
-/** Callers that go on until they are closed. */
-export interface Load {
-  counts(): LoadCounts
-  close(): Promise<void>
-}
-
-/** Who calls, and what. */
-export interface LoadOptions {
-  readonly port: number
-  readonly coins: readonly string[]
-  /** @default 20 */
-  readonly callers?: number
-  /** Requests per second of all callers together. @default 100 */
-  readonly perSecond?: number
-  readonly random: () => number
-}
-
 const LIVE = '/api/v1/kimchi-premium'
 const CODINGS = ['br', 'gzip', 'identity']
+const CALLERS = 20
+/** Requests per second of all callers together. */
+const PER_SECOND = 100
 const FAILURES_KEPT = 10
 
 /**
- * Opens callers on kept connections: mostly the live list, some histories; some with the tag they got last.
+ * Opens callers on kept connections, who ask until they are closed: mostly for the live list, sometimes for
+ * histories; some with the tag that they got last.
  */
-export function openLoad({ port, coins, callers = 20, perSecond = 100, random }: LoadOptions): Load {
+export function openLoad(port: number, coins: readonly string[], random: () => number) {
   const closing = new AbortController()
-  const failures: string[] = []
-  let requests = 0
-  let failed = 0
+  /** `failed` counts requests without a 200 or 304 and empty answers; `failures` are the first few in words. */
+  const counts = { requests: 0, failed: 0, failures: [] as string[] }
 
   async function call(): Promise<void> {
     const tags = new Map<string, string>()
@@ -49,18 +26,18 @@ export function openLoad({ port, coins, callers = 20, perSecond = 100, random }:
         ...(tag !== undefined && random() < 0.5 ? { 'if-none-match': tag } : {}),
       }
       const outcome = await get(`http://127.0.0.1:${port}${path}`, headers).catch(String)
-      requests += 1
+      counts.requests += 1
       if (typeof outcome !== 'string') tags.set(path, outcome.tag)
       else {
-        failed += 1
-        if (failures.length < FAILURES_KEPT) failures.push(`${path}: ${outcome}`)
+        counts.failed += 1
+        if (counts.failures.length < FAILURES_KEPT) counts.failures.push(`${path}: ${outcome}`)
       }
-      await delay((random() * 2_000 * callers) / perSecond)
+      await delay((random() * 2_000 * CALLERS) / PER_SECOND)
     }
   }
-  const running = Array.from({ length: callers }, call)
+  const running = Array.from({ length: CALLERS }, call)
   return {
-    counts: () => ({ requests, failed, failures }),
+    counts,
     close: async () => {
       closing.abort()
       await Promise.all(running)

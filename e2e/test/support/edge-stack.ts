@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import {
   DAY_MINUTES,
   type Day,
@@ -14,9 +12,9 @@ import {
 } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
 import { openRedis, SampleWriter } from '@kimchi/store'
-import { ask, createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
+import { ask, createFolder, createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
+import { startApp } from '../../src/apps.ts'
 import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
-import { startApp } from '../../src/start-app.ts'
 
 /** One API process; it can be ended and started again at its address. */
 export interface Replica {
@@ -64,17 +62,10 @@ export async function openEdgeStack(t: Teardown, options: EdgeStackOptions = {})
   // One name, so one port: each replica has an address of its own.
   const addresses = Array.from({ length: count }, (_, index) => `127.0.0.${index + 2}`)
   const replicas = await Promise.all(addresses.map(address => startReplica(t, address, own)))
-  const dir = await temporaryFolder(t)
+  const dir = await createFolder(t)
   const edge = await openEdge({ dir, ...edgeOptions, replicas: addresses, apiPort })
   t.teardown(() => edge.close())
   return { edge, replicas, writeMinute }
-}
-
-/** A folder that goes with the test. */
-export async function temporaryFolder(t: Teardown): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'kimchi-edge-'))
-  t.teardown(() => rm(dir, { recursive: true, force: true }))
-  return dir
 }
 
 async function openMinutes(t: Teardown, url: string) {

@@ -1,32 +1,7 @@
-import {
-  eventually,
-  type Program,
-  type RawRedis,
-  startRedis,
-  type TestRedis,
-  type TestRedisOptions,
-  type Verdict,
-} from '@kimchi/testkit'
+import { eventually, type Program, type RawRedis, type Verdict } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import { openTestbed, type Testbed, type TestbedOptions } from '../../src/testbed.ts'
 
-/** A Redis and a bed whose ingesters write to it; all of it ends with the test. */
-export interface FaultBed {
-  readonly redis: TestRedis
-  readonly raw: RawRedis
-  readonly bed: Testbed
-}
-
-/** Opens one. */
-export async function openFaultBed(
-  t: Test,
-  options: Partial<TestbedOptions> & { readonly redis?: TestRedisOptions } = {},
-): Promise<FaultBed> {
-  const redis = await startRedis(t, { appendonly: true, ...options.redis })
-  const raw = redis.client()
-  const bed = await openTestbed(t, { redisUrl: redis.url, raw: () => raw, ...options })
-  return { redis, raw, bed }
-}
+export { openRedisBed as openFaultBed } from '../../src/testbed.ts'
 
 /** The audit found nothing; else the test fails with what it found. */
 export function isWhole(t: Test, { lost, doubled, wrong, live, candle, findings }: Verdict): void {
@@ -49,7 +24,7 @@ export function minutesOf({ lines }: Program, from = 0): MinuteLine[] {
     .map(line => JSON.parse(line))
 }
 
-/** Whether a minute was taken with every coin of a bed that has four. */
+/** Whether a minute has a sample of every coin of a testbed that has four. */
 export const hasAll = ({ samples }: Pick<MinuteLine, 'samples'>): boolean => samples === 4
 
 /** The next minute turn from now that satisfies the test. */

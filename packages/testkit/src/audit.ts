@@ -1,8 +1,8 @@
 import { isExpected, isRight, type Truth } from './audit-truth.ts'
 import type { RawRedis } from './redis.ts'
-import { readSamples, readSettled, type StoredGap, type StoredSample } from './stored-samples.ts'
+import { readSamples, readSettled, type StoredSample } from './stored-samples.ts'
 
-/** What the audit looks at: minutes since the epoch, `to` not included. */
+/** What is audited: minutes since the epoch, `to` not included. */
 export interface AuditOptions {
   readonly redis: RawRedis
   readonly truth: Truth
@@ -29,69 +29,47 @@ export interface Verdict {
 
 /**
  * Compares all that is stored with what the exchanges said. Shares no code with the writer: reads Redis raw,
- * decodes by itself, folds by itself. Samples outside of [from, to) must be right too; only what is missing
- * is not looked for there.
+ * decodes by itself, folds by itself. Samples outside of [from, to) must be right too; only missing
+ * ones are not counted there.
  */
-export async function audit(options: AuditOptions): Promise<Verdict> {
+export async function audit({ redis, truth, coins, from, to }: AuditOptions): Promise<Verdict> {
   const verdict: Verdict = { lost: 0, doubled: 0, wrong: 0, live: 0, candle: 0, findings: [] }
-  const live = await options.redis.hgetall('{kp}:live')
-  for (const symbol of options.coins) {
-    const onUnreadable = (finding: string) => find(verdict, 'wrong', finding)
-    const samples = await readSamples(options.redis, symbol, onUnreadable)
-    checkSamples(symbol, samples, options, verdict)
-    checkSettled(symbol, samples, await readSettled(options.redis, symbol, onUnreadable), verdict)
-    const days = await options.redis.hgetall(`{kp}:daily:${symbol}`)
-    checkDays(symbol, samples, days, verdict)
-    checkLiveRow(symbol, samples, live[symbol], verdict)
+  const live = await redis.hgetall('{kp}:live')
+  for (const symbol of coins) {
+    const find: Find = (kind, finding) => {
+      verdict[kind] += 1
+      if (verdict.findings.length < 20) verdict.findings.push(`${kind}: ${symbol} ${finding}`)
+    }
+    const onUnreadable = (finding: string) => find('wrong', finding)
+    const samples = await readSamples(redis, symbol, onUnreadable)
+    const minutes = new Set<number>()
+    for (const sample of samples) {
+      if (minutes.has(sample.minute)) find('doubled', `${at(sample.minute)} is stored twice`)
+      minutes.add(sample.minute)
+      verdict[sample.isCandle ? 'candle' : 'live'] += 1
+      const problem = isRight(symbol, sample, truth)
+      if (problem) find('wrong', `${at(sample.minute)} ${problem}: ${JSON.stringify(sample)}`)
+    }
+    for (let minute = from; minute < to; minute++) {
+      if (minutes.has(minute) || truth.halted?.(symbol, minute * 60_000)) continue
+      if (isExpected(symbol, minute, truth)) find('lost', `${at(minute)} is missing`)
+    }
+    // A minute is stored, settled once, or open.
+    for (const { minute, reason } of await readSettled(redis, symbol, onUnreadable)) {
+      if (minutes.has(minute)) find('doubled', `${at(minute)} is stored or settled, and settled: ${reason}`)
+      minutes.add(minute)
+    }
+    checkDays(samples, await redis.hgetall(`{kp}:daily:${symbol}`), find)
+    // A coin that has left the live list has no row.
+    if (live[symbol] !== undefined) checkLiveRow(samples, live[symbol], find)
   }
   return verdict
 }
 
-function checkSamples(
-  symbol: string,
-  samples: readonly StoredSample[],
-  options: AuditOptions,
-  verdict: Verdict,
-) {
-  const minutes = new Set<number>()
-  for (const sample of samples) {
-    if (minutes.has(sample.minute)) find(verdict, 'doubled', `${symbol} ${at(sample.minute)} is stored twice`)
-    minutes.add(sample.minute)
-    verdict[sample.isCandle ? 'candle' : 'live'] += 1
-    const problem = isRight(symbol, sample, options.truth)
-    if (problem)
-      find(verdict, 'wrong', `${symbol} ${at(sample.minute)} ${problem}: ${JSON.stringify(sample)}`)
-  }
-  for (let minute = options.from; minute < options.to; minute++) {
-    if (minutes.has(minute) || options.truth.halted?.(symbol, minute * 60_000)) continue
-    if (isExpected(symbol, minute, options.truth)) {
-      find(verdict, 'lost', `${symbol} ${at(minute)} is missing`)
-    }
-  }
-}
+type Find = (kind: 'lost' | 'doubled' | 'wrong', finding: string) => void
 
-/** A minute is stored, settled once, or open. */
-function checkSettled(
-  symbol: string,
-  samples: readonly StoredSample[],
-  settled: readonly StoredGap[],
-  verdict: Verdict,
-) {
-  const decided = new Set(samples.map(({ minute }) => minute))
-  for (const { minute, reason } of settled) {
-    if (decided.has(minute))
-      find(verdict, 'doubled', `${symbol} ${at(minute)} is decided, and settled: ${reason}`)
-    decided.add(minute)
-  }
-}
-
-/** Day rows against a fold that sorts first and then reads off. */
-function checkDays(
-  symbol: string,
-  samples: readonly StoredSample[],
-  rows: Record<string, string>,
-  verdict: Verdict,
-) {
+/** Compares day rows with a fold that sorts first and then reads off. */
+function checkDays(samples: readonly StoredSample[], rows: Record<string, string>, find: Find): void {
   const days = new Map<string, StoredSample[]>()
   for (const sample of samples.toSorted((a, b) => a.minute - b.minute)) {
     const date = at(sample.minute).slice(0, 10)
@@ -101,13 +79,9 @@ function checkDays(
     const row = JSON.parse(rows[date] ?? '{}')
     const expected = foldDay(days.get(date) ?? [])
     if (row.samples > expected.samples) {
-      find(verdict, 'doubled', `${symbol} ${date} counts ${row.samples}, stored are ${expected.samples}`)
+      find('doubled', `${date} counts ${row.samples}, stored are ${expected.samples}`)
     } else if (Object.entries(expected).some(([field, value]) => row[field] !== value)) {
-      find(
-        verdict,
-        'wrong',
-        `${symbol} ${date} is ${rows[date]}, its samples fold to ${JSON.stringify(expected)}`,
-      )
+      find('wrong', `${date} is ${rows[date]}, its samples fold to ${JSON.stringify(expected)}`)
     }
   }
 }
@@ -126,19 +100,9 @@ function foldDay(samples: readonly StoredSample[]) {
   }
 }
 
-/** A coin that has left the live list has no row. */
-function checkLiveRow(
-  symbol: string,
-  samples: readonly StoredSample[],
-  text: string | undefined,
-  verdict: Verdict,
-) {
-  if (text === undefined) return
+function checkLiveRow(samples: readonly StoredSample[], text: string, find: Find): void {
   const row = JSON.parse(text)
-  const newest = samples.reduce<StoredSample | undefined>(
-    (a, b) => (a && a.minute > b.minute ? a : b),
-    undefined,
-  )
+  const newest = samples.toSorted((a, b) => a.minute - b.minute).at(-1)
   const isNewest =
     newest &&
     row.snapshot_at === at(newest.minute) &&
@@ -146,13 +110,7 @@ function checkLiveRow(
     row.binance_usdt === newest.binanceUsdt &&
     row.usdt_krw === newest.usdtKrw &&
     Math.round(row.premium_pct * 10_000) === newest.premiumE4
-  if (!isNewest)
-    find(verdict, 'wrong', `${symbol}'s live row is ${text}, newest stored ${JSON.stringify(newest)}`)
-}
-
-function find(verdict: Verdict, kind: 'lost' | 'doubled' | 'wrong', finding: string) {
-  verdict[kind] += 1
-  if (verdict.findings.length < 20) verdict.findings.push(`${kind}: ${finding}`)
+  if (!isNewest) find('wrong', `has the live row ${text}, newest stored ${JSON.stringify(newest)}`)
 }
 
 function at(minute: number): string {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Milliseconds } from '@kimchi/core'
+import { DAY_MS, type EpochMs, type Milliseconds } from '@kimchi/core'
 import type { ManualClock } from '@kimchi/core/testing'
 
 /** What a test waits for: nothing yet, or the answer. */
@@ -8,7 +8,7 @@ export type Answer<T> = T | undefined | false
 /**
  * Asks again and again until the answer is neither undefined nor false.
  * @param withinMs real time. @default 30 s
- * @param pauseMs between two looks, real time. @default a twentieth of the wait so far, 10 to 100
+ * @param pauseMs between two questions, real time. @default a twentieth of the wait so far, 10 to 100
  * @throws Error naming `what`, when that takes longer
  */
 export async function eventually<T>(
@@ -21,7 +21,7 @@ export async function eventually<T>(
   for (let waited = 0; waited < withinMs; waited = performance.now() - start) {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
-    // Looking is work too, and after a long wait a later look is hardly noticed.
+    // Asking costs time too, and after a long wait a longer pause hardly matters.
     await delay(pauseMs ?? Math.min(Math.max(waited / 20, 10), 100))
   }
   throw new Error(`not within ${withinMs} ms: ${what}`)
@@ -46,4 +46,16 @@ export function passUntil<T>(
     return undefined
   }
   return eventually(what, askOrPass, 30_000, 1)
+}
+
+/** As long as a test may rely on the day. */
+const NEEDED_MS: Milliseconds = 60_000
+
+/** Waits over a UTC midnight that is near, so that "today" stays today for the length of a test. */
+export async function stayClearOfMidnight(
+  now: EpochMs,
+  wait: (ms: Milliseconds) => Promise<unknown> = ms => delay(ms),
+): Promise<void> {
+  const left = DAY_MS - (now % DAY_MS)
+  if (left < NEEDED_MS) await wait(left)
 }

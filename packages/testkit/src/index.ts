@@ -1,9 +1,14 @@
 export { ask, askTwice, type HttpAnswer } from './ask.ts'
 export { audit, type Verdict } from './audit.ts'
-export { type Answer, eventually, passUntil } from './eventually.ts'
-export { createFolder } from './folder.ts'
+export { type Answer, eventually, passUntil, stayClearOfMidnight } from './eventually.ts'
 export { createMemoryLog } from './memory-log.ts'
-export { stayClearOfMidnight } from './midnight.ts'
 export { followProgram, type Program, startProgram } from './program.ts'
-export { type RawRedis, startRedis, type Teardown, type TestRedis, type TestRedisOptions } from './redis.ts'
+export {
+  createFolder,
+  type RawRedis,
+  startRedis,
+  type Teardown,
+  type TestRedis,
+  type TestRedisOptions,
+} from './redis.ts'
 export { type RedisGroup, startCluster, startSentinels } from './redis-groups.ts'

@@ -7,13 +7,8 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** A log that remembers its lines. */
-export interface MemoryLog extends Log {
-  readonly lines: readonly LogLine[]
-}
-
-/** An empty {@link MemoryLog}. */
-export function createMemoryLog(): MemoryLog {
+/** An empty log that remembers its lines. */
+export function createMemoryLog(): Log & { readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = []
   const at = (level: keyof Log) => (fields: object, message: string) => {
     lines.push({ level, message, fields: { ...fields } })

@@ -1,21 +1,10 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Teardown } from './redis.ts'
 
-/** A program of its own process, and what it prints. */
-export interface Program {
-  readonly pid: number
-  readonly child: ChildProcess
-  /** Everything it printed so far, on either stream, line by line. */
-  readonly lines: readonly string[]
-  /** The first line that satisfies the test, printed already or later. @throws Error when it ends before */
-  line(test: (line: string) => boolean): Promise<string>
-  /** Resolves with its exit code, or the signal that ended it. */
-  readonly ended: Promise<number | NodeJS.Signals>
-  /** Sends a signal and waits for the end. Idempotent. @default SIGTERM */
-  end(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
-}
+/** A program in a process of its own, and what it prints. */
+export type Program = ReturnType<typeof followProgram>
 
 /**
  * Starts a Node program; SIGKILLed with the test when one is given.
@@ -26,7 +15,7 @@ export function startProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   options: Pick<SpawnOptions, 'cwd' | 'stdio' | 'detached'> = {},
-): Program {
+) {
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -38,35 +27,39 @@ export function startProgram(
 }
 
 /** Collects what a child prints. @param name for errors */
-export function followProgram(child: ChildProcess, name: string): Program {
+export function followProgram(child: ChildProcess, name: string) {
   const lines: string[] = []
-  const looks = new Set<() => void>()
+  const printed = new EventEmitter().setMaxListeners(0)
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue
     createInterface({ input: stream }).on('line', line => {
       lines.push(line)
-      for (const look of looks) look()
+      printed.emit('line')
     })
   }
   // 'close' follows 'exit' when everything that was printed has been read.
   const ended = once(child, 'close').then(() => child.exitCode ?? (child.signalCode as NodeJS.Signals))
-  const line: Program['line'] = test =>
-    new Promise((resolve, reject) => {
-      const look = () => {
+  return {
+    pid: child.pid as number,
+    child,
+    /** Everything it printed so far, on either stream, line by line. */
+    lines: lines as readonly string[],
+    /** The first line that satisfies the test, printed already or later. @throws Error when it ends before */
+    async line(test: (line: string) => boolean): Promise<string> {
+      for (;;) {
         const found = lines.find(test)
-        if (found === undefined) return
-        looks.delete(look)
-        resolve(found)
+        if (found !== undefined) return found
+        const code = await Promise.race([once(printed, 'line').then(() => undefined), ended])
+        if (code !== undefined && !lines.some(test))
+          throw new Error(`${name} ended (${code}) before that line:\n${lines.join('\n')}`)
       }
-      looks.add(look)
-      look()
-      void ended.then(code =>
-        reject(new Error(`${name} ended (${code}) before that line:\n${lines.join('\n')}`)),
-      )
-    })
-  const end: Program['end'] = (signal = 'SIGTERM') => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
-    return ended
+    },
+    /** Resolves with its exit code, or the signal that ended it. */
+    ended,
+    /** Sends a signal and waits for the end. Idempotent. */
+    end(signal: NodeJS.Signals = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      return ended
+    },
   }
-  return { pid: child.pid as number, child, lines, line, ended, end }
 }

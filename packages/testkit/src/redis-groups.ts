@@ -7,20 +7,7 @@ import { followProgram } from './program.ts'
 import { type RawRedis, startRedis, type Teardown, type TestRedis } from './redis.ts'
 
 /** Several servers that stand in for each other. */
-export interface RedisGroup {
-  readonly url: string
-  readonly nodes: readonly TestRedis[]
-  /** A raw connection to the server that holds the data now. */
-  primary(): Promise<RawRedis>
-  /**
-   * Kills the server that holds the data and waits for the next one; the old one stays away until
-   * {@link RedisGroup.heal}.
-   * @param confirmed what has to happen while the replicas are frozen: the dying server alone will know of it
-   */
-  failOver(confirmed?: (primary: RawRedis) => Promise<unknown>): Promise<void>
-  /** Brings killed servers back as replicas and waits until they are up to date. */
-  heal(): Promise<void>
-}
+export type RedisGroup = Awaited<ReturnType<typeof startSentinels>>
 
 /** How soon a dead server is missed. */
 const DOWN_AFTER_MS = 1_000
@@ -37,11 +24,7 @@ const EAGER = ['info-period', '200', 'ping-period', '300', 'ask-period', '100', 
 const NO_DELAY = ['--repl-diskless-sync-delay', '0']
 
 /** One primary, replicas of it, three Sentinels that know of all. @param replicas how many */
-export async function startSentinels(
-  t: Teardown,
-  args: readonly string[] = [],
-  replicas = 1,
-): Promise<RedisGroup> {
+export async function startSentinels(t: Teardown, args: readonly string[] = [], replicas = 1) {
   const options = { appendonly: true, args: [...NO_DELAY, ...args] }
   const first = await startRedis(t, options)
   const replicaOf = ['--replicaof', '127.0.0.1', String(first.port)]
@@ -64,7 +47,7 @@ export async function startSentinels(
 }
 
 /** Three primaries, each with one replica. */
-export async function startCluster(t: Teardown): Promise<RedisGroup> {
+export async function startCluster(t: Teardown) {
   const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1500', ...NO_DELAY]
   const nodes = await Promise.all(Array.from({ length: 6 }, () => startRedis(t, { appendonly: true, args })))
   const [first] = nodes as [TestRedis]
@@ -90,7 +73,7 @@ export async function startCluster(t: Teardown): Promise<RedisGroup> {
 }
 
 /** Which server is primary is asked of the servers themselves; on a Cluster the one that owns our slot. */
-function groupOf(nodes: readonly TestRedis[]): Omit<RedisGroup, 'url'> {
+function groupOf(nodes: readonly TestRedis[]) {
   const clients = new Map(nodes.map(node => [node, node.client({ commandTimeout: 1_000 })]))
   const dead = new Set<TestRedis>()
   const findPrimary = () =>
@@ -108,8 +91,13 @@ function groupOf(nodes: readonly TestRedis[]): Omit<RedisGroup, 'url'> {
   }
   return {
     nodes,
+    /** A raw connection to the server that holds the data now. */
     primary: async () => (await findPrimary()).client,
-    async failOver(confirmed = async () => {}) {
+    /**
+     * Kills the server that holds the data and waits for the next one; the old one stays away until `heal`.
+     * @param confirmed what has to happen while the replicas are frozen: the dying server alone will know of it
+     */
+    async failOver(confirmed: (primary: RawRedis) => Promise<unknown> = async () => {}) {
       const { node, client } = await findPrimary()
       const replicas = await replicasOf(node.port)
       for (const replica of replicas) replica.pause()
@@ -124,6 +112,7 @@ function groupOf(nodes: readonly TestRedis[]): Omit<RedisGroup, 'url'> {
       }
       await findPrimary()
     },
+    /** Brings killed servers back as replicas and waits until they are up to date. */
     async heal() {
       for (const node of dead) await node.restart()
       dead.clear()

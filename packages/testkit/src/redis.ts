@@ -1,14 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RedisBinary } from '@kimchi/local-redis'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Milliseconds } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 
 /** A raw client, for what a test does to a server and finds in it. */
 export type RawRedis = Redis
 
-/** The part of a tap test that is used: what to do when it is over. */
+/** What is used of a tap test: what to do when it is over. */
 export interface Teardown {
   teardown(close: () => unknown): void
 }
@@ -24,75 +25,76 @@ export interface TestRedisOptions {
 }
 
 /** A private server of one test. */
-export interface TestRedis {
-  readonly url: string
-  readonly port: number
-  /** Data folder; kept over {@link TestRedis.restart}. */
-  readonly dir: string
-  readonly binary: RedisBinary
-  /** A raw client for assertions, closed with the server. @param options.port another server than this one */
-  client(options?: {
-    readonly port?: number
-    readonly commandTimeout?: number
-    readonly username?: string
-    readonly password?: string
-  }): RawRedis
-  /** Ends the server at once (SIGKILL). */
-  kill(): Promise<void>
-  /** Ends the server in order (SIGTERM). */
-  stop(): Promise<void>
-  /** Starts a server again on the same port and folder. */
-  restart(): Promise<void>
-  /** Freezes the server: alive, not answering (SIGSTOP). */
-  pause(): void
-  /** Ends {@link TestRedis.pause}. */
-  resume(): void
-  /** Ends everything and removes the folder; done by `t.teardown` when a test was given. */
-  close(): Promise<void>
+export type TestRedis = Awaited<ReturnType<typeof startRedis>>
+
+/**
+ * Creates a temporary folder, removed with the test. Shorter than `t.testdir()`, which a Unix socket's path
+ * can't hold.
+ */
+export async function createFolder(t: Teardown): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'kimchi-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
 }
 
 /**
  * Starts a private redis-server on a free port in a temporary folder; torn down with the test when one is
  * given.
  */
-export async function startRedis(t?: Teardown, options: TestRedisOptions = {}): Promise<TestRedis> {
+export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
   const binary = await projectRedis(options.path ?? process.env.PATH ?? '')
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))
   const { appendonly = false, args = [] } = options
   const start = (port: number) => startEmbeddedRedis({ binary, dir, port, appendonly, args })
-  let server: EmbeddedRedis
-  try {
-    server = await start(0)
-  } catch {
-    // Another test took the port between choosing and listening.
-    server = await start(0)
-  }
+  // A second try, where another test took the port between choosing and listening.
+  let server: EmbeddedRedis = await start(0).catch(() => start(0))
   const { port, url } = server
   const clients: Redis[] = []
-  const redis: TestRedis = {
+  const kill = async () => {
+    server.kill('SIGKILL')
+    await server.exited
+  }
+  const restart = async () => {
+    server = await start(port)
+  }
+  const pause = () => server.kill('SIGSTOP')
+  const resume = () => server.kill('SIGCONT')
+  const redis = {
     url,
     port,
+    /** Data folder; kept over `restart`. */
     dir,
     binary,
-    client: clientOptions => {
+    /** A raw client for assertions, closed with the server. @param options.port another server than this one */
+    client: (clientOptions: Pick<RedisOptions, 'port' | 'commandTimeout' | 'username' | 'password'> = {}) => {
       const client = new Redis({ port, ...clientOptions })
-      // Tests take the server away on purpose; what matters is what the commands answer.
+      // Tests kill and freeze the server; what its commands answer is what matters.
       client.on('error', () => {})
       clients.push(client)
       return client
     },
-    kill: async () => {
-      server.kill('SIGKILL')
-      await server.exited
-    },
+    /** Ends the server at once (SIGKILL). */
+    kill,
+    /** Ends the server in order (SIGTERM). */
     stop: async () => {
       await server.stop()
     },
-    restart: async () => {
-      server = await start(port)
+    /** Starts a server again on the same port and folder. */
+    restart,
+    killFor: async (ms: Milliseconds) => {
+      await kill()
+      await delay(ms)
+      await restart()
     },
-    pause: () => server.kill('SIGSTOP'),
-    resume: () => server.kill('SIGCONT'),
+    /** Freezes the server: alive, not answering (SIGSTOP). */
+    pause,
+    resume,
+    freezeFor: async (ms: Milliseconds) => {
+      pause()
+      await delay(ms)
+      resume()
+    },
+    /** Ends everything and removes the folder; done by `t.teardown` when a test was given. */
     close: async () => {
       for (const client of clients) client.disconnect()
       await server.stop()

@@ -66,14 +66,7 @@ function toSample(member: Buffer, minute: number): StoredSample | undefined {
   const fields = readMessagePack(member)
   if (!Array.isArray(fields) || fields.length !== 6 || !fields.every(field => typeof field === 'number'))
     return undefined
-  const [minuteOfHour, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source] = fields as number[] as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [minuteOfHour, upbitKrw = 0, binanceUsdt = 0, usdtKrw = 0, premiumE4 = 0, source] = fields
   if (minuteOfHour !== minute % 60) return undefined
   return { minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, isCandle: source === 1 }
 }

@@ -12,3 +12,13 @@ export function startApp(app: keyof typeof SCRIPTS, env: Record<string, string>)
   const script = fileURLToPath(new URL(SCRIPTS[app], import.meta.url))
   return startProgram(undefined, ['--enable-source-maps', script], env)
 }
+
+/** The parsed JSON answer of a GET with its status, or undefined when there is no response. */
+export async function getJson<T>(url: string): Promise<{ status: number; body: T } | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+    return { status: response.status, body: (await response.json()) as T }
+  } catch {
+    return undefined
+  }
+}

@@ -1,7 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
 import { projectRoot } from '@kimchi/local-redis'
 import { createFolder, eventually, followProgram, type Program } from '@kimchi/testkit'
 import t, { type Test } from 'tap'

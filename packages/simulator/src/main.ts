@@ -1,4 +1,3 @@
-import { SimulatorError } from './errors.ts'
 import { type Simulator, startSimulator } from './server/start.ts'
 
 main().catch((error: unknown) => {
@@ -17,15 +16,14 @@ async function main(): Promise<void> {
   process.once('SIGINT', end)
   // Without its parent the simulator has no purpose.
   process.once('disconnect', end)
-  // Last: who has read it may signal at once.
+  // Last, because whoever has read this line may send a signal at once.
   announce(simulator)
 }
 
 function readOptions({ HOST: host = '127.0.0.1', PORT = '4380', SEED: seed = 'kimchi' }: NodeJS.ProcessEnv) {
   const port = Number(PORT)
   if (!/^\d{1,5}$/.test(PORT) || port > 65_535) {
-    const message = `PORT must be a whole number from 0 to 65535; got ${JSON.stringify(PORT)}`
-    throw new SimulatorError('SIM_ERR_CONFIG', message)
+    throw new Error(`PORT must be a whole number from 0 to 65535; got ${JSON.stringify(PORT)}`)
   }
   return { host, port, seed }
 }
@@ -35,5 +33,5 @@ function announce(simulator: Simulator): void {
   console.log(`SIMULATED PRICES of Upbit and Binance at ${url}`)
   for (const [name, value] of Object.entries(env)) console.log(`  ${name}=${value}`)
   console.log(`  set a fault:    curl ${url}/faults -d '{"kind":"silence","exchange":"upbit","forMs":30000}'`)
-  console.log(`  take all back:  curl -X DELETE ${url}/faults`)
+  console.log(`  end all faults: curl -X DELETE ${url}/faults`)
 }

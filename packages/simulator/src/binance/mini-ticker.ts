@@ -21,23 +21,19 @@ export interface LastFrame {
   readonly price: number
 }
 
-/** The miniTicker streams of all markets. @see docs/exchanges.md#binance-websocket */
-export interface MiniTickers {
-  /** What is due on a stream in [from, to); nothing on a stream that is not simulated. */
-  due(stream: string, from: EpochMs, to: EpochMs): DueFrame[]
-  /** The payload of a frame, with the price that a fault asks for. */
-  payload(frame: DueFrame): object
-}
-
 const SECOND = 1_000
 const DAY = 86_400_000
 const NAME = /^([^@A-Z]+)@miniTicker$/
 
-/** The miniTickers of simulated exchanges; `v` is true, `o`, `h`, `l` and `q` have the right shape only. */
-export function createMiniTickers(exchanges: SimulatedExchanges): MiniTickers {
+/**
+ * The miniTicker streams of all markets; `v` is true, `o`, `h`, `l` and `q` have the right shape only.
+ * @see docs/exchanges.md#binance-websocket
+ */
+export function createMiniTickers(exchanges: SimulatedExchanges) {
   const rollingVolume = createRollingVolume(exchanges.prices)
   return {
-    due(stream, from, to) {
+    /** What is due on a stream in [from, to); nothing on a stream that is not simulated. */
+    due(stream: string, from: EpochMs, to: EpochMs): DueFrame[] {
       const name = NAME.exec(stream)?.[1]
       const market = name && exchanges.markets.listed('binance', name.toUpperCase())
       if (!market || (market.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
@@ -48,7 +44,8 @@ export function createMiniTickers(exchanges: SimulatedExchanges): MiniTickers {
       }
       return due
     },
-    payload({ at, market, price }) {
+    /** The payload of a frame, with the price that a fault asks for. */
+    payload({ at, market, price }: DueFrame): object {
       const [c, v] = [decimal(price), decimal(rollingVolume(market, at))]
       const ticker = { e: '24hrMiniTicker', E: at, s: market.code, c, o: c, h: c, l: c, v, q: v }
       return withFaultyPrice(exchanges.faults, market, ticker, 'c')

@@ -1,8 +1,7 @@
 import { PAUSES } from '../faults/board.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Market } from '../market/types.ts'
-import { createWindowCounter } from '../server/limits.ts'
-import { type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
+import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
 import { binanceStatus, decimal, symbolEntry } from './symbols.ts'
 
 const MINUTE = 60_000

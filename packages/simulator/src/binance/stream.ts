@@ -1,8 +1,7 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
 import { type Connection, type ExchangeStream, subscribersByKey } from '../server/connection.ts'
-import { createWindowCounter } from '../server/limits.ts'
-import { parseJson } from '../server/wire.ts'
+import { createWindowCounter, parseJson } from '../server/wire.ts'
 import { createMiniTickers } from './mini-ticker.ts'
 
 interface Client {

@@ -8,38 +8,18 @@ import {
   type FaultTarget,
 } from './fault.ts'
 
-/** The faults as a test or a person sets them. */
-export interface Faults {
-  /** Sets a fault; the returned function takes it back and may be called more than once. */
-  set(fault: Fault): () => void
-  /** Everything that is set now, oldest first. */
-  list(): readonly ActiveFault[]
-  /** Takes back one fault by its id, or all. Returns how many were taken back. */
-  clear(id?: number): number
-}
-
-/** Called when a fault is set or ends. */
-export type FaultListener = (change: 'set' | 'ended', active: ActiveFault) => void
+/** What happens to a fault. */
+export type FaultChange = 'set' | 'ended'
+type FaultListener = (change: FaultChange, active: ActiveFault) => void
 
 type Test<K extends FaultKind> = (fault: FaultOf<K>) => boolean
 type Found<K extends FaultKind> = ActiveFault<FaultOf<K>> | undefined
 
-/** The faults as the exchanges obey them. */
-export interface FaultBoard extends Faults {
-  /** The first fault of `kind` that acts on the target, and that `accepts` lets pass. */
-  find<K extends FaultKind>(kind: K, target: FaultTarget, accepts?: Test<K>): Found<K>
-  /** Counts one altered frame or response, and ends the fault when it was the last. */
-  spend(active: ActiveFault): void
-  /** When the next fault ends by its `forMs`; Infinity when none does. */
-  nextEnd(): EpochMs
-  /** Ends what is over at an instant. */
-  expire(at: EpochMs): void
-  onChange(listener: FaultListener): void
-  readonly timeline: Timeline
-}
+/** The faults that are set. */
+export type FaultBoard = ReturnType<typeof createFaultBoard>
 
 /** A board without faults. @param settle sends what is due before somebody sets or takes back a fault */
-export function createFaultBoard(clock: SimulatorClock, settle: () => void): FaultBoard {
+export function createFaultBoard(clock: SimulatorClock, settle: () => void) {
   const entries = new Map<number, ActiveFault>()
   const listeners: FaultListener[] = []
   const timeline = createTimeline(clock.now)
@@ -53,6 +33,7 @@ export function createFaultBoard(clock: SimulatorClock, settle: () => void): Fau
     for (const listener of listeners) listener('ended', entry)
     return true
   }
+  /** Ends one fault by its id, or all. Returns how many it ended. */
   const clear = (id?: number): number => {
     settle()
     return [...entries.keys()].filter(key => (id === undefined || key === id) && end(key)).length
@@ -60,7 +41,8 @@ export function createFaultBoard(clock: SimulatorClock, settle: () => void): Fau
   return {
     timeline,
     clear,
-    set(fault) {
+    /** Sets a fault; the returned function ends it and may be called more than once. */
+    set(fault: Fault): () => void {
       settle()
       const entry: ActiveFault = { id: ++ids, fault, setAt: clock.now(), altered: 0 }
       entries.set(entry.id, entry)
@@ -69,24 +51,29 @@ export function createFaultBoard(clock: SimulatorClock, settle: () => void): Fau
       if (isMoment(fault)) end(entry.id)
       return () => void clear(entry.id)
     },
-    list: () => [...entries.values()],
+    /** Everything that is set now, oldest first. */
+    list: (): readonly ActiveFault[] => [...entries.values()],
+    /** The first fault of `kind` that acts on the target, and that `accepts` lets pass. */
     find<K extends FaultKind>(kind: K, target: FaultTarget, accepts: Test<K> = () => true): Found<K> {
       for (const entry of entries.values()) {
         if (isOfKind(entry, kind) && actsOn(entry.fault, target) && accepts(entry.fault)) return entry
       }
       return undefined
     },
-    spend({ id }) {
+    /** Counts one altered frame or response, and ends the fault when it was the last. */
+    spend({ id }: ActiveFault) {
       const entry = entries.get(id)
       if (!entry) return
       entry.altered += 1
       if (entry.fault.frames !== undefined && entry.altered >= entry.fault.frames) end(id)
     },
-    nextEnd: () => Math.min(...[...entries.values()].map(endOf)),
-    expire(at) {
+    /** When the next fault ends by its `forMs`; Infinity when none does. */
+    nextEnd: (): EpochMs => Math.min(...[...entries.values()].map(endOf)),
+    /** Ends what is over at an instant. */
+    expire(at: EpochMs) {
       for (const entry of entries.values()) if (endOf(entry) <= at) end(entry.id)
     },
-    onChange: listener => void listeners.push(listener),
+    onChange: (listener: FaultListener) => void listeners.push(listener),
   }
 }
 
@@ -114,42 +101,35 @@ interface Span<K extends TimedKind = TimedKind> {
 }
 
 /** When halts, outages and lags were. */
-export interface Timeline {
-  /** The fault of one of the kinds that acted on a market at an instant, and when it did. */
-  find<K extends TimedKind>(kinds: readonly K[], target: FaultTarget, at: EpochMs): Span<K> | undefined
-  /** The longest lag of trades that can still be on their way at an instant. */
-  longestLag(at: EpochMs): Milliseconds
-  /** Told of a fault that is set. */
-  begin(active: ActiveFault): void
-  /** Told of a fault that ends. */
-  end(active: ActiveFault): void
-}
+export type Timeline = ReturnType<typeof createTimeline>
 
 /** The kinds of faults during which a market does not trade. */
 export const PAUSES = ['halt', 'outage'] as const
 
 /** An empty timeline. */
-function createTimeline(now: () => EpochMs): Timeline {
+function createTimeline(now: () => EpochMs) {
   const spans = new Map<number, Span>()
   return {
-    find<K extends TimedKind>(kinds: readonly K[], target: FaultTarget, at: EpochMs) {
+    /** The fault of one of the kinds that acted on a market at an instant, and when it did. */
+    find<K extends TimedKind>(kinds: readonly K[], target: FaultTarget, at: EpochMs): Span<K> | undefined {
       for (const span of spans.values()) {
         if (at >= span.from && at < span.to && isOneOf(span, kinds) && actsOn(span.fault, target)) return span
       }
       return undefined
     },
-    longestLag(at) {
+    /** The longest lag of trades that can still be on their way at an instant. */
+    longestLag(at: EpochMs): Milliseconds {
       const lags = [...spans.values()].map(({ fault, to }) =>
         fault.kind === 'lag' && to + fault.maxMs > at ? fault.maxMs : 0,
       )
       return Math.max(0, ...lags)
     },
-    begin({ id, fault, setAt }) {
+    begin({ id, fault, setAt }: ActiveFault) {
       if (!isTimed(fault)) return
       const { from = setAt, to = Number.POSITIVE_INFINITY, forMs = Number.POSITIVE_INFINITY } = fault
       spans.set(id, { fault, from, to: Math.min(to, from + forMs) })
     },
-    end({ id, fault }) {
+    end({ id, fault }: ActiveFault) {
       const span = spans.get(id)
       if (!span || !isTimed(fault)) return
       // What was put into the past by hand is taken out of it again.

@@ -1,4 +1,3 @@
-import { SimulatorError } from '../errors.ts'
 import type { EpochMs, Exchange, Milliseconds, UpbitState } from '../market/types.ts'
 
 /** Where and for how long a fault acts. Without `forMs` and `frames` it acts until it is taken back. */
@@ -166,7 +165,7 @@ const OF_KIND: Readonly<Record<FaultKind, Rules>> = {
 /**
  * A fault from JSON that a person wrote.
  * @param isMarket whether any exchange has a market of that code
- * @throws SimulatorError SIM_ERR_FAULT naming the field, its value and what is allowed
+ * @throws FaultError naming the field, its value and what is allowed
  */
 export function readFault(json: unknown, isMarket: (code: string) => boolean): Fault {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
@@ -188,7 +187,10 @@ export function readFault(json: unknown, isMarket: (code: string) => boolean): F
   return json as Fault
 }
 
-function refused(field: string, value: unknown, allowed: string): SimulatorError {
+function refused(field: string, value: unknown, allowed: string): FaultError {
   const got = value === undefined ? 'nothing' : JSON.stringify(value)
-  return new SimulatorError('SIM_ERR_FAULT', `${field} must be ${allowed}; got ${got}`)
+  return new FaultError(`${field} must be ${allowed}; got ${got}`)
 }
+
+/** What a person wrote is no fault; the message names the field and its value. */
+export class FaultError extends Error {}

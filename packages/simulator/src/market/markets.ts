@@ -2,21 +2,10 @@ import { usdtTickSize } from './tick-size.ts'
 import type { Exchange, Market, SimulatedCoin } from './types.ts'
 
 /** All simulated markets by exchange and code; coins come and go while the simulator runs. */
-export interface Markets {
-  /** The market of that code, listed or delisted. */
-  get(exchange: Exchange, code: string): Market | undefined
-  /** The market of that code, when the exchange lists it. */
-  listed(exchange: Exchange, code: string): Market | undefined
-  /** Every market that the exchange lists. */
-  all(exchange: Exchange): readonly Market[]
-  /** Adds the coin's markets, replacing those with the same code. */
-  add(coin: SimulatedCoin): void
-  /** Takes a market from the lists; the returned function brings it back. */
-  delist(code: string): () => void
-}
+export type Markets = ReturnType<typeof createMarkets>
 
 /** Every market of `coins`, in their order. @param speed multiplies the number of trades */
-export function createMarkets(coins: readonly SimulatedCoin[], speed = 1): Markets {
+export function createMarkets(coins: readonly SimulatedCoin[], speed = 1) {
   const byCode: Record<Exchange, Map<string, Market>> = { upbit: new Map(), binance: new Map() }
   const delisted = new Set<string>()
   const add = (coin: SimulatedCoin): void => {
@@ -24,11 +13,17 @@ export function createMarkets(coins: readonly SimulatedCoin[], speed = 1): Marke
   }
   coins.forEach(add)
   return {
-    get: (exchange, code) => byCode[exchange].get(code),
-    listed: (exchange, code) => (delisted.has(code) ? undefined : byCode[exchange].get(code)),
-    all: exchange => [...byCode[exchange].values()].filter(({ code }) => !delisted.has(code)),
+    /** The market of that code, listed or delisted. */
+    get: (exchange: Exchange, code: string) => byCode[exchange].get(code),
+    /** The market of that code, when the exchange lists it. */
+    listed: (exchange: Exchange, code: string) =>
+      delisted.has(code) ? undefined : byCode[exchange].get(code),
+    /** Every market that the exchange lists. */
+    all: (exchange: Exchange) => [...byCode[exchange].values()].filter(({ code }) => !delisted.has(code)),
+    /** Adds the coin's markets, replacing those with the same code. */
     add,
-    delist(code) {
+    /** Takes a market from the lists; the returned function brings it back. */
+    delist(code: string): () => void {
       delisted.add(code)
       return () => void delisted.delete(code)
     },

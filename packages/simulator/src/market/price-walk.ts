@@ -5,14 +5,7 @@ import type { EpochMs } from './types.ts'
 export type Walk = (at: EpochMs) => number
 
 /** The three movements from which every price is made. */
-export interface PriceWalks {
-  /** Natural logarithm of the coin's USDT price relative to its base price. */
-  coin(id: string): Walk
-  /** KRW for one USDT, unrounded, around 1,400. */
-  readonly usdtKrw: Walk
-  /** The coin's premium as a fraction, wandering between about -0.01 and +0.03. */
-  premium(id: string): Walk
-}
+export type PriceWalks = ReturnType<typeof priceWalks>
 
 /** How long a swing takes, in milliseconds, and how high it is. */
 type Octave = readonly [period: number, height: number]
@@ -47,13 +40,16 @@ const COIN_PREMIUM: readonly Octave[] = [
 ]
 
 /** All walks of one seed; the same seed always gives the same prices. */
-export function priceWalks(seed: string): PriceWalks {
+export function priceWalks(seed: string) {
   const rate = noise(keyOf(`${seed}/usdt-krw`), RATE)
   const common = noise(keyOf(`${seed}/premium`), COMMON_PREMIUM)
   return {
-    coin: id => noise(keyOf(`${seed}/coin/${id}`), COIN),
-    usdtKrw: at => 1_400 * (1 + rate(at)),
-    premium: id => {
+    /** Natural logarithm of the coin's USDT price relative to its base price. */
+    coin: (id: string): Walk => noise(keyOf(`${seed}/coin/${id}`), COIN),
+    /** KRW for one USDT, unrounded, around 1,400. */
+    usdtKrw: (at: EpochMs) => 1_400 * (1 + rate(at)),
+    /** The coin's premium as a fraction, wandering between about -0.01 and +0.03. */
+    premium: (id: string): Walk => {
       const own = noise(keyOf(`${seed}/premium/${id}`), COIN_PREMIUM)
       return at => 0.01 + common(at) + own(at)
     },

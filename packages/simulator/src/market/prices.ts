@@ -4,22 +4,13 @@ import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
 import type { Candle, EpochMs, Exchange, Market, Trade } from './types.ts'
 
-/** What both traded: a pure function of (seed, market, time), less what halts and outages prevented. */
-export interface Prices {
-  /** Trades with from ≤ at < to, in time order; empty for an unknown market. */
-  trades(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): Trade[]
-  /** The newest trade with at < before. */
-  lastTrade(exchange: Exchange, market: string, before: EpochMs): Trade | undefined
-  /** Whether a trade lies in [from, to). */
-  traded(exchange: Exchange, market: string, from: EpochMs, to: EpochMs): boolean
-  /** The fold of a minute's trades, or of those before `until`; undefined when there was none. */
-  candle(exchange: Exchange, market: string, openTime: EpochMs, until?: EpochMs): Candle | undefined
-}
+/** What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented. */
+export type Prices = ReturnType<typeof createPrices>
 
 const MINUTE = 60_000
 
 /** The prices of `seed` for the given markets. */
-export function createPrices(seed: string, markets: Markets, timeline: Pick<Timeline, 'find'>): Prices {
+export function createPrices(seed: string, markets: Markets, timeline: Pick<Timeline, 'find'>) {
   const walks = priceWalks(seed)
   const pausedSince = (exchange: Exchange, market: string, at: EpochMs): EpochMs | undefined =>
     timeline.find(PAUSES, { exchange, market }, at)?.from
@@ -33,13 +24,15 @@ export function createPrices(seed: string, markets: Markets, timeline: Pick<Time
     tapes.set(market, made)
     return made
   }
-  const trades: Prices['trades'] = (exchange, market, from, to) => {
+  /** Trades with from ≤ at < to, in time order; empty for an unknown market. */
+  const trades = (exchange: Exchange, market: string, from: EpochMs, to: EpochMs): Trade[] => {
     const all = tape(exchange, market)?.between(from, to) ?? []
     return all.filter(({ at }) => pausedSince(exchange, market, at) === undefined)
   }
   return {
     trades,
-    lastTrade(exchange, market, before) {
+    /** The newest trade with at < before. */
+    lastTrade(exchange: Exchange, market: string, before: EpochMs): Trade | undefined {
       let last = tape(exchange, market)?.lastBefore(before)
       for (let since = last && pausedSince(exchange, market, last.at); since !== undefined; ) {
         last = tape(exchange, market)?.lastBefore(since)
@@ -47,8 +40,11 @@ export function createPrices(seed: string, markets: Markets, timeline: Pick<Time
       }
       return last
     },
-    traded: (exchange, market, from, to) => trades(exchange, market, from, to).length > 0,
-    candle: (exchange, market, openTime, until = Number.POSITIVE_INFINITY) =>
+    /** Whether a trade lies in [from, to). */
+    traded: (exchange: Exchange, market: string, from: EpochMs, to: EpochMs) =>
+      trades(exchange, market, from, to).length > 0,
+    /** The fold of a minute's trades, or of those before `until`; undefined when there was none. */
+    candle: (exchange: Exchange, market: string, openTime: EpochMs, until = Number.POSITIVE_INFINITY) =>
       foldCandle(openTime, trades(exchange, market, openTime, Math.min(openTime + MINUTE, until))),
   }
 }

@@ -4,12 +4,7 @@ import { krwTickSize, roundToStep } from './tick-size.ts'
 import type { EpochMs, Market, Trade } from './types.ts'
 
 /** All trades of one market, past and future, without state. */
-export interface TradeTape {
-  /** Trades with from ≤ at < to, in time order. */
-  between(from: EpochMs, to: EpochMs): Trade[]
-  /** The newest trade with at < before. */
-  lastBefore(before: EpochMs): Trade | undefined
-}
+export type TradeTape = ReturnType<typeof createTape>
 
 /** Share of slots that hold a trade. */
 const FILLED = 0.8
@@ -23,7 +18,7 @@ export function meanVolume({ coin, multiplier }: Market): number {
  * The tape of `market`. Time is cut into slots, a slot holds one trade or none, and everything about that
  * trade comes from hashing (seed, market, slot), so any moment can be asked for in any order.
  */
-export function createTape(seed: string, market: Market, walks: PriceWalks): TradeTape {
+export function createTape(seed: string, market: Market, walks: PriceWalks) {
   const key = keyOf(`${seed}/${market.exchange}/${market.code}/${market.coin.id}`)
   const slotMs = Math.max(1, Math.round((60_000 * FILLED) / market.tradesPerMinute))
   const price = pricing(market, walks, key)
@@ -40,7 +35,8 @@ export function createTape(seed: string, market: Market, walks: PriceWalks): Tra
     return { at, price: price(at, slot), volume }
   }
   return {
-    between(from, to) {
+    /** Trades with from ≤ at < to, in time order. */
+    between(from: EpochMs, to: EpochMs): Trade[] {
       const trades: Trade[] = []
       for (let slot = Math.floor(from / slotMs); slot * slotMs < to; slot++) {
         const at = timeIn(slot)
@@ -48,7 +44,8 @@ export function createTape(seed: string, market: Market, walks: PriceWalks): Tra
       }
       return trades
     },
-    lastBefore(before) {
+    /** The newest trade with at < before. */
+    lastBefore(before: EpochMs): Trade | undefined {
       for (let slot = Math.floor(before / slotMs); slot >= 0; slot--) {
         const at = timeIn(slot)
         if (at >= 0 && at < before) return tradeAt(slot, at)

@@ -1,22 +1,12 @@
 import type { WebSocket } from 'ws'
 import { GARBAGE } from '../faults/apply.ts'
-import type { FaultListener } from '../faults/board.ts'
+import type { FaultChange } from '../faults/board.ts'
 import type { ActiveFault } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 
 /** One open WebSocket of a client; every frame passes the faults and is reported. */
-export interface Connection {
-  readonly number: number
-  /** Sends one frame of a stream, as far as the faults let it. */
-  stream(text: string, market: string): void
-  /** Sends a reply or an error, which only a half-open connection holds back. */
-  reply(message: object): void
-  /** Applies what acts at once when a fault is set or ends. */
-  readonly onFault: FaultListener
-  /** Closes with a close frame, or cuts the socket when `code` is left out. */
-  close(code?: number, reason?: string): void
-}
+export type Connection = ReturnType<typeof createConnection>
 
 /** One exchange's side of the connections to it. */
 export interface ExchangeStream {
@@ -37,7 +27,7 @@ export function createConnection(
   exchange: Exchange,
   number: number,
   socket: WebSocket,
-): Connection {
+) {
   /** Frames that come when a silence ends, by its id. */
   const held = new Map<number, (() => void)[]>()
   /** The half-open faults that were set while it was open. */
@@ -49,34 +39,38 @@ export function createConnection(
     socket.send(payload, { binary: exchange === 'upbit' })
     onFrame({ exchange, connection: number, text: payload.toString('latin1') })
   }
-  const stream: Connection['stream'] = (text, market) => {
+  const send = (text: string, market: string): void => {
     const garbage = faults.find('garbage', { exchange, market })
     write(garbage ? GARBAGE[garbage.fault.shape](text) : text)
     if (garbage) faults.spend(garbage)
   }
-  const close: Connection['close'] = (code, reason = '') => {
+  /** Closes with a close frame, or cuts the socket when `code` is left out. */
+  const close = (code?: number, reason = ''): void => {
     if (code === undefined || socket.isPaused) socket.terminate()
     else socket.close(code, reason)
   }
   return {
     number,
     close,
-    stream(text, market) {
+    /** Sends one frame of a stream, as far as the faults let it. */
+    stream(text: string, market: string) {
       const silence = faults.find('silence', { exchange, market })
       if (silence?.fault.delivery === 'late') {
         const frames = held.get(silence.id) ?? []
         held.set(silence.id, frames)
-        frames.push(() => stream(text, market))
+        frames.push(() => send(text, market))
       }
       const [deaf] = halfOpen
       const active = silence ?? deaf
       if (active) faults.spend(active)
-      else stream(text, market)
+      else send(text, market)
     },
-    reply(message) {
+    /** Sends a reply or an error, which only a half-open connection holds back. */
+    reply(message: object) {
       if (halfOpen.size === 0) write(JSON.stringify(message))
     },
-    onFault(change, active) {
+    /** Applies what acts at once when a fault is set or ends. */
+    onFault(change: FaultChange, active: ActiveFault) {
       const { id, fault } = active
       if (fault.kind === 'half-open') {
         if (change === 'set') halfOpen.add(active)
@@ -86,7 +80,7 @@ export function createConnection(
       }
       if (fault.kind === 'drop' && change === 'set') close()
       if (change === 'set') return
-      for (const send of held.get(id) ?? []) send()
+      for (const sendHeld of held.get(id) ?? []) sendHeld()
       held.delete(id)
     },
   }

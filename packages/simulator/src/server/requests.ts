@@ -1,9 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createBinanceRest } from '../binance/rest.ts'
-import { SimulatorError } from '../errors.ts'
 import { createRefusals, mangledBody } from '../faults/apply.ts'
-import { type ActiveFault, readFault } from '../faults/fault.ts'
+import { type ActiveFault, FaultError, readFault } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
@@ -92,7 +91,7 @@ async function respondToFaultRequest(
     const active = faults.list().find(entry => entry.fault === fault)
     return { status: 201, body: active ? shown(active) : { ...fault, done: true } }
   } catch (error) {
-    if (error instanceof SimulatorError) return failed(400, error.message)
+    if (error instanceof FaultError) return failed(400, error.message)
     throw error
   }
 }
@@ -105,7 +104,7 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch (cause) {
-    throw new SimulatorError('SIM_ERR_FAULT', `body must be JSON; ${(cause as Error).message}`, { cause })
+    throw new FaultError(`body must be JSON; ${(cause as Error).message}`, { cause })
   }
 }
 

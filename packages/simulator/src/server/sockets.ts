@@ -7,21 +7,10 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
 import { type Connection, createConnection, type ExchangeStream } from './connection.ts'
-import { createWindowCounter } from './limits.ts'
-
-/** All open WebSockets of both exchanges. */
-export interface Sockets {
-  /** Listener for node's `upgrade` event. */
-  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
-  /** Sends everything that is due until now; returns that instant. */
-  readonly pump: () => EpochMs
-  readonly count: (exchange: Exchange) => number
-  /** Cuts every connection, and every handshake that was left hanging. */
-  readonly closeAll: () => void
-}
+import { createWindowCounter } from './wire.ts'
 
 /** Accepts and feeds WebSocket connections. */
-export function createSockets(exchanges: SimulatedExchanges): Sockets {
+export function createSockets(exchanges: SimulatedExchanges) {
   const { clock, faults } = exchanges
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
   server.on('headers', (headers, { url = '/' }) => {
@@ -75,7 +64,8 @@ export function createSockets(exchanges: SimulatedExchanges): Sockets {
     }
   })
   return {
-    upgrade(request, socket, head) {
+    /** Listener for node's `upgrade` event. */
+    upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
       const url = request.url ?? '/'
       const exchange = exchangeOf(url)
       sockets.add(socket)
@@ -85,8 +75,10 @@ export function createSockets(exchanges: SimulatedExchanges): Sockets {
       if (exchange && !refusal) server.handleUpgrade(request, socket, head, ws => accept(ws, exchange, url))
       else if (refusal !== undefined && refusal !== 'hang') refuse(socket, refusal)
     },
+    /** Sends everything that is due until now; returns that instant. */
     pump,
-    count: exchange => [...open.values()].filter(other => other === exchange).length,
+    count: (exchange: Exchange) => [...open.values()].filter(other => other === exchange).length,
+    /** Cuts every connection, and every handshake that was left hanging. */
     closeAll() {
       for (const socket of sockets) socket.destroy()
     },

@@ -1,7 +1,6 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Candle, EpochMs } from '../market/types.ts'
-import { createWindowCounter } from '../server/limits.ts'
-import { type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
+import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
 
 const MINUTE = 60_000
 const KST = 9 * 60 * MINUTE

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Fails when code or documents cite what this repository doesn't hold: a missing file or heading, a fault
- * without a number in docs/faults.md, a test that docs/faults.md names and that doesn't exist. Links and line
+ * Fails when code or documents cite what this repository doesn't have: a file or heading, a fault number that
+ * docs/faults.md lacks, a test that docs/faults.md names. Links and line
  * lengths of Markdown are markdownlint's job (.markdownlint-cli2.jsonc).
  */
 import { execFileSync } from 'node:child_process'

@@ -1,9 +1,9 @@
-// What the edge says to Prometheus, in nginx's own JavaScript (njs), which knows no destructuring.
+// The edge's metrics for Prometheus, in nginx's own JavaScript (njs), which has no destructuring.
 
-/** The codes of locations.conf. Each is said from the start, or the first of a kind would be no increase. */
+/** The codes of locations.conf. Each starts at 0, or Prometheus would not see the first of a kind as an increase. */
 const CODES = ['bad_request', 'method_not_allowed', 'headers_too_large', 'too_many_requests', 'unavailable']
 
-/** Counts one of the edge's own refusals, by the code in its body: the location that words it is /-/code. */
+/** Counts one of the edge's own refusals by its code: the location that holds its body is /-/code. */
 function count(request) {
   ngx.shared.refusals.incr(request.uri.slice('/-/'.length), 1, 0)
   return ''
@@ -13,7 +13,7 @@ function metric(name, type, help, samples) {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
 }
 
-/** Answers with all of it. stub_status prints `Active connections: A`, then a line `accepted handled requests`. */
+/** Answers with all metrics. stub_status prints `Active connections: A`, then a line `accepted handled requests`. */
 async function write(request) {
   const status = (await request.subrequest('/status')).responseText
   const connections = status.match(/^Active connections: (\d+)/)[1]

@@ -129,7 +129,7 @@ t.test('every setting of an app can be given to its container', { skip }, async 
   }
 })
 
-t.test('TLS at the edge, as docs/scaling.md tells', { skip }, async t => {
+t.test('TLS at the edge, as in docs/scaling.md', { skip }, async t => {
   const files = ['-f', 'docker-compose.yml', '-f', 'deploy/tls.compose.yml']
   const env = { EDGE_SITE: '/site', EDGE_CERTIFICATE: '/certificate.pem', EDGE_KEY: '/key.pem', PORT: '80' }
   const { services, secrets } = await readWith(env, ...files)

@@ -58,7 +58,7 @@ if (!isInstalled) {
   process.exit()
 }
 
-/** What the compiler has against these manifests, each held to the type of its kind. */
+/** The compiler's complaints about these manifests, each checked against the type of its kind. */
 function complaints(manifests: readonly Manifest[]): string[] {
   const lines = manifests.map(manifest => {
     const { apiVersion, kind } = manifest
@@ -121,7 +121,7 @@ t.test('with monitoring there are the same rules as with compose', async t => {
   )
 })
 
-t.test('with an external Redis there is none of ours, and the apps may reach it', async t => {
+t.test('with an external Redis ours is left out, and the apps may reach it', async t => {
   const rest = await render('external-redis', 'monitoring')
   t.strictSame(complaints(rest), [])
   t.strictSame(
@@ -152,7 +152,7 @@ t.test('an ingester is replaced when its successor contributes', async t => {
   t.notMatch(JSON.stringify(manifests), /DoNotSchedule/, 'nodes without a zone can have it')
 })
 
-t.test('every container is as small a target as can be', async t => {
+t.test('every container has as few rights as possible', async t => {
   for (const workload of workloads) {
     const { name } = workload.metadata
     const { securityContext, automountServiceAccountToken, containers } = podOf(workload)
@@ -176,7 +176,7 @@ t.test('every container is as small a target as can be', async t => {
   }
 })
 
-t.test('each app is a user of Redis of its own, told by a file that no other pod has', async t => {
+t.test('each app is its own user of Redis, by a file that no other pod has', async t => {
   const users = await readFile(new URL('../redis/users.acl', import.meta.url), 'utf8')
   for (const name of ['api', 'ingester']) {
     const {
@@ -193,19 +193,22 @@ t.test('each app is a user of Redis of its own, told by a file that no other pod
   t.notMatch(JSON.stringify(manifests), /redis:\/\/[^"]*:[^"]*@/, 'no password is in a manifest')
 })
 
-t.test('what answers requests is replaced one by one, after those who send have been told', async t => {
-  for (const name of ['api', 'edge']) {
-    const workload = workloads.find(({ metadata }) => metadata.name === name) as Deployment & Workload
-    t.match(workload.spec?.strategy, { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }, name)
-    const [container] = podOf(workload).containers
-    t.match(container, { lifecycle: { preStop: { sleep: { seconds: Number } } } })
-    t.match(container?.livenessProbe, { httpGet: { path: '/live', port: 'ops' } })
-  }
-  const api = workloads.find(({ metadata }) => metadata.name === 'api') as Workload
-  t.match(podOf(api).containers[0]?.readinessProbe, { httpGet: { path: '/serving', port: 'ops' } })
-})
+t.test(
+  'pods that answer requests are replaced one by one, after their clients have been moved away',
+  async t => {
+    for (const name of ['api', 'edge']) {
+      const workload = workloads.find(({ metadata }) => metadata.name === name) as Deployment & Workload
+      t.match(workload.spec?.strategy, { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }, name)
+      const [container] = podOf(workload).containers
+      t.match(container, { lifecycle: { preStop: { sleep: { seconds: Number } } } })
+      t.match(container?.livenessProbe, { httpGet: { path: '/live', port: 'ops' } })
+    }
+    const api = workloads.find(({ metadata }) => metadata.name === 'api') as Workload
+    t.match(podOf(api).containers[0]?.readinessProbe, { httpGet: { path: '/serving', port: 'ops' } })
+  },
+)
 
-t.test('services, budgets, policies and spreads mean pods that are there', async t => {
+t.test('services, budgets, policies and spreads select pods that exist', async t => {
   const names = new Set(workloads.map(({ metadata }) => metadata.name))
   const label = 'app.kubernetes.io/name'
   for (const manifest of manifests) {

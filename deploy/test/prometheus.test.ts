@@ -20,7 +20,7 @@ t.test('each alert fires when it must, and not before', { skip: skipWithout('pro
   t.equal(status, 0, printed)
 })
 
-t.test('every alert is tested, says what to do, and points into the runbook that is there', async t => {
+t.test('every alert is tested, says what to do, and links to a runbook section that exists', async t => {
   const { groups } = parse(await readFile(`${FOLDER}/rules.yml`, 'utf8'))
   const tests = await readFile(`${FOLDER}/rules.test.yml`, 'utf8')
   const operations = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
@@ -37,12 +37,12 @@ t.test('every alert is tested, says what to do, and points into the runbook that
   }
 })
 
-t.test('Prometheus takes the configuration', { skip: skipWithout('promtool') }, async t => {
+t.test('Prometheus accepts the configuration', { skip: skipWithout('promtool') }, async t => {
   const { status, printed } = run('promtool', 'check', 'config', 'prometheus.yml')
   t.equal(status, 0, printed)
 })
 
-t.test('Alertmanager takes the configuration', { skip: skipWithout('amtool') }, async t => {
+t.test('Alertmanager accepts the configuration', { skip: skipWithout('amtool') }, async t => {
   const { status, printed } = run('amtool', 'check-config', 'alertmanager.yml')
   t.equal(status, 0, printed)
 })

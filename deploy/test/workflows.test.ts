@@ -12,7 +12,7 @@ const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const WORKFLOWS = join(ROOT, '.github/workflows')
 
-t.test('each script of a workflow is there, to be run', async t => {
+t.test('each script of a workflow exists and is executable', async t => {
   const texts = (await readdir(WORKFLOWS)).map(name => readFile(join(WORKFLOWS, name), 'utf8'))
   const jobs = (await Promise.all(texts)).flatMap(text =>
     Object.values<{ steps: { run?: string }[] }>(parse(text).jobs),
@@ -40,7 +40,7 @@ t.test('expect-list.sh waits for the list', async t => {
   t.match(stdout, /BTC/)
 })
 
-t.test('load.mjs fails when one request of all did, or the command', async t => {
+t.test('load.mjs fails when a single request failed, or the command', async t => {
   const load = join(ROOT, 'deploy/load.mjs')
   const underLoad = async (url: string, command: string) => run(load, [url, 'sh', '-c', command])
   t.match((await underLoad(await openList(t), 'sleep 1')).stdout, /^\d+ requests: \{"200":\d+\}$/m)

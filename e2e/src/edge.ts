@@ -55,7 +55,7 @@ export async function openEdge(options: EdgeOptions) {
     await adapt(dir, 'nginx.conf', [['worker_processes 2;', `worker_processes ${options.workers};`]])
   }
   const names = await openNameServer(options.replicas)
-  // nginx takes a port here, which the resolv.conf of a machine never has.
+  // nginx accepts a port here, which the resolv.conf of a machine never has.
   await writeFile(join(dir, 'resolv.conf'), `nameserver 127.0.0.1:${names.port}\n`)
   const { nginx, ...ports } = await startNginx(options).catch(error => {
     // Another program took a port between choosing and listening.

@@ -17,7 +17,7 @@ import { createFastClock } from './fast-clock.ts'
 
 /** How a testbed is opened. */
 export interface TestbedOptions {
-  /** As the ingesters are told; may be Sentinel or Cluster. */
+  /** The ingesters' REDIS_URL; may be Sentinel or Cluster. */
   readonly redisUrl: string
   /** A connection to the server that holds the data at this moment. */
   readonly raw: () => RawRedis | Promise<RawRedis>

@@ -38,7 +38,7 @@ const SPELLINGS = {
 
 const DOCUMENTS = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=7`]
 
-t.test('a turn of the minute under 1,000 clients', { skip }, async t => {
+t.test('1,000 clients at a minute's turn', { skip }, async t => {
   const clock = await openSteppedClock(await createFolder(t))
   if (clock === undefined) return t.comment('LEFT OUT: libfaketime is not installed')
   const minute = minuteOf(Date.now()) - 1
@@ -65,7 +65,7 @@ t.test('a turn of the minute under 1,000 clients', { skip }, async t => {
   t.strictSame(new Set(seen.map(({ shown }) => shown)), new Set([minute, minute + 1]))
   const beyond = Math.max(...seen.map(({ shown, freshUntil }) => freshUntil - minuteStart(shown + 1)))
   t.ok(beyond <= 5_000, `a browser takes none for fresh beyond the next minute + ${beyond} ms`)
-  // While a copy is fetched, others get the old one, however long the replica takes.
+  // While the edge fetches a copy, others get the old one, however slow the replica is.
   const renewed = firstSight(seen, minute + 1)
   t.equal(renewed.size, DOCUMENTS.length * Object.keys(SPELLINGS).length, 'every copy is renewed')
   const late = seen.filter(
@@ -168,7 +168,7 @@ function plain({ headers, body }: HttpAnswer): string {
   return decoded.toString()
 }
 
-t.test('many who come at once to a copy long out of date cost one upstream request', { skip }, async t => {
+t.test('many requests at once for a copy long out of date cost one upstream request', { skip }, async t => {
   // Overdue, so that a copy is good for five seconds; then two more by stale-while-revalidate.
   const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()) - 2, perSecond: 100_000 })
   await ask(edge.port, LIVE)
@@ -193,7 +193,7 @@ t.test('every spelling of Accept-Encoding shares one copy per coding', { skip },
 })
 
 t.test(
-  'a query that means nothing makes no copy of its own; one that may mean something does',
+  'a query without meaning shares the copy; one that may have a meaning gets its own',
   { skip },
   async t => {
     const { edge, replicas } = await openEdgeStack(t, { minute: aheadMinute() })

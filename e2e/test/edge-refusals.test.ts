@@ -25,7 +25,7 @@ t.test('the edge refuses with the codes and in the words of the contract', async
   }
 })
 
-t.test('a client that takes too much is refused in JSON, another is not', { skip }, async t => {
+t.test('a client over its limit is refused in JSON, another is not', { skip }, async t => {
   const { edge } = await openEdgeStack(t, {
     minute: minuteOf(Date.now()),
     replicas: 1,
@@ -55,7 +55,7 @@ t.test('a client that takes too much is refused in JSON, another is not', { skip
   t.equal((await from('2001:db8:1:3::1')).status, 200)
 })
 
-t.test('X-Forwarded-For of a stranger is not believed', { skip }, async t => {
+t.test('X-Forwarded-For counts only from trusted proxies', { skip }, async t => {
   const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, perSecond: 1 })
   const statuses = new Set<number>()
   for (let n = 0; n < 400 && !statuses.has(429); n++) {
@@ -127,7 +127,7 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
   }
 })
 
-t.test('the TLS variant speaks HTTP/2 and redirects what comes in plain', { skip }, async t => {
+t.test('the TLS variant speaks HTTP/2 and redirects plain HTTP', { skip }, async t => {
   const tls = await makeCertificate(await createFolder(t))
   const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, tls })
 

@@ -11,13 +11,13 @@ import {
   untilStored,
 } from './support/fault-bed.ts'
 
-t.test('exchanges silent, lying and halted, and an ingester that was frozen or away', async t => {
+t.test('exchanges silent, wrong and halted, and an ingester frozen or away', async t => {
   const { bed, raw } = await openFaultBed(t)
   const { clock, exchanges } = bed
   const { faults } = exchanges
   const ingester = bed.start('a')
   await nextMinute(ingester, hasAll)
-  /** Minutes that only candles may fill, looked at in the end. */
+  /** Minutes that only candles may fill, checked at the end. */
   const leftToCandles: number[] = []
   /** Minutes in which XRP was known as halted. */
   const halted: number[] = []
@@ -42,7 +42,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     leftToCandles.push(spiked)
   })
 
-  await t.test('a jump that stays does reach history, with its first minute', async t => {
+  await t.test('a jump that stays reaches history, with its first minute', async t => {
     const jump = bed.scalePrice('upbit', 'KRW-ETH', 1.25)
     const from = ingester.lines.length
     await nextMinute(ingester, line => line.samples > 4)
@@ -63,7 +63,7 @@ t.test('exchanges silent, lying and halted, and an ingester that was frozen or a
     leftToCandles.push(minute)
   })
 
-  await t.test('frozen for 90 s, no minute is invented', async t => {
+  await t.test('an ingester frozen for 90 s invents no minute', async t => {
     const { minute } = await nextMinute(ingester, hasAll)
     ingester.child.kill('SIGSTOP')
     await clock.until((minute + 2) * MINUTE_MS + 30_000)

@@ -13,7 +13,7 @@ t.test('an ingester killed at random points leaves no partial and no double minu
   isWhole(t, verdict)
   t.ok(verdict.candle > 4 * 1_440, 'a whole day and more')
 
-  await t.test('and the audit that says so notices what is wrong', async t => {
+  await t.test('and the audit notices what is wrong', async t => {
     const key = (await raw.keys('{kp}:samples:BTC:*')).sort().at(-4) ?? ''
     const [member = ''] = (await raw.callBuffer('ZRANGE', [key, 0, 0])) as Buffer[]
     const minute = Number(await raw.zscore(key, member))

@@ -53,7 +53,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     }
   })
 
-  await t.test('nothing waits for a frozen Redis', async t => {
+  await t.test('minute turns go on while Redis is frozen', async t => {
     const from = ingester.lines.length
     redis.pause()
     const first = await nextMinute(ingester, hasAll)

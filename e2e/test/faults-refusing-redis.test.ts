@@ -4,7 +4,7 @@ import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { hasAll, isWhole, nextMinute, openFaultBed, readiness, untilStored } from './support/fault-bed.ts'
 
-t.test('LOADING and a full disk are waited out, and /ready says which', async t => {
+t.test('minutes wait for Redis to load or have disk space, and /ready says which', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
   const { bed, redis, raw } = await openFaultBed(t, {
     redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '500'] },

@@ -36,7 +36,7 @@ t.test('an alert suppresses those of the same cause, and no other', { skip }, as
     })
     const body = JSON.stringify(labels.map(labels => ({ labels })))
     const headers = { 'content-type': 'application/json' }
-    await eventually('it takes alerts', async () =>
+    await eventually('Alertmanager accepts alerts', async () =>
       fetch(url, { method: 'POST', headers, body }).then(
         ({ ok }) => ok,
         () => false,
@@ -49,7 +49,7 @@ t.test('an alert suppresses those of the same cause, and no other', { skip }, as
     return active.map(({ labels }) => [labels.alertname, labels.exchange].join(' ').trim()).sort()
   }
   const wakes = async (...alerts: readonly string[]) => {
-    await eventually('it looks at all', async () => (await readActive()).length <= alerts.length)
+    await eventually('Alertmanager answers', async () => (await readActive()).length <= alerts.length)
     t.strictSame(await readActive(), alerts)
   }
 

@@ -103,7 +103,7 @@ t.test('each expression of the rules and the dashboard asks for metrics that the
   t.throws(() => metricsIn('sum(rate(x[5m])'), /not PromQL/)
 })
 
-t.test('every curl of docs/operations.md says something', async t => {
+t.test('every curl of docs/operations.md gets an answer', async t => {
   const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
   const commands = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
     block.trim().split('\n'),
@@ -125,7 +125,7 @@ t.test('every curl of docs/operations.md says something', async t => {
 const missing = missingPrograms()
 const skip = missing.length > 0 && `not installed: ${missing.join(', ')}`
 
-t.test('a silent feed and a dead edge wake somebody', { skip }, async t => {
+t.test('a silent feed and a dead edge page somebody', { skip }, async t => {
   const { bed, edge, targets } = stack
   const alerts: SentAlert[] = []
   const named = (name: string) => alerts.filter(({ labels }) => labels.alertname === name)

@@ -109,7 +109,7 @@ t.test('a killed process is started again on its port, with its data', async t =
   t.equal(await demo.end('SIGTERM'), 0)
 })
 
-t.test('a taken port that was asked for is an error that names it', async t => {
+t.test('a configured port that is in use is an error that names it', async t => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
   await once(taken, 'listening')
@@ -120,7 +120,7 @@ t.test('a taken port that was asked for is an error that names it', async t => {
   t.equal(await demo.end(), 1)
 })
 
-t.test('a coin that does not exist ends all of it with its name', async t => {
+t.test('a coin that does not exist ends the demo with an error that names it', async t => {
   const demo = startDemo(t, await createFolder(t), { COINS: 'BTC,ETHH' })
   t.match(await demo.line(text => text.includes('ETHH')), /ETHH is not on Upbit in KRW/)
   await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true), 10_000)

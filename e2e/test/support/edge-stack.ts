@@ -32,7 +32,7 @@ export interface EdgeStack {
   writeMinute(minute: EpochMinute): Promise<unknown>
 }
 
-/** What an edge world is made of. */
+/** How an edge stack is opened. */
 export interface EdgeStackOptions extends Omit<Partial<EdgeOptions>, 'replicas' | 'apiPort'> {
   /** Written before the replicas start; none when undefined. */
   readonly minute?: EpochMinute

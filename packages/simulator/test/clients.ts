@@ -62,13 +62,13 @@ export interface Client {
   readonly pongs: () => number
   readonly closed: Promise<{ code: number; reason: string }>
   send(message: unknown): void
-  /** The next frame that was not taken yet and matches, parsed. */
+  /** The next matching frame after those returned before, parsed. */
   next(matches?: (frame: Frame) => boolean): Promise<Frame>
   /** Resolves after a ping has been answered, when everything sent before has arrived. */
   settled(): Promise<void>
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: frames of every kind are looked into by the tests
+// biome-ignore lint/suspicious/noExplicitAny: tests read fields of every kind of frame
 export type Frame = any
 
 /** Opens a WebSocket and resolves when it is open; cut with the test. */

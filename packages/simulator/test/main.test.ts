@@ -20,7 +20,7 @@ const urlOf = async (child: ChildProcess): Promise<string> => {
   return /http:\S+/.exec(String(lines))?.[0] ?? ''
 }
 
-t.test('runs alone, says where it is, and ends on SIGTERM', async t => {
+t.test('runs alone, prints its URLs, and ends on SIGTERM', async t => {
   const child = spawn(process.execPath, [MAIN], { env: { ...process.env, PORT: '0' } })
   t.teardown(() => child.kill('SIGKILL'))
   const [lines] = await once(child.stdout, 'data')
@@ -50,7 +50,7 @@ t.test('ends when its parent is gone', async t => {
   t.strictSame(await once(child, 'exit'), [0, null])
 })
 
-t.test('a port that is taken or wrong is said in one line', async t => {
+t.test('a port that is in use or wrong is an error of one line', async t => {
   const first = startMain(t, { PORT: '0' })
   const { port } = new URL(await urlOf(first))
   for (const [PORT, message] of [

@@ -43,7 +43,7 @@ function send(port: number, path: string, options: RequestOptions): ClientReques
 
 async function responseTo(asking: ClientRequest): Promise<IncomingMessage> {
   const [response] = await once(asking, 'response')
-  // What goes wrong from here on is told by the response as well.
+  // From here on the response reports errors too.
   asking.on('error', () => {})
   return response
 }

@@ -11,7 +11,7 @@ export interface StoredSample {
   readonly isCandle: boolean
 }
 
-/** All stored samples of a coin, read raw; `onUnreadable` takes a line for each member that is none. */
+/** All stored samples of a coin, read raw; calls `onUnreadable` with a line for each member that is none. */
 export function readSamples(
   redis: RawRedis,
   symbol: string,
@@ -26,7 +26,7 @@ export interface StoredGap {
   readonly reason: string
 }
 
-/** All settled minutes of a coin, read raw; `onUnreadable` takes a line for each member that is none. */
+/** All settled minutes of a coin, read raw; calls `onUnreadable` with a line for each member that is none. */
 export function readSettled(
   redis: RawRedis,
   symbol: string,

@@ -25,7 +25,7 @@ t.test('an answer comes as it was sent', async t => {
   t.strictSame([status, headers['x-path'], body.toString()], [404, '//a/../b?c', 'x/y'])
 })
 
-t.test('a kept connection that turns out to be closed is replaced only by who asks twice', async t => {
+t.test('only askTwice replaces a kept connection that turns out to be closed', async t => {
   let requests = 0
   // Every second request finds its connection closed.
   const { port, agent } = await open(t, (request, response) => {

@@ -2,7 +2,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
 import { eventually, passUntil } from '../src/eventually.ts'
 
-t.test('asks until there is an answer, and says what it waited for in vain', async t => {
+t.test('asks until there is an answer, and names what did not come in time', async t => {
   let asked = 0
   t.equal(await eventually('a number', () => (++asked < 3 ? undefined : asked)), 3)
   t.equal(await eventually('zero', async () => 0), 0, 'every value but undefined and false is an answer')

@@ -5,7 +5,7 @@ for (const [name, start] of [
   ['behind Sentinel', startSentinels],
   ['on a Cluster', startCluster],
 ] as const) {
-  t.test(`${name} a failover takes what only the dying server knew, and the group heals`, async t => {
+  t.test(`${name} a failover loses what only the dying server knew, and the group heals`, async t => {
     const group = await start(t)
     const before = await group.primary()
     await before.set('{kp}:kept', '1')

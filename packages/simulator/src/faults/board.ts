@@ -18,7 +18,7 @@ type Found<K extends FaultKind> = ActiveFault<FaultOf<K>> | undefined
 /** The faults that are set. */
 export type FaultBoard = ReturnType<typeof createFaultBoard>
 
-/** A board without faults. @param settle sends what is due before somebody sets or takes back a fault */
+/** A board without faults. @param settle sends what is due before somebody sets or ends a fault */
 export function createFaultBoard(clock: SimulatorClock, settle: () => void) {
   const entries = new Map<number, ActiveFault>()
   const listeners: FaultListener[] = []
@@ -132,7 +132,7 @@ function createTimeline(now: () => EpochMs) {
     end({ id, fault }: ActiveFault) {
       const span = spans.get(id)
       if (!span || !isTimed(fault)) return
-      // What was put into the past by hand is taken out of it again.
+      // A fault that was set for the past by hand leaves no trace there.
       if (fault.from !== undefined) spans.delete(id)
       else spans.set(id, { ...span, to: Math.min(span.to, now()) })
     },

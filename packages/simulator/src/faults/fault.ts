@@ -1,6 +1,6 @@
 import type { EpochMs, Exchange, Milliseconds, UpbitState } from '../market/types.ts'
 
-/** Where and for how long a fault acts. Without `forMs` and `frames` it acts until it is taken back. */
+/** Where and for how long a fault acts. Without `forMs` and `frames` it acts until somebody ends it. */
 interface FaultScope {
   readonly exchange: Exchange | 'both'
   /** The exchange's own code, `KRW-BTC` or `BTCUSDT`. @default every market */
@@ -53,7 +53,7 @@ type FaultEffect =
   | ({ readonly kind: 'halt'; readonly state?: UpbitState } & Pause)
   /** The exchange does not trade and says nothing. */
   | ({ readonly kind: 'outage' } & Pause)
-  /** Upbit tells of trades up to this much later, by a random time. */
+  /** Upbit publishes trades up to this much later, by a random time. */
   | ({ readonly kind: 'lag'; readonly maxMs: Milliseconds } & TimeSpan)
   /** Binance announces its end. */
   | { readonly kind: 'shutdown' }
@@ -110,7 +110,7 @@ export function actsOn(fault: Fault, { exchange, market }: FaultTarget): boolean
   return fault.market === undefined || fault.market === market
 }
 
-/** Which values a field takes. */
+/** Which values a field may have. */
 interface Rule {
   readonly accepts: (value: unknown, isMarket: (code: string) => boolean) => boolean
   /** The same in words. */

@@ -7,7 +7,7 @@ export type Walk = (at: EpochMs) => number
 /** The three movements from which every price is made. */
 export type PriceWalks = ReturnType<typeof priceWalks>
 
-/** How long a swing takes, in milliseconds, and how high it is. */
+/** A swing's period in milliseconds, and its height. */
 type Octave = readonly [period: number, height: number]
 
 const HOUR = 3_600_000

@@ -7,7 +7,7 @@ export type EpochMs = number
 /** A length of time in milliseconds. */
 export type Milliseconds = number
 
-/** Where the simulator takes its time from; a test passes its own. */
+/** The simulator's time; a test passes its own. */
 export interface SimulatorClock {
   /** Wall-clock time, UTC. */
   now(): EpochMs

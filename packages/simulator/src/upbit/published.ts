@@ -2,7 +2,7 @@ import { fraction } from '../market/hash.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Trade } from '../market/types.ts'
 
-/** A trade, and when Upbit tells of it. */
+/** A trade, and when Upbit publishes it. */
 export interface PublishedTrade {
   readonly trade: Trade
   /** The frame's `timestamp`. */

@@ -6,7 +6,7 @@ const MINUTE = 60_000
 const KST = 9 * 60 * MINUTE
 const MAX_CANDLES = 200
 const PER_SECOND = 10
-/** How far back candles are looked for before the response is cut short. */
+/** Minutes without a candle that a response skips before it is cut short. */
 const MAX_EMPTY = 20_000
 
 /** Upbit's quotation REST under /v1. @see docs/exchanges.md#upbit-rest */

@@ -97,7 +97,7 @@ interface UpbitSubscription {
   readonly format: UpbitFormat
 }
 
-/** Reads a ticket, type objects of tickers, and perhaps a format; undefined for whatever else Upbit takes. */
+/** Reads a ticket, type objects of tickers, and perhaps a format; undefined for whatever else Upbit accepts. */
 function readSubscription(text: string): UpbitSubscription | undefined {
   const message = parseJson(text)
   if (!Array.isArray(message)) return undefined

@@ -57,7 +57,7 @@ t.test('ticker/price and ping', async t => {
   t.strictSame((await get(`${api}/ping`)).body, {})
 })
 
-t.test('too much weight gets 429 with Retry-After, going on gets 418', async t => {
+t.test('too much weight gets 429 with Retry-After, and more requests get 418', async t => {
   const { simulator, clock } = await startManual(t, { limits: 0.1 })
   const heavy = `${simulator.binanceRestUrl}/api/v3/exchangeInfo?symbols=["BTCUSDT"]`
   let answer = await get(heavy)

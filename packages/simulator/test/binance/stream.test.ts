@@ -45,7 +45,7 @@ t.test('the volume rises when a trade comes in and falls when one leaves the 24-
   t.ok(old > 0)
 })
 
-t.test('subscriptions are acknowledged and taken back', async t => {
+t.test('subscribing and unsubscribing are acknowledged', async t => {
   const { simulator, run, clock } = await startManual(t)
   const client = await connect(t, `${simulator.binanceWsUrl}/ws`)
   client.send({ method: 'SUBSCRIBE', params: ['btcusdt@miniTicker', 'nosuch@miniTicker'], id: 1 })

@@ -15,7 +15,7 @@ t.test('silence: pings are answered, no frame comes, and it ends after its time'
   t.strictSame(simulator.faults.list(), [])
 })
 
-t.test('half-open: existing sockets hear nothing, not even a pong, new ones work', async t => {
+t.test('half-open: existing sockets get nothing, not even a pong, and new ones work', async t => {
   const { simulator, upbit, run } = await bothClients(t)
   const undo = simulator.faults.set({ kind: 'half-open', exchange: 'upbit' })
   const before = upbit.frames.length

@@ -7,7 +7,7 @@ const send = (url: string, method: string, body?: unknown) =>
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
 
-t.test('a person sets, sees and takes back faults over HTTP', async t => {
+t.test('a person sets, lists and ends faults over HTTP', async t => {
   const { simulator, run } = await startManual(t)
   const faults = `${simulator.url}/faults`
   const client = await connect(t, simulator.upbitWsUrl)

@@ -36,7 +36,7 @@ t.test('price: a factor multiplies the price in frames, candles stay', async t =
   t.ok(parsed(await fresh(binance)).every(({ data }) => Number(data.c) > 0))
 })
 
-t.test('silence: one market says nothing, the others go on', async t => {
+t.test('silence: one market sends nothing, the others go on', async t => {
   const { simulator, upbit, fresh } = await bothClients(t)
   simulator.faults.set({ kind: 'silence', exchange: 'upbit', market: 'KRW-BTC', forMs: 5_000 })
   const codes = new Set(parsed(await fresh(upbit, 4_900)).map(({ code }) => code))

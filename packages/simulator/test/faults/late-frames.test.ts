@@ -19,7 +19,7 @@ t.test('silence: frames that are only late come when it ends, in order', async t
   t.ok(parsed(binance.frames).at(-1).data.E > from + 13_000)
 })
 
-t.test('silence: frames that are never sent are gone', async t => {
+t.test('silence: frames that are held back for ever never come', async t => {
   const { simulator, clock, upbit, fresh } = await bothClients(t)
   await upbit.settled()
   const undo = simulator.faults.set({ kind: 'silence', exchange: 'upbit' })
@@ -30,7 +30,7 @@ t.test('silence: frames that are never sent are gone', async t => {
   t.ok(frames.length > 0 && frames.every(({ timestamp }) => timestamp >= end))
 })
 
-t.test('silence: ends at its very time, however seldom the clock is looked at', async t => {
+t.test('silence: ends exactly on time, however seldom the simulator is pumped', async t => {
   const { simulator, clock, upbit, run } = await bothClients(t)
   await upbit.settled()
   const end = clock.now() + 4_000

@@ -5,7 +5,7 @@ import { bothClients, get, NOON, parsed, startManual, tickersOf } from '../clien
 const MINUTE = 60_000
 const OPEN = Math.floor(NOON / MINUTE) * MINUTE
 
-t.test('outage: the exchange does not trade, sends no frame, and leaves a hole in its candles', async t => {
+t.test('outage: the exchange does not trade, sends no frame, and has no candles of that time', async t => {
   const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
   const from = clock.now()
   const undo = simulator.faults.set({ kind: 'outage', exchange: 'both' })
@@ -34,7 +34,7 @@ t.test('outage: the exchange does not trade, sends no frame, and leaves a hole i
   t.strictSame([rows[0][0], Number(rows[0][5]), rows[0][8]], [inside, 0, 0], 'a flat row on Binance')
 })
 
-t.test('outage: may lie in the past, and is taken out of it again', async t => {
+t.test('outage: may lie in the past, and is removed from there when it ends', async t => {
   const { simulator } = await startManual(t, { limits: false })
   const [from, to] = [OPEN - 10 * MINUTE, OPEN - 5 * MINUTE]
   const count = async () => {
@@ -49,33 +49,36 @@ t.test('outage: may lie in the past, and is taken out of it again', async t => {
   t.equal(await count(), 6)
 })
 
-t.test('halt on Upbit: no frame says so, and the SNAPSHOT of the next subscription does', async t => {
-  for (const [fields, expected] of [
-    [{}, { market_state: 'PREVIEW', is_trading_suspended: true }],
-    [{ state: 'DELISTED' }, { market_state: 'DELISTED', is_trading_suspended: true }],
-    [{ state: 'ACTIVE' }, { market_state: 'ACTIVE', is_trading_suspended: true }],
-  ] as const) {
-    const { simulator, clock, upbit, fresh } = await bothClients(t)
-    const from = clock.now()
-    const fault: Fault = { kind: 'halt', exchange: 'upbit', market: 'KRW-BTC', ...fields }
-    const undo = simulator.faults.set(fault)
-    const frames = parsed(await fresh(upbit, 60_000)).filter(({ code }) => code === 'KRW-BTC')
-    t.ok(frames.every(({ trade_timestamp }) => trade_timestamp < from))
-    t.equal(simulator.prices.traded('upbit', 'KRW-BTC', from, clock.now()), false)
-    const snapshot = async () => {
-      upbit.send(tickersOf('KRW-BTC', 'KRW-BTC', 'KRW-ETH'))
-      const found = await upbit.next(frame => frame.code === 'KRW-BTC' && frame.stream_type === 'SNAPSHOT')
-      t.match(await upbit.next(), { code: 'KRW-ETH', stream_type: 'SNAPSHOT' }, 'one SNAPSHOT per code')
-      return found
+t.test(
+  'halt on Upbit: no frame announces it, and the SNAPSHOT of the next subscription shows it',
+  async t => {
+    for (const [fields, expected] of [
+      [{}, { market_state: 'PREVIEW', is_trading_suspended: true }],
+      [{ state: 'DELISTED' }, { market_state: 'DELISTED', is_trading_suspended: true }],
+      [{ state: 'ACTIVE' }, { market_state: 'ACTIVE', is_trading_suspended: true }],
+    ] as const) {
+      const { simulator, clock, upbit, fresh } = await bothClients(t)
+      const from = clock.now()
+      const fault: Fault = { kind: 'halt', exchange: 'upbit', market: 'KRW-BTC', ...fields }
+      const undo = simulator.faults.set(fault)
+      const frames = parsed(await fresh(upbit, 60_000)).filter(({ code }) => code === 'KRW-BTC')
+      t.ok(frames.every(({ trade_timestamp }) => trade_timestamp < from))
+      t.equal(simulator.prices.traded('upbit', 'KRW-BTC', from, clock.now()), false)
+      const snapshot = async () => {
+        upbit.send(tickersOf('KRW-BTC', 'KRW-BTC', 'KRW-ETH'))
+        const found = await upbit.next(frame => frame.code === 'KRW-BTC' && frame.stream_type === 'SNAPSHOT')
+        t.match(await upbit.next(), { code: 'KRW-ETH', stream_type: 'SNAPSHOT' }, 'one SNAPSHOT per code')
+        return found
+      }
+      t.match(await snapshot(), { ...expected, timestamp: clock.now() })
+      undo()
+      t.match(await snapshot(), { market_state: 'ACTIVE', is_trading_suspended: false })
+      t.ok(parsed(await fresh(upbit, 60_000)).some(({ code }) => code === 'KRW-BTC'))
     }
-    t.match(await snapshot(), { ...expected, timestamp: clock.now() })
-    undo()
-    t.match(await snapshot(), { market_state: 'ACTIVE', is_trading_suspended: false })
-    t.ok(parsed(await fresh(upbit, 60_000)).some(({ code }) => code === 'KRW-BTC'))
-  }
-})
+  },
+)
 
-t.test('halt on Binance: exchangeInfo and ticker/price tell, and symbolStatus filters', async t => {
+t.test('halt on Binance: exchangeInfo shows it, and symbolStatus filters ticker/price by it', async t => {
   const { simulator, binance, fresh } = await bothClients(t)
   const api = `${simulator.binanceRestUrl}/api/v3`
   const symbolsOf = (body: { symbol: string }[]) => body.map(({ symbol }) => symbol)

@@ -37,7 +37,7 @@ t.test('reject: one code is refused with the whole list', async t => {
   t.match(await client.next(() => true), { error: { name: 'INVALID_PARAM' } })
 })
 
-t.test('state: a market that trades carries any word', async t => {
+t.test('state: a market that trades has any market_state', async t => {
   const { simulator } = await startManual(t)
   simulator.faults.set({ kind: 'state', exchange: 'upbit', market: 'KRW-BTC', state: 'CAUTION' })
   const client = await connect(t, simulator.upbitWsUrl)
@@ -69,7 +69,7 @@ t.test('omit: a REST list lacks one market; a refusal may depend on the query', 
   t.equal((await fetch(url)).status, 200)
 })
 
-t.test('the handshake names what is left of the connections', async t => {
+t.test('the handshake says how many connections are left', async t => {
   const { simulator } = await startManual(t)
   const socket = new WebSocket(simulator.upbitWsUrl)
   t.teardown(() => socket.terminate())

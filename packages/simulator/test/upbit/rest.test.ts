@@ -40,7 +40,7 @@ t.test(
   },
 )
 
-t.test('Upbit says what is wrong', async t => {
+t.test('Upbit names what is wrong with a request', async t => {
   const { simulator } = await startManual(t, { limits: false })
   const url = `${simulator.upbitRestUrl}/v1`
   const unknown = await get(`${url}/candles/minutes/1?market=KRW-NOSUCH`)

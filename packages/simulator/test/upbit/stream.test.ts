@@ -44,7 +44,7 @@ t.test('a ticker has the documented fields in both formats', async t => {
   t.strictSame(Object.keys(await ask('SIMPLE')).sort(), sorted(SHORT_NAMES))
 })
 
-t.test('a new subscription replaces the old one, and several type objects are taken together', async t => {
+t.test('a new subscription replaces the old one, and joins the codes of its type objects', async t => {
   const { simulator, run } = await startManual(t)
   const client = await connect(t, simulator.upbitWsUrl)
   client.send(tickersOf('KRW-BTC'))

@@ -38,7 +38,7 @@ const SPELLINGS = {
 
 const DOCUMENTS = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=7`]
 
-t.test('1,000 clients at a minute's turn', { skip }, async t => {
+t.test('1,000 clients at the turn of a minute', { skip }, async t => {
   const clock = await openSteppedClock(await createFolder(t))
   if (clock === undefined) return t.comment('LEFT OUT: libfaketime is not installed')
   const minute = minuteOf(Date.now()) - 1

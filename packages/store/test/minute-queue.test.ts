@@ -208,29 +208,36 @@ t.test('a coin whose key is damaged is named until it is stored again, and holds
   t.match(queue.status(), { damaged: [], totals: { stored: 4 } })
 })
 
-t.test('retries are spread by the given randomness and grow to five seconds', async t => {
-  const waits: number[] = []
-  let failures = 8
-  const { queue, untilWritten } = openQueue(
-    {
-      write: async () => {
-        if (failures-- > 0) throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
-        return ONE_STORED
-      },
-    },
-    {
-      clock: {
-        now: () => 0,
-        wait: async ms => {
-          waits.push(ms)
+t.test(
+  'retries are spread by the given randomness, grow to five seconds, and start over after a success',
+  async t => {
+    const waits: number[] = []
+    let failures = 8
+    const { queue, untilWritten } = openQueue(
+      {
+        write: async () => {
+          if (failures-- > 0) throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
+          return ONE_STORED
         },
       },
-    },
-  )
-  queue.enqueue({ minute: 1, samples: [] })
-  await untilWritten()
-  t.strictSame(waits, [150, 300, 600, 1_200, 2_400, 3_750, 3_750, 3_750])
-})
+      {
+        clock: {
+          now: () => 0,
+          wait: async ms => {
+            waits.push(ms)
+          },
+        },
+      },
+    )
+    queue.enqueue({ minute: 1, samples: [] })
+    await untilWritten()
+    t.strictSame(waits, [150, 300, 600, 1_200, 2_400, 3_750, 3_750, 3_750])
+    failures = 1
+    queue.enqueue({ minute: 2, samples: [] })
+    await untilWritten()
+    t.strictSame(waits.slice(8), [150], 'a success makes them short again')
+  },
+)
 
 t.test('a flush hurries, gives up at its limit, and a closed queue writes nothing more', async t => {
   let attempts = 0

@@ -53,10 +53,7 @@ function registerMinutes(metrics: MetricsRegistry, status: () => IngesterStatus)
     labels: ['outcome'],
     read: () => {
       const { accepted, dropped } = status().minutes
-      return [
-        [{ outcome: 'accepted' }, accepted],
-        [{ outcome: 'dropped' }, dropped],
-      ]
+      return byOutcome({ accepted, dropped })
     },
   })
   metrics.counter({
@@ -127,6 +124,11 @@ function registerFeeds(metrics: MetricsRegistry, status: () => IngesterStatus): 
   })
 }
 
+/** A value for each `outcome`. */
+function byOutcome(counts: object): [{ outcome: string }, number][] {
+  return Object.entries(counts).map(([outcome, count]) => [{ outcome }, count])
+}
+
 /** Ages by the ingester's own clock, so that a monitor with a wrong clock reads them right. */
 function registerAges(
   metrics: MetricsRegistry,
@@ -162,7 +164,7 @@ function registerQueue(metrics: MetricsRegistry, status: () => IngesterStatus): 
     name: 'kimchi_ingester_redis_writes_total',
     help: 'Samples stored, there already or refused; snapshots dropped or rejected; writes tried again.',
     labels: ['outcome'],
-    read: () => Object.entries(status().queue.totals).map(([outcome, count]) => [{ outcome }, count]),
+    read: () => byOutcome(status().queue.totals),
   })
 }
 
@@ -219,11 +221,7 @@ function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus
     labels: ['outcome'],
     read: () => {
       const { stored, settled, refused } = status().backfill
-      return [
-        [{ outcome: 'stored' }, stored],
-        [{ outcome: 'settled' }, settled],
-        [{ outcome: 'refused' }, refused],
-      ]
+      return byOutcome({ stored, settled, refused })
     },
   })
   metrics.gauge({

@@ -1,7 +1,9 @@
-import type { MinuteCandle } from '@kimchi/feeds'
+import { type Coin, minuteStart } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
+import type { CandleRange, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { CandleBlock } from '../../src/backfill/candle-blocks.ts'
-import { candleSampleOrGap } from '../../src/backfill/decide-minutes.ts'
+import { CandleBlock, CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+import { candleSampleOrGap, decideWindow } from '../../src/backfill/decide-minutes.ts'
 
 const M = 29_000_000
 
@@ -106,3 +108,80 @@ t.test(
     }
   },
 )
+
+const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
+const ETH: Coin = { symbol: 'ETH', name: 'Ethereum', upbit: 'KRW-ETH', binance: 'ETHUSDT' }
+
+/** Decides minutes from M on, when NOW minutes have passed; markets trade each minute but for some spans. */
+async function decide(
+  coin: Coin,
+  offsets: readonly number[],
+  { now = 100, quiet = {} as Record<string, readonly [from: number, to: number]> } = {},
+) {
+  const fetched = new Set<string>()
+  const fetchPage = async ({ market, from, to }: CandleRange) => {
+    fetched.add(market)
+    const [start, end] = quiet[market] ?? [0, 0]
+    const opens = Array.from({ length: to - from }, (_, at) => from + at)
+    const traded = opens.filter(open => open <= M + now && !(open >= M + start && open < M + end))
+    return { candles: traded.map((open): MinuteCandle => [open, market === 'KRW-USDT' ? 1_400 : 100, 1]) }
+  }
+  const clock = createManualClock(minuteStart(M + now) + 10_000)
+  const minutes = offsets.map(offset => M + offset)
+  const { samples, settled } = await decideWindow({ coin, minutes }, new CandleBlocks(fetchPage, clock))
+  return {
+    samples: samples.map(({ minute }) => minute - M),
+    settled: settled.map(({ minute, reason }) => [minute - M, reason]),
+    fetched,
+  }
+}
+
+t.test('a window is decided up to the newest complete minute, later ones stay open', async t => {
+  t.match(await decide(ETH, [98, 99, 100, 101, 102]), { samples: [98, 99, 100], settled: [] })
+  const { fetched } = await decide(ETH, [101, 102])
+  t.strictSame([...fetched], ['BTCUSDT'], 'only the newest minute was asked for')
+  t.equal((await decide(ETH, [])).fetched.size, 0)
+})
+
+t.test('a minute whose candle may still come stays open between decided ones', async t => {
+  const { samples, settled } = await decide(ETH, [98, 99, 100], { quiet: { 'KRW-ETH': [97, 101] } })
+  t.strictSame([samples, settled], [[], []])
+  const long = await decide(ETH, [20, 60, 69, 70, 90, 99], { quiet: { 'KRW-ETH': [10, 101] } })
+  t.strictSame(long.samples, [20, 60, 69])
+  t.strictSame(long.settled, [
+    [70, 'no-upbit-price'],
+    [90, 'no-upbit-price'],
+  ])
+})
+
+t.test('an outage is settled only once its exchange has traded again', async t => {
+  for (const [markets, reason] of [
+    [['KRW-BTC', 'KRW-USDT', 'KRW-ETH'], 'upbit-down'],
+    [['BTCUSDT', 'ETHUSDT'], 'binance-down'],
+  ] as const) {
+    const during = (to: number) => ({ quiet: Object.fromEntries(markets.map(market => [market, [20, to]])) })
+    const minutes = [20, 21, 30, 40, 41]
+    const over = await decide(ETH, minutes, during(40))
+    t.strictSame(over.samples, [20, 41])
+    t.strictSame(
+      over.settled,
+      [21, 30, 40].map(minute => [minute, reason]),
+    )
+  }
+  const quiet = { 'KRW-BTC': [20, 101], 'KRW-USDT': [20, 101], 'KRW-ETH': [20, 101] } as const
+  const lasting = await decide(ETH, [21, 30], { quiet })
+  t.strictSame([lasting.samples, lasting.settled], [[], []], 'it may not be over')
+  t.notOk(lasting.fetched.has('KRW-ETH'), 'only markets that always trade are asked for')
+})
+
+t.test('a rate older than an hour is settled only once KRW-USDT has traded again', async t => {
+  const at = (to: number) => decide(BTC, [79, 80, 81, 90], { quiet: { 'KRW-USDT': [20, to] } })
+  t.strictSame((await at(95)).settled, [
+    [80, 'no-rate'],
+    [81, 'no-rate'],
+    [90, 'no-rate'],
+  ])
+  t.strictSame((await at(95)).samples, [79])
+  const lasting = await at(101)
+  t.strictSame([lasting.samples, lasting.settled], [[79], []])
+})

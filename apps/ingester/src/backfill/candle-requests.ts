@@ -168,6 +168,6 @@ class ExchangeRequests {
 }
 
 /** Whether the exchange refused the request itself (4xx). */
-export function isRefusal(thrown: unknown): boolean {
+function isRefusal(thrown: unknown): boolean {
   return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
 }

@@ -159,9 +159,9 @@ t.test('an outage is settled only once its exchange has traded again', async t =
     [['KRW-BTC', 'KRW-USDT', 'KRW-ETH'], 'upbit-down'],
     [['BTCUSDT', 'ETHUSDT'], 'binance-down'],
   ] as const) {
-    const during = (to: number) => ({ quiet: Object.fromEntries(markets.map(market => [market, [20, to]])) })
+    const quiet = Object.fromEntries(markets.map(market => [market, [20, 40] as const]))
     const minutes = [20, 21, 30, 40, 41]
-    const over = await decide(ETH, minutes, during(40))
+    const over = await decide(ETH, minutes, { quiet })
     t.strictSame(over.samples, [20, 41])
     t.strictSame(
       over.settled,

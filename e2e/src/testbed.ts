@@ -168,8 +168,8 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
   }
 }
 
-async function isWhole(look: () => Promise<Verdict>): Promise<boolean> {
-  const { lost } = await look().catch(() => ({ lost: 1 }))
+async function isWhole(audited: () => Promise<Verdict>): Promise<boolean> {
+  const { lost } = await audited().catch(() => ({ lost: 1 }))
   await delay(300)
   return lost === 0
 }

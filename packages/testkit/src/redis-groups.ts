@@ -16,7 +16,7 @@ const DOWN_AFTER_MS = 1_000
 const FAILOVER_TIMEOUT_MS = 1_500
 
 /**
- * Sentinels look around every few seconds; a test has no time for that. A replica is promoted only while its
+ * Sentinels ask the servers every few seconds; a test has no time for that. A replica is promoted only while its
  * INFO is younger than five ping periods, and in a failover INFO is asked for once a second.
  */
 const EAGER = ['info-period', '200', 'ping-period', '300', 'ask-period', '100', 'publish-period', '100']

@@ -81,6 +81,7 @@ export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
     },
     /** Starts a server again on the same port and folder. */
     restart,
+    /** Kills the server, and starts it again after a while. */
     killFor: async (ms: Milliseconds) => {
       await kill()
       await delay(ms)
@@ -89,6 +90,7 @@ export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
     /** Freezes the server: alive, not answering (SIGSTOP). */
     pause,
     resume,
+    /** Freezes the server for a while. */
     freezeFor: async (ms: Milliseconds) => {
       pause()
       await delay(ms)

@@ -213,7 +213,7 @@ t.test(
   async t => {
     const waits: number[] = []
     let failures = 8
-    const { queue, untilWritten } = openQueue(
+    const { queue, log, untilWritten } = openQueue(
       {
         write: async () => {
           if (failures-- > 0) throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
@@ -236,6 +236,10 @@ t.test(
     queue.enqueue({ minute: 2, samples: [] })
     await untilWritten()
     t.strictSame(waits.slice(8), [150], 'a success makes them short again')
+    t.equal(queue.status().totals.retries, 9)
+    const messages = log.lines.map(({ message }) => message)
+    const once = ['writing fails, minutes wait', 'writing works again']
+    t.strictSame(messages, [...once, ...once], 'a trouble is logged once, however often it is met')
   },
 )
 

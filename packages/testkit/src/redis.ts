@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Milliseconds } from '@kimchi/core'
-import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
+import { type EmbeddedRedis, projectRedis, type RedisBinary, startEmbeddedRedis } from '@kimchi/local-redis'
 import { Redis, type RedisOptions } from 'ioredis'
 
 /** A raw client, for what a test does to a server and finds in it. */
@@ -42,7 +42,7 @@ export async function createFolder(t: Teardown): Promise<string> {
  * given.
  */
 export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
-  const binary = await projectRedis(options.path ?? process.env.PATH ?? '')
+  const binary: RedisBinary = await projectRedis(options.path ?? process.env.PATH ?? '')
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))
   const { appendonly = false, args = [] } = options
   const start = (port: number) => startEmbeddedRedis({ binary, dir, port, appendonly, args })

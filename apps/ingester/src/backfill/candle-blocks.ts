@@ -69,9 +69,14 @@ export class CandleBlock {
     return this.#trades.length === 0
   }
 
+  /** Whether the candle before `minute`, or a later one, is there. */
+  reaches(minute: EpochMinute): boolean {
+    return this.#newest >= minute - 1
+  }
+
   /** Whether the candle before `minute` is there, or so late that it will not come. */
   knows(minute: EpochMinute): boolean {
-    return this.#newest >= minute - 1 || this.#askedAt >= minute + BELIEVED_AFTER
+    return this.reaches(minute) || this.#askedAt >= minute + BELIEVED_AFTER
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */
@@ -97,16 +102,22 @@ export class CandleBlock {
   }
 }
 
+interface CachedBlock {
+  readonly askedAt: EpochMinute
+  readonly block: Promise<CandleBlock>
+  loaded?: CandleBlock
+}
+
 /**
  * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
- * was fetched long enough after the minutes in question is final; a younger one is fetched again, once a minute
- * at most. The least recently used blocks are dropped.
+ * was fetched long enough after the minutes in question is final; a younger one that does not reach them is
+ * fetched again, once a minute at most. The least recently used blocks are dropped.
  */
 export class CandleBlocks {
   readonly #fetchPage: FetchPage
   readonly #clock: Clock
   readonly #max: number
-  readonly #blocks = new Map<string, { askedAt: EpochMinute; block: Promise<CandleBlock> }>()
+  readonly #blocks = new Map<string, CachedBlock>()
   #newest: { ours: EpochMinute; minute: Promise<EpochMinute> } | undefined
 
   constructor(fetchPage: FetchPage, clock: Clock, max = MAX_BLOCKS) {
@@ -142,16 +153,21 @@ export class CandleBlocks {
     const key = `${market} ${start}`
     const known = this.#blocks.get(key)
     this.#blocks.delete(key)
-    const isCurrent = known !== undefined && known.askedAt >= Math.min(newest, minute + FINAL_AFTER)
-    const entry = isCurrent
+    const isEnough =
+      known !== undefined &&
+      (known.askedAt >= Math.min(newest, minute + FINAL_AFTER) || known.loaded?.reaches(minute))
+    const entry: CachedBlock = isEnough
       ? known
       : { askedAt: newest, block: this.#fetchBlock(exchange, market, start, newest) }
     this.#blocks.set(key, entry)
     if (this.#blocks.size > this.#max) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
-    entry.block.catch(() => {
+    try {
+      entry.loaded = await entry.block
+      return entry.loaded
+    } catch (thrown) {
       if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
-    })
-    return entry.block
+      throw thrown
+    }
   }
 
   /** Whether a market has traded since `minute`, by its complete candles. */

@@ -20,9 +20,9 @@ export async function replicas({ rounds }: Options): Promise<void> {
   const memory = []
   for (const days of [365, 1_825]) memory.push(await onStage(t => measureMemory(t, days, rounds)))
   publish(`Replicas, Node ${NODE}`, [
-    `${COINS} coins, ${REPLICAS} replicas, ${rounds} minutes. A minute is written by one call of a Redis Function:`,
+    `${COINS} coins, ${REPLICAS} replicas, minutes measured: ${rounds}. A minute is written by one call of a Redis Function:`,
     table(['', 'median', 'worst'], times),
-    `Resident memory of one replica: started; each coin's 365 days asked for plain, gzip and br; each in all spans (7, 30, 90, 365 days and all); the same in each of ${rounds} more minutes; and the highest ever.`,
+    `Resident memory of one replica: started; each coin's 365 days asked for plain, gzip and br; each in all spans (7, 30, 90, 365 days and all); the same minute after minute, ${rounds} times; and the highest ever.`,
     table(['days per coin', 'started', '365 days', 'all spans', 'minutes later', 'highest'], memory),
   ])
 }

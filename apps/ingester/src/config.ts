@@ -52,7 +52,7 @@ export const settings = {
     WS,
   ),
   BINANCE_REST_URL: urlListSetting(
-    'Binance REST, the part before `/api/v3`; the next base likewise',
+    'Binance REST, the part before `/api/v3`; the next base is tried where one refuses or is not reached',
     DEFAULT_BASES.BINANCE_REST_URL,
     HTTP,
   ),

@@ -58,13 +58,13 @@ function registerMinutes(metrics: MetricsRegistry, status: () => IngesterStatus)
   })
   metrics.counter({
     name: 'kimchi_ingester_gaps_total',
-    help: 'Gaps, one a coin and minute without a live sample, by reason.',
+    help: 'Minutes without a live sample, counted per coin and minute, by reason.',
     labels: ['reason'],
     read: () => [...status().minutes.gaps].map(([reason, count]) => [{ reason }, count]),
   })
   metrics.histogram({
     name: 'kimchi_ingester_watermark_wait_seconds',
-    help: 'How long after M + 2 s a minute M was decided, because an exchange had not been heard to pass it.',
+    help: 'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
     read: () => [[{}, status().minutes.waits]],
   })
   metrics.counter({
@@ -103,7 +103,7 @@ function registerFeeds(metrics: MetricsRegistry, status: () => IngesterStatus): 
   })
   metrics.gauge({
     name: 'kimchi_ingester_refused_markets',
-    help: 'Markets because of which the exchange refuses a subscription, left out of it.',
+    help: 'Markets left out because the exchange refuses any subscription that names them.',
     labels: ['exchange'],
     read: () =>
       status().feeds.feeds.map(({ exchange, refusedMarkets }) => [{ exchange }, refusedMarkets.length]),
@@ -217,7 +217,7 @@ function shareRunning<T>(ask: () => Promise<T>): () => Promise<T> {
 function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus): void {
   metrics.counter({
     name: 'kimchi_ingester_decided_minutes_total',
-    help: 'Open minutes, one a coin and minute, by what backfill made of them.',
+    help: 'Open minutes by what backfill decided, counted per coin and minute.',
     labels: ['outcome'],
     read: () => {
       const { stored, settled, refused } = status().backfill
@@ -226,7 +226,7 @@ function registerBackfill(metrics: MetricsRegistry, status: () => IngesterStatus
   })
   metrics.gauge({
     name: 'kimchi_ingester_open_minutes',
-    help: 'Minutes neither stored nor settled, one a coin and minute.',
+    help: 'Minutes neither stored nor settled, counted per coin and minute.',
     read: () => status().backfill.open,
   })
   metrics.gauge({

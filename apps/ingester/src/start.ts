@@ -204,7 +204,7 @@ async function patientlyRead(
     return await reader.readBoard()
   } catch (thrown) {
     if (!isRetryable(thrown)) fail(thrown)
-    log.info({ reason: messageOf(thrown) }, 'nothing could be read from Redis, going on without')
+    log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
     return undefined
   }
 }

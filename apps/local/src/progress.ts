@@ -1,7 +1,7 @@
 /** Percent between two lines. */
 const LINE_EVERY = 25
 
-/** Gives what prints a growing percentage at each quarter; a percentage that falls starts again. */
+/** Returns a function that prints a growing percentage at each quarter, and starts over when it falls. */
 export function reportQuarters(label: string, say: (line: string) => void): (percent: number) => void {
   let said = 0
   return percent => {

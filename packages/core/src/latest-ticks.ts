@@ -148,7 +148,7 @@ class ExchangeTicks {
   readonly skew = new SkewMeter()
   /** The newest event time of the stream. */
   watermark: EpochMs = Number.NEGATIVE_INFINITY
-  /** Later prices than those received before this may have been lost. */
+  /** A price received before this may have been superseded by one that was lost. */
   pricesFrom: EpochMs = Number.NEGATIVE_INFINITY
   interruptions: readonly Omit<Interruption, 'exchange'>[] = []
   /** The newest minutes in which a market traded, ascending. */
@@ -217,8 +217,8 @@ class MarketTicks {
   /**
    * The last price before M, unless a later one may have been lost. A frame must have come after the stream
    * was whole again (`from`); and because frames overtake each other, either some time after that, or the
-   * exchange itself must have confirmed which trade is the last. A seed must be so old that a trade it knows
-   * of led to a frame before M: a sample is made of the last frame before M.
+   * exchange itself must have confirmed which trade is the last. A seed must precede M by the
+   * disorder, so that any trade it reflects would also have led to a frame before M.
    */
   priceBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): number | undefined {
     const { minute: newest, frame, seed } = this.knownBefore(minute)

@@ -140,7 +140,10 @@ export class MinuteQueue {
     return this.#entries.filter(({ isWaiting }) => isWaiting)
   }
 
-  /** Only called when an entry waits: without a first pause #draining would be cleared before it is set. */
+  /**
+   * Call it only while an entry waits: otherwise it ends synchronously, and clears #draining before the caller
+   * sets it.
+   */
   async #drain(): Promise<void> {
     let failures = 0
     for (let [entry] = this.#waiting(); entry !== undefined && !this.#isOver; [entry] = this.#waiting()) {

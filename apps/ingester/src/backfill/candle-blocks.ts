@@ -22,7 +22,7 @@ const BLOCK_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance:
 export const WINDOW_MINUTES = BLOCK_MINUTES.upbit
 
 /** A coin's windows within one Binance block are filled one after another, so that the block is fetched once. */
-export const ROW_MINUTES = BLOCK_MINUTES.binance
+export const BINANCE_BLOCK_MINUTES = BLOCK_MINUTES.binance
 
 /** The most candles that one answer holds. */
 const PAGE_CANDLES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }

@@ -19,7 +19,7 @@ const MANY_MARKETS = 3
 /** How often a request that fails without being refused is repeated before its coin has to wait. */
 const RETRIES = 3
 
-/** A shorter wait is not worth a warning: an exchange refuses a request now and then. */
+/** A refusal that costs less is no reason to stop: exchanges refuse a request now and then. */
 const BRIEF_MS: Milliseconds = 2_000
 
 /** Statuses that answer all of our requests, not one market's. */
@@ -99,6 +99,7 @@ class ExchangeRequests {
     const { clock, random, signal } = this.#context
     for (let failures = 0; ; ) {
       await this.#turn()
+      let waitMs: Milliseconds
       try {
         const page = await this.#options.rest.candlePage(range, signal)
         this.#recover(page)
@@ -106,12 +107,13 @@ class ExchangeRequests {
       } catch (thrown) {
         signal.throwIfAborted()
         this.#counts.failures += 1
-        if (!this.#isMarkets(range.market, thrown)) this.#pause(range.exchange, thrown)
-        else if (isRefusal(thrown) || failures++ === RETRIES) throw thrown
+        if (!this.#isMarkets(range.market, thrown)) waitMs = this.#pause(range.exchange, thrown)
+        else if (isRefusal(thrown) || failures === RETRIES) throw thrown
+        else waitMs = retryDelay(failures++, random, thrown)
       } finally {
         this.#underWay -= 1
       }
-      if (failures > 0) await clock.wait(retryDelay(failures, random), signal)
+      await clock.wait(waitMs, signal)
     }
   }
 
@@ -131,11 +133,11 @@ class ExchangeRequests {
     this.#counts.requests += 1
   }
 
-  #recover({ restMs }: CandlePage): void {
+  #recover({ pauseMs }: CandlePage): void {
     this.#failing.clear()
     this.#pauses = 0
     this.#problem = undefined
-    if (restMs !== undefined) this.#holdFor(restMs)
+    if (pauseMs !== undefined) this.#holdFor(pauseMs)
   }
 
   /** Whether a failure concerns the market alone, not the exchange. */
@@ -145,18 +147,23 @@ class ExchangeRequests {
     return !SHARED_MARKETS.has(market) && this.#failing.size < MANY_MARKETS
   }
 
-  /** Holds all requests back. One that fails during a pause was sent before it, and does not prolong it. */
-  #pause(exchange: Exchange, thrown: unknown): void {
-    if (this.#isPaused) return
+  /**
+   * Holds all requests back. A first refusal that costs a second says nothing of the next request, and delays
+   * its own alone; one that fails during a pause was sent before it, and does not prolong it.
+   * @returns how long the failed request waits by itself
+   */
+  #pause(exchange: Exchange, thrown: unknown): Milliseconds {
+    if (this.#isPaused) return 0
     const { random, log } = this.#context
     const waitMs = retryDelay(this.#pauses++, random, thrown)
+    if (this.#pauses === 1 && waitMs < BRIEF_MS) return waitMs
     this.#problem = messageOf(thrown)
-    const fields = { exchange, reason: this.#problem, waitMs: Math.round(waitMs) }
-    log[waitMs < BRIEF_MS ? 'debug' : 'warn'](fields, 'candles wait')
+    log.warn({ exchange, reason: this.#problem, waitMs: Math.round(waitMs) }, 'candles wait')
     this.#isPaused = true
     void this.#holdFor(waitMs).then(() => {
       this.#isPaused = false
     })
+    return 0
   }
 
   #holdFor(waitMs: Milliseconds): Promise<void> {

@@ -19,8 +19,8 @@ const [BINANCE_REFERENCE = ''] = REFERENCE_MARKETS.binance
 /** Markets whose candles every coin needs: the rate, and those that always trade. */
 export const SHARED_MARKETS: ReadonlySet<string> = new Set([RATE_MARKET, UPBIT_REFERENCE, BINANCE_REFERENCE])
 
-/** Minutes of one coin, ascending, within one block of candles. */
-export interface Window {
+/** Minutes of one coin, ascending. */
+export interface CoinMinutes {
   readonly coin: Coin
   readonly minutes: readonly EpochMinute[]
 }
@@ -34,22 +34,24 @@ export interface Decided {
 /** Nothing is decided. */
 export const NOTHING: Decided = { samples: [], settled: [] }
 
-/** The candles by which a coin's minutes are decided: those that all coins need, and its own. */
+/** Candles that every coin needs. */
 interface SharedBlocks {
   readonly rate: CandleBlock
   readonly upbitReference: CandleBlock
   readonly binanceReference: CandleBlock
 }
+
+/** The candles by which a coin's minutes are decided. */
 export interface CandleLegs extends SharedBlocks {
   readonly upbit: CandleBlock
   readonly binance: CandleBlock
 }
 
 /**
- * Decides the minutes of a window from candles. While an exchange seems to be down, fetches only the markets
+ * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down, fetches only the markets
  * that always trade, not the coin's.
  */
-export async function decideWindow({ coin, minutes }: Window, blocks: CandleBlocks): Promise<Decided> {
+export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: CandleBlocks): Promise<Decided> {
   const newest = minutes.length > 0 ? await blocks.newest() : 0
   const complete = minutes.filter(minute => minute <= newest)
   const last = complete.at(-1)

@@ -9,7 +9,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { type Config, readConfig } from '../config.ts'
 import { BackfillLease } from './backfill-lease.ts'
 import { CandleRequests } from './candle-requests.ts'
-import { HistoryImport, type Skipped } from './import-days.ts'
+import { HistoryImport, type Skipped } from './import-history.ts'
 
 const ending = new AbortController()
 let isStopped = false

@@ -13,8 +13,8 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
-import { CANDLE_GRACE_MS, ROW_MINUTES, WINDOW_MINUTES } from './candle-blocks.ts'
-import type { Window } from './decide-minutes.ts'
+import { BINANCE_BLOCK_MINUTES, CANDLE_GRACE_MS, WINDOW_MINUTES } from './candle-blocks.ts'
+import type { CoinMinutes } from './decide-minutes.ts'
 
 /** How often Redis is asked for open minutes: of the whole retention, and of the last minutes. */
 const READ_EVERY_MS: Milliseconds = 300_000
@@ -65,7 +65,7 @@ export class OpenWindows {
     this.#finished = { minute: minuteOf(options.clock.now()), waiting: [] }
   }
 
-  /** How many open minutes are known, one a coin and minute. */
+  /** Known open minutes, counted per coin and minute. */
   get open(): number {
     const ranges = [...this.#coins.values()].flatMap(({ open }) => open)
     return ranges.reduce((sum, { start, end }) => sum + end - start, 0)
@@ -112,7 +112,7 @@ export class OpenWindows {
   }
 
   /** The newest minutes of a coin within one block of Binance: those of the last minutes first, then by day. */
-  next(isBusy: (symbol: string) => boolean): Window | undefined {
+  next(isBusy: (symbol: string) => boolean): CoinMinutes | undefined {
     const now = this.#options.clock.now()
     const urgent = minuteOf(now) - URGENT_MINUTES
     let next: OpenCoin | undefined
@@ -124,13 +124,13 @@ export class OpenWindows {
       if (rank > highest) [next, highest] = [coin, rank]
     }
     if (next === undefined) return undefined
-    const start = newestOf(next) - (newestOf(next) % ROW_MINUTES)
+    const start = newestOf(next) - (newestOf(next) % BINANCE_BLOCK_MINUTES)
     const ranges = next.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
     return { coin: next.coin, minutes: ranges.flatMap(minutesOf) }
   }
 
   /** Forgets these minutes: they are decided, or stay open until Redis names them again. */
-  finish({ coin: { symbol }, minutes: [start = 0] }: Window): void {
+  finish({ coin: { symbol }, minutes: [start = 0] }: CoinMinutes): void {
     const coin = this.#coins.get(symbol)
     if (coin === undefined) return
     coin.open = before(coin.open, start)

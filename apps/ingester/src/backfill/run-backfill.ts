@@ -14,9 +14,9 @@ import type { Quarantine } from '../coins/quarantine.ts'
 import type { BackfillLease } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
-import { type Decided, decideWindow, NOTHING, type Window } from './decide-minutes.ts'
+import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
+import { type Drift, DriftMeter } from './drift-meter.ts'
 import { type CoinTrouble, type FinishedMinute, OpenWindows, windowsOf } from './open-windows.ts'
-import { type Drift, Reconciler } from './reconcile.ts'
 
 /** Leases are claimed this often, so that a coin stays with one ingester for as long as that one lives. */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
@@ -32,11 +32,14 @@ const FIRST_LIST_PATIENCE_MS: Milliseconds = 5_000
 
 /** Tasks of no single coin; symbols have no spaces, and no lower case. */
 const FIRST_LIST = 'first list'
-const RECONCILIATION = 'reconciliation'
+const DRIFT = 'drift'
 
 /** What backfill works with. */
 export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'upbitPerSecond'> {
-  /** The coins to fill; of those of a first start only the newest minute, by which they are compared. */
+  /**
+   * The coins to fill. Of those untested at a first start only the newest minute is fetched, to compare them with
+   * the market.
+   */
   readonly quarantine: Pick<Quarantine, 'tracked' | 'untested'>
   /** Which samples may be published; their coins' names are announced then. */
   readonly release: (samples: readonly Sample[]) => readonly Sample[]
@@ -50,7 +53,7 @@ export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'u
 
 /** The status of backfill. Counters run since the start. */
 export interface BackfillStatus {
-  /** Open minutes that are known, one a coin and minute. */
+  /** Known open minutes, counted per coin and minute. */
   readonly open: number
   readonly stored: number
   readonly settled: number
@@ -75,8 +78,8 @@ export class Backfill {
   readonly #requests: CandleRequests
   readonly #blocks: CandleBlocks
   readonly #windows: OpenWindows
-  readonly #reconciler: Reconciler
-  /** Work under way, by coin or by {@link FIRST_LIST} or {@link RECONCILIATION}. */
+  readonly #driftMeter: DriftMeter
+  /** Work under way, by coin or by {@link FIRST_LIST} or {@link DRIFT}. */
   readonly #tasks = new Map<string, Promise<void>>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   /** The newest minute of a coin that was in a first list. */
@@ -97,7 +100,7 @@ export class Backfill {
     this.#requests = new CandleRequests(options, context)
     this.#blocks = new CandleBlocks(range => this.#requests.fetchPage(range), clock)
     this.#windows = new OpenWindows({ reader, days, clock })
-    this.#reconciler = new Reconciler(reader, this.#blocks, clock)
+    this.#driftMeter = new DriftMeter(reader, this.#blocks, clock)
   }
 
   /** Works until the signal aborts; whatever fails is tried again. */
@@ -132,7 +135,7 @@ export class Backfill {
       open: this.#windows.open,
       waiting: this.#windows.waiting,
       candleRequests: this.#requests.status(),
-      drift: this.#reconciler.drift,
+      drift: this.#driftMeter.drift,
       problem: this.#problem,
     }
   }
@@ -148,7 +151,7 @@ export class Backfill {
       this.#startFirstList(tracked, untested)
       if (!this.#tasks.has(FIRST_LIST)) await this.#startCoins()
       const isIdle = this.#tasks.size === 0
-      if (isIdle && this.#reconciler.isDue) this.#start(RECONCILIATION, () => this.#reconciler.run(tracked))
+      if (isIdle && this.#driftMeter.isDue) this.#start(DRIFT, () => this.#driftMeter.run(tracked))
     }
     await Promise.race([...this.#tasks.values(), clock.wait(IDLE_MS, signal)])
     const trouble = this.#trouble
@@ -205,19 +208,19 @@ export class Backfill {
     const isBusy = (symbol: string) => this.#tasks.has(symbol)
     await this.#windows.read(isBusy)
     while (this.#tasks.size < COINS_AT_ONCE) {
-      const window = this.#windows.next(isBusy)
-      if (window === undefined) return
-      this.#start(window.coin.symbol, () => this.#fill(window))
+      const due = this.#windows.next(isBusy)
+      if (due === undefined) return
+      this.#start(due.coin.symbol, () => this.#fill(due))
     }
   }
 
   /** @throws why Redis could not be read or written */
-  async #fill(row: Window): Promise<void> {
-    const { symbol } = row.coin
-    for (const minutes of windowsOf(row.minutes)) {
+  async #fill(due: CoinMinutes): Promise<void> {
+    const { symbol } = due.coin
+    for (const minutes of windowsOf(due.minutes)) {
       let decided: Decided
       try {
-        decided = await decideWindow({ coin: row.coin, minutes }, this.#blocks)
+        decided = await decideWindow({ coin: due.coin, minutes }, this.#blocks)
       } catch (thrown) {
         const { signal, log } = this.#context
         if (!signal.aborted) log.warn({ ...this.#windows.fail(symbol, thrown) }, 'a coin is not filled')
@@ -225,7 +228,7 @@ export class Backfill {
       }
       await this.#store(decided)
     }
-    this.#windows.finish(row)
+    this.#windows.finish(due)
     this.#logProgress(symbol)
   }
 

@@ -1,3 +1,5 @@
+import type { Exchange } from '@kimchi/core'
+import type { WatchedStream } from './watched-stream.ts'
 import type { World } from './world.ts'
 
 /** `ok`: it is so. `FAIL`: it is not. `unknown`: could not be seen, or a person has to decide. */
@@ -45,4 +47,22 @@ export function someOf(names: readonly string[], most = 8): string {
 /** Milliseconds as seconds with one decimal. */
 export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`
+}
+
+/** A verdict about a stream; without the stream there is none. */
+export function onStream(
+  name: 'upbit' | 'idle' | 'binance',
+  judge: (stream: WatchedStream, world: World) => Verdict,
+): Check['judge'] {
+  return world => {
+    const stream = world[name]
+    if (stream === undefined) return unknown('no stream', 'See the bases above.')
+    const { openedAt, ending } = stream.connection.state
+    return openedAt === undefined ? unknown(ending?.error?.message ?? 'never open') : judge(stream, world)
+  }
+}
+
+/** The exchange's name in a sentence. */
+export function nameOf(exchange: Exchange): string {
+  return exchange === 'upbit' ? 'Upbit' : 'Binance'
 }

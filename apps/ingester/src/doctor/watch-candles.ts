@@ -13,10 +13,10 @@ import type { MinuteCandle } from '@kimchi/feeds'
 import type { Instruments } from './instruments.ts'
 import type { CandleWatch, World } from './world.ts'
 
-/** The first watched minute ends so long after the streams were opened at the earliest. */
+/** The first watched minute ends at least this long after the streams were opened. */
 const WARM_UP_MS: Milliseconds = 10_000
 
-/** The quiet coin is chosen, and its candle first asked for, so long after the minute's end. */
+/** The quiet coin is chosen, and its candle first asked for, this long after the minute's end. */
 const CHOOSE_MS: Milliseconds = 500
 
 /** As long as the minute loop waits. */

@@ -2,7 +2,7 @@
 import { type Coin, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { MinuteCandle } from '@kimchi/feeds'
-import { HistoryImport } from '../../src/backfill/import-days.ts'
+import { HistoryImport } from '../../src/backfill/import-history.ts'
 
 const [count = 0, days = 0] = process.argv.slice(2).map(Number)
 const coins = Array.from({ length: count }, (_, at): Coin => {

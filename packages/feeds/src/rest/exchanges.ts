@@ -40,7 +40,7 @@ export class RestExchanges {
   readonly #upbit = new CcxtUpbit({ enableRateLimit: false })
   readonly #binance = new CcxtBinance({ enableRateLimit: false })
   /** How long Upbit wants no further request, by its last answer. */
-  #upbitRestMs: Milliseconds | undefined
+  #upbitPauseMs: Milliseconds | undefined
 
   constructor(userAgent: string, now: () => EpochMs) {
     const clock = { now, wait: waitForMs }
@@ -51,7 +51,7 @@ export class RestExchanges {
     this.#binance.fetchImplementation = (url: string) => send('binance', url)
     this.#upbit.fetchImplementation = async (url: string) => {
       const response = await send('upbit', url).catch(error => Promise.reject(withUpbitWait(error)))
-      this.#upbitRestMs = restMsOf(response.headers.get('remaining-req'))
+      this.#upbitPauseMs = pauseMsOf(response.headers.get('remaining-req'))
       return response
     }
   }
@@ -93,11 +93,11 @@ export class RestExchanges {
     ])
     const candles = toCandles(market, rows, to)
     const [oldest] = candles[0] ?? []
-    const restMs = this.#upbitRestMs
+    const pauseMs = this.#upbitPauseMs
     // Nothing at all: there are no older candles.
-    if (oldest === undefined) return { candles, start: from, restMs }
+    if (oldest === undefined) return { candles, start: from, pauseMs }
     // A page that is not full is only sure to be complete for the minutes of its request.
-    return { candles, start: candles.length < count ? to - count : oldest, restMs }
+    return { candles, start: candles.length < count ? to - count : oldest, pauseMs }
   }
 
   async #binancePage(base: string, { market, from, to }: CandleRange): Promise<CandlePage> {
@@ -116,7 +116,7 @@ function withUpbitWait(error: unknown): unknown {
 }
 
 /** Upbit says how many requests of a group it still accepts in this second. @see docs/exchanges.md#upbit-rest */
-function restMsOf(remainingReq: string | null): Milliseconds | undefined {
+function pauseMsOf(remainingReq: string | null): Milliseconds | undefined {
   return /\bsec=0\b/.test(remainingReq ?? '') ? 1_000 : undefined
 }
 

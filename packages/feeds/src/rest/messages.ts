@@ -10,7 +10,7 @@ export interface CandlePage {
   /** The page is complete from here up to the end of the range asked for; it may hold older candles too. */
   readonly start: EpochMinute
   /** How long the exchange wants no further request; undefined where it doesn't say. */
-  readonly restMs?: Milliseconds | undefined
+  readonly pauseMs?: Milliseconds | undefined
 }
 
 /** What both exchanges list now. */

@@ -246,7 +246,7 @@ t.test('the package itself does not load ccxt', async t => {
 })
 
 t.test('a page says when Upbit accepts no further request in this second', async t => {
-  for (const [limits, restMs] of [
+  for (const [limits, pauseMs] of [
     [0.1, 1_000],
     [1, undefined],
   ] as const) {
@@ -256,6 +256,6 @@ t.test('a page says when Upbit accepts no further request in this second', async
     const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock: createManualClock(AT), log })
     const child = openRestChild({ bases, entry: ENTRY }, { log })
     t.teardown(() => child.close())
-    t.equal((await child.candlePage({ ...BTC, from: NOON - 1 })).restMs, restMs)
+    t.equal((await child.candlePage({ ...BTC, from: NOON - 1 })).pauseMs, pauseMs)
   }
 })

@@ -59,7 +59,7 @@ type FaultEffect =
   | { readonly kind: 'shutdown' }
   /** The exchange ignores something that it is asked for. */
   | { readonly kind: 'ignore'; readonly what: Ignored }
-  /** A candle of Upbit is in responses only so long after its minute's end. */
+  /** How long after its minute's end an Upbit candle appears in responses. */
   | { readonly kind: 'late-candles'; readonly lateMs: Milliseconds }
   /** Upbit refuses every subscription that names the market: an error frame, then the end. */
   | { readonly kind: 'reject' }

@@ -66,7 +66,7 @@ export class RedisConnection {
     return this.#status
   }
 
-  /** Calls `listener` on every change between ready and not ready; returns how to stop that. */
+  /** Calls `listener` on every change between ready and not ready; returns a function that stops it. */
   onStatus(listener: (status: ConnectionStatus) => void): () => void {
     this.#events.on('change', listener)
     return () => void this.#events.off('change', listener)

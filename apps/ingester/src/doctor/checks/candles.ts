@@ -1,9 +1,8 @@
 import { type Exchange, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
-import { type Check, fail, ok, seconds, unknown, type Verdict } from '../finding.ts'
+import { type Check, fail, nameOf, ok, seconds, unknown, type Verdict } from '../finding.ts'
 import type { CandleWatch, LiveSample, World } from '../world.ts'
-import { nameOf } from './bases.ts'
 
-/** The service reads a candle so long after its minute's end. */
+/** The service fetches a candle this long after its minute's end. */
 const READ_AFTER_MS = 10_000
 
 /** Binance's ticker may lack the last second: points. */
@@ -68,7 +67,7 @@ function compare({ coin, minute, sample }: LiveSample, candles: readonly CandleW
     return { words: `${coin.symbol} no sample from frames (${sample})`, isEqual: undefined }
   const [krw, usdt, rate] = [closeOf(coin.upbit), closeOf(coin.binance), closeOf(RATE_MARKET)]
   if (krw === undefined || usdt === undefined || rate === undefined) {
-    return { words: `${coin.symbol} a candle is not there`, isEqual: undefined }
+    return { words: `${coin.symbol}: a candle is missing`, isEqual: undefined }
   }
   const [live, candle] = [percentOf(sample.premiumE4), percentOf(premiumE4(krw, usdt, rate))]
   const isEqual =

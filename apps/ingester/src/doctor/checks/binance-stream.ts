@@ -1,7 +1,6 @@
-import { type Check, fail, ok, seconds, someOf, unknown, type Verdict } from '../finding.ts'
+import { type Check, fail, ok, onStream, seconds, someOf, unknown, type Verdict } from '../finding.ts'
 import type { WatchedStream } from '../watched-stream.ts'
 import type { World } from '../world.ts'
-import { onStream } from './upbit.ts'
 
 /** Binance cuts a connection that leaves a ping of its 20 s rhythm unanswered for 60 s. */
 const PINGED_MS = 85_000
@@ -9,7 +8,7 @@ const PINGED_MS = 85_000
 /** REST and stream may be a trade apart. */
 const APART_SHARE = 0.005
 
-/** Prices of the stream so near to the answer are compared with it. */
+/** Prices of the stream this near to the answer are compared with it. */
 const BESIDE_MS = 3_000
 
 /** What the service assumes of Binance's stream and of its price request. */
@@ -34,8 +33,10 @@ export const binanceChecks: readonly Check[] = [
       const openMs = stream.openFor(leftAt)
       const seen = `open for ${seconds(openMs)}`
       if (openMs >= PINGED_MS) return ok(seen)
-      const ending = stream.connection.state.ending?.error?.message ?? ''
-      return /closed by us/.test(ending) ? unknown(seen) : fail(`${seen}, ${ending}`, 'Tell the project.')
+      const { ending } = stream.connection.state
+      return ending?.error === undefined
+        ? unknown(seen)
+        : fail(`${seen}, ${ending.error.message}`, 'Tell the project.')
     }),
   },
   {

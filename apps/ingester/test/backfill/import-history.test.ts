@@ -5,7 +5,7 @@ import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { CandleRequests } from '../../src/backfill/candle-requests.ts'
-import { HistoryImport, type HistoryImportOptions } from '../../src/backfill/import-days.ts'
+import { HistoryImport, type HistoryImportOptions } from '../../src/backfill/import-history.ts'
 import { BTC, ETH, openExchanges, silent, YESTERDAY } from '../support/backfill-bench.ts'
 
 const TODAY = YESTERDAY + DAY_MINUTES

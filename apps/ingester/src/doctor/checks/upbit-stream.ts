@@ -1,9 +1,9 @@
 import type { EpochMs, Tick } from '@kimchi/core'
-import { type Check, fail, ok, seconds, someOf, unknown, type Verdict } from '../finding.ts'
+import { type Check, fail, ok, onStream, seconds, someOf, unknown, type Verdict } from '../finding.ts'
 import type { WatchedStream } from '../watched-stream.ts'
 import type { World } from '../world.ts'
 
-/** SNAPSHOTs are waited for so long. */
+/** How long SNAPSHOTs may take. */
 const SNAPSHOTS_WITHIN_MS = 10_000
 
 /** A trade this near to a renewal may have been lost by it. */
@@ -63,10 +63,8 @@ export const upbitChecks: readonly Check[] = [
       const openMs = stream.openFor(leftAt)
       const seen = `open for ${seconds(openMs)}`
       if (openMs >= IDLE_MS) return ok(seen)
-      const ending = stream.connection.state.ending?.error?.message
-      return openMs > 0 && /closed by us/.test(ending ?? '')
-        ? unknown(seen)
-        : fail(`${seen}, ${ending}`, LATER)
+      const { ending } = stream.connection.state
+      return ending?.error === undefined ? unknown(seen) : fail(`${seen}, ${ending.error.message}`, LATER)
     }),
   },
   {
@@ -83,19 +81,6 @@ export const upbitChecks: readonly Check[] = [
     }),
   },
 ]
-
-/** A verdict about a stream; without the stream there is none. */
-export function onStream(
-  name: 'upbit' | 'idle' | 'binance',
-  judge: (stream: WatchedStream, world: World) => Verdict,
-): Check['judge'] {
-  return world => {
-    const stream = world[name]
-    if (stream === undefined) return unknown('no stream', 'See the bases above.')
-    const { openedAt, ending } = stream.connection.state
-    return openedAt === undefined ? unknown(ending?.error?.message ?? 'never open') : judge(stream, world)
-  }
-}
 
 function judgeSnapshots({ markets, complaints }: WatchedStream, snapshots: ReadonlySet<string>): Verdict {
   const missing = markets.filter(market => !snapshots.has(market))

@@ -4,7 +4,7 @@ import type { MinuteCandle } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import t from 'tap'
 import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
-import { Reconciler } from '../../src/backfill/reconcile.ts'
+import { DriftMeter } from '../../src/backfill/drift-meter.ts'
 import { BTC, ETH, KNC, YESTERDAY } from '../support/backfill-bench.ts'
 
 const simulator = await startSimulator({ pumpMs: 0 })
@@ -47,14 +47,14 @@ function open(samples: readonly Sample[], refused: readonly string[] = []) {
     ),
     corrupt: 0,
   })
-  const reconciler = new Reconciler({ readSamples }, blocks, clock)
-  return { clock, asked, reconciler }
+  const driftMeter = new DriftMeter({ readSamples }, blocks, clock)
+  return { clock, asked, driftMeter }
 }
 
 async function compare(samples: readonly Sample[]) {
-  const { reconciler } = open(samples)
-  await reconciler.run([BTC, ETH])
-  return reconciler.drift
+  const { driftMeter } = open(samples)
+  await driftMeter.run([BTC, ETH])
+  return driftMeter.drift
 }
 
 t.test('live samples that saw every trade do not drift at all', async t => {
@@ -90,12 +90,12 @@ t.test('only live samples are compared', async t => {
 
 t.test('a few coins in turn, once an hour, so that 195 coins cost no more than ten', async t => {
   const coins = Array.from({ length: 195 }, (_, at) => ({ ...ETH, symbol: `C${at}`, upbit: `KRW-C${at}` }))
-  const { reconciler, clock, asked } = open([])
+  const { driftMeter, clock, asked } = open([])
   let runs = 0
   for (let minute = 0; minute < 180; minute++) {
-    if (reconciler.isDue) {
+    if (driftMeter.isDue) {
       runs += 1
-      await reconciler.run(coins)
+      await driftMeter.run(coins)
     }
     await clock.advance(60_000)
   }
@@ -104,13 +104,13 @@ t.test('a few coins in turn, once an hour, so that 195 coins cost no more than t
 })
 
 t.test('a coin whose candles are refused is left out, the others are compared', async t => {
-  const { reconciler } = open([...liveSamples(BTC, 0), ...liveSamples(KNC, 0)], [KNC.upbit])
-  await reconciler.run([KNC, BTC])
-  t.match(reconciler.drift, { compared: 10 })
+  const { driftMeter } = open([...liveSamples(BTC, 0), ...liveSamples(KNC, 0)], [KNC.upbit])
+  await driftMeter.run([KNC, BTC])
+  t.match(driftMeter.drift, { compared: 10 })
 })
 
 t.test('when all candles are refused no drift is known, least of all zero', async t => {
-  const { reconciler } = open(liveSamples(KNC, 0), [KNC.upbit])
-  await reconciler.run([KNC])
-  t.equal(reconciler.drift, undefined)
+  const { driftMeter } = open(liveSamples(KNC, 0), [KNC.upbit])
+  await driftMeter.run([KNC])
+  t.equal(driftMeter.drift, undefined)
 })

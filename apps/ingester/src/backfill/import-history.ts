@@ -16,7 +16,7 @@ import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { BackfillLease } from './backfill-lease.ts'
 import { CandleBlocks } from './candle-blocks.ts'
 import type { CandleRequests } from './candle-requests.ts'
-import { type Decided, decideWindow, NOTHING, type Window } from './decide-minutes.ts'
+import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { minutesOf, windowsOf } from './open-windows.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
@@ -174,7 +174,7 @@ export class HistoryImport {
     }
   }
 
-  async #decideWindow(window: Window): Promise<Decided> {
+  async #decideWindow(window: CoinMinutes): Promise<Decided> {
     const { signal, log } = this.#context
     try {
       return (await this.#withoutCandles(window)) ?? (await decideWindow(window, this.#blocks))
@@ -186,7 +186,7 @@ export class HistoryImport {
   }
 
   /** Decides a window without a candle: on Upbit there are no older ones, on Binance there may be. */
-  async #withoutCandles({ coin, minutes }: Window): Promise<Decided | undefined> {
+  async #withoutCandles({ coin, minutes }: CoinMinutes): Promise<Decided | undefined> {
     const last = minutes.at(-1) ?? 0
     for (const market of [RATE_MARKET, coin.upbit]) {
       const { isEmpty } = await this.#blocks.blockOf('upbit', market, last)

@@ -35,7 +35,7 @@ export interface Drift {
  * live sample is never replaced. Binance's ticker comes once a second, so a trade in the last second of a
  * minute is in the candle but not in the live sample.
  */
-export class Reconciler {
+export class DriftMeter {
   readonly #reader: Pick<SampleReader, 'readSamples'>
   readonly #blocks: CandleBlocks
   readonly #clock: Clock

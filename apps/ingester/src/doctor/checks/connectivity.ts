@@ -1,5 +1,4 @@
-import type { Exchange } from '@kimchi/core'
-import { type Check, fail, ok, unknown, type Verdict } from '../finding.ts'
+import { type Check, fail, nameOf, ok, unknown, type Verdict } from '../finding.ts'
 import type { BaseVariable, World } from '../world.ts'
 
 const VARIABLES: readonly BaseVariable[] = [
@@ -62,9 +61,4 @@ function judgeLimits(values: readonly string[], isWell: (text: string) => boolea
   if (before === undefined || after === undefined) return unknown('the header is not there before and after')
   const seen = `before: ${before}; after: ${after}`
   return isWell(after) ? ok(seen) : fail(seen, 'Something else on this address asks this exchange too.')
-}
-
-/** The exchange's name in a sentence. */
-export function nameOf(exchange: Exchange): string {
-  return exchange === 'upbit' ? 'Upbit' : 'Binance'
 }

@@ -138,6 +138,7 @@ async function decide(
 
 t.test('a window is decided up to the newest complete minute, later ones stay open', async t => {
   t.match(await decide(ETH, [98, 99, 100, 101, 102]), { samples: [98, 99, 100], settled: [] })
+  t.match(await decide(ETH, [100]), { samples: [100], settled: [] })
   const { fetched } = await decide(ETH, [101, 102])
   t.strictSame([...fetched], ['BTCUSDT'], 'only the newest minute was asked for')
   t.equal((await decide(ETH, [])).fetched.size, 0)

@@ -2,7 +2,7 @@ import { type Market, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRange, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlock, CandleBlocks } from '../../src/backfill/candle-blocks.ts'
 
 /** A multiple of both exchanges' blocks. */
 const D = 16_000 * 1_800
@@ -114,4 +114,22 @@ t.test('a later trade is found in later blocks, too', async t => {
   const { blocks } = open({ quiet: 700 })
   t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', D + 1), true, 'three blocks later')
   t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', NOW - 10), false)
+})
+
+t.test('a candle is complete ten seconds after its end, not sooner', async t => {
+  const { blocks, clock } = open()
+  clock.step(-1)
+  t.equal(await blocks.newest(), NOW - 1)
+})
+
+t.test('a candle without volume is no trade; one that opens at a minute is a trade since it', async t => {
+  const block = new CandleBlock(
+    [
+      [D, 1, 1],
+      [D + 1, 1, 0],
+    ],
+    D + 20,
+  )
+  t.strictSame([block.tradedSince(D), block.tradedSince(D + 1)], [true, false])
+  t.strictSame([block.isEmpty, new CandleBlock([[D, 1, 0]], D + 20).isEmpty], [false, true])
 })

@@ -127,3 +127,15 @@ t.test('an older library is replaced, a newer one is left alone', async t => {
   await t.rejects(writer.track([BTC]), { code: 'KIMCHI_ERR_NOT_READY' })
   t.match(await raw.call('FUNCTION', ['LIST', 'WITHCODE']).then(JSON.stringify), /VERSION = 99/)
 })
+
+t.test('waiting for a Redis that stays away leaves no listener behind', async t => {
+  const warnings: Error[] = []
+  const note = (warning: Error) => warnings.push(warning)
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  const connection = openRedis('redis://127.0.0.1:1', { name: 'test' })
+  t.teardown(() => connection.close())
+  for (let calls = 0; calls < 20; calls++) await connection.untilReady(1)
+  await new Promise(resolve => setImmediate(resolve))
+  t.strictSame(warnings, [])
+})

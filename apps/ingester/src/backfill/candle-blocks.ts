@@ -118,6 +118,8 @@ export class CandleBlocks {
   readonly #clock: Clock
   readonly #max: number
   readonly #blocks = new Map<string, CachedBlock>()
+  /** Markets without a trade since a minute: a long outage is searched for its end once a minute. */
+  readonly #quiet = new Map<Market, { readonly newest: EpochMinute; readonly since: EpochMinute }>()
   #newest: { ours: EpochMinute; minute: Promise<EpochMinute> } | undefined
 
   constructor(fetchPage: FetchPage, clock: Clock, max = MAX_BLOCKS) {
@@ -173,11 +175,14 @@ export class CandleBlocks {
   /** Whether a market has traded since `minute`, by its complete candles. */
   async hasTradedSince(exchange: Exchange, market: Market, minute: EpochMinute): Promise<boolean> {
     const newest = await this.newest()
+    const quiet = this.#quiet.get(market)
+    if (quiet?.newest === newest && minute >= quiet.since) return false
     const length = BLOCK_MINUTES[exchange]
     for (let start = minute - (minute % length); start <= newest; start += length) {
       const block = await this.blockOf(exchange, market, Math.min(start + length - 1, newest))
       if (block.tradedSince(minute)) return true
     }
+    this.#quiet.set(market, { newest, since: minute })
     return false
   }
 

@@ -136,7 +136,7 @@ class ExchangeRequests {
   #recover({ pauseMs }: CandlePage): void {
     this.#failing.clear()
     this.#pauses = 0
-    this.#problem = undefined
+    if (!this.#isPaused) this.#problem = undefined
     if (pauseMs !== undefined) this.#holdFor(pauseMs)
   }
 
@@ -175,6 +175,6 @@ class ExchangeRequests {
 }
 
 /** Whether the exchange refused the request itself (4xx). */
-function isRefusal(thrown: unknown): boolean {
+export function isRefusal(thrown: unknown): boolean {
   return thrown instanceof HttpError && thrown.status >= 400 && thrown.status < 500
 }

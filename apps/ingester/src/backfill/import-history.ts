@@ -15,7 +15,7 @@ import {
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { BackfillLease } from './backfill-lease.ts'
 import { CandleBlocks } from './candle-blocks.ts'
-import type { CandleRequests } from './candle-requests.ts'
+import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { minutesOf, windowsOf } from './open-windows.ts'
 
@@ -27,6 +27,9 @@ const COINS_AT_ONCE = 8
 
 /** How many blocks are kept: those of the shared markets for a step, and those of the coins under way. */
 const MAX_BLOCKS = 160
+
+/** A coin whose candles fail without being refused is left out after these retries. */
+const RETRIES_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
 
 /** Leases are claimed this often. */
 const CLAIM_EVERY_MS: Milliseconds = 10_000
@@ -74,6 +77,7 @@ export class HistoryImport {
   /** Coins of which nothing older can be imported. */
   readonly #ended = new Set<string>()
   #done = 0
+  #hasFailed = false
 
   constructor(options: HistoryImportOptions, context: Context) {
     const { requests, days } = options
@@ -82,6 +86,11 @@ export class HistoryImport {
     this.#blocks = new CandleBlocks(range => requests.fetchPage(range), context.clock, MAX_BLOCKS)
     this.#today = dayStart(minuteOf(context.clock.now()))
     this.#oldest = this.#today - days * DAY_MINUTES
+  }
+
+  /** Whether a coin was left out that another import may complete. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
   }
 
   /**
@@ -130,8 +139,11 @@ export class HistoryImport {
       await this.#importDays(coin, days.slice(0, days.length - kept.length))
     } catch (thrown) {
       if (!(thrown instanceof CoinFailure)) throw thrown
+      this.#hasFailed = true
       await this.#end(coin, thrown.message, days.at(-1) ?? 0)
     }
+    // Nobody waits for progress after the end.
+    this.#context.signal.throwIfAborted()
     this.#done += days.length
     onProgress(this.#done, coins.length * (all + 1), coin.symbol)
   }
@@ -175,30 +187,31 @@ export class HistoryImport {
   }
 
   async #decideWindow(window: CoinMinutes): Promise<Decided> {
-    const { signal, log } = this.#context
-    try {
-      return (await this.#withoutCandles(window)) ?? (await decideWindow(window, this.#blocks))
-    } catch (thrown) {
-      signal.throwIfAborted()
-      log.warn({ reason: `${window.coin.symbol}: ${messageOf(thrown)}` }, 'coin left out')
-      throw new CoinFailure(messageOf(thrown))
+    const { clock, signal, log } = this.#context
+    for (let failures = 0; ; failures++) {
+      try {
+        return (await this.#isBeforeListing(window)) ? NOTHING : await decideWindow(window, this.#blocks)
+      } catch (thrown) {
+        signal.throwIfAborted()
+        const waitMs = isRefusal(thrown) ? undefined : RETRIES_MS[failures]
+        const outcome = waitMs === undefined ? 'coin left out' : 'will be tried again'
+        log.warn({ reason: `${window.coin.symbol}: ${messageOf(thrown)}` }, outcome)
+        if (waitMs === undefined) throw new CoinFailure(messageOf(thrown))
+        await clock.wait(waitMs, signal)
+      }
     }
   }
 
-  /** Decides a window without a candle: on Upbit there are no older ones, on Binance there may be. */
-  async #withoutCandles({ coin, minutes }: CoinMinutes): Promise<Decided | undefined> {
+  /** Whether there are no candles up to a window's end, and never were: then the coin ends. */
+  async #isBeforeListing({ coin, minutes }: CoinMinutes): Promise<boolean> {
     const last = minutes.at(-1) ?? 0
     for (const market of [RATE_MARKET, coin.upbit]) {
       const { isEmpty } = await this.#blocks.blockOf('upbit', market, last)
       if (!isEmpty) continue
       await this.#end(coin, `${market} has no older candles: not listed yet`, last)
-      return NOTHING
+      return true
     }
-    if (last >= this.#today - DAY_MINUTES) return undefined
-    const { isEmpty } = await this.#blocks.blockOf('binance', coin.binance, last)
-    const reason = 'no-binance-price'
-    const settled = minutes.map(minute => ({ symbol: coin.symbol, minute, reason }) as const)
-    return isEmpty ? { samples: [], settled } : undefined
+    return false
   }
 
   /** Nothing of a coin up to this minute can be imported; another import tries again. */

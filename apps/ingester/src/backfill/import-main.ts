@@ -35,11 +35,14 @@ try {
     ...withSecretFiles(process.env, ['REDIS_URL']),
     ...(values.coins === undefined ? {} : { COINS: values.coins }),
   })
-  for (const { symbol, reason, days, from, to } of await importHistory(config, readDays(values.days))) {
+  const { skipped, hasFailed } = await importHistory(config, readDays(values.days))
+  for (const { symbol, reason, days, from, to } of skipped) {
     const count = `${days} ${days === 1 ? 'day' : 'days'}`
     process.stdout.write(`${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`)
   }
-  process.stdout.write('History is complete.\n')
+  process.stdout.write(
+    hasFailed ? 'Not complete; run it again for what was left out.\n' : 'History is complete.\n',
+  )
 } catch (thrown) {
   if (isStopped) process.stdout.write('Stopped; run it again to go on from here.\n')
   else {
@@ -48,15 +51,20 @@ try {
   }
 }
 
+/** What could not be imported, and whether another import may. */
+interface Outcome {
+  readonly skipped: readonly Skipped[]
+  readonly hasFailed: boolean
+}
+
 /**
  * Brings the history of the configured coins back to `days` before today: minutes where single samples are
  * kept, whole days before that. What is there already is not fetched again, so it may be stopped and started
  * at any time.
- * @returns what could not be imported, and why
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
  * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED` when an exchange's lists are refused
  */
-async function importHistory(config: Config, days: number): Promise<readonly Skipped[]> {
+async function importHistory(config: Config, days: number): Promise<Outcome> {
   const { random, signal, log } = context
   const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
@@ -86,7 +94,8 @@ async function importHistory(config: Config, days: number): Promise<readonly Ski
       bar.update(done, { symbol })
     }
     const options = { coins, days, retentionDays, reader, writer, lease, requests, onProgress }
-    return await new HistoryImport(options, context).run()
+    const importing = new HistoryImport(options, context)
+    return { skipped: await importing.run(), hasFailed: importing.hasFailed }
   } finally {
     if (bar.isActive) bar.stop()
     ending.abort()

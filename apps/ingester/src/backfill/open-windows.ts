@@ -98,6 +98,9 @@ export class OpenWindows {
     const { clock, days } = this.#options
     for (const coin of this.#coins.values()) {
       const now = clock.now()
+      // The clock may have stepped back.
+      coin.recentAt = Math.min(coin.recentAt, now + READ_RECENT_EVERY_MS)
+      coin.allAt = Math.min(coin.allAt, now + HOUR_MS)
       if (isBusy(coin.coin.symbol) || now < Math.min(coin.allAt, coin.recentAt)) continue
       const end = this.#endOf(coin.coin.symbol)
       const isAll = now >= coin.allAt

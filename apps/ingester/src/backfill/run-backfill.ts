@@ -164,7 +164,8 @@ export class Backfill {
     const { quarantine, lease } = this.#options
     const { tracked, untested } = quarantine
     const now = this.#context.clock.now()
-    if (now - this.#claimedAt >= CLAIM_EVERY_MS && tracked.length + untested.length > 0) {
+    // The clock may step back.
+    if (Math.abs(now - this.#claimedAt) >= CLAIM_EVERY_MS && tracked.length + untested.length > 0) {
       this.#ours = await lease.claim([...tracked, ...untested].map(({ symbol }) => symbol))
       this.#claimedAt = now
     }

@@ -167,6 +167,18 @@ t.test('an import stops where the rate begins', async t => {
   )
 })
 
+t.test('a coin whose candles fail for some seconds is asked for again', async t => {
+  const { run } = await openImport(t)
+  let failures = 0
+  const failing = {
+    fetchPage: (range: CandleRange) =>
+      range.market === ETH.upbit && ++failures === 1
+        ? Promise.reject(new Error('socket hang up'))
+        : rest.candlePage(range),
+  }
+  t.strictSame(await run([ETH], 1, { requests: failing }), [])
+})
+
 t.test('an import that Redis refuses ends, whatever its other coins wait for', async t => {
   const { run } = await openImport(t)
   const hanging = {

@@ -1,3 +1,4 @@
+import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
 import { startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import { eventually, startProgram, startRedis } from '@kimchi/testkit'
@@ -48,6 +49,18 @@ t.test('62. Ctrl-C ends an import within seconds; what it stored stays, its coin
   t.equal(await raw.get(LEASE), null)
   t.strictSame(await imported(), ['BTC'])
   t.equal((await run({ COINS: 'BTC' })).at(-1), 'History is complete.')
+})
+
+t.test('Ctrl-C ends an import that passes over days which it has already', async t => {
+  const dates = Array.from({ length: 3_660 }, (_, ago) => dateOf(minuteOf(Date.now()) - ago * DAY_MINUTES))
+  for (const symbol of ['BTC', 'ETH', 'XRP']) await raw.sadd(`{kp}:imported:${symbol}`, ...dates)
+  const program = start('3650', { COINS: 'BTC,ETH,XRP', SAMPLE_RETENTION_DAYS: '1', BACKFILL_DAYS: '0' })
+  await eventually('it passes over days', async () => {
+    const [, calls = 0] = /cmdstat_smembers:calls=(\d+)/.exec(await raw.info('commandstats')) ?? []
+    return Number(calls) > 100
+  })
+  t.equal(await program.end('SIGINT'), 0)
+  t.equal(program.lines.at(-1), 'Stopped; run it again to go on from here.')
 })
 
 t.test(

@@ -192,3 +192,17 @@ t.test('minutes are grouped by the blocks that decide them, from new to old', as
   t.strictSame(minutesOf({ start: 3, end: 6 }), [3, 4, 5])
   t.strictSame(minutesOf({ start: 6, end: 3 }), [])
 })
+
+t.test('a clock that steps back hours delays reads by a minute, not by hours', async t => {
+  const { clock, redis, reads, windows, next } = open()
+  redis.set('BTC', [{ start: D + 10, end: D + 20 }])
+  windows.follow([BTC])
+  await next()
+  clock.step(-2 * HOUR_MS)
+  reads.length = 0
+  for (let second = 0; second < 61; second++) {
+    await next()
+    await clock.advance(1_000)
+  }
+  t.equal(reads.length, 1)
+})

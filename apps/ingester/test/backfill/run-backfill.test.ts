@@ -171,6 +171,7 @@ t.test(
       simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: 'KRW-ETH', ...fault })
       const { status } = start([ETH, BTC, KNC])
       await passUntil(clock, 'the others are whole', isWhole([BTC, KNC]))
+      await passUntil(clock, 'it waits', () => status().waiting.length > 0)
       t.match(await check([BTC, KNC], 357), RIGHT)
       t.match(status(), {
         waiting: [{ symbol: 'ETH', reason: new RegExp(`HTTP ${fault.status}`) }],

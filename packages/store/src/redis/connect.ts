@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events'
-import { setTimeout as wait } from 'node:timers/promises'
 import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
@@ -74,11 +73,14 @@ export class RedisConnection {
 
   /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts; true when they can. */
   async untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
-    const aborted = signal && { signal }
-    if (!this.#status.ready) {
-      const limit = wait(timeoutMs, undefined, { ref: false, ...aborted })
-      await Promise.race([once(this.#events, 'change', aborted), limit]).catch(() => {})
-    }
+    if (this.#status.ready || signal?.aborted) return this.#status.ready
+    const over = new AbortController()
+    const end = () => over.abort()
+    const timer = setTimeout(end, timeoutMs)
+    signal?.addEventListener('abort', end)
+    await once(this.#events, 'change', { signal: over.signal }).catch(() => {})
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
     return this.#status.ready
   }
 

@@ -91,14 +91,14 @@ local function check_day(symbol, date, text, retention_days)
   local is_kept = text and redis_seconds() < expiry_of(day, retention_days)
   if count == 0 and not is_kept then return nil end
   local folded, corrupt = fold_stored(symbol, day)
-  if row and count ~= row.samples then
+  if row and count < row.samples then
     return string.format('FROZEN row counts %d, %d are stored: only minutes after %s are stored from now on',
       row.samples, count, timestamp_of(row.last))
   end
   local expected = folded and format_row(folded) or 'nothing readable'
   if text == expected and corrupt == 0 then return string.format('ok %d samples', row.samples) end
   return string.format('WRONG row %s, samples fold to %s, corrupt members %d%s', text or 'is absent', expected, corrupt,
-    row and '' or ': an ingester writes the row again within 10 minutes')
+    row and count == row.samples and '' or ': an ingester writes the row again within ' .. (row and 'an hour' or '10 minutes'))
 end
 
 -- Argument: symbol. Reply: one line per day whose samples are kept: is its row the fold of them? An error names

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createFolder, eventually, startRedis, type TestRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
+import type { RedisConnection } from '../src/redis/connect.ts'
 import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 const DOCUMENT = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
@@ -94,13 +95,14 @@ t.test('a password is rotated while Redis runs, and both are good meanwhile', as
   const [load = ''] = readCommands('Rotating passwords')
   await writeFile(file, users.replace('>ingester ', '>ingester >second '))
   t.match(await shell(load), 'OK')
-  t.ok(await old.untilReady(10_000), 'the apps that run go on')
-  t.equal(await old.call('HGET', '{kp}:meta', 'layout'), '1')
+  // Redis closes the connections of users that have changed, maybe while a command is on its way.
+  const layout = (redis: RedisConnection) =>
+    eventually('an answer', () => redis.call('HGET', '{kp}:meta', 'layout').catch(() => undefined))
+  t.equal(await layout(old), '1', 'the apps that run go on')
   const next = await connected(t, as('second'))
   await writeFile(file, (await readFile(file, 'utf8')).replace('>ingester ', ''))
   await shell(load)
-  t.ok(await next.untilReady(10_000))
-  t.equal(await next.call('HGET', '{kp}:meta', 'layout'), '1')
+  t.equal(await layout(next), '1')
   await t.rejects(next.call('AUTH', 'ingester', 'ingester'), { message: /WRONGPASS/ })
 })
 

@@ -4,6 +4,9 @@ import { Lease, type RedisConnection } from '@kimchi/store'
 /** The holder of this lease fills all of its coins; there is one lease more for each coin. */
 export const BACKFILL_LEASE = 'backfill'
 
+/** Leases are claimed this often, so that a coin stays with one process for as long as that one lives. */
+export const CLAIM_EVERY_MS: Milliseconds = 10_000
+
 /** A lease that nobody claims again for this long is free. */
 const EXPIRES_AFTER_MS: Milliseconds = 60_000
 
@@ -28,7 +31,7 @@ export class BackfillLease {
     this.#first = this.#leaseOf(BACKFILL_LEASE)
   }
 
-  /** Claims these coins, or what is left of them; returns which are ours now. Due every 10 s. */
+  /** Claims these coins, or what is left of them; returns which are ours now. Due every {@link CLAIM_EVERY_MS}. */
   async claim(symbols: readonly string[]): Promise<ReadonlySet<string>> {
     if (await this.#first.claim()) {
       await Promise.all(symbols.map(symbol => this.#ofCoin(symbol).takeOver()))

@@ -13,7 +13,7 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
-import type { BackfillLease } from './backfill-lease.ts'
+import { type BackfillLease, CLAIM_EVERY_MS } from './backfill-lease.ts'
 import { CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
@@ -30,9 +30,6 @@ const MAX_BLOCKS = 160
 
 /** A coin whose candles fail without being refused is left out after these retries. */
 const RETRIES_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
-
-/** Leases are claimed this often. */
-const CLAIM_EVERY_MS: Milliseconds = 10_000
 
 /** Days of a coin that are not whole, or not there at all. */
 export interface Skipped {
@@ -110,9 +107,10 @@ export class HistoryImport {
     for (let start = this.#today - (this.#today % STEP_MINUTES); ; start -= STEP_MINUTES) {
       const end = Math.min(start + STEP_MINUTES, this.#today + DAY_MINUTES)
       if (end <= this.#oldest) return
-      const days = minutesOf({ start: Math.max(start, this.#oldest), end }).filter(at => at === dayStart(at))
-      for (let first = 0; first < coins.length; first += COINS_AT_ONCE) {
-        const together = coins.slice(first, first + COINS_AT_ONCE)
+      const first = Math.max(start, this.#oldest)
+      const days = Array.from({ length: (end - first) / DAY_MINUTES }, (_, at) => first + at * DAY_MINUTES)
+      for (let at = 0; at < coins.length; at += COINS_AT_ONCE) {
+        const together = coins.slice(at, at + COINS_AT_ONCE)
         await Promise.all(together.map(coin => this.#importStep(coin, days)))
       }
     }
@@ -172,10 +170,12 @@ export class HistoryImport {
     for await (const window of this.#decide(coin, minutes)) decided.push(window)
     for (const day of foldDays(decided.flatMap(({ samples }) => samples)))
       await writer.importDay(coin.symbol, day)
-    const gaps = decided.flatMap(({ settled }) => settled)
-    const short = new Set(gaps.map(({ minute, reason }) => `${dateOf(minute)} ${reason}` as const))
-    for (const entry of short) this.#skip(coin.symbol, entry.slice(11), entry.slice(0, 10))
-    await writer.markImported(coin.symbol, [...new Set(gaps.map(({ minute }) => dateOf(minute)))])
+    const reasons = new Map<UtcDate, Set<string>>()
+    for (const { minute, reason } of decided.flatMap(({ settled }) => settled)) {
+      reasons.set(dateOf(minute), (reasons.get(dateOf(minute)) ?? new Set()).add(reason))
+    }
+    for (const [date, each] of reasons) for (const reason of each) this.#skip(coin.symbol, reason, date)
+    await writer.markImported(coin.symbol, [...reasons.keys()])
   }
 
   /** Decides minutes window by window, from new to old, until the coin ends. @throws CoinFailure */

@@ -11,15 +11,12 @@ import {
 import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import type { BackfillLease } from './backfill-lease.ts'
+import { type BackfillLease, CLAIM_EVERY_MS } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { type Drift, DriftMeter } from './drift-meter.ts'
 import { type CoinTrouble, type FinishedMinute, OpenWindows, windowsOf } from './open-windows.ts'
-
-/** Leases are claimed this often, so that a coin stays with one ingester for as long as that one lives. */
-const CLAIM_EVERY_MS: Milliseconds = 10_000
 
 /** Backfill checks for new work at least this often. */
 const IDLE_MS: Milliseconds = 1_000

@@ -1,4 +1,4 @@
-import type { Exchange } from '@kimchi/core'
+import type { EpochMs, Exchange, Milliseconds } from '@kimchi/core'
 import type { WatchedStream } from './watched-stream.ts'
 import type { World } from './world.ts'
 
@@ -60,6 +60,20 @@ export function onStream(
     const { openedAt, ending } = stream.connection.state
     return openedAt === undefined ? unknown(ending?.error?.message ?? 'never open') : judge(stream, world)
   }
+}
+
+/** Whether a connection stayed open for so long; unknown when the doctor itself closed it sooner. */
+export function judgeLifetime(
+  stream: WatchedStream,
+  leftAt: EpochMs,
+  leastMs: Milliseconds,
+  advice: string,
+): Verdict {
+  const openMs = stream.openFor(leftAt)
+  const seen = `open for ${seconds(openMs)}`
+  if (openMs >= leastMs) return ok(seen)
+  const { ending } = stream.connection.state
+  return ending?.error === undefined ? unknown(seen) : fail(`${seen}, ${ending.error.message}`, advice)
 }
 
 /** The exchange's name in a sentence. */

@@ -1,4 +1,4 @@
-import { type Check, fail, ok, onStream, seconds, someOf, unknown, type Verdict } from '../finding.ts'
+import { type Check, fail, judgeLifetime, ok, onStream, someOf, unknown, type Verdict } from '../finding.ts'
 import type { WatchedStream } from '../watched-stream.ts'
 import type { World } from '../world.ts'
 
@@ -30,13 +30,7 @@ export const binanceChecks: readonly Check[] = [
     check: 'Binance, pings',
     expected: 'a connection that answers them lives past 80 s',
     judge: onStream('binance', (stream, { leftAt }) => {
-      const openMs = stream.openFor(leftAt)
-      const seen = `open for ${seconds(openMs)}`
-      if (openMs >= PINGED_MS) return ok(seen)
-      const { ending } = stream.connection.state
-      return ending?.error === undefined
-        ? unknown(seen)
-        : fail(`${seen}, ${ending.error.message}`, 'Tell the project.')
+      return judgeLifetime(stream, leftAt, PINGED_MS, 'Tell the project.')
     }),
   },
   {

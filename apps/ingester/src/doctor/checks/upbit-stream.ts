@@ -1,5 +1,5 @@
 import type { EpochMs, Tick } from '@kimchi/core'
-import { type Check, fail, ok, onStream, seconds, someOf, unknown, type Verdict } from '../finding.ts'
+import { type Check, fail, judgeLifetime, ok, onStream, someOf, unknown, type Verdict } from '../finding.ts'
 import type { WatchedStream } from '../watched-stream.ts'
 import type { World } from '../world.ts'
 
@@ -59,13 +59,7 @@ export const upbitChecks: readonly Check[] = [
   {
     check: 'Upbit, a quiet connection',
     expected: 'open past 70 s with our pings',
-    judge: onStream('idle', (stream, { leftAt }) => {
-      const openMs = stream.openFor(leftAt)
-      const seen = `open for ${seconds(openMs)}`
-      if (openMs >= IDLE_MS) return ok(seen)
-      const { ending } = stream.connection.state
-      return ending?.error === undefined ? unknown(seen) : fail(`${seen}, ${ending.error.message}`, LATER)
-    }),
+    judge: onStream('idle', (stream, { leftAt }) => judgeLifetime(stream, leftAt, IDLE_MS, LATER)),
   },
   {
     check: 'Upbit, market_state',

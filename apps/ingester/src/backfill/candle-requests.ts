@@ -158,7 +158,10 @@ class ExchangeRequests {
     const waitMs = retryDelay(this.#pauses++, random, thrown)
     if (this.#pauses === 1 && waitMs < BRIEF_MS) return waitMs
     this.#problem = messageOf(thrown)
-    log.warn({ exchange, reason: this.#problem, waitMs: Math.round(waitMs) }, 'candles wait')
+    log.warn(
+      { exchange, reason: this.#problem, waitMs: Math.round(waitMs) },
+      'candle requests wait for the exchange',
+    )
     this.#isPaused = true
     void this.#holdFor(waitMs).then(() => {
       this.#isPaused = false

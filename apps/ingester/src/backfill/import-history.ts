@@ -194,7 +194,8 @@ export class HistoryImport {
       } catch (thrown) {
         signal.throwIfAborted()
         const waitMs = isRefusal(thrown) ? undefined : RETRIES_MS[failures]
-        const outcome = waitMs === undefined ? 'coin left out' : 'will be tried again'
+        const outcome =
+          waitMs === undefined ? 'coin left out' : 'candles cannot be fetched, the import will try again'
         log.warn({ reason: `${window.coin.symbol}: ${messageOf(thrown)}` }, outcome)
         if (waitMs === undefined) throw new CoinFailure(messageOf(thrown))
         await clock.wait(waitMs, signal)

@@ -113,7 +113,7 @@ export class Backfill {
         this.#problem = messageOf(thrown)
         this.#isVerified = false
         const delayMs = retryDelay(failures++, random, thrown)
-        log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill is held up, will go on')
+        log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill failed and will try again')
         await clock.wait(delayMs, signal)
       }
     }
@@ -221,7 +221,11 @@ export class Backfill {
         decided = await decideWindow({ coin: due.coin, minutes }, this.#blocks)
       } catch (thrown) {
         const { signal, log } = this.#context
-        if (!signal.aborted) log.warn({ ...this.#windows.fail(symbol, thrown) }, 'a coin is not filled')
+        if (!signal.aborted)
+          log.warn(
+            { ...this.#windows.fail(symbol, thrown) },
+            'the candles of a coin cannot be fetched, it waits',
+          )
         return
       }
       await this.#store(decided)

@@ -120,6 +120,9 @@ t.test(
       ['ACL', 'SETUSER', 'other', 'on'],
       ['GET', 'other'],
       ['REPLICAOF', 'NO', 'ONE'],
+      ['SLAVEOF', 'NO', 'ONE'],
+      ['SYNC'],
+      ['PSYNC', '?', '-1'],
     ]) {
       await t.rejects(connection.call(command, ...args), { message: /NOPERM/ }, command)
     }

@@ -1,0 +1,67 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { createMemoryLog, eventually, followProgram, startRedis } from '@kimchi/testkit'
+import t, { type Test } from 'tap'
+import { SampleWriter } from '../src/writer.ts'
+import { BTC, connected, ETH, sampleOf, todayMinutes } from './fixtures.ts'
+
+const USERS = fileURLToPath(new URL('../../../deploy/redis/users.acl', import.meta.url))
+
+/** A server with the shipped users and an append-only file, as compose starts it. */
+async function openShipped(t: Test) {
+  const redis = await startRedis(t)
+  await redis.stop()
+  const args = ['--bind', '127.0.0.1', '--port', `${redis.port}`, '--dir', redis.dir]
+  const { server, env } = redis.binary
+  const start = () => {
+    const child = spawn(server, [...args, '--appendonly', 'yes', '--save', '', '--aclfile', USERS], { env })
+    const program = followProgram(child, 'redis-server')
+    t.teardown(() => program.end('SIGKILL'))
+    return program
+  }
+  const as = (user: string) => ({ ...redis, url: redis.url.replace('//', `//${user}:${user}@`) })
+  return { redis, start, as }
+}
+
+t.test('a killed Redis with the shipped users comes back with every key', async t => {
+  const { redis, start, as } = await openShipped(t)
+  const server = start()
+  const connection = await connected(t, as('ingester'))
+  const { now } = await todayMinutes(connection)
+  const log = createMemoryLog()
+  const writer = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  await writer.track([BTC, ETH])
+  for (const minute of [now - 1_440, now - 1, now]) {
+    await writer.write({ minute, samples: [sampleOf('BTC', minute), sampleOf('ETH', minute)] })
+  }
+  await writer.announce('a', { version: '1.0.0' })
+
+  const operator = redis.client({ username: 'operator', password: 'operator' })
+  const contents = async (key: string) => {
+    const isHash = (await operator.type(key)) === 'hash'
+    // A hash comes back in another order.
+    return isHash ? operator.hgetall(key) : operator.dumpBuffer(key)
+  }
+  const everything = async () => {
+    const keys = (await operator.keys('*')).sort()
+    const values = keys.map(async key => [key, await operator.pexpiretime(key), await contents(key)])
+    return Promise.all([...values, operator.callBuffer('FUNCTION', 'DUMP')])
+  }
+  const before = await everything()
+  t.ok(before.length > 8, 'keys of every kind, and the library')
+  await server.end('SIGKILL')
+  start()
+  t.strictSame(await eventually('it is loaded', () => everything().catch(() => undefined)), before)
+})
+
+t.test('nobody enters without a user of the shipped file', async t => {
+  const { redis, start } = await openShipped(t)
+  start()
+  const { cli = '', env } = redis.binary
+  const ask = (...args: readonly string[]) =>
+    spawnSync(cli, ['-p', `${redis.port}`, ...args], { encoding: 'utf8', env }).stdout.trim()
+  await eventually('it answers', () => /NOAUTH/.test(ask('PING')))
+  for (const login of [['any'], ['default', ''], ['default', 'default']]) {
+    t.match(ask('AUTH', ...login), /^WRONGPASS/, login.join(' '))
+  }
+})

@@ -1,5 +1,5 @@
-import { type Context, type EpochMs, type Exchange, HOUR_MS, KimchiError, messageOf } from '@kimchi/core'
-import { UnreachedError } from './feed/http-error.ts'
+import { type Context, type Exchange, KimchiError, messageOf } from '@kimchi/core'
+import { HttpError } from './feed/http-error.ts'
 
 /**
  * The exchanges' addresses by environment variable: the main host, then the one that serves only market data.
@@ -12,11 +12,12 @@ export const DEFAULT_BASES = {
   BINANCE_REST_URL: ['https://api.binance.com', 'https://data-api.binance.vision'],
 } as const
 
-/** A base that could not be reached this many times in a row is left. */
-const UNREACHED_IN_A_ROW = 3
-
-/** Once the first base is left, it is tried again at most this often. */
-const FRONT_EVERY_MS = HOUR_MS
+/**
+ * The refusals that another base would repeat, because they are about us or about what we asked. A 400 or 404
+ * without JSON comes from something else than the exchange, and is no {@link HttpError} of a REST request.
+ */
+const ABOUT_US: readonly number[] = [418, 429]
+const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
 
 /** Which of an exchange's bases is in use, and why. */
 export interface BasesStatus {
@@ -32,21 +33,17 @@ export interface BasesStatus {
 }
 
 /**
- * An exchange's base addresses, one of which is in use. It is replaced by the next one as soon as it refuses
- * the region or its name is unknown, and when it could not be reached three times in a row. The choice stays
- * while it works; the first base is tried again at most once an hour.
+ * An exchange's base addresses, one of which is in use. The next one replaces it after any failure of its own,
+ * round and round; the one that works stays.
  */
 export class Bases {
   readonly #exchange: Exchange
   readonly #of: BasesStatus['of']
   readonly #bases: readonly string[]
   readonly #context: Pick<Context, 'clock' | 'log'>
+  /** The bases that have failed since they last worked, and how. */
   readonly #left = new Map<string, string>()
   #place = 0
-  #failures = 0
-  /** Bases left in a row since the last one that worked. */
-  #leftInARow = 0
-  #frontTriedAt: EpochMs = Number.NEGATIVE_INFINITY
   /** The base named in the last log line. */
   #logged: string
 
@@ -67,79 +64,63 @@ export class Bases {
     return this.#bases[this.#place] ?? ''
   }
 
-  /** The base for the next request: the one in use, or once an hour the first one, if it was left. */
-  next(): string {
-    const now = this.#context.clock.now()
-    const front = this.#bases[0] ?? ''
-    if (this.#place === 0 || now - this.#frontTriedAt < FRONT_EVERY_MS) return this.inUse
-    this.#frontTriedAt = now
-    return front
-  }
-
-  /** Notes that a base has answered. */
-  worked(base: string): void {
-    const place = this.#bases.indexOf(base)
-    if (place > this.#place) return
-    this.#place = place
-    this.#failures = 0
-    this.#leftInARow = 0
-    this.#left.delete(base)
-    if (base === this.#logged) return
-    this.#logged = base
-    const left = Object.fromEntries(this.#left)
-    const fields = { exchange: this.#exchange, of: this.#of, base, left }
-    this.#context.log.warn(fields, place === 0 ? 'back at the first base' : 'another base is in use')
-  }
-
   /**
-   * Notes that a base failed.
-   * @returns whether to repeat the request at once, at another base
+   * Asks the base in use, and the next one when it fails, each base once.
+   * @param ask a request, or the opening of a stream
+   * @param signal aborts; what fails afterwards is no fault of a base
+   * @throws what `ask` threw last when all bases failed, but a refused region only when all refused it: the
+   *   wait that follows is long
    */
-  failed(base: string, error: unknown): boolean {
-    // The first base on trial, or a request that was under way when its base was left.
-    if (base !== this.inUse) return true
-    const code = error instanceof KimchiError ? error.code : undefined
-    const isUnreached = error instanceof UnreachedError
-    // A base that accepts a connection and then stays silent is not reached either.
-    this.#failures = isUnreached || code === 'KIMCHI_ERR_FEED_STALLED' ? this.#failures + 1 : 0
-    const isHopeless = code === 'KIMCHI_ERR_GEO_BLOCKED' || (isUnreached && error.isUnknownName)
-    return (isHopeless || this.#failures >= UNREACHED_IN_A_ROW) && this.#leave(base, messageOf(error))
-  }
-
-  /** Makes a request at the base in use, and repeats it at the next one where {@link failed} says so. */
-  async request<T>(ask: (base: string) => Promise<T>): Promise<T> {
-    for (;;) {
-      const base = this.next()
+  async request<T>(ask: (base: string) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    let reason: unknown
+    for (let asked = 0; asked < this.#bases.length; asked += 1) {
+      const base = this.inUse
       try {
         const answer = await ask(base)
-        this.worked(base)
+        this.#worked(base)
         return answer
       } catch (error) {
-        if (!this.failed(base, error)) throw error
+        if (signal?.aborted === true || !isOfItsBase(error)) throw error
+        this.#leave(base, messageOf(error))
+        reason = asked === 0 || !isRefusedRegion(error) ? error : reason
       }
     }
+    throw reason
   }
 
   status(): BasesStatus {
     const left = [...this.#left].map(([base, reason]) => ({ base, reason }))
-    return { exchange: this.#exchange, of: this.#of, inUse: this.inUse, place: this.#place, left }
+    const others = left.filter(({ base }) => base !== this.inUse)
+    return { exchange: this.#exchange, of: this.#of, inUse: this.inUse, place: this.#place, left: others }
   }
 
-  /** Returns false when every base has been left in a row: the caller waits and begins at the first again. */
-  #leave(base: string, reason: string): boolean {
-    if (this.#bases.length === 1) return false
-    if (this.#place === 0) this.#frontTriedAt = this.#context.clock.now()
+  #worked(base: string): void {
+    this.#left.delete(base)
+    if (base !== this.inUse || base === this.#logged) return
+    this.#logged = base
+    const left = Object.fromEntries(this.#left)
+    this.#context.log.warn({ exchange: this.#exchange, of: this.#of, base, left }, 'another base is in use')
+  }
+
+  /** A request that was under way when its base was left moves nothing. */
+  #leave(base: string, reason: string): void {
     this.#left.set(base, reason)
-    this.#failures = 0
-    this.#leftInARow += 1
-    this.#place = (this.#place + 1) % this.#bases.length
-    if (this.#leftInARow < this.#bases.length) return true
-    this.#leftInARow = 0
-    return false
+    if (base === this.inUse) this.#place = (this.#place + 1) % this.#bases.length
   }
 }
 
-/** The REST bases of both exchanges, which the streaming process and the REST child share. */
+function isRefusedRegion(error: unknown): boolean {
+  return error instanceof KimchiError && error.code === 'KIMCHI_ERR_GEO_BLOCKED'
+}
+
+/** Whether a failure is its base's own, so that another one may do better. */
+function isOfItsBase(error: unknown): boolean {
+  if (!(error instanceof HttpError)) return true
+  const { code, status } = error
+  return !ABOUT_US.includes(status) && !(code === 'KIMCHI_ERR_REST' && ABOUT_THE_REQUEST.includes(status))
+}
+
+/** The REST bases of both exchanges. */
 export type RestBases = Readonly<Record<Exchange, Bases>>
 
 /** Creates both exchanges' REST bases, each from the part before `/v1` or `/api/v3`. */

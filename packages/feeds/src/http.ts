@@ -1,5 +1,5 @@
 import { type Context, type Exchange, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
-import { httpErrorOf, isUnknownName, parseRetryAfter, UnreachedError } from './feed/http-error.ts'
+import { httpErrorOf, parseRetryAfter } from './feed/http-error.ts'
 
 /** An exchange that has not answered after this long is not reached. */
 const TIMEOUT_MS: Milliseconds = 10_000
@@ -30,8 +30,8 @@ export interface HttpAnswer {
 /**
  * Makes a REST request, the way all of them go out: GET, our name, no cookies, no redirects, and no `Origin`
  * header, since Upbit allows a client with one only one request in ten seconds.
- * @throws HttpError when the exchange refuses, UnreachedError without an answer within 10 s, KimchiError
- *   `KIMCHI_ERR_REST` for an answer that is no JSON, or when aborted
+ * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for a 2xx, 400 or 404 without
+ *   JSON, without an answer within 10 s, or when aborted
  */
 export async function getJson(
   url: string,
@@ -41,14 +41,23 @@ export async function getJson(
   const what = `GET ${new URL(url).pathname}`
   const { response, text } = await receive(url, { exchange, userAgent, signal }, `${exchange} ${what}`, clock)
   const { status, ok, headers } = response
-  if (!ok) {
+  const json = jsonOf(text)
+  // A gateway that knows nothing of the exchange's paths answers in HTML.
+  const isTheExchanges = json !== undefined || (status !== 400 && status !== 404)
+  if (!ok && isTheExchanges) {
     const retryAfterMs = parseRetryAfter(headers.get('retry-after'), clock.now())
-    throw httpErrorOf({ exchange, what, status, retryAfterMs, body: text })
+    throw httpErrorOf({ exchange, what, status, retryAfterMs })
   }
+  if (json !== undefined) return { text, json, headers }
+  throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: HTTP ${status}, the response is no JSON`)
+}
+
+/** Undefined for a text that is no JSON, which no JSON stands for. */
+function jsonOf(text: string): unknown {
   try {
-    return { text, json: JSON.parse(text), headers }
-  } catch (cause) {
-    throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: the response is no JSON`, { cause })
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 
@@ -75,7 +84,7 @@ async function receive(
   } catch (error) {
     if (signal?.aborted) throw new KimchiError('KIMCHI_ERR_REST', `${what}: aborted`)
     const why = isLate ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
-    throw new UnreachedError('KIMCHI_ERR_REST', `${what}: ${why}`, isUnknownName(error), error)
+    throw new KimchiError('KIMCHI_ERR_REST', `${what}: ${why}`, { cause: error })
   } finally {
     signal?.removeEventListener('abort', abort)
     abort()

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { KimchiError } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
 import { Bases, createRestBases } from '../src/bases.ts'
 import { binanceProtocol } from '../src/binance/protocol.ts'
-import { httpErrorOf, UnreachedError } from '../src/feed/http-error.ts'
+import { httpErrorOf } from '../src/feed/http-error.ts'
 import { getJson, userAgentOf } from '../src/http.ts'
 import { openRestChild } from '../src/rest/client.ts'
 import { AT, memoryLog, passUntil, simulate, until, watchFeed } from './harness.ts'
@@ -12,8 +13,9 @@ import { miniTicker, refuseWith, scriptExchange } from './scripted-exchange.ts'
 
 const ENTRY = new URL('../dist/rest/child.js', import.meta.url)
 const REGION = refused(451)
-const HOST = new UnreachedError('KIMCHI_ERR_REST', 'connect ECONNREFUSED', false)
-const NAME = new UnreachedError('KIMCHI_ERR_REST', 'getaddrinfo ENOTFOUND', true)
+const NO_JSON = new KimchiError('KIMCHI_ERR_REST', 'HTTP 200, the response is no JSON')
+const TIMEOUT = new KimchiError('KIMCHI_ERR_REST', 'no answer within 10000 ms')
+const UNKNOWN_NAME = new KimchiError('KIMCHI_ERR_REST', 'getaddrinfo ENOTFOUND')
 
 function refused(status: number) {
   return httpErrorOf({ exchange: 'binance', what: 'GET /', status, retryAfterMs: undefined })
@@ -40,98 +42,122 @@ async function serve(t: Test, status: number, body = '{}') {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, headers }
 }
 
-t.test('70. after a refused region or an unknown name the next base is used at once', async t => {
-  for (const error of [REGION, NAME]) {
+/** Asks bases of which each fails as the list says; one that is not in it answers with its name. */
+function ask(bases: Bases, failures: Readonly<Record<string, Error>>, asked: string[] = []) {
+  return bases.request(async base => {
+    asked.push(base)
+    const failure = failures[base]
+    if (failure !== undefined) throw failure
+    return base
+  })
+}
+
+t.test('70, 88. after any failure of its own the next base is used at once, and stays', async t => {
+  for (const error of [REGION, refused(403), refused(503), refused(302), NO_JSON, TIMEOUT, UNKNOWN_NAME]) {
     const { bases, log } = open('a', 'b')
-    t.equal(bases.failed('a', error), true)
-    t.equal(bases.next(), 'b')
-    bases.worked('b')
-    bases.worked('b')
-    t.match(log.lines, [{ level: 'warn', fields: { base: 'b', left: { a: error.message } } }], 'logged once')
-    t.equal(log.lines.length, 1)
+    t.equal(await ask(bases, { a: error }), 'b')
+    t.equal(await ask(bases, {}), 'b', 'a would work again, but b does')
+    t.match(log.lines, [{ level: 'warn', fields: { base: 'b', left: { a: error.message } } }])
+    t.equal(log.lines.length, 1, 'said once')
     t.match(bases.status(), { inUse: 'b', place: 1, left: [{ base: 'a', reason: error.message }] })
+    t.equal(await ask(bases, { b: error }), 'a', 'round and round')
+    t.match(bases.status(), { inUse: 'a', place: 0, left: [{ base: 'b', reason: error.message }] })
   }
 })
 
-t.test('70. a base that cannot be reached is left after three failures in a row', async t => {
-  const { bases } = open('a', 'b')
-  t.strictSame([bases.failed('a', HOST), bases.failed('a', HOST)], [false, false])
-  bases.worked('a')
-  t.strictSame([bases.failed('a', HOST), bases.failed('a', HOST)], [false, false])
-  t.equal(bases.failed('a', refused(503)), false, 'it answered, so the count begins again')
-  t.strictSame(
-    [HOST, HOST, HOST].map(error => bases.failed('a', error)),
-    [false, false, true],
-  )
-  t.equal(bases.next(), 'b')
+t.test('a refusal that another base would repeat moves nothing', async t => {
+  for (const status of [429, 418, 400, 404]) {
+    const { bases } = open('a', 'b')
+    const asked: string[] = []
+    await t.rejects(ask(bases, { a: refused(status) }, asked), { message: new RegExp(`HTTP ${status}`) })
+    t.strictSame(asked, ['a'])
+    t.equal(bases.inUse, 'a')
+  }
 })
 
-t.test('when every base has refused, the caller waits, and the next round begins at the first', async t => {
+t.test('88. a handshake that is answered with 400 or 404 has found no stream', async t => {
+  for (const status of [400, 404]) {
+    const error = httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs: undefined })
+    t.equal(await ask(open('a', 'b').bases, { a: error }), 'b')
+  }
+})
+
+t.test('a request asks each base once; only when all refuse the region that is the reason', async t => {
   const { bases } = open('a', 'b', 'c')
-  t.strictSame(
-    ['a', 'b', 'c'].map(base => bases.failed(base, REGION)),
-    [true, true, false],
-  )
-  t.equal(bases.next(), 'a')
-  t.strictSame(
-    ['a', 'b', 'c'].map(base => bases.failed(base, REGION)),
-    [true, true, false],
-  )
-  t.equal(open('a').bases.failed('a', REGION), false, 'there is no other base')
+  const asked: string[] = []
+  await t.rejects(ask(bases, { a: REGION, b: REGION, c: REGION }, asked), { message: /HTTP 451/ })
+  await t.rejects(ask(bases, { a: REGION, b: refused(503), c: REGION }, asked), { message: /HTTP 503/ })
+  await t.rejects(ask(bases, { a: refused(503), b: REGION, c: REGION }, asked), { message: /HTTP 503/ })
+  t.strictSame(asked.join(''), 'abcabcabc')
 })
 
-t.test('70. the first base is tried again by one request an hour, and stays when it works', async t => {
-  const { bases, clock, log } = open('a', 'b')
-  bases.failed('a', REGION)
-  bases.worked(bases.next())
-  await clock.advance(3_599_000)
-  t.equal(bases.next(), 'b')
-  await clock.advance(1_000)
-  t.strictSame([bases.next(), bases.next(), bases.next()], ['a', 'b', 'b'])
-  t.equal(bases.failed('a', REGION), true, 'the request is repeated at the base in use')
-  t.equal(bases.status().inUse, 'b')
-  await clock.advance(3_600_000)
-  bases.worked(bases.next())
-  t.equal(bases.next(), 'a')
-  t.match(log.lines.at(-1), { message: 'back at the first base' })
+t.test('requests under way at the same base move on by one base together', async t => {
+  const { bases } = open('a', 'b', 'c')
+  t.strictSame(await Promise.all([1, 2, 3].map(() => ask(bases, { a: TIMEOUT }))), ['b', 'b', 'b'])
 })
 
-t.test('a request under way when its base was left is repeated at the base in use', async t => {
+t.test('an aborted request moves nothing', async t => {
   const { bases } = open('a', 'b')
-  t.strictSame([bases.failed('a', REGION), bases.failed('a', REGION)], [true, true])
-  t.equal(bases.next(), 'b')
+  const stop = new AbortController()
+  const aborted = bases.request(() => {
+    stop.abort()
+    return Promise.reject(TIMEOUT)
+  }, stop.signal)
+  await t.rejects(aborted, TIMEOUT)
+  t.equal(bases.inUse, 'a')
 })
 
-t.test(
-  '70. Binance’s stream moves to the next base at once, and back only when it is replaced anyway',
-  async t => {
-    const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
-    front.state.upgrade = refuseWith('451 Unavailable')
-    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol([front.url, vision.url]) })
-    await passUntil(clock, 'the second base', () => vision.peers.length === 1)
-    t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
-    const send = async (frame: string) => {
-      const { frames } = feed.status()
-      vision.peers[0]?.socket.send(frame)
-      await until('the frame', () => feed.status().frames > frames)
-    }
-    for (let second = 0; second < 62; second += 2) {
-      await send(miniTicker('BTCUSDT', '5', clock.now()))
-      await clock.advance(2_000)
-    }
-    t.match(feed.status(), { state: 'up', base: { inUse: vision.url, place: 1 } })
-    t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
-    front.state.upgrade = undefined
-    clock.step(3_600_000)
-    await send(miniTicker('BTCUSDT', '5', clock.now()))
-    await clock.advance(10_000)
-    t.equal(front.state.attempts, 1, 'no connection is closed for it')
-    await send('{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1795222584015}}')
-    await passUntil(clock, 'the replacement', () => front.peers[0]?.received.length === 1)
-    front.peers[0]?.socket.send(miniTicker('BTCUSDT', '6', clock.now()))
-    await until('it is back', () => feed.status().base.place === 0)
-  },
-)
+for (const status of [
+  '451 Unavailable',
+  '403 Forbidden',
+  '503 Busy',
+  '302 Found',
+  '200 OK',
+  '202 Accepted',
+  '404 Not Found',
+]) {
+  t.test(
+    `70, 88. ${status} to the handshake: the stream moves to the next base at once, and stays`,
+    async t => {
+      const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
+      front.state.upgrade = refuseWith(status)
+      const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol([front.url, vision.url]) })
+      await passUntil(clock, 'the second base', () => vision.peers.length === 1)
+      t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
+      vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
+      await until('the frame', () => feed.status().frames > 0)
+      t.match(feed.status(), { state: 'up', base: { inUse: vision.url, place: 1 } })
+      t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
+      front.state.upgrade = undefined
+      vision.peers[0]?.socket.close()
+      await passUntil(clock, 'the reconnect', () => vision.peers.length === 2)
+      t.equal(front.state.attempts, 1, 'the one that works stays')
+    },
+  )
+}
+
+t.test('88. a stream that connects but brings no data is left for the next base', async t => {
+  const [silent, vision] = [await scriptExchange(t), await scriptExchange(t)]
+  const { clock } = watchFeed(t, { protocol: binanceProtocol([silent.url, vision.url]) })
+  await until('the first base', () => silent.peers.length === 1)
+  await passUntil(clock, 'the second base', () => vision.peers.length === 1)
+  t.ok(clock.now() - AT <= 20_000, `${clock.now() - AT} ms`)
+})
+
+t.test('88. a 400 or 404 in HTML is no answer of an exchange, one in JSON is', async t => {
+  const clock = createManualClock(AT)
+  const request = { exchange: 'binance', userAgent: 'x' } as const
+  for (const status of [400, 404]) {
+    const page = await serve(t, status, '<html>no such page</html>')
+    const json = await serve(t, status, '{"code":-1121,"msg":"Invalid symbol."}')
+    const { bases } = open(page.url, json.url)
+    await t.rejects(
+      bases.request(base => getJson(`${base}/x`, request, clock)),
+      { name: 'HttpError', message: new RegExp(`HTTP ${status}`) },
+    )
+    t.equal(bases.inUse, json.url)
+  }
+})
 
 t.test('70. the REST child asks the base in use', async t => {
   const simulator = await simulate(t)

@@ -33,8 +33,9 @@ export function binanceTradingPrices(
 ): (signal: AbortSignal) => Promise<TradingPrices> {
   const get = (query: string, signal: AbortSignal) => {
     const request = { exchange: 'binance', userAgent, signal } as const
-    return bases.request(async base =>
-      pricesOf((await getJson(`${base}${PATH}${query}`, request, clock)).json),
+    return bases.request(
+      async base => pricesOf((await getJson(`${base}${PATH}${query}`, request, clock)).json),
+      signal,
     )
   }
   return async signal => {

@@ -1,4 +1,11 @@
-import { type Context, type EpochMs, type KimchiError, type Milliseconds, RATE_MARKET } from '@kimchi/core'
+import {
+  type Context,
+  type EpochMs,
+  KimchiError,
+  type Milliseconds,
+  messageOf,
+  RATE_MARKET,
+} from '@kimchi/core'
 import type { Bases } from '../bases.ts'
 import { createConnectionBudget, isBlocked, retryDelay } from './backoff.ts'
 import { Connection, isLive } from './connection.ts'
@@ -41,13 +48,17 @@ export class ConnectionLoop {
   readonly #options: ConnectionLoopOptions
   readonly #context: Context
   readonly #connections = new Set<Connection>()
+  readonly #spendConnection: () => Promise<void>
   readonly #running: Promise<void>
+  /** When another connection may be opened. */
+  #spaced: Promise<void> = Promise.resolve()
   #phase: FeedState = 'connecting'
   #failures = 0
 
   constructor(options: ConnectionLoopOptions, context: Context) {
     this.#options = options
     this.#context = context
+    this.#spendConnection = createConnectionBudget(context)
     this.#running = this.#run()
   }
 
@@ -78,26 +89,45 @@ export class ConnectionLoop {
 
   async #run(): Promise<void> {
     const { clock, signal } = this.#context
-    const spendConnection = createConnectionBudget(this.#context)
+    const { bases } = this.#options
     while (!signal.aborted) {
-      await spendConnection()
-      if (signal.aborted) return
-      const spaced = clock.wait(this.#options.protocol.connectSpacingMs, signal)
-      this.#phase = 'connecting'
-      const connection = this.#connect()
-      const isHealthy = await this.#untilOver(connection)
-      if (signal.aborted) return
-      if (isHealthy) this.#failures = 0
-      const delayMs = this.#prepareNext(connection, isHealthy)
+      let delayMs: Milliseconds
+      try {
+        const connection = await bases.request(base => this.#connectUntilLive(base), signal)
+        const isHealthy = await this.#untilOver(connection)
+        if (isHealthy) this.#failures = 0
+        const { error, refusesMarkets } = connection.state.ending ?? {}
+        if (refusesMarkets === true && this.#tryOtherList()) delayMs = PROBE_MS
+        // It is due, and stays open until its successor is live. An unhealthy one must not start a storm.
+        else delayMs = isHealthy && error === undefined ? 0 : this.#backOff(error)
+      } catch (error) {
+        delayMs = this.#backOff(error)
+      }
       if (delayMs > 0) await clock.wait(delayMs, signal)
-      await spaced
     }
   }
 
-  #connect(): Connection {
-    const { protocol, userAgent, bases, search, counters, onFrame } = this.#options
+  /** Resolves with a connection that brings data; rejects when it ends before it does. */
+  async #connectUntilLive(base: string): Promise<Connection> {
+    const { clock, signal } = this.#context
+    await this.#spaced
+    await this.#spendConnection()
+    signal.throwIfAborted()
+    this.#spaced = clock.wait(this.#options.protocol.connectSpacingMs, signal)
+    this.#phase = 'connecting'
+    const connection = this.#connect(base)
+    await connection.reached('live')
+    const { error, refusesMarkets, wasLive } = connection.state.ending ?? { wasLive: true }
+    if (wasLive) return connection
+    if (refusesMarkets !== true || !this.#tryOtherList()) throw error ?? signal.reason
+    await clock.wait(PROBE_MS, signal)
+    return this.#connectUntilLive(base)
+  }
+
+  #connect(base: string): Connection {
+    const { protocol, userAgent, search, counters, onFrame } = this.#options
     counters.attempts += 1
-    const options = { protocol, base: bases.next(), userAgent, markets: search.subscribed, onFrame }
+    const options = { protocol, base, userAgent, markets: search.subscribed, onFrame }
     const connection = new Connection(options, this.#context)
     this.#connections.add(connection)
     void connection.reached('open').then(() => this.#opened(connection))
@@ -122,11 +152,8 @@ export class ConnectionLoop {
     }
   }
 
-  /** Resolves when the connection has ended or is due: true when it was live for {@link HEALTHY_MS}. */
+  /** Resolves when a live connection has ended or is due: true when it was live for {@link HEALTHY_MS}. */
   async #untilOver(connection: Connection): Promise<boolean> {
-    await connection.reached('live')
-    if (!isLive(connection)) return false
-    this.#options.bases.worked(connection.base)
     this.#replaceOthers(connection)
     const { clock, signal } = this.#context
     const over = connection.reached('due')
@@ -136,28 +163,16 @@ export class ConnectionLoop {
     return isHealthy
   }
 
-  /**
-   * Prepares the next connection: with another list of markets, at another base, or after a backoff.
-   * @returns how long to wait before it, in milliseconds
-   */
-  #prepareNext({ base, state }: Connection, isHealthy: boolean): Milliseconds {
-    const { ending } = state
-    // It is due, and stays open until its successor is live. An unhealthy one must not start a storm.
-    if (ending?.error === undefined) return isHealthy ? 0 : this.#backOff()
-    if (ending.refusesMarkets && this.#tryOtherList()) return PROBE_MS
-    if (!ending.wasLive && this.#options.bases.failed(base, ending.error)) return 0
-    return this.#backOff(ending.error)
-  }
-
-  #backOff(error?: KimchiError): Milliseconds {
-    const { random, log } = this.#context
+  #backOff(error: unknown): Milliseconds {
+    const { random, log, signal } = this.#context
+    if (signal.aborted) return 0
     const failures = this.#failures++
     const delayMs = retryDelay(failures, random, error)
     this.#phase = isBlocked(error) ? 'blocked' : 'waiting'
     if (error === undefined) return delayMs
-    const { code, message } = error
     const { exchange } = this.#options.protocol
-    const fields = { exchange, code, error: message, failures, delayMs: Math.round(delayMs) }
+    const code = error instanceof KimchiError ? error.code : undefined
+    const fields = { exchange, code, error: messageOf(error), failures, delayMs: Math.round(delayMs) }
     if (isBlocked(error)) log.error(fields, 'blocked by the exchange')
     else log.warn(fields, 'no data from the exchange, reconnecting')
     return delayMs

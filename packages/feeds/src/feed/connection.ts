@@ -8,7 +8,7 @@ import {
   messageOf,
 } from '@kimchi/core'
 import WebSocket, { type RawData } from 'ws'
-import { httpErrorOf, isUnknownName, parseRetryAfter, UnreachedError } from './http-error.ts'
+import { httpErrorOf, parseRetryAfter } from './http-error.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
 import { createSubscription, type Subscribe } from './subscription.ts'
 import { untilStale } from './watchdog.ts'
@@ -20,9 +20,6 @@ const CLOSE_GRACE_MS: Milliseconds = 500
 
 /** No documented frame comes near this; larger ones end the connection. */
 const MAX_FRAME_BYTES = 1_048_576
-
-/** How much of a refusal is read, to see whether it is about the region. */
-const MAX_REFUSAL_BYTES = 4_096
 
 /** What one connection is opened with. Callbacks run synchronously and must not throw. */
 export interface ConnectionOptions {
@@ -136,7 +133,7 @@ export class Connection {
     socket.on('pong', () => {
       this.#arrivals.pongs += 1
     })
-    socket.on('unexpected-response', (_request, response) => void this.#refused(response))
+    socket.on('unexpected-response', (_request, response) => this.#refused(response))
     socket.on('error', error => this.#end(this.#socketError(error)))
     socket.on('close', (code, reason) => {
       const what = `connection: closed with code ${code} ${reason}`.trimEnd()
@@ -170,14 +167,12 @@ export class Connection {
     this.#end(this.#refusal(`error frame: ${message}`), { refusesMarkets })
   }
 
-  async #refused(response: IncomingMessage): Promise<void> {
+  #refused(response: IncomingMessage): void {
     const { exchange } = this.#options.protocol
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#context.clock.now())
     const status = response.statusCode ?? 0
-    // Only the text of a 403 shows whether it is about the region.
-    const body = status === 403 ? await startOf(response) : ''
     response.resume()
-    this.#end(httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs, body }))
+    this.#end(httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs }))
   }
 
   async #limitHandshake(): Promise<void> {
@@ -185,7 +180,7 @@ export class Connection {
     await clock.wait(HANDSHAKE_TIMEOUT_MS, signal)
     if (this.#state.phase !== 'opening') return
     const text = `${this.#options.protocol.exchange} handshake: no answer within ${HANDSHAKE_TIMEOUT_MS} ms`
-    this.#end(new UnreachedError('KIMCHI_ERR_FEED_REFUSED', text, false))
+    this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text))
   }
 
   async #watch(): Promise<void> {
@@ -242,26 +237,13 @@ export class Connection {
   #socketError(cause: Error): KimchiError {
     const code = 'code' in cause ? String(cause.code) : ''
     const refusal = this.#refusal(`connection: ${messageOf(cause) || code}`, cause)
-    if (code.startsWith('WS_ERR_')) return new KimchiError('KIMCHI_ERR_FRAME', refusal.message, { cause })
-    if (this.#state.phase !== 'opening') return refusal
-    return new UnreachedError(refusal.code, refusal.message, isUnknownName(cause), cause)
+    return code.startsWith('WS_ERR_')
+      ? new KimchiError('KIMCHI_ERR_FRAME', refusal.message, { cause })
+      : refusal
   }
 }
 
 /** Whether data flows on a connection. */
 export function isLive({ state: { phase } }: Connection): boolean {
   return phase === 'live' || phase === 'due'
-}
-
-async function startOf(response: IncomingMessage): Promise<string> {
-  let text = ''
-  try {
-    for await (const chunk of response) {
-      text += String(chunk)
-      if (text.length >= MAX_REFUSAL_BYTES) break
-    }
-  } catch {
-    // What came before the socket broke is enough.
-  }
-  return text
 }

@@ -24,24 +24,6 @@ export class HttpError extends KimchiError {
   }
 }
 
-/** A request without an answer: its host is unknown, can't be reached, or stays silent. */
-export class UnreachedError extends KimchiError {
-  /** Whether no such host exists, as far as the name server knows. */
-  readonly isUnknownName: boolean
-
-  constructor(code: KimchiErrorCode, message: string, isUnknownName: boolean, cause?: unknown) {
-    super(code, message, { cause })
-    this.name = 'UnreachedError'
-    this.isUnknownName = isUnknownName
-  }
-}
-
-/** Whether the name server knows no such host, by a network error or by the one that fetch has wrapped. */
-export function isUnknownName(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return 'code' in error ? error.code === 'ENOTFOUND' : isUnknownName(error.cause)
-}
-
 /** One refused request. */
 interface RefusedRequest {
   readonly exchange: Exchange
@@ -49,22 +31,17 @@ interface RefusedRequest {
   readonly what: string
   readonly status: number
   readonly retryAfterMs: Milliseconds | undefined
-  /** The answer's text, as far as it was read. @default nothing */
-  readonly body?: string
 }
 
-/** Words by which a 403 shows that it is about the region and not about us. @see docs/exchanges.md#unconfirmed */
-const REGION = /restricted location|your (region|country|location)|jurisdiction|eligibility/i
-
 /**
- * The error for a refused request: `KIMCHI_ERR_GEO_BLOCKED` for a 451, and for a 403 about the region, else
- * `KIMCHI_ERR_FEED_REFUSED` for a handshake and `KIMCHI_ERR_REST` for a REST call. Its message explains to an
- * operator what the status means and what to do.
+ * The error for a refused request: `KIMCHI_ERR_GEO_BLOCKED` for a 451, else `KIMCHI_ERR_FEED_REFUSED` for a
+ * handshake and `KIMCHI_ERR_REST` for a REST call. Its message explains to an operator what the status means
+ * and what to do.
  */
-export function httpErrorOf({ exchange, what, status, retryAfterMs, body = '' }: RefusedRequest): HttpError {
+export function httpErrorOf({ exchange, what, status, retryAfterMs }: RefusedRequest): HttpError {
   const wait = retryAfterMs === undefined ? '' : `, retry in ${Math.ceil(retryAfterMs / 1_000)} s`
   const start = `${exchange} ${what}: HTTP ${status}, `
-  if (status === 451 || (status === 403 && REGION.test(body))) {
+  if (status === 451) {
     const message = `${start}not served in this region${wait}. ${GEO_BLOCK_ADVICE[exchange]}`
     return new HttpError('KIMCHI_ERR_GEO_BLOCKED', message, status, retryAfterMs)
   }
@@ -92,7 +69,7 @@ const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
 
 function meaningOf(status: number): string {
   if (status >= 300 && status < 400) return 'a redirect, not followed'
-  if (status === 403) return 'blocked by a firewall'
+  if (status === 403) return 'blocked by a firewall or for the region'
   if (status === 418) return 'this address is banned'
   return status === 429 ? 'too many requests' : 'refused'
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Context, KimchiError, type Market, type Milliseconds } from '@kimchi/core'
 import type { RestBases } from '../bases.ts'
 import type { BinanceMarket, Listing, UpbitMarket } from '../catalogue/listings.ts'
-import { HttpError, UnreachedError } from '../feed/http-error.ts'
+import { HttpError } from '../feed/http-error.ts'
 import { NAME } from '../http.ts'
 import type {
   CandlePage,
@@ -100,7 +100,8 @@ export class RestChild {
   }
 
   #ask(question: RestQuestion, signal?: AbortSignal): Promise<unknown> {
-    return this.#options.bases[question.exchange].request(base => this.#askAt(base, question, signal))
+    const ask = (base: string) => this.#askAt(base, question, signal)
+    return this.#options.bases[question.exchange].request(ask, signal)
   }
 
   async #askAt(base: string, question: RestQuestion, signal?: AbortSignal): Promise<unknown> {
@@ -166,8 +167,7 @@ function failureOf(message: string): Failure {
   return { code: 'KIMCHI_ERR_REST', message }
 }
 
-function toError({ code, message, status, retryAfterMs, isUnknownName }: Failure): KimchiError {
-  if (isUnknownName !== undefined) return new UnreachedError(code, message, isUnknownName)
+function toError({ code, message, status, retryAfterMs }: Failure): KimchiError {
   return status === undefined
     ? new KimchiError(code, message)
     : new HttpError(code, message, status, retryAfterMs)

@@ -54,6 +54,4 @@ export interface Failure {
   /** Set on an HttpError. */
   readonly status?: number
   readonly retryAfterMs?: Milliseconds
-  /** Set on an UnreachedError. */
-  readonly isUnknownName?: boolean
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { httpErrorOf, isUnknownName, parseRetryAfter } from '../../src/feed/http-error.ts'
+import { httpErrorOf, parseRetryAfter } from '../../src/feed/http-error.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 
@@ -21,16 +21,6 @@ t.test('refused regions, handshakes and REST calls have codes of their own', asy
   t.equal(codeOf('GET /v1/market/all', 451), 'KIMCHI_ERR_GEO_BLOCKED')
 })
 
-t.test('a 403 counts as a refused region only when its text says so', async t => {
-  const codeOf = (body: string) =>
-    httpErrorOf({ exchange: 'binance', what: 'GET /', status: 403, retryAfterMs: undefined, body }).code
-  t.equal(
-    codeOf('Service unavailable from a restricted location according to b. Eligibility'),
-    'KIMCHI_ERR_GEO_BLOCKED',
-  )
-  t.equal(codeOf('<html>403 Forbidden</html>'), 'KIMCHI_ERR_REST')
-})
-
 t.test('the message says what happened, what it means and what to do', async t => {
   const messageOf = (exchange: 'upbit' | 'binance', status: number, retryAfterMs?: number) =>
     httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs }).message
@@ -42,12 +32,4 @@ t.test('the message says what happened, what it means and what to do', async t =
     /not served in this region.*data-stream\.binance\.vision.*data-api\.binance\.vision/,
   )
   t.match(messageOf('upbit', 451), /UPBIT_WS_URL/)
-})
-
-t.test('an unknown name is recognised in a network error and in the one that fetch wraps', async t => {
-  const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
-  t.equal(isUnknownName(cause), true)
-  t.equal(isUnknownName(new TypeError('fetch failed', { cause })), true)
-  t.equal(isUnknownName(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })), false)
-  t.equal(isUnknownName(undefined), false)
 })

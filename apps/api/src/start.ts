@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, MINUTE_MS, messageOf, minuteStart } from '@kimchi/core'
-import { connectionCount, drain, type Logger, openOpsServer, type RunningApp } from '@kimchi/runtime'
+import { drain, type Logger, openOpsServer, type Reason, type RunningApp } from '@kimchi/runtime'
 import type { ConnectionStatus, RedisConnection } from '@kimchi/store'
-import { measureLatency, openRedis, SampleReader } from '@kimchi/store'
+import { openRedis, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
@@ -49,18 +49,11 @@ export async function startApi(
   const counters = new RequestCounters()
   const app = createApp({ documents, log, clock, counters })
   let isDraining = false
-  const metrics = createMetrics({
-    version,
-    documents: () => documents.status(),
-    counters,
-    redisUp: () => redis.status().ready,
-    redisLatency: () => measureLatency(redis),
-    connections: () => connectionCount(app.server),
-  })
-  const reasons = () => [
-    ...(isDraining ? ['shutting down'] : []),
+  const reasons = (): Reason[] => [
+    ...(isDraining ? [{ reason: 'shutting-down', text: 'shutting down' }] : []),
     ...reasonsAgainst(documents.status(), redis.status(), clock.now()),
   ]
+  const metrics = createMetrics({ version, clock, documents: () => documents.status(), counters, reasons })
   const isServing = () => !isDraining && documents.live() !== undefined
   const free = async () => {
     stopFollowing()
@@ -119,14 +112,20 @@ function followRedis(redis: RedisConnection, reader: SampleReader, documents: Do
   }
 }
 
-function reasonsAgainst(documents: DocumentsStatus, redis: ConnectionStatus, now: EpochMs): string[] {
+function reasonsAgainst(documents: DocumentsStatus, redis: ConnectionStatus, now: EpochMs): Reason[] {
   const { newestMinute, problem } = documents
-  const reasons: string[] = []
+  const reasons: Reason[] = []
   const ageMs = now - minuteStart(newestMinute ?? 0)
-  if (newestMinute === undefined) reasons.push('no snapshot has been published yet')
-  else if (ageMs > STALE_MS) reasons.push(`the newest snapshot is ${Math.floor(ageMs / 1_000)} s old`)
-  if (!redis.ready) reasons.push(`Redis is away: ${redis.reason ?? 'connecting'}`)
-  else if (problem !== undefined) reasons.push(problem)
+  if (newestMinute === undefined) {
+    reasons.push({ reason: 'no-list', text: 'no snapshot has been published yet' })
+  } else if (ageMs > STALE_MS) {
+    reasons.push({ reason: 'old-list', text: `the newest snapshot is ${Math.floor(ageMs / 1_000)} s old` })
+  }
+  if (!redis.ready) {
+    reasons.push({ reason: 'redis', text: `Redis is away: ${redis.reason ?? 'connecting'}` })
+  } else if (problem !== undefined) {
+    reasons.push({ reason: 'redis', text: problem })
+  }
   return reasons
 }
 

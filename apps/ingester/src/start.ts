@@ -25,10 +25,11 @@ import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
 import { CoinTracking } from './coins/track-coins.ts'
 import type { Config } from './config.ts'
+import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
 import { openExchangeFeeds } from './minute/exchange-feeds.ts'
 import { createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
-import { type IngesterStatus, notesOf, notReadyReasons, statusFields } from './status.ts'
+import { type IngesterStatus, notesOf, notReadyReasons } from './status.ts'
 
 /** How long a start waits for Redis; what it would read is only a head start. */
 const REDIS_PATIENCE_MS: Milliseconds = 1_000
@@ -88,12 +89,14 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     queue: queue.status(),
     backfill: backfill.status(),
   })
+  const reasons = () => notReadyReasons(status(), clock.now())
+  const redisHealth = () => readServerHealth(redis)
   const ops = await openOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
-    reasons: () => notReadyReasons(status(), clock.now()),
+    reasons,
     notes: () => notesOf(status()),
-    metrics: createMetrics({ version, clock, status, redisHealth: () => readServerHealth(redis) }),
+    metrics: createMetrics({ version, clock, status, reasons, redisHealth }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
   const announcing = announceEachMinute(writer, id, () => statusFields(status(), clock.now()), context)

@@ -1,5 +1,13 @@
-import { type EpochMs, formatTimestamp, type Gap, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import {
+  type EpochMs,
+  formatTimestamp,
+  type Gap,
+  MINUTE_MS,
+  type Milliseconds,
+  minuteStart,
+} from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
+import type { Reason } from '@kimchi/runtime'
 import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
@@ -9,6 +17,9 @@ import type { MinuteStatus } from './minute/minute-loop.ts'
 
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
 const MAX_STATUS_AGE_MS: Milliseconds = 300_000
+
+/** One minute after another turns; when none has for so long, the loop stands still. */
+const MAX_MINUTE_AGE_MS: Milliseconds = 180_000
 
 /** The status of all parts, for `/ready`, `/metrics` and the status hash. */
 export interface IngesterStatus {
@@ -24,33 +35,42 @@ export interface IngesterStatus {
   readonly backfill: BackfillStatus
 }
 
-/** Why this ingester does not work fully right now, one sentence each; empty when it does. */
-export function notReadyReasons(status: IngesterStatus, now: EpochMs): string[] {
+/** Why this ingester does not work fully right now; empty when it does. */
+export function notReadyReasons(status: IngesterStatus, now: EpochMs): Reason[] {
   const { queue } = status
   const { coins, problem } = status.catalogue
-  const reasons: string[] = []
-  if (coins === undefined) reasons.push(`listings not loaded yet${problem ? `: ${problem}` : ''}`)
+  const reasons: Reason[] = []
+  const add = (reason: string, text: string) => reasons.push({ reason, text })
+  if (coins === undefined) add('no-listings', `listings not loaded yet${problem ? `: ${problem}` : ''}`)
   for (const feed of status.feeds.feeds) {
     const { exchange, state, lastDataAt, statusAt } = feed
-    if (state !== 'up') reasons.push(`${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
-    else if (now - statusAt > MAX_STATUS_AGE_MS) {
+    if (state !== 'up') {
+      add(`${exchange}-data`, `${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
+    } else if (now - statusAt > MAX_STATUS_AGE_MS) {
       const age = `${Math.floor((now - statusAt) / MINUTE_MS)} minutes`
       const because = errorSince(feed, statusAt)
-      reasons.push(`${exchange}: which markets trade has not been known for ${age}${because}`)
+      add('trading-status', `${exchange}: which markets trade has not been known for ${age}${because}`)
     }
   }
   if (queue.problem !== undefined) {
-    reasons.push(`${queue.waiting} minutes wait to be written: ${queue.problem}`)
+    add('redis', `${queue.waiting} minutes wait to be written: ${queue.problem}`)
   }
   for (const symbol of queue.damaged) {
-    reasons.push(`${symbol} is not stored: one of its keys in Redis is of a wrong type, kp_check names it`)
+    const text = `${symbol} is not stored: one of its keys in Redis is of a wrong type, kp_check names it`
+    add('damaged-key', text)
   }
-  const { last } = status.minutes
-  if (last === undefined) reasons.push('no minute has turned yet')
-  else if (last.accepted.length === 0 && (coins === undefined || status.tracked > 0)) {
-    reasons.push(`no sample at ${formatTimestamp(last.turn.minute)}: ${summarise(last.gaps)}`)
+  const sample = sampleReason(status, now)
+  return sample === undefined ? reasons : [...reasons, sample]
+}
+
+function sampleReason({ minutes: { last }, catalogue, tracked }: IngesterStatus, now: EpochMs) {
+  if (last === undefined) return { reason: 'no-minute', text: 'no minute has turned yet' }
+  const { minute } = last.turn
+  if (now - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
+    return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
   }
-  return reasons
+  if (last.accepted.length > 0 || (catalogue.coins !== undefined && tracked === 0)) return undefined
+  return { reason: 'no-sample', text: `no sample at ${formatTimestamp(minute)}: ${summarise(last.gaps)}` }
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
@@ -72,98 +92,8 @@ function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): str
   return lastError !== undefined && lastError.at >= (wellAt ?? 0) ? `: ${lastError.message}` : ''
 }
 
-/**
- * The status hash of one ingester as readable texts. A number is named after its metric: `open_minutes` is
- * `kimchi_ingester_open_minutes`, `gaps_behind` is `kimchi_ingester_gaps_total{reason="behind"}`.
- * @see docs/architecture.md#data-in-redis
- */
-export function statusFields(status: IngesterStatus, now: EpochMs): Record<string, string> {
-  const fields: Record<string, string | number | undefined> = {
-    version: status.version,
-    started_at: new Date(status.startedAt).toISOString(),
-    tracked_coins: status.tracked,
-    ...coinFields(status),
-    ...minuteFields(status),
-    ...queueFields(status),
-    ...backfillFields(status),
-    ...feedFields(status, now),
-  }
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? '')]))
-}
-
-function coinFields({ catalogue, quarantine }: IngesterStatus) {
-  return {
-    quarantined_coins: quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
-    quarantine_release: quarantine.release,
-    denied: quarantine.denied.join(', '),
-    missing: catalogue.missing.join('; '),
-    catalogue_problem: catalogue.problem,
-  }
-}
-
-function minuteFields({ minutes: { last, accepted, dropped, skipped, gaps } }: IngesterStatus) {
-  return {
-    last_minute: last && formatTimestamp(last.turn.minute),
-    samples_accepted: accepted,
-    samples_dropped: dropped,
-    skipped_turns: skipped,
-    gaps_last_minute: last && summarise(last.gaps),
-    ...Object.fromEntries([...gaps].map(([reason, count]) => [`gaps_${reason}`, count])),
-  }
-}
-
-function queueFields({ queue: { waiting, problem, totals, lastWrittenMinute } }: IngesterStatus) {
-  return {
-    last_written_minute: lastWrittenMinute && formatTimestamp(lastWrittenMinute),
-    waiting_minutes: waiting,
-    ...Object.fromEntries(
-      Object.entries(totals).map(([outcome, count]) => [`redis_writes_${outcome}`, count]),
-    ),
-    redis_problem: problem,
-  }
-}
-
-function backfillFields({ backfill }: IngesterStatus) {
-  const { open, stored, settled, refused, waiting, candleRequests, drift, problem } = backfill
-  return {
-    open_minutes: open,
-    decided_minutes_stored: stored,
-    decided_minutes_settled: settled,
-    decided_minutes_refused: refused,
-    backfill_waiting_coins: waiting.map(({ symbol, reason }) => `${symbol} (${reason})`).join('; '),
-    ...Object.fromEntries(
-      candleRequests.map(({ exchange, problem }) => [`backfill_${exchange}_problem`, problem]),
-    ),
-    backfill_problem: problem,
-    drift_compared: drift?.compared,
-    drift_median_e4: drift?.medianE4,
-    drift_worst: drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
-  }
-}
-
-function feedFields({ feeds: status }: IngesterStatus, now: EpochMs) {
-  const fields: Record<string, string | number | undefined> = { refused_ticks: status.refusedTicks }
-  for (const { exchange, of, inUse } of basesOf(status)) fields[`${exchange}_${of}_base`] = inUse
-  for (const feed of status.feeds) {
-    const { exchange, lastDataAt, watermark, lastError } = feed
-    fields[`${exchange}_state`] = feed.state
-    fields[`${exchange}_data_age_ms`] = lastDataAt && now - lastDataAt
-    fields[`${exchange}_watermark_age_ms`] = watermark && now - watermark
-    fields[`${exchange}_status_age_ms`] = now - feed.statusAt
-    fields[`${exchange}_status_failures`] = feed.statusFailures
-    fields[`${exchange}_halted`] = feed.halted.join(', ')
-    fields[`${exchange}_refused_markets`] = feed.refusedMarkets.join(', ')
-    fields[`${exchange}_attempts`] = feed.attempts
-    fields[`${exchange}_silences`] = feed.silences
-    fields[`${exchange}_reconnects`] = feed.reconnects
-    fields[`${exchange}_malformed`] = feed.malformed
-    fields[`${exchange}_last_error`] =
-      lastError && `${lastError.message} (${new Date(lastError.at).toISOString()})`
-  }
-  return fields
-}
-
-function summarise(gaps: readonly Gap[]): string {
+/** How often each reason occurs, as a text. */
+export function summarise(gaps: readonly Gap[]): string {
   const counts = new Map<string, number>()
   for (const { reason } of gaps) counts.set(reason, (counts.get(reason) ?? 0) + 1)
   return [...counts].map(([reason, count]) => `${count} ${reason}`).join(', ') || 'none'

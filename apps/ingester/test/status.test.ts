@@ -1,7 +1,11 @@
+import { minuteOf } from '@kimchi/core'
 import t from 'tap'
-import { type IngesterStatus, notesOf, notReadyReasons, statusFields } from '../src/status.ts'
+import { statusFields } from '../src/figures.ts'
+import { type IngesterStatus, notesOf, notReadyReasons } from '../src/status.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
+
+const textsOf = (status: IngesterStatus) => notReadyReasons(status, NOW).map(({ text }) => text)
 
 /** An ingester that contributes, as far as its feeds go. */
 function statusWith(changes: object): IngesterStatus {
@@ -30,7 +34,7 @@ function statusWith(changes: object): IngesterStatus {
     quarantine: { quarantined: [], denied: [] },
     tracked: 1,
     feeds: { feeds: [{ ...feed, ...changes }], restBases: [], refusedTicks: 0 },
-    minutes: { last: { turn: { minute: 29_000_000 }, gaps: [], accepted: [{}] }, gaps: new Map() },
+    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: new Map() },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: { waiting: [], candleRequests: [] },
   }
@@ -38,9 +42,9 @@ function statusWith(changes: object): IngesterStatus {
 }
 
 t.test('a trading status older than five minutes is a reason not to be ready', async t => {
-  t.strictSame(notReadyReasons(statusWith({}), NOW), [])
-  t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 300_000 }), NOW), [])
-  t.strictSame(notReadyReasons(statusWith({ statusAt: NOW - 360_000 }), NOW), [
+  t.strictSame(textsOf(statusWith({})), [])
+  t.strictSame(textsOf(statusWith({ statusAt: NOW - 300_000 })), [])
+  t.strictSame(textsOf(statusWith({ statusAt: NOW - 360_000 })), [
     'binance: which markets trade has not been known for 6 minutes',
   ])
 })
@@ -59,7 +63,7 @@ t.test('the address in use and refused markets are notes, and stand in the statu
 t.test('an error that is over is no reason, and stays in the status', async t => {
   const errorAt = (at: number) => ({ lastError: { code: 'KIMCHI_ERR_FRAME', message: 'no answer', at } })
   const stale = { statusAt: NOW - 360_000 }
-  const reasonOf = (changes: object) => notReadyReasons(statusWith(changes), NOW).join()
+  const reasonOf = (changes: object) => textsOf(statusWith(changes)).join()
   t.match(reasonOf({ ...stale, ...errorAt(NOW - 300_000) }), /for 6 minutes: no answer$/)
   t.match(reasonOf({ ...stale, ...errorAt(NOW - 420_000) }), /for 6 minutes$/)
   t.match(reasonOf({ state: 'waiting', ...errorAt(NOW - 100) }), /no data \(waiting\): no answer$/)
@@ -79,4 +83,12 @@ t.test('the status shows ages, the watermark, and what is halted', async t => {
     binance_silences: '1',
     binance_halted: 'SOLUSDT',
   })
+})
+
+t.test('a loop that stands still is a reason not to be ready', async t => {
+  const at = (now: number) => notReadyReasons(statusWith({ statusAt: now, lastDataAt: now }), now)
+  t.strictSame(at(NOW + 180_000), [])
+  t.strictSame(at(NOW + 181_000), [
+    { reason: 'no-minute', text: 'no minute has turned since 2026-11-20T12:00:00' },
+  ])
 })

@@ -2,14 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { messageOf } from '@kimchi/core'
 import type { MetricsRegistry } from './metrics-registry.ts'
+import type { Reason } from './readiness.ts'
 
 /** What an ops server shows of its app, and where. */
 export interface OpsOptions {
   readonly host: string
   /** 0 picks a free port. */
   readonly port: number
-  /** Why the app is not ready, one plain sentence each; empty when it is. */
-  readonly reasons: () => readonly string[]
+  /** Why the app is not ready; empty when it is. */
+  readonly reasons: () => readonly Reason[]
   /** What else an operator should know, without being a reason; shown on `/ready`. @default nothing */
   readonly notes?: () => readonly string[]
   /** Whether a load balancer should send requests here. @default not said: no `/serving` */
@@ -59,7 +60,7 @@ async function answer(
   const path = request.url?.split('?')[0]
   if (path === '/live') return sendJson(response, 200, { live: true })
   if (path === '/ready') {
-    const found = reasons()
+    const found = reasons().map(({ text }) => text)
     const ready = found.length === 0
     const body = { ready, reasons: found, ...(notes && { notes: notes() }) }
     return sendJson(response, ready ? 200 : 503, body)

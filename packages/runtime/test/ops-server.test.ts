@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { MetricsRegistry } from '../src/metrics-registry.ts'
 import { type OpsOptions, openOpsServer } from '../src/ops-server.ts'
+import type { Reason } from '../src/readiness.ts'
 
 const BUILD = { app: 'api', version: '1.2.3' }
 
@@ -32,22 +33,25 @@ t.test('`::` is every address, of both kinds', async t => {
 })
 
 t.test('is live as long as it answers', async t => {
-  const response = await fetch(`${await open(t, { reasons: () => ['no Redis'] })}/live?x=1`)
+  const response = await fetch(
+    `${await open(t, { reasons: () => [{ reason: 'redis', text: 'no Redis' }] })}/live?x=1`,
+  )
   t.equal(response.status, 200)
   t.equal(response.headers.get('content-type'), 'application/json')
   t.strictSame(await response.json(), { live: true })
 })
 
 t.test('is ready exactly while there is no reason against it', async t => {
-  const reasons: string[] = []
+  const reasons: Reason[] = []
   const url = await open(t, { reasons: () => reasons })
   const ready = await fetch(`${url}/ready`)
   t.equal(ready.status, 200)
   t.strictSame(await ready.json(), { ready: true, reasons: [] })
-  reasons.push('Redis is away since 13:05:00', 'no data from Upbit for 31 s')
+  const texts = ['Redis is away since 13:05:00', 'no data from Upbit for 31 s']
+  reasons.push(...texts.map(text => ({ reason: 'any', text })))
   const unready = await fetch(`${url}/ready`)
   t.equal(unready.status, 503)
-  t.strictSame(await unready.json(), { ready: false, reasons })
+  t.strictSame(await unready.json(), { ready: false, reasons: texts })
 })
 
 t.test('prints the metrics in Prometheus text', async t => {

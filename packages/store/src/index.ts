@@ -5,6 +5,6 @@ export { type Board, type MinuteRange, type Readable, SampleReader } from './rea
 export { type ConnectionStatus, openRedis, type RedisConnection } from './redis/connect.ts'
 export { isRetryable } from './redis/redis-error.ts'
 export { readingRedisUrlSetting, redisUrlSetting } from './redis/redis-url.ts'
-export { measureLatency, readServerHealth, type ServerHealth } from './redis/server-health.ts'
+export { readServerHealth, type ServerHealth } from './redis/server-health.ts'
 export type { BoardRow, KnownCoin } from './rows.ts'
 export { type Listing, type SampleBatch, SampleWriter, type SettledMinute } from './writer.ts'

@@ -1,6 +1,6 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
-import type { Board, KnownCoin } from '@kimchi/store'
+import type { Board, BoardRow, KnownCoin } from '@kimchi/store'
 import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
@@ -38,8 +38,9 @@ export class Documents {
   #live: Document | undefined
   /** When the next minute was due. */
   #overdueSince: EpochMs
-  readonly #counts = { refreshed: 0, refreshesFailed: 0, corrupt: 0 }
-  #rebuildMs: Milliseconds | undefined
+  #corrupt = 0
+  /** Of the tracked coins. */
+  #rows: readonly BoardRow[] = []
   #problem: string | undefined
 
   constructor(sources: Sources) {
@@ -95,13 +96,12 @@ export class Documents {
     return {
       /** Newest snapshot served; undefined before the first. */
       newestMinute: this.#live?.minute,
-      coins: this.#coins?.size ?? 0,
-      histories: this.#histories.size,
-      ...this.#counts,
-      /** How long the last read and the live list made from it took; undefined before the first. */
-      rebuildMs: this.#rebuildMs,
+      /** Coins that are published, with a row or without one yet. */
+      tracked: [...(this.#coins?.values() ?? [])].filter(({ order }) => order !== undefined).length,
+      /** The minute of each row of the live list. */
+      rowMinutes: this.#rows.map(({ minute }) => minute),
       /** Entries skipped in the last read because they could not be understood. */
-      corrupt: this.#counts.corrupt + this.#histories.corrupt,
+      corrupt: this.#corrupt + this.#histories.corrupt,
       /** Why the last read failed; undefined when it did not. */
       problem: this.#problem,
     }
@@ -126,12 +126,9 @@ export class Documents {
   }
 
   async #refresh(): Promise<void> {
-    const startedAt = performance.now()
     try {
       await this.#publish(await this.#sources.reader.readBoard())
-      this.#rebuildMs = performance.now() - startedAt
     } catch (thrown) {
-      this.#counts.refreshesFailed += 1
       // Before the first ingester there is nothing to read; that is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
       if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
@@ -140,8 +137,7 @@ export class Documents {
   }
 
   async #publish(board: Board): Promise<void> {
-    this.#counts.refreshed += 1
-    this.#counts.corrupt = board.corrupt
+    this.#corrupt = board.corrupt
     if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
       // Somebody emptied Redis. Until it is filled again, the answers of a moment ago are better than none.
       this.#histories.invalidate()
@@ -156,6 +152,7 @@ export class Documents {
       this.#live = { ...list, coded }
     }
     this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
+    this.#rows = board.rows
     const minute = this.#live?.minute ?? 0
     // A clock that is behind must not keep Redis from being read.
     this.#overdueSince = Math.min(minuteStart(minute), this.#sources.clock.now()) + OVERDUE_AFTER_MS

@@ -55,11 +55,6 @@ export class Histories {
     this.#sources = sources
   }
 
-  /** Coins whose history is in memory. */
-  get size(): number {
-    return this.#held.size
-  }
-
   /** Unreadable days that the histories in memory leave out. */
   get corrupt(): number {
     return [...this.#held.values()].reduce((sum, { corrupt }) => sum + corrupt, 0)

@@ -9,38 +9,26 @@ export interface ServerHealth {
   readonly memoryUsed: number
   /** Bytes at which writes are refused; undefined without a limit. */
   readonly memoryMax: number | undefined
-  /** Whether the last writes to its disk succeeded. */
-  readonly persists: boolean
-}
-
-/** How long the server that holds our keys takes to answer; undefined when it does not. */
-export async function measureLatency(
-  redis: Pick<RedisConnection, 'call'>,
-): Promise<Milliseconds | undefined> {
-  const startedAt = performance.now()
-  try {
-    await redis.call('HGET', META_KEY, 'layout')
-    return performance.now() - startedAt
-  } catch {
-    // The connection's status tells the reason.
-    return undefined
-  }
 }
 
 /** Asks the server that holds our keys; undefined when it does not answer. */
 export async function readServerHealth(redis: RedisConnection): Promise<ServerHealth | undefined> {
   let health: ServerHealth | undefined
   const ask = redis.callPrimaries(async call => {
+    const startedAt = performance.now()
     // A Cluster's other primaries refuse our keys with MOVED.
-    const latencyMs = await measureLatency({ call })
-    if (latencyMs === undefined) return
-    const info = String(await call('INFO', 'memory', 'persistence'))
+    const isOurs = await call('HGET', META_KEY, 'layout').then(
+      () => true,
+      () => false,
+    )
+    if (!isOurs) return
+    const latencyMs = performance.now() - startedAt
+    const info = String(await call('INFO', 'memory'))
     const numberOf = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
     health = {
       latencyMs,
       memoryUsed: numberOf('used_memory'),
       memoryMax: numberOf('maxmemory') || undefined,
-      persists: !/^(aof_last_write|aof_last_bgrewrite|rdb_last_bgsave)_status:err/m.test(info),
     }
   })
   await ask.catch(() => {})

@@ -70,7 +70,7 @@ export function lastMiniTicker(
 
 /** The price of a frame, if one is due: a trade came in the second before, or one left the 24-hour window. */
 function framePrice({ prices, faults }: SimulatedExchanges, { code }: Market, at: EpochMs) {
-  if (faults.timeline.find(PAUSES, { exchange: 'binance', market: code }, at)) return undefined
+  if (faults.findAt(PAUSES, { exchange: 'binance', market: code }, at)) return undefined
   const traded = (to: EpochMs): boolean => prices.traded('binance', code, to - SECOND, to)
   return traded(at) || traded(at - DAY) ? prices.lastTrade('binance', code, at)?.price : undefined
 }

@@ -121,7 +121,7 @@ function rows(exchanges: SimulatedExchanges, { code }: Market, opens: readonly E
     const candle = prices.candle('binance', code, open, clock.now())
     before = candle?.close ?? before ?? prices.lastTrade('binance', code, open)?.price
     if (before === undefined) return []
-    const pause = faults.timeline.find(PAUSES, { exchange: 'binance', market: code }, open)
+    const pause = faults.findAt(PAUSES, { exchange: 'binance', market: code }, open)
     if (!candle && pause?.fault.klines === 'none') return []
     const { open: first = before, high = before, low = before } = candle ?? {}
     const { volume = 0, quoteVolume = 0, trades = 0 } = candle ?? {}

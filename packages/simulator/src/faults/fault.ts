@@ -1,4 +1,5 @@
 import type { EpochMs, Exchange, Milliseconds, UpbitState } from '../market/types.ts'
+import { parseJson } from '../server/wire.ts'
 
 /** Where and for how long a fault acts. Without `forMs` and `frames` it acts until somebody ends it. */
 interface FaultScope {
@@ -93,6 +94,9 @@ export interface ActiveFault<F extends Fault = Fault> {
   readonly id: number
   readonly fault: F
   readonly setAt: EpochMs
+  /** When it acts: from its setting to its end, where the fault itself says nothing else. */
+  readonly from: EpochMs
+  to: EpochMs
   /** Frames or responses it has altered so far. */
   altered: number
 }
@@ -110,56 +114,56 @@ export function actsOn(fault: Fault, { exchange, market }: FaultTarget): boolean
   return fault.market === undefined || fault.market === market
 }
 
-/** Which values a field may have. */
+/** Which values a field may have: in words, and as a test. */
 interface Rule {
-  readonly accepts: (value: unknown, isMarket: (code: string) => boolean) => boolean
-  /** The same in words. */
   readonly allowed: string
+  readonly accepts: (value: unknown) => boolean
   readonly isRequired?: boolean
 }
 type Rules = Readonly<Record<string, Rule>>
 
-const isWhole = (value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): boolean =>
-  Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
 const rule = (allowed: string, accepts: Rule['accepts']): Rule => ({ allowed, accepts })
 const required = (optional: Rule): Rule => ({ ...optional, isRequired: true })
 const oneOf = (...names: readonly unknown[]): Rule =>
   rule(`one of ${names.join(', ')}`, value => names.includes(value))
+const whole = (words: string, least: number, most = Number.MAX_SAFE_INTEGER): Rule =>
+  rule(`a whole number${words}`, value => isWhole(value, least, most))
+const isWhole = (value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
 
-const MARKET = 'the code of a simulated market, for example KRW-BTC or BTCUSDT'
-const market = rule(MARKET, (value, isMarket) => isMarket(String(value)))
+const duration = whole(' of milliseconds, 0 or more', 0)
 const path = rule('a path that begins with /', value => typeof value === 'string' && value.startsWith('/'))
-const share = rule('a number from 0 to 1', value => typeof value === 'number' && value >= 0 && value <= 1)
-const status = rule('from 400 to 599, or "hang"', value => value === 'hang' || isWhole(value, 400, 599))
-const retryAfter = rule('seconds or a date', value => typeof value === 'string' || isWhole(value, 0))
-const duration = rule('a whole number of milliseconds, 0 or more', value => isWhole(value, 0))
-const lag = rule('a whole number of milliseconds, at most 10000', value => isWhole(value, 0, 10_000))
-const count = rule('a whole number, 1 or more', value => isWhole(value, 1))
-const factor = rule('a number', value => typeof value === 'number')
 const span = { from: duration, to: duration }
-const pause = { market, ...span, klines: oneOf('flat', 'none') }
 
-const OF_EVERY_KIND: Rules = {
-  exchange: required(oneOf('upbit', 'binance', 'both')),
-  forMs: duration,
-  frames: count,
-}
-const OF_KIND: Readonly<Record<FaultKind, Rules>> = {
-  silence: { market, delivery: oneOf('never', 'late') },
-  'half-open': {},
-  garbage: { market, shape: required(oneOf('truncated', 'utf8', 'nested', 'noise')) },
-  price: { market, factor: required(factor) },
-  drop: {},
-  refuse: { market, status: required(status), on: oneOf('ws', 'rest', 'both'), path, share, retryAfter },
-  halt: { ...pause, state: oneOf('PREVIEW', 'ACTIVE', 'DELISTED') },
-  outage: pause,
-  lag: { market, ...span, maxMs: required(lag) },
-  shutdown: {},
-  ignore: { what: required(oneOf('format', 'resubscription')) },
-  'late-candles': { market, lateMs: required(duration) },
-  reject: { market: required(market) },
-  state: { market, state: required(rule('a word', value => typeof value === 'string')) },
-  rest: { mode: required(oneOf('empty', 'half', 'truncated', 'omit')), path, without: market },
+/** The fields of each kind, besides those that every kind has. */
+function fieldsOf(market: Rule): Readonly<Record<FaultKind, Rules>> {
+  const pause = { market, ...span, klines: oneOf('flat', 'none') }
+  return {
+    silence: { market, delivery: oneOf('never', 'late') },
+    'half-open': {},
+    garbage: { market, shape: required(oneOf('truncated', 'utf8', 'nested', 'noise')) },
+    price: { market, factor: required(rule('a number', value => typeof value === 'number')) },
+    drop: {},
+    refuse: {
+      market,
+      status: required(
+        rule('from 400 to 599, or "hang"', value => value === 'hang' || isWhole(value, 400, 599)),
+      ),
+      on: oneOf('ws', 'rest', 'both'),
+      path,
+      share: rule('a number from 0 to 1', value => typeof value === 'number' && value >= 0 && value <= 1),
+      retryAfter: rule('seconds or a date', value => typeof value === 'string' || isWhole(value, 0)),
+    },
+    halt: { ...pause, state: oneOf('PREVIEW', 'ACTIVE', 'DELISTED') },
+    outage: pause,
+    lag: { market, ...span, maxMs: required(whole(' of milliseconds, at most 10000', 0, 10_000)) },
+    shutdown: {},
+    ignore: { what: required(oneOf('format', 'resubscription')) },
+    'late-candles': { market, lateMs: required(duration) },
+    reject: { market: required(market) },
+    state: { market, state: required(rule('a word', value => typeof value === 'string')) },
+    rest: { mode: required(oneOf('empty', 'half', 'truncated', 'omit')), path, without: market },
+  }
 }
 
 /**
@@ -167,29 +171,32 @@ const OF_KIND: Readonly<Record<FaultKind, Rules>> = {
  * @param isMarket whether any exchange has a market of that code
  * @throws FaultError naming the field, its value and what is allowed
  */
-export function readFault(json: unknown, isMarket: (code: string) => boolean): Fault {
+export function readFault(text: string, isMarket: (code: string) => boolean): Fault {
+  const json = parseJson(text)
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw refused('fault', json, 'a JSON object')
+    throw new FaultError(`a fault must be a JSON object; got ${text.slice(0, 200)}`)
   }
+  const kinds = fieldsOf(
+    rule('the code of a simulated market, for example KRW-BTC or BTCUSDT', code => isMarket(String(code))),
+  )
   const { kind, ...given } = json as Readonly<Record<string, unknown>>
-  if (typeof kind !== 'string' || !Object.hasOwn(OF_KIND, kind)) {
-    throw refused('kind', kind, oneOf(...Object.keys(OF_KIND)).allowed)
+  check('kind', kind, required(oneOf(...Object.keys(kinds))))
+  const rules: Rules = {
+    exchange: required(oneOf('upbit', 'binance', 'both')),
+    forMs: duration,
+    frames: whole(', 1 or more', 1),
+    ...kinds[kind as FaultKind],
   }
-  const rules: Rules = { ...OF_EVERY_KIND, ...OF_KIND[kind as FaultKind] }
-  for (const [name, value] of Object.entries(given)) {
-    if (Object.hasOwn(rules, name)) continue
-    throw refused(name, value, `left out; ${kind} has ${Object.keys(rules).join(', ')}`)
-  }
-  for (const [name, { accepts, allowed, isRequired }] of Object.entries(rules)) {
-    if (name in given ? !accepts(given[name], isMarket) : isRequired)
-      throw refused(name, given[name], allowed)
-  }
+  const notAllowed = rule(`left out; ${kind} has ${Object.keys(rules).join(', ')}`, () => false)
+  for (const name of Object.keys(given)) if (!Object.hasOwn(rules, name)) check(name, given[name], notAllowed)
+  for (const [name, wanted] of Object.entries(rules)) check(name, given[name], wanted)
   return json as Fault
 }
 
-function refused(field: string, value: unknown, allowed: string): FaultError {
+function check(field: string, value: unknown, { allowed, accepts, isRequired = false }: Rule): void {
+  if (value === undefined ? !isRequired : accepts(value)) return
   const got = value === undefined ? 'nothing' : JSON.stringify(value)
-  return new FaultError(`${field} must be ${allowed}; got ${got}`)
+  throw new FaultError(`${field} must be ${allowed}; got ${got}`)
 }
 
 /** What a person wrote is no fault; the message names the field and its value. */

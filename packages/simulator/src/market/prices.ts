@@ -1,4 +1,4 @@
-import { PAUSES, type Timeline } from '../faults/board.ts'
+import { type FaultBoard, PAUSES } from '../faults/board.ts'
 import type { Markets } from './markets.ts'
 import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
@@ -10,10 +10,10 @@ export type Prices = ReturnType<typeof createPrices>
 const MINUTE = 60_000
 
 /** The prices of `seed` for the given markets. */
-export function createPrices(seed: string, markets: Markets, timeline: Pick<Timeline, 'find'>) {
+export function createPrices(seed: string, markets: Markets, faults: Pick<FaultBoard, 'findAt'>) {
   const walks = priceWalks(seed)
   const pausedSince = (exchange: Exchange, market: string, at: EpochMs): EpochMs | undefined =>
-    timeline.find(PAUSES, { exchange, market }, at)?.from
+    faults.findAt(PAUSES, { exchange, market }, at)?.from
   const tapes = new Map<Market, TradeTape>()
   const tape = (exchange: Exchange, code: string): TradeTape | undefined => {
     const market = markets.get(exchange, code)

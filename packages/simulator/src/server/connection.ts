@@ -1,6 +1,5 @@
 import type { WebSocket } from 'ws'
 import { GARBAGE } from '../faults/apply.ts'
-import type { FaultChange } from '../faults/board.ts'
 import type { ActiveFault } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
@@ -70,7 +69,7 @@ export function createConnection(
       if (halfOpen.size === 0) write(JSON.stringify(message))
     },
     /** Applies what acts at once when a fault is set or ends. */
-    onFault(change: FaultChange, active: ActiveFault) {
+    onFault(change: 'set' | 'ended', active: ActiveFault) {
       const { id, fault } = active
       if (fault.kind === 'half-open') {
         if (change === 'set') halfOpen.add(active)

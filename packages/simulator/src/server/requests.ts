@@ -77,19 +77,13 @@ async function respondToFaultRequest(
   const id = path.slice('/faults/'.length)
   if (request.method === 'GET') return { status: 200, body: { faults: faults.list().map(shown) } }
   if (request.method === 'DELETE') {
-    const ended = id === '' ? faults.clear() : faults.clear(/^\d+$/.test(id) ? Number(id) : -1)
-    if (id !== '' && ended === 0) return failed(404, `no fault has the id ${JSON.stringify(id)}`)
-    return { status: 200, body: { ended } }
+    const ended = id === '' ? faults.clear() : faults.clear(Number(id))
+    return id === '' || ended > 0 ? { status: 200, body: { ended } } : failed(404, `there is no fault ${id}`)
   }
   if (request.method !== 'POST' || id !== '') return failed(405, 'use GET, POST or DELETE on /faults')
+  const isMarket = (code: string) => Boolean(markets.get('upbit', code) ?? markets.get('binance', code))
   try {
-    const isMarket = (code: string) =>
-      [markets.get('upbit', code), markets.get('binance', code)].some(Boolean)
-    const fault = readFault(parse(await text(request)), isMarket)
-    faults.set(fault)
-    // A drop may be over as soon as it is set, and then no longer in the list.
-    const active = faults.list().find(entry => entry.fault === fault)
-    return { status: 201, body: active ? shown(active) : { ...fault, done: true } }
+    return { status: 201, body: shown(faults.add(readFault(await text(request), isMarket))) }
   } catch (error) {
     if (error instanceof FaultError) return failed(400, error.message)
     throw error
@@ -100,14 +94,6 @@ function shown({ id, fault, setAt, altered }: ActiveFault): object {
   return { id, ...fault, setAt: new Date(setAt).toISOString(), altered }
 }
 
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch (cause) {
-    throw new FaultError(`body must be JSON; ${(cause as Error).message}`, { cause })
-  }
-}
-
-function failed(status: number, message: string): RestResponse {
-  return { status, body: { error: message } }
+function failed(status: number, error: string): RestResponse {
+  return { status, body: { error } }
 }

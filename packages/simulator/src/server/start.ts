@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type LastFrame, lastMiniTicker } from '../binance/mini-ticker.ts'
-import { createFaultBoard, type FaultBoard } from '../faults/board.ts'
+import { FaultBoard } from '../faults/board.ts'
 import { DEFAULT_COINS } from '../market/coins.ts'
 import { createMarkets } from '../market/markets.ts'
-import { createPrices, type Prices } from '../market/prices.ts'
+import { createPrices } from '../market/prices.ts'
 import type { RestRequest, SentFrame, SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange, SimulatedCoin, SimulatorClock } from '../market/types.ts'
 import { createRequestListener } from './requests.ts'
@@ -36,42 +36,16 @@ export interface SimulatorOptions {
 }
 
 /** A running simulator of both exchanges on one port. */
-export interface Simulator {
-  /** `http://host:port` */
-  readonly url: string
-  /** The whole URL of Upbit's WebSocket. */
-  readonly upbitWsUrl: string
-  /** The part of Upbit's REST URLs before `/v1`. */
-  readonly upbitRestUrl: string
-  /** The part of Binance's WebSocket URLs before `/stream` or `/ws`. */
-  readonly binanceWsUrl: string
-  /** The part of Binance's REST URLs before `/api/v3`. */
-  readonly binanceRestUrl: string
-  /** The four URLs as the variables that an ingester reads. */
-  readonly env: Readonly<Record<string, string>>
-  readonly prices: Prices
-  readonly faults: Pick<FaultBoard, 'set' | 'list' | 'clear'>
-  /**
-   * The newest frame that the exchange makes with an event time before an instant, received by anyone or not:
-   * Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
-   */
-  lastFrame(exchange: Exchange, market: string, before: EpochMs): LastFrame | undefined
-  /** Number of open connections. */
-  connections(exchange: Exchange): number
-  /** Sends everything that is due until now; returns that instant. */
-  pump(): EpochMs
-  /** Adds a coin's markets while running, or changes their listing. */
-  list(coin: SimulatedCoin): void
-  /** Takes a market from listings and streams; the returned function brings it back. */
-  delist(market: string): () => void
-  /** Closes the port and every connection. May be called more than once. */
-  close(): Promise<void>
-}
+export interface Simulator extends Awaited<ReturnType<typeof start>> {}
 
 /** Starts a simulator of both exchanges on one port and resolves when it listens. */
-export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+export function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  return start(options)
+}
+
+async function start(options: SimulatorOptions) {
   const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
-  const exchanges = createExchanges(options, () => sockets.pump())
+  const exchanges = createExchanges(options, () => void sockets.pump())
   const { markets, prices, faults } = exchanges
   const sockets = createSockets(exchanges)
   const server = createServer(createRequestListener(exchanges))
@@ -84,11 +58,17 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const [url, binanceWsUrl] = [`http://${authority}`, `ws://${authority}`]
   const upbitWsUrl = `${binanceWsUrl}/websocket/v1`
   return {
+    /** `http://host:port` */
     url,
+    /** The whole URL of Upbit's WebSocket. */
     upbitWsUrl,
+    /** The part of Upbit's REST URLs before `/v1`. */
     upbitRestUrl: url,
+    /** The part of Binance's WebSocket URLs before `/stream` or `/ws`. */
     binanceWsUrl,
+    /** The part of Binance's REST URLs before `/api/v3`. */
     binanceRestUrl: url,
+    /** The four URLs as the variables that an ingester reads. */
     env: {
       UPBIT_WS_URL: upbitWsUrl,
       UPBIT_REST_URL: url,
@@ -97,19 +77,28 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     },
     prices,
     faults,
-    lastFrame(exchange, market, before) {
+    /**
+     * The newest frame that the exchange makes with an event time before an instant, received by anyone or not:
+     * Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
+     */
+    lastFrame(exchange: Exchange, market: string, before: EpochMs): LastFrame | undefined {
       if (exchange === 'binance') return lastMiniTicker(exchanges, market, before)
       const last = prices.lastTrade('upbit', market, before)
       return last && { eventAt: last.at, price: last.price }
     },
+    /** Number of open connections. */
     connections: sockets.count,
+    /** Sends everything that is due until now; returns that instant. */
     pump: sockets.pump,
+    /** Adds a coin's markets while running, or changes their listing. */
     list: markets.add,
-    delist(market) {
+    /** Takes a market from listings and streams; the returned function brings it back. */
+    delist(market: string): () => void {
       sockets.pump()
       return markets.delist(market)
     },
-    close() {
+    /** Closes the port and every connection. May be called more than once. */
+    close(): Promise<void> {
       stopPump()
       sockets.closeAll()
       closed ??= new Promise(resolve => {
@@ -132,8 +121,8 @@ const systemClock: SimulatorClock = {
 function createExchanges(options: SimulatorOptions, settle: () => void): SimulatedExchanges {
   const { clock = systemClock, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
   const markets = createMarkets(coins, speed)
-  const faults = createFaultBoard(clock, settle)
-  const prices = createPrices(seed, markets, faults.timeline)
+  const faults = new FaultBoard(clock, settle)
+  const prices = createPrices(seed, markets, faults)
   const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
   const { onFrame = () => {}, onRequest = () => {} } = options
   return { clock, markets, prices, faults, limitFactor, onFrame, onRequest }

@@ -19,11 +19,11 @@ export function publishedTrades(
   from: EpochMs,
   to: EpochMs,
 ): PublishedTrade[] {
-  const reach = Math.max(USUAL_MS, faults.timeline.longestLag(from))
+  const reach = Math.max(USUAL_MS, faults.longestLag(from))
   return prices
     .trades('upbit', code, from - reach, to)
     .map(trade => {
-      const lag = faults.timeline.find(['lag'], { exchange: 'upbit', market: code }, trade.at)?.fault
+      const lag = faults.findAt(['lag'], { exchange: 'upbit', market: code }, trade.at)?.fault
       const share = fraction(0x7f4a7c15, trade.at)
       const lateMs = lag ? Math.floor(share * (lag.maxMs + 1)) : 1 + Math.floor(share * USUAL_MS)
       return { trade, publishedAt: trade.at + lateMs }
@@ -34,7 +34,7 @@ export function publishedTrades(
 
 /** The newest trade of a market that is published at an instant. */
 export function newestPublished(exchanges: SimulatedExchanges, code: string, at: EpochMs): Trade | undefined {
-  const reach = Math.max(USUAL_MS, exchanges.faults.timeline.longestLag(at))
+  const reach = Math.max(USUAL_MS, exchanges.faults.longestLag(at))
   const recent = publishedTrades(exchanges, code, at - reach, at).map(({ trade }) => trade)
   const newest = recent.reduce<Trade | undefined>((a, b) => (a && a.at > b.at ? a : b), undefined)
   return newest ?? exchanges.prices.lastTrade('upbit', code, at - reach)

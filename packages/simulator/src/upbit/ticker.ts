@@ -54,7 +54,7 @@ export function upbitTicker(
 ): object {
   const { at, price, volume } = trade
   const target = { exchange: 'upbit', market: market.code } as const
-  const halt = faults.timeline.find(['halt'], target, clock.now())
+  const halt = faults.findAt(['halt'], target, clock.now())
   const word = faults.find('state', target)?.fault.state ?? 'ACTIVE'
   const iso = new Date(at).toISOString()
   const ticker = {

@@ -37,8 +37,9 @@ t.test('a person sets, lists and ends faults over HTTP', async t => {
 t.test('a bad fault gets 400 with the field, its value and what is allowed', async t => {
   const { simulator } = await startManual(t)
   for (const [body, message] of [
-    ['{', /^body must be JSON/],
-    [[], 'fault must be a JSON object; got []'],
+    ['{', 'a fault must be a JSON object; got {'],
+    [{ kind: 'silence', exchange: 'upbit', toString: 1 }, /^toString must be left out/],
+    [[], 'a fault must be a JSON object; got []'],
     [{ kind: 'flood', exchange: 'upbit' }, /^kind must be one of silence, .*; got "flood"$/],
     [{ kind: 'toString', exchange: 'upbit' }, /^kind must be one of/],
     [{ kind: 'silence', exchange: 'kraken' }, 'exchange must be one of upbit, binance, both; got "kraken"'],

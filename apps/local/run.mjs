@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * `npm run demo` and `npm start`: builds what is stale, then runs the built code. Plain JavaScript, because
+ * The commands that people type: builds what is stale, then runs the built code. Plain JavaScript, because
  * nothing is built yet. A signal ends the build too, so that no compiler is left behind. Everything here must
  * run on old Nodes, so that they can name the Node that is needed.
  */
@@ -14,11 +14,19 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A build that has nothing to do ends sooner, and is not mentioned. */
 const MENTION_AFTER_MS = 2_000
 
+/** The built code of each command, by the first argument; the program gets the others. */
+const PROGRAMS = {
+  demo: './dist/main.js',
+  live: './dist/main.js',
+  doctor: '../ingester/dist/doctor/main.js',
+  backfill: '../ingester/dist/backfill/import-main.js',
+}
+
 checkNode()
 const turbo = join(ROOT, 'node_modules/.bin/turbo')
 if (!existsSync(turbo)) fail('Dependencies are not installed; run: npm ci')
 await build()
-await import('./dist/main.js')
+await import(takeProgram())
 
 function checkNode() {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -27,6 +35,15 @@ function checkNode() {
   const [neededMajor, neededMinor] = needed.split('.').map(Number)
   if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return
   fail(`Node ${needed} or newer is needed, and this is Node ${process.versions.node}: see https://nodejs.org`)
+}
+
+/** Takes the command's name off the arguments, but for those that tell demo from live by it. */
+function takeProgram() {
+  const name = process.argv[2] ?? ''
+  const program = PROGRAMS[name]
+  if (program !== PROGRAMS.live) process.argv.splice(2, 1)
+  process.setSourceMapsEnabled(true)
+  return program
 }
 
 async function build() {

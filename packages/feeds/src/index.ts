@@ -1,4 +1,5 @@
 export {
+  Bases,
   type BasesStatus,
   createRestBases,
   DEFAULT_BASES,
@@ -7,7 +8,13 @@ export {
 export { binanceProtocol } from './binance/protocol.ts'
 export { binanceTradingPrices } from './binance/trading-prices.ts'
 export { type Catalogue, matchCoins } from './catalogue/catalogue.ts'
-export { checkListing, parseBinanceSymbols, parseUpbitMarkets } from './catalogue/listings.ts'
+export {
+  type BinanceMarket,
+  checkListing,
+  parseBinanceSymbols,
+  parseUpbitMarkets,
+  type UpbitMarket,
+} from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
 export { retryDelay } from './feed/backoff.ts'
 export { Connection } from './feed/connection.ts'
@@ -16,7 +23,7 @@ export type { FeedStatus } from './feed/feed-status.ts'
 export { isFields, parseFrame } from './feed/frame.ts'
 export { HttpError } from './feed/http-error.ts'
 export type { Decoded, Protocol } from './feed/protocol.ts'
-export { getJson, userAgentOf } from './http.ts'
+export { getJson, type HttpAnswer, userAgentOf } from './http.ts'
 export { openRestChild, type RestChild } from './rest/client.ts'
 export type { CandlePage, CandleRange, Listings, MinuteCandle } from './rest/messages.ts'
 export { upbitProtocol } from './upbit/protocol.ts'

@@ -1,11 +1,29 @@
 import type { EpochMs, Exchange, Milliseconds } from '@kimchi/core'
-import type { WatchedStream } from './watched-stream.ts'
-import type { World } from './world.ts'
 
-/** `ok`: it is so. `FAIL`: it is not. `unknown`: could not be seen, or a person has to decide. */
+/** What the service assumes, by the name of its check, in the order of the doctor's lines. */
+export const EXPECTED = {
+  bases: 'one base of each list answers, and Upbit counts our requests by their own group',
+  clock: 'the median of receive time minus send time within 2 s of both exchanges',
+  lists: 'both load, most of the wanted coins are on both, and Upbit names them',
+  pairs: "each pair's premium within 5 points of the median, or Upbit itself warns of a gap",
+  'Upbit, codes': 'a SNAPSHOT of every code, no group refused, no malformed frame',
+  'Upbit, renewal': 'the subscription sent again brings SNAPSHOTs of all codes again',
+  'Upbit, trades': 'none is lost while the subscription is sent again',
+  'Upbit, states': 'ACTIVE, PREVIEW or DELISTED',
+  'Binance, streams':
+    'SUBSCRIBE acknowledged, frames of every symbol that trades, and `symbolStatus` lists them',
+  prices: 'stream and REST agree on the last price of every coin, and on the time of its last trade on Upbit',
+  'candles, when': 'there, and no longer changing, 10 s after the minute',
+  'candles, what': 'the won prices of the frames, and premiums within 0.05 points',
+} as const
+
+/** The name of a check. */
+export type CheckName = keyof typeof EXPECTED
+
+/** `ok`: it is so. `FAIL`: it is not. `unknown`: it was not asked or answered, or a person has to decide. */
 export type Outcome = 'ok' | 'FAIL' | 'unknown'
 
-/** What a check makes of what was seen. */
+/** What a check makes of what it saw. */
 export interface Verdict {
   readonly outcome: Outcome
   readonly seen: string
@@ -13,29 +31,46 @@ export interface Verdict {
   readonly advice: string
 }
 
-/** One assumption of the service, and how to tell whether it holds. */
-export interface Check {
-  readonly check: string
-  readonly expected: string
-  readonly judge: (world: World) => Verdict
-}
-
 /** A check with its verdict: an entry of `--json`. */
 export interface Finding extends Verdict {
-  readonly check: string
+  readonly check: CheckName
   readonly expected: string
 }
 
 export const ok = (seen: string): Verdict => ({ outcome: 'ok', seen, advice: '' })
-export const fail = (seen: string, advice: string): Verdict => ({ outcome: 'FAIL', seen, advice })
+export const fail = (seen: string, advice = 'Tell the project.'): Verdict => ({
+  outcome: 'FAIL',
+  seen,
+  advice,
+})
 export const unknown = (seen: string, advice = 'Run the doctor again.'): Verdict => {
   return { outcome: 'unknown', seen, advice }
 }
 
+/** The verdict on several things of which each was judged: FAIL before unknown before ok. */
+export function worstOf(verdicts: readonly Verdict[]): Verdict {
+  const worst = (['FAIL', 'unknown', 'ok'] as const).find(outcome =>
+    verdicts.some(each => each.outcome === outcome),
+  )
+  const seen = verdicts.map(each => each.seen).join('; ')
+  const advice = verdicts.find(({ outcome }) => outcome === worst)?.advice ?? ''
+  return { outcome: worst ?? 'unknown', seen, advice }
+}
+
 /** The finding as one line for a person. */
 export function lineOf({ check, outcome, expected, seen, advice }: Finding): string {
-  const line = `${outcome.padEnd(7)} ${check}: expected ${expected}; seen: ${seen}`
+  const line = `${outcome.padEnd(7)} ${check}: ${seen} (expected: ${expected})`
   return advice === '' ? line : `${line}. ${advice}`
+}
+
+/** All findings in one line: `12 ok`, or `2 failed, 3 not known`. */
+export function summaryOf(findings: readonly Finding[]): string {
+  const count = (outcome: Outcome) => findings.filter(finding => finding.outcome === outcome).length
+  const [failed, unseen] = [count('FAIL'), count('unknown')]
+  if (failed + unseen === 0) return `${findings.length} ok`
+  return [failed > 0 ? `${failed} failed` : '', unseen > 0 ? `${unseen} not known` : '']
+    .filter(part => part !== '')
+    .join(', ')
 }
 
 /** Some of many, as the end of a sentence. */
@@ -45,35 +80,13 @@ export function someOf(names: readonly string[], most = 8): string {
 }
 
 /** Milliseconds as seconds with one decimal. */
-export function seconds(ms: number): string {
+export function seconds(ms: Milliseconds): string {
   return `${(ms / 1_000).toFixed(1)} s`
 }
 
-/** A verdict about a stream; without the stream there is none. */
-export function onStream(
-  name: 'upbit' | 'idle' | 'binance',
-  judge: (stream: WatchedStream, world: World) => Verdict,
-): Check['judge'] {
-  return world => {
-    const stream = world[name]
-    if (stream === undefined) return unknown('no stream', 'See the bases above.')
-    const { openedAt, ending } = stream.connection.state
-    return openedAt === undefined ? unknown(ending?.error?.message ?? 'never open') : judge(stream, world)
-  }
-}
-
-/** Whether a connection stayed open for so long; unknown when the doctor itself closed it sooner. */
-export function judgeLifetime(
-  stream: WatchedStream,
-  leftAt: EpochMs,
-  leastMs: Milliseconds,
-  advice: string,
-): Verdict {
-  const openMs = stream.openFor(leftAt)
-  const seen = `open for ${seconds(openMs)}`
-  if (openMs >= leastMs) return ok(seen)
-  const { ending } = stream.connection.state
-  return ending?.error === undefined ? unknown(seen) : fail(`${seen}, ${ending.error.message}`, advice)
+/** The time of day of an instant in UTC, `HH:MM`. */
+export function timeOf(at: EpochMs): string {
+  return new Date(at).toISOString().slice(11, 16)
 }
 
 /** The exchange's name in a sentence. */

@@ -1,25 +1,37 @@
-import type { Context, LatestTicks } from '@kimchi/core'
-import type { RestBases, RestChild } from '@kimchi/feeds'
+import type { Context, Exchange } from '@kimchi/core'
+import type { Bases, getJson, HttpAnswer, RestBases, RestChild } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
 import type { Recorder } from './recorder.ts'
 
-/** What the doctor asks of the REST child. */
-export type DoctorRest = Pick<RestChild, 'candlePage' | 'fetchTrading' | 'close'>
-
-/** What the doctor works with. */
-export interface Instruments {
-  readonly config: Config
-  readonly userAgent: string
-  readonly bases: RestBases
-  readonly rest: DoctorRest
-  readonly recorder: Recorder
-  /** What the doctor does now, for a person who waits. */
-  readonly onProgress: (text: string) => void
-  readonly context: Context
-  readonly latest: LatestTicks
-}
+/** How the doctor asks for candles: as the service does. */
+export type CandleSource = Pick<RestChild, 'candlePage' | 'close'>
 
 /** What the doctor is run with. */
-export interface DoctorOptions extends Pick<Instruments, 'config' | 'userAgent' | 'recorder' | 'onProgress'> {
-  readonly openRest: (bases: RestBases) => DoctorRest
+export interface DoctorOptions {
+  readonly config: Config
+  readonly userAgent: string
+  readonly recorder: Recorder
+  readonly get: typeof getJson
+  readonly openRest: (bases: RestBases) => CandleSource
+  /** What the doctor does now, for a person who waits. */
+  readonly onProgress: (text: string) => void
+}
+
+/** What the checks ask with. The bases are the service's own: each moves on where the service would. */
+export interface Instruments extends DoctorOptions {
+  readonly restBases: RestBases
+  readonly streamBases: Readonly<Record<Exchange, Bases>>
+  readonly rest: CandleSource
+  readonly context: Context
+}
+
+/** One REST answer at the base in use, recorded under the last part of its path. */
+export async function ask(instruments: Instruments, exchange: Exchange, path: string): Promise<HttpAnswer> {
+  const { restBases, get, userAgent, recorder, context } = instruments
+  const { signal, clock } = context
+  const request = { exchange, userAgent, signal }
+  const answer = await restBases[exchange].request(base => get(`${base}${path}`, request, clock), signal)
+  const [name = ''] = path.split('?')
+  recorder.answer(`${exchange}${name.replace(/^\/(v1|api\/v3)/, '').replaceAll('/', '-')}`, answer.text)
+  return answer
 }

@@ -77,6 +77,7 @@ export const FIGURES: readonly Figure[] = [
     read: ({ backfill: { stored, settled, refused } }) =>
       new Map(Object.entries({ stored, settled, refused })),
   },
+  { name: 'mended_rows', label: 'outcome', read: ({ mending }) => new Map(Object.entries(mending)) },
   {
     name: 'backfill_waiting_coins',
     read: ({ backfill }) => backfill.waiting.map(({ symbol, reason }) => `${symbol} (${reason})`),

@@ -28,6 +28,7 @@ import type { Config } from './config.ts'
 import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
 import { openExchangeFeeds } from './minute/exchange-feeds.ts'
+import { DayMending } from './minute/mend-days.ts'
 import { createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
 import { type IngesterStatus, notesOf, notReadyReasons } from './status.ts'
 
@@ -36,9 +37,6 @@ const REDIS_PATIENCE_MS: Milliseconds = 1_000
 
 /** How long an end may spend on minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
-
-/** Lost day rows come back within twice this time. */
-const REPAIR_EVERY_MINUTES = 5
 
 /** A minute is stored, or known as a gap, this long after it: its snapshot waits for the streams until M + 5 s. */
 const ANNOUNCED_AFTER_MS: Milliseconds = 6_000
@@ -77,7 +75,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     { ...store, rest, restBases, userAgent, id, fail, refreshMs: options.refreshMs },
     context,
   )
-  const { catalogue, quarantine, feeds, minutes, backfill } = parts
+  const { catalogue, quarantine, feeds, minutes, backfill, mending } = parts
   const status = (): IngesterStatus => ({
     version,
     startedAt,
@@ -88,6 +86,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     minutes: minutes.status(),
     queue: queue.status(),
     backfill: backfill.status(),
+    mending: mending.status(),
   })
   const reasons = () => notReadyReasons(status(), clock.now())
   const redisHealth = () => readServerHealth(redis)
@@ -101,7 +100,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
   const announcing = announceEachMinute(writer, id, () => statusFields(status(), clock.now()), context)
   const filling = config.BACKFILL_DAYS === 0 ? [] : [backfill.run()]
-  const running = [catalogue.run(), minutes.run(), announcing, ...filling]
+  const running = [catalogue.run(), minutes.run(), mending.run(), announcing, ...filling]
   for (const part of running) part.catch(fail)
 
   return {
@@ -184,12 +183,10 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const onMinute = ({ turn: { minute, lateMs }, accepted, gaps, waiting }: MinuteReport) => {
     log.info({ minute, samples: accepted.length, gaps: gaps.length, lateMs }, 'minute')
     backfill.learn({ minute, waiting: waiting.map(({ symbol }) => symbol) })
-    if (minute % REPAIR_EVERY_MINUTES === 0) {
-      writer.repairDays().catch(thrown => log.debug({ err: thrown }, 'day rows not checked'))
-    }
   }
   const minutes = createMinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
-  return { catalogue, quarantine, feeds, minutes, backfill }
+  const mending = new DayMending({ reader, writer, retentionDays: config.SAMPLE_RETENTION_DAYS }, context)
+  return { catalogue, quarantine, feeds, minutes, backfill, mending }
 }
 
 /**

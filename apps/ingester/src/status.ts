@@ -13,6 +13,7 @@ import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
 import { basesOf, type FeedsStatus } from './minute/exchange-feeds.ts'
+import type { DayMendingStatus } from './minute/mend-days.ts'
 import type { MinuteStatus } from './minute/minute-loop.ts'
 
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
@@ -33,6 +34,7 @@ export interface IngesterStatus {
   readonly minutes: MinuteStatus
   readonly queue: QueueStatus
   readonly backfill: BackfillStatus
+  readonly mending: DayMendingStatus
 }
 
 /** Why this ingester does not work fully right now; empty when it does. */

@@ -37,6 +37,7 @@ function statusWith(changes: object): IngesterStatus {
     minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: new Map() },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: { waiting: [], candleRequests: [] },
+    mending: { mended: 0, differing: 0 },
   }
   return status as unknown as IngesterStatus
 }

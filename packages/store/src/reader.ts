@@ -1,4 +1,5 @@
 import {
+  DAY_MINUTES,
   type Day,
   type EpochMinute,
   KimchiError,
@@ -11,6 +12,9 @@ import { importedKey, LAYOUT_VERSION, MINUTE_CHANNEL } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
 import type { ConnectionStatus, RedisArgument, RedisConnection } from './redis/connect.ts'
 import { type BoardRow, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './rows.ts'
+
+/** The library refuses to read more minutes than these by one call: Redis answers nobody else meanwhile. */
+const MAX_SPAN = 10 * DAY_MINUTES
 
 /** Everything a replica needs once per minute, as of one instant. */
 export interface Board {
@@ -76,7 +80,9 @@ export class SampleReader {
 
   /** Open minutes, neither stored, settled nor refused, from one minute to another, the end not included. */
   async readOpenMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]> {
-    return toRanges(await this.#read('kp_missing', symbol, from, to))
+    return this.#readParts(from, to, async (start, end) =>
+      toRanges(await this.#read('kp_missing', symbol, start, end)),
+    )
   }
 
   /** The open and the settled minutes, for an import that asks for both. */
@@ -86,6 +92,15 @@ export class SampleReader {
     to: EpochMinute,
   ): Promise<readonly MinuteRange[]> {
     return toRanges(await this.#read('kp_missing', symbol, from, to, 1))
+  }
+
+  /** Days of which more is stored than their row counts, from one minute to another, the end not included. */
+  async readUncountedDays(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly UtcDate[]> {
+    return this.#readParts(
+      from,
+      to,
+      async (start, end) => (await this.#read('kp_uncounted', symbol, start, end)) as UtcDate[],
+    )
   }
 
   /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
@@ -102,6 +117,18 @@ export class SampleReader {
       if (/^\d+$/.test(message)) onMinute(Number(message))
     }
     return this.#redis.subscribe(MINUTE_CHANNEL, onMessage, onStatus)
+  }
+
+  async #readParts<T>(
+    from: EpochMinute,
+    to: EpochMinute,
+    read: (start: EpochMinute, end: EpochMinute) => Promise<readonly T[]>,
+  ): Promise<readonly T[]> {
+    const parts: T[] = []
+    for (let start = from; start < to; start += MAX_SPAN) {
+      parts.push(...(await read(start, Math.min(start + MAX_SPAN, to))))
+    }
+    return parts
   }
 
   #read(name: LibraryFunction, ...args: readonly RedisArgument[]): Promise<unknown> {

@@ -178,14 +178,13 @@ export class SampleWriter {
   }
 
   /**
-   * Writes absent and unreadable day rows again from their samples, where these are kept. Due every few minutes,
-   * cheap when all is well.
+   * Mends a day of which more is stored than its row counts ({@link SampleReader.readUncountedDays}): removes the
+   * members that no fold can use, and folds the others again. `differs` when that did not help.
    */
-  async repairDays(): Promise<void> {
-    const repair = async () => (await this.#call('kp_repair', [])) as string[]
-    for (let days = await repair(); days.length > 0; days = await repair()) {
-      this.#options.log.warn({ days }, 'day rows were absent or unreadable, written again from their samples')
-    }
+  async mendDay(symbol: string, date: UtcDate): Promise<'mended' | 'differs' | 'unchanged'> {
+    const [removed, written, differs] = (await this.#call('kp_repair', [symbol, date])) as number[]
+    if (differs === 1) return 'differs'
+    return removed === 0 && written === 0 ? 'unchanged' : 'mended'
   }
 
   /** Records days that no import need fetch again although they have fewer than 1,440 samples. */

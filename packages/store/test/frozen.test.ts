@@ -1,6 +1,6 @@
 import { dateOf, foldDays } from '@kimchi/core'
 import t, { type Test } from 'tap'
-import { BTC, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
 // docs/faults.md, 42 and 43
 
@@ -81,34 +81,5 @@ t.test(
     t.equal(await writer.importDay('BTC', day), 'stored')
     await raw.hset('{kp}:meta', 'retention', 30)
     t.strictSame(await reader.readOpenMinutes('BTC', expired, expired + 1440), [], 'the retention was raised')
-  },
-)
-
-t.test(
-  'samples that no row counts, as after half a write, freeze nothing, and are counted again',
-  async t => {
-    const { connection, writer, reader, raw } = await openStore(t)
-    const { today } = await todayMinutes(connection)
-    const [start, date] = [today - 1_440, dateOf(today - 1_440)]
-    await writer.track([BTC])
-    const samples = [0, 1, 60, 61].map(at => sampleOf('BTC', start + at))
-    await writer.write({ minute: start + 61, samples: samples.slice(2) })
-    const row = (await raw.hget('{kp}:daily:BTC', date)) ?? ''
-    await writer.write({ minute: start + 61, samples })
-    // Redis has loaded a file that was cut within the second write: its first commands, not its last.
-    await raw.hset('{kp}:daily:BTC', date, row)
-    await raw.persist(samplesKey('BTC', date, 0))
-    const check = () => raw.call('FCALL_RO', ['kp_check', 1, '{kp}:meta', 'BTC'])
-    t.match(await check(), [/ WRONG row .* within an hour$/])
-    t.strictSame(await reader.readOpenMinutes('BTC', start, start + 3), [
-      { start: start + 2, end: start + 3 },
-    ])
-    t.match(await writer.write({ minute: start + 2, samples: [sampleOf('BTC', start + 2)] }), { stored: 1 })
-
-    await writer.repairDays()
-    const all = [...samples, sampleOf('BTC', start + 2)].sort((a, b) => a.minute - b.minute)
-    t.strictSame(await reader.readDays('BTC'), { entries: foldDays(all), corrupt: 0 })
-    t.match(await check(), [/ ok 5 samples$/])
-    t.ok((await raw.ttl(samplesKey('BTC', date, 0))) > 0, 'and expire')
   },
 )

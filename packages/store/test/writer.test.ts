@@ -1,6 +1,7 @@
 import { type Day, dateOf, foldDays, type Sample } from '@kimchi/core'
 import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
+import { LIBRARY_VERSION } from '../src/library.ts'
 import { SampleWriter } from '../src/writer.ts'
 import { BTC, dailyKey, ETH, openStore, rowOf, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
@@ -113,52 +114,49 @@ t.test('a missing or damaged day row is rebuilt from the stored samples', async 
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays([...samples, more]), corrupt: 0 })
 })
 
-t.test('lost and unreadable day rows are written again from their samples', async t => {
-  const { connection, writer, reader, raw, log } = await openStore(t)
+t.test('absent and unreadable day rows are folded again from their samples', async t => {
+  const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC, ETH])
-  const days = [0, 1, 2, 3, 4, 5, 6, 7]
-  const samplesOf = (symbol: string) => days.map(back => sampleOf(symbol, today - back * 1440)).reverse()
+  const days = [7, 6, 5, 4, 3, 2, 1, 0].map(back => today - back * 1_440)
+  const samplesOf = (symbol: string) => days.map(day => sampleOf(symbol, day))
   await writer.write({ minute: today, samples: [...samplesOf('BTC'), ...samplesOf('ETH')] })
   await writer.importDay('BTC', dayOf('2020-02-29', 5))
-  await writer.repairDays()
-  t.strictSame(
-    log.lines.filter(({ level }) => level === 'warn'),
-    [],
-    'all is well',
-  )
+  const uncounted = (symbol: string) => reader.readUncountedDays(symbol, today - 8 * 1_440, today + 1_440)
+  t.strictSame(await uncounted('BTC'), [], 'all is well')
+  t.equal(await writer.mendDay('BTC', dateOf(today)), 'unchanged')
   const before = (await reader.readBoard()).revisions
   await raw.del(dailyKey('BTC'))
   const row = { open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1, first: 1, last: 1 }
   const sums = [2 ** 53, -(2 ** 53)].map(sum => ({ ...row, sum }))
   const garbage = ['{"open":1}', { ...row, samples: 0 }, { ...row, first: 2 }, ...sums]
-  for (const back of days) {
-    const text = JSON.stringify(garbage[back % garbage.length])
-    await raw.hset(dailyKey('ETH'), dateOf(today - back * 1440), text)
+  for (const [at, day] of days.entries()) {
+    await raw.hset(dailyKey('ETH'), dateOf(day), JSON.stringify(garbage[at % garbage.length]))
   }
   const check = async () => (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'BTC')) as string[]
-  t.match(await check(), Array(8).fill(/WRONG row is absent, samples fold to .* within 10 minutes$/))
-  await writer.repairDays()
-  t.match(await check(), Array(8).fill(/ ok 1 samples$/))
+  t.match(
+    await check(),
+    Array(8).fill(/WRONG row is absent, samples fold to .* mends the day within 10 minutes$/),
+  )
   for (const symbol of ['BTC', 'ETH']) {
+    t.strictSame(await uncounted(symbol), days.map(dateOf))
+    for (const day of days) t.equal(await writer.mendDay(symbol, dateOf(day)), 'mended')
     t.strictSame(await reader.readDays(symbol), { entries: foldDays(samplesOf(symbol)), corrupt: 0 })
     const revision = (await reader.readBoard()).revisions.get(symbol) ?? 0
     t.ok(revision > (before.get(symbol) ?? 0), 'the API reads its days again')
   }
-  const repairs = log.lines.map(({ fields }) => fields.days).filter(Array.isArray)
-  t.equal(repairs.flat().length, 16)
-  t.ok(
-    repairs.every(({ length }) => length <= 5),
-    'a few at a time',
-  )
+  t.match(await check(), Array(8).fill(/ ok 1 samples$/))
   const { revisions } = await reader.readBoard()
   await raw.hdel(dailyKey('BTC'), dateOf(today))
-  await writer.repairDays()
+  await writer.mendDay('BTC', dateOf(today))
   t.strictSame((await reader.readBoard()).revisions, revisions, 'today is read every minute anyway')
   await raw.set(dailyKey('BTC'), 'damaged')
-  await raw.hdel(dailyKey('ETH'), dateOf(today))
-  await writer.repairDays()
-  t.equal((await reader.readDays('ETH')).entries.length, 8, 'a damaged coin is passed over')
+  t.strictSame(await uncounted('BTC'), [], 'a damaged coin is passed over')
+  t.strictSame(
+    await raw.call('FCALL', 'kp_repair', 1, '{kp}:meta', LIBRARY_VERSION, 'live', 1, 8),
+    [],
+    'the version before ends at once',
+  )
 })
 
 t.test('revisions rise once per write that changed a closed day, and not for today', async t => {
@@ -217,6 +215,30 @@ t.test('an old day is imported whole, only for more samples, and never inside th
     t.equal(await writer.importDay('ETH', dayOf(date, 1)), 'stored', date)
   }
   await t.rejects(writer.importDay('BTC', dayOf('2021-02-29', 1)), { code: 'KIMCHI_ERR_CODEC' })
+})
+
+t.test('an import goes by the retention of the ingesters, and does not change it', async t => {
+  const { connection, writer, raw, log } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  await writer.track([BTC])
+  const old = dateOf(today - 9 * 1440)
+  const other = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 30, log })
+  await other.verify()
+  t.equal(await other.importDay('BTC', dayOf(old, 1)), 'stored')
+  t.equal(await raw.hget('{kp}:meta', 'retention'), '8')
+  await raw.hset('{kp}:meta', 'retention', 20)
+  t.equal(await writer.importDay('BTC', dayOf(old, 2)), 'refused')
+  t.equal(await raw.hget('{kp}:meta', 'retention'), '20')
+})
+
+t.test('a day of which samples are still stored is not imported', async t => {
+  const { connection, writer, raw, log } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const longer = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 30, log })
+  const samples = [0, 1, 2].map(at => sampleOf('BTC', today - 20 * 1440 + at))
+  await longer.write({ minute: today, samples })
+  await raw.hset('{kp}:meta', 'retention', 8)
+  t.equal(await writer.importDay('BTC', dayOf(dateOf(today - 20 * 1440), 1440)), 'refused')
 })
 
 t.test('Redis knows the calendar: the first and the last day of every month from 1970 to 2400', async t => {

@@ -10,10 +10,12 @@
 -- Raise it with every change of these files: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 12
+local VERSION = 13
 
 local DAY_MINUTES = 1440
-local MEMBER_PREMIUM = 5
+-- Redis answers nobody else during a call. One that reads more samples than these would take too long.
+local MAX_SPAN = 10 * DAY_MINUTES
+local MEMBER_PREMIUM, MEMBER_SOURCE, CANDLE = 5, 6, 1
 local PREFIX = '{kp}:'
 local META, COINS, LIVE = PREFIX .. 'meta', PREFIX .. 'coins', PREFIX .. 'live'
 local TRACKED, DENIED, HALTED = PREFIX .. 'tracked', PREFIX .. 'denied', PREFIX .. 'halted'
@@ -91,17 +93,21 @@ end
 
 local function daily_key(symbol) return PREFIX .. 'daily:' .. symbol end
 
+-- The beginning of the keys of a day's hours, whose end is the hour of the day in two digits.
+local function hours_prefix(kind, symbol, day)
+  return PREFIX .. kind .. ':' .. symbol .. ':' .. string.gsub(date_of_day(day), '-', '')
+end
+
 -- kind: samples or settled; hour: counted since 1970-01-01.
 local function hour_key(kind, symbol, hour)
-  local date = string.gsub(date_of_day(math.floor(hour / 24)), '-', '')
-  return string.format('%s%s:%s:%s%02d', PREFIX, kind, symbol, date, hour % 24)
+  return string.format('%s%02d', hours_prefix(kind, symbol, math.floor(hour / 24)), hour % 24)
 end
 
 local function hour_of(minute) return math.floor(minute / 60) end
 
 local function hour_keys(symbol, day)
-  local keys = {}
-  for hour = 0, 23 do keys[hour + 1] = hour_key('samples', symbol, day * 24 + hour) end
+  local keys, prefix = {}, hours_prefix('samples', symbol, day)
+  for hour = 0, 23 do keys[hour + 1] = string.format('%s%02d', prefix, hour) end
   return keys
 end
 
@@ -148,6 +154,18 @@ local function argument_reader(args)
     if not string.match(text, '^[%w._-]+$') then argument_error('symbol must be letters and digits', text) end
     return text
   end
+  -- Two minutes, the second not included.
+  function reader.span(longest)
+    local from, to = reader.integer('from'), reader.integer('to')
+    if to - from > longest then argument_error(string.format('to must be at most from + %d', longest), to) end
+    return from, to
+  end
+  function reader.day()
+    local date = reader.text('date')
+    local day = day_of_date(date)
+    if not day then argument_error('date must be YYYY-MM-DD', date) end
+    return day
+  end
   function reader.has_more() return args[next_index + 1] ~= nil end
   function reader.optional_integer(field, fallback)
     return reader.has_more() and reader.integer(field) or fallback
@@ -162,9 +180,9 @@ local function argument_reader(args)
 end
 
 -- Every writing call begins with the library version it needs, its prices kind, its layout version and for how
--- many whole UTC days it keeps samples. The first call ever decides what this Redis holds; a writer of another
--- kind is refused. Returns the number of days.
-local function check_writer(reader)
+-- many whole UTC days it keeps samples, which it returns. The first call ever decides what this Redis holds; a
+-- writer of another kind is refused.
+local function check_kind(reader)
   local function refuse(format, ...) error(redis.error_reply(string.format(format, ...))) end
   local needed = reader.integer('version')
   if needed > VERSION then refuse('KIMCHI_LIBRARY version %d is loaded, %d is needed', VERSION, needed) end
@@ -176,9 +194,18 @@ local function check_writer(reader)
   if held[2] and held[2] ~= layout then
     refuse('KIMCHI_LAYOUT this Redis holds layout %s, the writer brings %s', held[2], layout)
   end
-  redis.call('HSET', META, 'prices', prices, 'layout', layout, 'retention', string.format('%d', retention))
+  redis.call('HSET', META, 'prices', prices, 'layout', layout)
   return retention
 end
+
+-- The same for a call of an ingester, which alone decides how long samples are kept.
+local function check_writer(reader)
+  local retention = check_kind(reader)
+  redis.call('HSET', META, 'retention', string.format('%d', retention))
+  return retention
+end
+
+local function known_retention() return hash_number(META, 'retention') end
 
 -- Day rows --------------------------------------------------------------------------------------------------
 
@@ -239,15 +266,38 @@ local function unpack_member(minute, member)
   return is_integer(fields[MEMBER_PREMIUM]) and fields or nil
 end
 
--- The row that a day's stored samples fold to, and how many of them cannot be read.
+-- Of two members of one minute the live one counts, else the first by its bytes. Returns the fields of those
+-- that count, by minute, and how many can be read; adds the others to odd.
+local function read_hour(key, hour, odd)
+  local used, members, readable = {}, {}, 0
+  for member, score in each_pair(redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')) do
+    local minute, problem, left_out = tonumber(score), 'second of its minute', member
+    local fields, other = hour_of(minute) == hour and unpack_member(minute, member), used[minute]
+    if fields then readable = readable + 1 else problem = 'unreadable' end
+    if fields and (not other or other[MEMBER_SOURCE] == CANDLE and fields[MEMBER_SOURCE] ~= CANDLE) then
+      used[minute], members[minute], left_out = fields, member, members[minute]
+    end
+    if left_out then odd[#odd + 1] = { key = key, member = left_out, minute = minute, problem = problem } end
+  end
+  return used, readable
+end
+
+-- The row that a day's stored samples fold to, each minute once; the members that it cannot use, as
+-- {key member minute problem}*; and how many can be read.
 local function fold_stored(symbol, day)
   local row
-  local corrupt = 0
-  each_member(symbol, day * DAY_MINUTES, (day + 1) * DAY_MINUTES, function(minute, member)
-    local fields = unpack_member(minute, member)
-    if fields then row = fold(row, minute, fields[MEMBER_PREMIUM]) else corrupt = corrupt + 1 end
-  end)
-  return row, corrupt
+  local odd, readable, keys = {}, 0, hour_keys(symbol, day)
+  -- The first minute of a day, of all coins at once, finds nothing.
+  if redis.call('EXISTS', unpack(keys)) == 0 then return nil, odd, readable end
+  for index, key in ipairs(keys) do
+    local hour = day * 24 + index - 1
+    local used, count = read_hour(key, hour, odd)
+    readable = readable + count
+    for minute = hour * 60, hour * 60 + 59 do
+      if used[minute] then row = fold(row, minute, used[minute][MEMBER_PREMIUM]) end
+    end
+  end
+  return row, odd, readable
 end
 
 -- kp_write --------------------------------------------------------------------------------------------------
@@ -270,7 +320,10 @@ end
 local function open_day(symbol, day)
   local date = date_of_day(day)
   local row = read_row(symbol, date)
-  return { symbol = symbol, day = day, date = date, last = row and row.last, row = row or fold_stored(symbol, day) }
+  return {
+    symbol = symbol, day = day, date = date, first = row and row.first, last = row and row.last, created = {},
+    row = row or (fold_stored(symbol, day)),
+  }
 end
 
 local function open_hour(symbol, hour)
@@ -312,7 +365,7 @@ local function store_sample(write, sample)
   redis.call('ZADD', hour.samples, minute, sample.member)
   if hour.has_settled then redis.call('ZREMRANGEBYSCORE', hour.settled, minute, minute) end
   day.row, day.is_changed = fold(day.row, minute, sample.premium), true
-  day.is_created = day.is_created or hour.is_new
+  if hour.is_new then day.created[#day.created + 1] = hour.samples end
   return 'stored'
 end
 
@@ -366,6 +419,16 @@ local function raise_revision(symbol)
   redis.call('HSET', REVISIONS, symbol, string.format('%d', (hash_number(REVISIONS, symbol) or 0) + 1))
 end
 
+-- Whenever an hour is created, all hours of its day get one expiry. Only after a change of the retention have the
+-- others another one, which their first tells.
+local function expire_hours(day, expiry)
+  local first = day.first and hour_key('samples', day.symbol, hour_of(day.first))
+  local is_same = not first or redis.call('EXPIRETIME', first) == expiry
+  for _, key in ipairs(is_same and day.created or hour_keys(day.symbol, day.day)) do
+    redis.call('EXPIREAT', key, expiry)
+  end
+end
+
 local function write_days(write)
   local closed_changed = {}
   for _, day in pairs(write.days) do
@@ -373,10 +436,7 @@ local function write_days(write)
       redis.call('HSET', daily_key(day.symbol), day.date, format_row(day.row))
       if day.day ~= math.floor(write.now / 86400) then closed_changed[day.symbol] = true end
     end
-    -- Whenever an hour is created, all hours of its day get one expiry, also after the retention was changed.
-    for _, key in ipairs(day.is_created and hour_keys(day.symbol, day.day) or {}) do
-      redis.call('EXPIREAT', key, expiry_of(day.day, write.retention))
-    end
+    if #day.created > 0 then expire_hours(day, expiry_of(day.day, write.retention)) end
   end
   for symbol in pairs(closed_changed) do raise_revision(symbol) end
 end
@@ -465,7 +525,7 @@ end
 
 -- Arguments: version prices layout retentionDays. Refuses as every writing call does. Reply: 1.
 local function kp_verify(_, args)
-  check_writer(argument_reader(args))
+  check_kind(argument_reader(args))
   return 1
 end
 
@@ -549,17 +609,18 @@ end
 -- kp_import_day ---------------------------------------------------------------------------------------------
 
 -- Arguments: version prices layout retentionDays symbol date open high low close sum samples first last
--- For days whose samples are no longer kept. Replaces a row only by one of more samples.
+-- For days whose samples are no longer kept, by the retention of the ingesters, if there was one. Replaces a row
+-- only by one of more samples.
 -- Reply: 1 stored, 0 the row that is there has as many samples or more, -1 refused: the day belongs to kp_write.
 local function kp_import_day(_, args)
   local reader = argument_reader(args)
-  local retention_days, symbol, date = check_writer(reader), reader.symbol(), reader.text('date')
-  local day = day_of_date(date)
-  if not day then argument_error('date must be YYYY-MM-DD', date) end
+  local given, symbol, day = check_kind(reader), reader.symbol(), reader.day()
+  local date, retention_days = date_of_day(day), known_retention() or given
   local row = {}
   for _, field in ipairs(ROW_FIELDS) do row[field] = reader.integer(field) end
   if not parse_row(format_row(row)) then argument_error('day row must hold 1 sample or more', format_row(row)) end
   if redis_seconds() < expiry_of(day, retention_days) then return -1 end
+  if redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0 then return -1 end
   local old = read_row(symbol, date)
   require_type(REVISIONS, 'hash')
   if old and old.samples >= row.samples then return 0 end
@@ -570,48 +631,37 @@ end
 
 -- kp_repair -------------------------------------------------------------------------------------------------
 
--- One call folds at most this many rows, each from up to 1,440 samples, which takes a few ms.
-local REPAIRS = 5
+-- Whether more is stored of a day than its row counts. Redis can apply a write in part when it loads an
+-- append-only file that was cut within the transaction: then a sample is stored that no row counts, that never
+-- expires, and whose minute may be stored again from a candle.
+local function is_uncounted(symbol, day)
+  local row = read_row(symbol, date_of_day(day))
+  return stored_count(symbol, day) > (row and row.samples or 0)
+end
 
--- One call counts the samples of this many coins, the next call those of others: 9 days of 20 coins take a few ms.
-local COUNTED = 20
-
--- Writes the row of a day again if it is absent, unreadable or counts less than is stored, and samples of the day
--- are kept; returns whether it did. Redis can apply a write in part when it loads an append-only file that was
--- cut within the transaction: then samples are stored that no row counts and that never expire.
-local function repair_day(symbol, day, text, is_counted, retention_days)
-  local old = parse_row(text)
-  if old and not (is_counted and stored_count(symbol, day) > old.samples) then return false end
-  local is_kept = redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0
-  local row = is_kept and fold_stored(symbol, day)
-  if not row then return false end
+local function write_folded(symbol, day, row, retention_days)
   redis.call('HSET', daily_key(symbol), date_of_day(day), format_row(row))
   for _, key in ipairs(hour_keys(symbol, day)) do redis.call('EXPIREAT', key, expiry_of(day, retention_days)) end
   if day ~= today() then raise_revision(symbol) end
-  return true
 end
 
--- Arguments: version prices layout retentionDays. Writes wrong rows of kept days again, from their samples.
--- Reply: {'BTC 2026-11-20'}*, the rows of this call; none when all is well.
+-- Arguments: version prices layout retentionDays [symbol date]. Where more is stored than the row counts, removes
+-- the members that cannot be used, and folds the others again. Reply: how many were removed, 1 when the row was
+-- written, 1 when more is stored than it counts even so. Without a symbol, as the version before calls it until
+-- the reply is empty, it does nothing.
 local function kp_repair(_, args)
-  local retention_days, dates, repaired = check_writer(argument_reader(args)), {}, {}
-  local oldest = today() - retention_days
+  local reader = argument_reader(args)
+  local retention_days = check_writer(reader)
+  if not reader.has_more() then return {} end
+  local symbol, day = reader.symbol(), reader.day()
   require_type(REVISIONS, 'hash')
-  for day = oldest, today() do dates[#dates + 1] = date_of_day(day) end
-  local symbols = redis.call('HKEYS', COINS)
-  local first = math.floor(redis_seconds() / 300) * COUNTED
-  for position, symbol in ipairs(symbols) do
-    local is_counted = (position - first) % #symbols < COUNTED
-    local texts = unless_damaged(redis.call, 'HMGET', daily_key(symbol), unpack(dates))
-    for index, date in ipairs(texts ~= 'damaged' and dates or {}) do
-      if #repaired == REPAIRS then return repaired end
-      local day = oldest + index - 1
-      if unless_damaged(repair_day, symbol, day, texts[index], is_counted, retention_days) == true then
-        repaired[#repaired + 1] = symbol .. ' ' .. date
-      end
-    end
-  end
-  return repaired
+  if redis_seconds() >= expiry_of(day, retention_days) or not is_uncounted(symbol, day) then return { 0, 0, 0 } end
+  local old, row, odd, readable = read_row(symbol, date_of_day(day)), fold_stored(symbol, day)
+  for _, each in ipairs(odd) do redis.call('ZREM', each.key, each.member) end
+  -- A row that counts more than can be read stays: stored samples were lost.
+  local is_written = row and not (old and old.samples > readable)
+  if is_written then write_folded(symbol, day, row, retention_days) end
+  return { #odd, is_written and 1 or 0, is_uncounted(symbol, day) and 1 or 0 }
 end
 
 -- Reading ---------------------------------------------------------------------------------------------------
@@ -658,13 +708,15 @@ end
 -- Arguments: symbol fromMinute toMinute (not included). Reply: {minute member}*, ascending.
 local function kp_members(_, args)
   local reader = argument_reader(args)
-  local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
+  local symbol = reader.symbol()
+  local from, to = reader.span(MAX_SPAN)
   local reply = {}
-  each_member(symbol, from, to, function(minute, member) append(reply, string.format('%d', minute), member) end)
+  each_member(symbol, from, to, function(minute, member)
+    reply[#reply + 1] = minute
+    reply[#reply + 1] = member
+  end)
   return reply
 end
-
-local function known_retention() return hash_number(META, 'retention') end
 
 -- Returns the minute before which kp_write refuses every minute of a day: those are not open.
 local function refused_until(symbol, day, retention_days)
@@ -721,10 +773,24 @@ end
 -- ones too. A coin with a damaged key has none. A whole hour costs only ZCARDs.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
-  local symbol, from, to = reader.symbol(), reader.integer('from'), reader.integer('to')
+  local symbol = reader.symbol()
+  local from, to = reader.span(MAX_SPAN)
   local kinds = reader.optional_integer('andSettled', 0) == 1 and { 'samples' } or { 'samples', 'settled' }
   local ranges = unless_damaged(open_ranges, symbol, from, to, kinds, known_retention())
   return ranges == 'damaged' and {} or ranges
+end
+
+-- Arguments: symbol fromMinute toMinute (not included). Reply: the dates of which more is stored than the row
+-- counts; those with a damaged key left out.
+local function kp_uncounted(_, args)
+  local reader = argument_reader(args)
+  local symbol = reader.symbol()
+  local from, to = reader.span(MAX_SPAN)
+  local dates = {}
+  for day = day_of(from), day_of(to - 1) do
+    if unless_damaged(is_uncounted, symbol, day) == true then append(dates, date_of_day(day)) end
+  end
+  return dates
 end
 
 -- Functions -------------------------------------------------------------------------------------------------
@@ -742,3 +808,4 @@ register_reading('kp_read', kp_read)
 register_reading('kp_days', kp_days)
 register_reading('kp_members', kp_members)
 register_reading('kp_missing', kp_missing)
+register_reading('kp_uncounted', kp_uncounted)

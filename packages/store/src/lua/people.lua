@@ -41,19 +41,20 @@ local function clock_text(minute)
   return string.format('%02d:%02d', math.floor(minute % DAY_MINUTES / 60), minute % 60)
 end
 
--- Arguments: symbol [fromMinute [toMinute]], without them the last hour. Reply: one readable line per sample.
+-- Arguments: symbol [fromMinute [toMinute]], an hour without the last, at most 12; without both the last hour.
+-- Reply: one readable line per sample.
 local function kp_samples(_, args)
-  local reader = argument_reader(args)
-  local symbol, now = reader.symbol(), math.floor(redis_seconds() / 60)
-  local from = reader.optional_integer('from', now - 59)
-  local to = reader.optional_integer('to', math.max(now + 1, from + 60))
+  local from = args[2] or math.floor(redis_seconds() / 60) - 59
+  local reader = argument_reader({ args[1], tostring(from), args[3] or tostring((tonumber(from) or 0) + 60) })
+  local symbol = reader.symbol()
+  local first, past = reader.span(DAY_MINUTES / 2)
   local rows = {}
-  each_member(symbol, from, to, function(minute, member)
+  each_member(symbol, first, past, function(minute, member)
     local fields = unpack_member(minute, member)
     rows[#rows + 1] = fields and {
       timestamp_of(minute), percent_text(fields[MEMBER_PREMIUM]), 'upbit_krw=' .. price_text(fields[2]),
       'binance_usdt=' .. price_text(fields[3]), 'usdt_krw=' .. price_text(fields[4]),
-      fields[6] == 1 and 'candle' or 'live',
+      fields[MEMBER_SOURCE] == CANDLE and 'candle' or 'live',
     } or { timestamp_of(minute), 'corrupt' }
   end)
   return aligned(rows)
@@ -83,42 +84,57 @@ local function kp_history(_, args)
   return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
 end
 
+-- The first of the members that a fold cannot use, for people.
+local function odd_text(odd)
+  local texts = {}
+  for index = 1, math.min(#odd, 5) do
+    texts[index] = string.format('%s %s', timestamp_of(odd[index].minute), odd[index].problem)
+  end
+  if #odd > #texts then append(texts, string.format('and %d more', #odd - #texts)) end
+  return #odd == 0 and '' or ', odd members: ' .. table.concat(texts, ', ')
+end
+
+-- A check reads the newest days until it has read as many members, so that it does not hold Redis up.
+local CHECKED_MEMBERS = 4000
+
 -- One day's verdict; nil when no samples of it are kept.
-local function check_day(symbol, date, text, retention_days)
-  local day = day_of_date(date)
-  if not day then return 'WRONG not a date' end
+local function check_day(symbol, day, retention_days, is_read)
+  local text = redis.call('HGET', daily_key(symbol), date_of_day(day))
   local row, count = parse_row(text), stored_count(symbol, day)
   local is_kept = text and redis_seconds() < expiry_of(day, retention_days)
   if count == 0 and not is_kept then return nil end
-  local folded, corrupt = fold_stored(symbol, day)
+  if not is_read then return string.format('not read, name the day: kp_check … %s %s', symbol, date_of_day(day)) end
+  local folded, odd = fold_stored(symbol, day)
   if row and count < row.samples then
-    return string.format('FROZEN row counts %d, %d are stored: only minutes after %s are stored from now on',
-      row.samples, count, timestamp_of(row.last))
+    return string.format('FROZEN row counts %d, %d are stored: only minutes after %s are stored from now on%s',
+      row.samples, count, timestamp_of(row.last), odd_text(odd))
   end
   local expected = folded and format_row(folded) or 'nothing readable'
-  if text == expected and corrupt == 0 then return string.format('ok %d samples', row.samples) end
-  return string.format('WRONG row %s, samples fold to %s, corrupt members %d%s', text or 'is absent', expected, corrupt,
-    row and count == row.samples and '' or ': an ingester writes the row again within ' .. (row and 'an hour' or '10 minutes'))
+  if text == expected and #odd == 0 then return string.format('ok %d samples', row.samples) end
+  return string.format('WRONG row %s, samples fold to %s%s%s', text or 'is absent', expected, odd_text(odd),
+    is_uncounted(symbol, day) and ': an ingester mends the day within 10 minutes'
+      or ': an ingester mends the day once its row is removed')
 end
 
--- Argument: symbol. Reply: one line per day whose samples are kept: is its row the fold of them? An error names
--- a key of a wrong type.
+-- Arguments: symbol [date], without it the newest days whose samples are kept. Reads every member. Reply: one line
+-- a day: is its row the fold of them? An error names a key of a wrong type.
 local function kp_check(_, args)
-  local symbol, retention_days = argument_reader(args).symbol(), known_retention() or 0
+  local reader = argument_reader(args)
+  local symbol, newest, retention_days = reader.symbol(), today(), known_retention() or 0
   require_type(daily_key(symbol), 'hash')
-  local dates, rows = sorted_dates(symbol)
-  local lines = {}
-  for day = today() - retention_days, today() do
+  local oldest = math.max(newest - retention_days, newest - MAX_SPAN / DAY_MINUTES + 1)
+  if reader.has_more() then
+    newest = reader.day()
+    oldest = newest
+  end
+  local lines, left = {}, CHECKED_MEMBERS
+  for day = newest, oldest, -1 do
     for hour = day * 24, day * 24 + 23 do
       for _, kind in ipairs({ 'samples', 'settled' }) do require_type(hour_key(kind, symbol, hour), 'zset') end
     end
-    local date = date_of_day(day)
-    if not rows[date] then dates[#dates + 1] = date end
-  end
-  table.sort(dates)
-  for _, date in ipairs(dates) do
-    local verdict = check_day(symbol, date, rows[date], retention_days)
-    if verdict then lines[#lines + 1] = date .. ' ' .. verdict end
+    left = left - stored_count(symbol, day)
+    local verdict = check_day(symbol, day, retention_days, left >= 0 or day == newest)
+    if verdict then table.insert(lines, 1, date_of_day(day) .. ' ' .. verdict) end
   end
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end
@@ -146,10 +162,8 @@ end
 local function kp_gaps(_, args)
   local reader = argument_reader(args)
   local symbol = reader.symbol()
-  local date = reader.has_more() and reader.text('date') or date_of_day(today())
-  local day = day_of_date(date)
-  if not day then argument_error('date must be YYYY-MM-DD', date) end
-  local from = day * DAY_MINUTES
+  local day = reader.has_more() and reader.day() or today()
+  local date, from = date_of_day(day), day * DAY_MINUTES
   local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
   local gaps, stored = gaps_of(symbol, from, to, refused_until(symbol, day, known_retention()))
   local rows = {}
@@ -165,45 +179,29 @@ local function kp_gaps(_, args)
   return lines
 end
 
--- The ingesters that announced anything within MISSED seconds, by id, each with its status hash.
-local function known_ingesters()
-  local list = {}
-  for id, heard in each_pair(redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES')) do
-    append(list, { id = id, heard = tonumber(heard), fields = hash_of(PREFIX .. 'ingester:' .. id) })
-  end
-  table.sort(list, function(a, b) return a.id < b.id end)
-  return list
-end
-
 -- All coins ever tracked, in live order, the unlisted ones last.
 local function ordered_coins()
   local coins = {}
   for symbol, text in pairs(hash_of(COINS)) do
-    coins[#coins + 1] = { symbol = symbol, order = tonumber(string.match(text, '^{"order":(%d+)') or '') }
+    coins[#coins + 1] = { symbol = symbol, order = tonumber(string.match(text, '^{"order":(%d+)') or '') or 1e9 }
   end
   table.sort(coins, function(a, b)
-    if (a.order or 1e9) ~= (b.order or 1e9) then return (a.order or 1e9) < (b.order or 1e9) end
+    if a.order ~= b.order then return a.order < b.order end
     return a.symbol < b.symbol
   end)
   return coins
 end
 
--- A coin is fresh when it has the newest minute of all.
-local function state_of(coin, snapshot, newest)
-  if not coin.order then return 'left' end
-  if not snapshot then return 'no price' end
-  return snapshot >= newest and 'fresh' or 'stale'
-end
-
--- One row per coin, and how many there are of each state.
+-- One row per coin, and how many there are of each state. A coin is fresh when it has the newest minute of all.
 local function coin_rows(newest)
-  local live, date, rows, counts = hash_of(LIVE), date_of_day(today()), {}, {}
+  local live, halted, date, rows, counts = hash_of(LIVE), hash_of(HALTED), date_of_day(today()), {}, {}
   for _, coin in ipairs(ordered_coins()) do
     local text = live[coin.symbol]
-    local snapshot = snapshot_of(text)
-    local state = state_of(coin, snapshot, newest)
+    local snapshot, premium = snapshot_of(text), text and string.match(text, '"premium_pct":(-?[%d.e-]+)')
+    local state = snapshot and (snapshot >= newest and 'fresh' or 'stale') or 'no price'
+    if halted[coin.symbol] and not snapshot then state = 'halted' end
+    if coin.order == 1e9 then state = 'left' end
     local row = unless_damaged(read_row, coin.symbol, date)
-    local premium = text and string.match(text, '"premium_pct":(-?[%d.e-]+)')
     rows[#rows + 1] = {
       coin.symbol, state, snapshot or '-', premium and premium .. '%' or '-',
       row == 'damaged' and 'a damaged key, see kp_check' or string.format('samples today %d', row and row.samples or 0),
@@ -213,91 +211,50 @@ local function coin_rows(newest)
   return rows, counts
 end
 
--- Quarantined pairs, each once.
-local function quarantine_rows(ingesters)
-  local rows, seen = {}, {}
-  for _, ingester in ipairs(ingesters) do
-    for entry in string.gmatch(ingester.fields.quarantined_coins or '', '[^;]+') do
-      local symbol, reason = string.match(entry, '^ *(%S+) %((.*)%)$')
-      if symbol and not seen[symbol] then
-        seen[symbol] = true
-        rows[#rows + 1] = { symbol, 'quarantined', reason }
-      end
+-- Adds the pairs that an ingester holds back, each once.
+local function add_quarantined(rows, seen, fields)
+  for entry in string.gmatch(fields.quarantined_coins or '', '[^;]+') do
+    local symbol, reason = string.match(entry, '^ *(%S+) %((.*)%)$')
+    if symbol and not seen[symbol] then
+      seen[symbol] = true
+      rows[#rows + 1] = { symbol, 'quarantined', reason }
     end
   end
-  return rows
 end
 
-local function drift_text(fields)
-  local median, worst = tonumber(fields.drift_median_e4 or ''), fields.drift_worst
-  if not median then return 'drift not known yet' end
-  local e4, where = string.match(worst or '', '^(%d+) %((.*)%)$')
-  local text = 'drift median ' .. percent_text(median)
-  return e4 and string.format('%s, worst %s at %s', text, percent_text(tonumber(e4)), where) or text
-end
-
-local function or_none(text) return text and text ~= '' and text or 'none' end
-
--- Ages are as of the ingester's last announcement.
-local function feed_row(exchange, fields)
-  local function age(field)
-    local ms = tonumber(fields[exchange .. field] or '')
-    return ms and string.format('%.1f s', ms / 1000) or '-'
-  end
-  local function count(field) return fields[exchange .. field] or '0' end
+local function ingester_row(id, age, fields)
+  local heard = 'heard ' .. age_text(age) .. ' ago'
+  if next(fields) == nil then return { 'ingester', id, heard, 'GONE' } end
+  local function field(name) return fields[name] and fields[name] ~= '' and fields[name] or '-' end
   return {
-    '  ' .. exchange, fields[exchange .. '_state'], 'data ' .. age('_data_age_ms'),
-    'watermark ' .. age('_watermark_age_ms'), 'reconnects ' .. count('_reconnects'),
-    'silences ' .. count('_silences'), 'halted ' .. or_none(fields[exchange .. '_halted']),
+    'ingester', id, heard, 'version ' .. field('version'), 'upbit ' .. field('upbit_state'),
+    'binance ' .. field('binance_state'), 'gaps ' .. field('gaps_last_minute'), field('waiting_minutes') .. ' waiting',
+    field('open_minutes') .. ' open', 'problem ' .. field('redis_problem'),
   }
-end
-
-local function ingester_rows(ingester, now)
-  local fields, name = ingester.fields, 'ingester ' .. ingester.id
-  local heard = age_text(math.max(0, now - ingester.heard)) .. ' ago'
-  if next(fields) == nil then return { { name, 'GONE', 'heard ' .. heard } } end
-  local rows = {
-    { name, 'heard ' .. heard, 'version ' .. or_none(fields.version), 'since ' .. or_none(fields.started_at) },
-  }
-  for _, exchange in ipairs({ 'upbit', 'binance' }) do
-    if fields[exchange .. '_state'] then rows[#rows + 1] = feed_row(exchange, fields) end
-  end
-  append(rows, {
-    '  minutes', 'last ' .. or_none(fields.last_minute), 'gaps in it ' .. or_none(fields.gaps_last_minute),
-  }, {
-    '  queue', (fields.waiting_minutes or '-') .. ' waiting', 'written to ' .. or_none(fields.last_written_minute),
-    'problem ' .. or_none(fields.redis_problem),
-  }, {
-    '  backfill', (fields.open_minutes or '-') .. ' open',
-    'coins waiting ' .. or_none(fields.backfill_waiting_coins), drift_text(fields),
-  })
-  return rows
-end
-
-local function minute_of_meta(now)
-  local minute = hash_number(META, 'newest')
-  if not minute then return '', 'none yet' end
-  local text = timestamp_of(minute)
-  return text, string.format('%s, %s ago', text, age_text(math.max(0, now - minute * 60)))
 end
 
 -- Reply: everything at a glance.
 local function kp_status()
-  local meta, now = redis.call('HMGET', META, 'prices', 'layout'), redis_seconds()
-  local newest, newest_text = minute_of_meta(now)
-  local ingesters = known_ingesters()
+  local meta, now, minute = redis.call('HMGET', META, 'prices', 'layout'), redis_seconds(), hash_number(META, 'newest')
+  local newest = minute and timestamp_of(minute) or ''
   local coins, counts = coin_rows(newest)
-  local quarantined = quarantine_rows(ingesters)
+  local listed, ingesters, quarantined = #coins, {}, {}
+  for id, heard in each_pair(redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES')) do
+    local fields = hash_of(PREFIX .. 'ingester:' .. id)
+    ingesters[#ingesters + 1] = ingester_row(id, math.max(0, now - tonumber(heard)), fields)
+    add_quarantined(coins, quarantined, fields)
+  end
+  table.sort(ingesters, function(a, b) return a[2] < b[2] end)
   local lines = aligned({
     { 'now', timestamp_of(math.floor(now / 60)) .. ' UTC' },
-    { 'last minute', newest_text },
+    { 'last minute', minute and newest .. ', ' .. age_text(math.max(0, now - minute * 60)) .. ' ago' or 'none yet' },
     { 'prices', string.format('%s, layout %s, library %d', meta[1] or 'none yet', meta[2] or 'none yet', VERSION) },
-    { 'coins', string.format('%d fresh, %d stale, %d without a price, %d quarantined, %d left',
-      counts.fresh or 0, counts.stale or 0, counts['no price'] or 0, #quarantined, counts.left or 0) },
+    { 'coins', string.format('%d fresh, %d stale, %d halted, %d without a price, %d quarantined, %d left',
+      counts.fresh or 0, counts.stale or 0, counts.halted or 0, counts['no price'] or 0, #coins - listed,
+      counts.left or 0) },
   })
-  append(coins, unpack(quarantined))
   append(lines, unpack(aligned(coins)))
-  for _, ingester in ipairs(ingesters) do append(lines, unpack(aligned(ingester_rows(ingester, now)))) end
+  append(lines, unpack(aligned(ingesters)))
   return lines
 end
 

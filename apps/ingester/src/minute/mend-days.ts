@@ -1,0 +1,75 @@
+import { type Context, DAY_MINUTES, dayStart, type Milliseconds, messageOf, minuteOf } from '@kimchi/core'
+import type { SampleReader, SampleWriter } from '@kimchi/store'
+
+/** Each coin's days are checked this often, one coin after another. */
+const ROUND_MS: Milliseconds = 300_000
+
+/** What the mending of days works with. */
+export interface DayMendingOptions {
+  readonly reader: Pick<SampleReader, 'readBoard' | 'readUncountedDays'>
+  readonly writer: Pick<SampleWriter, 'mendDay'>
+  /** Whole UTC days of which samples are kept. */
+  readonly retentionDays: number
+}
+
+/** Days of which more was stored than their rows counted, since the start. */
+export interface DayMendingStatus {
+  readonly mended: number
+  /** Those that mending did not help, each once. */
+  readonly differing: number
+}
+
+/**
+ * Mends the days of which more is stored than their rows count: a row was lost, a member cannot be read, or a
+ * minute is stored twice. Every ingester does it, whichever fills the gaps.
+ * @see docs/architecture.md#data-in-redis
+ */
+export class DayMending {
+  readonly #options: DayMendingOptions
+  readonly #context: Context
+  readonly #differing = new Set<string>()
+  #mended = 0
+
+  constructor(options: DayMendingOptions, context: Context) {
+    this.#options = options
+    this.#context = context
+  }
+
+  status(): DayMendingStatus {
+    return { mended: this.#mended, differing: this.#differing.size }
+  }
+
+  /** Works until the signal aborts; whatever fails is tried again in the next round. */
+  async run(): Promise<void> {
+    const { clock, signal, log } = this.#context
+    const failed = (thrown: unknown) => log.debug({ reason: messageOf(thrown) }, 'days not checked')
+    while (!signal.aborted) {
+      const board = await this.#options.reader.readBoard().catch(failed)
+      const coins = board?.coins ?? []
+      for (const { symbol } of coins) {
+        await clock.wait(ROUND_MS / coins.length, signal)
+        if (!signal.aborted) await this.#mendCoin(symbol).catch(failed)
+      }
+      if (coins.length === 0) await clock.wait(ROUND_MS, signal)
+    }
+  }
+
+  async #mendCoin(symbol: string): Promise<void> {
+    const { reader, writer, retentionDays } = this.#options
+    const today = dayStart(minuteOf(this.#context.clock.now()))
+    const from = today - retentionDays * DAY_MINUTES
+    for (const date of await reader.readUncountedDays(symbol, from, today + DAY_MINUTES)) {
+      const day = `${symbol} ${date}`
+      const outcome = await writer.mendDay(symbol, date)
+      if (outcome === 'unchanged' || (outcome === 'differs' && this.#differing.has(day))) continue
+      if (outcome === 'differs') this.#differing.add(day)
+      else this.#mended += 1
+      this.#context.log.warn({ day }, OUTCOMES[outcome])
+    }
+  }
+}
+
+const OUTCOMES = {
+  mended: 'more was stored of a day than its row counted: folded again from its samples',
+  differs: 'more is stored of a day than its row counts, and it cannot be mended',
+} as const

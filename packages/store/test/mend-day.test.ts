@@ -1,0 +1,110 @@
+import { dateOf, foldDays, type Sample } from '@kimchi/core'
+import t, { type Test } from 'tap'
+import { encodeSample } from '../src/codec.ts'
+import { BTC, dailyKey, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+
+// docs/faults.md, 5 and 78
+
+/** A closed day of four samples in two hours. */
+async function openDay(t: Test) {
+  const store = await openStore(t)
+  const { writer, reader, raw } = store
+  const { today } = await todayMinutes(store.connection)
+  const [start, date] = [today - 1_440, dateOf(today - 1_440)]
+  await writer.track([BTC])
+  const samples = [0, 1, 60, 61].map(at => sampleOf('BTC', start + at))
+  await writer.write({ minute: start + 61, samples })
+  const rowOf = () => raw.hget(dailyKey('BTC'), date)
+  return {
+    ...{ ...store, start, date, samples, rowOf },
+    uncounted: () => reader.readUncountedDays('BTC', start, today),
+    mend: () => writer.mendDay('BTC', date),
+    check: (...args: string[]) => raw.call('FCALL_RO', ['kp_check', 1, '{kp}:meta', 'BTC', ...args]),
+    add: (hour: number, minute: number, member: Buffer) =>
+      raw.zadd(samplesKey('BTC', date, hour), minute, member),
+    stored: async () => (await reader.readSamples('BTC', start, today)).entries,
+  }
+}
+
+t.test('samples that no row counts, as after half a write, are counted and expire', async t => {
+  const { writer, reader, raw, start, date, samples, uncounted, mend, check } = await openDay(t)
+  const row = (await raw.hget(dailyKey('BTC'), date)) ?? ''
+  await writer.write({ minute: start + 62, samples: [sampleOf('BTC', start + 62)] })
+  // Redis has loaded a file that was cut within the second write: its first commands, not its last.
+  await raw.hset(dailyKey('BTC'), date, row)
+  await raw.persist(samplesKey('BTC', date, 1))
+  t.match(await check(), [/ WRONG row .* mends the day within 10 minutes$/])
+  t.match(await writer.write({ minute: start + 2, samples: [sampleOf('BTC', start + 2)] }), { stored: 1 })
+  t.strictSame(await uncounted(), [date])
+  t.equal(await mend(), 'mended')
+  const all = [...samples, sampleOf('BTC', start + 2), sampleOf('BTC', start + 62)]
+  const inOrder = all.toSorted((a, b) => a.minute - b.minute)
+  t.strictSame(await reader.readDays('BTC'), { entries: foldDays(inOrder), corrupt: 0 })
+  t.match(await check(), [/ ok 6 samples$/])
+  t.ok((await raw.ttl(samplesKey('BTC', date, 1))) > 0, 'and expire')
+  t.strictSame(await uncounted(), [])
+})
+
+t.test('a member that nobody can read is removed, and the day is as before', async t => {
+  const { start, date, rowOf, uncounted, mend, check, add, stored, samples } = await openDay(t)
+  const before = await rowOf()
+  await add(0, start + 2, Buffer.from('garbage'))
+  // Of another hour, and between two minutes.
+  await add(0, start + 63, encodeSample(sampleOf('BTC', start + 63)))
+  await add(1, start + 62.5, encodeSample(sampleOf('BTC', start + 62)))
+  t.match(await check(date), [/WRONG row .*, odd members: \S+T00:02:00 unreadable, .* within 10 minutes$/])
+  t.strictSame(await uncounted(), [date])
+  t.equal(await mend(), 'mended')
+  t.strictSame(await uncounted(), [])
+  t.equal(await rowOf(), before)
+  t.strictSame(await stored(), samples)
+  t.equal(await mend(), 'unchanged', 'once')
+})
+
+for (const [name, kept, other] of [
+  ['the live one', { source: 'live', upbitKrw: 151_000_000 }, { source: 'candle', upbitKrw: 150_000_000 }],
+  [
+    'the smaller bytes',
+    { source: 'candle', upbitKrw: 150_000_000 },
+    { source: 'candle', upbitKrw: 151_000_000 },
+  ],
+] as const) {
+  for (const isCounted of [true, false]) {
+    const when = isCounted ? 'a row that counts one of them' : 'no row'
+    t.test(`of two samples of one minute under ${when}, ${name} stays and counts once`, async t => {
+      const { start, raw, date, samples, uncounted, mend, check, add, stored, reader } = await openDay(t)
+      const second = (fields: Partial<Sample>): Sample => {
+        const { upbitKrw = 0, ...others } = fields
+        return { ...sampleOf('BTC', start + 60, upbitKrw), ...others }
+      }
+      await raw.zremrangebyscore(samplesKey('BTC', date, 1), start + 60, start + 60)
+      for (const fields of [other, kept]) await add(1, start + 60, encodeSample(second(fields)))
+      if (!isCounted) await raw.hdel(dailyKey('BTC'), date)
+      t.match(await check(date), [/ WRONG row .*, odd members: \S+T01:00:00 second of its minute: /])
+      t.strictSame(await uncounted(), [date])
+      t.equal(await mend(), 'mended')
+      const expected = samples.map(each => (each.minute === start + 60 ? second(kept) : each))
+      t.strictSame(await stored(), expected)
+      t.strictSame((await reader.readDays('BTC')).entries, foldDays(expected))
+      t.match(await check(date), [/ ok 4 samples$/])
+    })
+  }
+}
+
+t.test('a row that counts more than can be read stays when its day is mended', async t => {
+  const { start, date, raw, rowOf, mend, check, add } = await openDay(t)
+  const before = await rowOf()
+  await raw.del(samplesKey('BTC', date, 0))
+  for (const at of [62, 63, 64]) await add(1, start + at, Buffer.from(`garbage ${at}`))
+  t.equal(await mend(), 'mended')
+  t.equal(await rowOf(), before)
+  t.match(await check(date), [/ FROZEN row counts 4, 2 are stored/])
+})
+
+t.test('a day that is no longer kept is not mended', async t => {
+  const { writer, raw, start, rowOf } = await openDay(t)
+  const old = start - 20 * 1_440
+  await raw.zadd(samplesKey('BTC', dateOf(old), 0), old, encodeSample(sampleOf('BTC', old)))
+  t.equal(await writer.mendDay('BTC', dateOf(old)), 'unchanged')
+  t.ok(await rowOf())
+})

@@ -32,7 +32,7 @@ export const settings = {
     parse: parseCoins,
   } satisfies Setting<WantedCoins>,
   ALLOW: {
-    description: 'symbols that are published although their pair would be quarantined',
+    description: 'symbols that are published whatever their premium is',
     default: '',
     allowed: 'symbols of letters and digits separated by commas',
     parse: parseSymbols,

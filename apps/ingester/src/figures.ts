@@ -1,6 +1,6 @@
 import { type EpochMs, formatTimestamp } from '@kimchi/core'
 import { basesOf, type ExchangeStatus } from './minute/exchange-feeds.ts'
-import { type IngesterStatus, summarise } from './status.ts'
+import { type IngesterStatus, implausibleOf, summarise } from './status.ts'
 
 /** A text or a number; a list is all its members in the hash, and how many they are in a metric. */
 type Value = string | number | readonly string[] | undefined
@@ -30,6 +30,10 @@ export const FIGURES: readonly Figure[] = [
     name: 'quarantined_coins',
     gauge: 'Coins of which nothing is published for now; in words: the status hash.',
     read: ({ quarantine }) => quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`),
+  },
+  {
+    name: 'implausible_coins',
+    read: ({ minutes }) => implausibleOf(minutes).map(({ symbol, prices }) => `${symbol} (${prices})`),
   },
   { name: 'quarantine_release', read: ({ quarantine }) => quarantine.release },
   { name: 'denied', read: ({ quarantine }) => quarantine.denied.join(', ') },

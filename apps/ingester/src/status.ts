@@ -76,17 +76,30 @@ function sampleReason({ minutes: { last }, catalogue, tracked }: IngesterStatus,
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
-export function notesOf({ feeds }: IngesterStatus): string[] {
+export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[] {
   const bases = basesOf(feeds).filter(({ place }) => place > 0)
   return [
     ...bases.map(({ exchange, of, inUse, left }) => {
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
       return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
     }),
+    ...implausibleOf(minutes).map(({ symbol, prices }) => {
+      const allow = [...new Set([...quarantine.allowed, symbol])].join(',')
+      return `${symbol} is not published: ${prices} differ too much for one coin; if they are one, ALLOW=${allow}`
+    }),
     ...feeds.feeds.flatMap(({ exchange, refusedMarkets }) =>
       refusedMarkets.map(market => `${exchange} refuses ${market}: it is left out, and asked for every hour`),
     ),
   ]
+}
+
+/** The coins whose prices were implausible in the last minute, with both. */
+export function implausibleOf({ last }: MinuteStatus): { symbol: string; prices: string }[] {
+  return (last?.gaps ?? []).flatMap(({ symbol, prices }) => {
+    if (prices === undefined) return []
+    const texts = Object.entries(prices).map(([market, price]) => `${market} at ${price}`)
+    return { symbol, prices: texts.join(' and ') }
+  })
 }
 
 /** The last error as the end of a sentence; empty when all has been well since. */

@@ -36,6 +36,7 @@ const STATUS: IngesterStatus = {
   quarantine: {
     quarantined: [{ symbol: 'NEW', reason: 'new', kind: 'no-premium' }],
     release: 'ALLOW=NEW',
+    allowed: [],
     denied: [],
   },
   tracked: 10,

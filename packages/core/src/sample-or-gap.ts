@@ -6,8 +6,15 @@ import type { EpochMinute, EpochMs, Milliseconds, PremiumE4 } from './units.ts'
 /** How long after its market's last known trade a price is carried while its exchange is up. */
 export const MAX_CARRY_MS: Milliseconds = HOUR_MS
 
-/** A premium beyond ±1,000,000 % comes from broken prices, and would not fit a day's exact sum. */
-const MAX_PREMIUM_E4: PremiumE4 = 1e10
+/**
+ * −50 % and +100 %: premiums beyond are those of two coins that share a ticker, or of one that an exchange has
+ * swapped for new units before the other. True ones stay within; the widest known is +67 %, docs/coins.md.
+ */
+const LEAST_PREMIUM_E4: PremiumE4 = -500_000
+const MOST_PREMIUM_E4: PremiumE4 = 1_000_000
+
+/** An allowed pair's premium beyond 1,000,000 % comes from broken prices, and would not fit a day's exact sum. */
+const MOST_ALLOWED_E4: PremiumE4 = 1e10
 
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
@@ -46,6 +53,8 @@ export interface Leg {
 export interface MinuteLegs {
   readonly upbitUp: boolean
   readonly binanceUp: boolean
+  /** Whether any premium of this pair is plausible. @default false */
+  readonly allowed?: boolean | undefined
   /** Undefined when nothing is known of it. */
   readonly upbit: Leg | undefined
   readonly binance: Leg | undefined
@@ -54,14 +63,15 @@ export interface MinuteLegs {
 
 /**
  * Decides between sample and gap, for the live feeds and for backfill alike. It never invents a value: an
- * exchange that was down, an unknown or outdated price, or a halted market makes a gap.
+ * exchange that was down, an unknown or outdated price, a halted market, or a premium below −50 % or above +100 %
+ * makes a gap.
  * @see docs/architecture.md#samples-and-gaps
  */
 export function sampleOrGap(
   symbol: string,
   minute: EpochMinute,
   source: SampleSource,
-  { upbitUp, binanceUp, upbit, binance, rate }: MinuteLegs,
+  { upbitUp, binanceUp, allowed = false, upbit, binance, rate }: MinuteLegs,
 ): Sample | SettledReason {
   if (upbit?.tradable === false || binance?.tradable === false) return 'halted'
   if (!upbitUp) return 'upbit-down'
@@ -71,7 +81,8 @@ export function sampleOrGap(
   if (!isKnown(binance, minute)) return 'no-binance-price'
   if (![upbit.price, binance.price, rate.price].every(isPrice)) return 'implausible'
   const premium = premiumE4(upbit.price, binance.price, rate.price)
-  if (Math.abs(premium) > MAX_PREMIUM_E4) return 'implausible'
+  if (premium > (allowed ? MOST_ALLOWED_E4 : MOST_PREMIUM_E4)) return 'implausible'
+  if (premium < LEAST_PREMIUM_E4 && !allowed) return 'implausible'
   return {
     symbol,
     minute,

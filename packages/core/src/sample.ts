@@ -28,4 +28,6 @@ export interface Coin {
   readonly name: string
   readonly upbit: string
   readonly binance: string
+  /** Whether an operator vouches for the pair, by `ALLOW`: no premium of it is implausible. @default false */
+  readonly allowed?: boolean
 }

@@ -19,6 +19,8 @@ export interface Gap {
   readonly symbol: string
   readonly minute: EpochMinute
   readonly reason: GapReason
+  /** Both markets' last prices, by market, where these are implausible. */
+  readonly prices?: Readonly<Record<string, number | undefined>>
 }
 
 /**
@@ -54,13 +56,17 @@ export function takeSnapshot(
   const rate = latest.legBefore('upbit', RATE_MARKET, minute)
   const samples: Sample[] = []
   const gaps: Gap[] = []
-  for (const { symbol, upbit: upbitMarket, binance: binanceMarket } of coins) {
+  for (const { symbol, allowed, upbit: upbitMarket, binance: binanceMarket } of coins) {
     const upbit = latest.legBefore('upbit', upbitMarket, minute)
     const binance = latest.legBefore('binance', binanceMarket, minute)
-    const decision = sampleOrGap(symbol, minute, 'live', { upbitUp, binanceUp, upbit, binance, rate })
+    const legs = { upbitUp, binanceUp, allowed, upbit, binance, rate }
+    const decision = sampleOrGap(symbol, minute, 'live', legs)
     // A halt outranks every other reason: it takes the coin off the list.
     const outcome = decision === 'halted' ? haltOf([upbit, binance], minute) : (obstacle ?? decision)
-    if (typeof outcome === 'string') gaps.push({ symbol, minute, reason: outcome })
+    if (outcome === 'implausible') {
+      const prices = { [upbitMarket]: upbit.price, [binanceMarket]: binance.price }
+      gaps.push({ symbol, minute, reason: outcome, prices })
+    } else if (typeof outcome === 'string') gaps.push({ symbol, minute, reason: outcome })
     else samples.push(outcome)
   }
   return { minute, samples, gaps }

@@ -169,6 +169,7 @@ t.test('kp_status prints what is stored, each coin and each ingester', async t =
     version: '1.0.0',
     quarantined_coins:
       "LUNA (premium 43.21 points off the market's median); NEW (new, no premium to judge by yet)",
+    implausible_coins: 'ETH (KRW-ETH at 4000000 and ETHUSDT at 3)',
     gaps_last_minute: '1 behind',
     waiting_minutes: 2,
     redis_problem: 'OOM',
@@ -191,6 +192,7 @@ t.test('kp_status prints what is stored, each coin and each ingester', async t =
     /^XRP {2}halted {6}- {19}- {7}samples today 0$/,
     /^LUNA quarantined premium 43.21 points off the market's median$/,
     /^NEW {2}quarantined new, no premium to judge by yet$/,
+    /^ETH {2}implausible KRW-ETH at 4000000 and ETHUSDT at 3$/,
     /^ingester gone {4}heard \d s ago GONE$/,
     /^ingester host:12 heard \d s ago version 1.0.0 upbit up binance waiting gaps 1 behind 2 waiting 7 open problem OOM$/,
   ]) {

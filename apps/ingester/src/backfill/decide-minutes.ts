@@ -72,7 +72,7 @@ export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: Candl
   const samples: Sample[] = []
   const settled: SettledMinute[] = []
   for (const minute of decidable) {
-    const outcome = candleSampleOrGap(coin.symbol, minute, { ...shared, upbit, binance })
+    const outcome = candleSampleOrGap(coin, minute, { ...shared, upbit, binance })
     if (outcome === 'open') continue
     if (typeof outcome === 'string') settled.push({ symbol: coin.symbol, minute, reason: outcome })
     else samples.push(outcome)
@@ -87,12 +87,13 @@ export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: Candl
  * @see docs/architecture.md#samples-and-gaps
  */
 export function candleSampleOrGap(
-  symbol: string,
+  { symbol, allowed }: Pick<Coin, 'symbol' | 'allowed'>,
   minute: EpochMinute,
   { upbit, binance, rate, upbitReference, binanceReference }: CandleLegs,
 ): Sample | SettledReason | 'open' {
   if (![upbit, binance, rate].every(block => block.knows(minute))) return 'open'
   return sampleOrGap(symbol, minute, 'candle', {
+    allowed,
     upbitUp: [upbit, rate, upbitReference].some(block => block.traded(minute)),
     binanceUp: [binance, binanceReference].some(block => block.traded(minute)),
     upbit: legOf(upbit, minute),

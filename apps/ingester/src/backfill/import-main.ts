@@ -111,7 +111,7 @@ async function importHistory(config: Config, days: number): Promise<Outcome> {
 async function findCoins(
   rest: RestChild,
   tracked: readonly KnownCoin[],
-  { COINS: wanted, DENY: deny }: Config,
+  { COINS: wanted, ALLOW: allow, DENY: deny }: Config,
 ): Promise<readonly Coin[]> {
   const listings = await rest.loadListings(context.signal)
   const { coins, leftOut, unknown } = matchCoins({ ...listings, wanted, strict: false })
@@ -123,7 +123,9 @@ async function findCoins(
     throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', 'COINS must name a coin of both exchanges, got: none')
   const published = new Set(tracked.map(({ symbol }) => symbol))
   const takesAll = wanted !== 'all' || tracked.length === 0
-  return coins.filter(({ symbol }) => (takesAll || published.has(symbol)) && !deny.includes(symbol))
+  return coins
+    .filter(({ symbol }) => (takesAll || published.has(symbol)) && !deny.includes(symbol))
+    .map(coin => ({ ...coin, allowed: allow.includes(coin.symbol) }))
 }
 
 function complain(fields: object, message: string): void {

@@ -49,6 +49,8 @@ export interface QuarantineStatus {
   readonly quarantined: readonly QuarantinedPair[]
   /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
   readonly release: string | undefined
+  /** What `ALLOW` names. */
+  readonly allowed: readonly string[]
   /** Symbols of the catalogue that `DENY` names. */
   readonly denied: readonly string[]
 }
@@ -92,7 +94,9 @@ export class Quarantine {
   /** Replaces the catalogue. */
   follow({ coins, published, newcomers }: CatalogueNow): void {
     this.#catalogue = coins
-    this.#subscribed = coins.filter(({ symbol }) => !this.#deny.has(symbol))
+    this.#subscribed = coins
+      .filter(({ symbol }) => !this.#deny.has(symbol))
+      .map(coin => (this.#allow.has(coin.symbol) ? { ...coin, allowed: true } : coin))
     const isMarket = this.#subscribed.length >= FEWEST_COINS
     const trusted = this.#subscribed.filter(({ symbol }) => !isMarket || this.#allow.has(symbol))
     for (const coin of [...published, ...trusted]) this.#released.add(pairOf(coin))
@@ -129,6 +133,7 @@ export class Quarantine {
     return {
       quarantined,
       release: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
+      allowed: [...this.#allow],
       denied: this.#catalogue.map(({ symbol }) => symbol).filter(symbol => this.#deny.has(symbol)),
     }
   }

@@ -35,7 +35,7 @@ t.test('takes the closes of the candles that open a minute before M, and no late
     upbit: block([-2, 1], [-1, 141_400_000], [0, 2]),
     binance: block([-1, 100_000], [0, 3]),
   }
-  t.strictSame(candleSampleOrGap('BTC', M, later), {
+  t.strictSame(candleSampleOrGap({ symbol: 'BTC' }, M, later), {
     symbol: 'BTC',
     minute: M,
     upbitKrw: 141_400_000,
@@ -47,11 +47,14 @@ t.test('takes the closes of the candles that open a minute before M, and no late
 })
 
 t.test('carries an Upbit close over minutes without trades for sixty minutes, not longer', async t => {
-  t.match(candleSampleOrGap('BTC', M, { ...legs, upbit: block([-60, 141_400_000]) }), {
+  t.match(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, upbit: block([-60, 141_400_000]) }), {
     upbitKrw: 141_400_000,
   })
-  t.equal(candleSampleOrGap('BTC', M, { ...legs, upbit: block([-61, 141_400_000]) }), 'no-upbit-price')
-  t.equal(candleSampleOrGap('BTC', M, { ...legs, rate: block([-61, 1_400]) }), 'no-rate')
+  t.equal(
+    candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, upbit: block([-61, 141_400_000]) }),
+    'no-upbit-price',
+  )
+  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, rate: block([-61, 1_400]) }), 'no-rate')
 })
 
 t.test('an exchange without any trade in the minute was down: a gap, whatever could be carried', async t => {
@@ -60,15 +63,18 @@ t.test('an exchange without any trade in the minute was down: a gap, whatever co
     rate: block([-2, 1_400]),
     upbitReference: block([-2, 1]),
   }
-  t.equal(candleSampleOrGap('BTC', M, { ...legs, ...silentUpbit }), 'upbit-down')
+  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, ...silentUpbit }), 'upbit-down')
   const flat = { binance: block([-1, 100_000, 0]), binanceReference: block([-1, 100_000, 0]) }
-  t.equal(candleSampleOrGap('BTC', M, { ...legs, ...flat }), 'binance-down')
+  t.equal(candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, ...flat }), 'binance-down')
 })
 
 t.test('an idle Binance minute of one coin is a sample while another market trades', async t => {
-  t.match(candleSampleOrGap('BTC', M, { ...legs, binance: block([-5, 100_000], [-1, 100_000, 0]) }), {
-    binanceUsdt: 100_000,
-  })
+  t.match(
+    candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, binance: block([-5, 100_000], [-1, 100_000, 0]) }),
+    {
+      binanceUsdt: 100_000,
+    },
+  )
 })
 
 t.test(
@@ -83,10 +89,10 @@ t.test(
       [-60, { binanceUsdt: 100_000 }],
       [-61, 'no-binance-price'],
     ] as const) {
-      const without = candleSampleOrGap('BTC', M, { ...legs, binance: block([since, 100_000]) })
+      const without = candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, binance: block([since, 100_000]) })
       t.match(without, outcome, 'no klines at all')
       t.match(
-        candleSampleOrGap('BTC', M, { ...legs, binance: idle(since) }),
+        candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, binance: idle(since) }),
         outcome,
         'klines without volume',
       )
@@ -97,14 +103,18 @@ t.test(
 t.test(
   '58. an absent candle counts where a later one is there, or when it was fetched three minutes later',
   async t => {
-    for (const leg of ['upbit', 'binance', 'rate'] as const) {
-      const before: Candle = [-2, 1_400]
+    for (const [leg, close] of [
+      ['upbit', 141_400_000],
+      ['binance', 100_000],
+      ['rate', 1_400],
+    ] as const) {
+      const before: Candle = [-2, close]
       const asked = (minute: number, ...candles: Candle[]) =>
-        candleSampleOrGap('BTC', M, { ...legs, [leg]: askedAt(minute, before, ...candles) })
+        candleSampleOrGap({ symbol: 'BTC' }, M, { ...legs, [leg]: askedAt(minute, before, ...candles) })
       t.equal(asked(M), 'open', leg)
       t.equal(asked(M + 2), 'open', leg)
       t.match(asked(M + 3), { symbol: 'BTC' }, leg)
-      t.match(asked(M + 1, [0, 1_400]), { symbol: 'BTC' }, leg)
+      t.match(asked(M + 1, [0, close]), { symbol: 'BTC' }, leg)
     }
   },
 )
@@ -124,7 +134,8 @@ async function decide(
     const [start, end] = quiet[market] ?? [0, 0]
     const opens = Array.from({ length: to - from }, (_, at) => from + at)
     const traded = opens.filter(open => open <= M + now && !(open >= M + start && open < M + end))
-    return { candles: traded.map((open): MinuteCandle => [open, market === 'KRW-USDT' ? 1_400 : 100, 1]) }
+    const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
+    return { candles: traded.map((open): MinuteCandle => [open, close, 1]) }
   }
   const clock = createManualClock(minuteStart(M + now) + 10_000)
   const minutes = offsets.map(offset => M + offset)

@@ -90,7 +90,7 @@ function candleOutcome(prices: Prices, coin: Coin, minute: number) {
     })
     return new CandleBlock(candles, minute + 10)
   }
-  return candleSampleOrGap(coin.symbol, minute, {
+  return candleSampleOrGap(coin, minute, {
     upbit: block('upbit', coin.upbit, 63),
     rate: block('upbit', RATE_MARKET, 63),
     upbitReference: block('upbit', 'KRW-BTC', 2),

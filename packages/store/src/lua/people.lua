@@ -211,13 +211,13 @@ local function coin_rows(newest)
   return rows, counts
 end
 
--- Adds the pairs that an ingester holds back, each once.
-local function add_quarantined(rows, seen, fields)
-  for entry in string.gmatch(fields.quarantined_coins or '', '[^;]+') do
+-- Adds the coins that an ingester names as `SYMBOL (reason); …`, each once.
+local function add_named(rows, state, text)
+  for entry in string.gmatch(text or '', '[^;]+') do
     local symbol, reason = string.match(entry, '^ *(%S+) %((.*)%)$')
-    if symbol and not seen[symbol] then
-      seen[symbol] = true
-      rows[#rows + 1] = { symbol, 'quarantined', reason }
+    if symbol and not rows[symbol] then
+      rows[symbol] = true
+      rows[#rows + 1] = { symbol, state, reason }
     end
   end
 end
@@ -238,11 +238,12 @@ local function kp_status()
   local meta, now, minute = redis.call('HMGET', META, 'prices', 'layout'), redis_seconds(), hash_number(META, 'newest')
   local newest = minute and timestamp_of(minute) or ''
   local coins, counts = coin_rows(newest)
-  local listed, ingesters, quarantined = #coins, {}, {}
+  local ingesters, quarantined, implausible = {}, {}, {}
   for id, heard in each_pair(redis.call('ZRANGE', INGESTERS, 0, -1, 'WITHSCORES')) do
     local fields = hash_of(PREFIX .. 'ingester:' .. id)
     ingesters[#ingesters + 1] = ingester_row(id, math.max(0, now - tonumber(heard)), fields)
-    add_quarantined(coins, quarantined, fields)
+    add_named(quarantined, 'quarantined', fields.quarantined_coins)
+    add_named(implausible, 'implausible', fields.implausible_coins)
   end
   table.sort(ingesters, function(a, b) return a[2] < b[2] end)
   local lines = aligned({
@@ -250,9 +251,11 @@ local function kp_status()
     { 'last minute', minute and newest .. ', ' .. age_text(math.max(0, now - minute * 60)) .. ' ago' or 'none yet' },
     { 'prices', string.format('%s, layout %s, library %d', meta[1] or 'none yet', meta[2] or 'none yet', VERSION) },
     { 'coins', string.format('%d fresh, %d stale, %d halted, %d without a price, %d quarantined, %d left',
-      counts.fresh or 0, counts.stale or 0, counts.halted or 0, counts['no price'] or 0, #coins - listed,
+      counts.fresh or 0, counts.stale or 0, counts.halted or 0, counts['no price'] or 0, #quarantined,
       counts.left or 0) },
   })
+  append(coins, unpack(quarantined))
+  append(coins, unpack(implausible))
   append(lines, unpack(aligned(coins)))
   append(lines, unpack(aligned(ingesters)))
   return lines

@@ -1,0 +1,82 @@
+import { dateOf } from '@kimchi/core'
+import t, { type Test } from 'tap'
+import { YESTERDAY } from '../support/backfill-bench.ts'
+import { openLockstep } from '../support/lockstep.ts'
+import { lie, MARKET_COINS } from '../support/market.ts'
+
+t.setTimeout(120_000)
+
+async function open(t: Test, coins = MARKET_COINS) {
+  const lockstep = await openLockstep(t, { at: 20, coins })
+  const { reader, raw, minute } = lockstep
+  const call = (name: string, ...args: string[]) => raw.call('FCALL_RO', name, '1', '{kp}:meta', ...args)
+  return {
+    ...lockstep,
+    /** The minutes of which a coin has a sample, up to the last but one. */
+    stored: async (symbol: string, from: number) =>
+      (await reader.readSamples(symbol, from, minute() - 1)).entries,
+    ready: async (opsUrl: string) => {
+      const answer = await fetch(`${opsUrl}/ready`)
+      return { status: answer.status, ...((await answer.json()) as { notes: string[] }) }
+    },
+    linesOf: async (symbol: string) =>
+      ((await call('kp_status')) as string[]).filter(line => line.startsWith(symbol)),
+    gapsOf: async (symbol: string) =>
+      ((await call('kp_gaps', symbol, dateOf(YESTERDAY))) as string[]).join('\n'),
+  }
+}
+
+for (const [exchange, market, factor] of [
+  ['binance', 'LINKUSDT', 1_000],
+  ['upbit', 'KRW-LINK', 3],
+] as const) {
+  t.test(
+    `89. a swap 1:${factor} under an unchanged ticker, on ${exchange} first: unpublished and told`,
+    async t => {
+      const { simulator, read, pass, passUntil, start, minute, stored, ready, linesOf } = await open(t)
+      const running = await start()
+      await passUntil('LINK is live', async () => (await read.live()).includes('LINK'))
+      simulator.faults.set({ kind: 'price', exchange, market, factor })
+      await pass(1)
+      const from = minute() + 1
+      await pass(8)
+      t.strictSame(await stored('LINK', from), [])
+      t.equal((await stored('BTC', from)).length, minute() - 1 - from, 'the others go on')
+      const { status, notes } = await ready(running.opsUrl)
+      t.equal(status, 200)
+      t.match(notes, [/^LINK is not published: KRW-LINK at \d+ and LINKUSDT at [\d.]+ .*ALLOW=LINK$/])
+      t.match(await linesOf('LINK'), [/ stale /, /^LINK implausible KRW-LINK at \d+ and LINKUSDT at [\d.]+$/])
+
+      await running.close()
+      const again = await start()
+      await pass(4)
+      t.strictSame(await stored('LINK', from), [], 'after a restart too')
+      t.match((await ready(again.opsUrl)).notes, [/^LINK /])
+
+      await again.close()
+      const allowed = await start({ env: { ALLOW: 'LINK' } })
+      await pass(5)
+      t.ok((await stored('LINK', from)).length > 0, 'ALLOW publishes it')
+      t.strictSame((await ready(allowed.opsUrl)).notes, [])
+    },
+  )
+}
+
+t.test(
+  '89. candles settle implausible minutes, and the runbook’s line opens them after an ALLOW',
+  async t => {
+    const coins = [...MARKET_COINS.filter(({ id }) => ['BTC', 'USDT'].includes(id)), ...lie('SWAP', 1_000)]
+    const { raw, read, passUntil, start, stored, gapsOf, minute } = await open(t, coins)
+    const env = { COINS: 'BTC,SWAP', BACKFILL_DAYS: '1' }
+    const from = minute() - 20
+    const running = await start({ env })
+    await passUntil('backfill has decided', async () => /^.* implausible$/m.test(await gapsOf('SWAP')))
+    t.strictSame(await stored('SWAP', from), [])
+    await running.close()
+    // docs/operations.md#a-gap-stays
+    for (const key of await raw.keys('{kp}:settled:SWAP:*')) await raw.del(key)
+    await start({ env: { ...env, ALLOW: 'SWAP' } })
+    await passUntil('it is filled', async () => (await stored('SWAP', from)).length > 15)
+    t.ok((await read.live()).includes('SWAP'))
+  },
+)

@@ -1,5 +1,4 @@
 # The images: docker build --target api|ingester|simulator|edge .
-# deploy/image/pin.sh adds the digests of the bases.
 ARG NODE_IMAGE=docker.io/library/node:26.10.0-trixie-slim
 ARG NGINX_IMAGE=docker.io/library/nginx:1.30.6
 
@@ -13,9 +12,15 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci && npx turbo run bui
 
 FROM build AS files-of-api
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/api /out
+ARG REVISION=unknown
+# For kimchi_build_info and kp_status.
+RUN sed -i "s/\"version\": \"[^\"]*/&+$REVISION/" /out/apps/api/package.json
 
 FROM build AS files-of-ingester
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/ingester /out
+ARG REVISION=unknown
+# For kimchi_build_info and kp_status.
+RUN sed -i "s/\"version\": \"[^\"]*/&+$REVISION/" /out/apps/ingester/package.json
 
 FROM build AS files-of-simulator
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/simulator /out

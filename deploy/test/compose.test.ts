@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -11,11 +10,12 @@ const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const { PATH = '' } = process.env
 
-/** Debian's program, or the plugin of a Docker that is installed. */
-const program = ['docker-compose', 'docker'].find(name =>
-  PATH.split(delimiter).some(folder => existsSync(join(folder, name))),
-)
-const skip = program === undefined ? 'docker-compose is not installed' : false
+/** Compose 2: the program, or the plugin of a Docker that is installed. */
+const command = [['docker-compose'], ['docker', 'compose']].find(([program = '', ...args]) => {
+  const { stdout } = spawnSync(program, [...args, 'version', '--short'], { encoding: 'utf8' })
+  return /^v?[2-9]/.test(stdout ?? '')
+})
+const skip = command === undefined ? 'Compose 2 is not installed' : false
 
 interface Service {
   readonly user?: string
@@ -32,7 +32,9 @@ interface Service {
   readonly networks?: Readonly<Record<string, unknown>>
   readonly environment?: Readonly<Record<string, string>>
   readonly scale?: number
-  readonly build?: unknown
+  readonly build?: { readonly args?: Readonly<Record<string, string>>; readonly secrets?: unknown }
+  readonly pull_policy?: string
+  readonly volumes?: readonly { readonly source: string; readonly target: string }[]
 }
 
 /** What compose makes of the file with nothing in the environment but the PATH. */
@@ -41,9 +43,11 @@ async function readConfig(...args: readonly string[]): Promise<Record<string, Se
 }
 
 async function readWith(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  const command = program === 'docker' ? ['compose'] : []
+  const [program = '', ...plugin] = command ?? []
+  // Not the settings of whoever runs the tests.
+  const envFile = args.includes('--env-file') ? [] : ['--env-file', '/dev/null']
   const options = { cwd: ROOT, env: { ...env, PATH } }
-  const { stdout } = await run(String(program), [...command, ...args, 'config'], options)
+  const { stdout } = await run(program, [...plugin, ...envFile, ...args, 'config'], options)
   return parse(stdout)
 }
 
@@ -112,6 +116,49 @@ t.test('each image is built by one service alone', async t => {
   t.strictSame(images.sort(), [...new Set(images)].sort())
   const own = Object.values<Service>(services).filter(({ image }) => image?.startsWith('kimchi-premium/'))
   for (const { image } of own) t.ok(images.includes(image), `${image} is built`)
+})
+
+t.test('our images are built, with their commit, and never pulled', { skip }, async t => {
+  const { services } = await readWith(
+    { VERSION: 'c0ffee', SITE_URL: 'https://x.example' },
+    '--profile',
+    'demo',
+  )
+  const ours = Object.values<Service>(services).filter(({ image }) => image?.startsWith('kimchi-premium/'))
+  t.equal(ours.length, 5)
+  for (const { image, pull_policy } of ours)
+    t.strictSame([image?.split(':')[1], pull_policy], ['c0ffee', 'never'])
+  for (const { build } of ours.filter(({ build }) => build)) {
+    t.match(build?.args, { VERSION: 'c0ffee', REVISION: 'c0ffee', SITE_URL: 'https://x.example' })
+  }
+})
+
+t.test('users, receivers and Prometheus have their files outside the checkout', { skip }, async t => {
+  const text = await readFile(join(ROOT, 'deploy/production.env'), 'utf8')
+  const uncommented = text.replaceAll(/^# (?=[A-Z_\d]+=)/gm, '')
+  const env = Object.fromEntries(
+    [...uncommented.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+  )
+  t.ok(Object.keys(env).length > 12)
+  const { services, networks } = await readWith({ ...env, COMPOSE_FILE: 'docker-compose.yml' })
+  const mounted = (name: string, target: string) =>
+    (services[name] as Service).volumes?.find(volume => volume.target === target)?.source
+  t.equal(mounted('redis', '/etc/valkey'), env.REDIS_USERS)
+  t.equal(mounted('alertmanager', '/etc/alertmanager/alertmanager.yml'), env.ALERTMANAGER_CONFIG)
+  t.equal(mounted('prometheus', '/etc/prometheus/prometheus.yml'), env.PROMETHEUS_CONFIG)
+  t.equal(services.api.environment.REDIS_URL, env.API_REDIS_URL)
+  t.equal(services.redis.mem_limit, String(2 ** 30))
+  t.match(services.redis.command.join(' '), /--maxmemory 768mb/)
+  t.not(networks.outside.enable_ipv6, true)
+})
+
+t.test('every build takes the npmrc of a mirror or a private CA', { skip }, async t => {
+  const files = ['-f', 'docker-compose.yml', '-f', 'deploy/npmrc.compose.yml', '--profile', 'demo']
+  const { services } = await readWith({ NPMRC: '/npmrc' }, ...files)
+  for (const { build } of Object.values<Service>(services).filter(({ build }) => build)) {
+    t.match(build?.secrets, [{ source: 'npmrc' }])
+  }
+  await t.rejects(readWith({}, ...files), 'NPMRC')
 })
 
 t.test('every setting of an app can be given to its container', { skip }, async t => {

@@ -1,26 +1,30 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 
 const HOST = '127.0.0.1'
 
+/**
+ * Below the ports that a system gives to those who connect: one of those would be gone when a server that was
+ * ended comes back to it.
+ */
+const [FIRST, END] = [15_000, 32_768]
+
 /** A TCP port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  return listenOnce(0)
+  const port = randomInt(FIRST, END)
+  return (await isPortFree(port)) ? port : freePort()
 }
 
 /** Whether a program can listen on a TCP port of 127.0.0.1 right now. */
-export function isPortFree(port: number): Promise<boolean> {
-  return listenOnce(port).then(
-    () => true,
-    () => false,
-  )
-}
-
-async function listenOnce(port: number): Promise<number> {
+export async function isPortFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, HOST)
-  await once(server, 'listening')
-  const address = server.address() as AddressInfo
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
   server.close()
   await once(server, 'close')
-  return address.port
+  return true
 }

@@ -47,10 +47,8 @@ t.test(
     stack.start('api')
 
     // It may have started too shortly before a turn for that minute.
-    const { minute } = await eventually(
-      'a minute with every coin',
-      () => minutesOf(ingester).find(({ samples, gaps }) => samples === COINS.length && gaps === 0),
-      130_000,
+    const { minute } = await eventually('a minute with every coin', () =>
+      minutesOf(ingester).find(({ samples, gaps }) => samples === COINS.length && gaps === 0),
     )
     const first = await nextList(stack, formatTimestamp(minute - 1))
     t.equal(minuteOfList(first), minute)
@@ -79,21 +77,17 @@ t.test(
         `${symbol} has every minute exactly once`,
       )
       const days = foldDays(samples).map(publishedDay)
-      await eventually(
-        `${symbol}'s days are the fold of its stored samples`,
-        async () => {
-          const answer = await getJson<{ data: unknown[] }>(`${stack.api}/${symbol.toLowerCase()}/daily`)
-          return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
-        },
-        10_000,
-      )
+      await eventually(`${symbol}'s days are the fold of its stored samples`, async () => {
+        const answer = await getJson<{ data: unknown[] }>(`${stack.api}/${symbol.toLowerCase()}/daily`)
+        return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
+      })
     }
   },
 )
 
 async function startExchanges(stack: Stack) {
   stack.start('simulator')
-  await eventually('the simulator answers', () => getJson(`${stack.exchanges}/api/v3/ping`), 10_000)
+  await eventually('the simulator answers', () => getJson(`${stack.exchanges}/api/v3/ping`))
 }
 
 /** Kills each process once in the middle of a minute, and starts it again. */
@@ -110,14 +104,10 @@ async function endAndRestartEverything(stack: Stack) {
 
 /** The first list that is newer than `after`. */
 function nextList(stack: Stack, after: string): Promise<LiveList> {
-  return eventually(
-    `a list newer than ${after || 'nothing'}`,
-    async () => {
-      const answer = await getJson<LiveList>(stack.api)
-      return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
-    },
-    70_000,
-  )
+  return eventually(`a list newer than ${after || 'nothing'}`, async () => {
+    const answer = await getJson<LiveList>(stack.api)
+    return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
+  })
 }
 
 function minuteOfList(list: LiveList): number {

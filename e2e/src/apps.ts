@@ -13,6 +13,11 @@ export function startApp(app: keyof typeof SCRIPTS, env: Record<string, string>)
   return startProgram(undefined, ['--enable-source-maps', script], env)
 }
 
+/** The port of `/metrics` and `/ready` that an app or an ingester of a testbed says it listens on. */
+export async function opsPortOf(app: Program): Promise<number> {
+  return JSON.parse(await app.line(line => line.includes('"opsPort"'))).opsPort
+}
+
 /** The parsed JSON answer of a GET with its status, or undefined when there is no response. */
 export async function getJson<T>(url: string): Promise<{ status: number; body: T } | undefined> {
   try {

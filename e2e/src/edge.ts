@@ -164,7 +164,7 @@ async function untilAnswers(nginx: Program, port: number, path: string, status: 
       .then(answer => answer.status === status)
       .catch(() => false)
   const isOver = async () => child.exitCode !== null || (await answers())
-  const isKnown = await eventually('an answer', isOver, 10_000, 10).catch(() => false)
+  const isKnown = await eventually('an answer', isOver).catch(() => false)
   if (isKnown && child.exitCode === null) return
   // Its workers would outlive a SIGKILL.
   await nginx.end()

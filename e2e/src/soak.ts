@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type LongRun, runLong } from './long-run.ts'
 import { runFaults } from './soak/faults.ts'
 import { openLoad } from './soak/load.ts'
-import { processUse, redisUse } from './soak/probe.ts'
-import { growthOf, type Reading, tableOf } from './soak/report.ts'
-import { openSoakStack, type SoakStack } from './soak/stack.ts'
+import { appUse, growthOf, type Reading, redisUse, tableOf } from './soak/report.ts'
+import { openSoakStack } from './soak/stack.ts'
 
 const READ_EVERY_MS = 5_000
 
@@ -29,7 +28,12 @@ async function soak(run: LongRun<{ minutes: number; seed: number }>): Promise<re
   while (minute() < minutes) {
     await delay(READ_EVERY_MS)
     const { requests, failed } = load.counts
-    readings.push({ minute: minute(), requests, failed, ...(await use(stack)) })
+    const used = [
+      appUse('ingester', stack.opsPorts.ingester),
+      appUse('API', stack.opsPorts.api),
+      redisUse(stack.raw),
+    ]
+    readings.push(Object.assign({ requests, failed }, ...(await Promise.all(used))))
   }
   ending.abort()
   await faults
@@ -44,14 +48,6 @@ async function soak(run: LongRun<{ minutes: number; seed: number }>): Promise<re
   return [
     ...(failed > 0 ? [`${failed} requests failed, such as ${failures.join('; ')}`] : []),
     ...findings,
-    ...growthOf(readings),
+    ...growthOf(readings, minutes),
   ]
-}
-
-async function use({ steady, raw }: SoakStack): Promise<Pick<Reading, 'processes' | 'redis'>> {
-  const names = Object.entries(steady)
-  const processes = await Promise.all(
-    names.map(async ([name, pid]) => [name, await processUse(pid)] as const),
-  )
-  return { processes: Object.fromEntries(processes), redis: await redisUse(raw) }
 }

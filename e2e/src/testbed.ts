@@ -161,7 +161,7 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
       await (await options.raw()).del('{kp}:lease:backfill')
       start('last')
       // What is still missing or wrong after that is the audit's to judge; a day row may first have to be repaired.
-      await eventually('all is right', () => isWhole(() => auditTo(settledTo)), 40_000).catch(() => {})
+      await eventually('all is right', () => isWhole(() => auditTo(settledTo))).catch(() => {})
       await killAll()
       return auditTo(settledTo)
     },

@@ -13,15 +13,11 @@ t.test('minutes wait for Redis to load or have disk space, and /ready says which
   const ingester = bed.start('a')
   await nextMinute(ingester, hasAll)
   const reason = (pattern: RegExp) =>
-    eventually(
-      String(pattern),
-      async () => {
-        const { status, text } = await readiness(ingester)
-        return status === 503 && pattern.test(text) ? text : undefined
-      },
-      20_000,
-    )
-  const written = async (minute: number) => t.match(await untilStored(raw, 'BTC', minute, 20_000), [/ live$/])
+    eventually(String(pattern), async () => {
+      const { status, text } = await readiness(ingester)
+      return status === 503 && pattern.test(text) ? text : undefined
+    })
+  const written = async (minute: number) => t.match(await untilStored(raw, 'BTC', minute), [/ live$/])
 
   await nextMinute(ingester, hasAll)
   await raw.bgsave()

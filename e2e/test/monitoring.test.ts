@@ -3,18 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder, eventually, type Program } from '@kimchi/testkit'
+import { createFolder, eventually } from '@kimchi/testkit'
 import { parser } from '@prometheus-io/lezer-promql'
 import t from 'tap'
 import { parse } from 'yaml'
-import { startApp } from '../src/apps.ts'
+import { getJson, opsPortOf, startApp } from '../src/apps.ts'
 import { lacksNginx, openEdge } from '../src/edge.ts'
 import { openFaultBed } from './support/fault-bed.ts'
 import { missingPrograms, openMonitoring, type SentAlert, SHIPPED } from './support/monitoring.ts'
-
-async function opsPortOf(app: Program): Promise<number> {
-  return JSON.parse(await app.line(line => line.includes('"opsPort"'))).opsPort
-}
 
 async function openStack() {
   const { bed, redis } = await openFaultBed(t)
@@ -27,6 +23,11 @@ async function openStack() {
   const edge = await openEdge({ dir: await createFolder(t), replicas: ['127.0.0.1'], apiPort })
   t.teardown(() => edge.close())
   const url = `http://127.0.0.1:${edge.port}`
+  // Some metrics are there only when there are prices.
+  await eventually(
+    'the edge serves',
+    async () => (await getJson(`${url}/api/v1/kimchi-premium`))?.status === 200,
+  )
   return {
     bed,
     edge,
@@ -132,7 +133,7 @@ t.test('a silent feed and a dead edge page somebody', { skip }, async t => {
   const becomes = (name: string, status: SentAlert['status']) =>
     eventually(`${name} is ${status}`, () => named(name).find(alert => alert.status === status))
   await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
-  await eventually('Prometheus watches', () => alerts.length > 0, 10_000)
+  await eventually('Prometheus watches', () => alerts.length > 0)
   t.strictSame(named('FeedDown'), [])
   const undo = bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })
   t.match(await becomes('FeedDown', 'firing'), {
@@ -141,7 +142,7 @@ t.test('a silent feed and a dead edge page somebody', { skip }, async t => {
   })
   undo()
   t.match(await becomes('FeedDown', 'resolved'), { labels: { exchange: 'binance' }, to: '/page' })
-  await eventually('the edge answers', async () => (await fetch(String(targets.probe[0]))).ok, 60_000)
+  await eventually('the edge answers', async () => (await fetch(String(targets.probe[0]))).ok)
   await edge.close()
   t.match(await becomes('EdgeDown', 'firing'), { labels: { severity: 'page' }, to: '/page' })
 })

@@ -91,5 +91,5 @@ async function firstLine(child: ChildProcess): Promise<void> {
 async function untilAllListed(url: string): Promise<void> {
   const countOf = async () => ((await (await fetch(url)).json()) as { count?: number }).count
   const isComplete = async () => (await countOf()) === COINS
-  await eventually('every coin', () => isComplete().catch(() => false), 60_000, 100)
+  await eventually('every coin', () => isComplete().catch(() => false))
 }

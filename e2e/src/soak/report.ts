@@ -1,21 +1,9 @@
-import type { ProcessUse, RedisUse } from './probe.ts'
+import { ask, type RawRedis } from '@kimchi/testkit'
 
-/** Everything measured at one moment. */
-export interface Reading {
-  /** Minutes since the load began. */
-  readonly minute: number
-  readonly processes: Readonly<Record<string, ProcessUse | undefined>>
-  readonly redis: RedisUse | undefined
-  readonly requests: number
-  readonly failed: number
-}
+/** Everything measured at one moment, by name and unit; what did not answer is missing. */
+export type Reading = Readonly<Record<string, number>>
 
-/** One row of the table. */
-interface Series {
-  readonly name: string
-  readonly unit: string
-  readonly of: (reading: Reading) => number | undefined
-}
+const MEMORY = 'memory, MB'
 
 /** How much the memory of a long run may grow between its middle and its last third, MB. */
 const MAX_GROWTH_MB = 5
@@ -23,58 +11,58 @@ const MAX_GROWTH_MB = 5
 /** A shorter run says nothing about slopes: caches, pools and heaps are still filling. */
 const SLOPE_FROM_MINUTES = 15
 
-function seriesOf(names: readonly string[]): Series[] {
-  return [
-    ...names.flatMap((name): Series[] => [
-      { name: `${name} memory`, unit: 'MB', of: ({ processes }) => processes[name]?.rssMb },
-      { name: `${name} sockets`, unit: '', of: ({ processes }) => processes[name]?.sockets },
-      { name: `${name} handles`, unit: '', of: ({ processes }) => processes[name]?.handles },
-    ]),
-    { name: 'Redis memory', unit: 'MB', of: ({ redis }) => redis?.usedMb },
-    { name: 'Redis keys', unit: '', of: ({ redis }) => redis?.keys },
-    { name: 'Redis clients', unit: '', of: ({ redis }) => redis?.clients },
-    { name: 'requests', unit: '', of: ({ requests }) => requests },
-    { name: 'failed', unit: '', of: ({ failed }) => failed },
-  ]
+/** What an app says of itself at `/metrics`; sockets are among the handles. */
+export async function appUse(app: string, opsPort: number): Promise<Reading> {
+  const text = (await ask(opsPort, '/metrics')).body.toString()
+  const figure = (metric: string) => Number(new RegExp(`^${metric} (.+)$`, 'm').exec(text)?.[1])
+  return {
+    [`${app} ${MEMORY}`]: figure('process_resident_memory_bytes') / 1e6,
+    [`${app} handles`]: figure('process_open_fds'),
+  }
 }
 
-/** A row per series: the median of each third of the run, and the largest value. */
+/** What Redis says of itself; nothing while it does not answer. */
+export async function redisUse(redis: RawRedis): Promise<Reading> {
+  const info = await redis.info().catch(() => '')
+  if (info === '') return {}
+  const figure = (name: RegExp) => Number(name.exec(info)?.[1])
+  return {
+    [`Redis ${MEMORY}`]: figure(/used_memory:(\d+)/) / 1e6,
+    'Redis keys': figure(/keys=(\d+)/),
+    'Redis clients': figure(/connected_clients:(\d+)/),
+  }
+}
+
+/** A row per name: the median of each third of the run, and the largest value. */
 export function tableOf(readings: readonly Reading[]): Record<string, string>[] {
-  const thirds = [0, 1, 2].map(third => thirdOf(readings, third))
-  return seriesOf(namesOf(readings)).map(({ name, unit, of }) => ({
-    '': unit ? `${name}, ${unit}` : name,
-    'first third': shown(median(thirds[0] ?? [], of)),
-    'second third': shown(median(thirds[1] ?? [], of)),
-    'last third': shown(median(thirds[2] ?? [], of)),
-    largest: shown(Math.max(...readings.map(reading => of(reading) ?? 0))),
+  return namesOf(readings).map(name => ({
+    '': name,
+    'first third': shown(medianOf(readings, name, 0)),
+    'second third': shown(medianOf(readings, name, 1)),
+    'last third': shown(medianOf(readings, name, 2)),
+    largest: shown(Math.max(...readings.map(reading => reading[name] ?? 0))),
   }))
 }
 
-/** Processes whose memory still grows late in a long run, in words; none in a short one. */
-export function growthOf(readings: readonly Reading[]): string[] {
-  if ((readings.at(-1)?.minute ?? 0) < SLOPE_FROM_MINUTES) return []
+/** Whose memory still grows late in a long run, in words; nobody's in a short one. */
+export function growthOf(readings: readonly Reading[], minutes: number): string[] {
+  if (minutes < SLOPE_FROM_MINUTES) return []
   return namesOf(readings).flatMap(name => {
-    const memory = ({ processes }: Reading) => processes[name]?.rssMb
-    const growth = median(thirdOf(readings, 2), memory) - median(thirdOf(readings, 1), memory)
-    return growth > MAX_GROWTH_MB ? [`${name} grew by ${growth.toFixed(1)} MB in the last third`] : []
+    const growth = medianOf(readings, name, 2) - medianOf(readings, name, 1)
+    return name.endsWith(MEMORY) && growth > MAX_GROWTH_MB
+      ? [`${name}: grew by ${growth.toFixed(1)} in the last third`]
+      : []
   })
 }
 
-function namesOf([first]: readonly Reading[]): string[] {
-  return Object.keys(first?.processes ?? {})
+function namesOf(readings: readonly Reading[]): string[] {
+  return [...new Set(readings.flatMap(Object.keys))]
 }
 
-function thirdOf(readings: readonly Reading[], third: number): readonly Reading[] {
+function medianOf(readings: readonly Reading[], name: string, third: number): number {
   const at = (part: number) => Math.round((readings.length * part) / 3)
-  return readings.slice(at(third), at(third + 1))
-}
-
-function median(readings: readonly Reading[], of: Series['of']): number {
-  const values = readings
-    .map(of)
-    .filter(value => value !== undefined)
-    .sort((a, b) => a - b)
-  return values[values.length >> 1] ?? Number.NaN
+  const values = readings.slice(at(third), at(third + 1)).flatMap(reading => reading[name] ?? [])
+  return values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 }
 
 function shown(value: number): string {

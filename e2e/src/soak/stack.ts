@@ -1,6 +1,6 @@
 import { freePort } from '@kimchi/local-redis'
 import { createFolder, eventually, type Program, type Teardown } from '@kimchi/testkit'
-import { getJson, startApp } from '../apps.ts'
+import { getJson, opsPortOf, startApp } from '../apps.ts'
 import { lacksNginx, openEdge } from '../edge.ts'
 import { openRedisBed } from '../testbed.ts'
 
@@ -30,7 +30,7 @@ export async function openSoakStack(t: Teardown) {
   for (const address of addresses) {
     const url = `http://${address}:${apiPort}/api/v1/kimchi-premium`
     const isWhole = async () => (await getJson<{ count: number }>(url))?.body.count === COINS.length
-    await eventually('a first minute of every coin', isWhole, 120_000)
+    await eventually('a first minute of every coin', isWhole)
   }
   let turn = 0
   return {
@@ -41,8 +41,8 @@ export async function openSoakStack(t: Teardown) {
     /** Where callers call: the edge, or a replica where there is no nginx. */
     port: edge?.port ?? apiPort,
     hasEdge: edge !== undefined,
-    /** Processes that run from the beginning to the end. */
-    steady: { ingester: first.pid, api: (replicas[0] as Program).pid, ...(edge && { nginx: edge.pid }) },
+    /** Of an ingester and a replica that run from the beginning to the end. */
+    opsPorts: { ingester: await opsPortOf(first), api: await opsPortOf(replicas[0] as Program) },
     /** Ends the second ingester and starts it again. */
     async restartIngester(signal: NodeJS.Signals) {
       await second.end(signal)

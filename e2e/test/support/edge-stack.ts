@@ -13,7 +13,7 @@ import {
 import { freePort } from '@kimchi/local-redis'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import { ask, createFolder, createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
-import { startApp } from '../../src/apps.ts'
+import { opsPortOf, startApp } from '../../src/apps.ts'
 import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
 
 /** One API process; it can be ended and started again at its address. */
@@ -115,8 +115,7 @@ async function startReplica(t: Teardown, address: string, env: Record<string, st
   const startAt = async (opsPort: number) => {
     const process = startApp('api', { HOST: address, OPS_PORT: String(opsPort), ...env })
     t.teardown(() => process.end('SIGKILL'))
-    const line = await process.line(line => line.includes('API listens'))
-    return { process, opsPort: JSON.parse(line).opsPort as number }
+    return { process, opsPort: await opsPortOf(process) }
   }
   // It chooses this port; on a second start it must have the same.
   const { process, opsPort } = await startAt(0)
@@ -136,7 +135,7 @@ export async function answersOf(replicas: readonly Replica[]): Promise<number> {
   let sum = 0
   for (const { opsPort } of replicas) {
     const { body } = await ask(opsPort, '/metrics')
-    const counts = body.toString().matchAll(/^kimchi_api_\w+_total\{[^}]*status="\d+"[^}]*\} (\d+)$/gm)
+    const counts = body.toString().matchAll(/^kimchi_api_request_duration_seconds_count\{[^}]*\} (\d+)$/gm)
     for (const [, count] of counts) sum += Number(count)
   }
   return sum

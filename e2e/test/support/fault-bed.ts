@@ -1,5 +1,6 @@
 import { eventually, type Program, type RawRedis, type Verdict } from '@kimchi/testkit'
 import type { Test } from 'tap'
+import { opsPortOf } from '../../src/apps.ts'
 
 export { openRedisBed as openFaultBed } from '../../src/testbed.ts'
 
@@ -30,7 +31,7 @@ export const hasAll = ({ samples }: Pick<MinuteLine, 'samples'>): boolean => sam
 /** The next minute turn from now that satisfies the test. */
 export function nextMinute(ingester: Program, test: (line: MinuteLine) => boolean): Promise<MinuteLine> {
   const from = ingester.lines.length
-  return eventually('such a minute turn', async () => minutesOf(ingester, from).find(test), 30_000)
+  return eventually('such a minute turn', async () => minutesOf(ingester, from).find(test))
 }
 
 /** The stored samples of a coin as people at redis-cli see them, by minute. */
@@ -39,25 +40,15 @@ export async function readable(raw: RawRedis, symbol: string, from: number, to: 
 }
 
 /** A coin's sample of a minute, as soon as it is stored; meanwhile Redis may refuse. */
-export function untilStored(
-  raw: RawRedis,
-  symbol: string,
-  minute: number,
-  withinMs = 30_000,
-): Promise<string[]> {
-  return eventually(
-    `${symbol} at ${minute}`,
-    async () => {
-      const lines = await readable(raw, symbol, minute, minute + 1).catch(() => [])
-      return lines.length > 0 ? lines : undefined
-    },
-    withinMs,
-  )
+export function untilStored(raw: RawRedis, symbol: string, minute: number): Promise<string[]> {
+  return eventually(`${symbol} at ${minute}`, async () => {
+    const lines = await readable(raw, symbol, minute, minute + 1).catch(() => [])
+    return lines.length > 0 ? lines : undefined
+  })
 }
 
 /** The reasons that an ingester's `/ready` gives, and its status. */
 export async function readiness(ingester: Program): Promise<{ status: number; text: string }> {
-  const started = await ingester.line(line => line.includes('"msg":"ingester started"'))
-  const response = await fetch(`http://127.0.0.1:${JSON.parse(started).opsPort}/ready`)
+  const response = await fetch(`http://127.0.0.1:${await opsPortOf(ingester)}/ready`)
   return { status: response.status, text: await response.text() }
 }

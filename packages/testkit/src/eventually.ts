@@ -2,19 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DAY_MS, type EpochMs, type Milliseconds } from '@kimchi/core'
 import type { ManualClock } from '@kimchi/core/testing'
 
+/** How long a test waits for anything. */
+const LONGEST_MS: Milliseconds = 180_000
+
 /** What a test waits for: nothing yet, or the answer. */
 export type Answer<T> = T | undefined | false
 
 /**
  * Asks again and again until the answer is neither undefined nor false.
- * @param withinMs real time. @default 30 s
+ * @param withinMs real time. @default 3 min: a busy machine is slow, and only a failure takes this long
  * @param pauseMs between two questions, real time. @default a twentieth of the wait so far, 10 to 100
  * @throws Error naming `what`, when that takes longer
  */
 export async function eventually<T>(
   what: string,
   ask: () => Answer<T> | Promise<Answer<T>>,
-  withinMs: Milliseconds = 30_000,
+  withinMs: Milliseconds = LONGEST_MS,
   pauseMs?: Milliseconds,
 ): Promise<T> {
   const start = performance.now()
@@ -31,7 +34,7 @@ export async function eventually<T>(
  * Lets a manual clock run while something waits for it, until the answer is neither undefined nor false; it
  * stands still while work is under way.
  * @param stepMs how far the clock goes at a time. @default 250
- * @throws Error naming `what`, after 30 s of real time
+ * @throws Error naming `what`, after 3 min of real time
  */
 export function passUntil<T>(
   clock: ManualClock,
@@ -45,7 +48,7 @@ export function passUntil<T>(
     if (clock.waiting > 0) await clock.advance(stepMs)
     return undefined
   }
-  return eventually(what, askOrPass, 30_000, 1)
+  return eventually(what, askOrPass, LONGEST_MS, 1)
 }
 
 /** As long as a test may rely on the day. */

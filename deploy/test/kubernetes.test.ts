@@ -7,26 +7,24 @@ import { promisify } from 'node:util'
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { PodSpec } from 'kubernetes-types/core/v1.js'
 import t from 'tap'
-import ts from 'typescript-6'
 import { parse, parseAllDocuments } from 'yaml'
 
 const run = promisify(execFile)
-const FOLDER = fileURLToPath(new URL('../kubernetes', import.meta.url))
+const HERE = fileURLToPath(new URL('.', import.meta.url))
+const FOLDER = join(HERE, '../kubernetes')
 
-/** Where the types of a kind are. */
-const CORE = 'kubernetes-types/core/v1.js'
-const MONITORING = '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
+/** The type of each kind. The operator's own, as far as we use them. */
 const TYPES: Readonly<Record<string, string>> = {
-  'v1 ConfigMap': `import('${CORE}').ConfigMap`,
-  'v1 Namespace': `import('${CORE}').Namespace`,
-  'v1 Service': `import('${CORE}').Service`,
+  'v1 ConfigMap': "import('kubernetes-types/core/v1.js').ConfigMap",
+  'v1 Namespace': "import('kubernetes-types/core/v1.js').Namespace",
+  'v1 Service': "import('kubernetes-types/core/v1.js').Service",
   'apps/v1 Deployment': "import('kubernetes-types/apps/v1.js').Deployment",
   'apps/v1 StatefulSet': "import('kubernetes-types/apps/v1.js').StatefulSet",
   'networking.k8s.io/v1 NetworkPolicy': "import('kubernetes-types/networking/v1.js').NetworkPolicy",
   'policy/v1 PodDisruptionBudget': "import('kubernetes-types/policy/v1.js').PodDisruptionBudget",
-  'monitoring.coreos.com/v1 PodMonitor': `import('${MONITORING}').IPodMonitor`,
-  'monitoring.coreos.com/v1 Probe': `import('${MONITORING}').IProbe`,
-  'monitoring.coreos.com/v1 PrometheusRule': `import('${MONITORING}').IPrometheusRule`,
+  'monitoring.coreos.com/v1 PodMonitor': "import('../monitoring.ts').PodMonitor",
+  'monitoring.coreos.com/v1 Probe': "import('../monitoring.ts').Probe",
+  'monitoring.coreos.com/v1 PrometheusRule': "import('../monitoring.ts').PrometheusRule",
 }
 
 interface Manifest {
@@ -59,32 +57,26 @@ if (!isInstalled) {
 }
 
 /** The compiler's complaints about these manifests, each checked against the type of its kind. */
-function complaints(manifests: readonly Manifest[]): string[] {
+async function complaints(manifests: readonly Manifest[]): Promise<string[]> {
   const lines = manifests.map(manifest => {
     const { apiVersion, kind } = manifest
     const type = TYPES[`${apiVersion} ${kind}`]
     if (type === undefined) throw new Error(`${apiVersion} ${kind} needs a line in TYPES`)
     return `;(${JSON.stringify(manifest)}) satisfies ${type}`
   })
-  // Beside this file, where the types are found; in memory only.
-  const file = fileURLToPath(new URL('manifests.mts', import.meta.url))
-  const options = {
-    noEmit: true,
-    strict: true,
-    skipLibCheck: true,
-    module: ts.ModuleKind.NodeNext,
-    types: [],
+  // Beside this file, where the types are found.
+  const dir = await mkdtemp(join(HERE, '.manifests-'))
+  try {
+    await writeFile(join(dir, 'manifests.ts'), `export {}\n${lines.join('\n')}\n`)
+    const options = { extends: '../tsconfig.json', include: ['manifests.ts'] }
+    await writeFile(join(dir, 'tsconfig.json'), JSON.stringify(options))
+    const { stdout } = await run('npx', ['tsc', '-p', dir]).catch(error => error)
+    return String(stdout)
+      .split('\n')
+      .filter(line => line.includes('error'))
+  } finally {
+    await rm(dir, { recursive: true })
   }
-  const host = ts.createCompilerHost(options)
-  const readFromDisk = host.getSourceFile
-  host.getSourceFile = (name, version, onError) =>
-    name === file
-      ? ts.createSourceFile(name, lines.join('\n'), version)
-      : readFromDisk(name, version, onError)
-  const program = ts.createProgram([file], options, host)
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
 }
 
 const manifests = await render()
@@ -95,12 +87,12 @@ const workloads = [...of<Workload>('Deployment'), ...of<Workload>('StatefulSet')
 const podOf = (workload: Workload) => workload.spec?.template.spec as PodSpec
 
 t.test('each manifest has the fields of its kind, and no other', async t => {
-  t.strictSame(complaints(manifests), [])
+  t.strictSame(await complaints(manifests), [])
   const [api] = of<Deployment & Manifest>('Deployment').filter(({ metadata }) => metadata.name === 'api')
   const misspelt = JSON.parse(
     JSON.stringify(api).replace('"readOnlyRootFilesystem"', '"readonlyRootFilesystem"'),
   )
-  t.match(complaints([misspelt]), [/readonlyRootFilesystem/], 'a misspelt field is noticed')
+  t.match(await complaints([misspelt]), [/readonlyRootFilesystem/], 'a misspelt field is noticed')
 })
 
 t.test('everything is in the one namespace', async t => {
@@ -112,7 +104,7 @@ t.test('everything is in the one namespace', async t => {
 
 t.test('with monitoring there are the same rules as with compose', async t => {
   const more = await render('monitoring')
-  t.strictSame(complaints(more), [])
+  t.strictSame(await complaints(more), [])
   const [rule] = more.filter(({ kind }) => kind === 'PrometheusRule') as (Manifest & { spec: unknown })[]
   t.strictSame(
     rule?.spec,
@@ -123,7 +115,7 @@ t.test('with monitoring there are the same rules as with compose', async t => {
 
 t.test('with an external Redis ours is left out, and the apps may reach it', async t => {
   const rest = await render('external-redis', 'monitoring')
-  t.strictSame(complaints(rest), [])
+  t.strictSame(await complaints(rest), [])
   t.strictSame(
     rest.filter(({ metadata }) => metadata.name === 'redis'),
     [],
@@ -138,7 +130,7 @@ t.test('with an external Redis ours is left out, and the apps may reach it', asy
 t.test('the demo of a test cluster has the simulator, and no other prices', async t => {
   const { stdout } = await run('kubectl', ['kustomize', join(FOLDER, 'demo')])
   const demo: Manifest[] = parseAllDocuments(stdout).map(document => document.toJS())
-  t.strictSame(complaints(demo), [])
+  t.strictSame(await complaints(demo), [])
   const ingester = demo.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'ingester')
   const { env = [] } = podOf(ingester as Workload).containers[0] ?? {}
   t.match(env.find(({ name }) => name === 'PRICES')?.value, 'simulated')

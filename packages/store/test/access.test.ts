@@ -129,9 +129,25 @@ t.test(
   },
 )
 
+t.test("the ingester's user has every command that the library calls", t => {
+  const library = readFileSync(new URL('../src/lua/kimchi.lua', import.meta.url), 'utf8')
+  const called = [...library.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, name = '']) => name.toLowerCase())
+  t.ok(called.length > 20)
+  const rules = rulesOf('ingester')
+  t.strictSame(
+    called.filter(name => !rules.includes(`+${name}`)),
+    [],
+  )
+  t.end()
+})
+
 /** The user as the shipped file has it. */
 async function createUser(raw: RawRedis, user: string): Promise<void> {
+  await raw.call('ACL', 'SETUSER', user, ...rulesOf(user))
+}
+
+function rulesOf(user: string): readonly string[] {
   const acl = readFileSync(new URL('../../../deploy/redis/users.acl', import.meta.url), 'utf8')
-  const rules = acl.split('\n').find(line => line.startsWith(`user ${user} `)) ?? ''
-  await raw.call('ACL', 'SETUSER', ...rules.split(' ').slice(1))
+  const line = acl.split('\n').find(line => line.startsWith(`user ${user} `)) ?? ''
+  return line.split(' ').slice(2)
 }

@@ -93,12 +93,17 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     await once(child, 'spawn').catch(error => {
       throw new KimchiError('KIMCHI_ERR_REDIS', `${options.binary.server} did not start: ${messageOf(error)}`)
     })
+    const closed = new Promise(settle => child.once('close', settle))
     const watcher = spawnWatcher(Number(child.pid))
-    void redis.exited.then(() => Promise.all([watcher.kill('SIGKILL'), lock.close()]))
+    void redis.exited.then(() => watcher.kill('SIGKILL'))
     await lock.note(Number(child.pid), port)
+    // Only now: a server that ends at once would have the lock file closed while it is written.
+    void redis.exited.then(() => lock.close())
     if (await isReady(child, port)) return redis
     const isRunning = child.exitCode === null && child.signalCode === null
     const { code, signal } = await redis.stop()
+    // By then everything that it complained of is read.
+    await closed
     const how = isRunning
       ? `did not answer within ${START_TIMEOUT_MS} ms`
       : `ended at start (${signal ?? `exit code ${code}`})`

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { chmod } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { startEmbeddedRedis } from '../src/embedded-redis.ts'
@@ -47,6 +49,18 @@ t.test('a server that cannot run says why, with the end of its log', async t => 
   await t.rejects(unknown, { code: 'KIMCHI_ERR_REDIS', message: /no-such-setting/ })
   const nothing = { server: '/nowhere', cli: undefined, env: {} }
   await t.rejects(startEmbeddedRedis({ binary: nothing, dir: t.testdir({}) }), { message: /did not start/ })
+})
+
+t.test('a server that ends at once is reported with its reason, however soon', async t => {
+  const dir = t.testdir({ server: '#!/bin/sh\necho "the reason" >&2\nexit 3\n', data: {} })
+  await chmod(join(dir, 'server'), 0o755)
+  const binary = { server: join(dir, 'server'), cli: undefined, env: {} }
+  for (let times = 0; times < 50; times += 1) {
+    await t.rejects(startEmbeddedRedis({ binary, dir: join(dir, 'data') }), {
+      code: 'KIMCHI_ERR_REDIS',
+      message: /ended at start \(exit code 3\):[\s\S]*the reason/,
+    })
+  }
 })
 
 t.test('a server ends when its starter is SIGKILLed, even a frozen one', async t => {

@@ -73,7 +73,7 @@ async function untilFilled() {
   let page = ''
   for await (const line of createInterface({ input: demo.stdout })) {
     process.stdout.write(`${line}\n`)
-    if (line.startsWith('page ')) page = line.slice('page '.length)
+    if (line.startsWith('  Page ')) page = line.replace(/^ *Page +/, '')
     if (line.startsWith('History from candles: 100')) return page
   }
   throw new Error('the demo ended before its history was complete')

@@ -16,11 +16,12 @@ export function isOverdue(minute: number, now: number): boolean {
 export function Notices({ list, error, isGathering, firing }: Live & { firing: readonly Firing[] }) {
   const { t, f, now, isSimulated } = useView()
   const at = list && utcMs(list.updated_at)
-  const when = at === undefined ? '' : `${f.time(at, now)} (${fill(t.ago, f.age(now - at))})`
+  const ago = at === undefined ? '' : fill(t.ago, f.age(now - at))
+  const since = (text: string) => fill(text, at === undefined ? '' : f.time(at, now)).replace('{ago}', ago)
   const trouble = error
-    ? fill(at === undefined ? t.downEmpty : t.down, when)
+    ? since(at === undefined ? t.downEmpty : t.down)
     : at !== undefined && isOverdue(at, now)
-      ? fill(t.overdue, when)
+      ? since(t.overdue)
       : undefined
   return (
     <>

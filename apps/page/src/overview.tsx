@@ -4,7 +4,7 @@ import { CoinTable, type CoinTableProps } from './table/coin-table.tsx'
 import { useView } from './view.ts'
 
 /** The list of coins with its summary; while there is none, what to wait for. */
-export function Overview({ live, ...listing }: { live: Live } & Omit<CoinTableProps, 'list'>) {
+export function Overview({ live, ...listing }: { live: Live } & Omit<CoinTableProps, 'list' | 'isDown'>) {
   const { t } = useView()
   const { list, error, isGathering } = live
   return (
@@ -14,7 +14,7 @@ export function Overview({ live, ...listing }: { live: Live } & Omit<CoinTablePr
       {list && !isGathering && (
         <>
           <SummaryView list={list} />
-          <CoinTable list={list} {...listing} />
+          <CoinTable list={list} isDown={error !== undefined} {...listing} />
         </>
       )}
       {!list && !error && !isGathering && <p class="empty">{t.loading}</p>}

@@ -12,7 +12,7 @@ export function titleOf(
   t: Texts,
   f: Formats,
 ): string {
-  const percent = (value: number) => `${f.percent(value)[0]}%`
+  const percent = (value: number) => `${f.percent(value)}%`
   if (alert) return `🔔 ${targetName(alert.target, t)} ${percent(alert.premium_pct)} · ${t.title}`
   const coins = list?.data ?? []
   const value = symbol ? coins.find(coin => coin.symbol === symbol)?.premium_pct : summarise(coins)?.median

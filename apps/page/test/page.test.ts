@@ -72,12 +72,17 @@ async function aMinuteLater(
   t.equal(await minuteOnScreen(page), list.updated_at)
   t.not(list.updated_at, first, 'a minute has passed')
   t.equal(liveAsked() - before, 2, 'one question a minute')
-  const byPremium = list.data.toSorted((a, b) => b.premium_pct - a.premium_pct)
   t.strictSame(
     await readTable(page),
-    byPremium.map(({ name: _name, ...row }) => row),
+    list.data.map(({ symbol, premium_pct, upbit_krw, binance_usdt }) => ({
+      symbol,
+      premium_pct,
+      upbit_krw,
+      binance_usdt,
+    })),
+    'in the order of the API',
   )
-  const premiums = byPremium.map(({ premium_pct }) => premium_pct)
+  const premiums = list.data.map(({ premium_pct }) => premium_pct).toSorted((a, b) => b - a)
   const [high = 0, low = 0] = [premiums[0], premiums.at(-1)]
   const header = await page
     .locator('.summary data')
@@ -105,7 +110,8 @@ async function table(t: Test, open: Open) {
   const sorted = () =>
     page.locator('th[aria-sort]').evaluateAll(found => found.map(th => `${th.textContent} ${th.ariaSort}`))
   await page.waitForSelector('.coins tbody tr')
-  t.strictSame(await sorted(), ['Premium↓ descending'])
+  t.strictSame(await sorted(), [])
+  t.equal((await symbols())[0], 'BTC')
   await page.getByRole('button', { name: 'Coin', exact: true }).focus()
   await page.keyboard.press('Enter')
   t.strictSame(await sorted(), ['Coin↑ ascending'])
@@ -123,23 +129,21 @@ async function table(t: Test, open: Open) {
 
 const KOREAN_HEADINGS = [
   '코인↕',
-  '김프↓',
-  '김프 금액(원)↕',
+  '김프↕',
+  '전일 대비',
+  '차액(원)↕',
   '업비트(원)↕',
   '바이낸스(원)↕',
   '바이낸스(USDT)↕',
-  'USDT 시세↕',
-  '경과↕',
 ]
 const ENGLISH_HEADINGS = [
   'Coin↕',
-  'Premium↓',
+  'Premium↕',
+  'Day change',
   'Gap in KRW↕',
   'Upbit KRW↕',
   'Binance in KRW↕',
   'Binance USDT↕',
-  'Rate↕',
-  'Age↕',
 ]
 
 async function languages(t: Test, open: Open) {
@@ -151,7 +155,7 @@ async function languages(t: Test, open: Open) {
     )
   await page.waitForSelector('.coins tbody tr')
   t.strictSame(await headings(), KOREAN_HEADINGS)
-  t.match(await page.locator('footer').textContent(), /USDT 기준.*KST.*UTC.*오전 9시/)
+  t.match(await page.locator('footer').textContent(), /USDT 기준.*KST.*한국 시각 오전 9시\(UTC 0시\)/)
   const korean = await colours()
   await page.getByRole('button', { name: 'English' }).click()
   await page.waitForSelector('html[lang=en]')
@@ -190,12 +194,15 @@ async function coin(t: Test, open: Open, { api }: Stack) {
   const today = data.at(-1)
   t.strictSame(
     shown.slice(0, -1),
-    data.slice(0, -1).map(day => ({ ...day, badge: day.samples < 1440 ? 'partial' : '' })),
+    data.slice(0, -1).map(day => ({
+      ...day,
+      dot: day.samples < 1440 ? `partial, ${day.samples.toLocaleString('en')} of 1,440 minutes` : '',
+    })),
   )
   t.match(shown.at(-1), {
     date: today?.date,
     open_pct: today?.open_pct,
-    badge: /running, as of \d\d:\d\d UTC/,
+    dot: /running, as of \d\d:\d\d UTC/,
   })
   t.ok((await page.locator('.canvas canvas').count()) > 0, 'a chart is drawn')
   t.equal(

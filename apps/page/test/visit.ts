@@ -46,52 +46,40 @@ function read(text: string): number {
   return Number(text.replace(/[^\d.−]/g, '').replace('−', '-'))
 }
 
-/** The table on screen, by the API's names. */
-export async function readTable(page: Page): Promise<Omit<CoinPremium, 'name'>[]> {
+/** A row of the list on screen, by the API's names. */
+export type ShownCoin = Pick<CoinPremium, 'symbol' | 'premium_pct' | 'upbit_krw' | 'binance_usdt'>
+
+/** The table on screen; a premium is the whole value behind its two digits. */
+export async function readTable(page: Page): Promise<ShownCoin[]> {
   const rows = await page.locator('.coins tbody tr').evaluateAll(found =>
     found.map(row => {
       const text = (selector: string) => row.querySelector(selector)?.textContent ?? ''
-      return {
-        symbol: text('.coin strong'),
-        premium: text('.premium'),
-        krw: text('.krw'),
-        usdt: text('.usdt'),
-        rate: text('.rate'),
-        at: row.querySelector('.age time')?.getAttribute('datetime') ?? '',
-      }
+      const premium = row.querySelector('.premium data')?.getAttribute('value') ?? ''
+      return { symbol: text('.coin strong'), premium, krw: text('.krw'), usdt: text('.usdt') }
     }),
   )
-  return rows.map(({ symbol, premium, krw, usdt, rate, at }) => ({
+  return rows.map(({ symbol, premium, krw, usdt }) => ({
     symbol,
-    premium_pct: read(premium),
+    premium_pct: Number(premium),
     upbit_krw: read(krw),
     binance_usdt: read(usdt),
-    usdt_krw: read(rate),
-    snapshot_at: at.replace('Z', ''),
   }))
 }
 
-/** The days as they are on screen, oldest first. */
-export async function readDays(page: Page): Promise<(DailyPremium & { badge: string })[]> {
+/** The days on screen, oldest first; a premium is the whole value behind its two digits. */
+export async function readDays(page: Page): Promise<(DailyPremium & { dot: string })[]> {
   const rows = await page.locator('.days tbody tr').evaluateAll(found =>
     found.map(row => ({
-      cells: [...row.children].map(cell => (cell.querySelector('time') ?? cell).textContent ?? ''),
-      badge: row.querySelector('.badge')?.textContent ?? '',
+      date: row.querySelector('time')?.textContent ?? '',
+      values: [...row.querySelectorAll('data')].map(value => Number(value.getAttribute('value'))),
+      samples: row.lastElementChild?.textContent ?? '',
+      dot: row.querySelector('.dot')?.textContent ?? '',
     })),
   )
   return rows
-    .map(({ cells, badge }) => {
-      const [date = '', open = '', high = '', low = '', close = '', avg = '', samples = ''] = cells
-      return {
-        date,
-        open_pct: read(open),
-        high_pct: read(high),
-        low_pct: read(low),
-        close_pct: read(close),
-        avg_pct: read(avg),
-        samples: read(samples),
-        badge,
-      }
+    .map(({ date, values, samples, dot }) => {
+      const [close_pct = 0, avg_pct = 0, low_pct = 0, high_pct = 0, open_pct = 0] = values
+      return { date, open_pct, high_pct, low_pct, close_pct, avg_pct, samples: read(samples), dot }
     })
     .reverse()
 }

@@ -56,5 +56,5 @@ export function targetName(target: string, t: Texts): string {
 export function describe(alert: Firing, t: Texts, f: Formats): string {
   const { target, premium_pct, isAbove, threshold } = alert
   const bound = `${threshold}% ${isAbove ? t.orAbove : t.orBelow}`
-  return `${targetName(target, t)} ${f.percent(premium_pct)[0]}% (${bound})`
+  return `${targetName(target, t)} ${f.percent(premium_pct)}% (${bound})`
 }

@@ -1,11 +1,28 @@
 /** Whether this browser lets a page notify; `none` where it can't, or leaves that to service workers. */
 export type Permission = 'granted' | 'denied' | 'default' | 'none'
 
-let isRefused = false
-
 /** What the browser says about notifications. */
 export function permission(): Permission {
-  return 'Notification' in window && !isRefused ? Notification.permission : 'none'
+  return canNotify() ? Notification.permission : 'none'
+}
+
+let isConstructible: boolean | undefined
+
+/**
+ * Browsers of phones have a constructor that can only throw. It is tried while nothing is permitted, because
+ * nothing is shown then; where a phone's browser was given the permission, its name must do.
+ */
+function canNotify(): boolean {
+  if (!('Notification' in window)) return false
+  if (isConstructible === undefined && Notification.permission !== 'granted') {
+    try {
+      new Notification('').close()
+      isConstructible = true
+    } catch {
+      isConstructible = false
+    }
+  }
+  return isConstructible ?? !/Android|iPhone|iPad/.test(navigator.userAgent)
 }
 
 /** Asks for permission to notify, unless the visitor has already given or denied it. */
@@ -19,7 +36,6 @@ export function notify(title: string, tag: string): void {
   try {
     new Notification(title, { tag, icon: '/icon-192.png' }).onclick = () => window.focus()
   } catch {
-    // Chrome on Android has the constructor, but it throws.
-    isRefused = true
+    isConstructible = false
   }
 }

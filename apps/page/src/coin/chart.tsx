@@ -14,8 +14,8 @@ export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol:
   const isSystemDark = useSystemDark()
   useEffect(() => {
     if (!place.current) return
-    const percent = (value: number) => `${f.number(value)}%`
-    const drawn = openChart(place.current, { language, percent, averageName: t.average, onPoint: point })
+    const percent = (value: number) => `${f.percent(value)}%`
+    const drawn = openChart(place.current, { language, percent, onPoint: point })
     chart.current = drawn
     return () => drawn.close()
   }, [language, f, t, theme, isSystemDark])
@@ -26,7 +26,7 @@ export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol:
   const day = days.find(({ date }) => date === pointed) ?? days.at(-1)
   return (
     <figure class="chart">
-      {day && <Legend day={day} />}
+      {day && <Legend day={day} average={average} />}
       <div ref={place} class="canvas" role="img" aria-label={fill(t.chart, symbol)} />
       <figcaption>
         {t.charts}{' '}
@@ -39,7 +39,7 @@ export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol:
   )
 }
 
-function Legend({ day }: { day: Day }) {
+function Legend({ day, average }: { day: Day; average: number }) {
   const { t } = useView()
   const values = [
     [t.open, day.open_pct],
@@ -55,6 +55,9 @@ function Legend({ day }: { day: Day }) {
           {name} <Percent value={value} />
         </span>
       ))}
+      <span class="average">
+        ┄ {t.average} <Percent value={average} />
+      </span>
     </p>
   )
 }

@@ -8,7 +8,7 @@ import { Change, Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Chart } from './chart.tsx'
 import { DayTable } from './day-table.tsx'
-import { changeSinceYesterday, figuresOf, toDays } from './days.ts'
+import { changeSince, dayBefore, figuresOf, toDays } from './days.ts'
 import { FigureList } from './figure-list.tsx'
 import { useHistory } from './history-loader.ts'
 import { HistoryNotice } from './history-notice.tsx'
@@ -34,7 +34,8 @@ export function CoinView({ symbol, range, row, minute }: CoinProps) {
   const today = new Date(now).toISOString().slice(0, 10)
   const days = useMemo(() => toDays(history?.data ?? [], today), [history, today])
   const figures = useMemo(() => figuresOf(days, row?.premium_pct), [days, row])
-  const since = row && changeSinceYesterday(days, row.premium_pct, today)
+  const yesterday = days.find(({ date }) => date === dayBefore(today))
+  const since = row && changeSince(yesterday?.close_pct, row.premium_pct)
   const asOfText = asOf ? fill(t.runningAsOf, f.time(Date.parse(`${asOf}Z`), now)) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row
@@ -53,7 +54,7 @@ export function CoinView({ symbol, range, row, minute }: CoinProps) {
         {row ? (
           <p class="now">
             <Percent value={row.premium_pct} />
-            {since !== undefined && <Change points={since} />}
+            {since !== undefined && <Change points={since} note={t.sinceYesterday} />}
           </p>
         ) : (
           !isUnknown && <span class="note">{t.notListed}</span>

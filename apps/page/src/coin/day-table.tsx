@@ -1,5 +1,5 @@
 import { fill } from '../text/language.ts'
-import { Percent } from '../values.tsx'
+import { Percent, Span } from '../values.tsx'
 import { useView } from '../view.ts'
 import { type Day, toCsv } from './days.ts'
 
@@ -11,7 +11,15 @@ export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol:
     <div class="days">
       <div class="tools">
         <h2>{t.dayTable}</h2>
-        <span class="note">{t.dayBegins}</span>
+        <span class="note">
+          {t.dayBegins} <Dot kind="running" /> {t.running}
+          {days.some(day => day.isPartial) && (
+            <>
+              {' '}
+              <Dot kind="partial" /> {t.partial}
+            </>
+          )}
+        </span>
         <button type="button" onClick={() => download(file, toCsv(days))}>
           <span aria-hidden="true">↓</span> {t.download}
         </button>
@@ -21,7 +29,7 @@ export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol:
         <table>
           <thead>
             <tr>
-              {[t.date, t.open, t.high, t.low, t.close, t.average, t.samples].map(name => (
+              {[t.date, t.close, t.average, t.lowHigh, t.open, t.samples].map(name => (
                 <th key={name} scope="col">
                   {name}
                 </th>
@@ -32,32 +40,46 @@ export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol:
             {days.toReversed().map(day => (
               <tr key={day.date} class={day.isRunning ? 'running' : ''}>
                 <th scope="row">
-                  <time dateTime={day.date}>{day.date}</time>{' '}
-                  {day.isRunning && (
-                    <span class="badge">
-                      {t.running}, {asOf}
-                    </span>
+                  <time dateTime={day.date}>
+                    <span class="year">{day.date.slice(0, 5)}</span>
+                    {day.date.slice(5)}
+                  </time>
+                  {day.isRunning && <Dot kind="running" text={`${t.running}, ${asOf}`} />}
+                  {day.isPartial && (
+                    <Dot
+                      kind="partial"
+                      text={`${t.partial}, ${fill(t.partialHint, f.number(day.samples, 0))}`}
+                    />
                   )}
                 </th>
-                {[day.open_pct, day.high_pct, day.low_pct, day.close_pct, day.avg_pct].map((value, index) => (
-                  <td key={index.toString()}>
-                    <Percent value={value} />
-                  </td>
-                ))}
                 <td>
-                  {day.isPartial && (
-                    <span class="badge partial" title={fill(t.partialHint, f.number(day.samples, 0))}>
-                      {t.partial}
-                    </span>
-                  )}{' '}
-                  {f.number(day.samples, 0)}
+                  <Percent value={day.close_pct} />
                 </td>
+                <td>
+                  <Percent value={day.avg_pct} />
+                </td>
+                <td>
+                  <Span from={day.low_pct} to={day.high_pct} />
+                </td>
+                <td>
+                  <Percent value={day.open_pct} />
+                </td>
+                <td>{f.number(day.samples, 0)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </section>
     </div>
+  )
+}
+
+/** Marks a day without making its row higher; a screen reader and a pointer get the words. */
+function Dot({ kind, text }: { kind: 'running' | 'partial'; text?: string }) {
+  return (
+    <span class={`dot ${kind}`} title={text}>
+      {text && <span class="unseen">{text}</span>}
+    </span>
   )
 }
 

@@ -19,14 +19,17 @@ export function toDays(history: readonly DailyPremium[], today: string): Day[] {
   })
 }
 
+/** With fewer days, one strange day is most of what a premium is compared with. */
+const DAYS_TO_COMPARE = 30
+
 /** Statistics of the days, and where the newest premium stands among them. */
 export interface Figures {
   /** Mean of all minutes, percent. */
   readonly average: number
-  /** Percent of the earlier days that closed below the newest premium; undefined without two earlier days. */
-  readonly percentile: number | undefined
-  /** Standard deviations from the mean of the earlier closes to the newest premium; undefined without any. */
-  readonly zScore: number | undefined
+  /** Percent of the earlier days that closed below the newest premium; undefined before the 30th day. */
+  readonly percentile?: number
+  /** Standard deviations from the mean of the earlier closes to the newest premium; undefined as above. */
+  readonly zScore?: number
 }
 
 /** Figures of ascending days and the newest premium; undefined without a day. */
@@ -35,28 +38,24 @@ export function figuresOf(days: readonly Day[], now: number | undefined): Figure
   if (samples === 0) return undefined
   const average = days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples
   const closes = days.filter(day => !day.isRunning).map(day => day.close_pct)
-  if (now === undefined || closes.length < 2) return { average, percentile: undefined, zScore: undefined }
+  if (now === undefined || days.length < DAYS_TO_COMPARE) return { average }
   const mean = closes.reduce((sum, close) => sum + close, 0) / closes.length
   const deviation = Math.sqrt(
     closes.reduce((sum, close) => sum + (close - mean) ** 2, 0) / (closes.length - 1),
   )
-  return {
-    average,
-    percentile: (100 * closes.filter(close => close < now).length) / closes.length,
-    zScore: deviation > 0 ? (now - mean) / deviation : undefined,
-  }
+  const percentile = (100 * closes.filter(close => close < now).length) / closes.length
+  return { average, percentile, ...(deviation > 0 && { zScore: (now - mean) / deviation }) }
 }
 
-/** Points between the newest premium and yesterday's close; undefined when yesterday has none. */
-export function changeSinceYesterday(
-  days: readonly DailyPremium[],
-  now: number,
-  today: string,
-): number | undefined {
-  const yesterday = new Date(Date.parse(today) - 86_400_000).toISOString().slice(0, 10)
-  const close = days.find(day => day.date === yesterday)?.close_pct
-  // Both have four decimals; the difference of two floats may have more.
+/** Points between a close and the newest premium; undefined without a close. */
+export function changeSince(close: number | undefined, now: number): number | undefined {
+  // Both have four decimals; the difference of two floats may have more, and would be rounded otherwise.
   return close === undefined ? undefined : Math.round((now - close) * 10_000) / 10_000
+}
+
+/** The day before a UTC date. */
+export function dayBefore(date: string): string {
+  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10)
 }
 
 /** The mean close of each run of `width` days, dated by its last day. */

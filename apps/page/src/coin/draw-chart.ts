@@ -8,7 +8,8 @@ import {
 } from 'lightweight-charts'
 import { type Day, movingAverage } from './days.ts'
 
-const WIDEST_DAY_PX = 44
+/** A candle takes four fifths of its day's place, and is to be no wider than a tenth of the chart. */
+const FEWEST_PLACES = 8
 /** Narrower candles merge, so the closes are drawn as a line instead. */
 const NARROWEST_CANDLE_PX = 3
 const AVERAGE_DAYS = 7
@@ -26,7 +27,6 @@ export interface Drawing {
 export interface ChartOptions {
   readonly language: string
   readonly percent: (value: number) => string
-  readonly averageName: string
   /** Called with the date under the pointer. */
   readonly onPoint: (date: string | undefined) => void
 }
@@ -72,18 +72,14 @@ export function openChart(place: HTMLElement, options: ChartOptions) {
       const points = hasAverage ? movingAverage(days, AVERAGE_DAYS) : []
       averages.setData(points.map(({ date, value }) => ({ time: date, value })))
       averageLine.applyOptions({ price: average })
-      if (days.length !== shown) timeScale.setVisibleLogicalRange(rangeOf(days.length, place.clientWidth))
+      if (days.length !== shown) timeScale.setVisibleLogicalRange(rangeOf(days.length))
       shown = days.length
     },
     close: () => chart.remove(),
   }
 }
 
-function addSeries(
-  chart: IChartApi,
-  color: (name: string) => string,
-  { percent, averageName }: ChartOptions,
-) {
+function addSeries(chart: IChartApi, color: (name: string) => string, { percent }: ChartOptions) {
   const [up, down] = [color('--up'), color('--down')]
   const common = {
     priceLineVisible: false,
@@ -108,15 +104,14 @@ function addSeries(
     color: color('--accent'),
     lineStyle: LineStyle.Dashed,
     lineWidth: 1,
-    title: averageName,
   })
   return { candles, closes, averages, averageLine }
 }
 
-/** All days, none wider than {@link WIDEST_DAY_PX}, with room for the line's name at the right. */
-function rangeOf(days: number, width: number): { from: number; to: number } {
-  const to = days + 1
-  return { from: to - Math.max(days + 2, width / WIDEST_DAY_PX), to }
+/** All days from edge to edge; few of them in the middle. */
+function rangeOf(days: number): { from: number; to: number } {
+  const spare = Math.max(0, FEWEST_PLACES - days) / 2
+  return { from: -spare, to: days - 1 + spare }
 }
 
 /** Keeps the zero line in view. */

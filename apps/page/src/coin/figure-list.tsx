@@ -1,6 +1,6 @@
 import type { CoinPremium } from '@kimchi/client'
 import { COLUMNS } from '../table/rows.ts'
-import { Figure, Percent, Time } from '../values.tsx'
+import { Figure, Percent, Span, Time } from '../values.tsx'
 import { useView } from '../view.ts'
 import type { Day, Figures } from './days.ts'
 
@@ -13,13 +13,14 @@ export interface FigureListProps {
   readonly figures: Figures | undefined
 }
 
-/** A coin in numbers: prices, today so far, and the premium among its days. */
+/** A coin in numbers: prices, today so far, and the premium among its days; nothing without any. */
 export function FigureList({ row, day, asOf, figures }: FigureListProps) {
   const { t, f } = useView()
+  if (!row && !day && !figures) return null
   return (
-    <div class="figures">
+    <dl class="figures">
       {row && (
-        <dl>
+        <>
           <Figure name={t.gap}>
             <data value={COLUMNS.gap(row)}>{f.won(COLUMNS.gap(row), true)}</data>
           </Figure>
@@ -31,35 +32,36 @@ export function FigureList({ row, day, asOf, figures }: FigureListProps) {
           <Figure name={t.updated}>
             <Time at={row.snapshot_at} />
           </Figure>
-        </dl>
+        </>
       )}
       {day && (
-        <dl aria-label={t.today}>
-          <Figure name={`${t.today} · ${t.open}`} hint={asOf}>
+        <>
+          <Figure name={`${t.today} · ${t.open}`}>
             <Percent value={day.open_pct} />
           </Figure>
-          <Figure name={t.high}>
-            <Percent value={day.high_pct} />
+          <Figure name={`${t.today} · ${t.lowHigh}`} asOf={asOf}>
+            <Span from={day.low_pct} to={day.high_pct} />
           </Figure>
-          <Figure name={t.low}>
-            <Percent value={day.low_pct} />
+          <Figure name={`${t.today} · ${t.samples}`} asOf={asOf}>
+            {f.number(day.samples, 0)}
           </Figure>
-          <Figure name={t.samples}>{f.number(day.samples, 0)}</Figure>
-        </dl>
+        </>
       )}
       {figures && (
-        <dl>
-          <Figure name={t.average} hint={t.averageHint}>
-            <Percent value={Math.round(figures.average * 10_000) / 10_000} />
-          </Figure>
-          <Figure name={t.percentile} hint={t.percentileHint}>
-            {figures.percentile === undefined ? t.needsDays : `${f.number(figures.percentile, 1)}%`}
-          </Figure>
-          <Figure name={t.zScore} hint={t.zScoreHint}>
-            {figures.zScore === undefined ? t.needsDays : f.number(figures.zScore, 2)}
-          </Figure>
-        </dl>
+        <Figure name={t.average} hint={t.averageHint}>
+          <Percent value={figures.average} />
+        </Figure>
       )}
-    </div>
+      {figures?.percentile !== undefined && (
+        <Figure name={t.percentile} hint={t.percentileHint}>
+          {f.number(figures.percentile, 1)}%
+        </Figure>
+      )}
+      {figures?.zScore !== undefined && (
+        <Figure name={t.zScore} hint={t.zScoreHint}>
+          {f.number(figures.zScore, 2)}
+        </Figure>
+      )}
+    </dl>
   )
 }

@@ -1,6 +1,6 @@
 import { type CoinPremium, utcMs } from '@kimchi/client'
 import { fill } from '../text/language.ts'
-import { directionOf, Percent } from '../values.tsx'
+import { Change, Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { COLUMNS } from './rows.ts'
 
@@ -10,13 +10,13 @@ export interface CoinRowProps {
   /** The row is older than the list. */
   readonly isStale: boolean
   readonly isFavourite: boolean
-  /** The premium relative to the largest one in the list, from −1 to 1. */
-  readonly share: number
+  /** Points since yesterday's close; undefined while that is not known. */
+  readonly change: number | undefined
   readonly onFavourite: (symbol: string) => void
 }
 
 /** One coin of the list. */
-export function CoinRow({ coin, isStale, isFavourite, share, onFavourite }: CoinRowProps) {
+export function CoinRow({ coin, isStale, isFavourite, change, onFavourite }: CoinRowProps) {
   const { t, f, now, nameOf } = useView()
   const { symbol } = coin
   const at = utcMs(coin.snapshot_at)
@@ -43,11 +43,9 @@ export function CoinRow({ coin, isStale, isFavourite, share, onFavourite }: Coin
         )}
       </th>
       <td class="premium">
-        <span>
-          <Bar share={share} />
-          <Percent value={coin.premium_pct} isColoured />
-        </span>
+        <Percent value={coin.premium_pct} isColoured />
       </td>
+      <td class="since">{change !== undefined && <Change points={change} />}</td>
       <td class="gap">
         <data value={COLUMNS.gap(coin)}>{f.won(COLUMNS.gap(coin), true)}</data>
       </td>
@@ -60,23 +58,6 @@ export function CoinRow({ coin, isStale, isFavourite, share, onFavourite }: Coin
       <td class="usdt">
         <data value={coin.binance_usdt}>{f.price(coin.binance_usdt)}</data>
       </td>
-      <td class="rate">
-        <data value={coin.usdt_krw}>{f.price(coin.usdt_krw)}</data>
-      </td>
-      <td class="age">
-        <time dateTime={`${coin.snapshot_at}Z`}>{f.age(now - at)}</time>
-      </td>
     </tr>
-  )
-}
-
-/** The premium as a bar to the right or left of zero. */
-function Bar({ share }: { share: number }) {
-  const width = 30 * Math.abs(share)
-  return (
-    <svg class={`bar ${directionOf(share)}`} viewBox="0 0 60 3" aria-hidden="true" preserveAspectRatio="none">
-      <rect class="track" x="0" y="1" width="60" height="1" />
-      <rect x={share < 0 ? 30 - width : 30} y="0" width={width} height="3" />
-    </svg>
   )
 }

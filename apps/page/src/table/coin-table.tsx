@@ -1,29 +1,35 @@
 import type { LiveList } from '@kimchi/client'
+import { Fragment } from 'preact'
+import { useRef } from 'preact/hooks'
 import { MEDIAN } from '../alerts/alert.ts'
 import { AlertButton } from '../alerts/alert-button.tsx'
 import { useKept } from '../storage.ts'
 import { useView } from '../view.ts'
 import { CoinRow } from './coin-row.tsx'
 import { arrange, COLUMNS, type Column, nextSorting, type Sorting } from './rows.ts'
+import { useChanges } from './yesterday-closes.ts'
 
 /** What a visitor has searched and sorted by. */
 export interface Listing {
   readonly text: string
-  readonly sorting: Sorting
+  /** Undefined until somebody sorts: the order of the list. */
+  readonly sorting?: Sorting | undefined
 }
 
-/** Everything, the largest premium first. */
-export const EVERYTHING: Listing = { text: '', sorting: { column: 'premium', isAscending: false } }
+/** Everything, in the order of the list: BTC first, then as configured. */
+export const EVERYTHING: Listing = { text: '' }
 
 /** What the table is drawn from. */
 export interface CoinTableProps {
   readonly list: LiveList
+  /** The API did not answer the newest request. */
+  readonly isDown: boolean
   readonly listing: Listing
   readonly onListing: (listing: Listing) => void
 }
 
 /** The coins of the list: searched, sorted, and marked as favourites. */
-export function CoinTable({ list, listing, onListing }: CoinTableProps) {
+export function CoinTable({ list, isDown, listing, onListing }: CoinTableProps) {
   const { t, nameOf, shelf } = useView()
   const { text, sorting } = listing
   const [favourites, setFavourites] = useKept<readonly string[]>(shelf, 'favourites', [])
@@ -33,7 +39,8 @@ export function CoinTable({ list, listing, onListing }: CoinTableProps) {
     setFavourites(others.length < favourites.length ? others : [...favourites, symbol])
   }
   const rows = arrange(list.data, sorting, { text, only: isOnly ? new Set(favourites) : undefined, nameOf })
-  const largest = Math.max(...list.data.map(coin => Math.abs(coin.premium_pct)), Number.MIN_VALUE)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const changeOf = useChanges(list, body, isDown)
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>
   return (
     <section aria-label={t.coins} id="coins" tabIndex={-1}>
@@ -52,14 +59,14 @@ export function CoinTable({ list, listing, onListing }: CoinTableProps) {
       </div>
       <table class="coins">
         <Head sorting={sorting} onSort={next => onListing({ text, sorting: next })} />
-        <tbody>
+        <tbody ref={body}>
           {rows.map(coin => (
             <CoinRow
               key={coin.symbol}
               coin={coin}
               isStale={coin.snapshot_at < list.updated_at}
               isFavourite={favourites.includes(coin.symbol)}
-              share={coin.premium_pct / largest}
+              change={changeOf(coin.symbol, coin.premium_pct)}
               onFavourite={toggle}
             />
           ))}
@@ -73,22 +80,29 @@ export function CoinTable({ list, listing, onListing }: CoinTableProps) {
 }
 
 /** The headings: each is a button that sorts. */
-function Head({ sorting, onSort }: { sorting: Sorting; onSort: (sorting: Sorting) => void }) {
+function Head({ sorting, onSort }: { sorting: Sorting | undefined; onSort: (sorting: Sorting) => void }) {
   const { t } = useView()
-  const direction = sorting.isAscending ? 'ascending' : 'descending'
+  const direction = sorting?.isAscending ? 'ascending' : 'descending'
   return (
     <thead>
       <tr>
         <td class="star" />
         {(Object.keys(COLUMNS) as Column[]).map(column => {
-          const isSorted = sorting.column === column
+          const isSorted = sorting?.column === column
           return (
-            <th key={column} scope="col" class={column} {...(isSorted && { 'aria-sort': direction })}>
-              <button type="button" onClick={() => onSort(nextSorting(sorting, column))}>
-                {t[column]}
-                <span aria-hidden="true">{isSorted ? (sorting.isAscending ? '↑' : '↓') : '↕'}</span>
-              </button>
-            </th>
+            <Fragment key={column}>
+              <th scope="col" class={column} {...(isSorted && { 'aria-sort': direction })}>
+                <button type="button" onClick={() => onSort(nextSorting(sorting, column))}>
+                  {t[column]}
+                  <span aria-hidden="true">{isSorted ? (sorting.isAscending ? '↑' : '↓') : '↕'}</span>
+                </button>
+              </th>
+              {column === 'premium' && (
+                <th scope="col" class="since" title={t.sinceYesterday}>
+                  {t.change}
+                </th>
+              )}
+            </Fragment>
           )
         })}
       </tr>

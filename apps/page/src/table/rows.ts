@@ -10,8 +10,6 @@ export const COLUMNS = {
   /** Binance's price in won, by the row's own rate. */
   binance: (coin): number => coin.binance_usdt * coin.usdt_krw,
   usdt: coin => coin.binance_usdt,
-  rate: coin => coin.usdt_krw,
-  age: coin => coin.snapshot_at,
 } as const satisfies Record<string, (coin: CoinPremium) => number | string>
 
 /** Name of a column; its heading is the text of the same key. */
@@ -32,28 +30,51 @@ export interface Filter {
   readonly nameOf: (coin: CoinPremium) => string
 }
 
-/** The sorting after a click on a column: names start at A, numbers and ages with the largest. */
-export function nextSorting(now: Sorting, column: Column): Sorting {
-  const isAscending = now.column === column ? !now.isAscending : column === 'coin'
+/** The sorting after a click on a column: names start at A, numbers with the largest. */
+export function nextSorting(now: Sorting | undefined, column: Column): Sorting {
+  const isAscending = now?.column === column ? !now.isAscending : column === 'coin'
   return { column, isAscending }
 }
 
-/** The rows whose symbol or name, in either language, contains the text; sorted. */
+/** The rows whose symbol or name, in either language, contains the text; in the list's order until sorted. */
 export function arrange(
   coins: readonly CoinPremium[],
-  { column, isAscending }: Sorting,
+  sorting: Sorting | undefined,
   { text, only, nameOf }: Filter,
 ) {
-  const wanted = text.normalize('NFC').trim().toLowerCase()
-  // The later a row's time, the smaller its age.
-  const sign = (isAscending ? 1 : -1) * (column === 'age' ? -1 : 1)
-  const value = COLUMNS[column]
-  return coins
-    .filter(coin => {
-      const names = `${coin.symbol}\n${coin.name}\n${nameOf(coin)}`.toLowerCase()
-      return names.includes(wanted) && (only?.has(coin.symbol) ?? true)
+  const wanted = patternOf(text)
+  const found = coins.filter(coin => {
+    const names = `${coin.symbol}\n${coin.name}\n${nameOf(coin)}`
+    return wanted.test(names) && (only?.has(coin.symbol) ?? true)
+  })
+  if (!sorting) return found
+  const [sign, value] = [sorting.isAscending ? 1 : -1, COLUMNS[sorting.column]]
+  return found.toSorted((a, b) => sign * compare(value(a), value(b)))
+}
+
+const INITIALS = 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ'
+const FIRST_SYLLABLE = '가'.charCodeAt(0)
+/** Unicode orders syllables by their initial consonant, this many to each. */
+const SYLLABLES_PER_INITIAL = 588
+/** A keyboard joins two consonants that are typed one after the other. */
+const JOINED: Readonly<Record<string, string>> = {
+  ...{ ㄳ: 'ㄱㅅ', ㄵ: 'ㄴㅈ', ㄶ: 'ㄴㅎ', ㄺ: 'ㄹㄱ', ㄻ: 'ㄹㅁ', ㄼ: 'ㄹㅂ', ㄽ: 'ㄹㅅ' },
+  ...{ ㄾ: 'ㄹㅌ', ㄿ: 'ㄹㅍ', ㅀ: 'ㄹㅎ', ㅄ: 'ㅂㅅ' },
+}
+
+/** Finds a text in names; a Korean consonant also finds the syllables that begin with it: `ㅂㅌ` finds 비트코인. */
+function patternOf(text: string): RegExp {
+  const source = text
+    .normalize('NFC')
+    .trim()
+    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/[ㄱ-ㅎ]/g, joined => JOINED[joined] ?? joined)
+    .replace(/[ㄱ-ㅎ]/g, initial => {
+      const first = FIRST_SYLLABLE + SYLLABLES_PER_INITIAL * INITIALS.indexOf(initial)
+      const last = first + SYLLABLES_PER_INITIAL - 1
+      return `[${initial}${String.fromCharCode(first)}-${String.fromCharCode(last)}]`
     })
-    .toSorted((a, b) => sign * compare(value(a), value(b)))
+  return new RegExp(source, 'i')
 }
 
 function compare(a: number | string, b: number | string): number {

@@ -9,11 +9,6 @@ export type Formats = ReturnType<typeof createFormats>
 /** The formats of a language. */
 export function createFormats(language: Language) {
   const price = new Intl.NumberFormat(language, { maximumFractionDigits: 12 })
-  const percent = new Intl.NumberFormat(language, {
-    signDisplay: 'exceptZero',
-    minimumFractionDigits: 4,
-    maximumFractionDigits: 4,
-  })
   const unit = (name: string) =>
     new Intl.NumberFormat(language, {
       style: 'unit',
@@ -23,11 +18,15 @@ export function createFormats(language: Language) {
   const units = { second: unit('second'), minute: unit('minute'), hour: unit('hour'), day: unit('day') }
   const utc = (ms: number, now: number) => `${clock(ms, now)} UTC`
   return {
-    /** Percent in two parts, two decimals and the rest: `+1.23` and `45`. */
-    percent: (value: number) => {
-      const text = percent.format(value).replace('-', MINUS)
-      return [text.slice(0, -2), text.slice(-2)] as const
-    },
+    /** Percent, rounded: `+1.24`. Without a sign where nothing but zeros is left. */
+    percent: (value: number, digits = 2) =>
+      value
+        .toLocaleString(language, {
+          signDisplay: 'exceptZero',
+          minimumFractionDigits: digits,
+          maximumFractionDigits: digits,
+        })
+        .replace('-', MINUS),
     /** A plain number with this many decimals. */
     number: (value: number, digits = 2) =>
       value

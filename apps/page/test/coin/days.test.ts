@@ -1,6 +1,6 @@
 import type { DailyPremium } from '@kimchi/client'
 import t from 'tap'
-import { changeSinceYesterday, figuresOf, movingAverage, toCsv, toDays } from '../../src/coin/days.ts'
+import { changeSince, dayBefore, figuresOf, movingAverage, toCsv, toDays } from '../../src/coin/days.ts'
 
 const day = (date: string, close: number, more: Partial<DailyPremium> = {}): DailyPremium => ({
   date,
@@ -23,40 +23,50 @@ t.test('today is running, an earlier day with minutes missing is partial; no val
   ])
 })
 
-t.test(
-  'the average is that of all minutes, percentile and z-score are those of the newest premium',
-  async t => {
-    const days = toDays(
-      [
-        day('2026-11-18', 1, { avg_pct: 1, samples: 1000 }),
-        day('2026-11-19', 2, { avg_pct: 4, samples: 500 }),
-        day('2026-11-20', 6),
-        day(TODAY, 9, { avg_pct: 0, samples: 60 }),
-      ],
-      TODAY,
-    )
-    const figures = figuresOf(days, 5)
-    t.equal(figures?.average, (1 * 1000 + 4 * 500 + 2 * 1440) / 3000)
-    t.equal(Math.round((figures?.percentile ?? 0) * 10), 667)
-    t.equal(figures?.zScore?.toFixed(4), ((5 - 3) / Math.sqrt((4 + 1 + 9) / 2)).toFixed(4))
-  },
-)
+t.test('the average is that of all minutes', async t => {
+  const days = [
+    day('2026-11-18', 1, { avg_pct: 1, samples: 1000 }),
+    day('2026-11-19', 2, { avg_pct: 4, samples: 500 }),
+    day(TODAY, 9, { avg_pct: 0, samples: 60 }),
+  ]
+  t.equal(figuresOf(toDays(days, TODAY), 5)?.average, (1 * 1000 + 4 * 500) / 1560)
+  t.equal(figuresOf([], 3), undefined)
+})
 
-t.test(
-  'without a premium or two earlier days there is no percentile, without a spread no z-score',
-  async t => {
-    const none = { percentile: undefined, zScore: undefined }
-    t.match(figuresOf(toDays([day('2026-11-20', 2), day(TODAY, 3)], TODAY), 3), none)
-    t.match(figuresOf(toDays(DAYS, TODAY), undefined), none)
-    const flat = [day('2026-11-19', 2), day('2026-11-20', 2), day(TODAY, 3)]
-    t.match(figuresOf(toDays(flat, TODAY), 3), { percentile: 100, zScore: undefined })
-    t.equal(figuresOf([], 3), undefined)
-  },
-)
+/** This many days up to today, with closes of 1, 2, 3, … */
+const risingDays = (count: number, close = (index: number) => index + 1) =>
+  toDays(
+    Array.from({ length: count }, (_, index) =>
+      day(
+        new Date(Date.parse(TODAY) - (count - 1 - index) * 86_400_000).toISOString().slice(0, 10),
+        close(index),
+      ),
+    ),
+    TODAY,
+  )
 
-t.test('the change is since yesterday’s close; without yesterday there is none', async t => {
-  t.equal(changeSinceYesterday(DAYS, 2.3, TODAY), 0.3)
-  t.equal(changeSinceYesterday(DAYS, -0.1, '2026-12-01'), undefined)
+t.test('from 30 days on, percentile and z-score compare the newest premium with the days before', async t => {
+  const figures = figuresOf(risingDays(30), 20.5)
+  t.equal(figures?.percentile, (100 * 20) / 29)
+  t.equal(figures?.zScore?.toFixed(4), ((20.5 - 15) / Math.sqrt((29 * 30) / 12)).toFixed(4))
+  t.strictSame(Object.keys(figuresOf(risingDays(29), 20.5) ?? {}), ['average'])
+  t.strictSame(Object.keys(figuresOf(risingDays(30), undefined) ?? {}), ['average'], 'not in the list')
+  t.strictSame(
+    Object.keys(
+      figuresOf(
+        risingDays(30, () => 2),
+        3,
+      ) ?? {},
+    ),
+    ['average', 'percentile'],
+    'no spread',
+  )
+})
+
+t.test('the change is since the close of the day before; without that there is none', async t => {
+  t.equal(changeSince(2, 2.3), 0.3)
+  t.equal(changeSince(undefined, -0.1), undefined)
+  t.equal(dayBefore('2026-03-01'), '2026-02-28')
 })
 
 t.test('a moving average begins with the first day that has enough before it', async t => {

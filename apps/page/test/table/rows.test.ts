@@ -21,11 +21,11 @@ const KOREAN: Record<string, string> = { BTC: '비트코인', XRP: '엑스알피
 const nameOf = ({ symbol, name }: { symbol: string; name: string }) => KOREAN[symbol] ?? name
 const ALL = { text: '', nameOf }
 
-t.test('sorts by premium, by name, and by age, which grows as the time goes back', async t => {
+t.test('keeps the order of the list until somebody sorts, by premium or by name', async t => {
+  t.strictSame(symbols(undefined, ALL), ['BTC', 'XRP', 'ETH'])
   t.strictSame(symbols({ column: 'premium', isAscending: false }, ALL), ['ETH', 'BTC', 'XRP'])
   t.strictSame(symbols({ column: 'premium', isAscending: true }, ALL), ['XRP', 'BTC', 'ETH'])
   t.strictSame(symbols({ column: 'coin', isAscending: true }, ALL), ['BTC', 'ETH', 'XRP'])
-  t.strictSame(symbols({ column: 'age', isAscending: false }, ALL)[0], 'XRP')
 })
 
 t.test('finds symbols and names in any letter case, also among favourites only', async t => {
@@ -42,6 +42,17 @@ t.test('finds Korean names, also when a keyboard sends them letter by letter', a
   t.strictSame(symbols(sorting, { text: '리플'.normalize('NFD'), nameOf }), ['XRP'])
 })
 
+t.test('finds Korean names by initial consonants, also those that a keyboard has joined', async t => {
+  const found = (text: string) => symbols(undefined, { text, nameOf })
+  t.strictSame(found('ㅂㅌ'), ['BTC'])
+  t.strictSame(found('비ㅌ'), ['BTC'])
+  t.strictSame(found('ㄹㅍ'), ['XRP'])
+  t.strictSame(found('ㄿ'), ['XRP'])
+  t.strictSame(found('ㅌㅂ'), [])
+  t.strictSame(found('엑스알피(ㄹ'), ['XRP'], 'other characters stand for themselves')
+  t.strictSame(found('.'), [])
+})
+
 t.test('sorts by the gap in won and by Binance’s price in won', async t => {
   const coins = [
     { ...coin('A', 'A', 1), upbit_krw: 1_500, binance_usdt: 1, usdt_krw: 1_400 },
@@ -54,6 +65,7 @@ t.test('sorts by the gap in won and by Binance’s price in won', async t => {
 })
 
 t.test('a column begins with the largest, the coin with A; a second click reverses it', async t => {
+  t.strictSame(nextSorting(undefined, 'premium'), { column: 'premium', isAscending: false })
   const byPremium = { column: 'premium', isAscending: false } as const
   t.strictSame(nextSorting(byPremium, 'premium'), { column: 'premium', isAscending: true })
   t.strictSame(nextSorting(byPremium, 'krw'), { column: 'krw', isAscending: false })

@@ -4,11 +4,20 @@ import { createFormats } from '../../src/text/format.ts'
 const en = createFormats('en')
 const ko = createFormats('ko')
 
-t.test('a premium has a sign and four decimals, in two parts', async t => {
-  t.strictSame(en.percent(1.2345), ['+1.23', '45'])
-  t.strictSame(en.percent(-0.05), ['−0.05', '00'])
-  t.strictSame(en.percent(0), ['0.00', '00'])
-  t.strictSame(ko.percent(12.3), ['+12.30', '00'])
+t.test('a premium is rounded to two digits, half away from zero', async t => {
+  t.strictSame(
+    [1.5561, 1.555, -1.555, 13.9951, 0.0099].map(value => en.percent(value)),
+    [...['+1.56', '+1.56', '−1.56', '+14.00', '+0.01']],
+  )
+  t.equal(ko.percent(12.3), '+12.30')
+  t.equal(en.percent(0.0099, 4), '+0.0099')
+})
+
+t.test('a premium that is rounded to zero has no sign', async t => {
+  t.strictSame(
+    [0, 0.0049, -0.0049].map(value => en.percent(value)),
+    ['0.00', '0.00', '0.00'],
+  )
 })
 
 t.test('prices keep every digit', async t => {

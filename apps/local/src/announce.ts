@@ -6,30 +6,38 @@ const POLL_MS: Milliseconds = 500
 /** Without prices for this long, a person wants to know why. */
 export const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
+/** A list may be two minutes old at a start: a minute that an earlier run wrote just before. */
+const FRESH_BEFORE_START_MS: Milliseconds = 120_000
+
 /** What is announced, and to whom. */
 export interface Announcement {
   readonly mode: Mode
+  /** Address of the page. */
+  readonly page: string
   readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
   readonly redisCli: string | undefined
   readonly dataDir: string
   /** Which default ports were taken. */
   readonly note: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
   readonly say: (line: string) => void
   readonly signal: AbortSignal
 }
 
-/** Prints every address but the page's, then the first prices, or after a while why there are none. */
+/** Prints every address, then the first prices, or after a while why there are none. */
 export async function announce(announcement: Announcement): Promise<void> {
-  const { mode, ports, redisCli, dataDir, note, say } = announcement
+  const { mode, page, ports, redisCli, dataDir, note, say } = announcement
   const api = apiUrl(announcement)
   say(
     mode === 'demo'
       ? 'Kimchi premium on SIMULATED prices (no network needed)'
       : 'Kimchi premium on the live exchanges',
   )
+  say(`  Page    ${page}`)
   say(`  API     ${api}`)
   say(`          ${api}/BTC/daily`)
-  if (redisCli) say(`  Redis   ${redisCli} hgetall '{kp}:live'`)
+  if (redisCli) say(`  Redis   ${redisCli} fcall_ro kp_status 1 '{kp}:meta'`)
   say(`  Data    ${dataDir} (logs in ${dataDir}/logs)`)
   say(`  Health  ${readyUrl(ports.ingesterOps)} (ingester), ${readyUrl(ports.apiOps)} (API)`)
   if (note) say(`  ${note}`)
@@ -37,27 +45,19 @@ export async function announce(announcement: Announcement): Promise<void> {
   await announceFirstPrices(announcement)
 }
 
-/**
- * Waits until the ingester is ready, because prices of an earlier run would hide that it refuses to start, and
- * until the number of coins stays the same, because candles bring one coin after another.
- */
+/** Prices of an earlier run would hide that the ingester gets none. */
 async function announceFirstPrices(announcement: Announcement): Promise<void> {
-  const { say, signal } = announcement
+  const { say, startedAt, signal } = announcement
   const explainAt = performance.now() + EXPLAIN_AFTER_MS
   let isExplained = false
-  let count = 0
   while (!signal.aborted) {
-    const [list, reasons] = await Promise.all([
-      getJson<LiveList>(apiUrl(announcement)),
-      reasonsOf(announcement.ports.ingesterOps),
-    ])
-    if (list?.result === 'ok' && list.count > 0 && list.count === count && reasons?.length === 0) {
+    const list = await getJson<LiveList>(apiUrl(announcement))
+    if (list?.result === 'ok' && Date.parse(`${list.updated_at}Z`) > startedAt - FRESH_BEFORE_START_MS) {
       const [first] = list.data
       const example = first ? `, ${first.symbol} ${first.premium_pct} %` : ''
       say(`First prices, ${list.updated_at} UTC: ${list.count} coins${example}`)
       return
     }
-    count = list?.count ?? 0
     if (!isExplained && performance.now() > explainAt) {
       isExplained = true
       await explain(announcement)

@@ -12,26 +12,6 @@ import { withSecretFiles } from '@kimchi/runtime'
 /** `demo` runs on the simulator, `live` on the exchanges. */
 export type Mode = 'demo' | 'live'
 
-/** What the one-command stack is started with. */
-export interface Config {
-  readonly mode: Mode
-  /** The project's folder. */
-  readonly root: string
-  /** Where its Redis and the logs are kept. */
-  readonly dataDir: string
-  /** A Redis to use instead of its own. */
-  readonly redisUrl: string | undefined
-  readonly host: string
-  /** The public port asked for; undefined means 3000, or a free one if that is taken. */
-  readonly port: number | undefined
-  /** The page's port asked for; undefined means 8080, or a free one if that is taken. */
-  readonly pagePort: number | undefined
-  /** The folders in which programs are looked for. */
-  readonly path: string
-  /** The environment of the apps. */
-  readonly env: Readonly<Record<string, string | undefined>>
-}
-
 const portSetting = (description: string) => ({
   ...integerSetting(description, 0, { min: 0, max: 65_535 }),
   default: undefined,
@@ -57,8 +37,19 @@ export const settings = {
   PAGE_PORT: portSetting('port of the page; without it 8080 or a free one'),
 } satisfies Record<string, Setting<unknown>>
 
-/** Variables without a default may be absent. */
-type Values = Pick<SettingValues<typeof settings>, 'HOST'> & Partial<SettingValues<typeof settings>>
+/** What the one-command stack is started with: the variables, and where it runs. */
+export type Config = Pick<SettingValues<typeof settings>, 'HOST'> &
+  Partial<SettingValues<typeof settings>> & {
+    readonly mode: Mode
+    /** The project's folder. */
+    readonly root: string
+    /** Where its Redis and the logs are kept. */
+    readonly dataDir: string
+    /** The folders in which programs are looked for. */
+    readonly PATH: string
+    /** The environment of the apps. */
+    readonly env: Readonly<Record<string, string | undefined>>
+  }
 
 /**
  * Reads the stack's configuration.
@@ -69,17 +60,8 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
     throw new KimchiError('KIMCHI_ERR_CONFIG', `the mode must be demo or live, got: ${mode}`)
   }
   const given = mode === 'live' ? withSecretFiles(env, ['REDIS_URL']) : { ...env, REDIS_URL: undefined }
-  const { REDIS_URL, DATA_DIR, HOST, PORT, PAGE_PORT }: Values = readSettings(settings, given)
-  return {
-    mode,
-    root,
-    dataDir: DATA_DIR ? resolve(DATA_DIR) : join(root, '.data', mode),
-    redisUrl: REDIS_URL,
-    host: HOST,
-    port: PORT,
-    pagePort: PAGE_PORT,
-    path: env.PATH ?? '',
-    // The apps get the URL itself.
-    env: { ...env, REDIS_URL_FILE: undefined },
-  }
+  const values = readSettings(settings, given)
+  const dataDir = values.DATA_DIR ? resolve(values.DATA_DIR) : join(root, '.data', mode)
+  // The apps get the URL itself.
+  return { ...values, mode, root, dataDir, PATH: env.PATH ?? '', env: { ...env, REDIS_URL_FILE: undefined } }
 }

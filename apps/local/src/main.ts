@@ -9,7 +9,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 try {
   const config = readConfig(process.argv[2], process.env, projectRoot())
-  await startLocal(config, { say, signal: ending.signal, wait: delay })
+  await startLocal(config, { say, signal: ending.signal, now: Date.now, wait: delay })
   process.exit(0)
 } catch (thrown) {
   say(thrown instanceof Error ? thrown.message : String(thrown))

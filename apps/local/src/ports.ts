@@ -6,7 +6,7 @@ const ATTEMPTS = 3
 
 /** Picks the stack's ports, and remembers which defaults were taken by other programs. */
 export class Ports {
-  readonly #taken: number[] = []
+  readonly #taken = new Set<number>()
 
   /**
    * The wanted port if it is free; a free one in place of a taken default.
@@ -22,7 +22,7 @@ export class Ports {
       const message = `${name}=${asked} is taken; end what listens there or choose another`
       throw new KimchiError('KIMCHI_ERR_CONFIG', message)
     }
-    this.#taken.push(fallback)
+    this.#taken.add(fallback)
     return freePort()
   }
 
@@ -41,7 +41,7 @@ export class Ports {
 
   /** One line about the defaults that were taken; undefined when none was. */
   note(): string | undefined {
-    const ports = this.#taken
+    const ports = [...this.#taken]
     if (ports.length === 0) return undefined
     const [what, instead] = ports.length === 1 ? ['Port', 'a free one is'] : ['Ports', 'free ones are']
     return `${what} ${ports.join(', ')} taken by other programs: ${instead} used instead.`

@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Milliseconds } from '@kimchi/core'
+import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
 import { announce, EXPLAIN_AFTER_MS } from './announce.ts'
+import { startApp } from './app.ts'
 import type { Config } from './config.ts'
-import { type PageServer, startPageServer } from './page-server.ts'
+import { startPageServer } from './page-server.ts'
 import { Ports } from './ports.ts'
 import { reportQuarters } from './progress.ts'
-import { openSupervisedRedis } from './supervised-redis.ts'
 import { Supervisor } from './supervisor.ts'
 
 /** What the stack gets from its process. */
@@ -15,112 +16,121 @@ export interface LocalContext {
   readonly say: (line: string) => void
   /** Ends the stack. */
   readonly signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   readonly wait: (ms: Milliseconds) => Promise<void>
 }
 
 /**
- * Runs the whole service on this machine: Redis (its own unless `redisUrl` says otherwise), the ingester, the
- * API and the page; in a demo also the simulator. Prints their addresses and restarts what crashes. Resolves
- * when `signal` has ended all of it.
+ * Runs the whole service on this machine: Redis (its own unless `REDIS_URL` says otherwise), the ingester, the
+ * API and the page; in a demo also the simulator. Prints their addresses and restarts what ends by itself.
+ * Resolves when `signal` has ended all of it.
  * @throws KimchiError when the stack could not be started; everything is ended then, too
  * @throws Error when it can't go on
  */
-export async function startLocal(config: Config, { say, signal, wait }: LocalContext): Promise<void> {
-  const { dataDir, mode, path, root } = config
+export async function startLocal(config: Config, context: LocalContext): Promise<void> {
+  const { say, signal, now, wait } = context
+  const startedAt = now()
+  mkdirSync(join(config.dataDir, 'logs'), { recursive: true })
   const ending = new AbortController()
   const end = () => ending.abort()
   signal.addEventListener('abort', end, { once: true })
-  let failure: Error | undefined
-  const fail = (reason: string) => {
-    failure ??= new Error(reason)
+  let hasFailed = false
+  const onFailure = () => {
+    hasFailed = true
     end()
   }
-  mkdirSync(dataDir, { recursive: true })
-  const ports = new Ports()
-  const showHistory = reportQuarters('History from candles', say)
-  const supervisor = new Supervisor({
-    logDir: join(dataDir, 'logs'),
-    say,
-    onRecord: ({ msg, percent }) => {
-      if (msg === 'backfill') showHistory(Number(percent))
-    },
-    onFailure: () => fail('The service could not be started, or cannot go on; the reason is above.'),
-    wait,
-  })
-  let redis: Awaited<ReturnType<typeof openSupervisedRedis>> | undefined
-  let page: PageServer | undefined
+  const supervisor = new Supervisor({ say, onFailure, wait })
+  signal.addEventListener('abort', () => supervisor.close(), { once: true })
+  let page: { url: string; close: () => Promise<void> } | undefined
   try {
-    const apiPort = await ports.pick('PORT', 3_000, config.port)
-    const [pageDir, api] = [join(root, 'apps/page/dist'), `http://127.0.0.1:${apiPort}`]
-    const startPage = (port: number) => startPageServer(pageDir, api, port)
-    page = await ports.start('PAGE_PORT', 8_080, startPage, config.pagePort)
-    // Tools look for this line, the first one.
-    say(`page ${page.url}`)
-    if (config.redisUrl === undefined) {
-      const onFailure = () => fail('The service cannot go on without Redis.')
-      redis = await openSupervisedRedis({ dir: join(dataDir, 'redis'), path, ports, say, onFailure, wait })
-    }
-    if (!ending.signal.aborted) {
-      const appPorts = await startApps(config, supervisor, ports, apiPort, redis?.url)
-      const [redisCli, note] = [redis?.cli, ports.note()]
-      const shown = { mode, ports: appPorts, redisCli, dataDir: shownPath(dataDir), note }
-      void announce({ ...shown, say, signal: ending.signal })
-    }
+    const ports = new Ports()
+    const redis =
+      config.REDIS_URL === undefined ? await startRedis(config, context, supervisor, ports) : undefined
+    const shown = await startApps(config, context, supervisor, ports, redis?.url)
+    const startPage = (port: number) =>
+      startPageServer(join(config.root, 'apps/page/dist'), `http://127.0.0.1:${shown.api}`, port)
+    page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
+    void announce({
+      ...{ mode: config.mode, page: page.url, ports: shown, redisCli: redis?.cliCommand },
+      ...{ dataDir: shownPath(config.dataDir), note: ports.note(), startedAt, say, signal: ending.signal },
+    })
     if (!ending.signal.aborted)
       await new Promise(resolve => ending.signal.addEventListener('abort', resolve, { once: true }))
+  } catch (thrown) {
+    // What ends before it has started was ended by the person.
+    if (!signal.aborted) throw thrown
   } finally {
     end()
     say('Ending …')
     await page?.close()
     await supervisor.close()
-    await redis?.close()
   }
-  if (failure !== undefined) throw failure
+  if (hasFailed) throw new Error('The service cannot go on; the reason is above.')
 }
 
-/** Starts the apps, in a demo also the simulator. Gives the ports of the apps. */
-async function startApps(
-  config: Config,
+/** Finds or fetches a Redis, and starts it; it keeps its port when it has to be started again. */
+async function startRedis(
+  { PATH, dataDir }: Config,
+  { say }: LocalContext,
   supervisor: Supervisor,
   ports: Ports,
-  apiPort: number,
-  redisUrl = config.redisUrl,
-) {
-  const { mode, env, host, root } = config
-  const exchanges = mode === 'demo' ? await startSimulator(config, supervisor, ports) : {}
-  const apiOps = await ports.pick('the ops port of the API', 9_464)
-  const ingesterOps = await ports.pick('the ops port of the ingester', 9_465)
-  const shared = { ...env, REDIS_URL: redisUrl, ...exchanges }
-  supervisor.start({
-    name: 'ingester',
-    script: join(root, 'apps/ingester/dist/main.js'),
-    env: { ...shared, OPS_PORT: String(ingesterOps) },
+): Promise<EmbeddedRedis | undefined> {
+  const [binary, dir] = [await projectRedis(PATH, say), join(dataDir, 'redis')]
+  const startAt = (port: number) => startEmbeddedRedis({ binary, dir, port })
+  let redis: EmbeddedRedis | undefined
+  await supervisor.start('redis', async () => {
+    redis = await (redis ? startAt(redis.port) : ports.start('Redis', 6_379, startAt))
+    return redis
   })
-  supervisor.start({
-    name: 'api',
-    script: join(root, 'apps/api/dist/main.js'),
-    env: { ...shared, HOST: host, PORT: String(apiPort), OPS_PORT: String(apiOps) },
-    // The API has nothing to read until the ingester has loaded its functions into Redis.
-    calmMs: EXPLAIN_AFTER_MS,
-  })
-  return { api: apiPort, apiOps, ingesterOps }
+  return redis
 }
 
-/** Starts the simulator. Gives the variables that lead the apps to it. */
-async function startSimulator({ env, root }: Config, supervisor: Supervisor, ports: Ports) {
-  const port = await ports.pick('the simulator', 4_900)
-  supervisor.start({
-    name: 'simulator',
-    script: join(root, 'packages/simulator/dist/main.js'),
-    env: { ...env, HOST: '127.0.0.1', PORT: String(port) },
+/** Starts the apps, in a demo the simulator before them. Gives the ports of the apps. */
+async function startApps(
+  config: Config,
+  { say, wait }: LocalContext,
+  supervisor: Supervisor,
+  ports: Ports,
+  redisUrl = config.REDIS_URL,
+) {
+  const { mode, root, dataDir, HOST, PORT } = config
+  const showHistory = reportQuarters('History from candles', say, () => performance.now())
+  const start = (name: string, script: string, env: Config['env'], calmMs = 0) =>
+    supervisor.start(name, signal =>
+      startApp(
+        {
+          ...{ name, script: join(root, script), env: { ...config.env, ...env }, calmMs, say, wait },
+          logDir: join(dataDir, 'logs'),
+          onRecord: ({ msg, percent }) => msg === 'backfill' && showHistory(Number(percent)),
+        },
+        signal,
+      ),
+    )
+  const startSimulator = (port: number) =>
+    start('simulator', 'packages/simulator/dist/main.js', { HOST: '127.0.0.1', PORT: String(port) }).then(
+      () => ({
+        PRICES: 'simulated',
+        UPBIT_WS_URL: `ws://127.0.0.1:${port}/websocket/v1`,
+        UPBIT_REST_URL: `http://127.0.0.1:${port}`,
+        BINANCE_WS_URL: `ws://127.0.0.1:${port}`,
+        BINANCE_REST_URL: `http://127.0.0.1:${port}`,
+      }),
+    )
+  const exchanges = mode === 'demo' ? await ports.start('the simulator', 4_900, startSimulator) : {}
+  const shared = { ...exchanges, REDIS_URL: redisUrl }
+  const ingesterOps = await ports.start('the ops port of the ingester', 9_465, async port => {
+    await start('ingester', 'apps/ingester/dist/main.js', { ...shared, OPS_PORT: String(port) })
+    return port
   })
-  return {
-    PRICES: 'simulated',
-    UPBIT_WS_URL: `ws://127.0.0.1:${port}/websocket/v1`,
-    UPBIT_REST_URL: `http://127.0.0.1:${port}`,
-    BINANCE_WS_URL: `ws://127.0.0.1:${port}`,
-    BINANCE_REST_URL: `http://127.0.0.1:${port}`,
-  }
+  const startApi = (api: number) =>
+    ports.start('the ops port of the API', 9_464, async apiOps => {
+      const env = { ...shared, HOST, PORT: String(api), OPS_PORT: String(apiOps) }
+      // The API has nothing to read until the ingester has loaded its functions into Redis.
+      await start('api', 'apps/api/dist/main.js', env, EXPLAIN_AFTER_MS)
+      return { api, apiOps, ingesterOps }
+    })
+  return ports.start('PORT', 3_000, startApi, PORT)
 }
 
 /** The folder as a person in the current directory would write it. */

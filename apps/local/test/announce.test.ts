@@ -16,28 +16,26 @@ async function serve(t: Test, answer: () => unknown): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Announces a stack; `next` waits for another question to the API. */
-async function start(t: Test, state: { count: number; reasons: string[] }) {
+const MINUTE = Date.UTC(2026, 10, 21, 13, 5)
+
+/** Announces a stack that started so long after the newest minute; `next` waits for another question to the API. */
+async function start(t: Test, startedAfterMs: number, state: { list?: object; reasons: string[] }) {
   let asked = () => {}
   const lines: string[] = []
-  const list = () => ({
-    result: 'ok',
-    updated_at: '2026-11-21T13:05:00',
-    count: state.count,
-    data: [{ symbol: 'BTC', premium_pct: 1.2341 }],
-  })
   const api = await serve(t, () => {
     asked()
-    return list()
+    return state.list ?? LIST
   })
   const ops = await serve(t, () => ({ reasons: state.reasons }))
   const ending = new AbortController()
   const done = announce({
     mode: 'demo',
+    page: 'http://127.0.0.1:8080/',
     ports: { api, apiOps: ops, ingesterOps: ops },
-    redisCli: undefined,
+    redisCli: "'/a folder/redis-cli' -p 6379",
     dataDir: '.data',
     note: 'Port 3000 taken by other programs: a free one is used instead.',
+    startedAt: MINUTE + startedAfterMs,
     say: line => lines.push(line),
     signal: ending.signal,
   })
@@ -49,22 +47,33 @@ async function start(t: Test, state: { count: number; reasons: string[] }) {
   return { lines, done, next }
 }
 
-t.test('announces the first prices once every coin has one', async t => {
-  const state = { count: 4, reasons: ['no minute was written yet'] }
-  const { lines, done, next } = await start(t, state)
-  await next()
-  state.count = 10
+const LIST = {
+  result: 'ok',
+  updated_at: '2026-11-21T13:05:00',
+  count: 10,
+  data: [{ symbol: 'BTC', premium_pct: 1.2341 }],
+}
+
+t.test('announces the list as soon as it is there, whatever the ingester still waits for', async t => {
+  const { lines, done } = await start(t, 118_000, { reasons: ['upbit is down'] })
   await done
   t.equal(lines.at(-1), 'First prices, 2026-11-21T13:05:00 UTC: 10 coins, BTC 1.2341 %')
   t.equal(lines.filter(line => line.includes('taken')).length, 1)
 })
 
-t.test('does not announce prices of an earlier run while the ingester is not ready', async t => {
-  const state = { count: 10, reasons: ['the catalogue is not loaded'] }
-  const { lines, done, next } = await start(t, state)
+t.test('does not announce prices of an earlier run', async t => {
+  const state: { list?: object; reasons: string[] } = { reasons: [] }
+  const { lines, done, next } = await start(t, 180_000, state)
   for (let times = 0; times < 3; times += 1) await next()
   t.notOk(lines.some(line => line.startsWith('First prices')))
-  state.reasons = []
+  state.list = { ...LIST, updated_at: '2026-11-21T13:07:00' }
   await done
-  t.match(lines.at(-1), /^First prices/)
+  t.match(lines.at(-1), /^First prices, 2026-11-21T13:07:00 UTC/)
+})
+
+t.test('the addresses are labelled, and the command is the one that README names', async t => {
+  const { lines, done } = await start(t, 0, { reasons: [] })
+  await done
+  t.ok(lines.includes('  Page    http://127.0.0.1:8080/'))
+  t.ok(lines.includes("  Redis   '/a folder/redis-cli' -p 6379 fcall_ro kp_status 1 '{kp}:meta'"))
 })

@@ -5,10 +5,10 @@ import { readConfig } from '../src/config.ts'
 t.test('the URL of a Redis may come from a file; the apps get the URL', async t => {
   const dir = t.testdir({ url: 'redis://user:secret@127.0.0.1:6399\n' })
   const env = { REDIS_URL_FILE: join(dir, 'url') }
-  const { redisUrl, env: handedOn } = readConfig('live', env, dir)
-  t.equal(redisUrl, 'redis://user:secret@127.0.0.1:6399')
+  const { REDIS_URL, env: handedOn } = readConfig('live', env, dir)
+  t.equal(REDIS_URL, 'redis://user:secret@127.0.0.1:6399')
   t.equal(handedOn.REDIS_URL_FILE, undefined)
-  t.equal(readConfig('demo', env, dir).redisUrl, undefined, 'the demo has a Redis of its own')
+  t.equal(readConfig('demo', env, dir).REDIS_URL, undefined, 'the demo has a Redis of its own')
   t.throws(() => readConfig('live', { ...env, REDIS_URL: 'redis://127.0.0.1' }, dir), {
     message: /REDIS_URL and REDIS_URL_FILE must not both be set/,
   })
@@ -20,6 +20,6 @@ t.test('names an invalid mode or port with its value', async t => {
 })
 
 t.test('only this machine is served unless HOST says otherwise', async t => {
-  t.match(readConfig('demo', {}, '/'), { host: '127.0.0.1', port: undefined, redisUrl: undefined })
-  t.equal(readConfig('demo', { HOST: '0.0.0.0' }, '/').host, '0.0.0.0')
+  t.match(readConfig('demo', {}, '/'), { HOST: '127.0.0.1', PORT: undefined, REDIS_URL: undefined })
+  t.equal(readConfig('demo', { HOST: '0.0.0.0' }, '/').HOST, '0.0.0.0')
 })

@@ -1,8 +1,12 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { startApp } from '../src/app.ts'
+import { Ports } from '../src/ports.ts'
 import { Supervisor } from '../src/supervisor.ts'
 
 const CHILD = fileURLToPath(new URL('fixtures/child.mjs', import.meta.url))
@@ -11,30 +15,30 @@ const CHILD = fileURLToPath(new URL('fixtures/child.mjs', import.meta.url))
 function supervise(t: Test, script: string, calmMs = 0) {
   const dir = t.testdir({})
   const attemptsFile = join(dir, 'attempts')
+  mkdirSync(join(dir, 'logs'))
   const lines: string[] = []
   const waits: number[] = []
+  const say = (line: string) => lines.push(line)
+  const wait = (ms: number) => {
+    // Only the wait before a kill keeps its length.
+    if (ms !== 4_300) waits.push(ms)
+    return delay(ms === 4_300 ? ms : 1, undefined, { ref: false })
+  }
   let onFailure: () => void = () => {}
   const failed = new Promise<void>(resolve => {
     onFailure = resolve
   })
-  const supervisor = new Supervisor({
-    logDir: join(dir, 'logs'),
-    say: line => lines.push(line),
-    onRecord: () => {},
-    onFailure: () => onFailure(),
-    wait: ms => {
-      // Only the wait before a kill keeps its length.
-      if (ms !== 4_300) waits.push(ms)
-      return delay(ms === 4_300 ? ms : 1, undefined, { ref: false })
-    },
-  })
+  const supervisor = new Supervisor({ say, onFailure: () => onFailure(), wait })
   t.teardown(() => supervisor.close())
   const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
-  supervisor.start({ name: 'app', script: CHILD, env, calmMs })
+  const logDir = join(dir, 'logs')
+  const app = { name: 'app', script: CHILD, env, calmMs, logDir, say, onRecord: () => {}, wait }
+  const started = supervisor.start('app', signal => startApp(app, signal))
+  started.catch(() => {})
   const attempts = async (count: number) => {
     while (read(attemptsFile).length < count) await delay(10)
   }
-  return { dir, lines, waits, failed, attempts, supervisor, attemptsFile }
+  return { dir, lines, waits, failed, started, attempts, supervisor, attemptsFile }
 }
 
 function read(file: string): string {
@@ -45,10 +49,9 @@ function read(file: string): string {
   }
 }
 
-t.test('an app that fails before it listens ends the whole stack', async t => {
-  const { failed, lines, attemptsFile } = supervise(t, 'fail to start')
-  await failed
-  t.match(lines, ['app could not go on (exit 1).'])
+t.test('an app that fails before it has started is an error', async t => {
+  const { started, attemptsFile } = supervise(t, 'fail to start')
+  await t.rejects(started, { message: 'app could not be started (exit 1); the reason is above.' })
   t.equal(read(attemptsFile).length, 1, 'and is not started again')
 })
 
@@ -77,17 +80,50 @@ t.test('an app that reports a final failure ends the whole stack', async t => {
 t.test(
   'while everything starts, an app’s warnings go to its log alone, its errors to the person too',
   async t => {
-    const { failed, lines, dir } = supervise(t, 'warn and fail', 60_000)
-    await failed
-    t.strictSame(lines, ['app: it broke', 'app could not go on (exit 1).'])
+    const { started, lines, dir } = supervise(t, 'warn and fail', 60_000)
+    await t.rejects(started)
+    t.strictSame(lines, ['app: it broke'])
     t.match(read(join(dir, 'logs/app.log')), 'Redis is not there yet')
   },
 )
 
 t.test('without a calm time, an app’s warnings are shown at once', async t => {
-  const { failed, lines } = supervise(t, 'warn and fail')
-  await failed
+  const { started, lines } = supervise(t, 'warn and fail')
+  await t.rejects(started)
   t.strictSame(lines.slice(0, 2), ['app: Redis is not there yet', 'app: it broke'])
+})
+
+t.test('an app whose port another stack took at that moment is started on another', async t => {
+  const [other, lines]: [Server, string[]] = [createServer().listen(0, '127.0.0.1'), []]
+  t.teardown(() => other.close())
+  await once(other, 'listening')
+  const { port: taken } = other.address() as { port: number }
+  class LatePorts extends Ports {
+    picks = 0
+    override async pick() {
+      this.picks += 1
+      return this.picks === 1 ? taken : super.pick('the ops port', taken)
+    }
+  }
+  const say = (line: string) => lines.push(line)
+  const supervisor = new Supervisor({ say, onFailure: () => {}, wait: delay })
+  t.teardown(() => supervisor.close())
+  const dir = t.testdir({})
+  const start = async (port: number) => {
+    const env = { SCRIPT: 'listen', ATTEMPTS_FILE: join(dir, 'attempts'), PORT: String(port) }
+    const app = { name: 'app', script: CHILD, env, logDir: dir, say, onRecord: () => {}, wait: delay }
+    await supervisor.start('app', signal => startApp(app, signal))
+    return port
+  }
+  t.not(await new LatePorts().start('the ops port', taken, start), taken)
+  t.strictSame(lines, [], 'nobody has to know')
+})
+
+t.test('what is still starting when the stack ends is ended, too', async t => {
+  const { supervisor, started, attempts } = supervise(t, 'never start')
+  await attempts(1)
+  await supervisor.close()
+  await t.rejects(started, { code: 'KIMCHI_ERR_CONFIG' })
 })
 
 t.test("an app's logs are bounded", async t => {

@@ -50,7 +50,7 @@ export class EmbeddedRedis {
     this.#child = child
     this.port = port
     this.url = `redis://${HOST}:${port}`
-    this.cliCommand = cli === undefined ? undefined : `${cli} -p ${port}`
+    this.cliCommand = cli === undefined ? undefined : `${quoted(cli)} -p ${port}`
     this.exited = new Promise(settle => {
       child.once('exit', (code, signal) => settle({ code, signal }))
     })
@@ -171,6 +171,11 @@ async function ask(port: number, commands: string): Promise<string> {
     // It does not listen yet, or does not answer.
   }
   return answer
+}
+
+/** A path as a shell reads it. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 async function startError(port: number, dir: string, how: string, complaints: string): Promise<KimchiError> {

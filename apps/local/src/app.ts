@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { KimchiError, type Milliseconds } from '@kimchi/core'
+import { type LogRecord, logChild } from './child-log.ts'
+import type { Exit, Running } from './supervisor.ts'
+
+/** An app ends itself within 4 s of SIGTERM; after this it is killed. */
+const KILL_AFTER_MS: Milliseconds = 4_300
+
+/** A Node program of the stack, and who hears of it. */
+export interface AppOptions {
+  readonly name: string
+  readonly script: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /**
+   * For this long only its log gets its warnings: while it waits for another process there is nothing to tell a
+   * person. @default 0
+   */
+  readonly calmMs?: Milliseconds
+  readonly logDir: string
+  readonly say: (line: string) => void
+  /** Gets each JSON line that it logs. */
+  readonly onRecord: (record: LogRecord) => void
+  readonly wait: (ms: Milliseconds) => Promise<void>
+}
+
+/**
+ * Starts an app and resolves when it says over its IPC channel that it has started. It leads a process group of its
+ * own, so that a Ctrl-C in the terminal reaches only the stack, which then ends its processes in order; the end
+ * of the stack it notices by the channel.
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when it ends before; `cause.code` is `EADDRINUSE` if a port was taken
+ */
+export async function startApp(options: AppOptions, signal: AbortSignal): Promise<Running> {
+  const { name, script, env, calmMs = 0, say, wait } = options
+  const child = spawn(process.execPath, ['--enable-source-maps', script], {
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const startedAt = performance.now()
+  let isFinal = false
+  let isPortTaken = false
+  let isEnding = signal.aborted
+  const stop = () => {
+    isEnding = true
+    return end(child, exited, wait)
+  }
+  const onComplaint = (text: string, isWarning: boolean) => {
+    const isCalm = isWarning && performance.now() - startedAt < calmMs
+    isPortTaken ||= text.includes('EADDRINUSE')
+    if (!isEnding && !isCalm && !isPortTaken) say(`${name}: ${text}`)
+  }
+  logChild(child, { ...options, dir: options.logDir, onComplaint })
+  const exited = new Promise<Exit>(resolve =>
+    child.once('close', (code, signal) => resolve({ code, signal, isFinal })),
+  )
+  const started = new Promise<undefined>(resolve =>
+    child.on('message', (message: { final?: boolean }) => {
+      isFinal ||= message.final === true
+      resolve(undefined)
+    }),
+  )
+  signal.addEventListener('abort', stop, { once: true })
+  const ended = await Promise.race([started, exited])
+  signal.removeEventListener('abort', stop)
+  if (!ended) return { exited, stop }
+  const cause = Object.assign(new Error('a port is taken'), { code: isPortTaken ? 'EADDRINUSE' : undefined })
+  const message = `${name} could not be started (${ended.signal ?? `exit ${ended.code}`}); the reason is above.`
+  throw new KimchiError('KIMCHI_ERR_CONFIG', message, { cause })
+}
+
+async function end(child: ChildProcess, exited: Promise<Exit>, wait: AppOptions['wait']): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  child.kill('SIGTERM')
+  const isLate = await Promise.race([exited.then(() => false), wait(KILL_AFTER_MS).then(() => true)])
+  if (isLate) process.kill(-child.pid, 'SIGKILL')
+  await exited
+}

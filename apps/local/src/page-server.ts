@@ -15,9 +15,6 @@ const NOT_READY = {
   message: 'the API does not answer yet, try again soon',
 }
 
-/** A page that is served. */
-export type PageServer = Awaited<ReturnType<typeof startPageServer>>
-
 /**
  * Serves the page's files on 127.0.0.1, and passes `/api/` on to the API as the edge does in production, so
  * that the page asks its own origin only.

@@ -1,0 +1,59 @@
+import type { History } from '@kimchi/client'
+import t from 'tap'
+import { YesterdayCloses } from '../../src/table/yesterday-closes.ts'
+import { historyOf } from '../answers.ts'
+
+const MINUTE_MS = 60_000
+const TODAY = '2026-11-21'
+const HISTORY = historyOf('BTC', 'Bitcoin', `${TODAY}T13:05:00`, 2)
+const YESTERDAY = HISTORY.data[0]?.close_pct
+
+/** Closes whose requests are counted; `answer` may change meanwhile. */
+function counted() {
+  const state: { asked: string[]; answer: () => Promise<History> } = {
+    asked: [],
+    answer: async () => HISTORY,
+  }
+  const daily = async (symbol: string) => {
+    state.asked.push(symbol)
+    return state.answer()
+  }
+  return { state, closes: new YesterdayCloses({ daily }) }
+}
+
+t.test('at most 20 requests are sent in any minute, the others follow', async t => {
+  const { state, closes } = counted()
+  const symbols = Array.from({ length: 30 }, (_, index) => `C${index}`)
+  await closes.ask(symbols.slice(0, 15), TODAY, 0)
+  await closes.ask(symbols, TODAY, 30_000)
+  t.equal(state.asked.length, 20)
+  await closes.ask(symbols, TODAY, MINUTE_MS)
+  t.equal(state.asked.length, 30)
+  t.equal(new Set(state.asked).size, 30, 'nobody is asked for twice')
+  t.equal(closes.of('C29', TODAY), YESTERDAY)
+})
+
+t.test('a close is asked for again after an hour, and on the next day', async t => {
+  const { state, closes } = counted()
+  await closes.ask(['BTC'], TODAY, 0)
+  await closes.ask(['BTC'], TODAY, 59 * MINUTE_MS)
+  t.equal(state.asked.length, 1)
+  await closes.ask(['BTC'], TODAY, 60 * MINUTE_MS)
+  t.equal(state.asked.length, 2)
+  await closes.ask(['BTC'], '2026-11-22', 61 * MINUTE_MS)
+  t.equal(state.asked.length, 3)
+  t.equal(closes.of('BTC', '2026-11-22'), HISTORY.data[1]?.close_pct)
+})
+
+t.test('without an answer the close stays, and is asked for a minute later where there is none', async t => {
+  const { state, closes } = counted()
+  state.answer = () => Promise.reject(new Error('no answer'))
+  await closes.ask(['BTC'], TODAY, 0)
+  t.equal(closes.of('BTC', TODAY), undefined)
+  state.answer = async () => HISTORY
+  await closes.ask(['BTC'], TODAY, MINUTE_MS)
+  t.equal(closes.of('BTC', TODAY), YESTERDAY)
+  state.answer = () => Promise.reject(new Error('no answer'))
+  await closes.ask(['BTC'], TODAY, 61 * MINUTE_MS)
+  t.equal(closes.of('BTC', TODAY), YESTERDAY)
+})

@@ -63,17 +63,10 @@ function noise(key: number, octaves: readonly Octave[]): Walk {
 
 /** One octave: random values one period apart, joined by a curve whose slope is continuous. */
 function valueNoise(key: number, [period, height]: Octave): Walk {
-  // The ends of the newest period asked for are kept, since prices are mostly asked for in order.
-  let kept = Number.NaN
-  let from = 0
-  let step = 0
   return at => {
     const cell = Math.floor(at / period)
-    if (cell !== kept) {
-      kept = cell
-      from = levelAt(key, cell) * height
-      step = levelAt(key, cell + 1) * height - from
-    }
+    const from = levelAt(key, cell) * height
+    const step = levelAt(key, cell + 1) * height - from
     const t = at / period - cell
     return from + step * (t * t * (3 - 2 * t))
   }

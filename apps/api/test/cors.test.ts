@@ -33,7 +33,7 @@ const SEE = `async (url, options) => {
 
 t.test(
   'a page of another origin can read every answer',
-  { skip: chromium === undefined && 'no chromium on PATH', timeout: 60_000 },
+  { skip: chromium === undefined && 'no chromium on PATH' },
   async t => {
     const redis = await startRedis(t)
     const empty = await startTestApi(t, redis.url)
@@ -90,7 +90,7 @@ t.test(
 
 t.test(
   'the browser’s own cache revalidates and the page sees 200',
-  { skip: chromium === undefined && 'no chromium on PATH', timeout: 60_000 },
+  { skip: chromium === undefined && 'no chromium on PATH' },
   async t => {
     const redis = await startRedis(t)
     const writer = await openTestWriter(t, redis.url)

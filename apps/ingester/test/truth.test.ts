@@ -33,8 +33,6 @@ const SIMULATED: readonly SimulatedCoin[] = [
 
 const at = (minute: EpochMinute): EpochMs => minuteStart(YESTERDAY + minute)
 
-t.setTimeout(300_000)
-
 t.test('hours with outages of everything, and every minute and day row is true', async t => {
   const random = lcg(20_261_121)
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low))

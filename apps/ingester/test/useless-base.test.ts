@@ -4,8 +4,6 @@ import t, { type Test } from 'tap'
 import { openLockstep } from './support/lockstep.ts'
 import { MARKET_COINS } from './support/market.ts'
 
-t.setTimeout(120_000)
-
 /** A base that gives every request and every handshake the same answer, none of it what was asked for. */
 async function openUselessBase(t: Test, status: number, body: string) {
   let asked = 0

@@ -2,8 +2,6 @@ import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { MARKET_COINS } from '../support/market.ts'
 
-t.setTimeout(120_000)
-
 t.test('39. minutes of a halt stay gaps after the ingester that saw it has ended', async t => {
   const coins = MARKET_COINS.filter(({ id }) => ['BTC', 'SOL', 'USDT'].includes(id))
   const { simulator, read, pass, passUntil, start, minute } = await openLockstep(t, { coins })

@@ -4,8 +4,6 @@ import { YESTERDAY } from '../support/backfill-bench.ts'
 import { openLockstep } from '../support/lockstep.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
 
-t.setTimeout(120_000)
-
 async function open(t: Test, coins = MARKET_COINS) {
   const lockstep = await openLockstep(t, { at: 20, coins })
   const { reader, raw, minute } = lockstep

@@ -2,8 +2,6 @@ import { MINUTE_MS } from '@kimchi/core'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
-t.setTimeout(120_000)
-
 t.test('59. one status answer that leaves out a market that trades costs no minute', async t => {
   const { clock, simulator, samples, reports, passTo, wrong } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)

@@ -2,8 +2,6 @@ import { MINUTE_MS, minuteStart } from '@kimchi/core'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
-t.setTimeout(300_000)
-
 for (const [exchange, market] of [
   ['upbit', 'KRW-SOL'],
   ['binance', 'SOLUSDT'],

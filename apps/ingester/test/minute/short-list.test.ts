@@ -3,8 +3,6 @@ import { DEFAULT_COINS } from '@kimchi/simulator'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
-t.setTimeout(120_000)
-
 /** Trades a minute on Upbit in a quiet night: BTC every two seconds, the others 3.5 a second together. */
 const NIGHT: Readonly<Record<string, number>> = { BTC: 30, USDT: 30, ETH: 60, XRP: 60, SOL: 60 }
 const BTC = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }

@@ -4,8 +4,6 @@ import { openMinuteBench } from '../support/minute-bench.ts'
 
 const SILENCES = { upbit: [4, 15, 27], binance: [4, 8, 13] } as const
 
-t.setTimeout(300_000)
-
 for (const exchange of ['upbit', 'binance'] as const) {
   t.test(`${exchange}: no sample is wrong, wherever in the minute a silence falls`, async t => {
     const { clock, simulator, samples, reports, passTo, wrong } = await openMinuteBench(t)

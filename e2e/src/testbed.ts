@@ -158,7 +158,8 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
       await killAll()
       settledTo = minuteOf(clock.now()) - LEFT_TO_LIVE
       // Its holder is gone, and it expires in real time.
-      await (await options.raw()).del('{kp}:lease:backfill')
+      const raw = await options.raw()
+      for (const lease of await raw.keys('{kp}:lease:*')) await raw.del(lease)
       start('last')
       // What is still missing or wrong after that is the audit's to judge; a day row may first have to be repaired.
       await eventually('all is right', () => isWhole(() => auditTo(settledTo))).catch(() => {})

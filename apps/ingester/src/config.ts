@@ -62,14 +62,14 @@ export const settings = {
     allowed: 'empty, or a URL starting with https:// or http://',
     parse: text => (text === '' || /^https?:\/\/\S+$/.test(text) ? text : undefined),
   } satisfies Setting<string>,
-  BACKFILL_DAYS: integerSetting(
-    'whole UTC days before today that are filled from candles; 0 turns backfill off',
-    7,
-    {
+  BACKFILL_DAYS: {
+    ...integerSetting('whole UTC days before today that are filled from candles; 0 turns backfill off', 0, {
       min: 0,
       max: 400,
-    },
-  ),
+    }),
+    default: undefined,
+    allowed: 'an integer from 0 to 400; unset: `SAMPLE_RETENTION_DAYS`',
+  },
   UPBIT_REQUESTS_PER_SECOND: integerSetting(
     'candle requests a second to Upbit, of the 10 that it allows an address; less where ingesters share one',
     8,
@@ -90,7 +90,8 @@ export type Config = SettingValues<typeof settings>
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  return readSettings(settings, env, values => [...daysProblems(values), ...symbolsProblems(values)])
+  const values = readSettings(settings, env, given => [...daysProblems(given), ...symbolsProblems(given)])
+  return { ...values, BACKFILL_DAYS: values.BACKFILL_DAYS ?? values.SAMPLE_RETENTION_DAYS }
 }
 
 function daysProblems({ BACKFILL_DAYS: backfill, SAMPLE_RETENTION_DAYS: retention }: Partial<Config>) {

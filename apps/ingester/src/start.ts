@@ -182,7 +182,11 @@ function openParts(config: Config, shared: Shared, context: Context) {
   void readBoard().then(board => remember(spikeFilter, board))
   const onMinute = ({ turn: { minute, lateMs }, accepted, gaps, waiting }: MinuteReport) => {
     log.info({ minute, samples: accepted.length, gaps: gaps.length, lateMs }, 'minute')
-    backfill.learn({ minute, waiting: waiting.map(({ symbol }) => symbol) })
+    backfill.learn({
+      minute,
+      waiting: waiting.map(({ symbol }) => symbol),
+      isClockWrong: gaps.some(({ reason }) => reason === 'clock-skew'),
+    })
   }
   const minutes = createMinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
   const mending = new DayMending({ reader, writer, retentionDays: config.SAMPLE_RETENTION_DAYS }, context)

@@ -58,7 +58,6 @@ function surroundings(open: Set<EpochMinute>): BackfillOptions {
       readSamples: async () => ({ entries: [], corrupt: 0 }),
     },
     writer: {
-      verify: async () => {},
       write: async ({ samples }) => {
         for (const { minute } of samples) open.delete(minute)
         return { stored: samples.length, duplicates: 0, settled: 0, refused: [], removed: 0, primary: '' }
@@ -73,6 +72,6 @@ function surroundings(open: Set<EpochMinute>): BackfillOptions {
         return { start, candles: Array.from({ length: to - start }, candleOf) }
       },
     },
-    lease: { claim: async symbols => new Set(symbols), close: async () => {} },
+    lease: { claim: async () => true, release: async () => {}, close: async () => {} },
   }
 }

@@ -29,11 +29,6 @@ export class Lease {
     return true
   }
 
-  /** Becomes its holder in the place of another, which finds out at its next claim. */
-  async takeOver(): Promise<void> {
-    await this.#redis.call('SET', this.#key, this.#id, 'PX', this.#ttlMs)
-  }
-
   /** Gives it back when it is ours. */
   async close(): Promise<void> {
     if (await this.#isOurs()) await this.#redis.call('DEL', this.#key)

@@ -2,13 +2,14 @@ import {
   DAY_MINUTES,
   type Day,
   type EpochMinute,
+  type EpochMs,
   KimchiError,
   type PricesKind,
   type Sample,
   type UtcDate,
 } from '@kimchi/core'
 import { decodeSample } from './codec.ts'
-import { importedKey, LAYOUT_VERSION, MINUTE_CHANNEL } from './keys.ts'
+import { importedKey, LAYOUT_VERSION, META_KEY, MINUTE_CHANNEL } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
 import type { ConnectionStatus, RedisArgument, RedisConnection } from './redis/connect.ts'
 import { type BoardRow, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './rows.ts'
@@ -39,6 +40,13 @@ export interface Readable<T> {
   readonly entries: readonly T[]
   /** Entries that could not be read and were left out. */
   readonly corrupt: number
+}
+
+/** What the ingesters say of themselves together. */
+export interface Meta {
+  /** Whole UTC days. */
+  readonly retentionDays: number | undefined
+  readonly announcedAt: EpochMs | undefined
 }
 
 /** A range of minutes, the end not included. */
@@ -85,13 +93,16 @@ export class SampleReader {
     )
   }
 
-  /** The open and the settled minutes, for an import that asks for both. */
-  async readUnstoredMinutes(
-    symbol: string,
-    from: EpochMinute,
-    to: EpochMinute,
-  ): Promise<readonly MinuteRange[]> {
-    return toRanges(await this.#read('kp_missing', symbol, from, to, 1))
+  /** How long the ingesters keep samples, and when one was heard last; undefined where none has ever run. */
+  async readMeta(): Promise<Meta> {
+    const [retention, announced] = (await this.#redis.call('HMGET', META_KEY, 'retention', 'announced')) as (
+      | string
+      | null
+    )[]
+    return {
+      retentionDays: retention ? Number(retention) : undefined,
+      announcedAt: announced ? Number(announced) * 1_000 : undefined,
+    }
   }
 
   /** Days of which more is stored than their row counts, from one minute to another, the end not included. */
@@ -104,7 +115,7 @@ export class SampleReader {
   }
 
   /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
-  async readImported(symbol: string): Promise<readonly UtcDate[]> {
+  async readImported(symbol: string): Promise<readonly string[]> {
     return (await this.#redis.call('SMEMBERS', importedKey(symbol))) as string[]
   }
 

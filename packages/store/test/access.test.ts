@@ -85,10 +85,10 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   await lease.close()
   // An import by hand needs the rest.
   const reader = new SampleReader({ redis: connection })
-  await lease.takeOver()
   await writer.markImported('BTC', ['2020-01-02'])
   t.strictSame(await reader.readImported('BTC'), ['2020-01-02'])
   t.equal((await reader.readOpenMinutes('BTC', now, now + 3)).length, 1, 'the next minute is settled')
+  t.match(await reader.readMeta(), { retentionDays: 8 })
   for (const [command = '', ...args] of [
     ['FLUSHALL'],
     ['SHUTDOWN'],

@@ -23,9 +23,6 @@ t.test(
 
     await redis.call('PEXPIRE', '{kp}:lease:backfill', 0)
     t.equal(await ours.claim(), true, 'an expired lease is free')
-    await theirs.takeOver()
-    t.equal(await ours.claim(), false, 'the other process holds it now')
-    t.equal(await theirs.claim(), true)
     t.ok(Number(await redis.call('PTTL', '{kp}:lease:backfill')) > 50_000)
   },
 )

@@ -26,7 +26,6 @@ t.test('a settled minute is not open, and no sample either; an import may ask fo
     { start: start + 62, end: start + 120 },
   ])
   t.strictSame(await reader.readOpenMinutes('BTC', start + 59, start + 61), [])
-  t.strictSame(await reader.readUnstoredMinutes('BTC', start, start + 120), [{ start, end: start + 120 }])
   t.strictSame(await reader.readOpenMinutes('ETH', start + 59, start + 60), [
     { start: start + 59, end: start + 60 },
   ])
@@ -45,7 +44,6 @@ t.test('samples and settled minutes of one write make whole hours', async t => {
   })
   t.match(result, { stored: 120 - result.settled, duplicates: 0, refused: [] })
   t.strictSame(await reader.readOpenMinutes('BTC', start, start + 120), [])
-  t.equal((await reader.readUnstoredMinutes('BTC', start, start + 120)).length, result.settled)
   await raw.call('CONFIG', 'RESETSTAT')
   await reader.readOpenMinutes('BTC', start, start + 120)
   t.notMatch(await raw.info('commandstats'), /cmdstat_zrange/, 'whole hours are only counted')

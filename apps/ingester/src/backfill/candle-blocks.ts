@@ -69,6 +69,11 @@ export class CandleBlock {
     return this.#trades.length === 0
   }
 
+  /** The minute at which its newest candle opens. */
+  get newest(): EpochMinute {
+    return this.#newest
+  }
+
   /** Whether the candle before `minute`, or a later one, is there. */
   reaches(minute: EpochMinute): boolean {
     return this.#newest >= minute - 1

@@ -46,11 +46,18 @@ export class CandleRequests {
 
   constructor(options: CandleRequestsOptions, context: Context) {
     setMaxListeners(MAX_LISTENERS, context.signal)
-    const upbitMs = 1_000 / options.upbitPerSecond
     this.#exchanges = {
-      upbit: new ExchangeRequests(upbitMs, options, context),
-      binance: new ExchangeRequests(upbitMs / BINANCE_FOR_ONE, options, context),
+      upbit: new ExchangeRequests(options, context),
+      binance: new ExchangeRequests(options, context),
     }
+    this.setPace(options.upbitPerSecond)
+  }
+
+  /** From the next request on. */
+  setPace(upbitPerSecond: number): void {
+    const { upbit, binance } = this.#exchanges
+    upbit.spacingMs = 1_000 / upbitPerSecond
+    binance.spacingMs = upbit.spacingMs / BINANCE_FOR_ONE
   }
 
   /**
@@ -71,7 +78,7 @@ export class CandleRequests {
 }
 
 class ExchangeRequests {
-  readonly #spacingMs: Milliseconds
+  spacingMs: Milliseconds = 0
   readonly #options: CandleRequestsOptions
   readonly #context: Context
   readonly #counts = { requests: 0, failures: 0 }
@@ -85,8 +92,7 @@ class ExchangeRequests {
   #gate: Promise<unknown> = Promise.resolve()
   #underWay = 0
 
-  constructor(spacingMs: Milliseconds, options: CandleRequestsOptions, context: Context) {
-    this.#spacingMs = spacingMs
+  constructor(options: CandleRequestsOptions, context: Context) {
     this.#options = options
     this.#context = context
   }
@@ -126,9 +132,9 @@ class ExchangeRequests {
       await gate
       if (gate !== this.#gate) continue
       if (this.#problem === undefined || this.#underWay === 0) break
-      await clock.wait(this.#spacingMs, signal)
+      await clock.wait(this.spacingMs, signal)
     }
-    this.#gate = clock.wait(this.#spacingMs, signal)
+    this.#gate = clock.wait(this.spacingMs, signal)
     this.#underWay += 1
     this.#counts.requests += 1
   }

@@ -13,7 +13,8 @@ import {
 import type { SettledMinute } from '@kimchi/store'
 import type { CandleBlock, CandleBlocks } from './candle-blocks.ts'
 
-const [UPBIT_REFERENCE = RATE_MARKET] = REFERENCE_MARKETS.upbit
+/** Always trades. */
+export const [UPBIT_REFERENCE = RATE_MARKET] = REFERENCE_MARKETS.upbit
 const [BINANCE_REFERENCE = ''] = REFERENCE_MARKETS.binance
 
 /** Markets whose candles every coin needs: the rate, and those that always trade. */

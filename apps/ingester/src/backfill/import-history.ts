@@ -12,8 +12,8 @@ import {
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import type { SampleReader, SampleWriter } from '@kimchi/store'
-import { type BackfillLease, CLAIM_EVERY_MS } from './backfill-lease.ts'
+import { retryDelay } from '@kimchi/feeds'
+import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
@@ -47,11 +47,12 @@ export interface HistoryImportOptions {
   readonly coins: readonly Coin[]
   /** Whole UTC days before today. */
   readonly days: number
-  /** Days of which single samples are kept. */
+  /** Of these and of today the ingesters keep single samples: they fill them. */
   readonly retentionDays: number
-  readonly reader: Pick<SampleReader, 'readUnstoredMinutes' | 'readDays' | 'readImported'>
-  readonly writer: Pick<SampleWriter, 'write' | 'importDay' | 'markImported'>
-  readonly lease: Pick<BackfillLease, 'claim'>
+  readonly reader: Pick<SampleReader, 'readDays' | 'readImported'>
+  readonly writer: Pick<SampleWriter, 'importDay' | 'markImported'>
+  /** Called before each step, e.g. to go on at another pace. */
+  readonly onStep?: () => Promise<void>
   readonly requests: Pick<CandleRequests, 'fetchPage'>
   /** Called with the progress, in days of one coin. */
   readonly onProgress: (done: number, total: number, symbol: string) => void
@@ -61,28 +62,32 @@ export interface HistoryImportOptions {
 class CoinFailure extends Error {}
 
 /**
- * One import, from today back, five days of each coin at a time: open and settled minutes where single samples
- * are kept, days that are not whole before that.
+ * One import of the days before the retention, from new to old, five days of each coin at a time: of those that
+ * are not whole each is stored as a whole. It waits where Redis is away.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions
   readonly #context: Context
   readonly #blocks: CandleBlocks
-  readonly #today: EpochMinute
+  /** The day after the last one. */
+  readonly #end: EpochMinute
   readonly #oldest: EpochMinute
   readonly #skipped = new Map<string, Skipped>()
   /** Coins of which nothing older can be imported. */
   readonly #ended = new Set<string>()
   #done = 0
   #hasFailed = false
+  /** Why Redis can't be read or written. */
+  #problem: string | undefined
 
   constructor(options: HistoryImportOptions, context: Context) {
-    const { requests, days } = options
+    const { requests, days, retentionDays } = options
     this.#options = options
     this.#context = context
     this.#blocks = new CandleBlocks(range => requests.fetchPage(range), context.clock, MAX_BLOCKS)
-    this.#today = dayStart(minuteOf(context.clock.now()))
-    this.#oldest = this.#today - days * DAY_MINUTES
+    const today = dayStart(minuteOf(context.clock.now()))
+    this.#end = today - retentionDays * DAY_MINUTES
+    this.#oldest = today - days * DAY_MINUTES
   }
 
   /** Whether a coin was left out that another import may complete. */
@@ -91,91 +96,88 @@ export class HistoryImport {
   }
 
   /**
-   * Imports all coins. The caller aborts the context's signal afterwards, which ends what is still under way.
+   * Imports all coins, which go back in time together, since they share the reference markets' candles.
    * @returns what could not be imported, by symbol, then from new to old
-   * @throws why Redis could not be read or written
+   * @throws why Redis refuses what is written
    */
   async run(): Promise<readonly Skipped[]> {
-    await Promise.race([this.#importAll(), this.#keepClaiming()])
+    const { coins, onStep } = this.#options
+    const newest = this.#end - DAY_MINUTES
+    for (
+      let start = newest - (newest % STEP_MINUTES);
+      start + STEP_MINUTES > this.#oldest;
+      start -= STEP_MINUTES
+    ) {
+      const first = Math.max(start, this.#oldest)
+      const count = (Math.min(start + STEP_MINUTES, this.#end) - first) / DAY_MINUTES
+      const days = Array.from({ length: count }, (_, at) => first + at * DAY_MINUTES)
+      for (let at = 0; at < coins.length; at += COINS_AT_ONCE) {
+        if (onStep) await this.#patiently(onStep)
+        await Promise.all(coins.slice(at, at + COINS_AT_ONCE).map(coin => this.#importStep(coin, days)))
+      }
+    }
     const skipped = [...this.#skipped.values()]
     return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
   }
 
-  /** Goes back in time with all coins together, since they share the reference markets' candles. */
-  async #importAll(): Promise<void> {
-    const { coins } = this.#options
-    for (let start = this.#today - (this.#today % STEP_MINUTES); ; start -= STEP_MINUTES) {
-      const end = Math.min(start + STEP_MINUTES, this.#today + DAY_MINUTES)
-      if (end <= this.#oldest) return
-      const first = Math.max(start, this.#oldest)
-      const days = Array.from({ length: (end - first) / DAY_MINUTES }, (_, at) => first + at * DAY_MINUTES)
-      for (let at = 0; at < coins.length; at += COINS_AT_ONCE) {
-        const together = coins.slice(at, at + COINS_AT_ONCE)
-        await Promise.all(together.map(coin => this.#importStep(coin, days)))
-      }
-    }
-  }
-
-  /** Keeps the leases, so that ingesters leave the coins to the import. */
-  async #keepClaiming(): Promise<void> {
-    const { coins, lease } = this.#options
-    const { clock, signal } = this.#context
-    while (!signal.aborted) {
-      await lease.claim(coins.map(({ symbol }) => symbol))
-      await clock.wait(CLAIM_EVERY_MS, signal)
-    }
-    signal.throwIfAborted()
-  }
-
   /** @param days their first minutes, ascending */
   async #importStep(coin: Coin, days: readonly EpochMinute[]): Promise<void> {
-    const { coins, days: all, retentionDays, onProgress } = this.#options
-    const firstKept = this.#today - retentionDays * DAY_MINUTES
+    const { coins, onProgress } = this.#options
     try {
-      const kept = days.filter(day => day >= firstKept)
-      await this.#importMinutes(coin, kept)
-      await this.#importDays(coin, days.slice(0, days.length - kept.length))
+      await this.#importDays(coin, days)
     } catch (thrown) {
       if (!(thrown instanceof CoinFailure)) throw thrown
       this.#hasFailed = true
-      await this.#end(coin, thrown.message, days.at(-1) ?? 0)
+      await this.#endCoin(coin, thrown.message, days.at(-1) ?? 0)
     }
     // Nobody waits for progress after the end.
     this.#context.signal.throwIfAborted()
     this.#done += days.length
-    onProgress(this.#done, coins.length * (all + 1), coin.symbol)
+    onProgress(this.#done, (coins.length * (this.#end - this.#oldest)) / DAY_MINUTES, coin.symbol)
   }
 
-  /** Days of which single samples are kept. */
-  async #importMinutes(coin: Coin, days: readonly EpochMinute[]): Promise<void> {
-    const [first, last] = [days[0], days.at(-1)]
-    if (first === undefined || last === undefined || this.#ended.has(coin.symbol)) return
-    const { reader, writer } = this.#options
-    const end = Math.min(last + DAY_MINUTES, (await this.#blocks.newest()) + 1)
-    const unstored = await reader.readUnstoredMinutes(coin.symbol, first, end)
-    for await (const { samples, settled } of this.#decide(coin, unstored.flatMap(minutesOf))) {
-      const minute = samples.at(-1)?.minute ?? settled.at(-1)?.minute
-      if (minute !== undefined) await writer.write({ minute, samples, settled })
-    }
-  }
-
-  /** Days of which no single samples are kept, each stored as a whole. */
-  async #importDays(coin: Coin, days: readonly EpochMinute[]): Promise<void> {
-    if (days.length === 0 || this.#ended.has(coin.symbol)) return
+  async #importDays({ symbol, ...coin }: Coin, days: readonly EpochMinute[]): Promise<void> {
+    if (this.#ended.has(symbol)) return
     const { writer } = this.#options
-    const finished = await this.#finishedDays(coin)
+    const { finished, imported } = await this.#knownDays(symbol)
     const wanted = days.filter(day => !finished.has(dateOf(day)))
     const minutes = wanted.flatMap(day => minutesOf({ start: day, end: day + DAY_MINUTES }))
     const decided: Decided[] = []
-    for await (const window of this.#decide(coin, minutes)) decided.push(window)
-    for (const day of foldDays(decided.flatMap(({ samples }) => samples)))
-      await writer.importDay(coin.symbol, day)
+    for await (const window of this.#decide({ symbol, ...coin }, minutes)) decided.push(window)
+    const folded = foldDays(decided.flatMap(({ samples }) => samples))
+    for (const day of folded) {
+      const outcome = await this.#patiently(() => writer.importDay(symbol, day))
+      if (outcome === 'refused') this.#skip(symbol, 'samples of it are kept, so ingesters fill it', day.date)
+    }
     const reasons = new Map<UtcDate, Set<string>>()
     for (const { minute, reason } of decided.flatMap(({ settled }) => settled)) {
       reasons.set(dateOf(minute), (reasons.get(dateOf(minute)) ?? new Set()).add(reason))
     }
-    for (const [date, each] of reasons) for (const reason of each) this.#skip(coin.symbol, reason, date)
-    await writer.markImported(coin.symbol, [...reasons.keys()])
+    for (const [date, each] of reasons) for (const reason of each) this.#skip(symbol, reason, date)
+    const hasRow = new Set(folded.map(({ date }) => date))
+    const marks = [...reasons.keys()].map(date => {
+      return imported.has(date) && !hasRow.has(date) ? emptyMark(date) : date
+    })
+    await this.#patiently(() => writer.markImported(symbol, marks))
+  }
+
+  /** Reads or writes, again and again while Redis is away. */
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, random, signal, log } = this.#context
+    for (let failures = 0; ; failures++) {
+      try {
+        const result = await work()
+        this.#problem = undefined
+        return result
+      } catch (thrown) {
+        signal.throwIfAborted()
+        if (!isRetryable(thrown)) throw thrown
+        const reason = messageOf(thrown)
+        if (this.#problem === undefined) log.warn({ reason }, 'the import waits for Redis')
+        this.#problem = reason
+        await clock.wait(retryDelay(failures, random), signal)
+      }
+    }
   }
 
   /** Decides minutes window by window, from new to old, until the coin ends. @throws CoinFailure */
@@ -209,27 +211,32 @@ export class HistoryImport {
     for (const market of [RATE_MARKET, coin.upbit]) {
       const { isEmpty } = await this.#blocks.blockOf('upbit', market, last)
       if (!isEmpty) continue
-      await this.#end(coin, `${market} has no older candles: not listed yet`, last)
+      await this.#endCoin(coin, `${market} has no older candles: not listed yet`, last)
       return true
     }
     return false
   }
 
   /** Nothing of a coin up to this minute can be imported; another import tries again. */
-  async #end(coin: Coin, reason: string, minute: EpochMinute): Promise<void> {
-    this.#ended.add(coin.symbol)
-    const finished = await this.#finishedDays(coin)
+  async #endCoin({ symbol }: Coin, reason: string, minute: EpochMinute): Promise<void> {
+    this.#ended.add(symbol)
+    const { finished } = await this.#knownDays(symbol)
     for (let day = dayStart(minute); day >= this.#oldest; day -= DAY_MINUTES) {
-      if (!finished.has(dateOf(day))) this.#skip(coin.symbol, reason, dateOf(day))
+      if (!finished.has(dateOf(day))) this.#skip(symbol, reason, dateOf(day))
     }
   }
 
-  /** Days that are whole, or as whole as an import could make them. */
-  async #finishedDays({ symbol }: Coin): Promise<ReadonlySet<UtcDate>> {
+  /**
+   * Days that are whole, or as whole as an import could make them, and those that an import has marked. One that
+   * is marked and has no row is asked for once more: the row may have been lost.
+   */
+  async #knownDays(symbol: string) {
     const { reader } = this.#options
-    const { entries } = await reader.readDays(symbol)
-    const whole = entries.filter(({ samples }) => samples === DAY_MINUTES).map(({ date }) => date)
-    return new Set([...whole, ...(await reader.readImported(symbol))])
+    const { entries } = await this.#patiently(() => reader.readDays(symbol))
+    const imported = new Set(await this.#patiently(() => reader.readImported(symbol)))
+    const finished = entries.filter(({ date, samples }) => samples === DAY_MINUTES || imported.has(date))
+    const empty = [...imported].filter(mark => imported.has(emptyMark(mark)))
+    return { finished: new Set([...finished.map(({ date }) => date), ...empty]), imported }
   }
 
   #skip(symbol: string, reason: string, date: UtcDate): void {
@@ -238,4 +245,9 @@ export class HistoryImport {
     const range = { from: date < from ? date : from, to: date > to ? date : to }
     this.#skipped.set(key, { symbol, reason, days: days + 1, ...range })
   }
+}
+
+/** The mark of a day that had no sample when it was asked for a second time. */
+function emptyMark(date: UtcDate): string {
+  return `${date} empty`
 }

@@ -1,15 +1,27 @@
-import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type Coin, type Context, KimchiError, messageOf } from '@kimchi/core'
+import {
+  type Coin,
+  type Context,
+  DAY_MINUTES,
+  dateOf,
+  dayStart,
+  KimchiError,
+  type Milliseconds,
+  messageOf,
+  minuteOf,
+  type UtcDate,
+} from '@kimchi/core'
 import { createRestBases, matchCoins, openRestChild, type RestChild, userAgentOf } from '@kimchi/feeds'
 import { systemClock, withSecretFiles } from '@kimchi/runtime'
-import { holderId, type KnownCoin, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
+import { type KnownCoin, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Config, readConfig } from '../config.ts'
-import { BackfillLease } from './backfill-lease.ts'
 import { CandleRequests } from './candle-requests.ts'
 import { HistoryImport, type Skipped } from './import-history.ts'
+
+/** An ingester that has announced nothing for this long has ended; each does once a minute. */
+const INGESTER_LIVES_MS: Milliseconds = 180_000
 
 const ending = new AbortController()
 let isStopped = false
@@ -35,13 +47,18 @@ try {
     ...withSecretFiles(process.env, ['REDIS_URL']),
     ...(values.coins === undefined ? {} : { COINS: values.coins }),
   })
-  const { skipped, hasFailed } = await importHistory(config, readDays(values.days))
+  const { skipped, hasFailed, retentionDays } = await importHistory(config, readDays(values.days))
   for (const { symbol, reason, days, from, to } of skipped) {
     const count = `${days} ${days === 1 ? 'day' : 'days'}`
     process.stdout.write(`${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`)
   }
+  const unfilled = unfilledDays(config, retentionDays)
+  const missing = [
+    ...(hasFailed ? ['run it again for what was left out'] : []),
+    ...(unfilled ? [`no ingester with BACKFILL_DAYS=${config.BACKFILL_DAYS} fills ${unfilled}`] : []),
+  ]
   process.stdout.write(
-    hasFailed ? 'Not complete; run it again for what was left out.\n' : 'History is complete.\n',
+    missing.length > 0 ? `Not complete: ${missing.join('; ')}.\n` : 'History is complete.\n',
   )
 } catch (thrown) {
   if (isStopped) process.stdout.write('Stopped; run it again to go on from here.\n')
@@ -55,20 +72,20 @@ try {
 interface Outcome {
   readonly skipped: readonly Skipped[]
   readonly hasFailed: boolean
+  /** Days of which the ingesters keep single samples. */
+  readonly retentionDays: number
 }
 
 /**
- * Brings the history of the configured coins back to `days` before today: minutes where single samples are
- * kept, whole days before that. What is there already is not fetched again, so it may be stopped and started
+ * Brings the history of the configured coins back to `days` before today; the days of which single samples are
+ * kept are the ingesters'. What is there already is not fetched again, so it may be stopped and started
  * at any time.
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
  * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED` when an exchange's lists are refused
  */
 async function importHistory(config: Config, days: number): Promise<Outcome> {
   const { random, signal, log } = context
-  const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
-  const lease = new BackfillLease(redis, holderId(hostname(), process.pid, random))
   const bases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
   const rest = openRestChild({ bases, userAgent }, { log })
@@ -78,28 +95,32 @@ async function importHistory(config: Config, days: number): Promise<Outcome> {
       const { reason } = redis.status()
       throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
     }
-    const writer = new SampleWriter({ redis, prices, retentionDays, log })
     const reader = new SampleReader({ redis })
+    const { retentionDays = config.SAMPLE_RETENTION_DAYS } = await reader.readMeta()
+    const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log })
     // Refuses a Redis with the other kind of prices before anything is fetched.
     await writer.verify()
     const tracked = (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)
     const coins = await findCoins(rest, tracked, config)
-    // Ingesters leave the coins of an import alone, since somebody waits for it.
-    await lease.takeOver()
+    const perSecond = config.UPBIT_REQUESTS_PER_SECOND
+    const requests = new CandleRequests({ rest, upbitPerSecond: perSecond / 2 }, context)
     // An ingester fetches candles of its own at the same time.
-    const upbitPerSecond = config.UPBIT_REQUESTS_PER_SECOND / (tracked.length > 0 ? 2 : 1)
-    const requests = new CandleRequests({ rest, upbitPerSecond }, context)
+    const onStep = async () => {
+      const { announcedAt = 0 } = await reader.readMeta()
+      const hasIngester = context.clock.now() - announcedAt < INGESTER_LIVES_MS
+      requests.setPace(hasIngester ? perSecond / 2 : perSecond)
+    }
     const onProgress = (done: number, total: number, symbol: string) => {
       if (!bar.isActive) bar.start(total, 0, { symbol })
       bar.update(done, { symbol })
     }
-    const options = { coins, days, retentionDays, reader, writer, lease, requests, onProgress }
+    const options = { coins, days, retentionDays, reader, writer, requests, onStep, onProgress }
     const importing = new HistoryImport(options, context)
-    return { skipped: await importing.run(), hasFailed: importing.hasFailed }
+    const skipped = await importing.run()
+    return { skipped, hasFailed: importing.hasFailed, retentionDays }
   } finally {
     if (bar.isActive) bar.stop()
     ending.abort()
-    await lease.close(context)
     await Promise.all([rest.close(), redis.close()])
   }
 }
@@ -126,6 +147,13 @@ async function findCoins(
   return coins
     .filter(({ symbol }) => (takesAll || published.has(symbol)) && !deny.includes(symbol))
     .map(coin => ({ ...coin, allowed: allow.includes(coin.symbol) }))
+}
+
+/** Days of which samples are kept that no ingester of this configuration fills, for people. */
+function unfilledDays({ BACKFILL_DAYS: filled }: Config, retentionDays: number): string | undefined {
+  const today = dayStart(minuteOf(context.clock.now()))
+  const ago = (days: number): UtcDate => dateOf(today - days * DAY_MINUTES)
+  return filled < retentionDays ? `${ago(retentionDays)} to ${ago(filled + 1)}` : undefined
 }
 
 function complain(fields: object, message: string): void {

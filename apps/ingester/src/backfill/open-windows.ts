@@ -43,6 +43,8 @@ export interface FinishedMinute {
   readonly minute: EpochMinute
   /** Coins whose sample waits for the next minute to agree with it. */
   readonly waiting: readonly string[]
+  /** Whether the exchanges' frames show that our clock is wrong. @default false */
+  readonly isClockWrong?: boolean
 }
 
 /** Where open minutes are read. */

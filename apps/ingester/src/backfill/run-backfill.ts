@@ -16,6 +16,7 @@ import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { type Drift, DriftMeter } from './drift-meter.ts'
+import { ExchangeHealth } from './exchange-health.ts'
 import { type CoinTrouble, type FinishedMinute, OpenWindows, windowsOf } from './open-windows.ts'
 
 /** Backfill checks for new work at least this often. */
@@ -24,12 +25,11 @@ const IDLE_MS: Milliseconds = 1_000
 /** Coins that are filled at once: enough to keep both exchanges busy while one is decided and stored. */
 const COINS_AT_ONCE = 8
 
+/** A history of so many minutes takes long enough for people to ask how far it is. */
+const LONG_HISTORY = 1_000
+
 /** A first list waits for this much longer than its requests need by their pace. */
 const FIRST_LIST_PATIENCE_MS: Milliseconds = 5_000
-
-/** Tasks of no single coin; symbols have no spaces, and no lower case. */
-const FIRST_LIST = 'first list'
-const DRIFT = 'drift'
 
 /** What backfill works with. */
 export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'upbitPerSecond'> {
@@ -43,9 +43,9 @@ export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'u
   /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
-  readonly writer: Pick<SampleWriter, 'write' | 'verify'>
+  readonly writer: Pick<SampleWriter, 'write'>
   /** Keeps several ingesters from fetching the same candles. */
-  readonly lease: Pick<BackfillLease, 'claim' | 'close'>
+  readonly lease: Pick<BackfillLease, 'claim' | 'release' | 'close'>
 }
 
 /** The status of backfill. Counters run since the start. */
@@ -76,14 +76,18 @@ export class Backfill {
   readonly #blocks: CandleBlocks
   readonly #windows: OpenWindows
   readonly #driftMeter: DriftMeter
-  /** Work under way, by coin or by {@link FIRST_LIST} or {@link DRIFT}. */
-  readonly #tasks = new Map<string, Promise<void>>()
+  readonly #health: ExchangeHealth
+  /** Coins that are being filled, by symbol. */
+  readonly #coins = new Map<string, Promise<void>>()
+  /** Work for all coins that is under way. */
+  readonly #chores = new Map<'first-list' | 'drift' | 'health', Promise<void>>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   /** The newest minute of a coin that was in a first list. */
   readonly #listed = new Map<string, EpochMinute>()
-  #ours: ReadonlySet<string> = new Set()
+  #isOurs = false
   #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
-  #isVerified = false
+  #askedAt: EpochMs = Number.NEGATIVE_INFINITY
+  #isClockWrong = false
   #problem: string | undefined
   /** An error that concerns more than one coin; thrown by the next step. */
   #trouble: { readonly thrown: unknown } | undefined
@@ -98,6 +102,7 @@ export class Backfill {
     this.#blocks = new CandleBlocks(range => this.#requests.fetchPage(range), clock)
     this.#windows = new OpenWindows({ reader, days, clock })
     this.#driftMeter = new DriftMeter(reader, this.#blocks, clock)
+    this.#health = new ExchangeHealth(this.#blocks, clock)
   }
 
   /** Works until the signal aborts; whatever fails is tried again. */
@@ -111,18 +116,18 @@ export class Backfill {
       } catch (thrown) {
         if (signal.aborted) break
         this.#problem = messageOf(thrown)
-        this.#isVerified = false
         const delayMs = retryDelay(failures++, random, thrown)
         log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill failed and will try again')
         await clock.wait(delayMs, signal)
       }
     }
-    await Promise.all(this.#tasks.values())
+    await Promise.all([...this.#coins.values(), ...this.#chores.values()])
     await this.#options.lease.close(this.#context)
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
   learn(finished: FinishedMinute): void {
+    this.#isClockWrong = finished.isClockWrong ?? false
     this.#windows.learn(finished)
   }
 
@@ -137,37 +142,52 @@ export class Backfill {
     }
   }
 
-  /** Starts the tasks that are due, and waits until one is done. */
+  /** Starts the work that is due, and waits until some of it is done. */
   async #step(): Promise<void> {
     const { clock, signal } = this.#context
-    const { tracked, untested } = await this.#claim()
+    const { tracked, untested } = this.#options.quarantine
     if (tracked.length + untested.length > 0) {
-      if (!this.#isVerified) await this.#options.writer.verify()
-      this.#isVerified = true
+      this.#startAsking()
+      await this.#claim([...tracked, ...untested])
+    }
+    if (this.#isOurs) {
       this.#windows.follow(tracked)
       this.#startFirstList(tracked, untested)
-      if (!this.#tasks.has(FIRST_LIST)) await this.#startCoins()
-      const isIdle = this.#tasks.size === 0
-      if (isIdle && this.#driftMeter.isDue) this.#start(DRIFT, () => this.#driftMeter.run(tracked))
+      if (!this.#chores.has('first-list')) await this.#startCoins()
+      const isIdle = this.#coins.size === 0 && !this.#chores.has('first-list')
+      if (isIdle && this.#driftMeter.isDue && !this.#chores.has('drift'))
+        this.#start(this.#chores, 'drift', () => this.#driftMeter.run(tracked))
     }
-    await Promise.race([...this.#tasks.values(), clock.wait(IDLE_MS, signal)])
+    await Promise.race([...this.#coins.values(), ...this.#chores.values(), clock.wait(IDLE_MS, signal)])
     const trouble = this.#trouble
     this.#trouble = undefined
     if (trouble !== undefined) throw trouble.thrown
   }
 
-  /** The coins that are ours to fill. */
-  async #claim(): Promise<Record<'tracked' | 'untested', readonly Coin[]>> {
-    const { quarantine, lease } = this.#options
-    const { tracked, untested } = quarantine
+  /** Every ingester asks the exchanges, whoever fills the gaps. */
+  #startAsking(): void {
     const now = this.#context.clock.now()
     // The clock may step back.
-    if (Math.abs(now - this.#claimedAt) >= CLAIM_EVERY_MS && tracked.length + untested.length > 0) {
-      this.#ours = await lease.claim([...tracked, ...untested].map(({ symbol }) => symbol))
-      this.#claimedAt = now
+    if (Math.abs(now - this.#askedAt) < CLAIM_EVERY_MS || this.#chores.has('health')) return
+    this.#askedAt = now
+    this.#start(this.#chores, 'health', () => this.#health.ask())
+  }
+
+  /** Claims the lease on these coins while the exchanges are well, and gives it back when they are not. */
+  async #claim(coins: readonly Coin[]): Promise<void> {
+    const { lease } = this.#options
+    const now = this.#context.clock.now()
+    if (!this.#health.isWell || this.#isClockWrong) {
+      if (this.#isOurs) await lease.release()
+      this.#isOurs = false
+      this.#claimedAt = Number.NEGATIVE_INFINITY
+      this.#windows.follow([])
+      return
     }
-    const isOurs = ({ symbol }: Coin) => this.#ours.has(symbol)
-    return { tracked: tracked.filter(isOurs), untested: untested.filter(isOurs) }
+    if (Math.abs(now - this.#claimedAt) < CLAIM_EVERY_MS) return
+    this.#isOurs = await lease.claim(coins.map(({ symbol }) => symbol))
+    this.#claimedAt = now
+    if (!this.#isOurs) this.#windows.follow([])
   }
 
   /** Lists new coins at once, and those that are not tested yet every minute until they are. */
@@ -176,8 +196,8 @@ export class Backfill {
     const listedAt = ({ symbol }: Coin) => this.#listed.get(symbol) ?? 0
     const isDue = (coin: Coin) => listedAt(coin) < (untested.includes(coin) ? minute : 1)
     const coins = [...tracked, ...untested].filter(isDue)
-    if (coins.length === 0 || this.#tasks.has(FIRST_LIST)) return
-    this.#start(FIRST_LIST, async () => {
+    if (coins.length === 0 || this.#chores.has('first-list')) return
+    this.#start(this.#chores, 'first-list', async () => {
       await this.#storeFirstList(coins)
       for (const { symbol } of coins) this.#listed.set(symbol, minute)
     })
@@ -203,12 +223,12 @@ export class Backfill {
   }
 
   async #startCoins(): Promise<void> {
-    const isBusy = (symbol: string) => this.#tasks.has(symbol)
+    const isBusy = (symbol: string) => this.#coins.has(symbol)
     await this.#windows.read(isBusy)
-    while (this.#tasks.size < COINS_AT_ONCE) {
+    while (this.#coins.size < COINS_AT_ONCE) {
       const due = this.#windows.next(isBusy)
       if (due === undefined) return
-      this.#start(due.coin.symbol, () => this.#fill(due))
+      this.#start(this.#coins, due.coin.symbol, () => this.#fill(due))
     }
   }
 
@@ -221,11 +241,9 @@ export class Backfill {
         decided = await decideWindow({ coin: due.coin, minutes }, this.#blocks)
       } catch (thrown) {
         const { signal, log } = this.#context
-        if (!signal.aborted)
-          log.warn(
-            { ...this.#windows.fail(symbol, thrown) },
-            'the candles of a coin cannot be fetched, it waits',
-          )
+        if (signal.aborted) return
+        const trouble = this.#windows.fail(symbol, thrown)
+        if (trouble) log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
         return
       }
       await this.#store(decided)
@@ -247,21 +265,23 @@ export class Backfill {
     this.#counts.refused += result.refused.length
   }
 
-  #start(key: string, work: () => Promise<void>): void {
+  /** Logs how far a long history is, whenever it has come another percent further. */
+  #logProgress(symbol: string): void {
+    const { stored, settled } = this.#counts
+    const [done, open] = [stored + settled, this.#windows.open]
+    const percent = Math.floor((100 * done) / Math.max(1, done + open))
+    if (percent > this.#percent && done + open >= LONG_HISTORY) {
+      this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')
+      this.#percent = percent
+    }
+  }
+
+  #start<K>(tasks: Map<K, Promise<void>>, key: K, work: () => Promise<void>): void {
     const done = work()
       .catch(thrown => {
         this.#trouble = { thrown }
       })
-      .finally(() => this.#tasks.delete(key))
-    this.#tasks.set(key, done)
-  }
-
-  /** Logs how far the work is, whenever it has come another percent further. */
-  #logProgress(symbol: string): void {
-    const { stored, settled } = this.#counts
-    const done = stored + settled
-    const percent = Math.floor((100 * done) / Math.max(1, done + this.#windows.open))
-    if (percent > this.#percent) this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')
-    this.#percent = percent
+      .finally(() => tasks.delete(key))
+    tasks.set(key, done)
   }
 }

@@ -1,5 +1,5 @@
-import { type Coin, DAY_MINUTES, dateOf, minuteOf, minuteStart } from '@kimchi/core'
-import type { CandlePage, CandleRange } from '@kimchi/feeds'
+import { type Coin, DAY_MINUTES, dateOf, KimchiError, minuteOf, minuteStart } from '@kimchi/core'
+import type { CandleRange } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
@@ -16,8 +16,6 @@ const FRESH = 6
 
 /** The most requests that may be made for the minutes that have passed since an instant. */
 const freshSince = (startedAt: number) => FRESH * (1 + minuteOf(Date.now()) - minuteOf(startedAt))
-
-const NO_WRITER = { importDay: async () => 'stored' as const, markImported: async () => {} }
 
 /** A day some days ago. */
 const day = (ago: number) => ({
@@ -50,11 +48,9 @@ async function openImport(t: Test) {
       },
       context,
     )
-    const lease = { claim: async (symbols: readonly string[]) => new Set(symbols) }
     return new HistoryImport(
       {
         ...{ coins, days, retentionDays: 2, reader, writer },
-        lease,
         requests: candleRequests,
         onProgress: () => {},
         ...changes,
@@ -66,7 +62,7 @@ async function openImport(t: Test) {
     const { entries } = await reader.readDays(symbol)
     return new Map(entries.map(({ date, samples }) => [date, samples]))
   }
-  return { run, samplesOf }
+  return { run, samplesOf, reader, writer, raw: redis.client() }
 }
 
 t.test(
@@ -84,6 +80,11 @@ t.test(
     simulator.faults.set({ kind: 'outage', exchange: 'binance', ...hour })
     const skipped = await run([XRP], 15)
     const samples = await samplesOf('XRP')
+    t.strictSame(
+      [0, 1, 2].map(ago => samples.get(day(ago).date)),
+      [undefined, undefined, undefined],
+      'the ingesters’ days',
+    )
     for (const ago of [3, 5, 14, 15]) t.equal(samples.get(day(ago).date), 1_440, `${ago} days ago`)
     for (const ago of [7, 9, 12]) t.notOk(samples.has(day(ago).date), `${ago} days ago`)
     t.ok((samples.get(day(13).date) ?? 0) <= 61, 'the hour that is carried into the suspension')
@@ -103,6 +104,8 @@ t.test(
         to: day(6).date,
       },
     ])
+    const again = await run([XRP], 15)
+    t.match(again, [{ reason: 'no-upbit-price', from: day(12).date }], 'days without a row, once more')
     const endedAt = Date.now()
     t.strictSame(await run([XRP], 15), [])
     t.ok(requests.length <= freshSince(endedAt), `nothing is asked for again, but for ${requests.length}`)
@@ -122,7 +125,7 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
     })
   }
   const skipped = await run([XRP], 100)
-  t.equal([...(await samplesOf('XRP')).values()].filter(count => count === 1_440).length, 4)
+  t.equal([...(await samplesOf('XRP')).values()].filter(count => count === 1_440).length, 2)
   t.match(
     skipped.find(({ reason }) => /no older candles/.test(reason)),
     { symbol: 'XRP', from: day(100).date },
@@ -136,13 +139,13 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
 
 t.test('41. a coin that is refused is left out and named, the others are whole', async t => {
   const { run, samplesOf } = await openImport(t)
-  const whole = async (symbol: string) => [...(await samplesOf(symbol)).values()].slice(0, 4)
+  const whole = async (symbol: string) => [...(await samplesOf(symbol)).values()]
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 404, on: 'rest' })
-  t.match(await run([ETH, BTC], 4), [{ symbol: 'ETH', reason: /HTTP 404/, days: 5, from: day(4).date }])
-  t.strictSame(await whole('BTC'), [1_440, 1_440, 1_440, 1_440])
+  t.match(await run([ETH, BTC], 4), [{ symbol: 'ETH', reason: /HTTP 404/, days: 2, from: day(4).date }])
+  t.strictSame(await whole('BTC'), [1_440, 1_440])
   simulator.faults.clear()
   t.strictSame(await run([ETH, BTC], 4), [], 'and it is tried again the next time')
-  t.strictSame(await whole('ETH'), [1_440, 1_440, 1_440, 1_440])
+  t.strictSame(await whole('ETH'), [1_440, 1_440])
 })
 
 t.test('an import stops where the rate begins', async t => {
@@ -150,7 +153,7 @@ t.test('an import stops where the rate begins', async t => {
   simulator.faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-USDT', from: 0, to: day(4).at })
   const skipped = await run([BTC, XRP], 300)
   for (const symbol of ['BTC', 'XRP']) {
-    t.equal([...(await samplesOf(symbol)).values()].filter(count => count === 1_440).length, 3, symbol)
+    t.equal([...(await samplesOf(symbol)).values()].filter(count => count === 1_440).length, 1, symbol)
     t.match(
       skipped.find(entry => entry.symbol === symbol && /KRW-USDT has no older candles/.test(entry.reason)),
       { from: day(300).date },
@@ -176,17 +179,70 @@ t.test('a coin whose candles fail for some seconds is asked for again', async t 
         ? Promise.reject(new Error('socket hang up'))
         : rest.candlePage(range),
   }
-  t.strictSame(await run([ETH], 1, { requests: failing }), [])
+  t.strictSame(await run([ETH], 3, { requests: failing }), [])
 })
 
-t.test('an import that Redis refuses ends, whatever its other coins wait for', async t => {
-  const { run } = await openImport(t)
-  const hanging = {
-    fetchPage: (range: CandleRange) =>
-      range.market === ETH.upbit ? new Promise<CandlePage>(() => {}) : rest.candlePage(range),
+t.test('80. an import waits for a Redis that is away, and goes on', async t => {
+  const { run, samplesOf, reader, writer } = await openImport(t)
+  const away = () => Promise.reject(new KimchiError('KIMCHI_ERR_REDIS', 'connection lost'))
+  let failures = 0
+  /** Fails once, and then works. */
+  const once = <A extends unknown[], R>(work: (...args: A) => Promise<R>) => {
+    let hasFailed = false
+    return (...args: A): Promise<R> => {
+      if (hasFailed) return work(...args)
+      hasFailed = true
+      failures += 1
+      return away()
+    }
   }
-  const write = () => Promise.reject(new Error('Redis is full'))
-  await t.rejects(run([BTC, ETH], 1, { requests: hanging, writer: { ...NO_WRITER, write } }), {
-    message: 'Redis is full',
+  const skipped = await run([BTC], 3, {
+    reader: {
+      readDays: once(symbol => reader.readDays(symbol)),
+      readImported: once(symbol => reader.readImported(symbol)),
+    },
+    writer: {
+      importDay: once((symbol, row) => writer.importDay(symbol, row)),
+      markImported: once((symbol, dates) => writer.markImported(symbol, dates)),
+    },
   })
+  t.strictSame(skipped, [])
+  t.equal(failures, 4)
+  t.equal((await samplesOf('BTC')).get(day(3).date), 1_440)
+})
+
+t.test('an import that Redis refuses ends with the reason', async t => {
+  const { run, writer } = await openImport(t)
+  const refused = () => Promise.reject(new KimchiError('KIMCHI_ERR_PRICES_KIND', 'holds live prices'))
+  await t.rejects(run([BTC], 3, { writer: { importDay: refused, markImported: writer.markImported } }), {
+    message: 'holds live prices',
+  })
+})
+
+t.test('a day that was marked as imported and whose row is lost is asked for again', async t => {
+  const { run, samplesOf, raw, writer } = await openImport(t)
+  await writer.markImported('BTC', [day(3).date])
+  await run([BTC], 3)
+  t.equal((await samplesOf('BTC')).get(day(3).date), 1_440)
+  await raw.hset(
+    '{kp}:daily:BTC',
+    day(3).date,
+    String(await raw.hget('{kp}:daily:BTC', day(3).date)).replace('1440', '1439'),
+  )
+  await writer.markImported('BTC', [day(3).date])
+  const endedAt = Date.now()
+  await run([BTC], 3)
+  t.ok(requests.length <= freshSince(endedAt), 'with its row it is not')
+})
+
+t.test('a day of which samples are still kept is left to the ingesters, and named', async t => {
+  const { run, writer, samplesOf } = await openImport(t)
+  const before = await samplesOf('BTC')
+  t.match(
+    await run([BTC], 3, {
+      writer: { importDay: async () => 'refused', markImported: (...args) => writer.markImported(...args) },
+    }),
+    [{ symbol: 'BTC', reason: /samples of it are kept/, days: 1, from: day(3).date }],
+  )
+  t.strictSame(await samplesOf('BTC'), before)
 })

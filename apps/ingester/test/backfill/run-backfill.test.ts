@@ -1,4 +1,5 @@
 import { type Coin, KimchiError, minuteOf, minuteStart, premiumE4, type Sample } from '@kimchi/core'
+import { HttpError } from '@kimchi/feeds'
 import { createMemoryLog, eventually, passUntil, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { BTC, ETH, IQ, KNC, openBench, openExchanges, YESTERDAY } from '../support/backfill-bench.ts'
@@ -21,7 +22,6 @@ t.test('the newest complete minute of every coin comes in one write before anyth
   const batches: (readonly Sample[])[] = []
   start([BTC, ETH], {
     writer: {
-      verify: () => writer.verify(),
       write: batch => {
         batches.push(batch.samples)
         return writer.write(batch)
@@ -49,7 +49,6 @@ t.test('a coin whose newest candle is not there holds up no first list', async t
       return candlePage(range)
     },
     writer: {
-      verify: () => writer.verify(),
       write: batch => {
         batches.push(batch.samples)
         return writer.write(batch)
@@ -72,7 +71,6 @@ t.test('a first list is not delayed by a coin whose request is never answered', 
         ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
         : candlePage(range, signal),
     writer: {
-      verify: () => writer.verify(),
       write: batch => {
         batches.push(batch.samples.map(({ symbol }) => symbol))
         return writer.write(batch)
@@ -215,9 +213,7 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
 })
 
 t.test('46. ingesters of different coins fill their own at the same time', async t => {
-  const { start, clock, check, reader, writer } = await openBench(t, exchanges)
-  // Loads the function library.
-  await writer.verify()
+  const { start, clock, check, reader } = await openBench(t, exchanges)
   start([BTC, ETH], { id: 'a' })
   start([ETH, KNC], { id: 'b' })
   const startedAt = clock.now()
@@ -254,7 +250,8 @@ t.test('a lease that is lost stops the work, without a loss or an error', async 
   const { status } = start([BTC, ETH, KNC, IQ], {
     lease: {
       // Lost at the second claim, ours again a while later.
-      claim: async symbols => new Set(++claims === 2 || claims === 3 ? [] : symbols),
+      claim: async () => ++claims !== 2 && claims !== 3,
+      release: async () => {},
       close: async () => {},
     },
   })
@@ -272,7 +269,9 @@ for (const [title, appendonly] of [
 ] as const) {
   t.test(title, async t => {
     const testRedis = await startRedis(t, { appendonly })
-    const { start, clock, check, redis, isWhole } = await openBench(t, exchanges, { redis: testRedis })
+    const { start, clock, check, redis, writer, isWhole } = await openBench(t, exchanges, {
+      redis: testRedis,
+    })
     const { status } = start([BTC, ETH])
     await passUntil(clock, 'the pass has begun', () => status().stored > 0)
     await testRedis.stop()
@@ -280,6 +279,8 @@ for (const [title, appendonly] of [
     t.match(status().problem, /127\.0\.0\.1|connect|closed/i)
     await testRedis.restart()
     await eventually('Redis is back', () => redis.status().ready)
+    // As an ingester's announcement does, which loads the library.
+    await writer.verify()
     await passUntil(clock, 'it goes on', () => status().problem === undefined, 1_000)
     await passUntil(clock, 'both are whole', isWhole([BTC, ETH]), 1_000)
     await passUntil(clock, 'the newest minutes, too', () => clock.now() > at(367), 1_000)
@@ -426,15 +427,44 @@ t.test('coins of a first start are compared before anything of them is stored', 
 })
 
 t.test('a Redis with the other kind of prices holds up backfill, and is named', async t => {
-  const log = createMemoryLog()
-  const { start, clock, writer } = await openBench(t, exchanges, { at: 30 })
+  const { start, clock } = await openBench(t, exchanges, { at: 30 })
   const { status } = start([BTC], {
-    log,
-    writer: {
-      write: batch => writer.write(batch),
-      verify: () => Promise.reject(new KimchiError('KIMCHI_ERR_PRICES_KIND', 'holds live prices')),
-    },
+    writer: { write: () => Promise.reject(new KimchiError('KIMCHI_ERR_PRICES_KIND', 'holds live prices')) },
   })
   await passUntil(clock, 'it noticed', () => status().problem !== undefined)
   t.equal(status().problem, 'holds live prices')
+})
+
+t.test('79. a holder of the lease that is banned leaves the work to another within 4 minutes', async t => {
+  const { start, clock, check, isWhole } = await openBench(t, exchanges)
+  let isBanned = false
+  start([BTC, ETH], {
+    id: 'a',
+    around: candlePage => (range, signal) =>
+      isBanned && range.exchange === 'upbit'
+        ? Promise.reject(new HttpError('KIMCHI_ERR_REST', 'HTTP 418', 418, 259_200_000))
+        : candlePage(range, signal),
+  })
+  await passUntil(clock, 'the first has done it', isWhole([BTC, ETH]))
+  const second = start([BTC, ETH], { id: 'b' })
+  await passUntil(clock, 'two minutes', () => clock.now() > at(363), 1_000)
+  t.equal(second.status().stored, 0, 'a healthy holder keeps its lease')
+  isBanned = true
+  const bannedAt = clock.now()
+  await passUntil(clock, 'the other fills', () => second.status().stored > 0, 1_000)
+  t.ok(clock.now() - bannedAt <= 240_000, `after ${clock.now() - bannedAt} ms`)
+  t.match(await check([BTC, ETH], 361), RIGHT)
+})
+
+t.test('79. a holder whose clock is wrong leaves the work to another at once', async t => {
+  const { start, clock, isWhole } = await openBench(t, exchanges)
+  const first = start([BTC], { id: 'a' })
+  await passUntil(clock, 'the first has done it', isWhole([BTC]))
+  const second = start([BTC], { id: 'b' })
+  first.learn({ minute: YESTERDAY + 361, waiting: [], isClockWrong: true })
+  const wrongAt = clock.now()
+  const before = first.status().stored
+  await passUntil(clock, 'the other fills', () => second.status().stored > 0, 1_000)
+  t.ok(clock.now() - wrongAt <= 300_000, `after ${clock.now() - wrongAt} ms`)
+  t.equal(first.status().stored, before)
 })

@@ -106,6 +106,8 @@ export async function openBench(
   const work = new WorkUnderWay()
   const writer = work.counted(new SampleWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent }))
   const reader = work.counted(new SampleReader({ redis }))
+  // As an ingester's first announcement does, which loads the library.
+  await writer.verify()
   const clock = work.clock(minuteStart(YESTERDAY + at) + 30_000)
 
   /** Starts a backfill as an ingester does; ended with the test. */

@@ -423,7 +423,7 @@ end
 -- others another one, which their first tells.
 local function expire_hours(day, expiry)
   local first = day.first and hour_key('samples', day.symbol, hour_of(day.first))
-  local is_same = not first or redis.call('EXPIRETIME', first) == expiry
+  local is_same = not first or redis.pcall('EXPIRETIME', first) == expiry
   for _, key in ipairs(is_same and day.created or hour_keys(day.symbol, day.day)) do
     redis.call('EXPIREAT', key, expiry)
   end

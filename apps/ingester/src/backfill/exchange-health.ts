@@ -1,0 +1,38 @@
+import type { Clock, EpochMinute, EpochMs, Exchange, Milliseconds } from '@kimchi/core'
+import type { CandleBlocks } from './candle-blocks.ts'
+import { UPBIT_REFERENCE } from './decide-minutes.ts'
+
+/** Who fills gaps has seen a new candle of both exchanges within this time. */
+const NEW_WITHIN_MS: Milliseconds = 90_000
+
+/**
+ * Whether this ingester gets the candles of both exchanges, so that it may hold the lease: one that is banned,
+ * refused for its region or cut off leaves the work to another.
+ */
+export class ExchangeHealth {
+  readonly #blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #seen = new Map<Exchange, { readonly candle: EpochMinute; readonly at: EpochMs }>()
+
+  constructor(blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>, clock: Pick<Clock, 'now'>) {
+    this.#blocks = blocks
+    this.#clock = clock
+  }
+
+  get isWell(): boolean {
+    const isNew = ({ at }: { at: EpochMs }) => Math.abs(this.#clock.now() - at) <= NEW_WITHIN_MS
+    return this.#seen.size === 2 && [...this.#seen.values()].every(isNew)
+  }
+
+  /** Asks for the newest candles of the reference markets: one request a minute to each exchange. */
+  async ask(): Promise<void> {
+    const newest = await this.#blocks.newest()
+    this.#see('binance', newest)
+    this.#see('upbit', (await this.#blocks.blockOf('upbit', UPBIT_REFERENCE, newest)).newest)
+  }
+
+  #see(exchange: Exchange, candle: EpochMinute): void {
+    if (candle !== this.#seen.get(exchange)?.candle)
+      this.#seen.set(exchange, { candle, at: this.#clock.now() })
+  }
+}

@@ -1,7 +1,7 @@
 export { holderId, Lease } from './lease.ts'
 export { loadLibrary } from './library.ts'
 export { MinuteQueue, type QueueStatus } from './minute-queue.ts'
-export { type Board, type Meta, type MinuteRange, type Readable, SampleReader } from './reader.ts'
+export { type Board, type MinuteRange, type Readable, SampleReader } from './reader.ts'
 export { type ConnectionStatus, openRedis, type RedisConnection } from './redis/connect.ts'
 export { isRetryable } from './redis/redis-error.ts'
 export { readingRedisUrlSetting, redisUrlSetting } from './redis/redis-url.ts'

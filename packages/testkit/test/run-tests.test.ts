@@ -11,7 +11,7 @@ const TAP = import.meta.resolve('tap')
 async function runTests(t: Test, files: Readonly<Record<string, string>>, args: readonly string[] = []) {
   const cwd = t.testdir({
     'package.json':
-      '{"type":"module","tap":{"timeout":3,"jobs":2,"node-arg":["--import=@kimchi/testkit/strip-types"]}}',
+      '{"type":"module","tap":{"timeout":15,"jobs":2,"node-arg":["--import=@kimchi/testkit/strip-types"]}}',
   })
   await mkdir(join(cwd, 'test/inner'), { recursive: true })
   for (const [name, text] of Object.entries(files)) {

@@ -1,40 +1,47 @@
 // The edge's metrics for Prometheus, in nginx's own JavaScript (njs), which has no destructuring.
 
-/** The codes of locations.conf. Each starts at 0, or Prometheus would not see the first of a kind as an increase. */
-const CODES = ['bad_request', 'method_not_allowed', 'headers_too_large', 'too_many_requests', 'unavailable']
-
-/** Counts one of the edge's own refusals by its code: the location that holds its body is /-/code. */
+/** Counts a request when it has been answered, by what locations.conf and the cache made of it. Logs nothing. */
 function count(request) {
-  ngx.shared.refusals.incr(request.uri.slice('/-/'.length), 1, 0)
+  const of = request.variables
+  const cache = (of.upstream_cache_status || 'none').toLowerCase()
+  const labels = `route="${of.route}",status="${of.status}",cache="${cache}"`
+  ngx.shared.answered.incr(labels, 1, 0)
+  ngx.shared.sent.incr(`route="${of.route}"`, Number(of.bytes_sent), 0)
   return ''
 }
 
 function metric(name, type, help, samples) {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`
+  const lines = samples.map(sample => `${name}${sample[0] && `{${sample[0]}}`} ${sample[1]}\n`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
-/** Answers with all metrics. stub_status prints `Active connections: A`, then a line `accepted handled requests`. */
+/** The age of the list that a caller gets now, in seconds; infinite when there is none. */
+async function listAge(request) {
+  const list = await request.subrequest('/list')
+  const updated = list.status === 200 && /"updated_at":"([^"]+)"/.exec(list.responseText)
+  return updated ? (Date.now() - Date.parse(`${updated[1]}Z`)) / 1000 : '+Inf'
+}
+
+/** Answers with all metrics. */
 async function write(request) {
-  const status = (await request.subrequest('/status')).responseText
-  const connections = status.match(/^Active connections: (\d+)/)[1]
-  const requests = status.match(/\n \d+ \d+ (\d+)/)[1]
-  const refusals = CODES.map(
-    code => `kimchi_edge_refusals_total{code="${code}"} ${ngx.shared.refusals.get(code) || 0}\n`,
-  )
+  const age = await listAge(request)
   request.headersOut['Content-Type'] = 'text/plain; version=0.0.4'
   request.return(
     200,
-    metric('kimchi_edge_connections', 'gauge', 'Open connections, to the ops port too.', [
-      `kimchi_edge_connections ${connections}\n`,
+    metric('kimchi_edge_list_age_seconds', 'gauge', 'Age of the list that this edge gives its callers now.', [
+      ['', age],
     ]) +
-      metric('kimchi_edge_requests_total', 'counter', 'Requests, to the ops port too.', [
-        `kimchi_edge_requests_total ${requests}\n`,
-      ]) +
       metric(
-        'kimchi_edge_refusals_total',
+        'kimchi_edge_requests_total',
         'counter',
-        'Requests that the edge itself refused, by code.',
-        refusals,
+        'Requests answered, by route, status and what the cache had.',
+        ngx.shared.answered.items(),
+      ) +
+      metric(
+        'kimchi_edge_sent_bytes_total',
+        'counter',
+        'Bytes sent to callers, by route.',
+        ngx.shared.sent.items(),
       ),
   )
 }

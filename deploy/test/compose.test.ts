@@ -146,6 +146,7 @@ t.test('users, receivers and Prometheus have their files outside the checkout', 
   t.equal(mounted('redis', '/etc/valkey'), env.REDIS_USERS)
   t.equal(mounted('alertmanager', '/etc/alertmanager/alertmanager.yml'), env.ALERTMANAGER_CONFIG)
   t.equal(mounted('prometheus', '/etc/prometheus/prometheus.yml'), env.PROMETHEUS_CONFIG)
+  t.equal(mounted('prometheus', '/etc/prometheus/probe.yml'), env.PROBE_TARGETS)
   t.equal(services.api.environment.REDIS_URL, env.API_REDIS_URL)
   t.equal(services.redis.mem_limit, String(2 ** 30))
   t.match(services.redis.command.join(' '), /--maxmemory 768mb/)

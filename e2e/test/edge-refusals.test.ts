@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect as connectH2 } from 'node:http2'
 import { request as requestTls } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { minuteOf } from '@kimchi/core'
 import { ask, createFolder } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { lacksNginx as skip } from '../src/edge.ts'
+import { makeCertificate } from './support/certificate.ts'
 import { LIVE, openEdgeStack } from './support/edge-stack.ts'
-
-const run = promisify(execFile)
 
 t.test('the edge refuses with the codes and in the words of the contract', async t => {
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -46,7 +43,11 @@ t.test('a client over its limit is refused in JSON, another is not', { skip }, a
   checkError(t, refused, 'too_many_requests')
   t.equal(refused.headers['retry-after'], '1')
   const metrics = (await ask(edge.opsPort, '/metrics')).body.toString()
-  t.match(metrics, /^kimchi_edge_refusals_total\{code="too_many_requests"\} [1-9]/m, 'it is counted')
+  t.match(
+    metrics,
+    /^kimchi_edge_requests_total\{route="live",status="429",cache="none"\} [1-9]/m,
+    'it is counted',
+  )
   t.equal((await from('203.0.113.8')).status, 200, 'the neighbour behind the same CDN is served')
   t.equal((await from('203.0.113.7', '/')).status, 403, 'the page (here an empty folder) is not limited')
   t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')
@@ -187,24 +188,4 @@ function overTls(port: number, path: string, options = {}): Promise<{ status: nu
       .on('error', reject)
       .end()
   })
-}
-
-async function makeCertificate(dir: string) {
-  const [certificate, key] = [join(dir, 'edge.crt'), join(dir, 'edge.key')]
-  const subject = ['-subj', '/CN=localhost', '-days', '2']
-  await run('openssl', [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    ...subject,
-    '-keyout',
-    key,
-    '-out',
-    certificate,
-  ])
-  return { certificate, key }
 }

@@ -132,3 +132,28 @@ function startLoad(port: number) {
     },
   }
 }
+
+t.test('an edge that is cut off from its replicas says how old its list is', { skip }, async t => {
+  const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()) - 5, replicas: 1 })
+  const age = async () => {
+    const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+    return /^kimchi_edge_list_age_seconds (\S+)$/m.exec(text)?.[1]
+  }
+  const isOld = (seconds: string | undefined) => Number(seconds) >= 300 && Number(seconds) < 400
+  const before = await age()
+  t.ok(isOld(before), `${before} s with its replica`)
+  t.equal((await ask(edge.port, LIVE)).status, 200)
+  await replicas[0]?.process.end('SIGKILL')
+  t.equal((await ask(edge.port, LIVE)).status, 200, 'callers get the old list')
+  t.ok(isOld(await age()), 'and it says so')
+})
+
+t.test('an edge without any list says so', { skip }, async t => {
+  const { edge } = await openEdgeStack(t, { replicas: 1 })
+  const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+  t.match(text, /^kimchi_edge_list_age_seconds \+Inf$/m)
+  t.equal((await ask(edge.port, LIVE)).status, 503)
+  const counted = (await ask(edge.opsPort, '/metrics')).body.toString()
+  t.match(counted, /^kimchi_edge_requests_total\{route="live",status="503",cache="\w+"\} 1$/m)
+  t.match(counted, /^kimchi_edge_sent_bytes_total\{route="live"\} \d+$/m)
+})

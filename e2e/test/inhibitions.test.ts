@@ -31,8 +31,8 @@ t.test('an alert suppresses those of the same cause, and no other', { skip }, as
 
   const fire = async (...alerts: readonly string[]) => {
     const labels = alerts.map(text => {
-      const [alertname = '', exchange] = text.split(' ')
-      return { alertname, severity: 'page', ...(exchange && { exchange }) }
+      const [alertname = '', job] = text.split(' ')
+      return { alertname, severity: 'page', ...(job && { job }) }
     })
     const body = JSON.stringify(labels.map(labels => ({ labels })))
     const headers = { 'content-type': 'application/json' }
@@ -46,18 +46,18 @@ t.test('an alert suppresses those of the same cause, and no other', { skip }, as
   const readActive = async () => {
     const alerts = (await (await fetch(url)).json()) as Alert[]
     const active = alerts.filter(({ status }) => status.state !== 'suppressed')
-    return active.map(({ labels }) => [labels.alertname, labels.exchange].join(' ').trim()).sort()
+    return active.map(({ labels }) => [labels.alertname, labels.job].join(' ').trim()).sort()
   }
   const wakes = async (...alerts: readonly string[]) => {
     await eventually('Alertmanager answers', async () => (await readActive()).length <= alerts.length)
     t.strictSame(await readActive(), alerts)
   }
 
-  const all = ['FeedStale binance', 'FeedStale upbit', 'NoMinuteWritten', 'ApiDataOverdue', 'QueueGrows']
-  await fire('FeedDown binance', ...all)
-  await wakes('FeedDown binance', 'FeedStale upbit', 'QueueGrows')
-  await fire('EdgeDown', 'EdgeUnavailable', 'RedisDoesNotPersist')
-  await wakes('EdgeDown', 'FeedDown binance', 'FeedStale upbit', 'RedisDoesNotPersist')
-  await fire('ApiServesNothing', 'RedisAway')
-  await wakes('ApiServesNothing', 'FeedDown binance', 'FeedStale upbit', 'RedisAway', 'RedisDoesNotPersist')
+  const symptoms = ['CallersGetErrors', 'EdgeDown', 'ListsOldFast', 'NotReady api']
+  await fire('CoinsStale', 'ListsOldFast', 'NotReady api')
+  await wakes('NotReady api')
+  await fire(...symptoms)
+  await wakes('EdgeDown', 'NotReady api')
+  await fire('NotReady ingester', 'RedisNearlyFull')
+  await wakes('EdgeDown', 'NotReady ingester', 'RedisNearlyFull')
 })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '@kimchi/local-redis'
@@ -9,6 +9,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { getJson, opsPortOf, startApp } from '../src/apps.ts'
 import { lacksNginx, openEdge } from '../src/edge.ts'
+import { makeCertificate } from './support/certificate.ts'
 import { openFaultBed } from './support/fault-bed.ts'
 import { missingPrograms, openMonitoring, type SentAlert, SHIPPED } from './support/monitoring.ts'
 
@@ -72,12 +73,17 @@ function metricsIn(expression: string): readonly string[] {
   return names
 }
 
-/** The names under which `/metrics` gives its values. */
+/** The metrics that `/metrics` gives. */
 async function namesAt(port: number): Promise<readonly string[]> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
-    type === 'histogram' ? ['_bucket', '_sum', '_count'].map(end => `${name}${end}`) : [name],
-  )
+  return [...text.matchAll(/^# TYPE (\S+) \S+$/gm)].map(([, name = '']) => name)
+}
+
+/** The commands of docs/operations.md. */
+async function readCommands(): Promise<readonly string[]> {
+  const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)]
+  return blocks.flatMap(([, block = '']) => block.trim().split('\n'))
 }
 
 if (lacksNginx) {
@@ -86,29 +92,40 @@ if (lacksNginx) {
 }
 const stack = await openStack()
 
-t.test('each expression of the rules and the dashboard asks for metrics that the apps have', async t => {
+t.test('each expression asks for metrics that there are, and each metric of ours is read', async t => {
   const { 'edge:8080': _, ...ports } = stack.ports
-  const probed = ['up', 'probe_success', 'probe_duration_seconds']
-  const known = new Set([...probed, ...(await Promise.all(Object.values(ports).map(namesAt))).flat()])
+  const others = ['up', 'probe_success', 'probe_duration_seconds', 'probe_ssl_earliest_cert_expiry']
+  const given = (await Promise.all(Object.values(ports).map(namesAt))).flat()
+  const known = new Set([...others, 'kimchi:lists_old:ratio', ...given])
   const expressions = await readExpressions()
-  t.ok(expressions.length > 50, `${expressions.length} expressions`)
+  t.ok(expressions.length > 40, `${expressions.length} expressions`)
+  const read = new Set<string>()
   for (const expression of expressions) {
-    const names = metricsIn(expression)
-    t.ok(names.length > 0, expression)
+    const names = metricsIn(expression).map(name => name.replace(/_(bucket|sum|count)$/, ''))
+    t.ok(names.length > 0 || expression === 'vector(1)', expression)
     t.strictSame(
       names.filter(name => !known.has(name)),
       [],
       expression,
     )
+    for (const name of names) read.add(name)
   }
+  const ours = new Set(given.filter(name => name.startsWith('kimchi_')))
+  t.comment(`${ours.size} metrics`)
+  t.strictSame(
+    [...ours].filter(name => !read.has(name)),
+    [],
+    'no metric is there for nobody',
+  )
   t.throws(() => metricsIn('sum(rate(x[5m])'), /not PromQL/)
 })
 
-t.test('every curl of docs/operations.md gets an answer', async t => {
-  const text = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
-  const commands = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-    block.trim().split('\n'),
-  )
+const missing = missingPrograms()
+const skip = missing.length > 0 && `not installed: ${missing.join(', ')}`
+
+t.test('every curl of docs/operations.md gets an answer', { skip }, async t => {
+  const monitoring = await openMonitoring(t, { targets: stack.targets, onAlert: () => {} })
+  const commands = await readCommands()
   t.strictSame(
     commands.filter(command => !/^(curl|redis-cli) /.test(command)),
     [],
@@ -116,33 +133,73 @@ t.test('every curl of docs/operations.md gets an answer', async t => {
   )
   const curls = new Set(commands.filter(command => command.startsWith('curl ')))
   t.ok(curls.size > 4)
-  const places = Object.entries(stack.ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
+  const { prometheus, alertmanager } = monitoring.ports
+  const ports = { ...stack.ports, 'prometheus:9090': prometheus, 'alertmanager:9093': alertmanager }
+  const isUp = (port: number) => fetch(`http://127.0.0.1:${port}/-/healthy`).catch(() => undefined)
+  for (const port of [prometheus, alertmanager]) await eventually('it is up', () => isUp(port))
+  const places = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
   for (const command of curls) {
     const { stdout } = await run('sh', ['-ec', command.replace('curl ', `curl ${places.join(' ')} `)])
-    t.match(stdout, /^(\{.*\}\s*|# HELP .*)$/s, command)
+    t.match(stdout, /^(\{.*\}\s*|# HELP .*|OK|Prometheus Server is Healthy\.\s*)$/s, command)
   }
 })
 
-const missing = missingPrograms()
-const skip = missing.length > 0 && `not installed: ${missing.join(', ')}`
-
-t.test('a silent feed and a dead edge page somebody', { skip }, async t => {
+t.test('a silent feed and a dead edge page somebody, and the watchdog is heard', { skip }, async t => {
   const { bed, edge, targets } = stack
   const alerts: SentAlert[] = []
   const named = (name: string) => alerts.filter(({ labels }) => labels.alertname === name)
-  const becomes = (name: string, status: SentAlert['status']) =>
-    eventually(`${name} is ${status}`, () => named(name).find(alert => alert.status === status))
+  const becomes = (name: string, status: SentAlert['status'], job?: string) =>
+    eventually(
+      `${name} is ${status}`,
+      () => named(name).find(alert => alert.status === status && [undefined, alert.labels.job].includes(job)),
+      60_000,
+    )
+  const readiness = `http://${targets.ingester[0]}/ready`
+  await eventually('the ingester is ready', async () => (await fetch(readiness)).ok)
   await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
-  await eventually('Prometheus watches', () => alerts.length > 0)
-  t.strictSame(named('FeedDown'), [])
+  t.match(await becomes('Watchdog', 'firing'), { to: '/watchdog' })
+  t.strictSame(
+    named('NotReady').filter(({ labels }) => labels.job === 'ingester'),
+    [],
+  )
   const undo = bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })
-  t.match(await becomes('FeedDown', 'firing'), {
-    labels: { exchange: 'binance', severity: 'page' },
+  t.match(await becomes('NotReady', 'firing', 'ingester'), {
+    labels: { job: 'ingester', severity: 'page' },
+    annotations: { summary: /no ingester is ready: .*binance-data/ },
     to: '/page',
   })
   undo()
-  t.match(await becomes('FeedDown', 'resolved'), { labels: { exchange: 'binance' }, to: '/page' })
+  t.match(await becomes('NotReady', 'resolved', 'ingester'), { labels: { job: 'ingester' }, to: '/page' })
   await eventually('the edge answers', async () => (await fetch(String(targets.probe[0]))).ok)
+  t.strictSame(named('EdgeDown'), [], 'silent while it answers')
   await edge.close()
   t.match(await becomes('EdgeDown', 'firing'), { labels: { severity: 'page' }, to: '/page' })
+})
+
+t.test('where the edge ends TLS it is asked all the same, and its certificate is told', { skip }, async t => {
+  const dir = await createFolder(t)
+  await writeFile(join(dir, 'index.html'), '<title>Kimchi premium</title>')
+  const tls = await makeCertificate(dir)
+  const { api } = stack.targets
+  const apiPort = Number(String(api[0]).split(':')[1])
+  const edge = await openEdge({
+    dir: await createFolder(t),
+    page: dir,
+    replicas: ['127.0.0.1'],
+    apiPort,
+    tls,
+  })
+  t.teardown(() => edge.close())
+  const alerts: SentAlert[] = []
+  const target = `https://127.0.0.1:${edge.port}/`
+  const targets = { ...stack.targets, probe: [target] }
+  await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
+  const told = await eventually('the end is told', () =>
+    alerts.find(({ labels }) => labels.alertname === 'CertificateEnds'),
+  )
+  t.match(told, { labels: { instance: target, severity: 'ticket' }, to: '/ticket' })
+  t.strictSame(
+    alerts.filter(({ labels }) => labels.alertname === 'EdgeDown'),
+    [],
+  )
 })

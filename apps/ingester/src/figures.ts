@@ -33,6 +33,7 @@ export const FIGURES: readonly Figure[] = [
   },
   {
     name: 'implausible_coins',
+    gauge: 'Coins held back in the last minute because their prices were implausible.',
     read: ({ minutes }) => implausibleOf(minutes).map(({ symbol, prices }) => `${symbol} (${prices})`),
   },
   { name: 'quarantine_release', read: ({ quarantine }) => quarantine.release },
@@ -81,7 +82,17 @@ export const FIGURES: readonly Figure[] = [
     read: ({ backfill: { stored, settled, refused } }) =>
       new Map(Object.entries({ stored, settled, refused })),
   },
-  { name: 'mended_rows', label: 'outcome', read: ({ mending }) => new Map(Object.entries(mending)) },
+  {
+    name: 'mended_rows',
+    label: 'outcome',
+    counter: 'Day rows that counted less than is stored: mended, or differing still.',
+    read: ({ mending }) => new Map(Object.entries(mending)),
+  },
+  {
+    name: 'filling_coins',
+    gauge: 'Coins whose gaps this ingester fills; 0 while another holds the lease.',
+    read: ({ backfill }) => backfill.filling,
+  },
   {
     name: 'backfill_waiting_coins',
     read: ({ backfill }) => backfill.waiting.map(({ symbol, reason }) => `${symbol} (${reason})`),

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder, followProgram } from '@kimchi/testkit'
+import { createFolder, followProgram, type Program } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { parse } from 'yaml'
 
@@ -25,24 +25,32 @@ export function missingPrograms(): readonly string[] {
 export interface SentAlert {
   readonly status: 'firing' | 'resolved'
   readonly labels: Readonly<Record<string, string>>
-  /** The receiver's path: `/page` or `/ticket`. */
+  readonly annotations: Readonly<Record<string, string>>
+  /** The receiver's path: `/page`, `/ticket` or `/watchdog`. */
   readonly to: string | undefined
 }
 
 /** How monitoring is opened. */
 export interface MonitoringOptions {
-  /** What each job of the shipped prometheus.yml asks, in place of the containers: `host:port`, or URLs. */
+  /** What each job of the shipped prometheus.yml asks, in place of the containers: `host:port`; of `probe`, URLs. */
   readonly targets: Readonly<Record<string, readonly string[]>>
   readonly onAlert: (alert: SentAlert) => void
   /** Whether every wait is cut to a moment. @default true */
   readonly hurried?: boolean
 }
 
+/** Where the programs listen, on 127.0.0.1, and how each is ended. */
+export interface Monitoring {
+  readonly ports: { readonly prometheus: number; readonly alertmanager: number }
+  readonly prometheus: Program
+  readonly alertmanager: Program
+}
+
 /**
  * Debian's Prometheus, Alertmanager and blackbox exporter with the shipped rules and routes; they send to a
  * receiver of ours. Ends with the test.
  */
-export async function openMonitoring(t: Test, options: MonitoringOptions): Promise<void> {
+export async function openMonitoring(t: Test, options: MonitoringOptions): Promise<Monitoring> {
   const { targets, onAlert, hurried = true } = options
   const hurry = (text: string, waits: RegExp, wait: string) =>
     hurried ? text.replace(waits, `$<wait>${wait}`) : text
@@ -59,9 +67,11 @@ export async function openMonitoring(t: Test, options: MonitoringOptions): Promi
   const here = (await read('prometheus.yml'))
     .replace('alertmanager:9093', `127.0.0.1:${alertPort}`)
     .replace('blackbox:9115', `127.0.0.1:${probePort}`)
+    .replace('https://edge:', 'https://127.0.0.1:')
   const config = parse(hurry(here, /(?<wait>_interval: )\w+/g, '500ms'))
   for (const job of config.scrape_configs) {
     job.dns_sd_configs = undefined
+    job.file_sd_configs = undefined
     job.static_configs = [{ targets: targets[job.job_name] ?? [] }]
   }
   await writeFile(join(dir, 'prometheus.yml'), JSON.stringify(config))
@@ -72,8 +82,9 @@ export async function openMonitoring(t: Test, options: MonitoringOptions): Promi
     })
     const running = followProgram(child, program)
     t.teardown(() => running.end('SIGKILL'))
+    return running
   }
-  start(
+  const alertmanager = start(
     'prometheus-alertmanager',
     '--config.file=alertmanager.yml',
     '--storage.path=alerts',
@@ -84,13 +95,18 @@ export async function openMonitoring(t: Test, options: MonitoringOptions): Promi
     'prometheus-blackbox-exporter',
     `--config.file=${join(SHIPPED, 'blackbox.yml')}`,
     `--web.listen-address=127.0.0.1:${probePort}`,
+    // Half a second less than Prometheus waits would be nothing.
+    ...(hurried ? ['--timeout-offset=0'] : []),
   )
-  start(
+  const prometheus = start(
     'prometheus',
     '--config.file=prometheus.yml',
     '--storage.tsdb.path=series',
+    // What fires before Prometheus has found Alertmanager is sent again after this.
+    ...(hurried ? ['--rules.alert.resend-delay=1s'] : []),
     `--web.listen-address=127.0.0.1:${port}`,
   )
+  return { ports: { prometheus: port, alertmanager: alertPort }, prometheus, alertmanager }
 }
 
 async function openReceiver(t: Test, onAlert: MonitoringOptions['onAlert']): Promise<number> {

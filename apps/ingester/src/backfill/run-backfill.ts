@@ -50,6 +50,8 @@ export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'u
 
 /** The status of backfill. Counters run since the start. */
 export interface BackfillStatus {
+  /** Coins that this ingester fills; 0 while it has no lease, undefined where backfill does not run. */
+  readonly filling: number | undefined
   /** Known open minutes, counted per coin and minute. */
   readonly open: number
   readonly stored: number
@@ -88,6 +90,7 @@ export class Backfill {
   #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
   #askedAt: EpochMs = Number.NEGATIVE_INFINITY
   #isClockWrong = false
+  #filling: number | undefined
   #problem: string | undefined
   /** An error that concerns more than one coin; thrown by the next step. */
   #trouble: { readonly thrown: unknown } | undefined
@@ -108,6 +111,7 @@ export class Backfill {
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
+    this.#filling = 0
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#step()
@@ -116,6 +120,7 @@ export class Backfill {
       } catch (thrown) {
         if (signal.aborted) break
         this.#problem = messageOf(thrown)
+        this.#filling = 0
         const delayMs = retryDelay(failures++, random, thrown)
         log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill failed and will try again')
         await clock.wait(delayMs, signal)
@@ -134,6 +139,7 @@ export class Backfill {
   status(): BackfillStatus {
     return {
       ...this.#counts,
+      filling: this.#filling,
       open: this.#windows.open,
       waiting: this.#windows.waiting,
       candleRequests: this.#requests.status(),
@@ -180,6 +186,7 @@ export class Backfill {
     if (!this.#health.isWell || this.#isClockWrong) {
       if (this.#isOurs) await lease.release()
       this.#isOurs = false
+      this.#filling = 0
       this.#claimedAt = Number.NEGATIVE_INFINITY
       this.#windows.follow([])
       return
@@ -187,6 +194,7 @@ export class Backfill {
     if (Math.abs(now - this.#claimedAt) < CLAIM_EVERY_MS) return
     this.#isOurs = await lease.claim(coins.map(({ symbol }) => symbol))
     this.#claimedAt = now
+    this.#filling = this.#isOurs ? coins.length : 0
     if (!this.#isOurs) this.#windows.follow([])
   }
 

@@ -209,6 +209,7 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
   t.ok(requests.length > 0)
   await passUntil(clock, 'ten minutes', () => clock.now() > at(371), 1_000)
   t.equal(Math.min(first.status().stored, second.status().stored), 0, 'one of them does all of it')
+  t.strictSame([first.status().filling, second.status().filling].sort(), [0, 2], 'and says so')
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 

@@ -1,17 +1,27 @@
 import {
   type Clock,
   type EpochMinute,
+  type EpochMs,
   type Exchange,
   formatTimestamp,
+  HOUR_MS,
   KimchiError,
   MAX_CARRY_MS,
   type Market,
   MINUTE_MS,
   type Milliseconds,
   minuteOf,
+  RATE_MARKET,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
 import type { CandlePage, CandleRange, MinuteCandle } from '@kimchi/feeds'
+
+/** Upbit's and Binance's market that always trade. */
+export const [UPBIT_REFERENCE = RATE_MARKET] = REFERENCE_MARKETS.upbit
+export const [BINANCE_REFERENCE = ''] = REFERENCE_MARKETS.binance
+
+/** Markets whose candles every coin needs. */
+const SHARED_MARKETS: ReadonlySet<Market> = new Set([RATE_MARKET, UPBIT_REFERENCE, BINANCE_REFERENCE])
 
 /**
  * Minutes that one block decides. Windows have the length of Upbit's, so that each lies within one block of
@@ -38,8 +48,14 @@ const BELIEVED_AFTER = 3
 /** Candles that were fetched this many minutes after a minute are final. */
 const FINAL_AFTER = 10
 
-/** How many blocks are kept: a UTC day of the shared markets, and those of the coins under way. */
+/** What an answer lacks although it should be there is believed when another one, so much later, lacks it too. */
+export const DOUBTED_MS: Milliseconds = MINUTE_MS
+
+/** How many blocks of the shared markets are kept: more than three days of each. */
 const MAX_BLOCKS = 64
+
+/** A coin's windows are decided one after another, and need one block of each of its markets at a time. */
+const MAX_OWN_BLOCKS = 4
 
 /** Fetches the newest candles of a range, as many as one answer holds. */
 export type FetchPage = (range: CandleRange) => Promise<Pick<CandlePage, 'candles'>>
@@ -47,26 +63,42 @@ export type FetchPage = (range: CandleRange) => Promise<Pick<CandlePage, 'candle
 /**
  * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
  * M − 60 s, and earlier ones whose price is carried into the block.
+ *
+ * Upbit writes no candle for a minute without a trade. Binance writes one for every minute: one that is absent
+ * is no silence, and no price is carried over it.
  */
 export class CandleBlock {
   /** Candles with a trade, ascending. */
   readonly #trades: readonly MinuteCandle[]
   readonly #newest: EpochMinute
   readonly #askedAt: EpochMinute
+  readonly #absent: ReadonlyMap<EpochMinute, boolean>
 
   /**
    * @param candles ascending, each minute at most once
-   * @param askedAt the newest minute whose candles were complete when they were fetched
+   * @param askedAt the newest minute whose candles were complete when they were fetched; `-Infinity` for an
+   *   answer that is not believed yet
+   * @param absent minutes of Binance without a candle, and whether that is believed
    */
-  constructor(candles: readonly MinuteCandle[], askedAt: EpochMinute) {
+  constructor(
+    candles: readonly MinuteCandle[],
+    askedAt: EpochMinute,
+    absent: ReadonlyMap<EpochMinute, boolean> = new Map(),
+  ) {
     this.#trades = candles.filter(([, , volume]) => volume > 0)
     this.#newest = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#askedAt = askedAt
+    this.#absent = absent
   }
 
-  /** Whether it holds no trade. Upbit's market has no earlier one either then. */
+  /** Whether the answer lacks something that another one may have. */
+  get isDoubted(): boolean {
+    return this.#askedAt === Number.NEGATIVE_INFINITY || [...this.#absent.values()].includes(false)
+  }
+
+  /** Whether it surely holds no trade. Upbit's market has no earlier one either then. */
   get isEmpty(): boolean {
-    return this.#trades.length === 0
+    return this.#trades.length === 0 && !this.isDoubted
   }
 
   /** The minute at which its newest candle opens. */
@@ -79,9 +111,15 @@ export class CandleBlock {
     return this.#newest >= minute - 1
   }
 
-  /** Whether the candle before `minute` is there, or so late that it will not come. */
+  /** Whether everything that decides `minute` is there, or so late that it will not come. */
   knows(minute: EpochMinute): boolean {
-    return this.reaches(minute) || this.#askedAt >= minute + BELIEVED_AFTER
+    const isThere = this.reaches(minute) || this.#askedAt >= minute + BELIEVED_AFTER
+    return isThere && this.#absentSinceTrade(minute).every(open => this.#absent.get(open))
+  }
+
+  /** Whether Binance has no candle of the 60 s before `minute`. */
+  lacks(minute: EpochMinute): boolean {
+    return this.#absent.has(minute - 1)
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */
@@ -94,8 +132,21 @@ export class CandleBlock {
     return (this.#trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY) >= minute
   }
 
-  /** The newest candle with a trade that opens before `minute`. */
+  /** The newest candle with a trade that opens before `minute`, unless one after it is absent. */
   lastTrade(minute: EpochMinute): MinuteCandle | undefined {
+    return this.#absentSinceTrade(minute).length > 0 ? undefined : this.#newestTrade(minute)
+  }
+
+  /** Absent minutes between the last trade before `minute`, or the oldest that may be carried, and `minute`. */
+  #absentSinceTrade(minute: EpochMinute): readonly EpochMinute[] {
+    if (this.#absent.size === 0) return []
+    const from = Math.max(this.#newestTrade(minute)?.[0] ?? 0, minute - CARRY_MINUTES)
+    return Array.from({ length: minute - from }, (_, back) => minute - 1 - back).filter(open =>
+      this.#absent.has(open),
+    )
+  }
+
+  #newestTrade(minute: EpochMinute): MinuteCandle | undefined {
     let low = 0
     let high = this.#trades.length
     while (low < high) {
@@ -109,20 +160,26 @@ export class CandleBlock {
 
 interface CachedBlock {
   readonly askedAt: EpochMinute
+  readonly fetchedAt: EpochMs
   readonly block: Promise<CandleBlock>
   loaded?: CandleBlock
 }
 
+/** Blocks of one coin's own markets, kept while its windows are decided. */
+export type OwnBlocks = Map<string, CachedBlock>
+
 /**
  * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
- * was fetched long enough after the minutes in question is final; a younger one that does not reach them is
- * fetched again, once a minute at most. The least recently used blocks are dropped.
+ * was fetched long enough after the minutes in question is final; a younger one that does not reach them, or
+ * one that is doubted, is fetched again, once a minute at most. The least recently used blocks are dropped.
  */
 export class CandleBlocks {
   readonly #fetchPage: FetchPage
   readonly #clock: Clock
   readonly #max: number
   readonly #blocks = new Map<string, CachedBlock>()
+  /** Since when answers lack all candles of a market, or one minute of Binance. */
+  readonly #absentSince = new Map<string, EpochMs>()
   /** Markets without a trade since a minute: a long outage is searched for its end once a minute. */
   readonly #quiet = new Map<Market, { readonly newest: EpochMinute; readonly since: EpochMinute }>()
   #newest: { ours: EpochMinute; minute: Promise<EpochMinute> } | undefined
@@ -153,28 +210,43 @@ export class CandleBlocks {
   /**
    * The block that decides `minute` of a market.
    * @param minute the newest minute to decide, no newer than {@link newest}
+   * @param own where blocks of markets are kept that not every coin needs
    */
-  async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
+  async blockOf(
+    exchange: Exchange,
+    market: Market,
+    minute: EpochMinute,
+    own: OwnBlocks = new Map(),
+  ): Promise<CandleBlock> {
     const newest = await this.newest()
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
-    const known = this.#blocks.get(key)
-    this.#blocks.delete(key)
-    const isEnough =
-      known !== undefined &&
-      (known.askedAt >= Math.min(newest, minute + FINAL_AFTER) || known.loaded?.reaches(minute))
-    const entry: CachedBlock = isEnough
-      ? known
-      : { askedAt: newest, block: this.#fetchBlock(exchange, market, start, newest) }
-    this.#blocks.set(key, entry)
-    if (this.#blocks.size > this.#max) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
+    const isShared = SHARED_MARKETS.has(market)
+    const [blocks, max] = isShared ? [this.#blocks, this.#max] : [own, MAX_OWN_BLOCKS]
+    const known = blocks.get(key)
+    blocks.delete(key)
+    const entry =
+      known !== undefined && this.#isEnough(known, minute, newest)
+        ? known
+        : {
+            askedAt: newest,
+            fetchedAt: this.#clock.now(),
+            block: this.#fetchBlock(exchange, market, start, newest),
+          }
+    blocks.set(key, entry)
+    if (blocks.size > max) blocks.delete(blocks.keys().next().value ?? '')
     try {
       entry.loaded = await entry.block
       return entry.loaded
     } catch (thrown) {
-      if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
+      if (blocks.get(key) === entry) blocks.delete(key)
       throw thrown
     }
+  }
+
+  #isEnough({ askedAt, fetchedAt, loaded }: CachedBlock, minute: EpochMinute, newest: EpochMinute): boolean {
+    if (loaded?.isDoubted) return Math.abs(this.#clock.now() - fetchedAt) < DOUBTED_MS
+    return askedAt >= Math.min(newest, minute + FINAL_AFTER) || loaded?.reaches(minute) === true
   }
 
   /** Whether a market has traded since `minute`, by its complete candles. */
@@ -202,11 +274,32 @@ export class CandleBlocks {
     // Upbit answers with the newest candles there are, however old.
     const from = exchange === 'upbit' ? to - PAGE_CANDLES.upbit : start - 1 - CARRY_MINUTES
     const { candles } = await this.#fetchPage({ exchange, market, from, to })
-    return new CandleBlock(candles, newest)
+    if (candles.length > 0) this.#absentSince.delete(market)
+    const isBelieved = candles.length > 0 || this.#isStillAbsent(market)
+    if (exchange === 'upbit') return new CandleBlock(candles, isBelieved ? newest : Number.NEGATIVE_INFINITY)
+    const there = new Set(candles.map(([open]) => open))
+    const absent = new Map<EpochMinute, boolean>()
+    for (let open = from; open < to; open++) {
+      if (!there.has(open))
+        absent.set(open, candles.length > 0 ? this.#isStillAbsent(`${market} ${open}`) : isBelieved)
+    }
+    return new CandleBlock(candles, newest, absent)
+  }
+
+  /** Whether an answer of a minute ago lacked it too. An hour later nobody remembers. */
+  #isStillAbsent(what: string): boolean {
+    const now = this.#clock.now()
+    for (const [other, since] of this.#absentSince) {
+      if (Math.abs(now - since) < HOUR_MS) break
+      this.#absentSince.delete(other)
+    }
+    const since = this.#absentSince.get(what) ?? now
+    this.#absentSince.set(what, since)
+    return now - since >= DOUBTED_MS
   }
 
   async #fetchNewest(ours: EpochMinute): Promise<EpochMinute> {
-    const [market = ''] = REFERENCE_MARKETS.binance
+    const market = BINANCE_REFERENCE
     const from = ours + 1 - PAGE_CANDLES.binance
     const { candles } = await this.#fetchPage({ exchange: 'binance', market, from, to: ours + 1 })
     const open = candles.at(-1)?.[0]

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { type Context, type Exchange, type Market, type Milliseconds, messageOf } from '@kimchi/core'
+import { type Context, type Exchange, isWorthALine, type Milliseconds, messageOf } from '@kimchi/core'
 import { type CandlePage, type CandleRange, HttpError, type RestChild, retryDelay } from '@kimchi/feeds'
-import { SHARED_MARKETS } from './decide-minutes.ts'
 
 /**
  * Candle requests to Binance for one to Upbit: at most 20 a second, 2,400 of the 6,000 of weight that it allows
@@ -13,16 +12,10 @@ const BINANCE_FOR_ONE = 2.5
 /** Requests and waits of all coins listen to one signal. */
 const MAX_LISTENERS = 1_000
 
-/** When this many different markets fail in a row, the exchange is at fault. */
-const MANY_MARKETS = 3
-
-/** How often a request that fails without being refused is repeated before its coin has to wait. */
-const RETRIES = 3
-
-/** A refusal that costs less is no reason to stop: exchanges refuse a request now and then. */
-const BRIEF_MS: Milliseconds = 2_000
-
-/** Statuses that answer all of our requests, not one market's. */
+/**
+ * Refusals of all of our requests, not of one market's. The bases have seen to it that a 403 or a 451 is every
+ * base's.
+ */
 const FOR_ALL: readonly number[] = [403, 418, 429, 451]
 
 /** The requests to one exchange. Counters run since the start. */
@@ -61,8 +54,8 @@ export class CandleRequests {
   }
 
   /**
-   * One page of candles. While the exchange as a whole fails, it waits and asks again.
-   * @throws an error that concerns this market alone
+   * One page of candles. While the exchange refuses all requests, it waits and asks again.
+   * @throws any other failure, which concerns this request alone
    */
   fetchPage(range: CandleRange): Promise<CandlePage> {
     return this.#exchanges[range.exchange].fetch(range)
@@ -82,15 +75,12 @@ class ExchangeRequests {
   readonly #options: CandleRequestsOptions
   readonly #context: Context
   readonly #counts = { requests: 0, failures: 0 }
-  /** Markets that failed since the last success. */
-  readonly #failing = new Set<Market>()
   /** Pauses since the last success. */
   #pauses = 0
-  #isPaused = false
+  /** Why the exchange gets no request; undefined while it does. */
   #problem: string | undefined
   /** Settles when the next request may go out. */
   #gate: Promise<unknown> = Promise.resolve()
-  #underWay = 0
 
   constructor(options: CandleRequestsOptions, context: Context) {
     this.#options = options
@@ -102,77 +92,49 @@ class ExchangeRequests {
   }
 
   async fetch(range: CandleRange): Promise<CandlePage> {
-    const { clock, random, signal } = this.#context
-    for (let failures = 0; ; ) {
+    const { signal } = this.#context
+    for (;;) {
       await this.#turn()
-      let waitMs: Milliseconds
       try {
         const page = await this.#options.rest.candlePage(range, signal)
-        this.#recover(page)
+        this.#pauses = 0
+        if (page.pauseMs !== undefined) void this.#holdFor(page.pauseMs)
         return page
       } catch (thrown) {
         signal.throwIfAborted()
         this.#counts.failures += 1
-        if (!this.#isMarkets(range.market, thrown)) waitMs = this.#pause(range.exchange, thrown)
-        else if (isRefusal(thrown) || failures === RETRIES) throw thrown
-        else waitMs = retryDelay(failures++, random, thrown)
-      } finally {
-        this.#underWay -= 1
+        if (!isOfTheExchange(thrown)) throw thrown
+        this.#pause(range.exchange, thrown)
       }
-      await clock.wait(waitMs, signal)
     }
   }
 
-  /** Waits until a request may be sent. After a pause only one is, so that a ban is not answered with a volley. */
+  /** Waits until a request may be sent. */
   async #turn(): Promise<void> {
     const { clock, signal } = this.#context
     for (;;) {
       signal.throwIfAborted()
       const gate = this.#gate
       await gate
-      if (gate !== this.#gate) continue
-      if (this.#problem === undefined || this.#underWay === 0) break
-      await clock.wait(this.spacingMs, signal)
+      if (gate === this.#gate) break
     }
+    signal.throwIfAborted()
     this.#gate = clock.wait(this.spacingMs, signal)
-    this.#underWay += 1
     this.#counts.requests += 1
   }
 
-  #recover({ pauseMs }: CandlePage): void {
-    this.#failing.clear()
-    this.#pauses = 0
-    if (!this.#isPaused) this.#problem = undefined
-    if (pauseMs !== undefined) this.#holdFor(pauseMs)
-  }
-
-  /** Whether a failure concerns the market alone, not the exchange. */
-  #isMarkets(market: Market, thrown: unknown): boolean {
-    if (thrown instanceof HttpError && FOR_ALL.includes(thrown.status)) return false
-    if (!isRefusal(thrown)) this.#failing.add(market)
-    return !SHARED_MARKETS.has(market) && this.#failing.size < MANY_MARKETS
-  }
-
-  /**
-   * Holds all requests back. A first refusal that costs a second says nothing of the next request, and delays
-   * its own alone; one that fails during a pause was sent before it, and does not prolong it.
-   * @returns how long the failed request waits by itself
-   */
-  #pause(exchange: Exchange, thrown: unknown): Milliseconds {
-    if (this.#isPaused) return 0
+  /** Holds all requests back. A request that was sent before the pause, and fails during it, does not prolong it. */
+  #pause(exchange: Exchange, thrown: unknown): void {
+    if (this.#problem !== undefined) return
     const { random, log } = this.#context
     const waitMs = retryDelay(this.#pauses++, random, thrown)
-    if (this.#pauses === 1 && waitMs < BRIEF_MS) return waitMs
-    this.#problem = messageOf(thrown)
-    log.warn(
-      { exchange, reason: this.#problem, waitMs: Math.round(waitMs) },
-      'candle requests wait for the exchange',
-    )
-    this.#isPaused = true
+    const reason = messageOf(thrown)
+    this.#problem = reason
+    if (isWorthALine(this.#pauses))
+      log.warn({ exchange, reason, waitMs: Math.round(waitMs) }, 'candle requests wait for the exchange')
     void this.#holdFor(waitMs).then(() => {
-      this.#isPaused = false
+      this.#problem = undefined
     })
-    return 0
   }
 
   #holdFor(waitMs: Milliseconds): Promise<void> {
@@ -181,6 +143,10 @@ class ExchangeRequests {
     this.#gate = Promise.all([this.#gate, hold])
     return hold
   }
+}
+
+function isOfTheExchange(thrown: unknown): boolean {
+  return thrown instanceof HttpError && FOR_ALL.includes(thrown.status)
 }
 
 /** Whether the exchange refused the request itself (4xx). */

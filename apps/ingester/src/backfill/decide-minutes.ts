@@ -5,20 +5,18 @@ import {
   MAX_CARRY_MS,
   minuteStart,
   RATE_MARKET,
-  REFERENCE_MARKETS,
   type Sample,
   type SettledReason,
   sampleOrGap,
 } from '@kimchi/core'
 import type { SettledMinute } from '@kimchi/store'
-import type { CandleBlock, CandleBlocks } from './candle-blocks.ts'
-
-/** Always trades. */
-export const [UPBIT_REFERENCE = RATE_MARKET] = REFERENCE_MARKETS.upbit
-const [BINANCE_REFERENCE = ''] = REFERENCE_MARKETS.binance
-
-/** Markets whose candles every coin needs: the rate, and those that always trade. */
-export const SHARED_MARKETS: ReadonlySet<string> = new Set([RATE_MARKET, UPBIT_REFERENCE, BINANCE_REFERENCE])
+import {
+  BINANCE_REFERENCE,
+  type CandleBlock,
+  type CandleBlocks,
+  type OwnBlocks,
+  UPBIT_REFERENCE,
+} from './candle-blocks.ts'
 
 /** Minutes of one coin, ascending. */
 export interface CoinMinutes {
@@ -30,10 +28,12 @@ export interface CoinMinutes {
 export interface Decided {
   readonly samples: readonly Sample[]
   readonly settled: readonly SettledMinute[]
+  /** Minutes that an answer of a minute later may decide. */
+  readonly doubted: readonly EpochMinute[]
 }
 
 /** Nothing is decided. */
-export const NOTHING: Decided = { samples: [], settled: [] }
+export const NOTHING: Decided = { samples: [], settled: [], doubted: [] }
 
 /** Candles that every coin needs. */
 interface SharedBlocks {
@@ -49,10 +49,15 @@ export interface CandleLegs extends SharedBlocks {
 }
 
 /**
- * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down, fetches only the markets
- * that always trade, not the coin's.
+ * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down,
+ * fetches only the markets that always trade, not the coin's.
+ * @param own keeps the coin's blocks from one window to the next
  */
-export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: CandleBlocks): Promise<Decided> {
+export async function decideWindow(
+  { coin, minutes }: CoinMinutes,
+  blocks: CandleBlocks,
+  own: OwnBlocks = new Map(),
+): Promise<Decided> {
   const newest = minutes.length > 0 ? await blocks.newest() : 0
   const complete = minutes.filter(minute => minute <= newest)
   const last = complete.at(-1)
@@ -64,21 +69,26 @@ export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: Candl
   ])
   const shared: SharedBlocks = { rate, upbitReference, binanceReference }
   const decidable: EpochMinute[] = []
-  for (const minute of complete) if (await isOver(minute, shared, blocks)) decidable.push(minute)
-  if (decidable.length === 0) return NOTHING
+  const doubted: EpochMinute[] = []
+  const isDoubted = Object.values(shared).some(block => block.isDoubted)
+  for (const minute of complete) {
+    if (await isOver(minute, shared, blocks)) decidable.push(minute)
+    else if (isDoubted) doubted.push(minute)
+  }
+  if (decidable.length === 0) return { ...NOTHING, doubted }
   const [upbit, binance] = await Promise.all([
-    blocks.blockOf('upbit', coin.upbit, last),
-    blocks.blockOf('binance', coin.binance, last),
+    blocks.blockOf('upbit', coin.upbit, last, own),
+    blocks.blockOf('binance', coin.binance, last, own),
   ])
   const samples: Sample[] = []
   const settled: SettledMinute[] = []
   for (const minute of decidable) {
     const outcome = candleSampleOrGap(coin, minute, { ...shared, upbit, binance })
-    if (outcome === 'open') continue
-    if (typeof outcome === 'string') settled.push({ symbol: coin.symbol, minute, reason: outcome })
+    if (outcome === 'open') doubted.push(minute)
+    else if (typeof outcome === 'string') settled.push({ symbol: coin.symbol, minute, reason: outcome })
     else samples.push(outcome)
   }
-  return { samples, settled }
+  return { samples, settled, doubted }
 }
 
 /**
@@ -93,10 +103,16 @@ export function candleSampleOrGap(
   { upbit, binance, rate, upbitReference, binanceReference }: CandleLegs,
 ): Sample | SettledReason | 'open' {
   if (![upbit, binance, rate].every(block => block.knows(minute))) return 'open'
+  const upbitUp = [upbit, rate, upbitReference].some(block => block.traded(minute))
+  const binanceUp = [binance, binanceReference].some(block => block.traded(minute))
+  if (!upbitUp && !upbitReference.knows(minute)) return 'open'
+  if (!binanceUp && !binanceReference.knows(minute)) return 'open'
+  // Binance writes no candles during maintenance.
+  if (binance.lacks(minute)) return 'binance-down'
   return sampleOrGap(symbol, minute, 'candle', {
     allowed,
-    upbitUp: [upbit, rate, upbitReference].some(block => block.traded(minute)),
-    binanceUp: [binance, binanceReference].some(block => block.traded(minute)),
+    upbitUp,
+    binanceUp,
     upbit: legOf(upbit, minute),
     rate: legOf(rate, minute),
     binance: legOf(binance, minute),

@@ -1,6 +1,5 @@
 import type { Clock, EpochMinute, EpochMs, Exchange, Milliseconds } from '@kimchi/core'
-import type { CandleBlocks } from './candle-blocks.ts'
-import { UPBIT_REFERENCE } from './decide-minutes.ts'
+import { type CandleBlocks, UPBIT_REFERENCE } from './candle-blocks.ts'
 
 /** Who fills gaps has seen a new candle of both exchanges within this time. */
 const NEW_WITHIN_MS: Milliseconds = 90_000

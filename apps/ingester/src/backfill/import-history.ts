@@ -14,7 +14,7 @@ import {
 } from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { CandleBlocks } from './candle-blocks.ts'
+import { CandleBlocks, DOUBTED_MS, type OwnBlocks } from './candle-blocks.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { minutesOf, windowsOf } from './open-windows.ts'
@@ -25,8 +25,8 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 /** Coins that are imported at once. */
 const COINS_AT_ONCE = 8
 
-/** How many blocks are kept: those of the shared markets for a step, and those of the coins under way. */
-const MAX_BLOCKS = 160
+/** How many blocks of the shared markets are kept: those of a step. */
+const MAX_BLOCKS = 100
 
 /** A coin whose candles fail without being refused is left out after these retries. */
 const RETRIES_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
@@ -182,17 +182,23 @@ export class HistoryImport {
 
   /** Decides minutes window by window, from new to old, until the coin ends. @throws CoinFailure */
   async *#decide(coin: Coin, minutes: readonly EpochMinute[]): AsyncGenerator<Decided> {
+    const own: OwnBlocks = new Map()
     for (const window of windowsOf(minutes)) {
-      yield await this.#decideWindow({ coin, minutes: window })
+      yield await this.#decideWindow({ coin, minutes: window }, own)
       if (this.#ended.has(coin.symbol)) return
     }
   }
 
-  async #decideWindow(window: CoinMinutes): Promise<Decided> {
+  async #decideWindow(window: CoinMinutes, own: OwnBlocks): Promise<Decided> {
     const { clock, signal, log } = this.#context
+    let hasDoubted = false
     for (let failures = 0; ; failures++) {
       try {
-        return (await this.#isBeforeListing(window)) ? NOTHING : await decideWindow(window, this.#blocks)
+        if (await this.#isBeforeListing(window, own)) return NOTHING
+        const decided = await decideWindow(window, this.#blocks, own)
+        if (decided.doubted.length === 0 || hasDoubted) return decided
+        hasDoubted = true
+        await clock.wait(DOUBTED_MS, signal)
       } catch (thrown) {
         signal.throwIfAborted()
         const waitMs = isRefusal(thrown) ? undefined : RETRIES_MS[failures]
@@ -206,10 +212,10 @@ export class HistoryImport {
   }
 
   /** Whether there are no candles up to a window's end, and never were: then the coin ends. */
-  async #isBeforeListing({ coin, minutes }: CoinMinutes): Promise<boolean> {
+  async #isBeforeListing({ coin, minutes }: CoinMinutes, own: OwnBlocks): Promise<boolean> {
     const last = minutes.at(-1) ?? 0
     for (const market of [RATE_MARKET, coin.upbit]) {
-      const { isEmpty } = await this.#blocks.blockOf('upbit', market, last)
+      const { isEmpty } = await this.#blocks.blockOf('upbit', market, last, own)
       if (!isEmpty) continue
       await this.#endCoin(coin, `${market} has no older candles: not listed yet`, last)
       return true

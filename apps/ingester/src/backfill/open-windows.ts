@@ -13,7 +13,8 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
-import { BINANCE_BLOCK_MINUTES, CANDLE_GRACE_MS, WINDOW_MINUTES } from './candle-blocks.ts'
+import { BINANCE_BLOCK_MINUTES, CANDLE_GRACE_MS, DOUBTED_MS, WINDOW_MINUTES } from './candle-blocks.ts'
+import { isRefusal } from './candle-requests.ts'
 import type { CoinMinutes } from './decide-minutes.ts'
 
 /** How often Redis is asked for open minutes: of the whole retention, and of the last minutes. */
@@ -27,15 +28,17 @@ const LEFT_TO_FEEDS_MS: Milliseconds = 180_000
 /** Open minutes that are no older than this come before all others. */
 const URGENT_MINUTES = 10
 
-/** A coin whose candles can't be fetched waits this long, or a sixth of the time for which it has failed. */
-const RETRY_MS: Milliseconds = 120_000
-const FAILING_SHARE = 6
+/** A coin whose candles can't be fetched waits this long, twice as long each time, at most an hour. */
+const RETRY_MS: Milliseconds = 5_000
+const RETRY_REFUSED_MS: Milliseconds = 120_000
 
 /** Why a coin waits. */
 export interface CoinTrouble {
   readonly symbol: string
   readonly reason: string
   readonly retryAt: EpochMs
+  /** In a row. */
+  readonly failures: number
 }
 
 /** A minute that the minute loop has finished: each coin has a sample or a gap, or waits. */
@@ -123,7 +126,10 @@ export class OpenWindows {
     let next: OpenCoin | undefined
     let highest = Number.NEGATIVE_INFINITY
     for (const coin of this.#coins.values()) {
-      if (now < (coin.trouble?.retryAt ?? 0) || isBusy(coin.coin.symbol)) continue
+      const waitMs = (coin.trouble?.retryAt ?? now) - now
+      // Longer than the longest wait: the clock has stepped back.
+      const isWaiting = waitMs > 0 && waitMs <= HOUR_MS
+      if (isWaiting || isBusy(coin.coin.symbol)) continue
       const newest = newestOf(coin)
       const rank = newest >= urgent ? Number.POSITIVE_INFINITY : Math.floor(newest / DAY_MINUTES)
       if (rank > highest) [next, highest] = [coin, rank]
@@ -134,13 +140,18 @@ export class OpenWindows {
     return { coin: next.coin, minutes: ranges.flatMap(minutesOf) }
   }
 
-  /** Forgets these minutes: they are decided, or stay open until Redis names them again. */
-  finish({ coin: { symbol }, minutes: [start = 0] }: CoinMinutes): void {
+  /**
+   * Forgets these minutes: they are decided, or stay open until Redis names them again.
+   * @param doubted those of them that another answer, a minute later, may decide
+   */
+  finish({ coin: { symbol }, minutes: [start = 0] }: CoinMinutes, doubted: readonly EpochMinute[]): void {
     const coin = this.#coins.get(symbol)
     if (coin === undefined) return
+    const now = this.#options.clock.now()
     coin.open = before(coin.open, start)
-    coin.failingSince = undefined
     coin.trouble = undefined
+    const isOld = (minute: EpochMinute) => minute < minuteOf(now) - RECENT_MINUTES
+    if (doubted.some(isOld)) coin.allAt = Math.min(coin.allAt, now + DOUBTED_MS)
   }
 
   /** The coin is left alone for a while; then all of its open minutes are read again. */
@@ -148,10 +159,10 @@ export class OpenWindows {
     const coin = this.#coins.get(symbol)
     if (coin === undefined) return undefined
     const now = this.#options.clock.now()
-    coin.failingSince ??= now
-    const longer = Math.min((now - coin.failingSince) / FAILING_SHARE, HOUR_MS)
-    coin.allAt = now + Math.max(RETRY_MS, longer)
-    coin.trouble = { symbol, reason: messageOf(thrown), retryAt: coin.allAt }
+    const { failures = 0 } = coin.trouble ?? {}
+    const firstMs = isRefusal(thrown) ? RETRY_REFUSED_MS : RETRY_MS
+    coin.allAt = now + Math.min(firstMs * 2 ** failures, HOUR_MS)
+    coin.trouble = { symbol, reason: messageOf(thrown), retryAt: coin.allAt, failures: failures + 1 }
     return coin.trouble
   }
 
@@ -177,12 +188,11 @@ interface OpenCoin {
   /** When the whole retention, and when the last minutes are read again. */
   allAt: EpochMs
   recentAt: EpochMs
-  failingSince: EpochMs | undefined
   trouble: CoinTrouble | undefined
 }
 
 function newOpenCoin(coin: Coin): OpenCoin {
-  return { coin, open: [], allAt: 0, recentAt: 0, failingSince: undefined, trouble: undefined }
+  return { coin, open: [], allAt: 0, recentAt: 0, trouble: undefined }
 }
 
 function newestOf({ open }: OpenCoin): EpochMinute {

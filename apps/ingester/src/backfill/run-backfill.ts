@@ -3,6 +3,7 @@ import {
   type Context,
   type EpochMinute,
   type EpochMs,
+  isWorthALine,
   type Milliseconds,
   messageOf,
   minuteOf,
@@ -12,7 +13,7 @@ import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type BackfillLease, CLAIM_EVERY_MS } from './backfill-lease.ts'
-import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
+import { CANDLE_GRACE_MS, CandleBlocks, type OwnBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { type Drift, DriftMeter } from './drift-meter.ts'
@@ -243,24 +244,30 @@ export class Backfill {
   /** @throws why Redis could not be read or written */
   async #fill(due: CoinMinutes): Promise<void> {
     const { symbol } = due.coin
+    const own: OwnBlocks = new Map()
+    const doubted: EpochMinute[] = []
     for (const minutes of windowsOf(due.minutes)) {
       let decided: Decided
       try {
-        decided = await decideWindow({ coin: due.coin, minutes }, this.#blocks)
+        decided = await decideWindow({ coin: due.coin, minutes }, this.#blocks, own)
       } catch (thrown) {
-        const { signal, log } = this.#context
-        if (signal.aborted) return
-        const trouble = this.#windows.fail(symbol, thrown)
-        if (trouble) log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
+        if (!this.#context.signal.aborted) this.#wait(symbol, thrown)
         return
       }
       await this.#store(decided)
+      doubted.push(...decided.doubted)
     }
-    this.#windows.finish(due)
+    this.#windows.finish(due, doubted)
     this.#logProgress(symbol)
   }
 
-  async #store({ samples, settled }: Decided): Promise<void> {
+  #wait(symbol: string, thrown: unknown): void {
+    const trouble = this.#windows.fail(symbol, thrown)
+    if (trouble !== undefined && isWorthALine(trouble.failures))
+      this.#context.log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
+  }
+
+  async #store({ samples, settled }: Pick<Decided, 'samples' | 'settled'>): Promise<void> {
     const { release, quarantine, writer } = this.#options
     const publishable = release(samples)
     const tracked = new Set(quarantine.tracked.map(({ symbol }) => symbol))

@@ -1,8 +1,8 @@
-import { type Market, minuteStart } from '@kimchi/core'
+import { type Exchange, type Market, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRange, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { CandleBlock, CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlock, CandleBlocks, type OwnBlocks } from '../../src/backfill/candle-blocks.ts'
 
 /** A multiple of both exchanges' blocks. */
 const D = 16_000 * 1_800
@@ -10,6 +10,8 @@ const NOW = D + 1_100
 
 /** Markets that trade each minute, or `quiet` minutes apart; answers hold what the exchanges' do. */
 function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
+  /** Opening minutes that the answers about a market lack. */
+  const lacking = new Map<Market, (open: number) => boolean>()
   const clock = createManualClock(minuteStart(NOW) + 10_000)
   const asked: CandleRange[] = []
   const broken = new Set<Market>()
@@ -21,26 +23,30 @@ function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY
       const [count, step] = exchange === 'upbit' ? [200, quiet] : [to - from, 1]
       const newest = Math.floor(Math.min(to - 1, binanceNow()) / step) * step
       const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
-      return { candles: candles.reverse() }
+      const lacks = lacking.get(market) ?? (() => false)
+      return { candles: candles.reverse().filter(([open]) => !lacks(open)) }
     },
     clock,
     max,
   )
+  const own: OwnBlocks = new Map()
+  const blockOf = (exchange: Exchange, market: Market, minute: number) =>
+    blocks.blockOf(exchange, market, minute, own)
   const askedFor = (market: Market) => asked.filter(request => request.market === market)
-  return { blocks, clock, asked, askedFor, broken }
+  return { blocks, blockOf, lacking, clock, asked, askedFor, broken }
 }
 
 t.test('a block is one request, whoever needs it and however often', async t => {
-  const { blocks, askedFor } = open()
-  await Promise.all([D + 10, D + 199, D + 50].map(minute => blocks.blockOf('upbit', 'KRW-A', minute)))
-  await blocks.blockOf('upbit', 'KRW-A', D)
+  const { blockOf, askedFor } = open()
+  await Promise.all([D + 10, D + 199, D + 50].map(minute => blockOf('upbit', 'KRW-A', minute)))
+  await blockOf('upbit', 'KRW-A', D)
   t.strictSame(
     askedFor('KRW-A').map(({ from, to }) => [from, to]),
     [[D - 1, D + 199]],
     'the candles that decide D to D + 199',
   )
-  await blocks.blockOf('binance', 'AUSDT', D + 799)
-  await blocks.blockOf('binance', 'AUSDT', D)
+  await blockOf('binance', 'AUSDT', D + 799)
+  await blockOf('binance', 'AUSDT', D)
   t.strictSame(
     askedFor('AUSDT').map(({ from, to }) => [from, to]),
     [[D - 61, D + 799]],
@@ -49,17 +55,17 @@ t.test('a block is one request, whoever needs it and however often', async t => 
 })
 
 t.test('earlier candles in an answer of Upbit are carried into the block', async t => {
-  const { blocks, askedFor } = open({ quiet: 55 })
-  const block = await blocks.blockOf('upbit', 'KRW-A', D + 30)
+  const { blockOf, askedFor } = open({ quiet: 55 })
+  const block = await blockOf('upbit', 'KRW-A', D + 30)
   const [openMinute = 0] = block.lastTrade(D + 1) ?? []
   t.ok(openMinute < D - 1 && openMinute >= D - 56)
   t.equal(askedFor('KRW-A').length, 1)
 })
 
 t.test('a block is fetched again when it is young and does not reach the minute, once a minute', async t => {
-  const { blocks, clock, askedFor } = open()
+  const { blockOf, clock, askedFor } = open()
   const ask = async (minute: number) => {
-    await blocks.blockOf('upbit', 'KRW-A', minute)
+    await blockOf('upbit', 'KRW-A', minute)
     return askedFor('KRW-A').length
   }
   t.equal(await ask(NOW - 1), 1)
@@ -74,22 +80,34 @@ t.test('a block is fetched again when it is young and does not reach the minute,
 t.test(
   'an absent candle is fetched again every minute, until an answer of ten minutes later lacks it, too',
   async t => {
-    const { blocks, clock, askedFor } = open({ quiet: 700 })
+    const { blockOf, clock, askedFor } = open({ quiet: 700 })
     for (let minutes = 0; minutes <= 15; minutes++) {
-      for (let calls = 0; calls < 3; calls++) await blocks.blockOf('upbit', 'KRW-A', NOW)
+      for (let calls = 0; calls < 3; calls++) await blockOf('upbit', 'KRW-A', NOW)
       t.equal(askedFor('KRW-A').length, Math.min(minutes, 10) + 1)
       await clock.advance(60_000)
     }
   },
 )
 
-t.test('only so many blocks are kept; the least recently used ones are dropped', async t => {
-  const { blocks, asked, askedFor } = open({ max: 2 })
-  for (const market of ['KRW-A', 'KRW-B', 'KRW-A', 'KRW-C', 'KRW-A']) await blocks.blockOf('upbit', market, D)
-  t.equal(askedFor('KRW-A').length, 1)
-  await blocks.blockOf('upbit', 'KRW-B', D)
-  t.equal(askedFor('KRW-B').length, 2)
-  t.equal(asked.length, 5, 'and one for the newest minute')
+t.test(
+  'of the shared markets only so many blocks are kept; the least recently used ones are dropped',
+  async t => {
+    const { blockOf, asked, askedFor } = open({ max: 2 })
+    const [first, second, third] = [D, D + 200, D + 400]
+    for (const minute of [first, second, first, third, first]) await blockOf('upbit', 'KRW-BTC', minute)
+    t.equal(askedFor('KRW-BTC').length, 3)
+    await blockOf('upbit', 'KRW-BTC', second)
+    t.equal(askedFor('KRW-BTC').length, 4)
+    t.equal(asked.length, 5, 'and one for the newest minute')
+  },
+)
+
+t.test('blocks of coins push out none of the shared markets', async t => {
+  const { blockOf, askedFor } = open({ max: 2 })
+  await blockOf('upbit', 'KRW-USDT', D)
+  for (let coin = 0; coin < 10; coin++) await blockOf('upbit', `KRW-${coin}`, D)
+  await blockOf('upbit', 'KRW-USDT', D)
+  t.equal(askedFor('KRW-USDT').length, 1)
 })
 
 t.test('a request that failed is repeated by the next caller who needs the block', async t => {
@@ -137,4 +155,61 @@ t.test('a candle without volume is no trade; one that opens at a minute is a tra
   )
   t.strictSame([block.tradedSince(D), block.tradedSince(D + 1)], [true, false])
   t.strictSame([block.isEmpty, new CandleBlock([[D, 1, 0]], D + 20).isEmpty], [false, true])
+})
+
+t.test('81. an empty page is believed when another one, a minute later, is empty too', async t => {
+  const { blockOf, lacking, clock, askedFor } = open()
+  lacking.set('KRW-A', () => true)
+  const ask = () => blockOf('upbit', 'KRW-A', D + 100)
+  for (const seconds of [0, 30]) {
+    const block = await ask()
+    t.match(
+      { knows: block.knows(D + 100), isEmpty: block.isEmpty },
+      { knows: false, isEmpty: false },
+      `${seconds} s`,
+    )
+    await clock.advance(30_000)
+  }
+  t.equal(askedFor('KRW-A').length, 1)
+  const believed = await ask()
+  t.match({ knows: believed.knows(D + 100), isEmpty: believed.isEmpty }, { knows: true, isEmpty: true })
+  t.equal(askedFor('KRW-A').length, 2)
+})
+
+t.test('81. one wrong empty page is forgotten with the next answer', async t => {
+  const { blockOf, lacking, clock } = open()
+  lacking.set('KRW-A', () => true)
+  await blockOf('upbit', 'KRW-A', D + 100)
+  lacking.clear()
+  await clock.advance(60_000)
+  t.ok((await blockOf('upbit', 'KRW-A', D + 100)).traded(D + 100))
+  lacking.set('KRW-A', () => true)
+  t.equal((await blockOf('upbit', 'KRW-A', D + 300)).isEmpty, false, 'an older one says nothing of this one')
+})
+
+t.test(
+  '81. an absent candle of Binance is believed when a second answer, a minute later, lacks it too',
+  async t => {
+    const { blockOf, lacking, clock, askedFor } = open()
+    lacking.set('AUSDT', open => open === D + 99)
+    const first = await blockOf('binance', 'AUSDT', D + 110)
+    t.strictSame([first.knows(D + 99), first.knows(D + 100), first.knows(D + 101)], [true, false, true])
+    await clock.advance(60_000)
+    const second = await blockOf('binance', 'AUSDT', D + 110)
+    t.strictSame([second.knows(D + 100), second.lacks(D + 100)], [true, true])
+    t.equal(askedFor('AUSDT').length, 2)
+    await clock.advance(600_000)
+    await blockOf('binance', 'AUSDT', D + 110)
+    t.equal(askedFor('AUSDT').length, 2, 'what is believed is not asked for again')
+  },
+)
+
+t.test('81. no price is carried over an absent candle of Binance', async t => {
+  const candles: MinuteCandle[] = [
+    [D, 1, 1],
+    [D + 2, 1, 0],
+  ]
+  const block = new CandleBlock(candles, D + 20, new Map([[D + 1, true]]))
+  t.strictSame(block.lastTrade(D + 1), [D, 1, 1])
+  t.equal(block.lastTrade(D + 3), undefined)
 })

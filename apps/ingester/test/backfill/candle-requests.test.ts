@@ -88,19 +88,16 @@ t.test('an answer that asks for a rest gets it', async t => {
   )
 })
 
-t.test('47. a lone 429 costs its own request a second, and the others nothing', async t => {
+t.test('47. a 429 holds the exchange back for as long as it says, and the request is repeated', async t => {
   const { fetch, asked, through, candleRequests } = open(t, [refusal(429, 1_000)])
   const refused = fetch('KRW-A')
   await turn()
   await through(fetch('KRW-B'))
   await through(refused)
+  t.strictSame(asked.map(({ market }) => market).sort(), ['KRW-A', 'KRW-A', 'KRW-B'])
   t.strictSame(
-    asked.map(({ at, market }) => [at, market]),
-    [
-      [0, 'KRW-A'],
-      [SPACING, 'KRW-B'],
-      [1_000, 'KRW-A'],
-    ],
+    asked.map(({ at }) => at),
+    [0, 1_000, 1_000 + SPACING],
   )
   t.match(candleRequests.status(), [{ exchange: 'upbit', requests: 3, failures: 1, problem: undefined }, {}])
 })
@@ -170,40 +167,15 @@ t.test('a wall clock that steps back holds up nothing', async t => {
   t.equal(asked.at(-1)?.at, SPACING - 3_600_000)
 })
 
-t.test('41. a market that is refused or fails concerns its coin alone', async t => {
-  for (const cause of [refusal(404), refusal(400)]) {
-    const { fetch, through } = open(t, [cause, cause])
-    await t.rejects(through(fetch('KRW-A')), cause)
-    await t.rejects(through(fetch('KRW-A')), cause, 'as often as it is asked')
+t.test('41. any other failure concerns its request alone, and nobody waits for it', async t => {
+  for (const cause of [refusal(404), refusal(400), refusal(500), new Error('socket hang up')]) {
+    const { fetch, through, asked, candleRequests } = open(t, [cause, cause])
+    for (const market of ['KRW-A', 'KRW-USDT']) await t.rejects(through(fetch(market)), cause)
     t.ok(await through(fetch('KRW-B')))
+    t.strictSame(
+      asked.map(({ at }) => at),
+      [0, SPACING, 2 * SPACING],
+    )
+    t.match(candleRequests.status(), [{ failures: 2, problem: undefined }, {}])
   }
-  for (const cause of [refusal(500), new Error('socket hang up')]) {
-    const { fetch, through, asked } = open(t, Array(4).fill(cause))
-    await t.rejects(through(fetch('KRW-A')), cause)
-    t.equal(asked.length, 4, 'it may only have been cut off')
-    t.ok(await through(fetch('KRW-B')))
-  }
-})
-
-t.test(
-  'three different markets failing in a row, or one that all coins need, mean that the exchange fails',
-  async t => {
-    const broken = () => refusal(502)
-    const { fetch, through, asked } = open(t, Array.from({ length: 12 }, broken))
-    await t.rejects(through(fetch('KRW-A')))
-    await t.rejects(through(fetch('KRW-B')))
-    await through(fetch('KRW-C'))
-    t.equal(asked.length, 13, 'the third is asked for again until it comes')
-    const shared = open(t, [broken(), refusal(404)])
-    await shared.through(shared.fetch('KRW-USDT'))
-    t.equal(shared.asked.length, 3)
-  },
-)
-
-t.test('after a pause one request goes first', async t => {
-  const { fetch, asked, clock } = open(t, [refusal(418, 5_000), 'hang'])
-  for (const market of ['KRW-A', 'KRW-B', 'KRW-C']) fetch(market).catch(() => {})
-  await turn()
-  await clock.advance(6_000)
-  t.equal(asked.filter(({ at }) => at >= 5_000).length, 1)
 })

@@ -1,0 +1,79 @@
+import { type Coin, DAY_MINUTES, type EpochMinute, minuteStart } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
+import type { MinuteCandle } from '@kimchi/feeds'
+import t from 'tap'
+import { Backfill } from '../../src/backfill/run-backfill.ts'
+import { silent } from '../support/backfill-bench.ts'
+
+/** The start of a UTC day, and of a block of either exchange. */
+const TODAY = 16_000 * 1_800
+const DAYS = 8
+const COINS = Array.from({ length: 16 }, (_, at): Coin => {
+  return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
+})
+
+/** As much of Redis as backfill asks: which minutes are open. */
+function openStore() {
+  const stored = new Map(COINS.map(({ symbol }) => [symbol, new Set<EpochMinute>()]))
+  const reader = {
+    readSamples: async () => ({ entries: [], corrupt: 0 }),
+    readOpenMinutes: async (symbol: string, from: EpochMinute, to: EpochMinute) => {
+      const known = stored.get(symbol) ?? new Set()
+      const open = Array.from({ length: to - from }, (_, at) => from + at).filter(
+        minute => !known.has(minute),
+      )
+      return open.map(minute => ({ start: minute, end: minute + 1 }))
+    },
+  }
+  const writer = {
+    verify: async () => {},
+    write: async ({ samples }: { samples: readonly { symbol: string; minute: EpochMinute }[] }) => {
+      for (const { symbol, minute } of samples) stored.get(symbol)?.add(minute)
+      return { stored: samples.length, duplicates: 0, settled: 0, removed: 0, refused: [] }
+    },
+  }
+  return { stored, reader, writer }
+}
+
+t.test('each closed block is fetched once for sixteen coins and eight days', async t => {
+  const clock = createManualClock(minuteStart(TODAY) + 30_000)
+  const { stored, reader, writer } = openStore()
+  const fetches = new Map<string, number>()
+  const ending = new AbortController()
+  const candlePage = async ({ market, from, to }: { market: string; from: number; to: number }) => {
+    const key = `${market} ${to}`
+    if (to < TODAY - 20) fetches.set(key, (fetches.get(key) ?? 0) + 1)
+    const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
+    return {
+      candles: Array.from({ length: to - from }, (_, at): MinuteCandle => [from + at, close, 1]),
+      start: from,
+    }
+  }
+  const backfill = new Backfill(
+    {
+      quarantine: { tracked: COINS, untested: [] },
+      release: samples => samples,
+      days: DAYS,
+      reader,
+      writer,
+      upbitPerSecond: 8,
+      rest: { candlePage },
+      lease: { claim: async symbols => new Set(symbols), close: async () => {} },
+    } as ConstructorParameters<typeof Backfill>[0],
+    { clock, random: () => 0.5, signal: ending.signal, log: silent },
+  )
+  const running = backfill.run()
+  t.teardown(async () => {
+    ending.abort()
+    await running
+  })
+  const isWhole = () => [...stored.values()].every(minutes => minutes.size >= DAYS * DAY_MINUTES)
+  for (let steps = 0; !isWhole() && steps < 20_000; steps++) {
+    await new Promise(setImmediate)
+    await clock.advance(50)
+  }
+  t.ok(isWhole())
+  const twice = [...fetches].filter(([, count]) => count > 1)
+  t.strictSame(twice, [])
+  t.comment(`${fetches.size} blocks`)
+})

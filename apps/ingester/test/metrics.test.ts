@@ -77,7 +77,9 @@ const STATUS: IngesterStatus = {
     stored: 50,
     settled: 6,
     refused: 0,
-    waiting: [{ symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', retryAt: 0 }],
+    waiting: [
+      { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', retryAt: 0, failures: 1 },
+    ],
     candleRequests: [{ exchange: 'upbit', requests: 70, failures: 1, problem: undefined }],
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
     problem: undefined,

@@ -26,10 +26,9 @@ function openStore() {
     },
   }
   const writer = {
-    verify: async () => {},
     write: async ({ samples }: { samples: readonly { symbol: string; minute: EpochMinute }[] }) => {
       for (const { symbol, minute } of samples) stored.get(symbol)?.add(minute)
-      return { stored: samples.length, duplicates: 0, settled: 0, removed: 0, refused: [] }
+      return { stored: samples.length, duplicates: 0, settled: 0, removed: 0, refused: [], primary: '' }
     },
   }
   return { stored, reader, writer }
@@ -58,8 +57,8 @@ t.test('each closed block is fetched once for sixteen coins and eight days', asy
       writer,
       upbitPerSecond: 8,
       rest: { candlePage },
-      lease: { claim: async symbols => new Set(symbols), close: async () => {} },
-    } as ConstructorParameters<typeof Backfill>[0],
+      lease: { claim: async () => true, release: async () => {}, close: async () => {} },
+    },
     { clock, random: () => 0.5, signal: ending.signal, log: silent },
   )
   const running = backfill.run()

@@ -26,6 +26,7 @@ export function createFastClock(startAt: EpochMs, factor: number): FastClock {
   return {
     factor,
     now,
+    elapsed: () => performance.now() * factor,
     wait,
     every(ms, run) {
       const timer = setInterval(run, ms / factor)
@@ -48,6 +49,7 @@ export function clockFrom(text: string): Clock {
   const [realStart = Number.NaN, start = Number.NaN, factor = Number.NaN] = text.split(',').map(Number)
   return {
     now: () => start + (Date.now() - realStart) * factor,
+    elapsed: () => performance.now() * factor,
     wait: (ms, signal) => waitReal(ms / factor, signal),
   }
 }

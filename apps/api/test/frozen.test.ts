@@ -28,7 +28,7 @@ for (const [part, due] of cases) {
     const proxy = await openProxy(t, redis.port)
     // For the API the next minute is due in a second.
     const ahead = dueAt(minute) - 1_000 - Date.now()
-    const clock: Clock = { now: () => Date.now() + ahead, wait: systemClock.wait }
+    const clock: Clock = { ...systemClock, now: () => Date.now() + ahead }
     const url = `redis://127.0.0.1:${proxy.port}`
     const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
     const api = await startApi(config, { log: createLogger('api', 'silent'), clock, version: 'test' })

@@ -115,7 +115,6 @@ export const FIGURES: readonly Figure[] = [
       drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
   },
 
-  { name: 'refused_ticks', read: ({ feeds }) => feeds.refusedTicks },
   {
     name: 'base',
     label: 'exchange',
@@ -131,7 +130,7 @@ export const FIGURES: readonly Figure[] = [
   ofFeeds('status_age_ms', ({ statusAt }, now) => now - statusAt),
   ofFeeds('status_failures', ({ statusFailures }) => statusFailures),
   ofFeeds('halted', ({ halted }) => halted.join(', ')),
-  ofFeeds('refused_markets', ({ refusedMarkets }) => refusedMarkets.join(', ')),
+  ofFeeds('refused_ticks', ({ refusedTicks }) => refusedTicks),
   ofFeeds('attempts', ({ attempts }) => attempts),
   {
     ...ofFeeds('silences', ({ silences }) => silences),

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events'
 import {
   type Context,
   LatestTicks,
@@ -29,7 +28,7 @@ import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
 import { openExchangeFeeds } from './minute/exchange-feeds.ts'
 import { DayMending } from './minute/mend-days.ts'
-import { createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
+import { countReasons, createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
 import { type IngesterStatus, notesOf, notReadyReasons } from './status.ts'
 
 /** How long a start waits for Redis; what it would read is only a head start. */
@@ -144,10 +143,8 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const { log } = context
   const readBoard = () => patientlyRead(shared, fail, context)
   const latest = new LatestTicks()
-  /** Tells the catalogue, which is made later, that an exchange has refused a market of its own list. */
-  const lists = new EventEmitter()
   const feeds = openExchangeFeeds(
-    { config, latest, restBases, userAgent, rest, onRefusedMarkets: () => lists.emit('refused') },
+    { config, latest, restBases, userAgent, onRefused: () => catalogue.refreshNow() },
     context,
   )
   const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
@@ -157,7 +154,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
     onSubscribed: feeds.setCoins,
     onFatal: fail,
   })
-  const catalogue = new CatalogueRefresh(
+  const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
       wanted: config.COINS,
       known: async () => (await readBoard())?.coins,
@@ -167,7 +164,6 @@ function openParts(config: Config, shared: Shared, context: Context) {
     },
     context,
   )
-  lists.on('refused', () => catalogue.refreshNow())
   const release = (samples: readonly Sample[]) => tracking.release(samples)
   const backfill = new Backfill(
     {
@@ -181,7 +177,8 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const spikeFilter = new SpikeFilter()
   void readBoard().then(board => remember(spikeFilter, board))
   const onMinute = ({ turn: { minute, lateMs }, accepted, gaps, waiting }: MinuteReport) => {
-    log.info({ minute, samples: accepted.length, gaps: gaps.length, lateMs }, 'minute')
+    const reasons = Object.fromEntries(countReasons(gaps))
+    log.info({ minute, samples: accepted.length, gaps: gaps.length, ...reasons, lateMs }, 'minute')
     backfill.learn({
       minute,
       waiting: waiting.map(({ symbol }) => symbol),

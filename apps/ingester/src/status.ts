@@ -87,9 +87,6 @@ export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[
       const allow = [...new Set([...quarantine.allowed, symbol])].join(',')
       return `${symbol} is not published: ${prices} differ too much for one coin; if they are one, ALLOW=${allow}`
     }),
-    ...feeds.feeds.flatMap(({ exchange, refusedMarkets }) =>
-      refusedMarkets.map(market => `${exchange} refuses ${market}: it is left out, and asked for every hour`),
-    ),
   ]
 }
 

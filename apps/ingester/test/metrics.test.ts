@@ -19,7 +19,7 @@ const feed = {
   lastDataAt: 9_500,
   watermark: 8_000,
   base: { exchange: 'upbit', of: 'stream', inUse: 'wss://a', place: 0, left: [] },
-  refusedMarkets: ['KRW-OLD'],
+  refusedTicks: 3,
   halted: [],
 } as unknown as IngesterStatus['feeds']['feeds'][number]
 
@@ -40,7 +40,7 @@ const STATUS: IngesterStatus = {
     denied: [],
   },
   tracked: 10,
-  feeds: { feeds: [feed], restBases: [], refusedTicks: 3 },
+  feeds: { feeds: [feed], restBases: [] },
   minutes: {
     last: {
       turn: { minute: 29_000_000, lateMs: 0, jumpedMs: 0, skipped: 0 },

@@ -19,7 +19,7 @@ function statusWith(changes: object): IngesterStatus {
     attempts: 2,
     silences: 1,
     halted: ['SOLUSDT'],
-    refusedMarkets: ['KRW-OLD'],
+    refusedTicks: 4,
     base: {
       exchange: 'binance',
       of: 'stream',
@@ -33,7 +33,7 @@ function statusWith(changes: object): IngesterStatus {
     catalogue: { coins: 1, missing: [], problem: undefined },
     quarantine: { quarantined: [], denied: [] },
     tracked: 1,
-    feeds: { feeds: [{ ...feed, ...changes }], restBases: [], refusedTicks: 0 },
+    feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
     minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: new Map() },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: { waiting: [], candleRequests: [] },
@@ -57,7 +57,7 @@ t.test('the address in use and refused markets are notes, and stand in the statu
   ])
   t.match(statusFields(statusWith({}), NOW), {
     binance_stream_base: 'wss://b',
-    binance_refused_markets: 'KRW-OLD',
+    binance_refused_ticks: 4,
   })
 })
 

@@ -1,5 +1,5 @@
 /** Receives frames of both exchanges in one way, and prints what one costs. */
-import { LatestTicks, type Tick } from '@kimchi/core'
+import { LatestTicks, type TickSink } from '@kimchi/core'
 import { binanceProtocol, openFeed, type Protocol, upbitProtocol } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { syntheticCoins } from '@kimchi/simulator'
@@ -26,15 +26,16 @@ function count() {
 
 function openOurs() {
   const latest = new LatestTicks()
-  const onInterrupted = latest.interrupted.bind(latest)
-  const onTradable = latest.setTradable.bind(latest)
-  const onTick = (tick: Tick) => {
-    latest.record(tick)
-    count()
+  const sink: TickSink = {
+    record: tick => {
+      count()
+      return latest.record(tick)
+    },
+    interrupted: interruption => latest.interrupted(interruption),
+    setTradable: (...status) => latest.setTradable(...status),
   }
   const context = { clock: systemClock, random: Math.random, log: createLogger('bench', 'warn') }
-  const open = (protocol: Protocol, markets: string[]) =>
-    openFeed({ protocol, markets, onTick, onInterrupted, onTradable }, context)
+  const open = (protocol: Protocol, markets: string[]) => openFeed({ protocol, markets, sink }, context)
   open(upbitProtocol(upbitWsUrl), marketsOf('KRW-', ''))
   open(binanceProtocol(binanceWsUrl), marketsOf('', 'USDT'))
 }

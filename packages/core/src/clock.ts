@@ -7,6 +7,8 @@ import type { EpochMs, Milliseconds } from './units.ts'
 export interface Clock {
   /** Wall-clock time, UTC. May step in either direction. */
   now(): EpochMs
+  /** Elapsed time since some instant, steady even when `now()` steps. */
+  elapsed(): Milliseconds
   /**
    * Resolves after `ms` of elapsed time; elapsed time is steady even when `now()` steps.
    * Resolves early, without an error, when `signal` aborts.

@@ -11,11 +11,8 @@ import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
  */
 const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
 
-/** A tick dated further in the future than this is refused: its timestamp is broken. */
-const MAX_FUTURE_MS: Milliseconds = 60_000
-
-/** Ticks dated this far ahead of the newest arrival were received before our wall clock stepped back. */
-const STEPPED_BACK_MS: Milliseconds = 300_000
+/** A tick dated further in the future than this is refused: its timestamp is broken, or our clock is wrong. */
+const MAX_FUTURE_MS: Milliseconds = MAX_LAG_MS
 
 /** A trade this long after a status request outranks its answer: the two clocks differ by less. */
 const OUTRANKS_AFTER_MS: Milliseconds = MAX_LAG_MS
@@ -23,16 +20,18 @@ const OUTRANKS_AFTER_MS: Milliseconds = MAX_LAG_MS
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3
 
-/** More interruptions than can happen in the seconds between M and its snapshot. */
-const INTERRUPTIONS_KEPT = 8
-
 /** What is known of one exchange. */
 export interface LatestTicksStatus {
   /** The newest event time of its stream; undefined before the first frame. */
   readonly watermark: EpochMs | undefined
   /** Markets that the exchange says do not trade now. */
   readonly halted: readonly Market[]
+  /** Ticks refused for their timestamp. */
+  readonly refusedTicks: number
 }
+
+/** Where a feed's ticks go, and what it learns besides. Called synchronously; must not throw. */
+export type TickSink = Pick<LatestTicks, 'record' | 'interrupted' | 'setTradable'>
 
 /**
  * The last tick of every market in the running minute and before it, so that a snapshot taken shortly after M
@@ -40,14 +39,17 @@ export interface LatestTicksStatus {
  * @see docs/architecture.md#samples-and-gaps
  */
 export class LatestTicks {
-  readonly #exchanges: Readonly<Record<Exchange, ExchangeTicks>> = {
+  readonly #exchanges: Record<Exchange, ExchangeTicks> = {
     upbit: new ExchangeTicks(),
     binance: new ExchangeTicks(),
   }
+  readonly #refusedTicks: Record<Exchange, number> = { upbit: 0, binance: 0 }
+  /** Ends the wait of {@link untilPassed}. */
+  #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
   /**
    * Records a tick.
-   * @returns false for a tick that is refused because one of its times is more than a minute in the future
+   * @returns false for a tick that is refused because one of its times is more than 2 s in the future
    */
   record(tick: Tick): boolean {
     const exchange = this.#exchanges[tick.exchange]
@@ -55,34 +57,32 @@ export class LatestTicks {
     const isStream = origin === 'stream'
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
     const market = exchange.ticksOf(tick.market)
-    market.forgetAfter(receivedAt + STEPPED_BACK_MS)
     const limit = receivedAt + MAX_FUTURE_MS
     // Negated, so that NaN is refused too.
     if (!(eventAt <= limit && (tradedAt ?? eventAt) <= limit)) {
       market.forgetPrices()
+      this.#refusedTicks[tick.exchange] += 1
       return false
-    }
-    // A single wrong time must not move the watermark past minutes that the stream has not reached.
-    if (isStream && eventAt > exchange.watermark && eventAt <= receivedAt + MAX_LAG_MS) {
-      exchange.watermark = eventAt
     }
     if (isStream && tradedAt !== undefined) exchange.markTraded(minuteOf(tradedAt))
     if (tradable !== undefined) market.haltedAt = tradable ? undefined : receivedAt
     else if (isStream && outranks(tradedAt, market.haltedAt)) market.haltedAt = undefined
     market.add(tick)
+    if (isStream && eventAt > exchange.watermark) {
+      exchange.watermark = eventAt
+      if (this.#awaited !== undefined && this.#havePassed(this.#awaited.minute)) this.#awaited.resolve()
+    }
     return true
   }
 
   /**
    * Notes that frames may have been lost, called once data flows again. Until then no frame moves the
-   * watermark past M, so there is nothing to note.
+   * watermark past M, so there is nothing to note. After a step back of our clock everything begins anew: times
+   * from before it can't be compared with those that follow.
    */
-  interrupted({ exchange: name, ...interruption }: Interruption): void {
-    const exchange = this.#exchanges[name]
-    // The feed reports them in order: one that seems to lie ahead is from before the wall clock stepped back.
-    const past = exchange.interruptions.filter(({ to }) => to <= interruption.to)
-    exchange.interruptions = [...past, interruption].slice(-INTERRUPTIONS_KEPT)
-    exchange.pricesFrom = interruption.pricesFrom
+  interrupted({ exchange, pricesFrom, isClockBack }: Interruption): void {
+    if (isClockBack) this.#exchanges[exchange] = new ExchangeTicks()
+    this.#exchanges[exchange].pricesFrom = pricesFrom
   }
 
   /**
@@ -118,10 +118,12 @@ export class LatestTicks {
     return this.#exchanges[exchange].watermark >= minuteStart(minute) + DISORDER_MS[exchange]
   }
 
-  /** Whether M lies within an interruption that is over. */
-  isInterruptedAt(exchange: Exchange, minute: EpochMinute): boolean {
-    const at = minuteStart(minute)
-    return this.#exchanges[exchange].interruptions.some(({ from, to }) => from < at && at < to)
+  /** Resolves when both streams have passed M, if they do before the next call. */
+  untilPassed(minute: EpochMinute): Promise<void> {
+    if (this.#havePassed(minute)) return Promise.resolve()
+    return new Promise(resolve => {
+      this.#awaited = { minute, resolve }
+    })
   }
 
   /** Whether any market of the exchange is known to have traded in the minute that ends at M. */
@@ -137,9 +139,14 @@ export class LatestTicks {
   status(exchange: Exchange): LatestTicksStatus {
     const { watermark, markets } = this.#exchanges[exchange]
     return {
+      refusedTicks: this.#refusedTicks[exchange],
       watermark: Number.isFinite(watermark) ? watermark : undefined,
       halted: [...markets].filter(([, { haltedAt }]) => haltedAt !== undefined).map(([market]) => market),
     }
+  }
+
+  #havePassed(minute: EpochMinute): boolean {
+    return this.hasPassed('upbit', minute) && this.hasPassed('binance', minute)
   }
 }
 
@@ -150,7 +157,6 @@ class ExchangeTicks {
   watermark: EpochMs = Number.NEGATIVE_INFINITY
   /** A price received before this may have been superseded by one that was lost. */
   pricesFrom: EpochMs = Number.NEGATIVE_INFINITY
-  interruptions: readonly Omit<Interruption, 'exchange'>[] = []
   /** The newest minutes in which a market traded, ascending. */
   tradedMinutes: readonly EpochMinute[] = []
 
@@ -181,7 +187,7 @@ class MarketTicks {
   upToNow = NOTHING
   /** As of the end of the minutes before the newest one. */
   #before = NOTHING
-  /** The last snapshot or seed, in which the exchange itself names the last trade. */
+  /** The last snapshot, in which the exchange itself names the last trade. */
   #confirmation: Tick | undefined
   /** When the exchange was asked for the status that says "not trading"; undefined while it trades. */
   haltedAt: EpochMs | undefined
@@ -191,16 +197,8 @@ class MarketTicks {
     if (minute > this.upToNow.minute) this.#before = this.upToNow
     else if (minute < this.upToNow.minute) this.#before = withTick(this.#before, tick)
     this.upToNow = withTick(this.upToNow, tick)
-    if (tick.origin !== 'stream' && tick.receivedAt >= (this.#confirmation?.receivedAt ?? 0)) {
+    if (tick.origin === 'snapshot' && tick.receivedAt >= (this.#confirmation?.receivedAt ?? 0)) {
       this.#confirmation = tick
-    }
-  }
-
-  /** Forgets what is dated later than an instant. */
-  forgetAfter(at: EpochMs): void {
-    while (this.upToNow.minute > minuteOf(at)) {
-      this.upToNow = this.#before
-      this.#before = NOTHING
     }
   }
 
@@ -216,23 +214,32 @@ class MarketTicks {
 
   /**
    * The last price before M, unless a later one may have been lost. A frame must have come after the stream
-   * was whole again (`from`); and because frames overtake each other, either some time after that, or the
-   * exchange itself must have confirmed which trade is the last. A seed must precede M by the
-   * disorder, so that any trade it reflects would also have led to a frame before M.
+   * was whole again (`from`); and because frames overtake each other, some time after that, or after the
+   * exchange itself has confirmed which trade was the last. A seed must precede M by the disorder, so that any
+   * trade it reflects would also have led to a frame before M.
    */
   priceBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): number | undefined {
     const { minute: newest, frame, seed } = this.knownBefore(minute)
     // Two newer minutes have pushed out what was known before M.
     if (newest >= minute) return undefined
-    const confirmed = this.#confirmation
-    const isConfirmed =
-      confirmed !== undefined && confirmed.receivedAt >= from && confirmed.eventAt < minuteStart(minute)
-    const framesFrom = isConfirmed ? from : from + disorderMs
+    const framesFrom = Math.min(from + disorderMs, this.#confirmedFrom(minute, from, seed))
     if (frame !== undefined && frame.receivedAt >= framesFrom) return frame.price
     const isSeedKnown =
-      seed !== undefined && seed.receivedAt >= from && seed.receivedAt <= minuteStart(minute) - disorderMs
+      seed !== undefined && askedAt(seed) >= from && seed.receivedAt <= minuteStart(minute) - disorderMs
     return isSeedKnown ? seed.price : undefined
   }
+
+  /** A snapshot confirms all frames since `from`; a seed only those that have come since it was asked for. */
+  #confirmedFrom(minute: EpochMinute, from: EpochMs, seed: Tick | undefined): EpochMs {
+    const snapshot = this.#confirmation
+    if (snapshot && snapshot.receivedAt >= from && snapshot.eventAt < minuteStart(minute)) return from
+    return seed !== undefined && askedAt(seed) >= from ? askedAt(seed) : Number.POSITIVE_INFINITY
+  }
+}
+
+/** When a seed was asked for: it may lack whatever was traded since. */
+function askedAt({ sentAt, receivedAt }: Tick): EpochMs {
+  return sentAt ?? receivedAt
 }
 
 function withTick({ minute, frame, seed, tradedAt }: Known, tick: Tick): Known {

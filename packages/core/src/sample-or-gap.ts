@@ -18,9 +18,9 @@ const MOST_ALLOWED_E4: PremiumE4 = 1e10
 
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
- * `interrupted`: frames around M may have been lost; `late`: this process took its snapshot too late; `halted`: the
- * coin is halted and no trade is known in the minute, so candles never fill it; `halting`: the coin is halted
- * but traded in the minute, so candles may fill it.
+ * `late`: this process took its snapshot too late; `halted`: the coin is halted and no trade is known in the
+ * minute, so candles never fill it; `halting`: the coin is halted but traded in the minute, so candles may fill
+ * it.
  */
 export type GapReason =
   | 'halted'
@@ -30,14 +30,13 @@ export type GapReason =
   | 'upbit-down'
   | 'binance-down'
   | 'behind'
-  | 'interrupted'
   | 'no-rate'
   | 'no-upbit-price'
   | 'no-binance-price'
   | 'implausible'
 
 /** Why a minute stays a gap once its candles are known. The other reasons say what the feeds missed. */
-export type SettledReason = Exclude<GapReason, 'halting' | 'late' | 'clock-skew' | 'behind' | 'interrupted'>
+export type SettledReason = Exclude<GapReason, 'halting' | 'late' | 'clock-skew' | 'behind'>
 
 /** What is known of one leg of a sample just before M. */
 export interface Leg {

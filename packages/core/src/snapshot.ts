@@ -83,6 +83,5 @@ function obstacleTo(latest: LatestTicks, minute: EpochMinute): GapReason | undef
   const isAny = (test: (exchange: Exchange) => boolean) => test('upbit') || test('binance')
   if (isAny(exchange => latest.skewBefore(exchange, minute) !== 'none')) return 'clock-skew'
   if (isAny(exchange => !latest.tradedBefore(exchange, minute))) return undefined
-  if (isAny(exchange => !latest.hasPassed(exchange, minute))) return 'behind'
-  return isAny(exchange => latest.isInterruptedAt(exchange, minute)) ? 'interrupted' : undefined
+  return isAny(exchange => !latest.hasPassed(exchange, minute)) ? 'behind' : undefined
 }

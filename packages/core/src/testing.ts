@@ -25,6 +25,10 @@ export class ManualClock implements Clock {
     return this.#now
   }
 
+  elapsed(): Milliseconds {
+    return this.#elapsed
+  }
+
   wait(ms: Milliseconds, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
     return new Promise(resolve => {
@@ -44,13 +48,19 @@ export class ManualClock implements Clock {
     const until = this.#elapsed + ms
     for (;;) {
       const next = this.#waits.filter(wait => wait.due <= until).sort((a, b) => a.due - b.due)[0]
-      const ms = (next?.due ?? until) - this.#elapsed
+      const ms = Math.max(0, (next?.due ?? until) - this.#elapsed)
       this.#elapsed += ms
       this.#now += ms
       next?.resolve()
       await settled()
       if (next === undefined) return
     }
+  }
+
+  /** Lets time pass while the process stands still: waits that are due meanwhile end with the next advance. */
+  pause(ms: Milliseconds): void {
+    this.#elapsed += ms
+    this.#now += ms
   }
 
   /** Steps the wall clock without letting any time pass, as an operator or NTP does. */

@@ -22,7 +22,10 @@ export interface Tick {
    * For a REST seed, which has no exchange time, its receive time.
    */
   readonly eventAt: EpochMs
-  /** When the exchange sent it (Upbit `timestamp`, Binance `E`); undefined when the frame doesn't say. */
+  /**
+   * When the exchange sent it (Upbit `timestamp`, Binance `E`); undefined when the frame doesn't say. For a
+   * REST seed, when we asked for it.
+   */
   readonly sentAt: EpochMs | undefined
   readonly receivedAt: EpochMs
   /**
@@ -40,15 +43,13 @@ export interface Tick {
 }
 
 /**
- * A time in which frames of an exchange may have been lost: a silence of more than 3 s, or the time between
- * two connections. All times are by our clock.
+ * Frames of an exchange may have been lost: after a silence of more than 3 s, a step of our clock, or a change to
+ * another connection.
  */
 export interface Interruption {
   readonly exchange: Exchange
-  /** No frame from before this is missing; -Infinity before the first connection. */
-  readonly from: EpochMs
-  /** No frame from after this is missing. */
-  readonly to: EpochMs
-  /** Prices received before this may have been followed by others that were lost. */
+  /** Prices received before this, by our clock, may have been followed by others that were lost. */
   readonly pricesFrom: EpochMs
+  /** Whether our clock has stepped back. */
+  readonly isClockBack: boolean
 }

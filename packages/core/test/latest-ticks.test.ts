@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Interruption, LatestTicks, minuteOf, type Tick } from '../src/index.ts'
-import { at, binanceTick, M, seed, silence, upbitTick } from './ticks.ts'
+import { LatestTicks, minuteOf, type Tick } from '../src/index.ts'
+import { at, binanceTick, interruption, M, seed, upbitTick } from './ticks.ts'
 
 const BTC = 'KRW-BTC'
 const USDT = 'BTCUSDT'
@@ -89,14 +89,21 @@ const losses = fc.array(fc.tuple(time(-150, -4), time(3.001, 20)), { maxLength: 
 /** The order in which ticks are recorded. */
 const order = fc.infiniteStream(fc.integer())
 
+interface Loss {
+  readonly exchange: 'upbit' | 'binance'
+  readonly from: number
+  readonly to: number
+}
+
 /** Records what arrives by M + 2 s, shuffled and then once more in order, and the losses. */
-function receive(ticks: readonly Tick[], lost: readonly Interruption[], keys: Iterable<number>): LatestTicks {
-  const isLost = ({ receivedAt }: Tick) => lost.some(({ from, to }) => from < receivedAt && receivedAt < to)
+function receive(ticks: readonly Tick[], lost: readonly Loss[], keys: Iterable<number>): LatestTicks {
+  const isLost = ({ receivedAt }: Tick) =>
+    lost.some(({ from, to }) => at(from) < receivedAt && receivedAt < at(to))
   const arrived = ticks.filter(tick => tick.receivedAt <= at(2) && !isLost(tick))
   const key = keys[Symbol.iterator]()
   const shuffled = arrived.map(tick => ({ tick, place: key.next().value as number }))
   const latest = record(...shuffled.sort((a, b) => a.place - b.place).map(({ tick }) => tick), ...arrived)
-  for (const interruption of lost) latest.interrupted(interruption)
+  for (const { exchange, to } of lost) latest.interrupted(interruption(exchange, to))
   return latest
 }
 
@@ -115,11 +122,11 @@ t.test('an Upbit price is that of the last trade before M, or unknown, whatever 
       const ticks = drawn.map(({ second, delay }, index) =>
         upbitTick(BTC, index + 1, at(second), { receivedAt: at(second + delay) }),
       )
-      const lost = gone.map(({ from, to }) => silence('upbit', from, to))
+      const lost = gone.map(span => ({ exchange: 'upbit' as const, ...span }))
       // After each loss the subscription is sent again, and its snapshot shows the last trade of that time.
       const snapshots = lost.flatMap(({ to }): Tick[] => {
-        const last = lastBefore(to, ticks)
-        return last ? [{ ...last, receivedAt: to + wait * 1_000, origin: 'snapshot' }] : []
+        const last = lastBefore(at(to), ticks)
+        return last ? [{ ...last, receivedAt: at(to + wait), origin: 'snapshot' }] : []
       })
       const price = priceBefore(receive([...ticks, ...snapshots], lost, keys), M)
       const [snapshot] = snapshots.slice(lost.length - 1)
@@ -141,10 +148,10 @@ t.test('a Binance price is that of the last frame before M, or unknown, whatever
         const { price = 0 } = lastBefore(at(second) + 1, traded) ?? {}
         return binanceTick(USDT, price, at(second))
       })
-      const lost = gone.map(({ from, to }) => silence('binance', from, to))
+      const lost = gone.map(span => ({ exchange: 'binance' as const, ...span }))
       // After each loss the last price is requested.
       const seeds = lost.flatMap(({ to }): Tick[] => {
-        const receivedAt = to + wait * 1_000
+        const receivedAt = at(to + wait)
         const last = lastBefore(receivedAt, traded)
         return last ? [seed(USDT, last.price, receivedAt)] : []
       })
@@ -223,7 +230,7 @@ t.test(
 
 t.test('prices received before a silence are unknown until a frame comes after it', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20)), upbitTick(BTC, 2, at(-9.5)))
-  latest.interrupted(silence('upbit', -9, -5))
+  latest.interrupted(interruption('upbit', -5))
   t.equal(priceBefore(latest, M), undefined)
   latest.record(upbitTick(BTC, 3, at(-3)))
   t.equal(priceBefore(latest, M), 3)
@@ -233,7 +240,7 @@ t.test(
   'right after a silence a frame alone proves nothing: a later trade may have come before it',
   async t => {
     const latest = record(upbitTick(BTC, 1, at(-20)))
-    latest.interrupted(silence('upbit', -9, -5))
+    latest.interrupted(interruption('upbit', -5))
     latest.record(upbitTick(BTC, 2, at(-5.5), { receivedAt: at(-4.9) }))
     t.equal(priceBefore(latest, M), undefined)
     const later = upbitTick(BTC, 3, at(-5.2), { receivedAt: at(-4.8), origin: 'snapshot' })
@@ -244,7 +251,7 @@ t.test(
 
 t.test('a snapshot that shows a trade at M or later does not confirm the last one before M', async t => {
   const latest = record(upbitTick(BTC, 1, at(-20)))
-  latest.interrupted(silence('upbit', -4, -0.3))
+  latest.interrupted(interruption('upbit', -0.3))
   latest.record(upbitTick(BTC, 2, at(-0.6), { receivedAt: at(-0.2) }))
   latest.record(upbitTick(BTC, 3, at(0), { receivedAt: at(0.1), origin: 'snapshot' }))
   t.equal(priceBefore(latest, M), undefined)
@@ -254,7 +261,7 @@ t.test('a snapshot that shows a trade at M or later does not confirm the last on
 t.test('a price counts again from the instant at which the exchange is heard again', async t => {
   const interrupted = (...ticks: readonly Tick[]) => {
     const latest = record(upbitTick(BTC, 1, at(-20)), binanceTick(USDT, 1, at(-20)), ...ticks)
-    for (const exchange of ['upbit', 'binance'] as const) latest.interrupted(silence(exchange, -9, -5))
+    for (const exchange of ['upbit', 'binance'] as const) latest.interrupted(interruption(exchange, -5))
     return latest
   }
   const snapshot = upbitTick(BTC, 2, at(-6), { receivedAt: at(-5), origin: 'snapshot' })
@@ -267,20 +274,20 @@ t.test('a price counts again from the instant at which the exchange is heard aga
 t.test('the snapshot after a reconnect makes the price of an old trade known again', async t => {
   const latest = record(upbitTick(BTC, 1, at(-600)))
   latest.record(upbitTick(BTC, 1, at(-600), { receivedAt: at(-20), origin: 'snapshot' }))
-  latest.interrupted(silence('upbit', -30, -19, -21))
+  latest.interrupted(interruption('upbit', -21))
   t.strictSame(latest.legBefore('upbit', BTC, M), { price: 1, tradedAt: at(-600), tradable: true })
 })
 
 t.test('a snapshot during a silence does not confirm what was traded later in it', async t => {
   const latest = record(upbitTick(BTC, 1, at(-60)))
   latest.record(upbitTick(BTC, 1, at(-60), { receivedAt: at(-20), origin: 'snapshot' }))
-  latest.interrupted(silence('upbit', -25, -15))
+  latest.interrupted(interruption('upbit', -15))
   t.equal(priceBefore(latest, M), undefined)
 })
 
 t.test('after a silence a fresh seed counts instead of a frame or a seed from before it', async t => {
   const latest = record(seed(USDT, 9, at(-55)), binanceTick(USDT, 1, at(-50)))
-  latest.interrupted(silence('binance', -48, -40))
+  latest.interrupted(interruption('binance', -40))
   t.equal(priceBefore(latest, M, USDT), undefined)
   latest.record(seed(USDT, 2, at(-30)))
   t.equal(priceBefore(latest, M, USDT), 2)
@@ -288,47 +295,11 @@ t.test('after a silence a fresh seed counts instead of a frame or a seed from be
   t.equal(priceBefore(latest, M, USDT), 3)
 })
 
-t.test('after the wall clock stepped an hour ahead and back, prices are known again at once', async t => {
-  const latest = new LatestTicks()
-  latest.interrupted(silence('upbit', -30, 3_570))
-  latest.interrupted(silence('upbit', 3_575, -25))
-  latest.record(upbitTick(BTC, 1, at(-20)))
-  t.equal(priceBefore(latest, M), 1)
-  t.equal(latest.isInterruptedAt('upbit', M), false)
-})
-
-t.test('after a clock stepped back, seeds dated an hour ahead do not hide newer prices', async t => {
-  const latest = record(
-    binanceTick('BTCUSDT', 1, at(-50)),
-    seed('BTCUSDT', 9, at(3_600)),
-    seed('BTCUSDT', 9, at(3_660)),
-    binanceTick('BTCUSDT', 2, at(-5)),
-    binanceTick('BTCUSDT', 3, at(1)),
-    binanceTick('BTCUSDT', 4, at(59)),
-    binanceTick('BTCUSDT', 5, at(61)),
-  )
-  t.match(latest.legBefore('binance', 'BTCUSDT', M + 1), { price: 4, tradedAt: at(59) })
-})
-
 t.test('a silence of one exchange does not affect the other', async t => {
   const latest = record(binanceTick(USDT, 1, at(-50)), upbitTick(BTC, 2, at(-50)))
-  latest.interrupted(silence('upbit', -48, -40))
+  latest.interrupted(interruption('upbit', -40))
   t.equal(priceBefore(latest, M, USDT), 1)
   t.equal(priceBefore(latest, M), undefined)
-  t.equal(latest.isInterruptedAt('upbit', M), false)
-})
-
-t.test('a minute boundary within an interruption is recognised, the next one is not affected', async t => {
-  const latest = new LatestTicks()
-  latest.interrupted(silence('upbit', -2, 2))
-  latest.interrupted(silence('upbit', 5, 9))
-  t.equal(latest.isInterruptedAt('upbit', M), true)
-  t.equal(latest.isInterruptedAt('binance', M), false)
-  t.equal(latest.isInterruptedAt('upbit', M + 1), false)
-  for (const edge of [silence('upbit', 56, 60), silence('upbit', 60, 64)]) latest.interrupted(edge)
-  t.equal(latest.isInterruptedAt('upbit', M + 1), false, 'nor one that ends or begins at the boundary')
-  latest.interrupted({ exchange: 'binance', from: Number.NEGATIVE_INFINITY, to: at(1), pricesFrom: at(1) })
-  t.equal(latest.isInterruptedAt('binance', M), true, 'before the first connection')
 })
 
 t.test('a stream has passed M when every frame from before M must have arrived', async t => {
@@ -340,7 +311,7 @@ t.test('a stream has passed M when every frame from before M must have arrived',
   t.equal(latest.hasPassed('upbit', M), true)
   t.equal(latest.hasPassed('binance', M), true)
   t.equal(latest.hasPassed('upbit', M + 1), false)
-  t.strictSame(latest.status('upbit'), { watermark: at(1.6), halted: [] })
+  t.strictSame(latest.status('upbit'), { refusedTicks: 0, watermark: at(1.6), halted: [] })
 })
 
 t.test('snapshots, seeds and wrong times do not move the watermark', async t => {
@@ -349,8 +320,8 @@ t.test('snapshots, seeds and wrong times do not move the watermark', async t => 
     seed(USDT, 1, at(30)),
     upbitTick(BTC, 1, at(30), { receivedAt: at(27.9) }),
   )
-  t.strictSame(latest.status('upbit'), { watermark: undefined, halted: [] })
-  t.strictSame(latest.status('binance'), { watermark: undefined, halted: [] })
+  t.strictSame(latest.status('upbit'), { refusedTicks: 1, watermark: undefined, halted: [] })
+  t.strictSame(latest.status('binance'), { refusedTicks: 0, watermark: undefined, halted: [] })
   latest.record(upbitTick(BTC, 1, at(30), { receivedAt: at(28) }))
   t.equal(latest.status('upbit').watermark, at(30))
 })
@@ -404,30 +375,94 @@ t.test("knows each market's last trade before M; not every Binance frame proves 
 })
 
 t.test(
-  'a tick from more than a minute in the future is refused, and the price before it is no longer the last one',
+  '85. a tick more than two seconds in the future is refused, and the price before it is not the last',
   async t => {
     const latest = record(upbitTick(BTC, 1, at(-5)))
     const receivedAt = at(-4)
-    t.equal(latest.record(upbitTick(BTC, 2, receivedAt + 60_001, { receivedAt })), false)
+    t.equal(latest.record(upbitTick(BTC, 2, receivedAt + 2_001, { receivedAt })), false)
     t.equal(latest.record(upbitTick(BTC, 2, at(-3), { receivedAt, tradedAt: at(6_000) })), false)
     t.equal(latest.record(upbitTick(BTC, 2, Number.NaN, { receivedAt })), false)
     t.equal(latest.record(upbitTick(BTC, 2, at(-3), { receivedAt, tradedAt: Number.NaN })), false)
     t.equal(priceBefore(latest, M + 200), undefined)
     t.equal(latest.tradedBefore('upbit', M + 101), false)
+    t.equal(latest.status('upbit').refusedTicks, 4)
+    t.equal(latest.status('upbit').watermark, at(-5))
     t.equal(
-      latest.record(upbitTick(BTC, 3, receivedAt + 60_000, { receivedAt })),
+      latest.record(upbitTick(BTC, 3, receivedAt + 2_000, { receivedAt })),
       true,
-      'a minute ahead is allowed',
+      'two seconds are allowed',
     )
   },
 )
 
-t.test('ticks dated up to a minute ahead do not push out what the next snapshot needs', async t => {
+t.test('85. one frame dated a minute ahead does not hold a false price', async t => {
+  const latest = record(
+    upbitTick(BTC, 2_000, at(-2), { receivedAt: at(-50), tradedAt: at(-2) }),
+    upbitTick(BTC, 1_407, at(-40)),
+  )
+  t.equal(priceBefore(latest, M), 1_407)
+})
+
+t.test('85. after our clock stepped back everything begins anew, for that exchange alone', async t => {
+  const latest = record(
+    binanceTick(USDT, 1, at(80)),
+    seed(USDT, 9, at(85)),
+    upbitTick(BTC, 1, at(-5)),
+    binanceTick('ETHUSDT', 1, at(85)),
+  )
+  latest.setTradable('binance', 'ETHUSDT', false, at(89))
+  latest.interrupted({ exchange: 'binance', pricesFrom: at(-1), isClockBack: true })
+  t.equal(priceBefore(latest, M + 2, USDT), undefined)
+  t.equal(latest.hasPassed('binance', M), false)
+  t.strictSame(latest.status('binance').halted, [])
+  t.equal(priceBefore(latest, M), 1, 'the other exchange')
+  latest.record(seed(USDT, 2, at(5)))
+  t.equal(priceBefore(latest, M + 1, USDT), 2)
+})
+
+t.test('a seed does not confirm a frame that came before it was asked for', async t => {
+  const latest = record(seed(USDT, 9, at(-30)))
+  latest.interrupted(interruption('binance', -20))
+  latest.record(binanceTick(USDT, 1, at(-19.9)))
+  t.equal(priceBefore(latest, M, USDT), undefined, 'a later frame may have been lost')
+  latest.record(seed(USDT, 2, at(-19.5)))
+  t.equal(priceBefore(latest, M, USDT), 2, 'the trade that was lost')
+  latest.record(binanceTick(USDT, 3, at(-19.4)))
+  t.equal(priceBefore(latest, M, USDT), 3, 'what came since is newer than the seed')
+})
+
+t.test('a seed that was asked for before the stream was whole again may lack a lost trade', async t => {
+  const latest = new LatestTicks()
+  latest.interrupted(interruption('binance', -20))
+  latest.record({ ...seed(USDT, 1, at(-19)), sentAt: at(-20.001) })
+  t.equal(priceBefore(latest, M, USDT), undefined)
+  latest.record({ ...seed(USDT, 1, at(-18)), sentAt: at(-20) })
+  t.equal(priceBefore(latest, M, USDT), 1)
+})
+
+t.test('tells when both streams have passed M', async t => {
+  const latest = record(upbitTick(BTC, 1, at(1.6)))
+  let passed = 0
+  const wait = async () => {
+    await latest.untilPassed(M)
+    passed += 1
+  }
+  const waiting = wait()
+  latest.record(binanceTick(USDT, 1, at(0.999)))
+  await Promise.resolve()
+  t.equal(passed, 0)
+  latest.record(binanceTick(USDT, 1, at(1)))
+  await waiting
+  await wait()
+  t.equal(passed, 2, 'at once where they have')
+})
+
+t.test('ticks dated two seconds ahead do not push out what the next snapshot needs', async t => {
   const latest = new LatestTicks()
   for (let seconds = -300; seconds < 0; seconds += 10) {
     const receivedAt = at(seconds)
     latest.record(upbitTick(BTC, -seconds, receivedAt, { receivedAt }))
-    latest.record(upbitTick(BTC, 999, receivedAt + 60_000, { receivedAt }))
+    latest.record(upbitTick('KRW-ETH', 999, receivedAt + 2_000, { receivedAt }))
   }
   t.equal(priceBefore(latest, M), 10)
   t.strictSame(

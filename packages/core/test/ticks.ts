@@ -37,17 +37,17 @@ export function binanceTick(
   return { ...upbitTick(market, price, eventAt), exchange: 'binance', tradable: undefined, ...changes }
 }
 
-/** A REST answer received at `receivedAt`. */
+/** A REST answer received at `receivedAt`, when it was also asked for. */
 export function seed(market: string, price: number, receivedAt: number): Tick {
   return binanceTick(market, price, receivedAt, {
     receivedAt,
-    sentAt: undefined,
+    sentAt: receivedAt,
     origin: 'seed',
     tradable: true,
   })
 }
 
-/** A silence of the stream; times of receipt in seconds around M. */
-export function silence(exchange: Exchange, from: number, to: number, pricesFrom = to): Interruption {
-  return { exchange, from: at(from), to: at(to), pricesFrom: at(pricesFrom) }
+/** The end of a silence, or a change of the connection; in seconds around M. */
+export function interruption(exchange: Exchange, pricesFrom: number): Interruption {
+  return { exchange, pricesFrom: at(pricesFrom), isClockBack: false }
 }

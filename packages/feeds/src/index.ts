@@ -17,7 +17,7 @@ export {
 } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
 export { retryDelay } from './feed/backoff.ts'
-export { Connection } from './feed/connection.ts'
+export { type Connection, openConnection } from './feed/connection.ts'
 export { type Feed, openFeed } from './feed/feed.ts'
 export type { FeedStatus } from './feed/feed-status.ts'
 export { isFields, parseFrame } from './feed/frame.ts'

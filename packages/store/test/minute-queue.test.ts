@@ -223,6 +223,7 @@ t.test(
       {
         clock: {
           now: () => 0,
+          elapsed: () => 0,
           wait: async ms => {
             waits.push(ms)
           },

@@ -1,5 +1,13 @@
 import type { EpochMs, Exchange, Market, Tick } from '@kimchi/core'
-import { binanceProtocol, Connection, type Decoded, isFields, parseFrame, upbitProtocol } from '@kimchi/feeds'
+import {
+  binanceProtocol,
+  type Connection,
+  type Decoded,
+  isFields,
+  openConnection,
+  parseFrame,
+  upbitProtocol,
+} from '@kimchi/feeds'
 import type { Instruments } from './instruments.ts'
 
 /** One connection of the service's own kind, with everything that it has brought. */
@@ -13,6 +21,8 @@ export class WatchedStream {
   acks = 0
   malformed = 0
   firstMalformed: string | undefined
+  /** When it ended, if it did. */
+  endedAt: EpochMs | undefined
   readonly #connection: Connection
 
   /** Opens the connection. @param name of the recorded frames */
@@ -38,36 +48,32 @@ export class WatchedStream {
       return { setMarkets: (wanted: readonly Market[]) => decoder.setMarkets(wanted), decode }
     }
     const onFrame = (decoded: Decoded) => this.#note(decoded)
-    this.#connection = new Connection(
+    this.#connection = openConnection(
       { protocol: { ...protocol, createDecoder }, base, userAgent, markets, onFrame },
       context,
     )
+    void this.#connection.ended.then(() => {
+      this.endedAt = context.clock.now()
+    })
   }
 
   /** When the handshake succeeded. */
   get openedAt(): EpochMs | undefined {
-    return this.#connection.state.openedAt
-  }
-
-  /** When the exchange ended it, if it did. */
-  get endedAt(): EpochMs | undefined {
-    return this.#connection.state.ending?.lostAt
+    return this.#connection.openedAt
   }
 
   /** Resolves when the handshake has succeeded. @throws why it has not */
   async opened(): Promise<this> {
-    await this.#connection.reached('open')
-    const { openedAt, ending } = this.#connection.state
-    if (openedAt === undefined) throw ending?.error ?? new Error('closed')
+    await this.#connection.opened
+    if (this.openedAt === undefined) throw (await this.#connection.ended) ?? new Error('closed')
     return this
   }
 
   /** Resolves when it has brought data, or its codes were refused. @throws why it ended before */
   async live(): Promise<this> {
-    await this.#connection.reached('live')
-    const { ending } = this.#connection.state
-    if (ending !== undefined && !ending.wasLive && this.errors.length === 0)
-      throw ending.error ?? new Error('closed')
+    await this.#connection.live
+    const isLive = this.ticks.some(({ origin }) => origin === 'stream')
+    if (!isLive && this.errors.length === 0) throw (await this.#connection.ended) ?? new Error('closed')
     return this
   }
 

@@ -5,7 +5,6 @@ import {
   type LatestTicks,
   type LatestTicksStatus,
   PACEMAKERS,
-  type Tick,
 } from '@kimchi/core'
 import {
   type BasesStatus,
@@ -15,7 +14,6 @@ import {
   type FeedStatus,
   openFeed,
   type RestBases,
-  type RestChild,
   upbitProtocol,
 } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
@@ -37,8 +35,6 @@ export interface FeedsStatus {
   readonly feeds: readonly ExchangeStatus[]
   /** Where REST requests go. */
   readonly restBases: readonly BasesStatus[]
-  /** Ticks refused for their timestamp. */
-  readonly refusedTicks: number
 }
 
 /** The bases in use, the streams' first. */
@@ -52,29 +48,18 @@ export interface ExchangeFeedsOptions {
   readonly latest: LatestTicks
   readonly restBases: RestBases
   readonly userAgent: string
-  readonly rest: Pick<RestChild, 'fetchTrading'>
-  /** Called when an exchange refuses a market that its list names: the list may have changed. */
-  readonly onRefusedMarkets: () => void
+  /** Called when an exchange refuses our subscription: its list may have changed. */
+  readonly onRefused: () => void
 }
 
 /** Both feeds. They connect once {@link ExchangeFeeds.setCoins} is called. */
 export function openExchangeFeeds(
-  { config, latest, restBases, userAgent, rest, onRefusedMarkets }: ExchangeFeedsOptions,
+  { config, latest, restBases, userAgent, onRefused }: ExchangeFeedsOptions,
   context: Omit<Context, 'signal'>,
 ): ExchangeFeeds {
-  let refusedTicks = 0
   let coins: readonly Coin[] = []
   let feeds: Record<Exchange, Feed> | undefined
-  const common = {
-    userAgent,
-    onRefusedMarkets,
-    onTick: (tick: Tick) => {
-      if (!latest.record(tick)) refusedTicks += 1
-    },
-    onInterrupted: latest.interrupted.bind(latest),
-    onTradable: latest.setTradable.bind(latest),
-  }
-  const fetchTrading = (signal: AbortSignal) => rest.fetchTrading(signal)
+  const common = { userAgent, onRefused, sink: latest }
   const open = () => ({
     upbit: openFeed(
       {
@@ -89,10 +74,7 @@ export function openExchangeFeeds(
         ...common,
         protocol: binanceProtocol(config.BINANCE_WS_URL),
         markets: coins.map(coin => coin.binance),
-        askTradingPrices: binanceTradingPrices(
-          { bases: restBases.binance, userAgent, fetchTrading },
-          context,
-        ),
+        askTradingPrices: binanceTradingPrices({ bases: restBases.binance, userAgent }, context),
       },
       context,
     ),
@@ -103,10 +85,10 @@ export function openExchangeFeeds(
     for (const coin of before) if (!markets.includes(coin[exchange])) latest.forget(exchange, coin[exchange])
   }
   const statusOf = (exchange: Exchange, feed: Feed) => {
-    const { watermark, halted } = latest.status(exchange)
+    const { halted, ...ticks } = latest.status(exchange)
     const isNamed = (market: string) =>
       !PACEMAKERS[exchange].includes(market) || coins.some(coin => coin[exchange] === market)
-    return { ...feed.status(), watermark, halted: halted.filter(isNamed) }
+    return { ...feed.status(), ...ticks, halted: halted.filter(isNamed) }
   }
   return {
     setCoins: next => {
@@ -118,7 +100,6 @@ export function openExchangeFeeds(
     status: () => ({
       feeds: feeds ? [statusOf('upbit', feeds.upbit), statusOf('binance', feeds.binance)] : [],
       restBases: [restBases.upbit.status(), restBases.binance.status()],
-      refusedTicks,
     }),
     close: async () => {
       await Promise.all([feeds?.upbit.close(), feeds?.binance.close()])

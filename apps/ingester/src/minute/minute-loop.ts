@@ -1,7 +1,6 @@
 import {
   type Coin,
   type Context,
-  type EpochMinute,
   type Gap,
   type LatestTicks,
   type Milliseconds,
@@ -15,14 +14,14 @@ import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
 
-/** How late after M + 2 s a snapshot may be: streams have until M + 5 s to pass M. */
-const MAX_LATE_MS: Milliseconds = 3_100
-
 /**
- * When the wall clock moves this far within a minute, ticks or the snapshot have wrong times; a stalled event
- * loop has the same effect.
+ * How late after M + 2 s a snapshot may be: streams have until M + 5 s to pass M, and a pause of this process that
+ * is too short to count as a silence may follow.
  */
-const MAX_JUMP_MS: Milliseconds = 2_000
+const MAX_LATE_MS: Milliseconds = 6_000
+
+/** When the wall clock steps this far within a minute, ticks or the snapshot have wrong times. */
+const MAX_STEP_MS: Milliseconds = 2_000
 
 /** What became of one minute. */
 export interface MinuteReport {
@@ -78,19 +77,17 @@ export function createMinuteLoop(
   const counts = { accepted: 0, dropped: 0, skipped: 0 }
   const waits = new DurationHistogram()
   let last: MinuteReport | undefined
-  const hasPassed = (minute: EpochMinute) =>
-    latest.hasPassed('upbit', minute) && latest.hasPassed('binance', minute)
   const count = (report: MinuteReport) => {
     last = report
     counts.accepted += report.accepted.length
     counts.dropped += report.dropped.length
     counts.skipped += report.turn.skipped
     waits.observe(report.turn.lateMs)
-    for (const { reason } of report.gaps) gapCounts.set(reason, (gapCounts.get(reason) ?? 0) + 1)
+    countReasons(report.gaps, gapCounts)
   }
   return {
     run: async () => {
-      for await (const turn of minuteTurns(hasPassed, { clock, signal })) {
+      for await (const turn of minuteTurns(minute => latest.untilPassed(minute), { clock, signal })) {
         const { minute } = turn
         const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
         const { accepted, dropped, waiting } = spikeFilter.check(minute, release(samples))
@@ -109,12 +106,18 @@ export function createMinuteLoop(
   }
 }
 
+/** Adds how many gaps have each reason. */
+export function countReasons(gaps: readonly Gap[], counts = new Map<string, number>()): Map<string, number> {
+  for (const { reason } of gaps) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  return counts
+}
+
 function isHalted(gap: Gap): gap is SettledMinute {
   return gap.reason === 'halted'
 }
 
 function snapshotOf(latest: LatestTicks, turn: MinuteTurn, coins: readonly Coin[]): Snapshot {
-  const { minute, lateMs, jumpedMs } = turn
-  const isLate = lateMs > MAX_LATE_MS || jumpedMs > MAX_JUMP_MS
+  const { minute, lateMs, steppedMs } = turn
+  const isLate = lateMs > MAX_LATE_MS || steppedMs > MAX_STEP_MS
   return isLate ? takeSnapshot(latest, minute, coins, 'late') : takeSnapshot(latest, minute, coins)
 }

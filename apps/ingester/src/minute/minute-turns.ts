@@ -9,9 +9,6 @@ const EARLIEST_MS: Milliseconds = 2_000
 /** How long after M the exchanges' streams may take to pass it. */
 const LATEST_MS: Milliseconds = 5_000
 
-/** How often the streams are checked. */
-const POLL_MS: Milliseconds = 50
-
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
 const LONGEST_WAIT_MS: Milliseconds = 1_000
 
@@ -27,8 +24,8 @@ export interface MinuteTurn {
   readonly minute: EpochMinute
   /** How much later than M + 2 s it is. */
   readonly lateMs: Milliseconds
-  /** How far the wall clock moved away from elapsed time during this minute, in either direction. */
-  readonly jumpedMs: Milliseconds
+  /** How far the wall clock moved away from elapsed time since the turn before, in either direction. */
+  readonly steppedMs: Milliseconds
   /** Minutes passed over since the turn before, because the machine slept or its clock stepped forward. */
   readonly skipped: number
 }
@@ -36,19 +33,23 @@ export interface MinuteTurn {
 /**
  * Yields each minute M once, from M + 2 s of the wall clock as soon as it is complete, by M + 5 s whether
  * complete or not. Ends when `signal` aborts. A clock that steps back goes on from where it stands.
+ * @param untilComplete resolves when the streams have passed the minute; it may never
  */
 export async function* minuteTurns(
-  isComplete: (minute: EpochMinute) => boolean,
+  untilComplete: (minute: EpochMinute) => Promise<void>,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): AsyncGenerator<MinuteTurn, void, void> {
   const dueAt = (minute: EpochMinute) => minuteStart(minute) + EARLIEST_MS
   const lastDue = () => minuteOf(clock.now() - EARLIEST_MS)
+  const wallLead = () => clock.now() - clock.elapsed()
   let last = lastDue()
-  let jumpedMs = 0
-  const wait = async (ms: Milliseconds) => {
-    const expected = clock.now() + ms
-    await clock.wait(ms, signal)
-    jumpedMs = Math.max(jumpedMs, Math.abs(clock.now() - expected))
+  let lead = wallLead()
+  let steppedMs = 0
+  const wait = async (ms: Milliseconds, over: AbortSignal = signal) => {
+    await clock.wait(ms, over)
+    // A pause of the process moves both clocks alike.
+    steppedMs = Math.max(steppedMs, Math.abs(wallLead() - lead))
+    lead = wallLead()
   }
   while (!signal.aborted) {
     const waitMs = dueAt(last + 1) - clock.now()
@@ -61,12 +62,11 @@ export async function* minuteTurns(
     const minute = lastDue()
     const skipped = minute - last - 1
     last = minute
-    // By elapsed time, since the wall clock may step.
-    for (let waited = 0; waited < LATEST_MS - EARLIEST_MS && !isComplete(minute); waited += POLL_MS) {
-      await wait(POLL_MS)
-    }
+    const complete = new AbortController()
+    void untilComplete(minute).then(() => complete.abort())
+    await wait(LATEST_MS - EARLIEST_MS, complete.signal)
     if (signal.aborted) return
-    yield { minute, lateMs: clock.now() - dueAt(minute), jumpedMs, skipped }
-    jumpedMs = 0
+    yield { minute, lateMs: clock.now() - dueAt(minute), steppedMs, skipped }
+    steppedMs = 0
   }
 }

@@ -58,7 +58,7 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   })
   t.teardown(() => simulator.close())
   const { upbitRestUrl, binanceRestUrl } = simulator
-  const clock = { now: Date.now, wait: async () => {} }
+  const clock = { now: Date.now, elapsed: Date.now, wait: async () => {} }
   const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
   const rest = openRestChild({ bases, entry: REST_CHILD }, { log: silent })
   t.teardown(() => rest.close())

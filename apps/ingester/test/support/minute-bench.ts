@@ -49,9 +49,8 @@ export async function openMinuteBench(
     BINANCE_REST_URL: simulator.binanceRestUrl,
   })
   const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
-  const rest = { fetchTrading: () => Promise.reject(new Error('not to be asked')) }
   const feeds = openExchangeFeeds(
-    { config, latest, restBases, userAgent: 'test', rest, onRefusedMarkets: () => {} },
+    { config, latest, restBases, userAgent: 'test', onRefused: () => {} },
     context,
   )
   const samples: Sample[] = []

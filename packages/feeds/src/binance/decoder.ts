@@ -9,7 +9,7 @@ import {
   shown,
   unreadable,
 } from '../feed/frame.ts'
-import { ACK, type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
+import { type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
 
 /**
  * A market's previous frame; NaN before the first, which compares as neither changed nor risen.
@@ -47,7 +47,7 @@ function decodeFields(fields: Fields, previous: ReadonlyMap<Market, Before>, rec
   if (fields.e === 'serverShutdown') return SHUTDOWN
   if (fields.error !== undefined) return complaint(fields.error)
   if (fields.code !== undefined && fields.msg !== undefined) return complaint(fields)
-  return fields.result !== undefined && fields.id !== undefined ? ACK : IGNORED
+  return fields.result !== undefined && fields.id !== undefined ? { kind: 'ack', id: fields.id } : IGNORED
 }
 
 function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {
@@ -85,5 +85,5 @@ export function isDecimal(value: unknown): value is string {
 
 function complaint(error: unknown): Decoded {
   const { code, msg } = isFields(error) ? error : { code: '', msg: error }
-  return { kind: 'error', message: `${shown(code)}: ${shown(msg)}`, refusesMarkets: false }
+  return { kind: 'error', message: `${shown(code)}: ${shown(msg)}` }
 }

@@ -1,6 +1,6 @@
 import { HOUR_MS, type Market } from '@kimchi/core'
 import { DEFAULT_BASES } from '../bases.ts'
-import type { Protocol } from '../feed/protocol.ts'
+import type { Protocol, Subscribing } from '../feed/protocol.ts'
 import { createBinanceDecoder } from './decoder.ts'
 
 /** A subscribe message names at most this many streams; clients in the field split above 350. */
@@ -22,14 +22,14 @@ export function binanceProtocol(bases: string | readonly string[] = DEFAULT_BASE
     maxSilenceMs: 15_000,
     // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
     maxAgeMs: 20 * HOUR_MS,
-    keepalive: undefined,
+    pingEveryMs: undefined,
     // Limits are 5 messages a second on a connection and 300 connections in 5 minutes.
     sendSpacingMs: 1_000,
     connectSpacingMs: 1_100,
   }
 }
 
-function changes(previous: readonly Market[], next: readonly Market[], id: number): string[] {
+function changes(previous: readonly Market[], next: readonly Market[], id: number): Subscribing[] {
   const before = new Set(previous)
   const after = new Set(next)
   const gone = previous.filter(market => !after.has(market))
@@ -37,13 +37,18 @@ function changes(previous: readonly Market[], next: readonly Market[], id: numbe
   return [...requests('UNSUBSCRIBE', gone, id), ...requests('SUBSCRIBE', added, id + gone.length)]
 }
 
-function requests(method: string, markets: readonly Market[], firstId: number): string[] {
-  const messages: string[] = []
-  for (let at = 0; at < markets.length; at += STREAMS_PER_MESSAGE) {
-    const params = markets
-      .slice(at, at + STREAMS_PER_MESSAGE)
-      .map(market => `${market.toLowerCase()}@miniTicker`)
-    messages.push(JSON.stringify({ method, params, id: firstId + at }))
+function requests(
+  method: 'SUBSCRIBE' | 'UNSUBSCRIBE',
+  all: readonly Market[],
+  firstId: number,
+): Subscribing[] {
+  const messages: Subscribing[] = []
+  for (let at = 0; at < all.length; at += STREAMS_PER_MESSAGE) {
+    const id = firstId + at
+    const markets = all.slice(at, at + STREAMS_PER_MESSAGE)
+    const params = markets.map(market => `${market.toLowerCase()}@miniTicker`)
+    const text = JSON.stringify({ method, params, id })
+    messages.push(method === 'SUBSCRIBE' ? { text, acknowledged: { id, markets } } : { text })
   }
   return messages
 }

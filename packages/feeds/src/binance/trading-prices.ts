@@ -2,12 +2,12 @@ import { type Context, isPrice, KimchiError, type Market, REFERENCE_MARKETS } fr
 import type { Bases } from '../bases.ts'
 import { perCoinPrice } from '../catalogue/pairs.ts'
 import { isFields, shown } from '../feed/frame.ts'
-import { HttpError } from '../feed/http-error.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 import { getJson, NAME } from '../http.ts'
 import { isDecimal } from './decoder.ts'
 
 const PATH = '/api/v3/ticker/price'
+const QUERY = '?symbolStatus=TRADING'
 
 /** How to ask Binance. */
 export interface TradingPricesOptions {
@@ -15,37 +15,25 @@ export interface TradingPricesOptions {
   readonly bases: Bases
   /** Our name in each request. @default without version and address */
   readonly userAgent?: string
-  /** Fetches the symbols that trade from exchangeInfo, where Binance refuses `symbolStatus`. */
-  readonly fetchTrading: (signal: AbortSignal) => Promise<ReadonlySet<Market>>
 }
 
 /**
  * Asks Binance which symbols trade now, and at what price, by one REST call of weight 4, whose answer leaves
- * out halted and delisted symbols. Where Binance refuses its parameter `symbolStatus`, exchangeInfo says which
- * symbols trade.
+ * out halted and delisted symbols.
  * @returns a function that rejects with an HttpError for a non-2xx response, and with `KIMCHI_ERR_REST` for
  *   anything else
  * @see docs/exchanges.md#binance-rest
  */
 export function binanceTradingPrices(
-  { bases, userAgent = NAME, fetchTrading }: TradingPricesOptions,
+  { bases, userAgent = NAME }: TradingPricesOptions,
   { clock }: Pick<Context, 'clock'>,
 ): (signal: AbortSignal) => Promise<TradingPrices> {
-  const get = (query: string, signal: AbortSignal) => {
+  return signal => {
     const request = { exchange: 'binance', userAgent, signal } as const
     return bases.request(
-      async base => pricesOf((await getJson(`${base}${PATH}${query}`, request, clock)).json),
+      async base => pricesOf((await getJson(`${base}${PATH}${QUERY}`, request, clock)).json),
       signal,
     )
-  }
-  return async signal => {
-    try {
-      return await get('?symbolStatus=TRADING', signal)
-    } catch (error) {
-      if (!(error instanceof HttpError) || error.status !== 400) throw error
-      const [trading, prices] = await Promise.all([fetchTrading(signal), get('', signal)])
-      return new Map([...prices].filter(([market]) => trading.has(market)))
-    }
   }
 }
 

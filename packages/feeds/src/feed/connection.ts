@@ -9,9 +9,8 @@ import {
 } from '@kimchi/core'
 import WebSocket, { type RawData } from 'ws'
 import { httpErrorOf, parseRetryAfter } from './http-error.ts'
-import type { Decoded, Decoder, Protocol } from './protocol.ts'
-import { createSubscription, type Subscribe } from './subscription.ts'
-import { untilStale } from './watchdog.ts'
+import type { Decoded, Protocol } from './protocol.ts'
+import { createSubscription } from './subscription.ts'
 
 const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000
 
@@ -21,6 +20,13 @@ const CLOSE_GRACE_MS: Milliseconds = 500
 /** No documented frame comes near this; larger ones end the connection. */
 const MAX_FRAME_BYTES = 1_048_576
 
+/**
+ * Checks within `maxSilenceMs`. A connection is silent when 28 in a row found no new frame, which leaves time
+ * for the first retry within the limit.
+ */
+const CHECKS = 30
+const SILENT_CHECKS = 28
+
 /** What one connection is opened with. Callbacks run synchronously and must not throw. */
 export interface ConnectionOptions {
   readonly protocol: Protocol
@@ -28,222 +34,202 @@ export interface ConnectionOptions {
   readonly base: string
   readonly userAgent: string
   readonly markets: readonly Market[]
-  readonly onFrame: (decoded: Decoded, connection: Connection) => void
-}
-
-/**
- * How far a connection has come. `opening`; `open`: the handshake has succeeded; `live`: it has brought data
- * (no snapshots, which repeat the past); `due`: it is live and should be replaced; `ended`: nothing more is read
- * from it; `closed`: its socket is closed.
- */
-export type Phase = 'opening' | 'open' | 'live' | 'due' | 'ended' | 'closed'
-
-const PHASES: readonly Phase[] = ['opening', 'open', 'live', 'due', 'ended', 'closed']
-
-/** Why and when a connection ended. */
-export interface Ending {
-  /** Undefined when we closed it. */
-  readonly error: KimchiError | undefined
-  /** Until when its data is complete: the close if it was orderly, else the last data frame. */
-  readonly lostAt: EpochMs
-  readonly wasLive: boolean
-  /** Whether the exchange refused the subscription because of a market in it. */
-  readonly refusesMarkets: boolean
-}
-
-/** What has become of a connection so far. */
-export interface ConnectionState {
-  readonly phase: Phase
-  /** When the handshake succeeded. */
-  readonly openedAt?: EpochMs
-  readonly ending?: Ending
+  readonly onFrame: (decoded: Decoded) => void
+  /** From now on every trade of these markets is followed by a frame: the exchange has said so. */
+  readonly onAcknowledged?: (markets: readonly Market[]) => void
 }
 
 /** One WebSocket from its handshake to its end. It never reconnects; the feed does. */
-export class Connection {
+export interface Connection {
   readonly base: string
-  readonly #options: ConnectionOptions
-  readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
-  readonly #decoder: Decoder
-  readonly #socket: WebSocket
-  readonly #subscribe: Subscribe
-  readonly #over = new AbortController()
-  readonly #arrivals = { dataFrames: 0, pongs: 0 }
-  #state: ConnectionState = { phase: 'opening' }
-  #markets: readonly Market[]
-  #waiting: { readonly phase: Phase; readonly resolve: () => void }[] = []
-  #lastDataAt: EpochMs | undefined
-
-  /** Opens the socket, and subscribes when it is open. */
-  constructor(options: ConnectionOptions, context: Pick<Context, 'clock' | 'random'>) {
-    const { protocol, base, userAgent, markets } = options
-    this.base = base
-    this.#markets = markets
-    this.#options = options
-    this.#context = { ...context, signal: this.#over.signal }
-    this.#decoder = protocol.createDecoder()
-    this.#decoder.setMarkets(markets)
-    this.#socket = new WebSocket(protocol.urlOf(base), {
-      headers: { 'User-Agent': userAgent },
-      followRedirects: false,
-      // Without compression a deflate bomb is a protocol error, and frames this small gain little from it.
-      perMessageDeflate: false,
-      maxPayload: MAX_FRAME_BYTES,
-      // The decoder checks the bytes, so that a bad frame costs a frame and not the connection.
-      skipUTF8Validation: true,
-    })
-    const send = (message: string) => this.#socket.send(message)
-    this.#subscribe = createSubscription(protocol, send, this.#context)
-    this.#listen()
-    void this.#limitHandshake()
-  }
-
-  get state(): ConnectionState {
-    return this.#state
-  }
-
-  /** Resolves when the connection has reached a phase, or a later one. */
-  reached(phase: Phase): Promise<void> {
-    if (PHASES.indexOf(this.#state.phase) >= PHASES.indexOf(phase)) return Promise.resolve()
-    return new Promise(resolve => this.#waiting.push({ phase, resolve }))
-  }
-
+  /** When the handshake succeeded; undefined before. */
+  readonly openedAt: EpochMs | undefined
+  /** Resolves when the handshake has succeeded, or when it has ended. */
+  readonly opened: Promise<void>
+  /** Resolves at the first data frame (snapshots are none: they repeat the past), or when it has ended. */
+  readonly live: Promise<void>
+  /** Resolves when it is old or the exchange announces its end, or when it has ended. */
+  readonly due: Promise<void>
+  /** Resolves with the reason when nothing more is read from it, with undefined when we closed it. */
+  readonly ended: Promise<KimchiError | undefined>
+  /** Aborts when it has ended. */
+  readonly signal: AbortSignal
   /** Changes the subscription on the same connection, as fast as the exchange's limits allow. */
-  setMarkets(markets: readonly Market[]): void {
-    this.#markets = markets
-    this.#decoder.setMarkets(markets)
-    if (this.#state.openedAt !== undefined) this.#subscribe(markets)
-  }
-
+  setMarkets(markets: readonly Market[]): void
   /** Sends the subscription again, for its snapshots. */
-  renewSubscription(): void {
-    if (this.#state.openedAt !== undefined) this.#subscribe(this.#markets, true)
-  }
+  renewSubscription(): void
+  /** Closes it, by force when the peer does not answer. Resolves when the socket is closed. */
+  close(): Promise<void>
+}
 
-  /** Closes the connection, by force when the peer does not answer. Resolves when the socket is closed. */
-  async close(): Promise<void> {
-    this.#end(undefined, { isOrderly: true })
-    await this.reached('closed')
-  }
-
-  #listen(): void {
-    const socket = this.#socket
-    socket.on('open', () => this.#opened())
-    socket.on('message', frame => this.#receive(frame))
-    socket.on('pong', () => {
-      this.#arrivals.pongs += 1
-    })
-    socket.on('unexpected-response', (_request, response) => this.#refused(response))
-    socket.on('error', error => this.#end(this.#socketError(error)))
-    socket.on('close', (code, reason) => {
-      const what = `connection: closed with code ${code} ${reason}`.trimEnd()
-      this.#end(this.#refusal(what), { isOrderly: code !== 1006 })
-      this.#enter('closed')
-    })
-  }
-
-  #opened(): void {
-    if (this.#over.signal.aborted) return
-    this.#enter('open', { openedAt: this.#context.clock.now() })
-    this.#subscribe(this.#markets)
-    void this.#watch()
-    void this.#watchAge()
-  }
-
-  #receive(frame: RawData): void {
-    if (this.#over.signal.aborted) return
-    const receivedAt = this.#context.clock.now()
-    // `ws` hands out one Buffer per message unless it is set otherwise.
-    const decoded = this.#decoder.decode(frame as Buffer, receivedAt)
-    if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
-      this.#arrivals.dataFrames += 1
-      this.#lastDataAt = receivedAt
-      if (this.#state.phase === 'open') this.#enter('live')
-    }
-    this.#options.onFrame(decoded, this)
-    if (decoded.kind === 'shutdown') this.#becomeDue()
-    if (decoded.kind !== 'error') return
-    const { message, refusesMarkets } = decoded
-    this.#end(this.#refusal(`error frame: ${message}`), { refusesMarkets })
-  }
-
-  #refused(response: IncomingMessage): void {
-    const { exchange } = this.#options.protocol
-    const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#context.clock.now())
-    const status = response.statusCode ?? 0
-    response.resume()
-    this.#end(httpErrorOf({ exchange, what: 'handshake', status, retryAfterMs }))
-  }
-
-  async #limitHandshake(): Promise<void> {
-    const { clock, signal } = this.#context
-    await clock.wait(HANDSHAKE_TIMEOUT_MS, signal)
-    if (this.#state.phase !== 'opening') return
-    const text = `${this.#options.protocol.exchange} handshake: no answer within ${HANDSHAKE_TIMEOUT_MS} ms`
-    this.#end(new KimchiError('KIMCHI_ERR_FEED_REFUSED', text))
-  }
-
-  async #watch(): Promise<void> {
-    const ping = () => this.#socket.ping()
-    const reason = await untilStale(this.#options.protocol, this.#arrivals, ping, this.#context)
-    if (reason !== undefined) this.#end(new KimchiError('KIMCHI_ERR_FEED_STALLED', reason))
-  }
-
-  async #watchAge(): Promise<void> {
-    const { maxAgeMs } = this.#options.protocol
-    if (maxAgeMs === undefined) return
-    await this.#context.clock.wait(maxAgeMs, this.#context.signal)
-    this.#becomeDue()
-  }
-
-  /** A connection without data has nothing to hand over, and ends at once. */
-  #becomeDue(): void {
-    if (this.#state.phase === 'live') this.#enter('due')
-    else if (this.#state.phase === 'open') this.#end(this.#refusal('connection: about to be closed'))
-  }
+/** Opens a socket, subscribes when it is open, and hands on its frames until it ends. */
+export function openConnection(
+  options: ConnectionOptions,
+  context: Pick<Context, 'clock' | 'random'>,
+): Connection {
+  const { protocol, base, userAgent, onFrame, onAcknowledged } = options
+  const { clock } = context
+  const over = new AbortController()
+  const { signal } = over
+  const opened = createGate()
+  const live = createGate()
+  const due = createGate()
+  const ended = createGate<KimchiError | undefined>()
+  const closed = createGate()
+  const decoder = protocol.createDecoder()
+  const socket = openSocket(protocol.urlOf(base), userAgent)
+  const subscription = createSubscription(protocol, text => socket.send(text), { ...context, signal })
+  let { markets } = options
+  let openedAt: EpochMs | undefined
+  let dataFrames = 0
+  decoder.setMarkets(markets)
 
   /** The first reason counts; whatever the socket reports afterwards only follows from it. */
-  #end(error: KimchiError | undefined, { isOrderly = false, refusesMarkets = false } = {}): void {
-    if (this.#over.signal.aborted) return
-    const now = this.#context.clock.now()
-    const lostAt = isOrderly ? now : (this.#lastDataAt ?? now)
-    const wasLive = isLive(this)
-    this.#over.abort()
-    this.#enter('ended', { ending: { error, lostAt, wasLive, refusesMarkets } })
-    if (isOrderly && this.#socket.readyState === WebSocket.OPEN) void this.#closeSocket()
-    else this.#socket.terminate()
+  const end = (error?: KimchiError) => {
+    if (signal.aborted) return
+    over.abort()
+    for (const gate of [opened, live, due]) gate.open()
+    ended.open(error)
+    if (error === undefined && socket.readyState === WebSocket.OPEN)
+      void closeSocket(socket, closed.passed, clock)
+    else socket.terminate()
   }
-
-  #enter(phase: Phase, facts: Omit<ConnectionState, 'phase'> = {}): void {
-    this.#state = { ...this.#state, ...facts, phase }
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const wait of waiting) void this.reached(wait.phase).then(wait.resolve)
+  const receive = (frame: RawData) => {
+    if (signal.aborted) return
+    // `ws` hands out one Buffer per message unless it is set otherwise.
+    const decoded = decoder.decode(frame as Buffer, clock.now())
+    if (decoded.kind === 'tick' && decoded.tick.origin === 'stream') {
+      dataFrames += 1
+      live.open()
+    }
+    onFrame(decoded)
+    if (decoded.kind === 'ack') {
+      const acknowledged = subscription.acknowledge(decoded.id)
+      if (acknowledged.length > 0) onAcknowledged?.(acknowledged)
+    }
+    if (decoded.kind === 'shutdown') due.open()
+    if (decoded.kind === 'error') end(refusal(protocol, `error frame: ${decoded.message}`))
   }
-
-  async #closeSocket(): Promise<void> {
-    this.#socket.close(1000)
-    const done = new AbortController()
-    void this.reached('closed').then(() => done.abort())
-    await this.#context.clock.wait(CLOSE_GRACE_MS, done.signal)
-    this.#socket.terminate()
+  /** What happens on an open socket besides its frames; the first part runs within the event. */
+  const attend = async () => {
+    openedAt = clock.now()
+    opened.open()
+    subscription.set(markets)
+    void pingUntilAborted(socket, protocol, { clock, signal })
+    if (protocol.maxAgeMs !== undefined) void clock.wait(protocol.maxAgeMs, signal).then(() => due.open())
+    await untilSilent(() => dataFrames, protocol.maxSilenceMs, { clock, signal })
+    const text = `${protocol.exchange} feed: no data for ${protocol.maxSilenceMs} ms`
+    end(new KimchiError('KIMCHI_ERR_FEED_STALLED', text))
   }
-
-  #refusal(what: string, cause?: Error): KimchiError {
-    const text = `${this.#options.protocol.exchange} ${what}`
-    return new KimchiError('KIMCHI_ERR_FEED_REFUSED', text, { cause })
+  const limitHandshake = async () => {
+    await clock.wait(HANDSHAKE_TIMEOUT_MS, signal)
+    if (openedAt === undefined)
+      end(refusal(protocol, `handshake: no answer within ${HANDSHAKE_TIMEOUT_MS} ms`))
   }
-
-  #socketError(cause: Error): KimchiError {
-    const code = 'code' in cause ? String(cause.code) : ''
-    const refusal = this.#refusal(`connection: ${messageOf(cause) || code}`, cause)
-    return code.startsWith('WS_ERR_')
-      ? new KimchiError('KIMCHI_ERR_FRAME', refusal.message, { cause })
-      : refusal
+  socket.on('open', () => void attend())
+  socket.on('message', receive)
+  socket.on('unexpected-response', (_request, response) => end(refusedBy(protocol, response, clock.now())))
+  socket.on('error', error => end(socketError(protocol, error)))
+  socket.on('close', (code, reason) => {
+    end(refusal(protocol, `connection: closed with code ${code} ${reason}`.trimEnd()))
+    closed.open()
+  })
+  void limitHandshake()
+  return {
+    base,
+    get openedAt() {
+      return openedAt
+    },
+    opened: opened.passed,
+    live: live.passed,
+    due: due.passed,
+    ended: ended.passed,
+    signal,
+    setMarkets: next => {
+      markets = next
+      decoder.setMarkets(next)
+      if (openedAt !== undefined) subscription.set(next)
+    },
+    renewSubscription: () => {
+      if (openedAt !== undefined) subscription.renew()
+    },
+    close: async () => {
+      end()
+      await closed.passed
+    },
   }
 }
 
-/** Whether data flows on a connection. */
-export function isLive({ state: { phase } }: Connection): boolean {
-  return phase === 'live' || phase === 'due'
+/** A promise that others wait for until `open` is called; further calls change nothing. */
+function createGate<T = void>(): { readonly passed: Promise<T>; open(value: T): void } {
+  let open: (value: T) => void = () => {}
+  const passed = new Promise<T>(resolve => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
+function openSocket(url: string, userAgent: string): WebSocket {
+  return new WebSocket(url, {
+    headers: { 'User-Agent': userAgent },
+    followRedirects: false,
+    // Without compression a deflate bomb is a protocol error, and frames this small gain little from it.
+    perMessageDeflate: false,
+    maxPayload: MAX_FRAME_BYTES,
+    // The decoder checks the bytes, so that a bad frame costs a frame and not the connection.
+    skipUTF8Validation: true,
+  })
+}
+
+async function closeSocket(socket: WebSocket, closed: Promise<void>, clock: Context['clock']): Promise<void> {
+  socket.close(1000)
+  const done = new AbortController()
+  void closed.then(() => done.abort())
+  await clock.wait(CLOSE_GRACE_MS, done.signal)
+  socket.terminate()
+}
+
+async function pingUntilAborted(
+  socket: WebSocket,
+  { pingEveryMs }: Protocol,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+): Promise<void> {
+  while (pingEveryMs !== undefined && !signal.aborted) {
+    await clock.wait(pingEveryMs, signal)
+    if (!signal.aborted) socket.ping()
+  }
+}
+
+/**
+ * Resolves when no data has come for nearly `maxSilenceMs` of elapsed time, or when `signal` aborts. It counts
+ * checks instead of reading a clock, so that a process that was frozen receives its frames before it decides.
+ */
+async function untilSilent(
+  countFrames: () => number,
+  maxSilenceMs: Milliseconds,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+): Promise<void> {
+  let seen = countFrames()
+  for (let silent = 0; silent < SILENT_CHECKS && !signal.aborted; ) {
+    await clock.wait(maxSilenceMs / CHECKS, signal)
+    silent = countFrames() === seen ? silent + 1 : 0
+    seen = countFrames()
+  }
+}
+
+function refusal({ exchange }: Protocol, what: string, cause?: Error): KimchiError {
+  return new KimchiError('KIMCHI_ERR_FEED_REFUSED', `${exchange} ${what}`, { cause })
+}
+
+function refusedBy({ exchange }: Protocol, response: IncomingMessage, now: EpochMs): KimchiError {
+  const retryAfterMs = parseRetryAfter(response.headers['retry-after'], now)
+  response.resume()
+  return httpErrorOf({ exchange, what: 'handshake', status: response.statusCode ?? 0, retryAfterMs })
+}
+
+function socketError(protocol: Protocol, cause: Error): KimchiError {
+  const code = 'code' in cause ? String(cause.code) : ''
+  const { message } = refusal(protocol, `connection: ${messageOf(cause) || code}`)
+  const kind = code.startsWith('WS_ERR_') ? 'KIMCHI_ERR_FRAME' : 'KIMCHI_ERR_FEED_REFUSED'
+  return new KimchiError(kind, message, { cause })
 }

@@ -5,7 +5,6 @@ import {
   isWorthALine,
   KimchiError,
   type KimchiErrorCode,
-  type Market,
   messageOf,
 } from '@kimchi/core'
 import type { BasesStatus } from '../bases.ts'
@@ -23,8 +22,6 @@ export interface FeedStatus extends Readonly<Omit<FeedCounters, 'drop' | 'rememb
   readonly state: FeedState
   /** The addresses, and the one in use. */
   readonly base: BasesStatus
-  /** Markets that the exchange refuses to stream; the others go on. */
-  readonly refusedMarkets: readonly Market[]
   /** When the last data frame came, on whichever connection. */
   readonly lastDataAt: EpochMs | undefined
   /** When we last learnt which markets trade; when the feed was opened, before the first answer. */

@@ -3,22 +3,22 @@ import {
   type Context,
   type EpochMs,
   type Exchange,
-  type Interruption,
+  isWorthALine,
   KimchiError,
   type Market,
+  MINUTE_MS,
   type Milliseconds,
   messageOf,
   PACEMAKERS,
-  RATE_MARKET,
   REFERENCE_MARKETS,
   type Tick,
+  type TickSink,
 } from '@kimchi/core'
 import { Bases } from '../bases.ts'
 import { NAME } from '../http.ts'
-import type { Connection } from './connection.ts'
-import { ConnectionLoop } from './connection-loop.ts'
-import { FeedCounters, type FeedStatus } from './feed-status.ts'
-import { MarketSearch } from './market-search.ts'
+import { createConnectionBudget, isBlocked, retryDelay } from './backoff.ts'
+import { type Connection, openConnection } from './connection.ts'
+import { FeedCounters, type FeedState, type FeedStatus } from './feed-status.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { type TradingPrices, TradingStatus } from './trading-status.ts'
 
@@ -30,16 +30,12 @@ export interface FeedOptions {
   /** The exchange's own codes; the feed adds the reference markets and the pacemakers. */
   readonly markets: readonly Market[]
   /**
-   * Called with each tick, straight from the socket. A callback and not an async iterator: at thousands of
-   * frames a second a promise per tick costs more than its decoding.
+   * Gets each tick straight from the socket. No async iterator: at thousands of frames a second a promise per
+   * tick costs more than its decoding.
    */
-  readonly onTick: (tick: Tick) => void
-  /** Frames may have been lost; called before the first tick after it. */
-  readonly onInterrupted: (interruption: Interruption) => void
-  /** A status without a tick shows whether a market trades. `askedAt` is when the exchange was asked for it. */
-  readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean, askedAt: EpochMs) => void
-  /** The exchange refused the subscription because of a market in it: the lists may have changed. */
-  readonly onRefusedMarkets?: () => void
+  readonly sink: TickSink
+  /** The exchange refused the subscription: the lists may have changed. */
+  readonly onRefused?: () => void
   /**
    * Asks the exchange for the prices with which a stream begins, and once a minute for the markets that trade.
    * Rejects on any failure, and when aborted.
@@ -62,10 +58,17 @@ export function openFeed(options: FeedOptions, context: FeedContext): Feed {
 /** A longer silence may have swallowed frames. */
 const MAX_QUIET_MS: Milliseconds = 3_000
 
+/** A connection that breaks sooner does not reset the backoff: an exchange that keeps dropping us needs rest. */
+const HEALTHY_MS: Milliseconds = 60_000
+
+/** Where in a minute a planned successor is opened, so that its first prices are there before the minute ends. */
+const SUCCESSOR_FROM_MS: Milliseconds = 10_000
+const SUCCESSOR_UNTIL_MS: Milliseconds = 40_000
+
 /**
- * One exchange's ticks, from when it is opened until it is closed. {@link ConnectionLoop} keeps the frames
- * coming; the feed turns them into ticks, reports when some may have been lost, and asks once a minute which
- * markets trade.
+ * One exchange's ticks, from when it is opened until it is closed. One loop: connect at a base that works, read
+ * until the connection ends or is due, back off. Where it is due, its successor is opened first. From the first
+ * data frame of a newer connection on, only that one is read.
  * @see docs/architecture.md#ingester
  */
 export class Feed {
@@ -75,71 +78,59 @@ export class Feed {
   readonly #stop = new AbortController()
   readonly #counters: FeedCounters
   readonly #bases: Bases
-  readonly #search: MarketSearch
   readonly #tradingStatus: TradingStatus
-  readonly #loop: ConnectionLoop
-  readonly #unknownStates = new Set<string>()
+  readonly #spendConnection: () => Promise<void>
+  readonly #connections = new Set<Connection>()
+  readonly #running: Promise<void>
   #markets: readonly Market[]
+  /** The connection whose data is read. */
+  #reading: Connection | undefined
   #lastDataAt: EpochMs | undefined
-  /** While no data comes: until when nothing was lost, -Infinity before the first. Undefined while it comes. */
-  #brokenAt: EpochMs | undefined = Number.NEGATIVE_INFINITY
+  #phase: FeedState = 'connecting'
+  #failures = 0
+  /** When another connection may be opened. */
+  #spaced: Promise<void> = Promise.resolve()
+  /** Ends the wait after a refused subscription. */
+  #changed = new AbortController()
+  #isRefused = false
 
   constructor(options: FeedOptions, context: FeedContext) {
-    const { protocol, userAgent = NAME, onTradable, onRefusedMarkets = () => {} } = options
-    const { exchange } = protocol
+    const { protocol, sink } = options
     this.#options = options
-    this.#exchange = exchange
+    this.#exchange = protocol.exchange
     this.#context = { ...context, signal: this.#stop.signal }
     // Each connection of the budget listens to it: more than Node expects, and bounded.
     setMaxListeners(100, this.#stop.signal)
     this.#markets = withStandingMarkets(protocol, options.markets)
-    this.#counters = new FeedCounters(exchange, context)
-    this.#bases = new Bases(exchange, 'stream', protocol.bases, context)
-    this.#search = new MarketSearch(this.#markets, RATE_MARKET)
+    this.#counters = new FeedCounters(this.#exchange, context)
+    this.#bases = new Bases(this.#exchange, 'stream', protocol.bases, context)
+    this.#spendConnection = createConnectionBudget(this.#context)
     this.#tradingStatus = new TradingStatus(
       {
-        exchange,
+        exchange: this.#exchange,
         markets: () => this.#markets,
         ask: options.askTradingPrices ?? (async () => this.#renewSubscription()),
-        onSeed: seed => this.#emit(seed),
-        onTradable,
+        sink,
         onFailure: cause => this.#noteStatusFailure(cause),
       },
       this.#context,
     )
-    this.#loop = new ConnectionLoop(
-      {
-        protocol,
-        userAgent,
-        bases: this.#bases,
-        search: this.#search,
-        counters: this.#counters,
-        onFrame: (decoded, connection) => this.#receive(decoded, connection),
-        onBroken: lostAt => {
-          this.#brokenAt = lostAt
-        },
-        onRefusedMarkets,
-      },
-      this.#context,
-    )
+    this.#running = this.#run()
   }
 
   /** Changes what is subscribed, without a reconnect. Forgotten markets give no more ticks. */
   setMarkets(markets: readonly Market[]): void {
-    const known = new Set(this.#markets)
+    const before = this.#markets.join()
     this.#markets = withStandingMarkets(this.#options.protocol, markets)
-    this.#search.want(this.#markets)
-    this.#loop.resubscribe()
-    const added = this.#markets.filter(market => !known.has(market))
-    if (added.length > 0 && this.#options.askTradingPrices !== undefined) this.#tradingStatus.seed(added)
+    for (const connection of this.#connections) connection.setMarkets(this.#markets)
+    if (this.#markets.join() !== before) this.#changed.abort()
   }
 
   status(): FeedStatus {
     return {
       exchange: this.#exchange,
-      state: this.#loop.state,
+      state: this.#state,
       base: this.#bases.status(),
-      refusedMarkets: this.#search.refused,
       lastDataAt: this.#lastDataAt,
       statusAt: this.#tradingStatus.answeredAt,
       markets: this.#markets.length,
@@ -150,75 +141,159 @@ export class Feed {
   /** Ends everything; resolves when every socket is closed. May be called more than once. */
   async close(): Promise<void> {
     this.#stop.abort()
-    await this.#loop.close()
+    this.#changed.abort()
+    await Promise.all([...this.#connections].map(connection => connection.close()))
+    await this.#running
+  }
+
+  get #state(): FeedState {
+    if (this.#stop.signal.aborted) return 'closed'
+    return this.#reading?.signal.aborted === false ? 'up' : this.#phase
+  }
+
+  async #run(): Promise<void> {
+    const { clock, signal } = this.#context
+    while (!signal.aborted) {
+      let reason: unknown
+      try {
+        const connection = await this.#bases.request(base => this.#connect(base), signal)
+        const liveFrom = clock.elapsed()
+        reason = await this.#untilOver(connection)
+        const isHealthy = clock.elapsed() - liveFrom >= HEALTHY_MS
+        if (isHealthy) this.#failures = 0
+        // It is due, and stays open until its successor is live. An unhealthy one must not start a storm.
+        if (isHealthy && reason === undefined) continue
+      } catch (error) {
+        reason = error
+      }
+      if (!signal.aborted) await this.#backOff(reason)
+    }
+  }
+
+  /** Opens a connection. Resolves when it brings data, rejects when it ends before it does. */
+  async #connect(base: string): Promise<Connection> {
+    const { clock, log, signal } = this.#context
+    const { protocol, userAgent = NAME } = this.#options
+    await this.#spaced
+    await this.#spendConnection()
+    signal.throwIfAborted()
+    this.#spaced = clock.wait(protocol.connectSpacingMs, signal)
+    this.#phase = 'connecting'
+    this.#isRefused = false
+    this.#counters.attempts += 1
+    const connection: Connection = openConnection(
+      {
+        ...{ protocol, base, userAgent, markets: this.#markets },
+        onFrame: decoded => this.#receive(decoded, connection),
+        onAcknowledged: markets => this.#tradingStatus.seed(markets),
+      },
+      this.#context,
+    )
+    this.#connections.add(connection)
+    void connection.ended.then(error => this.#noteEnd(connection, error))
+    await connection.live
+    if (connection.signal.aborted) throw (await connection.ended) ?? signal.reason
+    if (this.#failures === 0 || isWorthALine(this.#failures))
+      log.info({ exchange: this.#exchange, markets: this.#markets.length }, 'feed is up')
+    return connection
+  }
+
+  /** Resolves with the reason when a live connection has ended, with undefined when it is time for a successor. */
+  async #untilOver(connection: Connection): Promise<KimchiError | undefined> {
+    const { clock } = this.#context
+    await connection.due
+    if (!connection.signal.aborted) await clock.wait(untilSuccessor(clock.now()), connection.signal)
+    return connection.signal.aborted ? await connection.ended : undefined
+  }
+
+  async #backOff(reason: unknown): Promise<void> {
+    const { clock, random, log, signal } = this.#context
+    const failures = this.#failures++
+    const delayMs = retryDelay(failures, random, reason)
+    this.#phase = isBlocked(reason) ? 'blocked' : 'waiting'
+    if (reason !== undefined && isWorthALine(failures + 1)) {
+      const code = reason instanceof KimchiError ? reason.code : undefined
+      const fields = { exchange: this.#exchange, code, error: messageOf(reason), failures }
+      if (isBlocked(reason)) log.error({ ...fields, delayMs: Math.round(delayMs) }, 'blocked by the exchange')
+      else log.warn({ ...fields, delayMs: Math.round(delayMs) }, 'no data from the exchange, reconnecting')
+    }
+    this.#changed = new AbortController()
+    await clock.wait(delayMs, this.#isRefused ? this.#changed.signal : signal)
+  }
+
+  #noteEnd(connection: Connection, error: KimchiError | undefined): void {
+    void connection.close().then(() => this.#connections.delete(connection))
+    if (error === undefined) return
+    if (error.code === 'KIMCHI_ERR_FEED_STALLED') this.#counters.stalls += 1
+    if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.drop(error.message)
+    this.#counters.remember(error)
   }
 
   #receive(decoded: Decoded, connection: Connection): void {
+    const { sink, onRefused } = this.#options
     this.#counters.frames += 1
-    if (decoded.kind === 'tick') {
-      if (decoded.unknownState !== undefined) this.#noteState(decoded.unknownState)
-      this.#receiveTick(decoded.tick, connection)
-    } else if (decoded.kind === 'halted') {
-      this.#options.onTradable(this.#exchange, decoded.market, false, this.#context.clock.now())
-    } else if (decoded.kind === 'malformed') this.#counters.drop(decoded.reason)
+    if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
+    else if (decoded.kind === 'halted')
+      sink.setTradable(this.#exchange, decoded.market, false, this.#context.clock.now())
+    else if (decoded.kind === 'malformed') this.#counters.drop(decoded.reason)
     else this.#counters.ignored += 1
+    if (decoded.kind !== 'error') return
+    this.#isRefused = true
+    onRefused?.()
   }
 
-  #receiveTick(tick: Tick, { state: { openedAt } }: Connection): void {
-    if (tick.origin === 'stream') this.#noteData(tick.receivedAt, openedAt ?? tick.receivedAt)
-    else {
-      this.#tradingStatus.answeredAt = tick.receivedAt
-      this.#search.prove(tick.market)
-    }
-    this.#emit(tick)
-  }
-
-  #emit(tick: Tick): void {
+  #receiveTick(tick: Tick, connection: Connection): void {
+    if (tick.origin === 'stream') this.#noteData(tick.receivedAt, connection)
+    else this.#tradingStatus.answeredAt = tick.receivedAt
     this.#counters.ticks += 1
-    this.#options.onTick(tick)
+    this.#options.sink.record(tick)
   }
 
-  #noteState(state: string): void {
-    if (this.#unknownStates.has(state)) return
-    this.#unknownStates.add(state)
-    const fields = { exchange: this.#exchange, state }
-    this.#context.log.warn(fields, 'unknown market state: the market counts as trading')
-  }
-
-  /** Reports an interruption when data flows again, or for the first time, and after a silence. */
-  #noteData(at: EpochMs, openedAt: EpochMs): void {
-    const brokenAt = this.#brokenAt
-    const quietFrom = this.#lastDataAt ?? at
-    this.#brokenAt = undefined
+  /** Tells the sink what may have been lost before this frame: on another connection, in a silence. */
+  #noteData(at: EpochMs, connection: Connection): void {
+    const { openedAt = at } = connection
+    const isOther = connection !== this.#reading
+    const quietFrom = isOther ? openedAt : (this.#lastDataAt ?? at)
+    const isClockBack = at < Math.max(quietFrom, this.#lastDataAt ?? at)
+    const isSilence = isClockBack || at - quietFrom > MAX_QUIET_MS
     this.#lastDataAt = at
-    const isBack = brokenAt !== undefined
-    if (isBack && Number.isFinite(brokenAt)) this.#counters.reconnects += 1
-    const isSilence = isLongAgo(isBack ? openedAt : quietFrom, at)
+    if (isOther) this.#read(connection)
     if (isSilence) this.#counters.silences += 1
-    else if (!isBack) return
-    // A new connection begins with current prices; after them only a silence can have swallowed frames.
+    if (!isOther && !isSilence) return
     const pricesFrom = isSilence ? at : openedAt
-    this.#options.onInterrupted({ exchange: this.#exchange, from: brokenAt ?? quietFrom, to: at, pricesFrom })
-    // Upbit's new connections send snapshots unasked.
-    if (isSilence || this.#options.askTradingPrices !== undefined) this.#tradingStatus.seed(this.#markets)
+    this.#options.sink.interrupted({ exchange: this.#exchange, pricesFrom, isClockBack })
+    // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
+    if (isSilence) this.#tradingStatus.seed(this.#markets)
+  }
+
+  /** Reads this connection from now on, and closes all others. */
+  #read(connection: Connection): void {
+    const before = this.#reading
+    this.#reading = connection
+    if (before?.signal.aborted === true) this.#counters.reconnects += 1
+    else if (before !== undefined) this.#counters.replacements += 1
+    for (const other of this.#connections) if (other !== connection) void other.close()
   }
 
   #renewSubscription(): undefined {
-    if (this.#search.forgive(this.#context.clock.now())) this.#loop.resubscribe()
-    this.#loop.renewSubscription()
+    this.#reading?.renewSubscription()
   }
 
   #noteStatusFailure(cause: unknown): void {
     this.#counters.statusFailures += 1
     this.#counters.remember(cause)
-    const fields = { exchange: this.#exchange, error: messageOf(cause) }
+    if (!isWorthALine(this.#counters.statusFailures)) return
+    const { statusFailures: failures } = this.#counters
+    const fields = { exchange: this.#exchange, failures, error: messageOf(cause) }
     this.#context.log.warn(fields, 'the request for the trading status failed and will be repeated')
   }
 }
 
-/** A step of the wall clock counts as a silence, so that times from before and after it are not compared. */
-function isLongAgo(from: EpochMs, to: EpochMs): boolean {
-  return Math.abs(to - from) > MAX_QUIET_MS
+/** How long a planned successor waits, so that it costs no minute. */
+function untilSuccessor(now: EpochMs): Milliseconds {
+  const second = now % MINUTE_MS
+  if (second >= SUCCESSOR_FROM_MS && second < SUCCESSOR_UNTIL_MS) return 0
+  return (SUCCESSOR_FROM_MS - second + MINUTE_MS) % MINUTE_MS
 }
 
 function withStandingMarkets(

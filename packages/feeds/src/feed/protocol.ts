@@ -17,25 +17,26 @@ export interface Protocol {
    * The messages that turn the subscription from `previous` (empty on a new connection) into `next`.
    * @param id a number that no other message of the connection has
    */
-  subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly string[]
+  subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly Subscribing[]
   /** Creates a decoder for one connection; it may remember that connection's frames. */
   createDecoder(): Decoder
   /** A connection without data for this long is stale. Snapshots, pongs, acks and heartbeats are no data. */
   readonly maxSilenceMs: Milliseconds
   /** A connection older than this is replaced by a new one, which is opened first; undefined for never. */
   readonly maxAgeMs: Milliseconds | undefined
-  /** Our own WebSocket pings; undefined when the exchange pings us instead. */
-  readonly keepalive: Keepalive | undefined
+  /** How often we ping; undefined when the exchange pings us instead. Nobody waits for the pong: data counts. */
+  readonly pingEveryMs: Milliseconds | undefined
   /** Least time between two groups of our messages on one connection, from the exchange's rate limits. */
   readonly sendSpacingMs: Milliseconds
   /** Least time between two connection attempts, from the exchange's rate limits. */
   readonly connectSpacingMs: Milliseconds
 }
 
-/** How often we ping, and how long we wait for the answer. */
-export interface Keepalive {
-  readonly pingEveryMs: Milliseconds
-  readonly pongWithinMs: Milliseconds
+/** One message of a subscription. */
+export interface Subscribing {
+  readonly text: string
+  /** Markets whose frames come for certain once the exchange has acknowledged the message by its id. */
+  readonly acknowledged?: { readonly id: number; readonly markets: readonly Market[] }
 }
 
 /** Turns the frames of one connection into ticks. Never throws, whatever the frame holds. */
@@ -49,18 +50,17 @@ export interface Decoder {
 
 /** What one frame was. */
 export type Decoded =
-  /** `unknownState`: an undocumented market state, which counts as trading. */
-  | { readonly kind: 'tick'; readonly tick: Tick; readonly unknownState?: string }
+  | { readonly kind: 'tick'; readonly tick: Tick }
   /** A market that does not trade, in a frame without a last trade. */
   | { readonly kind: 'halted'; readonly market: Market }
-  /** An answer to one of our messages, or a heartbeat. */
-  | { readonly kind: 'ack' }
+  /** An answer to one of our messages, which it may name, or a heartbeat. */
+  | { readonly kind: 'ack'; readonly id?: unknown }
   /** Well formed, but of another channel or of a market that is not subscribed. */
   | { readonly kind: 'ignored' }
   /** The exchange is about to close this connection. */
   | { readonly kind: 'shutdown' }
-  /** An error that the exchange reports; `refusesMarkets`: because of a market in our subscription. */
-  | { readonly kind: 'error'; readonly message: string; readonly refusesMarkets: boolean }
+  /** An error that the exchange reports: it refuses our subscription. */
+  | { readonly kind: 'error'; readonly message: string }
   /** Not as the exchange documents it. `reason` names field and value. */
   | { readonly kind: 'malformed'; readonly reason: string }
 

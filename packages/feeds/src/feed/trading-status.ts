@@ -5,7 +5,7 @@ import {
   type Market,
   MINUTE_MS,
   type Milliseconds,
-  type Tick,
+  type TickSink,
 } from '@kimchi/core'
 import { retryDelay } from './backoff.ts'
 
@@ -16,8 +16,17 @@ import { retryDelay } from './backoff.ts'
 const EARLIEST_MS: Milliseconds = 30_000
 const SPREAD_MS: Milliseconds = 10_000
 
+/** A market counts as halted when a second answer, asked for so much later, lacks it too: one may be incomplete. */
+const CONFIRM_AFTER_MS: Milliseconds = 15_000
+
 /** The markets that trade now, each with its last price where that is plausible. */
 export type TradingPrices = ReadonlyMap<Market, number | undefined>
+
+/** When a request was sent, by the wall clock and by elapsed time. */
+interface Asked {
+  readonly at: EpochMs
+  readonly elapsed: Milliseconds
+}
 
 /** How to ask an exchange, and where its answers go. */
 export interface TradingStatusOptions {
@@ -26,8 +35,7 @@ export interface TradingStatusOptions {
   readonly markets: () => readonly Market[]
   /** Asks the exchange; resolves with undefined where it answers by snapshots on the stream. */
   readonly ask: (signal: AbortSignal) => Promise<TradingPrices | undefined>
-  readonly onSeed: (seed: Tick) => void
-  readonly onTradable: (exchange: Exchange, market: Market, tradable: boolean, askedAt: EpochMs) => void
+  readonly sink: Pick<TickSink, 'record' | 'setTradable'>
   readonly onFailure: (cause: unknown) => void
 }
 
@@ -43,6 +51,10 @@ export class TradingStatus {
   /** Markets whose current price is still to be requested. */
   #unseeded = new Set<Market>()
   #isDue = false
+  /** Markets that an answer lacked, and when it was asked for. */
+  #absent: ReadonlyMap<Market, Asked> = new Map()
+  /** Whether an absence is still to be confirmed. */
+  #isInDoubt = false
   // AbortSignal.any would leave a dependant on the feed's signal for each wait, docs/faults.md.
   #idle = new AbortController()
 
@@ -69,7 +81,8 @@ export class TradingStatus {
     const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
     for (let failures = 0; !signal.aborted; ) {
       this.#idle = new AbortController()
-      if (!this.#isDue) await clock.wait(untilNext(clock.now(), offsetMs), this.#idle.signal)
+      const waitMs = this.#isInDoubt ? CONFIRM_AFTER_MS : untilNext(clock.now(), offsetMs)
+      if (!this.#isDue) await clock.wait(waitMs, this.#idle.signal)
       if (signal.aborted) return
       this.#isDue = false
       try {
@@ -86,29 +99,45 @@ export class TradingStatus {
 
   async #request(): Promise<void> {
     const { clock, signal } = this.#context
-    const askedAt = clock.now()
+    const asked = { at: clock.now(), elapsed: clock.elapsed() }
     const unseeded = this.#unseeded
     this.#unseeded = new Set()
     try {
       const prices = await this.#options.ask(signal)
-      if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, askedAt)
+      if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, asked)
     } catch (cause) {
       for (const market of unseeded) this.#unseeded.add(market)
       throw cause
     }
   }
 
-  #receive(prices: TradingPrices, unseeded: ReadonlySet<Market>, askedAt: EpochMs): void {
-    const { exchange, markets, onTradable, onSeed } = this.#options
+  #receive(prices: TradingPrices, unseeded: ReadonlySet<Market>, asked: Asked): void {
+    const { exchange, markets, sink } = this.#options
     const now = this.#context.clock.now()
     this.answeredAt = now
+    const absentBefore = this.#absent
+    const absent = new Map<Market, Asked>()
+    this.#absent = absent
+    this.#isInDoubt = false
     for (const market of markets()) {
-      onTradable(exchange, market, prices.has(market), askedAt)
       const price = prices.get(market)
+      if (prices.has(market)) sink.setTradable(exchange, market, true, asked.at)
+      else absent.set(market, this.#judgeAbsence(market, absentBefore.get(market), asked))
       if (price === undefined || !unseeded.has(market)) continue
-      const times = { eventAt: now, sentAt: undefined, receivedAt: now, tradedAt: now }
-      onSeed({ exchange, market, price, ...times, origin: 'seed', tradable: true })
+      const times = { eventAt: now, sentAt: asked.at, receivedAt: now, tradedAt: now }
+      sink.record({ exchange, market, price, ...times, origin: 'seed', tradable: true })
     }
+  }
+
+  /** Returns since when the next answer must be late enough to confirm that the market is absent. */
+  #judgeAbsence(market: Market, first: Asked | undefined, asked: Asked): Asked {
+    if (first === undefined || asked.elapsed - first.elapsed < CONFIRM_AFTER_MS) {
+      this.#isInDoubt = true
+      return first ?? asked
+    }
+    const { exchange, sink } = this.#options
+    sink.setTradable(exchange, market, false, first.at)
+    return asked
   }
 }
 

@@ -43,7 +43,7 @@ export class RestExchanges {
   #upbitPauseMs: Milliseconds | undefined
 
   constructor(userAgent: string, now: () => EpochMs) {
-    const clock = { now, wait: waitForMs }
+    const clock = { now, elapsed: now, wait: waitForMs }
     const send = async (exchange: Exchange, url: string) => {
       const { text, headers } = await getJson(url, { exchange, userAgent }, clock)
       return new Response(text, { headers })

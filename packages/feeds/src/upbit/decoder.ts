@@ -1,4 +1,4 @@
-import { type EpochMs, isPrice, type Market } from '@kimchi/core'
+import { type EpochMs, isPrice, type Market, type Tick } from '@kimchi/core'
 import {
   type Fields,
   isExchangeTime,
@@ -11,8 +11,7 @@ import {
 import { ACK, type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
 /**
- * A decoder of Upbit ticker frames, binary or text, alone or as the only one of a list. It reads format SIMPLE,
- * and DEFAULT in case Upbit ignores the requested format.
+ * A decoder of Upbit ticker frames in format DEFAULT, binary or text, alone or as the only one of a list.
  * @see docs/exchanges.md#upbit-websocket
  */
 export function createUpbitDecoder(): Decoder {
@@ -25,32 +24,24 @@ export function createUpbitDecoder(): Decoder {
       const parsed = parseFrame(frame)
       const value = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
       if (!isFields(value)) return unreadable(frame)
-      if (value.ty === 'ticker') return toTick(value, wanted, receivedAt)
-      if (value.type === 'ticker') return toTick(withShortNames(value), wanted, receivedAt)
+      if (value.type === 'ticker') return toTick(value, wanted, receivedAt)
       if (value.error !== undefined) return complaint(value.error)
-      return value.status !== undefined || value.mthd !== undefined ? ACK : IGNORED
+      return value.status !== undefined || value.method !== undefined ? ACK : IGNORED
     },
   }
 }
 
-function withShortNames(fields: Fields): Fields {
-  const { code, trade_price, trade_timestamp, timestamp, market_state, is_trading_suspended, stream_type } =
-    fields
-  const times = { ttms: trade_timestamp, tms: timestamp }
-  return { cd: code, tp: trade_price, ...times, ms: market_state, its: is_trading_suspended, st: stream_type }
-}
-
 function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs): Decoded {
-  const { cd: market, tp: price, ttms: tradedAt, tms: sentAt } = fields
-  if (typeof market !== 'string') return malformed('cd', market)
+  const { code: market, trade_price: price, trade_timestamp: tradedAt, timestamp: sentAt } = fields
+  if (typeof market !== 'string') return malformed('code', market)
   if (!wanted.has(market)) return IGNORED
   // Only a frame marked REALTIME shows that something has just happened.
-  const isStream = fields.st === 'REALTIME'
-  const tradable = isTradable(fields.ms, fields.its, isStream)
+  const isStream = fields.stream_type === 'REALTIME'
+  const tradable = isTradable(fields.market_state, fields.is_trading_suspended, isStream)
   if (tradable === false && (!isPrice(price) || !isExchangeTime(tradedAt))) return { kind: 'halted', market }
-  if (!isPrice(price)) return malformed(`${market} tp`, price)
-  if (!isExchangeTime(tradedAt)) return malformed(`${market} ttms`, tradedAt)
-  const tick = {
+  if (!isPrice(price)) return malformed(`${market} trade_price`, price)
+  if (!isExchangeTime(tradedAt)) return malformed(`${market} trade_timestamp`, tradedAt)
+  const tick: Tick = {
     exchange: 'upbit',
     market,
     price,
@@ -60,18 +51,12 @@ function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs
     origin: isStream ? 'stream' : 'snapshot',
     tradedAt,
     tradable,
-  } as const
-  return isKnownState(fields.ms)
-    ? { kind: 'tick', tick }
-    : { kind: 'tick', tick, unknownState: shown(fields.ms) }
+  }
+  return { kind: 'tick', tick }
 }
 
 /** The values of `market_state` for a market that does not trade. */
 const NOT_TRADING: readonly unknown[] = ['PREVIEW', 'DELISTED']
-
-function isKnownState(state: unknown): boolean {
-  return state === 'ACTIVE' || state === undefined || state === null || NOT_TRADING.includes(state)
-}
 
 /**
  * Whether a market trades, by `market_state` and `is_trading_suspended`, either of which may be missing. Only
@@ -84,6 +69,5 @@ function isTradable(state: unknown, isSuspended: unknown, isTrade: boolean): boo
 
 function complaint(error: unknown): Decoded {
   const { name, message } = isFields(error) ? error : { name: 'error', message: error }
-  const refusesMarkets = name === 'INVALID_PARAM' || name === 'NO_CODES'
-  return { kind: 'error', message: `${shown(name)}: ${shown(message)}`, refusesMarkets }
+  return { kind: 'error', message: `${shown(name)}: ${shown(message)}` }
 }

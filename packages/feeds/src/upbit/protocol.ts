@@ -16,22 +16,18 @@ export function upbitProtocol(bases: string | readonly string[] = DEFAULT_BASES.
     bases: [bases].flat(),
     urlOf: base => base,
     maxMarkets: 2_000,
-    subscribe: (_previous, next, id) => [subscription(next, id)],
+    subscribe: (_previous, next, id) => [{ text: subscription(next, id) }],
     createDecoder: createUpbitDecoder,
     maxSilenceMs: 30_000,
     maxAgeMs: undefined,
-    keepalive: { pingEveryMs: 30_000, pongWithinMs: 10_000 },
-    // Upbit closes after 60 s without traffic. Limits are 5 messages a second and 100 a minute, 5 connections a second.
+    // Upbit closes after 60 s without a ping.
+    pingEveryMs: 20_000,
+    // Limits are 5 messages a second and 100 a minute, 5 connections a second.
     sendSpacingMs: 1_000,
     connectSpacingMs: 300,
   }
 }
 
 function subscription(markets: readonly Market[], id: number): string {
-  return JSON.stringify([
-    { ticket: `kimchi-${id.toString(36)}` },
-    { type: 'ticker', codes: markets },
-    // Short names cost fewer bytes and less time a frame, docs/benchmarks.md.
-    { format: 'SIMPLE' },
-  ])
+  return JSON.stringify([{ ticket: `kimchi-${id.toString(36)}` }, { type: 'ticker', codes: markets }])
 }

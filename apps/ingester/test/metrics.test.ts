@@ -43,7 +43,7 @@ const STATUS: IngesterStatus = {
   feeds: { feeds: [feed], restBases: [] },
   minutes: {
     last: {
-      turn: { minute: 29_000_000, lateMs: 0, jumpedMs: 0, skipped: 0 },
+      turn: { minute: 29_000_000, lateMs: 0, steppedMs: 0, skipped: 0 },
       gaps: [],
       accepted: [],
       dropped: [],

@@ -7,14 +7,14 @@ import { createUpbitDecoder } from '../src/upbit/decoder.ts'
 
 const NOW = 1_795_222_584_381
 const UPBIT = {
-  ty: 'ticker',
-  cd: 'KRW-BTC',
-  tp: 5,
-  ttms: NOW,
-  tms: NOW,
-  ms: 'ACTIVE',
-  its: false,
-  st: 'REALTIME',
+  type: 'ticker',
+  code: 'KRW-BTC',
+  trade_price: 5,
+  trade_timestamp: NOW,
+  timestamp: NOW,
+  market_state: 'ACTIVE',
+  is_trading_suspended: false,
+  stream_type: 'REALTIME',
 }
 const BINANCE = { e: '24hrMiniTicker', E: NOW, s: 'BTCUSDT', c: '5.00', v: '1' }
 
@@ -109,7 +109,7 @@ t.test('a price becomes a tick exactly when it is one', async t => {
   )
   fc.assert(
     fc.property(numbers, price => {
-      const decoded = OPENERS[0]?.[1]().decode(JSON.stringify({ ...UPBIT, tp: price }), NOW)
+      const decoded = OPENERS[0]?.[1]().decode(JSON.stringify({ ...UPBIT, trade_price: price }), NOW)
       const tick = decoded?.kind === 'tick' ? decoded.tick : undefined
       return isPrice(price) ? tick?.price === price : decoded?.kind === 'malformed'
     }),

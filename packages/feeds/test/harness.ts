@@ -4,7 +4,7 @@ import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
 import { createRestBases } from '../src/bases.ts'
-import { binanceTradingPrices, type TradingPricesOptions } from '../src/binance/trading-prices.ts'
+import { binanceTradingPrices } from '../src/binance/trading-prices.ts'
 import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 
 /** When the tests' clock starts. */
@@ -63,9 +63,11 @@ export function watchFeed(
   const feed = openFeed(
     {
       markets: [],
-      onTick: tick => ticks.push(tick),
-      onInterrupted: ({ exchange: _, ...interruption }) => interruptions.push(interruption),
-      onTradable: (_exchange, market, isTradable) => tradable.set(market, isTradable),
+      sink: {
+        record: tick => ticks.push(tick) > 0,
+        interrupted: ({ exchange: _, ...interruption }) => void interruptions.push(interruption),
+        setTradable: (_exchange, market, isTradable) => void tradable.set(market, isTradable),
+      },
       ...options,
     },
     context,
@@ -80,13 +82,9 @@ export function watchFeed(
 }
 
 /** Binance's trading prices from one address. */
-export function tradingPricesFrom(
-  restUrl: string,
-  clock: ManualClock,
-  fetchTrading: TradingPricesOptions['fetchTrading'] = () => Promise.reject(new Error('must not be called')),
-) {
+export function tradingPricesFrom(restUrl: string, clock: ManualClock) {
   const bases = createRestBases(restUrl, restUrl, { clock, log: memoryLog() }).binance
-  return binanceTradingPrices({ bases, fetchTrading }, { clock })
+  return binanceTradingPrices({ bases }, { clock })
 }
 
 /** A simulator that is closed at the end of the test. */

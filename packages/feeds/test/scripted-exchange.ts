@@ -10,8 +10,13 @@ export interface Peer {
   readonly received: string[]
 }
 
-/** A WebSocket server that sends only what a test makes it send. */
-export async function scriptExchange(t: Test) {
+/** Acknowledges whatever Binance is asked for on a connection. */
+export function acknowledge({ socket, received }: Peer): void {
+  for (const text of received) socket.send(JSON.stringify({ result: null, id: JSON.parse(text).id }))
+}
+
+/** A WebSocket server that sends only what a test makes it send. @param autoPong answers pings */
+export async function scriptExchange(t: Test, autoPong = true) {
   const peers: Peer[] = []
   const sockets = new Set<Socket>()
   const state = {
@@ -19,7 +24,7 @@ export async function scriptExchange(t: Test) {
     upgrade: undefined as ((socket: Socket, attempt: number) => boolean) | undefined,
   }
   const http = createServer()
-  const ws = new WebSocketServer({ noServer: true })
+  const ws = new WebSocketServer({ noServer: true, autoPong })
   http.on('connection', socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -72,23 +77,23 @@ export function miniTicker(market: string, price: string, eventAt: number): stri
   return JSON.stringify({ stream: `${market.toLowerCase()}@miniTicker`, data: payload })
 }
 
-/** A ticker frame as Upbit sends it in format SIMPLE. */
+/** A ticker frame as Upbit sends it. */
 export function upbitTicker(
   market: string,
   price: number,
   tradedAt: number,
   streamType: 'REALTIME' | 'SNAPSHOT' = 'REALTIME',
 ): Buffer {
-  const times = { ttms: tradedAt, tms: tradedAt + 5 }
+  const times = { trade_timestamp: tradedAt, timestamp: tradedAt + 5 }
   return Buffer.from(
     JSON.stringify({
-      ty: 'ticker',
-      cd: market,
-      tp: price,
+      type: 'ticker',
+      code: market,
+      trade_price: price,
       ...times,
-      ms: 'ACTIVE',
-      its: false,
-      st: streamType,
+      market_state: 'ACTIVE',
+      is_trading_suspended: false,
+      stream_type: streamType,
     }),
   )
 }

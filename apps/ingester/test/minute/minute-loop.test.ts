@@ -89,17 +89,21 @@ t.test('a stream that passes the minute late is waited for, until five seconds a
   }
 })
 
-t.test('a minute boundary in a silence is a gap', async t => {
-  const { clock, stored, reports, trade, pass, latest } = start(t)
-  await pass(30_000)
-  trade(141_400_000)
-  await pass(31_000)
-  const [from, to] = [clock.now() - 2_000, clock.now()]
-  latest.interrupted({ exchange: 'upbit', from, to, pricesFrom: from })
-  await pass(2_000)
-  t.equal(stored.length, 0)
-  t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'interrupted' }] })
-})
+t.test(
+  '96. a pause of 2.4 s at any second of a minute costs no minute whose turn it does not hide',
+  async t => {
+    for (let second = 0; second < 60; second += 3) {
+      const { clock, stored, trade, pass } = start(t)
+      await pass(second * 1_000)
+      if (second < 50) trade(141_400_000)
+      clock.pause(2_400)
+      trade(141_400_000)
+      await pass(MINUTE_MS - (clock.now() % MINUTE_MS))
+      await pass(4_000)
+      t.equal(stored.length, 1, `at :${second}`)
+    }
+  },
+)
 
 t.test('a minute in which an exchange was silent is a gap with a reason, and nothing is stored', async t => {
   const { stored, reports, trade, pass } = start(t)
@@ -147,7 +151,7 @@ t.test('a minute taken seconds too late is a gap, not a guess', async t => {
   await pass(59_500)
   trade(141_400_000)
   clock.step(8_000)
-  await pass(1_000)
+  await pass(2_000)
   t.equal(stored.length, 0)
   t.match(reports.at(-1), { turn: { minute: M + 1 }, gaps: [{ reason: 'late' }] })
 })

@@ -11,7 +11,10 @@ function collect(t: Test, startedAt: number, isComplete = (_minute: number, _now
   const turns: (MinuteTurn & { at: number })[] = []
   const running = (async () => {
     const { signal } = ending
-    for await (const turn of minuteTurns(minute => isComplete(minute, clock.now()), { clock, signal })) {
+    const untilComplete = async (minute: number) => {
+      while (!isComplete(minute, clock.now()) && !signal.aborted) await clock.wait(100, signal)
+    }
+    for await (const turn of minuteTurns(untilComplete, { clock, signal })) {
       turns.push({ ...turn, at: clock.now() })
     }
   })()
@@ -30,8 +33,8 @@ t.test('each minute turns once, two seconds after its boundary', async t => {
     [62_000, 122_000, 182_000],
   )
   t.strictSame(
-    turns.map(({ minute, lateMs, jumpedMs, skipped }) => ({ minute, lateMs, jumpedMs, skipped })),
-    [1, 2, 3].map(minute => ({ minute: minuteOf(MIDNIGHT) + minute, lateMs: 0, jumpedMs: 0, skipped: 0 })),
+    turns.map(({ minute, lateMs, steppedMs, skipped }) => ({ minute, lateMs, steppedMs, skipped })),
+    [1, 2, 3].map(minute => ({ minute: minuteOf(MIDNIGHT) + minute, lateMs: 0, steppedMs: 0, skipped: 0 })),
   )
 })
 
@@ -89,12 +92,25 @@ t.test(
   async t => {
     const { clock, turns } = collect(t, MIDNIGHT + 30_000)
     await clock.advance(20_000)
-    clock.step(13_500)
+    clock.pause(13_500)
     await clock.advance(1_100)
     t.match(turns, [{ minute: minuteOf(MIDNIGHT) + 1, skipped: 0 }])
     t.ok((turns[0]?.lateMs ?? 0) >= 1_500 + 50, `late by ${turns[0]?.lateMs} ms`)
   },
 )
+
+t.test('96. a pause of the process is no step of the clock', async t => {
+  const { clock, turns } = collect(t, MIDNIGHT + 30_000)
+  await clock.advance(10_000)
+  clock.pause(2_400)
+  await clock.advance(30_000)
+  clock.step(2_400)
+  await clock.advance(60_000)
+  t.strictSame(
+    turns.map(({ steppedMs }) => steppedMs),
+    [0, 2_400],
+  )
+})
 
 t.test('ends at once when aborted in the middle of a minute', async t => {
   const { clock, ending, running, turns } = collect(t, MIDNIGHT + 30_000)

@@ -173,7 +173,7 @@ export class Feed {
   /** Opens a connection. Resolves when it brings data, rejects when it ends before it does. */
   async #connect(base: string): Promise<Connection> {
     const { clock, log, signal } = this.#context
-    const { protocol, userAgent = NAME } = this.#options
+    const { protocol, userAgent = NAME, askTradingPrices } = this.#options
     await this.#spaced
     await this.#spendConnection()
     signal.throwIfAborted()
@@ -185,11 +185,13 @@ export class Feed {
       {
         ...{ protocol, base, userAgent, markets: this.#markets },
         onFrame: decoded => this.#receive(decoded, connection),
-        onAcknowledged: markets => this.#tradingStatus.seed(markets),
+        // Where snapshots are the prices, a request for them is a subscription, which is acknowledged again.
+        onAcknowledged: markets => askTradingPrices && this.#tradingStatus.seed(markets),
       },
       this.#context,
     )
     this.#connections.add(connection)
+    void connection.opened.then(() => this.#noteOpening(connection))
     void connection.ended.then(error => this.#noteEnd(connection, error))
     await connection.live
     if (connection.signal.aborted) throw (await connection.ended) ?? signal.reason
@@ -211,14 +213,20 @@ export class Feed {
     const failures = this.#failures++
     const delayMs = retryDelay(failures, random, reason)
     this.#phase = isBlocked(reason) ? 'blocked' : 'waiting'
-    if (reason !== undefined && isWorthALine(failures + 1)) {
+    if (reason !== undefined) {
       const code = reason instanceof KimchiError ? reason.code : undefined
-      const fields = { exchange: this.#exchange, code, error: messageOf(reason), failures }
-      if (isBlocked(reason)) log.error({ ...fields, delayMs: Math.round(delayMs) }, 'blocked by the exchange')
-      else log.warn({ ...fields, delayMs: Math.round(delayMs) }, 'no data from the exchange, reconnecting')
+      const error = messageOf(reason)
+      const fields = { exchange: this.#exchange, code, error, failures, delayMs: Math.round(delayMs) }
+      if (!isWorthALine(failures + 1)) log.debug(fields, 'no data from the exchange, reconnecting')
+      else if (isBlocked(reason)) log.error(fields, 'blocked by the exchange')
+      else log.warn(fields, 'no data from the exchange, reconnecting')
     }
     this.#changed = new AbortController()
     await clock.wait(delayMs, this.#isRefused ? this.#changed.signal : signal)
+  }
+
+  #noteOpening({ openedAt }: Connection): void {
+    if (openedAt !== undefined) this.#counters.connections += 1
   }
 
   #noteEnd(connection: Connection, error: KimchiError | undefined): void {

@@ -38,16 +38,6 @@ t.test('only symbols that trade are requested', async t => {
   t.strictSame(urls, ['/api/v3/ticker/price?symbolStatus=TRADING'])
 })
 
-t.test('71. where symbolStatus is refused, the statuses of exchangeInfo count', async t => {
-  const { restUrl, clock, urls } = await serve(t, (request, response) => {
-    if (request.url?.includes('symbolStatus')) response.writeHead(400).end('{"code":-1104,"msg":"unread"}')
-    else response.end('[{"symbol":"BTCUSDT","price":"5"},{"symbol":"OLDUSDT","price":"9"}]')
-  })
-  const ask = tradingPricesFrom(restUrl, clock, async () => new Set(['BTCUSDT', 'NEWUSDT']))
-  t.strictSame(await ask(never), new Map([['BTCUSDT', 5]]))
-  t.strictSame(urls, ['/api/v3/ticker/price?symbolStatus=TRADING', '/api/v3/ticker/price'])
-})
-
 t.test(
   'a broken price is undefined, a broken entry is left out, and a price for 1,000 coins becomes that of one',
   async t => {

@@ -1,10 +1,10 @@
-import { PACEMAKERS, REFERENCE_MARKETS } from '@kimchi/core'
+import { LatestTicks, minuteOf, PACEMAKERS, REFERENCE_MARKETS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
-import { AT, simulate, tradingPricesFrom, until, watchFeed } from '../harness.ts'
-import { miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
+import { AT, passUntil, simulate, tradingPricesFrom, until, watchFeed } from '../harness.ts'
+import { acknowledge, miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 /** The markets that Upbit's feed always subscribes to. */
 const ALWAYS = [...REFERENCE_MARKETS.upbit, ...PACEMAKERS.upbit]
@@ -40,7 +40,7 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
     },
     clock,
   )
-  await until('seeds', () => tradable.size === 3)
+  await until('seeds', () => tradable.size === 2)
   const seeds = ticks.filter(({ origin }) => origin === 'seed')
   t.strictSame(seeds.map(({ market }) => market).sort(), ['BTCUSDT', 'ETHUSDT'])
   t.ok(
@@ -48,8 +48,9 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
       ({ eventAt, receivedAt, tradedAt }) => eventAt === AT && receivedAt === AT && tradedAt === AT,
     ),
   )
+  t.match(feed.status(), { statusFailures: 0, statusAt: AT, lastError: undefined })
+  await passUntil(clock, 'a second answer', () => tradable.size === 3)
   t.strictSame(Object.fromEntries(tradable), { BTCUSDT: true, ETHUSDT: true, NOSUCHUSDT: false })
-  t.match(feed.status(), { state: 'up', statusFailures: 0, statusAt: AT, lastError: undefined })
 })
 
 t.test('never sends an Origin header', async t => {
@@ -71,8 +72,11 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
     },
   })
   await until('the connection', () => exchange.peers.length === 1)
-  t.equal(calls, 0, 'prices are requested once the stream has begun, so that no trade falls between the two')
+  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
   exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '4', AT))
+  await until('data', () => ticks.length === 1)
+  t.equal(calls, 0, 'no price is requested before the subscription is acknowledged: a trade would be lost')
+  for (const peer of exchange.peers) acknowledge(peer)
   await until('a first failure', () => feed.status().statusFailures === 1)
   await clock.advance(500)
   t.equal(calls, 2)
@@ -83,37 +87,44 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
   t.match(ticks, [{ origin: 'stream' }, { market: 'BTCUSDT', price: 5, origin: 'seed' }])
 })
 
-t.test('Binance: the trading status is asked for once a minute, and its prices are no seeds', async t => {
+t.test('86. Binance: an absence counts when a second answer, 15 s later, lacks the market too', async t => {
   const exchange = await scriptExchange(t)
   const askedAt: number[] = []
+  let listed = ['BTCUSDT', 'ETHUSDT']
   const { clock, ticks, tradable } = watchFeed(t, {
     protocol: { ...binanceProtocol(exchange.url), maxSilenceMs: 3_600_000 },
     markets: ['ETHUSDT'],
     askTradingPrices: async () => {
       askedAt.push((clock.now() - AT) / 1_000)
-      return askedAt.length === 2
-        ? new Map([['BTCUSDT', 5]])
-        : new Map([
-            ['BTCUSDT', 5],
-            ['ETHUSDT', 6],
-          ])
+      return new Map(listed.map(market => [market, 5]))
     },
   })
   await clock.advance(60_000)
-  t.strictSame(askedAt, [35])
+  t.strictSame(askedAt, [35], 'once a minute')
   t.equal(tradable.get('ETHUSDT'), true)
-  await clock.advance(60_000)
-  t.strictSame(askedAt, [35, 95])
+  listed = ['BTCUSDT']
+  await clock.advance(36_000)
+  listed = ['BTCUSDT', 'ETHUSDT']
+  await clock.advance(24_000)
+  t.strictSame(askedAt, [35, 95, 110])
+  t.equal(tradable.get('ETHUSDT'), true, 'one absence changes nothing')
+  listed = ['BTCUSDT']
+  await clock.advance(40_000)
+  t.equal(tradable.get('ETHUSDT'), true)
+  await clock.advance(10_000)
   t.equal(tradable.get('ETHUSDT'), false)
   await clock.advance(60_000)
+  t.strictSame(askedAt, [35, 95, 110, 155, 170, 215], 'a halt that is known is not asked for twice')
+  listed = ['BTCUSDT', 'ETHUSDT']
+  await clock.advance(60_000)
   t.equal(tradable.get('ETHUSDT'), true)
-  t.strictSame(ticks, [])
+  t.strictSame(ticks, [], 'these prices are no seeds')
 })
 
 t.test('Upbit: the subscription is sent again once a minute, for its snapshots', async t => {
   const exchange = await scriptExchange(t)
   const { clock, feed, ticks } = watchFeed(t, {
-    protocol: { ...upbitProtocol(exchange.url), keepalive: undefined },
+    protocol: { ...upbitProtocol(exchange.url), pingEveryMs: undefined },
     markets: ['KRW-DOT'],
   })
   await until('the subscription', () => exchange.peers[0]?.received.length === 1)
@@ -135,25 +146,6 @@ t.test('Upbit: the subscription is sent again once a minute, for its snapshots',
   t.equal(feed.status().statusAt, clock.now())
 })
 
-t.test('Upbit: an unknown market state is logged once', async t => {
-  const exchange = await scriptExchange(t)
-  const { feed, ticks, log } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
-  await until('connection', () => exchange.peers[0]?.received.length === 1)
-  const frame = JSON.parse(String(upbitTicker('KRW-BTC', 5, AT)))
-  for (const ms of ['CAUTION', 'CAUTION', 'NEW'])
-    exchange.peers[0]?.socket.send(JSON.stringify({ ...frame, ms }))
-  await until('ticks', () => ticks.length === 3)
-  t.strictSame(
-    log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields.state),
-    ['"CAUTION"', '"NEW"'],
-  )
-  t.strictSame(
-    ticks.map(({ tradable }) => tradable),
-    [true, true, true],
-  )
-  await feed.close()
-})
-
 t.test('Upbit: snapshots are no data', async t => {
   const exchange = await scriptExchange(t)
   const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
@@ -166,7 +158,7 @@ t.test('Upbit: snapshots are no data', async t => {
   t.strictSame(interruptions, [])
   exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
   await until('data', () => feed.status().state === 'up')
-  t.strictSame(interruptions, [{ from: Number.NEGATIVE_INFINITY, to: AT, pricesFrom: AT }])
+  t.strictSame(interruptions, [{ pricesFrom: AT, isClockBack: false }])
 })
 
 t.test('prices of a new connection count from its opening, unless it was silent afterwards', async t => {
@@ -178,7 +170,7 @@ t.test('prices of a new connection count from its opening, unless it was silent 
     await clock.advance(quietMs)
     exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
     await until('data', () => feed.status().state === 'up')
-    t.match(interruptions, [{ to: clock.now(), pricesFrom: quietMs > 3_000 ? clock.now() : openedAt }])
+    t.match(interruptions, [{ pricesFrom: quietMs > 3_000 ? clock.now() : openedAt }])
     await clock.advance(100)
     const asked = () => exchange.peers[0]?.received.length
     if (quietMs > 3_000) await until('current prices are requested', () => asked() === 2)
@@ -216,10 +208,10 @@ t.test(
       const from = clock.now()
       await clock.advance(3_001)
       await send()
-      t.strictSame(interruptions[1], { from, to: from + 3_001, pricesFrom: from + 3_001 })
+      t.strictSame(interruptions[1], { pricesFrom: from + 3_001, isClockBack: false })
       t.equal(feed.status().silences, 1)
       if (isUpbit) await until('a second subscription', () => exchange.peers[0]?.received.length === 2)
-      else await until('a second seed', () => ticks.at(-1)?.origin === 'seed' && ticks.at(-1)?.price === 2)
+      else await until('a seed', () => ticks.at(-1)?.origin === 'seed')
     }
   },
 )
@@ -234,7 +226,7 @@ t.test(
       clock.step(stepMs)
       exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', AT))
       await until('data', () => ticks.length === index + 1)
-      t.match(interruptions[index], { to: clock.now(), pricesFrom: clock.now() })
+      t.match(interruptions[index], { pricesFrom: clock.now(), isClockBack: stepMs < 0 })
     }
   },
 )
@@ -277,10 +269,14 @@ t.test('Binance: changed markets are sent as the difference, and those added are
   const streamed = (market: string) => exchange.peers[0]?.socket.send(miniTicker(market, '5', AT))
   await until('subscription', () => exchange.peers[0]?.received.length === 1)
   streamed('ETHUSDT')
+  for (const peer of exchange.peers) acknowledge(peer)
   await until('seeds', () => ticks.length === 3)
   feed.setMarkets(['XRPUSDT'])
   await clock.advance(1_000)
   await until('difference', () => exchange.peers[0]?.received.length === 3)
+  t.equal(ticks.length, 3, 'no seed before the subscription is acknowledged')
+  for (const peer of exchange.peers) acknowledge(peer)
+  await until('the seed', () => ticks.length === 4)
   const methods = exchange.peers[0]?.received.map(text => [
     JSON.parse(text).method,
     ...JSON.parse(text).params,
@@ -351,6 +347,82 @@ for (const [name, protocolOf, markets] of [
     })
   })
 }
+
+t.test('84. the frames of a newer connection alone are read, and prices count from its opening', async t => {
+  const exchange = await scriptExchange(t)
+  const latest = new LatestTicks()
+  const clock = createManualClock(AT)
+  const send = (peer: number, market: string, price: string) =>
+    exchange.peers[peer]?.socket.send(miniTicker(market, price, clock.now()))
+  let asked = 0
+  const { feed } = watchFeed(
+    t,
+    {
+      protocol: binanceProtocol(exchange.url),
+      markets: ['QUIETUSDT'],
+      sink: latest,
+      askTradingPrices: async () => {
+        asked += 1
+        return new Map([
+          ['BTCUSDT', 5],
+          ['QUIETUSDT', asked],
+        ])
+      },
+    },
+    clock,
+  )
+  const priceOf = (minute: number) => latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + minute).price
+  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  for (const peer of exchange.peers) acknowledge(peer)
+  await clock.advance(1_000)
+  send(0, 'QUIETUSDT', '1')
+  send(0, 'BTCUSDT', '5')
+  await until('prices', () => feed.status().ticks >= 2)
+  for (let second = 2; second <= 64; second += 2) {
+    await clock.advance(2_000)
+    const { ticks } = feed.status()
+    send(0, 'BTCUSDT', String(second))
+    await until('a tick', () => feed.status().ticks > ticks)
+  }
+  t.equal(priceOf(1), 1)
+  exchange.peers[0]?.socket.send(
+    '{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1795222584015}}',
+  )
+  await passUntil(clock, 'the successor', () => exchange.peers[1]?.received.length === 1)
+  t.ok(clock.now() % 60_000 >= 10_000, 'it is opened ten seconds into the minute')
+  send(1, 'BTCUSDT', '9')
+  await until('the change', () => feed.status().replacements === 1)
+  await until('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
+  await clock.advance(5_000)
+  t.equal(priceOf(2), undefined, 'what the old one said may have been followed by what it did not say')
+  for (const peer of exchange.peers.slice(1)) acknowledge(peer)
+  await until('a seed', () => priceOf(2) !== undefined)
+  t.equal(priceOf(2), asked)
+})
+
+t.test('85. a clock that steps back and a reconnect leave no price from before', async t => {
+  const exchange = await scriptExchange(t)
+  const latest = new LatestTicks()
+  const { clock, feed } = watchFeed(t, {
+    protocol: binanceProtocol(exchange.url),
+    markets: ['QUIETUSDT'],
+    sink: latest,
+  })
+  const send = async (peer: number, market: string) => {
+    const { frames } = feed.status()
+    exchange.peers[peer]?.socket.send(miniTicker(market, '1', clock.now()))
+    await until('the frame', () => feed.status().frames > frames)
+  }
+  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  await send(0, 'QUIETUSDT')
+  await send(0, 'BTCUSDT')
+  clock.step(-90_000)
+  exchange.peers[0]?.socket.close()
+  await passUntil(clock, 'the next', () => exchange.peers[1]?.received.length === 1)
+  await clock.advance(2_000)
+  await send(1, 'BTCUSDT')
+  t.equal(latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 2).price, undefined)
+})
 
 t.test('no tick follows close', async t => {
   const simulator = await simulate(t)

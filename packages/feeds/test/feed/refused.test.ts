@@ -1,0 +1,51 @@
+import t from 'tap'
+import { upbitProtocol } from '../../src/upbit/protocol.ts'
+import { AT, passUntil, until, watchFeed } from '../harness.ts'
+import { scriptExchange, upbitTicker } from '../scripted-exchange.ts'
+
+const REFUSAL = Buffer.from('{"error":{"name":"INVALID_PARAM","message":"no such code"}}')
+
+t.test('60. a refused subscription loads the lists, and lists that change it end the wait', async t => {
+  const exchange = await scriptExchange(t)
+  let refusals = 0
+  const { clock, feed } = watchFeed(t, {
+    protocol: { ...upbitProtocol(exchange.url), connectSpacingMs: 0 },
+    markets: ['KRW-GOOD', 'KRW-DEAD'],
+    onRefused: () => {
+      refusals += 1
+    },
+  })
+  let refused = 0
+  await passUntil(clock, 'six refusals', () => {
+    if (exchange.peers[refused]?.received.length === 1) exchange.peers[refused++]?.socket.send(REFUSAL)
+    return refusals === 6 && feed.status().state === 'waiting'
+  })
+  t.equal(refusals, 6, 'each refusal asks for the lists')
+  const waitedFrom = clock.now()
+  feed.setMarkets(['KRW-GOOD'])
+  await until('the next connection', () => exchange.peers[6]?.received.length === 1)
+  t.equal(clock.now(), waitedFrom, 'at once')
+  t.notOk(exchange.peers[6]?.received[0]?.includes('KRW-DEAD'))
+  exchange.peers[6]?.socket.send(upbitTicker('KRW-GOOD', 5, AT))
+  await until('data', () => feed.status().state === 'up')
+})
+
+t.test('83. a general refusal leaves no market out: the feed comes back whole', async t => {
+  const exchange = await scriptExchange(t)
+  const { clock, feed } = watchFeed(t, {
+    protocol: upbitProtocol(exchange.url),
+    markets: ['KRW-DOT'],
+  })
+  let answered = 0
+  await passUntil(clock, 'up again', () => {
+    const peer = exchange.peers[answered]
+    if (peer?.received.length === 1) {
+      answered += 1
+      peer.socket.send(clock.now() < AT + 30_000 ? REFUSAL : upbitTicker('KRW-DOT', 5, AT))
+    }
+    return feed.status().state === 'up'
+  })
+  t.comment(`up ${(clock.now() - AT) / 1_000} s after the start, refused for 30 s`)
+  t.ok(clock.now() - AT <= 180_000)
+  t.ok(exchange.peers.at(-1)?.received[0]?.includes('KRW-DOT'))
+})

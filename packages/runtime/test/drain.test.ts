@@ -38,7 +38,7 @@ async function drained(server: Server, meanwhile: (waited: Milliseconds) => Prom
     await meanwhile(waited)
     waited += ms
   }
-  await drain(server, { now: () => waited, wait })
+  await drain(server, { elapsed: () => 0, now: () => waited, wait })
   return waited
 }
 

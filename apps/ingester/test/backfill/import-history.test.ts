@@ -24,6 +24,7 @@ const XRP: Coin = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPU
 let skippedMs = 0
 const clock: Clock = {
   now: () => systemClock.now() + skippedMs,
+  elapsed: () => systemClock.elapsed() + skippedMs,
   wait: async (ms, signal) => {
     if (ms < MINUTE_MS) return systemClock.wait(ms, signal)
     skippedMs += ms

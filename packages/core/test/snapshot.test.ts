@@ -44,6 +44,15 @@ t.test('a snapshot has a sample or a gap for each coin, in the order of the coin
   t.strictSame(takeSnapshot(record(...WHOLE), M, []), { minute: M, samples: [], gaps: [] })
 })
 
+t.test('89. a gap because of an implausible premium names both markets and their prices', async t => {
+  const swapped = upbitTick('KRW-BTC', 99_000, at(-3))
+  const { samples, gaps } = takeSnapshot(record(swapped, RATE, BINANCE_BTC, ...PASSED), M, [BTC])
+  t.strictSame(samples, [])
+  t.strictSame(gaps, [
+    { symbol: 'BTC', minute: M, reason: 'implausible', prices: { 'KRW-BTC': 99_000, BTCUSDT: 70_000 } },
+  ])
+})
+
 t.test('each leg is the last price before M, even when frames of the next minute have arrived', async t => {
   const latest = record(
     ...WHOLE,

@@ -438,6 +438,9 @@ t.test('a seed that was asked for before the stream was whole again may lack a l
   t.equal(priceBefore(latest, M, USDT), undefined)
   latest.record({ ...seed(USDT, 1, at(-18)), sentAt: at(-20) })
   t.equal(priceBefore(latest, M, USDT), 1)
+  latest.interrupted(interruption('binance', -10))
+  latest.record({ ...seed(USDT, 2, at(-9)), sentAt: undefined })
+  t.equal(priceBefore(latest, M, USDT), 2, 'one that does not say counts from when it came')
 })
 
 t.test('tells when both streams have passed M', async t => {

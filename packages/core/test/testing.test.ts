@@ -74,3 +74,18 @@ t.test('a wait ends early when its signal aborts, and leaves no listener behind'
   t.equal(getEventListeners(signal, 'abort').length, 0)
   t.equal(clock.now(), 1)
 })
+
+t.test('a pause lets time pass by both clocks, and ends no wait by itself', async t => {
+  const clock = createManualClock(1_000)
+  let isOver = false
+  clock.wait(100).then(() => {
+    isOver = true
+  })
+  clock.pause(2_000)
+  await undefined
+  t.strictSame([clock.now(), clock.elapsed(), isOver], [3_000, 2_000, false])
+  await clock.advance(0)
+  t.ok(isOver)
+  clock.step(-500)
+  t.strictSame([clock.now(), clock.elapsed()], [2_500, 2_000])
+})

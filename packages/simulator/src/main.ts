@@ -18,8 +18,8 @@ async function main(): Promise<void> {
   process.once('disconnect', end)
   // Last, because whoever has read this line may send a signal at once.
   announce(simulator)
-  // A parent that supervises it waits for this.
-  if (process.connected) process.send?.({ started: true })
+  // A parent that supervises it waits for this; one that has gone meanwhile does not.
+  if (process.connected) process.send?.({ started: true }, () => {})
 }
 
 function readOptions({ HOST: host = '127.0.0.1', PORT = '4380', SEED: seed = 'kimchi' }: NodeJS.ProcessEnv) {

@@ -67,7 +67,8 @@ function endInOrder(app: RunningApp, hadParent: boolean): void {
 
 /** From this a supervisor can tell a failed start from a later crash. */
 function tellParent(message: { readonly started: true } | { readonly final: true }): void {
-  if (process.connected) process.send?.(message)
+  // A parent that goes meanwhile hears nothing more, and that is no failure.
+  if (process.connected) process.send?.(message, () => {})
 }
 
 function complain(thrown: unknown): void {

@@ -46,7 +46,10 @@ export class CatalogueRefresh {
   readonly #context: Context
   #coins: readonly Coin[] = []
   #listings: Listings | undefined
-  #loadedAt = Number.NEGATIVE_INFINITY
+  /** Whether the lists are wanted before the hour is over. */
+  #isWanted = false
+  /** When the lists may be loaded before the hour is over. */
+  #spaced: Promise<void> = Promise.resolve()
   /** Ends the wait for the next refresh. */
   #waking = new AbortController()
   #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
@@ -71,10 +74,14 @@ export class CatalogueRefresh {
       try {
         await this.#refresh()
         failures = 0
-        this.#loadedAt = clock.now()
         this.#waking = new AbortController()
         if (signal.aborted) return
-        await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#waking.signal)
+        if (!this.#isWanted) await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#waking.signal)
+        if (this.#isWanted) {
+          await this.#spaced
+          this.#spaced = clock.wait(MINUTE_MS, signal)
+          this.#isWanted = false
+        }
       } catch (thrown) {
         if (signal.aborted) return
         if (isUnknownSymbol(thrown)) throw thrown
@@ -85,9 +92,10 @@ export class CatalogueRefresh {
     }
   }
 
-  /** Loads the lists at once, unless they are less than a minute old. */
+  /** Loads the lists at once, but at most once a minute in this way; no call is dropped. */
   refreshNow(): void {
-    if (this.#context.clock.now() - this.#loadedAt >= MINUTE_MS) this.#waking.abort()
+    this.#isWanted = true
+    this.#waking.abort()
   }
 
   status(): CatalogueStatus {

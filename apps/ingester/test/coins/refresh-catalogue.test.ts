@@ -61,6 +61,7 @@ async function start(
     status: () => catalogue.status(),
     running,
     loads: () => loads,
+    catalogue,
     warnings,
   }
 }
@@ -186,5 +187,22 @@ t.test(
     await eventually('the lists', () => gone.catalogues.length > 0)
     t.match(gone.catalogues.at(-1), { coins: [{ symbol: 'BTC' }] })
     t.strictSame(gone.status().missing, ['QQQQ (not on Upbit in KRW)'])
+  },
+)
+
+t.test(
+  '60. a refused subscription loads the lists at once, then once a minute, and none is dropped',
+  async t => {
+    const { clock, catalogue, catalogues, loads } = await start(t)
+    await eventually('the load at the start', () => catalogues.length === 1)
+    catalogue.refreshNow()
+    await eventually('the first refusal, right after the start', () => catalogues.length === 2)
+    for (let refusals = 0; refusals < 5; refusals++) catalogue.refreshNow()
+    await clock.advance(59_999)
+    t.equal(loads(), 2, 'once a minute')
+    await clock.advance(1)
+    await eventually('the later refusals', () => catalogues.length === 3)
+    await clock.advance(61_000)
+    t.equal(loads(), 3, 'all of them by one load')
   },
 )

@@ -32,10 +32,10 @@ export const english: ReferenceWords = {
 export const korean: ReferenceWords = {
   language: 'ko',
   site: '김치 프리미엄',
-  routes: '상세',
+  routes: 'API 명세',
   contents: '목차',
   parameters: ['매개변수', '위치', '의미'],
-  fields: ['필드', '형식', '의미'],
+  fields: ['항목', '형식', '의미'],
   answers: ['상태', '의미'],
   example: '응답 예:',
   summaries: {

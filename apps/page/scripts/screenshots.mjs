@@ -13,7 +13,7 @@ import { findChromium, openChromium } from '@kimchi/testkit/chromium'
 const ROOT = join(import.meta.dirname, '../../..')
 const IMAGES = join(ROOT, 'docs/images')
 const SCREENS = {
-  desktop: { viewport: { width: 1180, height: 760 }, deviceScaleFactor: 1 },
+  desktop: { viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1 },
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true },
 }
 const LOOKS = /** @type {const} */ ([

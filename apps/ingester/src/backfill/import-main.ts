@@ -23,6 +23,17 @@ import { HistoryImport, type Skipped } from './import-history.ts'
 /** An ingester that has announced nothing for this long has ended; each does once a minute. */
 const INGESTER_LIVES_MS: Milliseconds = 180_000
 
+const HELP = `npm run backfill -- [--days N] [--coins BTC,ETH]
+Stores the daily history of the last N days (365 when left out) in the Redis of a running service, from both
+exchanges' candles. It may be stopped and started at any time: what is there is not fetched again.
+  --days N         1 to 3650
+  --coins BTC,ETH  only these coins; without it those of COINS
+It reads the ingester's variables (docs/configuration.md), REDIS_URL above all.
+`
+
+const WRONG_KIND =
+  'Simulated prices (of a demo) and real ones never mix: set REDIS_URL to the Redis that npm start names.\n'
+
 const ending = new AbortController()
 let isStopped = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -40,9 +51,26 @@ const context: Context = {
 }
 
 try {
+  await main()
+} catch (thrown) {
+  if (isStopped) process.stdout.write('Stopped; run it again to go on from here.\n')
+  else {
+    process.stderr.write(`${thrown instanceof KimchiError ? `${thrown.code}: ` : ''}${messageOf(thrown)}\n`)
+    if (thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_PRICES_KIND')
+      process.stderr.write(WRONG_KIND)
+    process.exitCode = 1
+  }
+}
+
+async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { days: { type: 'string', default: '365' }, coins: { type: 'string' } },
+    options: {
+      days: { type: 'string', default: '365' },
+      coins: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
   })
+  if (values.help === true) return void process.stdout.write(HELP)
   const config = readConfig({
     ...withSecretFiles(process.env, ['REDIS_URL']),
     ...(values.coins === undefined ? {} : { COINS: values.coins }),
@@ -60,12 +88,6 @@ try {
   process.stdout.write(
     missing.length > 0 ? `Not complete: ${missing.join('; ')}.\n` : 'History is complete.\n',
   )
-} catch (thrown) {
-  if (isStopped) process.stdout.write('Stopped; run it again to go on from here.\n')
-  else {
-    process.stderr.write(`${thrown instanceof KimchiError ? `${thrown.code}: ` : ''}${messageOf(thrown)}\n`)
-    process.exitCode = 1
-  }
 }
 
 /** What could not be imported, and whether another import may. */

@@ -102,3 +102,19 @@ t.test('days that neither the import nor an ingester fills are named in the last
   const days = `${ago(2)} to ${ago(1)}`
   t.equal((await run(env)).at(-1), `Not complete: no ingester with BACKFILL_DAYS=0 fills ${days}.`)
 })
+
+t.test('--help says how it is called, and needs neither a Redis nor an exchange', async t => {
+  const program = startProgram(t, [PROGRAM, '--help'], { REDIS_URL: 'nothing' })
+  t.equal(await program.ended, 0)
+  t.match(program.lines.join('\n'), /npm run backfill -- \[--days N\] \[--coins BTC,ETH\][\s\S]*REDIS_URL/)
+})
+
+t.test('an import of real prices into the Redis of a demo says in a sentence what is wrong', async t => {
+  await run({ COINS: 'BTC' })
+  const program = start('1', { PRICES: 'live', COINS: 'BTC' })
+  t.equal(await program.ended, 1)
+  t.match(
+    program.lines.join('\n'),
+    /of a demo\) and real ones never mix: set REDIS_URL to the Redis that npm start/,
+  )
+})

@@ -106,7 +106,7 @@ t.test(
     t.equal(await fetchWith('no-cache'), 200, 'asked again with If-None-Match')
     const { body } = await ask(`${api.ops}/metrics`)
     t.strictSame(
-      [...body.matchAll(/responses_total\{route="live",status="(\d+)"\} (\d+)/g)].map(found =>
+      [...body.matchAll(/request_duration_seconds_count\{route="live",status="(\d+)"\} (\d+)/g)].map(found =>
         found.slice(1),
       ),
       [

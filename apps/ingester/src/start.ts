@@ -7,7 +7,7 @@ import {
   type Sample,
   SpikeFilter,
 } from '@kimchi/core'
-import { createRestBases, openRestChild, type RestChild, userAgentOf } from '@kimchi/feeds'
+import { createRestBases, RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
@@ -68,7 +68,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const { redis, writer, queue } = store
   const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
   const userAgent = userAgentOf(version, config.PROJECT_URL)
-  const rest = openRestChild({ bases: restBases, userAgent }, { log })
+  const rest = new RestClient({ bases: restBases, userAgent }, context)
   const parts = openParts(
     config,
     { ...store, rest, restBases, userAgent, id, fail, refreshMs: options.refreshMs },
@@ -107,7 +107,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     failed,
     close: async () => {
       ending.abort()
-      await Promise.allSettled([feeds.close(), rest.close(), ...running])
+      await Promise.allSettled([feeds.close(), ...running])
       if (!(await queue.flush(FLUSH_WITHIN_MS))) {
         log.error({ minutes: queue.status().waiting }, 'ended with minutes that were not written')
       }
@@ -129,7 +129,7 @@ function openStore(config: Config, fail: (thrown: unknown) => void, { clock, ran
 
 /** What the parts of an ingester share. */
 interface Shared extends ReturnType<typeof openStore> {
-  readonly rest: RestChild
+  readonly rest: RestClient
   readonly restBases: ReturnType<typeof createRestBases>
   readonly userAgent: string
   readonly id: string

@@ -4,6 +4,8 @@ import { httpErrorOf, parseRetryAfter } from './feed/http-error.ts'
 /** An exchange that has not answered after this long is not reached. */
 const TIMEOUT_MS: Milliseconds = 10_000
 
+const MAX_BYTES = 4 * 1_048_576
+
 /** Our name without version and address. */
 export const NAME = 'kimchi-premium'
 
@@ -16,40 +18,62 @@ export function userAgentOf(version: string, projectUrl: string): string {
 export interface HttpRequest {
   readonly exchange: Exchange
   readonly userAgent: string
+  /** An answer that is longer is refused. @default 4 MiB */
+  readonly maxBytes?: number
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A 2xx answer in JSON. */
-export interface HttpAnswer {
+/** A 2xx answer. */
+interface TextAnswer {
   readonly text: string
-  readonly json: unknown
   readonly headers: Headers
+}
+
+/** A 2xx answer in JSON. */
+export interface HttpAnswer extends TextAnswer {
+  readonly json: unknown
+}
+
+/**
+ * Makes a REST request as {@link getText} does, and parses its answer.
+ * @throws as {@link getText}, and KimchiError `KIMCHI_ERR_REST` for an answer that is no JSON
+ */
+export async function getJson(
+  url: string,
+  request: HttpRequest,
+  clock: Context['clock'],
+): Promise<HttpAnswer> {
+  const answer = await getText(url, request, clock)
+  const json = jsonOf(answer.text)
+  if (json !== undefined) return { ...answer, json }
+  const what = `${request.exchange} GET ${new URL(url).pathname}`
+  throw new KimchiError('KIMCHI_ERR_REST', `${what}: the response is no JSON`)
 }
 
 /**
  * Makes a REST request, the way all of them go out: GET, our name, no cookies, no redirects, and no `Origin`
  * header, since Upbit allows a client with one only one request in ten seconds.
- * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for a 2xx, 400 or 404 without
- *   JSON, without an answer within 10 s, or when aborted
+ * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for a 400 or 404 without JSON, for
+ *   too long an answer, without one within 10 s, or when aborted
  */
-export async function getJson(
+export async function getText(
   url: string,
-  { exchange, userAgent, signal }: HttpRequest,
+  request: HttpRequest,
   clock: Context['clock'],
-): Promise<HttpAnswer> {
+): Promise<TextAnswer> {
+  const { exchange } = request
   const what = `GET ${new URL(url).pathname}`
-  const { response, text } = await receive(url, { exchange, userAgent, signal }, `${exchange} ${what}`, clock)
+  const { response, text } = await receive(url, request, `${exchange} ${what}`, clock)
   const { status, ok, headers } = response
-  const json = jsonOf(text)
+  if (ok) return { text, headers }
   // A gateway that knows nothing of the exchange's paths answers in HTML.
-  const isTheExchanges = json !== undefined || (status !== 400 && status !== 404)
-  if (!ok && isTheExchanges) {
-    const retryAfterMs = parseRetryAfter(headers.get('retry-after'), clock.now())
-    throw httpErrorOf({ exchange, what, status, retryAfterMs })
+  if ((status === 400 || status === 404) && jsonOf(text) === undefined) {
+    const message = `${exchange} ${what}: HTTP ${status}, the response is no JSON`
+    throw new KimchiError('KIMCHI_ERR_REST', message)
   }
-  if (json !== undefined) return { text, json, headers }
-  throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: HTTP ${status}, the response is no JSON`)
+  const retryAfterMs = parseRetryAfter(headers.get('retry-after'), clock.now())
+  throw httpErrorOf({ exchange, what, status, retryAfterMs })
 }
 
 /** Undefined for a text that is no JSON, which no JSON stands for. */
@@ -63,7 +87,7 @@ function jsonOf(text: string): unknown {
 
 async function receive(
   url: string,
-  { userAgent, signal }: HttpRequest,
+  { userAgent, maxBytes = MAX_BYTES, signal }: HttpRequest,
   what: string,
   clock: Context['clock'],
 ): Promise<{ response: Response; text: string }> {
@@ -80,7 +104,7 @@ async function receive(
     signal?.throwIfAborted()
     const headers = { 'user-agent': userAgent }
     const response = await fetch(url, { headers, signal: over.signal, redirect: 'manual' })
-    return { response, text: await response.text() }
+    return { response, text: await textOf(response, maxBytes) }
   } catch (error) {
     if (signal?.aborted) throw new KimchiError('KIMCHI_ERR_REST', `${what}: aborted`)
     const why = isLate ? `no answer within ${TIMEOUT_MS} ms` : causeOf(error)
@@ -89,6 +113,17 @@ async function receive(
     signal?.removeEventListener('abort', abort)
     abort()
   }
+}
+
+async function textOf({ body }: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new Error(`the response is longer than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 function causeOf(error: unknown): string {

@@ -11,6 +11,7 @@ export { type Catalogue, matchCoins } from './catalogue/catalogue.ts'
 export {
   type BinanceMarket,
   checkListing,
+  type Listings,
   parseBinanceSymbols,
   parseUpbitMarkets,
   type UpbitMarket,
@@ -24,6 +25,5 @@ export { isFields, parseFrame } from './feed/frame.ts'
 export { HttpError } from './feed/http-error.ts'
 export type { Decoded, Protocol } from './feed/protocol.ts'
 export { getJson, type HttpAnswer, userAgentOf } from './http.ts'
-export { openRestChild, type RestChild } from './rest/client.ts'
-export type { CandlePage, CandleRange, Listings, MinuteCandle } from './rest/messages.ts'
+export { type CandlePage, type CandleRange, type MinuteCandle, RestClient } from './rest/client.ts'
 export { upbitProtocol } from './upbit/protocol.ts'

@@ -7,11 +7,10 @@ import { Bases, createRestBases } from '../src/bases.ts'
 import { binanceProtocol } from '../src/binance/protocol.ts'
 import { httpErrorOf } from '../src/feed/http-error.ts'
 import { getJson, userAgentOf } from '../src/http.ts'
-import { openRestChild } from '../src/rest/client.ts'
+import { RestClient } from '../src/rest/client.ts'
 import { AT, memoryLog, passUntil, simulate, until, watchFeed } from './harness.ts'
 import { miniTicker, refuseWith, scriptExchange } from './scripted-exchange.ts'
 
-const ENTRY = new URL('../dist/rest/child.js', import.meta.url)
 const REGION = refused(451)
 const NO_JSON = new KimchiError('KIMCHI_ERR_REST', 'HTTP 200, the response is no JSON')
 const TIMEOUT = new KimchiError('KIMCHI_ERR_REST', 'no answer within 10000 ms')
@@ -159,20 +158,16 @@ t.test('88. a 400 or 404 in HTML is no answer of an exchange, one in JSON is', a
   }
 })
 
-t.test('70. the REST child asks the base in use', async t => {
+t.test('70. lists and candles are asked for at the base in use', async t => {
   const simulator = await simulate(t)
   const blocked = await serve(t, 451)
   const context = { clock: createManualClock(AT), log: memoryLog() }
   const bases = createRestBases(simulator.upbitRestUrl, [blocked.url, simulator.binanceRestUrl], context)
-  const child = openRestChild(
-    { bases, userAgent: 'kimchi-premium/9 (+https://x.test)', entry: ENTRY },
-    context,
-  )
-  t.teardown(() => child.close())
-  const { binance } = await child.loadListings()
+  const rest = new RestClient({ bases, userAgent: 'kimchi-premium/9 (+https://x.test)' }, context)
+  const { binance } = await rest.loadListings()
   t.ok(binance.markets.length > 10)
   const noon = Date.UTC(2026, 10, 20, 12) / 60_000
-  await child.candlePage({ exchange: 'binance', market: 'BTCUSDT', from: noon - 2, to: noon })
+  await rest.candlePage({ exchange: 'binance', market: 'BTCUSDT', from: noon - 2, to: noon })
   t.equal(blocked.headers.length, 1)
   t.equal(bases.binance.status().inUse, simulator.binanceRestUrl)
 })
@@ -180,13 +175,12 @@ t.test('70. the REST child asks the base in use', async t => {
 t.test('candles of the wrong shape are an error, not a time without trades', async t => {
   const { url } = await serve(t, 200, '{}')
   const context = { clock: createManualClock(AT), log: memoryLog() }
-  const child = openRestChild({ bases: createRestBases(url, url, context), entry: ENTRY }, context)
-  t.teardown(() => child.close())
+  const rest = new RestClient({ bases: createRestBases(url, url, context) }, context)
   for (const [exchange, market] of [
     ['upbit', 'KRW-BTC'],
     ['binance', 'BTCUSDT'],
   ] as const) {
-    await t.rejects(child.candlePage({ exchange, market, from: 1, to: 2 }), { code: 'KIMCHI_ERR_REST' })
+    await t.rejects(rest.candlePage({ exchange, market, from: 1, to: 2 }), { code: 'KIMCHI_ERR_REST' })
   }
 })
 
@@ -197,10 +191,9 @@ t.test('every request has our name, no Origin, and no header of a browser', asyn
   const userAgent = userAgentOf('1.2.3', 'https://x.test')
   await t.rejects(getJson(`${server.url}/a`, { exchange: 'binance', userAgent }, clock))
   const bases = createRestBases(server.url, server.url, { clock, log })
-  const child = openRestChild({ bases, userAgent, entry: ENTRY }, { log })
-  t.teardown(() => child.close())
-  await t.rejects(child.loadListings())
-  await t.rejects(child.candlePage({ exchange: 'upbit', market: 'KRW-BTC', from: 1, to: 2 }))
+  const rest = new RestClient({ bases, userAgent }, { clock })
+  await t.rejects(rest.loadListings())
+  await t.rejects(rest.candlePage({ exchange: 'upbit', market: 'KRW-BTC', from: 1, to: 2 }))
   const exchange = await scriptExchange(t)
   watchFeed(t, { protocol: binanceProtocol(exchange.url), userAgent })
   await until('the handshake', () => exchange.peers.length === 1)

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, type Exchange, isWorthALine, type Milliseconds, messageOf } from '@kimchi/core'
-import { type CandlePage, type CandleRange, HttpError, type RestChild, retryDelay } from '@kimchi/feeds'
+import { type CandlePage, type CandleRange, HttpError, type RestClient, retryDelay } from '@kimchi/feeds'
 
 /**
  * Candle requests to Binance for one to Upbit: at most 20 a second, 2,400 of the 6,000 of weight that it allows
@@ -29,7 +29,7 @@ export interface CandleRequestStatus {
 
 /** How candles are fetched. */
 export interface CandleRequestsOptions {
-  readonly rest: Pick<RestChild, 'candlePage'>
+  readonly rest: Pick<RestClient, 'candlePage'>
   readonly upbitPerSecond: number
 }
 

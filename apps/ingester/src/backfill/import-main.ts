@@ -11,7 +11,7 @@ import {
   minuteOf,
   type UtcDate,
 } from '@kimchi/core'
-import { createRestBases, matchCoins, openRestChild, type RestChild, userAgentOf } from '@kimchi/feeds'
+import { createRestBases, matchCoins, RestClient, userAgentOf } from '@kimchi/feeds'
 import { systemClock, withSecretFiles } from '@kimchi/runtime'
 import { type KnownCoin, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
@@ -110,7 +110,7 @@ async function importHistory(config: Config, days: number): Promise<Outcome> {
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const bases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
-  const rest = openRestChild({ bases, userAgent }, { log })
+  const rest = new RestClient({ bases, userAgent }, context)
   const bar = progressBar()
   try {
     if (!(await redis.untilReady(5_000, signal))) {
@@ -143,7 +143,7 @@ async function importHistory(config: Config, days: number): Promise<Outcome> {
   } finally {
     if (bar.isActive) bar.stop()
     ending.abort()
-    await Promise.all([rest.close(), redis.close()])
+    await redis.close()
   }
 }
 
@@ -152,7 +152,7 @@ async function importHistory(config: Config, days: number): Promise<Outcome> {
  * any. One that has left the exchanges is left out.
  */
 async function findCoins(
-  rest: RestChild,
+  rest: RestClient,
   tracked: readonly KnownCoin[],
   { COINS: wanted, ALLOW: allow, DENY: deny }: Config,
 ): Promise<readonly Coin[]> {

@@ -48,7 +48,6 @@ export async function examine(
     })
   } finally {
     ending.abort()
-    await rest.close()
   }
 }
 

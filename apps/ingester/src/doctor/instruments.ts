@@ -1,10 +1,10 @@
 import type { Context, Exchange } from '@kimchi/core'
-import type { Bases, getJson, HttpAnswer, RestBases, RestChild } from '@kimchi/feeds'
+import type { Bases, getJson, HttpAnswer, RestBases, RestClient } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
 import type { Recorder } from './recorder.ts'
 
 /** How the doctor asks for candles: as the service does. */
-export type CandleSource = Pick<RestChild, 'candlePage' | 'close'>
+export type CandleSource = Pick<RestClient, 'candlePage'>
 
 /** What the doctor is run with. */
 export interface DoctorOptions {

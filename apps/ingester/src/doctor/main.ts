@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { messageOf } from '@kimchi/core'
-import { getJson, openRestChild, type RestBases, userAgentOf } from '@kimchi/feeds'
+import { getJson, type RestBases, RestClient, userAgentOf } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   if (values.help === true) return void process.stdout.write(HELP)
   const config = readConfig({ COINS: 'all', ...process.env })
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
-  const openRest = (bases: RestBases) => openRestChild({ bases, userAgent }, { log: silent })
+  const openRest = (bases: RestBases) => new RestClient({ bases, userAgent }, { clock: systemClock })
   const recorder = openRecorder(values.record)
   const findings = await examine(
     { config, userAgent, recorder, get: getJson, openRest, onProgress: showProgress },

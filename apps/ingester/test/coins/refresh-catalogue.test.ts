@@ -1,6 +1,6 @@
 import type { Coin } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createRestBases, openRestChild } from '@kimchi/feeds'
+import { createRestBases, RestClient } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
@@ -10,14 +10,13 @@ import { CatalogueRefresh } from '../../src/coins/refresh-catalogue.ts'
 import type { WantedCoins } from '../../src/config.ts'
 import { silent } from '../support/backfill-bench.ts'
 
-const ENTRY = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
 const REFRESH_MS = 600_000
 
 function known(symbol: string, order: number | undefined, binance = `${symbol}USDT`): KnownCoin {
   return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance, order }
 }
 
-/** Coins kept in step with a real simulator through a real REST child. */
+/** Coins kept in step with a real simulator through real REST requests. */
 async function start(
   t: Test,
   wanted: WantedCoins = 'all',
@@ -28,8 +27,7 @@ async function start(
   const { upbitRestUrl, binanceRestUrl } = simulator
   const clock = createManualClock(Date.now())
   const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
-  const rest = openRestChild({ bases, entry: ENTRY }, { log: silent })
-  t.teardown(() => rest.close())
+  const rest = new RestClient({ bases }, { clock })
   const ending = new AbortController()
   const catalogues: CatalogueNow[] = []
   const log = createMemoryLog()

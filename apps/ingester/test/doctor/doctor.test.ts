@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE_MS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { getJson, type HttpAnswer, openRestChild, parseUpbitMarkets } from '@kimchi/feeds'
+import { getJson, type HttpAnswer, parseUpbitMarkets, RestClient } from '@kimchi/feeds'
 import { type SimulatedCoin, type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
@@ -14,7 +14,6 @@ import { openRecorder, type Recorder } from '../../src/doctor/recorder.ts'
 import { silent } from '../support/backfill-bench.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
 
-const ENTRY = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
 const STEP_MS = 250
 
 interface Case {
@@ -44,10 +43,9 @@ async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare,
     })
   }
   const openRest: DoctorOptions['openRest'] = bases => {
-    const rest = openRestChild({ bases, entry: ENTRY }, { log: silent })
+    const rest = new RestClient({ bases }, { clock })
     return {
       candlePage: (range, signal) => counted(rest.candlePage(range, signal)),
-      close: () => rest.close(),
     }
   }
   const get: typeof getJson = async (url, request, itsClock) => {

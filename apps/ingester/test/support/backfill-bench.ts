@@ -9,8 +9,8 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import { ManualClock } from '@kimchi/core/testing'
-import { createRestBases, openRestChild } from '@kimchi/feeds'
-import { createLogger } from '@kimchi/runtime'
+import { createRestBases, RestClient } from '@kimchi/feeds'
+import { createLogger, systemClock } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
@@ -41,12 +41,9 @@ const COINS = DEFAULT_COINS.map(({ upbit, binance, ...coin }) => ({
   ...(binance && { binance: { ...binance, tradesPerMinute: Math.min(10, binance.tradesPerMinute) } }),
 }))
 
-/** The built child: Node cannot run its TypeScript source. */
-const REST_CHILD = new URL('../../../../packages/feeds/dist/rest/child.js', import.meta.url)
-
 type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 
-/** A simulator whose candles are asked for through a real REST child, for all tests of a file. */
+/** A simulator whose candles are asked for through real REST requests, for all tests of a file. */
 export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const requests: RestRequest[] = []
   const simulator = await startSimulator({
@@ -58,10 +55,9 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   })
   t.teardown(() => simulator.close())
   const { upbitRestUrl, binanceRestUrl } = simulator
-  const clock = { now: Date.now, elapsed: Date.now, wait: async () => {} }
+  const clock = systemClock
   const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
-  const rest = openRestChild({ bases, entry: REST_CHILD }, { log: silent })
-  t.teardown(() => rest.close())
+  const rest = new RestClient({ bases }, { clock })
   const requestsFor = (exchange: string) =>
     requests.filter(request => request.exchange === exchange && /candles|klines/.test(request.path))
   return { simulator, rest, requests, requestsFor }

@@ -1,5 +1,4 @@
 import { type EpochMs, isPrice, type Market } from '@kimchi/core'
-import { perCoinPrice } from '../catalogue/pairs.ts'
 import {
   type Fields,
   isExchangeTime,
@@ -56,7 +55,7 @@ function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedA
   const before = previous.get(market)
   if (before === undefined) return IGNORED
   if (!isDecimal(text)) return malformed(`${market} c`, text)
-  const price = perCoinPrice(market, Number(text))
+  const price = Number(text)
   if (!isPrice(price)) return malformed(`${market} c`, text)
   if (!isExchangeTime(eventAt)) return malformed(`${market} E`, eventAt)
   const volume = typeof v === 'string' ? Number(v) : Number.NaN

@@ -1,6 +1,5 @@
 import { type Context, isPrice, KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '../bases.ts'
-import { perCoinPrice } from '../catalogue/pairs.ts'
 import { isFields, shown } from '../feed/frame.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 import { getJson, NAME } from '../http.ts'
@@ -41,8 +40,7 @@ export function binanceTradingPrices(
 function pricesOf(response: unknown): TradingPrices {
   const prices = new Map<Market, number | undefined>()
   for (const entry of Array.isArray(response) ? response : []) {
-    if (isFields(entry) && typeof entry.symbol === 'string')
-      prices.set(entry.symbol, priceOf(entry.symbol, entry.price))
+    if (isFields(entry) && typeof entry.symbol === 'string') prices.set(entry.symbol, priceOf(entry.price))
   }
   const missing = REFERENCE_MARKETS.binance.find(market => !prices.has(market))
   if (missing === undefined) return prices
@@ -50,7 +48,7 @@ function pricesOf(response: unknown): TradingPrices {
   throw new KimchiError('KIMCHI_ERR_REST', `binance GET ${PATH} must list ${missing}, got: ${got}`)
 }
 
-function priceOf(market: Market, text: unknown): number | undefined {
-  const price = isDecimal(text) ? perCoinPrice(market, Number(text)) : undefined
+function priceOf(text: unknown): number | undefined {
+  const price = isDecimal(text) ? Number(text) : undefined
   return isPrice(price) ? price : undefined
 }

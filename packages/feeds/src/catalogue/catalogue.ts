@@ -1,6 +1,6 @@
 import { type Coin, KimchiError } from '@kimchi/core'
 import type { BinanceMarket, Listing, UpbitMarket } from './listings.ts'
-import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from './pairs.ts'
+import { ALIASES, DENIALS, LEFT_OUT } from './pairs.ts'
 
 /** Which coins to track: every pair that is the same coin, or these symbols in this order. */
 export type Wanted = 'all' | readonly string[]
@@ -75,7 +75,6 @@ const TABLE = {
   aliases: new Map(Object.entries(ALIASES)),
   denials: new Map(Object.entries(DENIALS)),
   leftOut: new Map(Object.entries(LEFT_OUT)),
-  multipliers: new Map(Object.entries(MULTIPLIERS)),
   /** Binance tickers that belong to a coin with another Upbit ticker. */
   owners: new Map(Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol])),
 }
@@ -91,7 +90,7 @@ function matchOne(
   if (!/^[A-Z0-9]{1,20}$/.test(base)) return not('unpublishable', 'its ticker is not A–Z and 0–9')
   const owner = TABLE.owners.get(base)
   if (owner !== undefined) return not('denied', `${base} on Binance is what Upbit calls ${owner}`)
-  const ticker = (TABLE.aliases.get(base) ?? TABLE.multipliers.get(base))?.binance ?? base
+  const ticker = TABLE.aliases.get(base)?.binance ?? base
   const partner = binanceMarkets.get(ticker)
   if (partner === undefined) return not('not-on-binance', `Binance has no ${ticker}USDT`)
   const coin = { symbol: base, name, upbit: market, binance: partner.market }

@@ -31,6 +31,12 @@ export interface Listing<M> {
   readonly markets: readonly M[]
 }
 
+/** What both exchanges list now. */
+export interface Listings {
+  readonly upbit: Listing<UpbitMarket>
+  readonly binance: Listing<BinanceMarket>
+}
+
 /**
  * The markets in Upbit's raw answer to `market/all`. A bad entry is left out.
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is no list, or no entry of it can be read

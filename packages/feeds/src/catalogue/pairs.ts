@@ -1,5 +1,3 @@
-import type { Market } from '@kimchi/core'
-
 // Every exception to "the same ticker on both exchanges is the same coin", one line each with its reason. Keys
 // are Upbit tickers. See docs/exchanges.md#symbol-mapping.
 
@@ -54,38 +52,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   XAUT: 'gold',
 }
 
-/**
- * Binance tickers whose price is for many coins: Upbit ticker → Binance ticker and the power of ten. Frames,
- * seeds and candles are divided where they arrive, so that everything behind sees the price of one coin.
- */
-export const MULTIPLIERS: Readonly<Record<string, Multiplied>> = {
-  SATS: { binance: '1000SATS', power: 3, reason: 'price for 1,000' },
-  CHEEMS: { binance: '1000CHEEMS', power: 3, reason: 'price for 1,000' },
-  BABYDOGE: { binance: '1MBABYDOGE', power: 6, reason: 'price for 1,000,000' },
-}
-
 /** Another ticker for the same coin, and how we know. */
 interface Pairing {
   readonly binance: string
   readonly reason: string
-}
-
-/** A ticker whose price is for 10^power coins. */
-interface Multiplied extends Pairing {
-  readonly power: number
-}
-
-const POWERS: ReadonlyMap<Market, number> = new Map(
-  Object.values(MULTIPLIERS).map(({ binance, power }) => [`${binance}USDT`, power]),
-)
-
-/**
- * The price of one coin, from the price that Binance prints for a market. It moves the point in the decimal
- * digits, which rounds nothing.
- */
-export function perCoinPrice(market: Market, price: number): number {
-  const power = POWERS.get(market)
-  if (power === undefined) return price
-  const [digits, exponent = '0'] = String(price).split('e')
-  return Number(`${digits}e${Number(exponent) - power}`)
 }

@@ -1,174 +1,220 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { type Context, KimchiError, type Market, type Milliseconds } from '@kimchi/core'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type Context,
+  type EpochMinute,
+  type Exchange,
+  KimchiError,
+  type Market,
+  MINUTE_MS,
+  type Milliseconds,
+  messageOf,
+  minuteOf,
+} from '@kimchi/core'
 import type { RestBases } from '../bases.ts'
-import type { BinanceMarket, Listing, UpbitMarket } from '../catalogue/listings.ts'
+import { type Listings, parseBinanceSymbols, parseUpbitMarkets } from '../catalogue/listings.ts'
 import { HttpError } from '../feed/http-error.ts'
-import { NAME } from '../http.ts'
-import type {
-  CandlePage,
-  CandleRange,
-  Failure,
-  Listings,
-  RestAnswer,
-  RestQuestion,
-  RestRequest,
-} from './messages.ts'
+import { getText, NAME } from '../http.ts'
 
-/** Where the exchanges answer, and how long the child may idle. */
-interface RestChildOptions {
-  /** The parts before `/v1` and `/api/v3`. Each request names the one in use. */
+/** The most candles one answer holds. @see docs/exchanges.md */
+const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
+
+const MAX_LISTING_BYTES = 32 * 1_048_576
+
+/** One 1-minute candle, compact because many are kept: `[open minute, close, volume]`. */
+export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
+
+/** Some candles, ascending, each minute at most once. */
+export interface CandlePage {
+  readonly candles: readonly MinuteCandle[]
+  /** How long the exchange wants no further request; undefined where it doesn't say. */
+  readonly pauseMs?: Milliseconds | undefined
+}
+
+/** Candles to fetch: those that open in [from, to). */
+export interface CandleRange {
+  readonly exchange: Exchange
+  readonly market: Market
+  readonly from: EpochMinute
+  readonly to: EpochMinute
+}
+
+/** Where the exchanges answer, and who asks. */
+export interface RestClientOptions {
+  /** The parts before `/v1` and `/api/v3`. */
   readonly bases: RestBases
   /** @default our name without version and address */
   readonly userAgent?: string
-  /** The child ends after this long without work; the next request starts another. @default 30 s */
-  readonly idleMs?: Milliseconds
-  /** The child's program. @default the built one beside this file */
-  readonly entry?: URL
 }
 
-/** Opens the child process that holds ccxt. The first request starts it; after an end, the next one does. */
-export function openRestChild(options: RestChildOptions, context: Pick<Context, 'log'>): RestChild {
-  return new RestChild(options, context)
+/** One request under way, and what its answer's headers said. */
+interface Asking {
+  readonly exchange: Exchange
+  readonly base: string
+  readonly maxBytes?: number
+  readonly signal: AbortSignal | undefined
+  pauseMs?: Milliseconds | undefined
 }
+
+/** What ccxt reads of an answer. */
+type Answer = Pick<Response, 'status' | 'statusText' | 'headers' | 'text'>
+
+/** Both exchanges of ccxt. */
+type Ccxt = Awaited<ReturnType<typeof loadCcxt>>
 
 /**
- * Catalogue and candles from both exchanges' REST interfaces, fetched in a process of its own that holds ccxt
- * (60 MB on disk, some 70 MB in memory), so that the streaming process stays small and no large parse stalls
- * it.
- * @see docs/architecture.md#ingester
+ * Lists and candles of both exchanges, by ccxt's raw endpoints: its unified symbols rename coins. The first
+ * request loads ccxt. The caller keeps the exchanges' rate limits. A request goes to the next base where the one
+ * in use fails, and rejects with HttpError when the exchange refuses, else with KimchiError.
+ * @see docs/exchanges.md#symbol-mapping
  */
-export class RestChild {
-  readonly #options: RestChildOptions
-  readonly #log: Context['log']
-  readonly #pending = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
-  #child: ChildProcess | undefined
-  #idle: NodeJS.Timeout | undefined
-  #ids = 0
-  #closed = false
+export class RestClient {
+  readonly #options: RestClientOptions
+  readonly #clock: Context['clock']
+  /** ccxt hands our parts of a request on to {@link #send} in no other way. */
+  readonly #asking = new AsyncLocalStorage<Asking>()
+  #ccxt: Promise<Ccxt> | undefined
 
-  constructor(options: RestChildOptions, { log }: Pick<Context, 'log'>) {
+  constructor(options: RestClientOptions, { clock }: Pick<Context, 'clock'>) {
     this.#options = options
-    this.#log = log
-  }
-
-  /** Process id of the running child, undefined while there is none. */
-  get pid(): number | undefined {
-    return this.#child?.pid
+    // A request's 10 s are its socket's, however fast a test lets the minutes pass.
+    this.#clock = { now: () => clock.now(), elapsed: () => clock.elapsed(), wait: waitForMs }
   }
 
   /**
    * What both exchanges list now.
-   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape, HttpError when an exchange
-   *   refuses, `KIMCHI_ERR_REST` for anything else
+   * @throws KimchiError `KIMCHI_ERR_CATALOGUE` for an answer of the wrong shape
    */
   async loadListings(signal?: AbortSignal): Promise<Listings> {
+    const asking = { signal, maxBytes: MAX_LISTING_BYTES }
     const [upbit, binance] = await Promise.all([
-      this.#ask({ kind: 'listing', exchange: 'upbit' }, signal),
-      this.#ask({ kind: 'listing', exchange: 'binance' }, signal),
+      this.#ask({ ...asking, exchange: 'upbit' }, async ccxt =>
+        parseUpbitMarkets(await ccxt.upbit.publicGetMarketAll()),
+      ),
+      this.#ask({ ...asking, exchange: 'binance' }, async ccxt =>
+        parseBinanceSymbols(await ccxt.binance.publicGetExchangeInfo({ showPermissionSets: 'false' })),
+      ),
     ])
-    return { upbit: upbit as Listing<UpbitMarket>, binance: binance as Listing<BinanceMarket> }
-  }
-
-  /** The symbols that trade on Binance by exchangeInfo. Rejects as {@link loadListings}. */
-  async fetchTrading(signal?: AbortSignal): Promise<ReadonlySet<Market>> {
-    const listing = await this.#ask({ kind: 'listing', exchange: 'binance' }, signal)
-    const { markets } = listing as Listing<BinanceMarket>
-    return new Set(markets.filter(({ trading }) => trading).map(({ market }) => market))
+    return { upbit, binance }
   }
 
   /**
-   * The newest 1-minute candles that open in a range, by one request: at most 200 of Upbit, 1,000 of Binance.
-   * A minute without a trade is absent on Upbit and has volume 0 on Binance.
-   * @throws HttpError when the exchange refuses, KimchiError `KIMCHI_ERR_REST` for anything else
+   * The newest 1-minute candles that open in a range, by one request: at most 200 of Upbit, whose page may reach
+   * back beyond the range, and 1,000 of Binance. A minute without a trade is absent on Upbit and has volume 0
+   * on Binance.
    */
-  async candlePage(range: CandleRange, signal?: AbortSignal): Promise<CandlePage> {
-    return (await this.#ask({ kind: 'candles', ...range }, signal)) as CandlePage
-  }
-
-  /** Kills the child; requests under way are rejected. May be called more than once. */
-  async close(): Promise<void> {
-    this.#closed = true
-    const child = this.#child
-    this.#release('closed')
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    // It has nothing to save, and it may be in the middle of a long parse.
-    child.kill('SIGKILL')
-    await exited
-  }
-
-  #ask(question: RestQuestion, signal?: AbortSignal): Promise<unknown> {
-    const ask = (base: string) => this.#askAt(base, question, signal)
-    return this.#options.bases[question.exchange].request(ask, signal)
-  }
-
-  async #askAt(base: string, question: RestQuestion, signal?: AbortSignal): Promise<unknown> {
-    if (this.#closed) throw new KimchiError('KIMCHI_ERR_REST', 'REST child: closed')
-    signal?.throwIfAborted()
-    const child = this.#child ?? this.#start()
-    clearTimeout(this.#idle)
-    const request: RestRequest = { id: ++this.#ids, base, question }
-    const fail = (message: string) => this.#receive({ id: request.id, failure: failureOf(message) })
-    const answer = new Promise((resolve, reject) => this.#pending.set(request.id, { resolve, reject }))
-    child.send(request, error => {
-      if (error !== null) fail(`REST child: ${error.message}`)
+  candlePage(range: CandleRange, signal?: AbortSignal): Promise<CandlePage> {
+    const { exchange, to } = range
+    return this.#ask({ exchange, signal }, async (ccxt, asking) => {
+      const rows = exchange === 'upbit' ? upbitRows(ccxt, range) : binanceRows(ccxt, range)
+      return { candles: toCandles(await rows, to), pauseMs: asking.pauseMs }
     })
-    const onAbort = () => fail('REST request: aborted')
-    signal?.addEventListener('abort', onAbort, { once: true })
-    return answer.finally(() => signal?.removeEventListener('abort', onAbort))
+  }
+  async #ask<T>(
+    request: Omit<Asking, 'base'>,
+    endpoint: (ccxt: Ccxt, asking: Asking) => Promise<T>,
+  ): Promise<T> {
+    this.#ccxt ??= loadCcxt(path => this.#send(path))
+    const ccxt = await this.#ccxt
+    return this.#options.bases[request.exchange].request(async base => {
+      const asking: Asking = { ...request, base }
+      try {
+        return await this.#asking.run(asking, () => endpoint(ccxt, asking))
+      } catch (cause) {
+        if (cause instanceof KimchiError) throw cause
+        const message = `${request.exchange} REST: ${messageOf(cause).slice(0, 300)}`
+        throw new KimchiError('KIMCHI_ERR_REST', message, { cause })
+      }
+    }, request.signal)
   }
 
-  #start(): ChildProcess {
-    const { userAgent = NAME, entry = new URL('./child.js', import.meta.url) } = this.#options
-    // Loaders and inspectors of the parent are not the child's.
-    const execArgv = ['--enable-source-maps']
-    const child = fork(fileURLToPath(entry), [userAgent], { execArgv })
-    this.#child = child
-    this.#log.debug({ pid: child.pid }, 'REST child started')
-    child.on('message', message => this.#receive(message as RestAnswer))
-    child.once('error', error => this.#lose(child, error.message))
-    child.once('exit', (code, signal) => this.#lose(child, `ended with ${signal ?? code}`))
-    return child
-  }
-
-  #receive({ id, result, failure }: RestAnswer): void {
-    const pending = this.#pending.get(id)
-    this.#pending.delete(id)
-    if (failure === undefined) pending?.resolve(result)
-    else pending?.reject(toError(failure))
-    if (this.#pending.size > 0 || this.#closed) return
-    clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => this.#release('idle'), this.#options.idleMs ?? 30_000)
-    // It must not keep the parent alive.
-    this.#idle.unref()
-  }
-
-  #lose(child: ChildProcess, reason: string): void {
-    if (this.#child !== child) return
-    this.#log.warn({ pid: child.pid, reason }, 'the REST child has ended, the next request starts another')
-    this.#release(reason)
-  }
-
-  /** Lets the child end, and fails the requests that it has not answered. */
-  #release(reason: string): void {
-    const child = this.#child
-    this.#child = undefined
-    if (child?.connected === true) child.disconnect()
-    for (const id of [...this.#pending.keys()]) {
-      this.#receive({ id, failure: failureOf(`REST child: ${reason}`) })
-    }
-    clearTimeout(this.#idle)
+  async #send(path: string): Promise<Answer> {
+    const asking = this.#asking.getStore()
+    if (asking === undefined) throw new KimchiError('KIMCHI_ERR_REST', `GET ${path}: nobody has asked for it`)
+    const request = { userAgent: this.#options.userAgent ?? NAME, ...asking }
+    const answer = getText(`${asking.base}${path}`, request, this.#clock)
+    const { text, headers } = await answer.catch(error =>
+      Promise.reject(withUpbitWait(asking.exchange, error)),
+    )
+    asking.pauseMs = pauseMsOf(headers.get('remaining-req'))
+    return { status: 200, statusText: 'OK', headers, text: async () => text }
   }
 }
 
-function failureOf(message: string): Failure {
-  return { code: 'KIMCHI_ERR_REST', message }
+async function loadCcxt(send: (path: string) => Promise<Answer>) {
+  // ccxt exports all its exchanges or none, and loading a hundred of them costs 50 MB and 0.3 s.
+  const entry = import.meta.resolve('ccxt')
+  const load = async <E extends Exchange>(exchange: E): Promise<typeof import('ccxt')[E]> =>
+    (await import(new URL(`./src/${exchange}.js`, entry).href)).default
+  const [Upbit, Binance] = await Promise.all([load('upbit'), load('binance')])
+  const options = {
+    enableRateLimit: false,
+    // It would keep the text of the last answer, and parse one with a long number twice.
+    enableLastHttpResponse: false,
+    quoteJsonNumbers: false,
+  }
+  const [upbit, binance] = [new Upbit(options), new Binance(options)]
+  // Each request has its own base, which is put before the path where it is sent.
+  upbit.urls.api = { public: '', private: '' }
+  binance.urls.api = { public: '/api/v3' }
+  upbit.fetchImplementation = send
+  binance.fetchImplementation = send
+  return { upbit, binance }
 }
 
-function toError({ code, message, status, retryAfterMs }: Failure): KimchiError {
-  return status === undefined
-    ? new KimchiError(code, message)
-    : new HttpError(code, message, status, retryAfterMs)
+/** A page holds the last candles that exist before its end, however far back they reach. */
+async function upbitRows({ upbit }: Ccxt, { market, from, to }: CandleRange): Promise<readonly unknown[][]> {
+  // `to` is exclusive on Upbit.
+  const before = new Date(to * MINUTE_MS).toISOString().replace('.000Z', 'Z')
+  const count = Math.min(PAGE.upbit, to - from)
+  const answer = listOf(await upbit.publicGetCandlesMinutes1({ market, count, to: before }))
+  return answer.map(row => [
+    Date.parse(`${row.candle_date_time_utc}Z`),
+    row.trade_price,
+    row.candle_acc_trade_volume,
+  ])
+}
+
+async function binanceRows(
+  { binance }: Ccxt,
+  { market, from, to }: CandleRange,
+): Promise<readonly unknown[][]> {
+  const start = Math.max(from, to - PAGE.binance)
+  const range = { startTime: start * MINUTE_MS, endTime: to * MINUTE_MS - 1, limit: to - start }
+  const answer = listOf(await binance.publicGetKlines({ symbol: market, interval: '1m', ...range }))
+  return answer.map(([openAt, , , , close, volume]) => [openAt, close, volume])
+}
+
+/** ccxt hands out a text that is no JSON as it came. */
+function listOf<Row>(answer: Row[] | string): readonly Row[] {
+  if (Array.isArray(answer)) return answer
+  const got = typeof answer === 'string' ? 'the response is no JSON' : 'the response is no list'
+  throw new KimchiError('KIMCHI_ERR_REST', `candles: ${got}`)
+}
+
+async function waitForMs(ms: Milliseconds, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => {})
+}
+
+/** Upbit counts by the second, and its 429 names no time. */
+function withUpbitWait(exchange: Exchange, error: unknown): unknown {
+  if (exchange !== 'upbit' || !(error instanceof HttpError)) return error
+  const isUntimed = error.status === 429 && error.retryAfterMs === undefined
+  return isUntimed ? new HttpError(error.code, error.message, error.status, 1_000) : error
+}
+
+/** Upbit says how many requests of a group it still accepts in this second. @see docs/exchanges.md#upbit-rest */
+function pauseMsOf(remainingReq: string | null): Milliseconds | undefined {
+  return /\bsec=0\b/.test(remainingReq ?? '') ? 1_000 : undefined
+}
+
+/** Candles of `[opened at, close, volume]`: ascending, each minute once, none that opens at or after `to`. */
+function toCandles(rows: readonly unknown[][], to: EpochMinute): MinuteCandle[] {
+  const candles = new Map<EpochMinute, MinuteCandle>()
+  for (const [openAt, close, volume] of rows) {
+    const minute = minuteOf(Number(openAt))
+    if (close === undefined || close === null || !(minute < to)) continue
+    candles.set(minute, [minute, Number(close), Number(volume ?? 0)])
+  }
+  return [...candles.values()].sort(([a], [b]) => a - b)
 }

@@ -147,12 +147,6 @@ t.test('a broken price is not compared with the next one', async t => {
   t.equal(tradedAt(decode({ ...MINI, E: E + 1_000 })), undefined)
 })
 
-t.test('a price for a thousand coins becomes the price of one, without rounding', async t => {
-  const { decode } = open(['1000SATSUSDT', '1MBABYDOGEUSDT'])
-  t.match(decode({ ...MINI, s: '1000SATSUSDT', c: '0.00001620' }), { tick: { price: 1.62e-8 } })
-  t.match(decode({ ...MINI, s: '1MBABYDOGEUSDT', c: '0.00123450' }), { tick: { price: 1.2345e-9 } })
-})
-
 t.test('a new connection subscribes everything in one message', async t => {
   const messages = binanceProtocol().subscribe([], ['BTCUSDT', 'ETHUSDT'], 7)
   t.strictSame(

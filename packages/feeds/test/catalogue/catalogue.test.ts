@@ -1,6 +1,6 @@
 import t from 'tap'
 import { matchCoins, type Wanted } from '../../src/catalogue/catalogue.ts'
-import { ALIASES, DENIALS, LEFT_OUT, MULTIPLIERS } from '../../src/catalogue/pairs.ts'
+import { ALIASES, DENIALS, LEFT_OUT } from '../../src/catalogue/pairs.ts'
 
 function upbit(...bases: string[]) {
   return {
@@ -66,12 +66,6 @@ t.test('stablecoins and metals stay out of `all` but can be asked for by name', 
     const options = { upbit: upbit('BTC', symbol), binance: binance('BTC', symbol) }
     t.match(matchCoins({ ...options, wanted: 'all' }).leftOut, [{ symbol, kind: 'no-coin', reason }])
     t.match(matchCoins({ ...options, wanted: [symbol] }), { coins: [{ symbol }], leftOut: { length: 0 } })
-  }
-})
-
-t.test('a ticker for a thousand coins is found under the name of one', async t => {
-  for (const [symbol, { binance: ticker }] of Object.entries(MULTIPLIERS)) {
-    t.strictSame(symbolsOf('all', [symbol], [ticker]), [`${symbol}=${ticker}USDT`])
   }
 })
 

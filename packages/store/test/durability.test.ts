@@ -1,12 +1,13 @@
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldDays } from '@kimchi/core'
+import { eventually } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 t.test('an append-only file cut at any byte loads as whole minutes, and writing goes on', async t => {
-  const { redis, connection, writer, reader } = await openStore(t, { appendonly: true })
+  const { redis, connection, writer, reader, raw } = await openStore(t, { appendonly: true })
   const { today } = await todayMinutes(connection)
   await writer.track([BTC, ETH])
   const minutes = Array.from({ length: 40 }, (_, at) => today - 20 + at)
@@ -14,6 +15,14 @@ t.test('an append-only file cut at any byte loads as whole minutes, and writing 
     for (const minute of minutes) {
       await writer.write({ minute, samples: [sampleOf('BTC', minute), sampleOf('ETH', minute, 5)] })
     }
+  }
+  // What docs/operations.md says to do after a short read: Redis 7.0 keeps the transaction that was cut open in
+  // its file, and would run it at the next start.
+  const makeCompact = async () => {
+    await raw.call('BGREWRITEAOF')
+    await eventually('it is compact', async () =>
+      /aof_rewrite_in_progress:0/.test(await raw.info('persistence')),
+    )
   }
   await write()
   for (const fraction of fc.sample(fc.double({ min: 0.5, max: 0.999, noNaN: true }), 5)) {
@@ -24,6 +33,7 @@ t.test('an append-only file cut at any byte loads as whole minutes, and writing 
     await truncate(file, Math.floor((await stat(file)).size * fraction))
     await redis.restart()
     t.ok(await connection.untilReady(10_000))
+    await makeCompact()
     await writer.write({ minute: today, samples: [] })
     const survivors = []
     for (const symbol of ['BTC', 'ETH']) {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { minuteOf } from '@kimchi/core'
+import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
 import { startRedis } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
+import { daysBefore } from './board.ts'
 import { openRaw } from './raw.ts'
 import { ask, eventually, openTestWriter, type Replica, startReplica } from './stack.ts'
 
@@ -17,6 +18,8 @@ const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
 async function startTarget(t: { teardown(close: () => unknown): void }): Promise<Replica> {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url, SYMBOLS)
+  const days = daysBefore(dateOf(minuteOf(Date.now()) - 9 * DAY_MINUTES), 1_825)
+  await Promise.all(['C0', 'C1'].flatMap(symbol => days.map(day => writer.importDay(symbol, day))))
   await writer.writeMinute(minuteOf(Date.now()))
   const replica = await startReplica(t, redis.url)
   await eventually('the list', async () => (await ask(replica.base)).status === 200 || undefined)
@@ -73,24 +76,40 @@ t.test('CONNECT, Upgrade, half requests and resets harm nobody else', async t =>
   }
 })
 
-t.test('20 clients that send 5,000 requests each and read nothing cost at most 150 MB', async t => {
-  const replica = await startTarget(t)
-  for (let n = 0; n < 200; n++) await ask(replica.base)
-  const before = residentMb(replica)
-  const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(replica.port)))
-  t.teardown(() => {
-    for (const { socket } of clients) socket.destroy()
+const floods: readonly [title: string, clients: number, targets: (n: number) => string][] = [
+  ['5,000 requests each', 20, () => LIVE],
+  ['an uncommon span again and again', 20, () => `${LIVE}/C0/daily?days=364`],
+  ['every route and span', 20, mixedTarget],
+  ['every route and span over many connections', 300, mixedTarget],
+]
+for (const [title, count, targetOf] of floods) {
+  t.test(`${count} clients that ask for ${title} and read nothing cost at most 150 MB`, async t => {
+    const replica = await startTarget(t)
+    for (let n = 0; n < 200; n++) await ask(replica.base)
+    const before = residentMb(replica)
+    const clients = await Promise.all(Array.from({ length: count }, () => openRaw(replica.port)))
+    t.teardown(() => {
+      for (const { socket } of clients) socket.destroy()
+    })
+    const requests = Array.from({ length: 5_000 }, (_, n) => `GET ${targetOf(n)} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const bytes = requests.join('')
+    for (const { socket } of clients) socket.pause().write(bytes)
+    let highest = 0
+    for (let n = 0; n < 50; n++) {
+      highest = Math.max(highest, residentMb(replica))
+      if (n % 10 === 0) t.ok(await isWell(replica), 'others are answered')
+      await delay(50)
+    }
+    t.comment(`${Math.round(highest - before)} MB more than ${Math.round(before)} MB`)
+    t.ok(highest - before <= 150, `${Math.round(highest - before)} MB`)
   })
-  for (const { socket } of clients) socket.pause().write(GET.repeat(5_000))
-  let highest = 0
-  for (let n = 0; n < 50; n++) {
-    highest = Math.max(highest, residentMb(replica))
-    if (n % 10 === 0) t.ok(await isWell(replica), 'others are answered')
-    await delay(50)
-  }
-  t.comment(`${Math.round(highest - before)} MB`)
-  t.ok(highest - before <= 150, `${Math.round(highest - before)} MB`)
-})
+}
+
+/** Every span of a history in turn, the list, a wrong path and wrong values. */
+function mixedTarget(n: number): string {
+  const others = [LIVE, '/', `${LIVE}/NONE/daily`, `${LIVE}/C1/daily?days=0`]
+  return n % 5 === 4 ? `${others[(n >> 3) % 4]}` : `${LIVE}/C${n % 2}/daily?days=${(n % 3_650) + 1}`
+}
 
 t.test('20,000 random strings of bytes harm nobody', async t => {
   const replica = await startTarget(t)

@@ -1,14 +1,10 @@
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
+import { byteLength, type Chunks, type Document } from './document.ts'
+import { createQueue } from './queue.ts'
 
 /** How a body may be compressed. */
 export type Coding = 'br' | 'gzip'
-
-/** A body, and the tag that names its content. */
-interface Body {
-  readonly tag: string
-  readonly plain: Buffer
-}
 
 /** The coded forms of one body. */
 export interface CodedForms {
@@ -21,13 +17,19 @@ export interface CodedForms {
 /** A response of fewer bytes fits one packet anyway. */
 const WORTH_CODING = 860
 
-const MOST_BYTES = 64 * 2 ** 20
+const MOST_BYTES = 32 * 2 ** 20
+
+/** How many bodies are coded at a time: each needs megabytes meanwhile, and there are few cores. */
+const AT_A_TIME = 2
 
 const brotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress)
 
 /** They run off the main thread. For 200 coins Brotli 5 needs a millisecond, its default 11 a hundred. */
 const CODERS: Readonly<Record<Coding, (plain: Buffer) => Promise<Buffer>>> = {
-  br: plain => brotli(plain, { params: { [zlib.BROTLI_PARAM_QUALITY]: 5 } }),
+  br: plain =>
+    brotli(plain, {
+      params: { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: plain.length },
+    }),
   gzip: promisify<Buffer, Buffer>(gzip),
 }
 
@@ -36,6 +38,7 @@ export class CodedBodies {
   readonly #most: number
   readonly #held = new Map<string, { readonly tag: string; readonly body: Buffer }>()
   readonly #making = new Map<string, Promise<void>>()
+  readonly #queue = createQueue(AT_A_TIME)
   #bytes = 0
 
   /** @param mostBytes the oldest bodies are dropped above this */
@@ -47,30 +50,28 @@ export class CodedBodies {
    * The coded forms of a body; undefined when they would save nothing.
    * @param name names the body across its versions, such as a coin's newest 30 days
    */
-  formsOf(name: string, { tag, plain }: Body): CodedForms | undefined {
-    if (plain.length < WORTH_CODING) return undefined
+  formsOf(name: string, { tag, chunks }: Pick<Document, 'tag' | 'chunks'>): CodedForms | undefined {
+    if (byteLength(chunks) < WORTH_CODING) return undefined
     return {
       get: coding => {
         const held = this.#held.get(`${name} ${coding}`)
         return held?.tag === tag ? held.body : undefined
       },
-      make: coding => this.#once(`${name} ${coding}`, tag, () => CODERS[coding](plain)),
+      make: coding => this.#once(`${name} ${coding}`, tag, () => code(coding, chunks)),
     }
   }
 
-  #once(name: string, tag: string, code: () => Promise<Buffer>): Promise<void> {
+  #once(name: string, tag: string, work: () => Promise<Buffer>): Promise<void> {
     const key = `${name} ${tag}`
     const running = this.#making.get(key)
     if (running !== undefined) return running
-    const work = this.#make(name, tag, code).finally(() => this.#making.delete(key))
-    this.#making.set(key, work)
-    return work
+    const keep = async () => this.#keep(name, tag, await work())
+    const making = this.#queue(keep).finally(() => this.#making.delete(key))
+    this.#making.set(key, making)
+    return making
   }
 
-  async #make(name: string, tag: string, code: () => Promise<Buffer>): Promise<void> {
-    // zlib returns a slice of a 16 kB buffer, and Node's pool is shared: a copy keeps neither alive.
-    const coded = await code()
-    const body = Buffer.allocUnsafeSlow(coded.length).fill(coded)
+  #keep(name: string, tag: string, body: Buffer): void {
     this.#drop(name)
     this.#held.set(name, { tag, body })
     this.#bytes += body.length
@@ -84,4 +85,16 @@ export class CodedBodies {
     this.#bytes -= this.#held.get(name)?.body.length ?? 0
     this.#held.delete(name)
   }
+}
+
+/** These bytes in every coding, for a body that all ask for. */
+export async function codedForms(chunks: Chunks): Promise<CodedForms> {
+  const [br, gzip] = await Promise.all([code('br', chunks), code('gzip', chunks)])
+  return { get: coding => (coding === 'br' ? br : gzip), make: async () => {} }
+}
+
+async function code(coding: Coding, chunks: Chunks): Promise<Buffer> {
+  const coded = await CODERS[coding](Buffer.concat(chunks.map(chunk => Buffer.from(chunk))))
+  // zlib returns a slice of a 16 kB buffer, and Node's pool is shared: a copy keeps neither alive.
+  return Buffer.allocUnsafeSlow(coded.length).fill(coded)
 }

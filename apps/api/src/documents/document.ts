@@ -2,20 +2,28 @@ import { createHash } from 'node:crypto'
 import type { EpochMinute } from '@kimchi/core'
 import type { CodedForms } from './coded-bodies.ts'
 
-/** A response body as bytes, made once, sent many times, never changed. */
+/** A response body in the order in which it is sent. No request copies a Buffer of it. */
+export type Chunks = readonly (string | Buffer)[]
+
+/** A response body, made once, sent many times, never changed. */
 export interface Document {
   /** The newest snapshot in it. */
   readonly minute: EpochMinute
   /** Hash of its content, the same on every replica. */
   readonly tag: string
   /** The JSON. */
-  readonly plain: Buffer
+  readonly chunks: Chunks
   /** Its coded forms; undefined when every replica sends it plain to everyone. */
   readonly coded?: CodedForms | undefined
 }
 
+/** How many bytes these are. */
+export function byteLength(chunks: Chunks): number {
+  return chunks.reduce((sum, chunk) => sum + Buffer.byteLength(chunk), 0)
+}
+
 /** The first 132 bits of the SHA-256 of these parts, as text for a tag. */
-export function hashOf(...parts: readonly (string | Buffer)[]): string {
+export function hashOf(...parts: Chunks): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)
   return hash.digest('base64url').slice(0, 22)

@@ -1,7 +1,7 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import type { Board, BoardRow, KnownCoin } from '@kimchi/store'
-import { CodedBodies } from './coded-bodies.ts'
+import { codedForms } from './coded-bodies.ts'
 import type { Document } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
@@ -32,7 +32,6 @@ export class Documents {
   readonly #sources: Sources
   readonly #refresher: ReturnType<typeof openRefresher>
   readonly #histories: Histories
-  readonly #bodies = new CodedBodies()
   readonly #closed = new AbortController()
   #coins: ReadonlyMap<string, KnownCoin> | undefined
   #live: Document | undefined
@@ -147,9 +146,7 @@ export class Documents {
     this.#problem = undefined
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
-      const coded = this.#bodies.formsOf('live', list)
-      await Promise.all([coded?.make('br'), coded?.make('gzip')])
-      this.#live = { ...list, coded }
+      this.#live = { ...list, coded: await codedForms(list.chunks) }
     }
     this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     this.#rows = board.rows

@@ -4,6 +4,7 @@ import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
 import { createHistory, type DayRows, dayRows, type History, withDay } from './history.ts'
+import { createQueue } from './queue.ts'
 
 /** Where documents come from, and what they are built with. */
 export interface Sources extends Pick<Context, 'clock' | 'log'> {
@@ -33,6 +34,9 @@ interface Held extends ReadDays {
   readonly history: History
 }
 
+/** How many histories are read at a time: while one is read, each of its days is an object. */
+const AT_A_TIME = 4
+
 /** After a failed read a history is not read again for this long, unless Redis comes back. */
 const RETRY_MS: Milliseconds = 10_000
 
@@ -46,6 +50,7 @@ export class Histories {
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
   readonly #bodies = new CodedBodies()
+  readonly #queue = createQueue(AT_A_TIME)
   #board: HistoryBoard | undefined
   /** When to try again, by coin. */
   #retries = new Map<string, EpochMs>()
@@ -71,7 +76,7 @@ export class Histories {
   load(symbol: string): Promise<void> {
     const running = this.#loading.get(symbol)
     if (running !== undefined) return running
-    const work = this.#load(symbol).finally(() => this.#loading.delete(symbol))
+    const work = this.#queue(() => this.#load(symbol)).finally(() => this.#loading.delete(symbol))
     this.#loading.set(symbol, work)
     return work
   }

@@ -19,5 +19,5 @@ export function renderLiveList({ coins, rows, prices }: Board): Document | undef
     data: rows.map(row => toLiveRow(row, names.get(row.symbol) ?? row.symbol)),
   }
   const plain = Buffer.from(JSON.stringify(list))
-  return { minute, tag: hashOf(plain), plain }
+  return { minute, tag: hashOf(plain), chunks: [plain] }
 }

@@ -16,17 +16,17 @@ export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   const isShared = status === 404 || (status === 400 && code !== 'bad_request')
   const isRepeated = got !== undefined && status < 500
   const whole = isRepeated ? `${message}, got: ${show(got)}` : message
-  const body = Buffer.from(JSON.stringify({ result: 'error', code, message: whole }))
+  const body = JSON.stringify({ result: 'error', code, message: whole })
   const headers = {
     ...JSON_HEADERS,
-    'content-length': String(body.length),
+    'content-length': String(Buffer.byteLength(body)),
     // The URL alone decides these, so a cache may answer everybody for a minute.
     'cache-control': isShared ? 'public, max-age=60' : 'no-store',
     ...(status === 405 ? { allow: ALLOWED_METHODS } : {}),
     ...(status === 503 ? { 'retry-after': RETRY_AFTER_S } : {}),
     ...CORS_HEADERS,
   }
-  return { status, headers: Object.entries(headers).flat(), body }
+  return { status, headers: Object.entries(headers).flat(), body: [body] }
 }
 
 function show(value: unknown): string {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
 import type { FastifyReply } from 'fastify'
-import type { Document } from '../documents/document.ts'
+import { byteLength, type Chunks, type Document } from '../documents/document.ts'
 import { type AcceptedCoding, bestCoding } from './coding.ts'
 
 /** A whole HTTP response. */
@@ -9,7 +9,8 @@ export interface HttpResponse {
   readonly status: number
   /** Names and values in turn, as Node sends them without a copy. */
   readonly headers: string[]
-  readonly body?: Buffer | undefined
+  /** What is sent, not empty; undefined for none. */
+  readonly body?: Chunks | undefined
 }
 
 /** @fastify/cors adds them to preflights; these go on all other responses. */
@@ -31,8 +32,11 @@ const OVERDUE_MAX_AGE = 5
 
 /** Sends a response past Fastify, which would only add time. */
 export function send(reply: FastifyReply, { status, headers, body }: HttpResponse): void {
-  reply.hijack()
-  reply.raw.writeHead(status, headers).end(body)
+  const { raw } = reply.hijack()
+  raw.writeHead(status, headers)
+  const last = (body?.length ?? 0) - 1
+  for (let n = 0; n < last; n++) raw.write(body?.[n])
+  raw.end(body?.[last])
 }
 
 /** Seconds until the next document is due; 5 when it is overdue. */
@@ -77,6 +81,12 @@ function codingFor({ coded }: Document, { headers }: Asked): AcceptedCoding {
   return coded === undefined ? 'identity' : bestCoding(headers['accept-encoding'] as string | undefined)
 }
 
+function bodyOf({ chunks, coded }: Document, coding: AcceptedCoding): Chunks | undefined {
+  if (coding === 'identity') return chunks
+  const body = coded?.get(coding)
+  return body && [body]
+}
+
 /** A response and its `max-age`. */
 type Prepared = HttpResponse & { readonly maxAge: number }
 
@@ -88,11 +98,11 @@ function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 3
   const key = `${status} ${coding}`
   const known = responses.get(key)
   if (known?.maxAge === maxAge) return known
-  const body = coding === 'identity' ? document.plain : document.coded?.get(coding)
-  if (status === 200 && body === undefined) return undefined
+  const body = status === 200 ? bodyOf(document, coding) : []
+  if (body === undefined) return undefined
   const ofBody = status === 200 && {
     ...JSON_HEADERS,
-    'content-length': String(body?.length),
+    'content-length': String(byteLength(body)),
     ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
   }
   const headers = {

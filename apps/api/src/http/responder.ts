@@ -1,0 +1,134 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Milliseconds } from '@kimchi/core'
+import { type Histogram, histogram } from '@kimchi/runtime'
+import type { FastifyReply } from 'fastify'
+import type { ErrorCode } from '../contract/errors.ts'
+import { errorResponse } from './error-response.ts'
+import type { HttpResponse } from './response.ts'
+
+/** What responses are counted by: the two routes, and everything else. */
+export type Route = 'live' | 'daily' | 'other'
+
+/** Responses that are not sent yet, of all connections; each is 4 kB. The longest queue is cut above this. */
+const MOST_UNSENT = 10_000
+
+/** A refused client gets this long to read why, before the connection is cut. */
+const LINGER_MS: Milliseconds = 500
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+/** What a connection has not been sent yet, oldest first. */
+interface Queue {
+  readonly responses: ServerResponse[]
+  isRefused: boolean
+}
+
+/** Sends and counts responses, in bounded memory whatever clients ask for and don't read. */
+export class Responder {
+  /** Responses sent, by route and status, and how long each took from its headers to its being handed over. */
+  readonly durations: Histogram<'route' | 'status'> = histogram({
+    name: 'kimchi_api_request_duration_seconds',
+    help: 'From the headers of a request to its response being handed over, by route and status.',
+    labels: ['route', 'status'],
+  })
+  readonly #unreadTimeout: Milliseconds
+  readonly #queues = new Map<Socket, Queue>()
+  #unsent = 0
+
+  /** @param unreadTimeout a client that reads nothing is cut after once or twice this */
+  constructor(unreadTimeout: Milliseconds) {
+    this.#unreadTimeout = unreadTimeout
+  }
+
+  /** Notes a request; false when its connection was cut, so that nobody waits for a response. */
+  begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    if (socket.destroyed) return false
+    const queue = this.#queueOf(socket)
+    const { responses } = queue
+    this.#forgetSent(queue)
+    this.#unsent += 1
+    if (responses.push(response) > 1) this.#cutUnlessRead(socket)
+    if (this.#unsent > MOST_UNSENT) this.#cutLongest()
+    return !socket.destroyed
+  }
+
+  /** Sends a response past Fastify, which would only add time. @param ms since its request */
+  send(reply: FastifyReply, { status, headers, body }: HttpResponse, route: Route, ms: Milliseconds): void {
+    const { raw } = reply.hijack()
+    raw.writeHead(status, headers)
+    const last = (body?.length ?? 0) - 1
+    for (let n = 0; n < last; n++) raw.write(body?.[n])
+    raw.end(body?.[last])
+    if (raw.socket?.writableLength) this.#cutUnlessRead(raw.socket)
+    this.count(route, status, ms)
+  }
+
+  /** Counts a response. @param ms from its request, 0 when there was none, only a connection */
+  count(route: Route, status: number, ms: Milliseconds): void {
+    this.durations.observe({ route, status }, ms / 1_000)
+  }
+
+  /** Answers a client whose request Node could not parse (too large, too slow, malformed), after what came before. */
+  refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (error.code === 'ECONNRESET') return void socket.destroy()
+    const queue = this.#queueOf(socket)
+    // Each further piece of garbage is an error of its own.
+    if (queue.isRefused) return
+    queue.isRefused = true
+    const finish = () => {
+      if (!socket.writable) return
+      const response = errorResponse(CODES[error.code ?? ''] ?? 'bad_request')
+      this.count('other', response.status, 0)
+      socket.end(textOf(response))
+      setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    }
+    const last = queue.responses.at(-1)
+    if (last === undefined || last.closed) finish()
+    else last.once('close', finish)
+  }
+
+  #queueOf(socket: Socket): Queue {
+    const known = this.#queues.get(socket)
+    if (known !== undefined) return known
+    const queue = { responses: [], isRefused: false }
+    this.#queues.set(socket, queue)
+    socket.once('close', () => this.#forget(socket))
+    return queue
+  }
+
+  #forgetSent({ responses }: Queue): void {
+    while (responses[0]?.closed) {
+      responses.shift()
+      this.#unsent -= 1
+    }
+  }
+
+  #forget(socket: Socket): void {
+    this.#unsent -= this.#queues.get(socket)?.responses.length ?? 0
+    this.#queues.delete(socket)
+  }
+
+  /** Node restarts the time whenever the client reads, and ends it when nothing is left to be sent. */
+  #cutUnlessRead(socket: Socket): void {
+    if (socket.timeout !== this.#unreadTimeout) socket.setTimeout(this.#unreadTimeout)
+  }
+
+  #cutLongest(): void {
+    for (const queue of this.#queues.values()) this.#forgetSent(queue)
+    if (this.#unsent <= MOST_UNSENT) return
+    const lengthOf = (socket: Socket) => this.#queues.get(socket)?.responses.length ?? 0
+    const longest = [...this.#queues.keys()].reduce((a, b) => (lengthOf(b) > lengthOf(a) ? b : a))
+    longest.destroy()
+    this.#forget(longest)
+  }
+}
+
+function textOf({ status, headers, body = [] }: HttpResponse): string {
+  const fields = [...headers, 'date', new Date().toUTCString(), 'connection', 'close']
+  const lines = fields.map((field, index) => (index % 2 === 0 ? `${field}: ` : `${field}\r\n`))
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body.join('')}`
+}

@@ -1,6 +1,8 @@
+import { errorSchema, historySchema, liveListSchema, parameterSchemas } from './schemas.mjs'
+
 /**
  * The contract in code: src/contract as it is for tests, built for the script.
- * @typedef {typeof import('../src/contract/errors.ts') & typeof import('../src/contract/schemas.ts')} Contract
+ * @typedef {typeof import('../src/contract/errors.ts') & typeof import('../src/contract/parameters.ts')} Contract
  */
 
 const text = { type: 'string' }
@@ -27,18 +29,15 @@ const ANY_REQUEST = [400, 405, 408, 429, 431, 500, 503]
  * @param {Contract} contract
  */
 export function openApiDocument(contract) {
-  const { ALLOWED_METHODS, ERRORS, errorSchema } = contract
-  const { daysSchema, historySchema, liveListSchema, symbolSchema } = contract
-  const schemas = { LiveList: liveListSchema, History: historySchema, Error: errorSchema }
+  const { ALLOWED_METHODS, ERRORS } = contract
+  const { symbolSchema, daysSchema } = parameterSchemas(contract)
+  const schemas = { LiveList: liveListSchema, History: historySchema, Error: errorSchema(contract) }
   const live = jsonOf('LiveList', { example: exampleOf(liveListSchema) })
   const history = jsonOf('History', { example: exampleOf(historySchema) })
   const url = '{origin}/api/v1'
+  const origin = { default: 'http://127.0.0.1:3000' }
   const { minimum, maximum, default: usual } = daysSchema
   const days = `How many of the newest rows, ${minimum} to ${maximum}, ${usual} when left out; given once. Other query keys are ignored.`
-  const origin = {
-    default: 'http://127.0.0.1:3000',
-    description: 'Scheme, host and port; the default is that of `npm start`.',
-  }
   return {
     openapi: '3.1.0',
     info: {

@@ -1,27 +1,22 @@
 import { type Clock, type EpochMs, minuteStart } from '@kimchi/core'
 import { MetricsRegistry, type Reason, readyGauge } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
-import type { RequestCounters } from './http/request-counters.ts'
+import type { Responder } from './http/responder.ts'
 
 /** Where the numbers come from. */
 export interface MetricsOptions {
   readonly version: string
   readonly clock: Pick<Clock, 'now'>
   readonly documents: () => DocumentsStatus
-  readonly counters: RequestCounters
+  readonly durations: Responder['durations']
   readonly reasons: () => readonly Reason[]
 }
 
 /** The API's Prometheus metrics. */
-export function createMetrics({ version, clock, documents, counters, reasons }: MetricsOptions) {
+export function createMetrics({ version, clock, documents, durations, reasons }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'api', version })
   metrics.gauge(readyGauge(reasons))
-  metrics.histogram({
-    name: 'kimchi_api_request_duration_seconds',
-    help: 'From the headers of a request to its response being handed over, by route and status.',
-    labels: ['route', 'status'],
-    read: () => [...counters.read()].map(({ labels, ...durations }) => [labels, durations]),
-  })
+  metrics.add(durations)
   const gauge = (name: string, help: string, read: (status: DocumentsStatus) => number | undefined) =>
     metrics.gauge({ name: `kimchi_api_${name}`, help, read: () => read(documents()) })
   gauge('tracked_coins', 'Coins that are published.', ({ tracked }) => tracked)

@@ -7,7 +7,6 @@ import { openRedis, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
-import { RequestCounters } from './http/request-counters.ts'
 import { createMetrics } from './metrics.ts'
 
 /** A running API. */
@@ -46,14 +45,13 @@ export async function startApi(
   const reader = new SampleReader({ redis })
   const documents = new Documents({ reader, clock, log })
   const stopFollowing = followRedis(redis, reader, documents, log)
-  const counters = new RequestCounters()
-  const app = createApp({ documents, log, clock, counters })
+  const { app, durations } = createApp({ documents, log, clock })
   let isDraining = false
   const reasons = (): Reason[] => [
     ...(isDraining ? [{ reason: 'shutting-down', text: 'shutting down' }] : []),
     ...reasonsAgainst(documents.status(), redis.status(), clock.now()),
   ]
-  const metrics = createMetrics({ version, clock, documents: () => documents.status(), counters, reasons })
+  const metrics = createMetrics({ version, clock, documents: () => documents.status(), durations, reasons })
   const isServing = () => !isDraining && documents.live() !== undefined
   const free = async () => {
     stopFollowing()

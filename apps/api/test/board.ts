@@ -8,7 +8,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Documents } from '../src/documents/documents.ts'
 import type { Sources } from '../src/documents/histories.ts'
 import { type AppOptions, createApp } from '../src/http/app.ts'
-import { RequestCounters, type Route } from '../src/http/request-counters.ts'
+import type { Route } from '../src/http/responder.ts'
 import { breachesOf } from './contract.ts'
 
 /** The minute at which these tests begin: 2026-11-20T13:05. */
@@ -128,8 +128,7 @@ export async function openTestApp(
   const reader = fakeReader(board)
   const log = createMemoryLog()
   const documents = new Documents({ reader, clock, log })
-  const counters = new RequestCounters()
-  const app = createApp({ documents, log, clock, counters, limits })
+  const { app, durations } = createApp({ documents, log, clock, limits })
   t.teardown(async () => {
     await app.close()
     documents.close()
@@ -140,8 +139,12 @@ export async function openTestApp(
     return (app.server.address() as AddressInfo).port
   }
   /** How many responses of a route had this status. */
-  const counted = (route: Route, status: number) =>
-    [...counters.read()].find(({ labels }) => labels.route === route && labels.status === status)?.count ?? 0
+  const counted = async (route: Route, status: number) => {
+    const { values } = await durations.get()
+    const isIt = ({ metricName, labels }: (typeof values)[number]) =>
+      metricName?.endsWith('_count') && labels.route === route && labels.status === status
+    return values.find(isIt)?.value ?? 0
+  }
   return {
     listen,
     server: app.server,

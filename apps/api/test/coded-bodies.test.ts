@@ -4,7 +4,10 @@ import { CodedBodies } from '../src/documents/coded-bodies.ts'
 import { hashOf } from '../src/documents/document.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 400 }, (_, n) => ({ n })) })
-const bodyOf = (body: string) => ({ tag: hashOf(body), plain: Buffer.from(body) })
+const bodyOf = (body: string) => ({
+  tag: hashOf(body),
+  chunks: [body.slice(0, 9), Buffer.from(body.slice(9))],
+})
 
 t.test('coding cuts a body to a third or less, and decoding gives it back whole', async t => {
   const forms = new CodedBodies().formsOf('x', bodyOf(text))

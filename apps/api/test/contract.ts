@@ -1,10 +1,10 @@
 import { fastify } from 'fastify'
 import { openApiDocument } from '../scripts/openapi-document.mjs'
 import * as errors from '../src/contract/errors.ts'
-import * as schemas from '../src/contract/schemas.ts'
+import * as parameters from '../src/contract/parameters.ts'
 
 /** The contract in code. */
-export const contract = { ...errors, ...schemas }
+export const contract = { ...errors, ...parameters }
 
 /** An answer as a client sees it. */
 export interface SeenAnswer {

@@ -6,7 +6,7 @@ import { boardOf, coinOf, dayOf, daysBefore, MINUTE, openTestApp, rowOf } from '
 import { eventually } from './stack.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it
-const read = (document: Document | null | undefined): any => JSON.parse(String(document?.plain ?? null))
+const read = (document: Document | null | undefined): any => JSON.parse(document?.chunks.join('') ?? 'null')
 
 t.test('the live list has the rows of the board, in its order, and the newest of their times', async t => {
   const rows = [rowOf('BTC', MINUTE - 2), rowOf('ETH', MINUTE), rowOf('XRP', MINUTE - 7)]

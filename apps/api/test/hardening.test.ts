@@ -36,7 +36,7 @@ t.test('a client that drips its headers is told 408 and cut, others are served',
   const [answer] = parseAnswers(slow.bytes())
   t.equal(answer?.status, 408)
   t.strictSame(await breachesOf('GET', '/', answer ?? never()), [])
-  t.equal(counted('other', 408), 1)
+  t.equal(await counted('other', 408), 1)
 })
 
 t.test('a connection that never says anything is closed', async t => {
@@ -138,7 +138,7 @@ t.test('a reader of one large response that is slow but steady is not cut', asyn
   // Far more than the kernel's buffers hold.
   const coins = symbols.map((symbol, order) => ({ ...coinOf(symbol, order), name: symbol.repeat(1_000) }))
   const { listen } = await openTestApp(t, boardOf(MINUTE, symbols, { coins }), {
-    connectionTimeout: 400,
+    unreadTimeout: 400,
   })
   const steady = await openRaw(await listen())
   steady.socket.pause()
@@ -159,7 +159,7 @@ t.test('a reader of one large response that is slow but steady is not cut', asyn
 })
 
 t.test('a client that reads nothing is cut', async t => {
-  const { listen } = await openTestApp(t, boardOf(MINUTE, MANY), { connectionTimeout: 300 })
+  const { listen } = await openTestApp(t, boardOf(MINUTE, MANY), { unreadTimeout: 300 })
   const port = await listen()
   const greedy = await openRaw(port)
   greedy.socket.pause()

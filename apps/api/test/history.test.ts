@@ -6,7 +6,7 @@ import { dayOf, daysBefore, MINUTE } from './board.ts'
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
 const documentOf = (rows: DayRows, days: number, of = coin) =>
   createHistory(rows, of, MINUTE, new CodedBodies())(days)
-const textOf = (rows: DayRows, days: number, of = coin) => String(documentOf(rows, days, of).plain)
+const textOf = (rows: DayRows, days: number, of = coin) => documentOf(rows, days, of).chunks.join('')
 const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
 const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)
 const tagOf = (rows: DayRows, of = coin) => documentOf(rows, 1, of).tag

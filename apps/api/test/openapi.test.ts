@@ -5,7 +5,7 @@ import t from 'tap'
 import { openApiDocument } from '../scripts/openapi-document.mjs'
 import { breachesOf, contract, schemaBreaches } from './contract.ts'
 
-const { ERRORS, errorSchema } = contract
+const { ERRORS } = contract
 
 t.test('docs/openapi.json is up to date', async t => {
   const file = fileURLToPath(new URL('../../../docs/openapi.json', import.meta.url))
@@ -17,8 +17,10 @@ t.test('docs/openapi.json is up to date', async t => {
 })
 
 t.test('every error code is documented with its status, and no other', async t => {
-  t.strictSame(Object.keys(ERRORS).sort(), [...errorSchema.properties.code.examples].sort())
-  const text = JSON.stringify(openApiDocument(contract))
+  const document = openApiDocument(contract)
+  const { code } = JSON.parse(JSON.stringify(document)).components.schemas.Error.properties
+  t.strictSame(Object.keys(ERRORS).sort(), code.examples.toSorted())
+  const text = JSON.stringify(document)
   for (const code of Object.keys(ERRORS)) t.ok(text.includes(`\`${code}\`:`), code)
 })
 

@@ -8,7 +8,7 @@ import { codeFor, etagOf, maxAgeAt, respond } from '../src/http/response.ts'
 import { MINUTE } from './board.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 200 }, (_, n) => ({ n })) })
-const parts = { minute: MINUTE, tag: hashOf(text), plain: Buffer.from(text) }
+const parts = { minute: MINUTE, tag: hashOf(text), chunks: [text.slice(0, 9), Buffer.from(text.slice(9))] }
 const codable = (): Document => ({ ...parts, coded: new CodedBodies().formsOf('x', parts) })
 const document = codable()
 await Promise.all([document.coded?.make('br'), document.coded?.make('gzip')])
@@ -24,7 +24,8 @@ const cors = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'ETag, Retry-After, Age, Date',
 }
-const bytesOf = ({ body }: ReturnType<typeof ask>) => body ?? Buffer.of()
+const bytesOf = ({ body }: ReturnType<typeof ask>) =>
+  Buffer.concat((body ?? []).map(chunk => Buffer.from(chunk)))
 
 t.test('sends a document whole, with everything that a cache needs', async t => {
   const response = ask()

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { DurationHistogram } from '@kimchi/runtime'
+import { histogram } from '@kimchi/runtime'
 import t from 'tap'
 import { FIGURES, statusFields } from '../src/figures.ts'
 import { createMetrics } from '../src/metrics.ts'
@@ -23,10 +23,10 @@ const feed = {
   halted: [],
 } as unknown as IngesterStatus['feeds']['feeds'][number]
 
-function waited(...durations: readonly number[]) {
-  const histogram = new DurationHistogram()
-  for (const ms of durations) histogram.observe(ms)
-  return histogram.read()
+function waited(...seconds: readonly number[]) {
+  const waits = histogram({ name: 'kimchi_ingester_watermark_wait_seconds', help: 'Waits.' })
+  for (const one of seconds) waits.observe(one)
+  return waits
 }
 
 const STATUS: IngesterStatus = {
@@ -53,7 +53,7 @@ const STATUS: IngesterStatus = {
     dropped: 1,
     skipped: 2,
     gaps: new Map([['upbit-down', 4]]),
-    waits: waited(100, 2_500),
+    waits: waited(0.1, 2.5),
   },
   queue: {
     waiting: 5,
@@ -109,7 +109,7 @@ t.test('reports the status of all parts as Prometheus metrics', async t => {
     'kimchi_ready{reason="damaged-key"} 0',
     'kimchi_ingester_quarantined_coins 1',
     'kimchi_ingester_watermark_age_seconds{exchange="upbit"} 2',
-    'kimchi_ingester_watermark_wait_seconds_bucket{le="0.131072"} 1',
+    'kimchi_ingester_watermark_wait_seconds_bucket{le="0.262144"} 1',
     'kimchi_ingester_watermark_wait_seconds_sum 2.6',
     'kimchi_ingester_redis_latency_seconds 0.00025',
     'kimchi_ingester_redis_memory_used_bytes 1000',

@@ -12,6 +12,7 @@ export type ServiceErrorCode =
   | 'headers_too_large'
   | 'internal'
   | 'not_ready'
+  | 'history_not_ready'
   | 'unavailable'
 
 /**

@@ -78,6 +78,7 @@ t.test('the types have the error codes of docs/openapi.json, and no other', asyn
     headers_too_large: true,
     internal: true,
     not_ready: true,
+    history_not_ready: true,
     unavailable: true,
   }
   t.strictSame(new Set(namedCodes()), new Set(Object.keys(codes)))

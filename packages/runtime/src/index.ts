@@ -1,7 +1,6 @@
 export { drain } from './drain.ts'
-export { DurationHistogram, type HistogramReading } from './duration-histogram.ts'
 export { createLogger, LOG_LEVELS, type Logger } from './logger.ts'
-export { MetricsRegistry } from './metrics-registry.ts'
+export { type Histogram, histogram, MetricsRegistry } from './metrics-registry.ts'
 export { openOpsServer } from './ops-server.ts'
 export { opsSettings } from './ops-settings.ts'
 export { type Reason, readyGauge } from './readiness.ts'

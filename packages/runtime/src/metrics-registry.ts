@@ -1,5 +1,9 @@
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
-import type { HistogramReading } from './duration-histogram.ts'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export type { Histogram }
+
+/** Upper bounds of buckets, in seconds: powers of four from 16 µs to 4.2 s. */
+const BUCKETS = Array.from({ length: 10 }, (_, n) => (16 * 4 ** n) / 1e6)
 
 /** One value, a value for each set of labels, or undefined: nothing to report. */
 export type MetricValue = number | undefined | readonly (readonly [labels: MetricLabels, value: number])[]
@@ -15,12 +19,6 @@ export interface MetricDefinition {
   readonly labels?: readonly string[]
   /** Gives the value whenever the metrics are read, so that counting costs the app nothing in between. */
   readonly read: () => MetricValue | Promise<MetricValue>
-}
-
-/** A metric of durations by size. */
-export interface HistogramDefinition extends Omit<MetricDefinition, 'read'> {
-  /** A reading for each set of labels. */
-  readonly read: () => readonly (readonly [labels: MetricLabels, reading: HistogramReading])[]
 }
 
 /** What runs, for `kimchi_build_info`. */
@@ -68,9 +66,9 @@ export class MetricsRegistry {
     this.#add(Counter, definition)
   }
 
-  /** Adds durations by size; its name ends in `_seconds`. */
-  histogram(definition: HistogramDefinition): void {
-    this.#registry.registerMetric(readHistogram(definition))
+  /** Adds what {@link histogram} has made. */
+  add(histogram: Histogram<string>): void {
+    this.#registry.registerMetric(histogram)
   }
 
   #add(Kind: typeof Gauge | typeof Counter, { name, help, labels = [], read }: MetricDefinition): void {
@@ -91,17 +89,15 @@ export class MetricsRegistry {
   }
 }
 
-/** A metric as the registry reads it; prom-client's own histogram accepts no counts from elsewhere. */
-function readHistogram({ name, help, read }: HistogramDefinition): Metric {
-  const get = async () => ({ name, help, type: 'histogram', values: read().flatMap(lines) })
-  const lines = ([labels, { buckets, count, sum }]: ReturnType<HistogramDefinition['read']>[number]) => [
-    ...[...buckets, ['+Inf', count] as const].map(([le, value]) => ({
-      metricName: `${name}_bucket`,
-      labels: { ...labels, le },
-      value,
-    })),
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: count },
-  ]
-  return { name, get } as unknown as Metric
+/** Durations by size, in seconds; its name ends in `_seconds`. To be added to a registry. */
+export function histogram<Label extends string = never>({
+  name,
+  help,
+  labels = [],
+}: {
+  readonly name: string
+  readonly help: string
+  readonly labels?: readonly Label[]
+}): Histogram<Label> {
+  return new Histogram({ name, help, labelNames: labels, buckets: BUCKETS, registers: [] })
 }

@@ -1,4 +1,4 @@
-import { daysSchema, objectOf } from './schemas.ts'
+import { DAYS } from './parameters.ts'
 
 /** Methods that both routes answer. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
@@ -15,7 +15,7 @@ export const ERRORS = {
   },
   invalid_days: {
     status: 400,
-    message: `days must be an integer from ${daysSchema.minimum} to ${daysSchema.maximum}, given once`,
+    message: `days must be an integer from ${DAYS.minimum} to ${DAYS.maximum}, given once`,
   },
   bad_request: { status: 400, message: 'the request is not well-formed HTTP' },
   bad_url: { status: 400, message: 'the path is not a well-formed URL path' },
@@ -33,19 +33,9 @@ export const ERRORS = {
   headers_too_large: { status: 431, message: 'request line and headers are too large' },
   internal: { status: 500, message: 'something went wrong on our side' },
   not_ready: { status: 503, message: 'nothing has been published yet, try again soon' },
+  history_not_ready: { status: 503, message: 'this history could not be read yet, try again soon' },
   unavailable: { status: 503, message: 'the service is being restarted, try again soon' },
 } as const satisfies Readonly<Record<string, { status: number; message: string }>>
 
 /** Codes of errors; they stay what they are. */
 export type ErrorCode = keyof typeof ERRORS
-
-/** Body of every response that is not 200, 204 or 304. */
-export const errorSchema = objectOf({
-  result: { type: 'string', const: 'error' },
-  code: {
-    type: 'string',
-    examples: Object.keys(ERRORS),
-    description: 'Stable, for programs. Others may be added.',
-  },
-  message: { type: 'string', description: 'For people; may change.' },
-})

@@ -87,8 +87,9 @@ export class CodedBodies {
   }
 }
 
-/** These bytes in every coding, for a body that all ask for. */
-export async function codedForms(chunks: Chunks): Promise<CodedForms> {
+/** These bytes in every coding, for a body that all ask for; undefined when that would save nothing. */
+export async function codedForms(chunks: Chunks): Promise<CodedForms | undefined> {
+  if (byteLength(chunks) < WORTH_CODING) return undefined
   const [br, gzip] = await Promise.all([code('br', chunks), code('gzip', chunks)])
   return { get: coding => (coding === 'br' ? br : gzip), make: async () => {} }
 }

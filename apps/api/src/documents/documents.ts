@@ -33,6 +33,7 @@ export class Documents {
   readonly #refresher: ReturnType<typeof openRefresher>
   readonly #histories: Histories
   readonly #closed = new AbortController()
+  readonly #loading = new Map<string | undefined, Promise<void>>()
   #coins: ReadonlyMap<string, KnownCoin> | undefined
   #live: Document | undefined
   /** When the next minute was due. */
@@ -66,8 +67,17 @@ export class Documents {
   }
 
   /** Waits, a second at most, until Redis and, with a symbol, the coin's days have been read. */
-  async load(symbol?: string): Promise<void> {
-    if (this.#problem !== undefined) return
+  load(symbol?: string): Promise<void> {
+    if (this.#problem !== undefined) return Promise.resolve()
+    const running = this.#loading.get(symbol)
+    if (running !== undefined) return running
+    // One wait for all who ask, because a flood of requests must not hold a timer each.
+    const loading = this.#load(symbol).finally(() => this.#loading.delete(symbol))
+    this.#loading.set(symbol, loading)
+    return loading
+  }
+
+  async #load(symbol: string | undefined): Promise<void> {
     const work = async () => {
       if (this.#coins === undefined) await (this.#refresher.running() ?? this.#refresher.now())
       if (symbol !== undefined && this.#coins?.has(symbol)) await this.#histories.load(symbol)

@@ -1,6 +1,6 @@
+import type { LiveList } from '@kimchi/client'
 import { formatTimestamp } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
-import type { LiveList } from '../contract/schemas.ts'
 import { type Document, hashOf } from './document.ts'
 import { toLiveRow } from './wire.ts'
 

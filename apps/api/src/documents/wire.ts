@@ -1,9 +1,9 @@
+import type { CoinPremium, DailyPremium } from '@kimchi/client'
 import { averageE4, type Day, formatTimestamp, percentOf } from '@kimchi/core'
 import type { BoardRow } from '@kimchi/store'
-import type { DailyRow, LiveRow } from '../contract/schemas.ts'
 
 /** A coin's newest sample as the live route sends it. */
-export function toLiveRow(row: BoardRow, name: string): LiveRow {
+export function toLiveRow(row: BoardRow, name: string): CoinPremium {
   return {
     symbol: row.symbol,
     name,
@@ -16,7 +16,7 @@ export function toLiveRow(row: BoardRow, name: string): LiveRow {
 }
 
 /** A day as the daily route sends it. */
-export function toDailyRow(day: Day): DailyRow {
+export function toDailyRow(day: Day): DailyPremium {
   return {
     date: day.date,
     open_pct: percentOf(day.open),

@@ -1,16 +1,13 @@
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
-import { ALLOWED_METHODS } from '../contract/errors.ts'
+import { ALLOWED_METHODS, type ErrorCode } from '../contract/errors.ts'
 import type { Documents } from '../documents/documents.ts'
-import { refuseClient } from './client-errors.ts'
 import { errorResponse } from './error-response.ts'
-import type { RequestCounters } from './request-counters.ts'
-import { CORS_HEADERS, send } from './response.ts'
-import { addRoutes, routeOf } from './routes.ts'
+import { Responder } from './responder.ts'
+import { CORS_HEADERS } from './response.ts'
+import { addRoutes } from './routes.ts'
 
 /** Keep one client from slowing down the others. Durations in milliseconds, sizes in bytes. */
 export const LIMITS = {
@@ -18,8 +15,8 @@ export const LIMITS = {
   requestTimeout: 10_000,
   /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
   keepAliveTimeout: 65_000,
-  /** For a client that reads nothing; Node restarts it whenever the client reads a part of a response. */
-  connectionTimeout: 30_000,
+  /** For a client that reads nothing, which is cut after once or twice this. */
+  unreadTimeout: 22_500,
   http: {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
@@ -40,54 +37,47 @@ const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 /** What the app answers from. */
 export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
   readonly documents: Documents
-  readonly counters: RequestCounters
   /** @default LIMITS */
   readonly limits?: Partial<typeof LIMITS>
 }
 
 /** The public API: two routes, and JSON with CORS headers for everything else. Does not listen. */
-export function createApp({ documents, clock, log, counters, limits }: AppOptions): FastifyInstance {
-  /** The newest response of each connection. */
-  const newest = new WeakMap<Socket, ServerResponse>()
+export function createApp({ documents, clock, log, limits }: AppOptions) {
+  const { unreadTimeout, ...options } = { ...LIMITS, ...limits }
+  const responder = new Responder(unreadTimeout)
   const app: FastifyInstance = fastify({
-    ...LIMITS,
-    ...limits,
-    clientErrorHandler: (error, socket) => refuseClient(error, socket, newest.get(socket), counters),
-    // The router complains about a path that can't be decoded.
+    ...options,
+    clientErrorHandler: (error, socket) => responder.refuse(error, socket),
+    // The router complains about a path that can't be decoded, before any hook.
     frameworkErrors: (_error, request, reply) => {
-      counters.count('other', 400, 0)
-      send(reply, errorResponse('bad_url', request.url))
+      if (responder.begin(request.raw, reply.raw))
+        responder.send(reply, errorResponse('bad_url', request.url))
     },
     // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => pathOf(url),
     // A symbol that is too long is malformed, not unrouted; the header limit bounds it.
-    routerOptions: { maxParamLength: LIMITS.http.maxHeaderSize, querystringParser: onlyDays },
-    ajv: { customOptions: { coerceTypes: false, allErrors: false } },
+    routerOptions: { maxParamLength: LIMITS.http.maxHeaderSize, querystringParser: query => ({ query }) },
   })
   app.server.maxConnections = 5_000
   app.addHook('onRequest', (request, reply, done) => {
-    const { headers, httpVersion, socket } = request.raw
-    newest.set(socket, reply.raw)
+    if (!responder.begin(request.raw, reply.raw)) return
+    const { headers, httpVersion } = request.raw
     // After an Upgrade header Node reads nothing more from the connection.
     if (headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
     if (headers.host !== undefined || httpVersion === '1.0') return done()
     reply.raw.shouldKeepAlive = false
-    send(reply, errorResponse('bad_request'))
+    responder.send(reply, errorResponse('bad_request'))
   })
-  app.addHook('onResponse', (request, { raw, elapsedTime }, done) => {
-    counters.count(routeOf(request), raw.statusCode, elapsedTime)
-    done()
-  })
-  answerPreflights(app)
-  refuseTheRest(app, log)
-  addRoutes(app, documents, clock)
-  return app
+  answerPreflights(app, responder)
+  refuseTheRest(app, responder, log)
+  addRoutes(app, { documents, responder, clock })
+  return { app, durations: responder.durations }
 }
 
 /** CORS runs in preParsing, after the onRequest hooks that answer from documents in memory. */
-function answerPreflights(app: FastifyInstance): void {
+function answerPreflights(app: FastifyInstance, responder: Responder): void {
   app.register(fastifyCors, {
     hook: 'preParsing',
     methods: ALLOWED_METHODS,
@@ -96,14 +86,17 @@ function answerPreflights(app: FastifyInstance): void {
     maxAge: 86_400,
     strictPreflight: false,
   })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    responder.count(request, 'other', reply.statusCode)
     // A 204 has no length. @see RFC 9110 §8.6
     reply.header('allow', ALLOWED_METHODS).removeHeader('content-length')
     done()
   })
 }
 
-function refuseTheRest(app: FastifyInstance, log: Context['log']): void {
+function refuseTheRest(app: FastifyInstance, responder: Responder, log: Context['log']): void {
+  const refuse = (reply: FastifyReply, code: ErrorCode, got?: unknown) =>
+    responder.send(reply, errorResponse(code, got))
   // Neither route takes a body, so none is read.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, done) => done(null))
@@ -111,21 +104,16 @@ function refuseTheRest(app: FastifyInstance, log: Context['log']): void {
     const path = url.split('?', 1)[0] ?? ''
     const isReading = method === 'GET' || method === 'HEAD'
     const code = !isReading && ROUTE_PATH.test(path) ? 'method_not_allowed' : 'no_such_route'
-    send(reply, errorResponse(code, code === 'no_such_route' ? path : method))
+    refuse(reply, code, code === 'no_such_route' ? path : method)
   }
   app.setNotFoundHandler(refuseUnrouted)
   let failures = 0
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     // Such as a QUERY without a body: that it has no route matters more than what is wrong with it.
     if (request.is404) return refuseUnrouted(request, reply)
-    const { params, query } = request as { params: { symbol?: unknown }; query: { days?: unknown } }
-    if (error.validationContext === 'params')
-      return send(reply, errorResponse('invalid_symbol', params.symbol))
-    if (error.validationContext === 'querystring')
-      return send(reply, errorResponse('invalid_days', query.days))
     failures += 1
     if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
-    return send(reply, errorResponse('internal'))
+    return refuse(reply, 'internal')
   })
 }
 
@@ -134,13 +122,4 @@ function pathOf(target: string): string {
   if (target.startsWith('/')) return target
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '')
   return path.startsWith('/') ? path : `/${path}`
-}
-
-/** The `days` key alone, as a number when it is one and as a list when it is repeated. */
-function onlyDays(query: string): Record<string, unknown> {
-  const values = query === '' ? [] : new URLSearchParams(query).getAll('days')
-  const [text] = values
-  if (text === undefined) return {}
-  if (values.length > 1) return { days: values }
-  return { days: /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text }
 }

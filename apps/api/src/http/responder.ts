@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { Milliseconds } from '@kimchi/core'
 import { type Histogram, histogram } from '@kimchi/runtime'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
 import { errorResponse } from './error-response.ts'
 import type { HttpResponse } from './response.ts'
@@ -11,7 +11,7 @@ import type { HttpResponse } from './response.ts'
 export type Route = 'live' | 'daily' | 'other'
 
 /** Responses that are not sent yet, of all connections; each is 4 kB. The longest queue is cut above this. */
-const MOST_UNSENT = 10_000
+const MOST_UNSENT = 4_000
 
 /** A refused client gets this long to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
@@ -23,7 +23,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 
 /** What a connection has not been sent yet, oldest first. */
 interface Queue {
-  readonly responses: ServerResponse[]
+  readonly responses: { readonly response: ServerResponse; readonly askedAt: number }[]
   isRefused: boolean
 }
 
@@ -51,24 +51,26 @@ export class Responder {
     const { responses } = queue
     this.#forgetSent(queue)
     this.#unsent += 1
-    if (responses.push(response) > 1) this.#cutUnlessRead(socket)
+    if (responses.push({ response, askedAt: performance.now() }) > 1) this.#cutUnlessRead(socket)
     if (this.#unsent > MOST_UNSENT) this.#cutLongest()
     return !socket.destroyed
   }
 
-  /** Sends a response past Fastify, which would only add time. @param ms since its request */
-  send(reply: FastifyReply, { status, headers, body }: HttpResponse, route: Route, ms: Milliseconds): void {
-    const { raw } = reply.hijack()
+  /** Sends a response past Fastify, which would only add time. */
+  send(reply: FastifyReply, { status, headers, body }: HttpResponse, route: Route = 'other'): void {
+    const { raw, request } = reply.hijack()
     raw.writeHead(status, headers)
     const last = (body?.length ?? 0) - 1
     for (let n = 0; n < last; n++) raw.write(body?.[n])
     raw.end(body?.[last])
-    if (raw.socket?.writableLength) this.#cutUnlessRead(raw.socket)
-    this.count(route, status, ms)
+    if (request.raw.socket.writableLength > 0) this.#cutUnlessRead(request.raw.socket)
+    this.count(request, route, status)
   }
 
-  /** Counts a response. @param ms from its request, 0 when there was none, only a connection */
-  count(route: Route, status: number, ms: Milliseconds): void {
+  /** Counts a response that Fastify sends. */
+  count({ raw }: FastifyRequest, route: Route, status: number): void {
+    const asked = this.#queues.get(raw.socket)?.responses.findLast(({ response }) => response.req === raw)
+    const ms = asked === undefined ? 0 : performance.now() - asked.askedAt
     this.durations.observe({ route, status }, ms / 1_000)
   }
 
@@ -82,11 +84,11 @@ export class Responder {
     const finish = () => {
       if (!socket.writable) return
       const response = errorResponse(CODES[error.code ?? ''] ?? 'bad_request')
-      this.count('other', response.status, 0)
+      this.durations.observe({ route: 'other', status: response.status }, 0)
       socket.end(textOf(response))
       setTimeout(() => socket.destroy(), LINGER_MS).unref()
     }
-    const last = queue.responses.at(-1)
+    const last = queue.responses.at(-1)?.response
     if (last === undefined || last.closed) finish()
     else last.once('close', finish)
   }
@@ -94,14 +96,14 @@ export class Responder {
   #queueOf(socket: Socket): Queue {
     const known = this.#queues.get(socket)
     if (known !== undefined) return known
-    const queue = { responses: [], isRefused: false }
+    const queue: Queue = { responses: [], isRefused: false }
     this.#queues.set(socket, queue)
     socket.once('close', () => this.#forget(socket))
     return queue
   }
 
   #forgetSent({ responses }: Queue): void {
-    while (responses[0]?.closed) {
+    while (responses[0]?.response.closed) {
       responses.shift()
       this.#unsent -= 1
     }

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
-import type { FastifyReply } from 'fastify'
 import { byteLength, type Chunks, type Document } from '../documents/document.ts'
 import { type AcceptedCoding, bestCoding } from './coding.ts'
 
@@ -29,15 +28,6 @@ export const JSON_HEADERS = {
 const NEXT_AFTER_MS: Milliseconds = 63_000
 const OVERDUE_MS: Milliseconds = 10_000
 const OVERDUE_MAX_AGE = 5
-
-/** Sends a response past Fastify, which would only add time. */
-export function send(reply: FastifyReply, { status, headers, body }: HttpResponse): void {
-  const { raw } = reply.hijack()
-  raw.writeHead(status, headers)
-  const last = (body?.length ?? 0) - 1
-  for (let n = 0; n < last; n++) raw.write(body?.[n])
-  raw.end(body?.[last])
-}
 
 /** Seconds until the next document is due; 5 when it is overdue. */
 export function maxAgeAt(now: EpochMs, newestMinute: EpochMinute): number {

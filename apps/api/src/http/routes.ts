@@ -1,75 +1,83 @@
 import type { Clock } from '@kimchi/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { daysSchema, symbolSchema } from '../contract/schemas.ts'
+import { DAYS, SYMBOL } from '../contract/parameters.ts'
 import type { Document } from '../documents/document.ts'
 import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
-import type { Route } from './request-counters.ts'
-import { codeFor, respond, send } from './response.ts'
+import type { Responder, Route } from './responder.ts'
+import { codeFor, type HttpResponse, respond } from './response.ts'
 
 const LIVE_PATH = '/api/v1/kimchi-premium'
 const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
 
-const SYMBOL = new RegExp(symbolSchema.pattern)
-
-/** Which of the routes a request is counted for. */
-export function routeOf({ routeOptions: { url } }: FastifyRequest): Route {
-  return url === LIVE_PATH ? 'live' : url === DAILY_PATH ? 'daily' : 'other'
+/** What routes answer with. */
+export interface RouteOptions {
+  readonly documents: Documents
+  readonly responder: Responder
+  readonly clock: Clock
 }
 
 /** Adds the live route (the latest premium of every tracked coin) and the daily route (one coin's days). */
-export function addRoutes(app: FastifyInstance, documents: Documents, clock: Clock): void {
-  const findLive = () => documents.live()
-  app.route({ url: LIVE_PATH, ...answering(clock, findLive, () => documents.load()) })
-  const findDaily = (request: FastifyRequest) => {
-    const { days = daysSchema.default } = request.query as { days?: unknown }
-    const symbol = symbolOf(request)
-    return SYMBOL.test(symbol) && isDays(days) ? documents.history(symbol, days) : undefined
-  }
-  app.route({
-    url: DAILY_PATH,
-    schema: {
-      params: { type: 'object', properties: { symbol: symbolSchema }, required: ['symbol'] },
-      querystring: { type: 'object', properties: { days: daysSchema } },
+export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
+  const { documents } = options
+  const live = { find: () => documents.live(), load: () => documents.load() }
+  app.route({ url: LIVE_PATH, ...answering('live', live, options) })
+  const daily = {
+    find: (request: FastifyRequest) => {
+      const { symbol } = request.params as { symbol: string }
+      if (!SYMBOL.test(symbol)) return errorResponse('invalid_symbol', symbol)
+      const asked = daysOf((request.query as { query: string }).query)
+      if (!isDays(asked)) return errorResponse('invalid_days', asked)
+      const document = documents.history(symbol.toUpperCase(), asked)
+      return document === null ? errorResponse('unknown_symbol', symbol.toUpperCase()) : document
     },
-    ...answering(clock, findDaily, request => documents.load(symbolOf(request))),
-  })
+    load: ({ params }: FastifyRequest) => documents.load((params as { symbol: string }).symbol.toUpperCase()),
+  }
+  app.route({ url: DAILY_PATH, ...answering('daily', daily, options) })
+}
+
+/** Where a route's documents come from. */
+interface Source {
+  /** The document in memory, or an error; undefined when neither is known yet. */
+  readonly find: (request: FastifyRequest) => Document | HttpResponse | undefined
+  /** Waits, a second at most, for a document that is not in memory. */
+  readonly load: (request: FastifyRequest) => Promise<void>
 }
 
 /**
- * Sends a document that is in memory from the `onRequest` hook: validation, CORS and reply would only add what
- * is known already. Figures: docs/benchmarks.md.
- * @param find the document in memory; null when the coin is not tracked, undefined when that isn't known yet
- * @param load waits, a second at most, for a document that is not in memory
+ * Sends what is in memory from the `onRequest` hook: validation, CORS and reply would only add what is known
+ * already. Figures: docs/benchmarks.md.
  */
-function answering(
-  clock: Clock,
-  find: (request: FastifyRequest) => Document | null | undefined,
-  load: (request: FastifyRequest) => Promise<void>,
-) {
+function answering(route: Route, { find, load }: Source, { documents, responder, clock }: RouteOptions) {
+  const responseTo = (request: FastifyRequest) => {
+    const found = find(request)
+    return found && ('status' in found ? found : respond(found, request.raw, clock.now()))
+  }
   return {
     method: ['GET', 'HEAD'],
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
-      const document = find(request)
-      const response = document && respond(document, request.raw, clock.now())
-      if (response) send(reply, response)
+      const response = responseTo(request)
+      if (response) responder.send(reply, response, route)
       else done()
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       if (find(request) === undefined) await load(request)
-      const document = find(request)
-      if (document === null) return send(reply, errorResponse('unknown_symbol', symbolOf(request)))
-      if (document !== undefined) await codeFor(document, request.raw)
-      const response = document && respond(document, request.raw, clock.now())
-      return send(reply, response ?? errorResponse('not_ready'))
+      const found = find(request)
+      if (found !== undefined && !('status' in found)) await codeFor(found, request.raw)
+      const missing = documents.live() === undefined ? 'not_ready' : 'history_not_ready'
+      return responder.send(reply, responseTo(request) ?? errorResponse(missing), route)
     },
   }
 }
 
-function symbolOf({ params }: FastifyRequest): string {
-  return (params as { symbol: string }).symbol.toUpperCase()
+/** The value of `days`, as a number when it is one and as a list when it is repeated. */
+function daysOf(query: string): unknown {
+  const values = query === '' ? [] : new URLSearchParams(query).getAll('days')
+  const [text = `${DAYS.default}`] = values
+  if (values.length > 1) return values
+  return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
 }
 
 function isDays(days: unknown): days is number {
-  return typeof days === 'number' && days >= daysSchema.minimum && days <= daysSchema.maximum
+  return typeof days === 'number' && days >= DAYS.minimum && days <= DAYS.maximum
 }

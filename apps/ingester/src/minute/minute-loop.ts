@@ -9,7 +9,7 @@ import {
   type SpikeFilter,
   takeSnapshot,
 } from '@kimchi/core'
-import { DurationHistogram, type HistogramReading } from '@kimchi/runtime'
+import { type Histogram, histogram } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
@@ -56,7 +56,7 @@ export interface MinuteStatus {
   /** Coin minutes without a sample, by reason. */
   readonly gaps: ReadonlyMap<string, number>
   /** How long after M + 2 s snapshots were taken. */
-  readonly waits: HistogramReading
+  readonly waits: Histogram
 }
 
 /** The one loop of an ingester. */
@@ -75,15 +75,18 @@ export function createMinuteLoop(
 ): MinuteLoop {
   const gapCounts = new Map<string, number>()
   const counts = { accepted: 0, dropped: 0, skipped: 0 }
-  const waits = new DurationHistogram()
+  const waits = histogram({
+    name: 'kimchi_ingester_watermark_wait_seconds',
+    help: 'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
+  })
   let last: MinuteReport | undefined
   const count = (report: MinuteReport) => {
     last = report
     counts.accepted += report.accepted.length
     counts.dropped += report.dropped.length
     counts.skipped += report.turn.skipped
-    waits.observe(report.turn.lateMs)
-    countReasons(report.gaps, gapCounts)
+      waits.observe(report.turn.lateMs / 1_000)
+      countReasons(report.gaps, gapCounts)
   }
   return {
     run: async () => {
@@ -102,7 +105,7 @@ export function createMinuteLoop(
         onMinute(report)
       }
     },
-    status: () => ({ last, ...counts, gaps: gapCounts, waits: waits.read() }),
+    status: () => ({ last, ...counts, gaps: gapCounts, waits }),
   }
 }
 

@@ -1,18 +1,7 @@
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
-import { byteLength, type Chunks, type Document } from './document.ts'
+import { byteLength, type Chunks, type CodedForms, type Coding, type Document } from './document.ts'
 import { createQueue } from './queue.ts'
-
-/** How a body may be compressed. */
-export type Coding = 'br' | 'gzip'
-
-/** The coded forms of one body. */
-export interface CodedForms {
-  /** Its bytes in a coding; undefined while they are not in memory. */
-  get(coding: Coding): Buffer | undefined
-  /** Codes its bytes; calls at the same time share one run. */
-  make(coding: Coding): Promise<void>
-}
 
 /** A response of fewer bytes fits one packet anyway. */
 const WORTH_CODING = 860

@@ -1,9 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { EpochMinute } from '@kimchi/core'
-import type { CodedForms } from './coded-bodies.ts'
 
 /** A response body in the order in which it is sent. No request copies a Buffer of it. */
 export type Chunks = readonly (string | Buffer)[]
+
+/** How a body may be compressed. */
+export type Coding = 'br' | 'gzip'
+
+/** The coded forms of one body. */
+export interface CodedForms {
+  /** Its bytes in a coding; undefined while they are not in memory. */
+  get(coding: Coding): Buffer | undefined
+  /** Codes its bytes; calls at the same time share one run. */
+  make(coding: Coding): Promise<void>
+}
 
 /** A response body, made once, sent many times, never changed. */
 export interface Document {

@@ -1,4 +1,4 @@
-import type { Coding } from '../documents/coded-bodies.ts'
+import type { Coding } from '../documents/document.ts'
 
 /** A coding of {@link Coding}, or none. */
 export type AcceptedCoding = Coding | 'identity'

@@ -85,8 +85,8 @@ export function createMinuteLoop(
     counts.accepted += report.accepted.length
     counts.dropped += report.dropped.length
     counts.skipped += report.turn.skipped
-      waits.observe(report.turn.lateMs / 1_000)
-      countReasons(report.gaps, gapCounts)
+    waits.observe(report.turn.lateMs / 1_000)
+    countReasons(report.gaps, gapCounts)
   }
   return {
     run: async () => {

@@ -20,8 +20,7 @@ const HOST = 'Host: api.example\r\n'
 const CLOSE = 'Connection: close\r\n'
 const MANY = Array.from({ length: 200 }, (_, n) => `C${n}`)
 const PATIENT = {
-  requestTimeout: 800,
-  http: { ...LIMITS.http, headersTimeout: 400, connectionsCheckingInterval: 50 },
+  server: { ...LIMITS.server, requestTimeout: 800, headersTimeout: 400, connectionsCheckingInterval: 50 },
 }
 
 t.test('a client that drips its headers is told 408 and cut, others are served', async t => {
@@ -47,7 +46,9 @@ t.test('a connection that never says anything is closed', async t => {
 })
 
 t.test('an idle connection is closed after its keep-alive time', async t => {
-  const { listen } = await openTestApp(t, boardOf(MINUTE), { ...PATIENT, keepAliveTimeout: 200 })
+  const { listen } = await openTestApp(t, boardOf(MINUTE), {
+    server: { ...PATIENT.server, keepAliveTimeout: 200 },
+  })
   const idle = await openRaw(await listen(), `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`)
   await idle.closed
   t.equal(parseAnswers(idle.bytes())[0]?.status, 200)

@@ -1,3 +1,4 @@
+import { createServer, type RequestListener } from 'node:http'
 import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -11,17 +12,18 @@ import { addRoutes } from './routes.ts'
 
 /** Keep one client from slowing down the others. Durations in milliseconds, sizes in bytes. */
 export const LIMITS = {
-  /** Until the end of a request's body, which nothing reads. */
-  requestTimeout: 10_000,
-  /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
-  keepAliveTimeout: 65_000,
   /** For a client that reads nothing, which is cut after once or twice this. */
   unreadTimeout: 22_500,
-  http: {
+  connections: 5_000,
+  server: {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
     /** From the first byte of a request, or from connecting, to the last of its headers. */
     headersTimeout: 5_000,
+    /** Until the end of a request's body, which nothing reads. */
+    requestTimeout: 10_000,
+    /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
+    keepAliveTimeout: 65_000,
     /** How often Node looks for requests that are late. */
     connectionsCheckingInterval: 1_000,
     /** The app checks it, because Node's own refusal is neither JSON nor readable by a page. */
@@ -43,26 +45,27 @@ export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
 
 /** The public API: two routes, and JSON with CORS headers for everything else. Does not listen. */
 export function createApp({ documents, clock, log, limits }: AppOptions) {
-  const { unreadTimeout, ...options } = { ...LIMITS, ...limits }
+  const { unreadTimeout, connections, server } = { ...LIMITS, ...limits }
   const responder = new Responder(unreadTimeout)
   const app: FastifyInstance = fastify({
-    ...options,
+    serverFactory: handle => {
+      const answer: RequestListener = (request, response) => {
+        if (responder.begin(request, response)) handle(request, response)
+      }
+      return createServer(server, answer).on('connection', socket => responder.open(socket))
+    },
     clientErrorHandler: (error, socket) => responder.refuse(error, socket),
     // The router complains about a path that can't be decoded, before any hook.
-    frameworkErrors: (_error, request, reply) => {
-      if (responder.begin(request.raw, reply.raw))
-        responder.send(reply, errorResponse('bad_url', request.url))
-    },
+    frameworkErrors: (_error, request, reply) => responder.send(reply, errorResponse('bad_url', request.url)),
     // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => pathOf(url),
     // A symbol that is too long is malformed, not unrouted; the header limit bounds it.
-    routerOptions: { maxParamLength: LIMITS.http.maxHeaderSize, querystringParser: query => ({ query }) },
+    routerOptions: { maxParamLength: server.maxHeaderSize, querystringParser: query => ({ query }) },
   })
-  app.server.maxConnections = 5_000
+  app.server.maxConnections = connections
   app.addHook('onRequest', (request, reply, done) => {
-    if (!responder.begin(request.raw, reply.raw)) return
     const { headers, httpVersion } = request.raw
     // After an Upgrade header Node reads nothing more from the connection.
     if (headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false

@@ -10,8 +10,8 @@ import type { HttpResponse } from './response.ts'
 /** What responses are counted by: the two routes, and everything else. */
 export type Route = 'live' | 'daily' | 'other'
 
-/** Responses that are not sent yet, of all connections; each is 4 kB. The longest queue is cut above this. */
-const MOST_UNSENT = 4_000
+/** Requests that wait for an earlier one of their connection, on all connections; each takes 4 kB. */
+const MOST_PIPELINED = 4_000
 
 /** A refused client gets this long to read why, before the connection is cut. */
 const LINGER_MS: Milliseconds = 500
@@ -37,22 +37,29 @@ export class Responder {
   })
   readonly #unreadTimeout: Milliseconds
   readonly #queues = new Map<Socket, Queue>()
-  #unsent = 0
+  #pipelined = 0
 
   /** @param unreadTimeout a client that reads nothing is cut after once or twice this */
   constructor(unreadTimeout: Milliseconds) {
     this.#unreadTimeout = unreadTimeout
   }
 
+  /** Notes a connection, before its first request. */
+  open(socket: Socket): void {
+    this.#queues.set(socket, { responses: [], isRefused: false })
+    socket.once('close', () => this.#forget(socket))
+  }
+
   /** Notes a request; false when its connection was cut, so that nobody waits for a response. */
   begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
-    if (socket.destroyed) return false
-    const queue = this.#queueOf(socket)
-    const { responses } = queue
+    const queue = this.#queues.get(socket)
+    if (queue === undefined) return false
     this.#forgetSent(queue)
-    this.#unsent += 1
-    if (responses.push({ response, askedAt: performance.now() }) > 1) this.#cutUnlessRead(socket)
-    if (this.#unsent > MOST_UNSENT) this.#cutLongest()
+    if (queue.responses.push({ response, askedAt: performance.now() }) > 1) {
+      this.#pipelined += 1
+      this.#cutUnlessRead(socket)
+      if (this.#pipelined > MOST_PIPELINED) this.#cutLongest()
+    }
     return !socket.destroyed
   }
 
@@ -77,9 +84,9 @@ export class Responder {
   /** Answers a client whose request Node could not parse (too large, too slow, malformed), after what came before. */
   refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     if (error.code === 'ECONNRESET') return void socket.destroy()
-    const queue = this.#queueOf(socket)
+    const queue = this.#queues.get(socket)
     // Each further piece of garbage is an error of its own.
-    if (queue.isRefused) return
+    if (queue === undefined || queue.isRefused) return
     queue.isRefused = true
     const finish = () => {
       if (!socket.writable) return
@@ -93,24 +100,16 @@ export class Responder {
     else last.once('close', finish)
   }
 
-  #queueOf(socket: Socket): Queue {
-    const known = this.#queues.get(socket)
-    if (known !== undefined) return known
-    const queue: Queue = { responses: [], isRefused: false }
-    this.#queues.set(socket, queue)
-    socket.once('close', () => this.#forget(socket))
-    return queue
-  }
-
   #forgetSent({ responses }: Queue): void {
     while (responses[0]?.response.closed) {
       responses.shift()
-      this.#unsent -= 1
+      if (responses.length > 0) this.#pipelined -= 1
     }
   }
 
   #forget(socket: Socket): void {
-    this.#unsent -= this.#queues.get(socket)?.responses.length ?? 0
+    const { length = 0 } = this.#queues.get(socket)?.responses ?? {}
+    this.#pipelined -= Math.max(length - 1, 0)
     this.#queues.delete(socket)
   }
 
@@ -119,13 +118,22 @@ export class Responder {
     if (socket.timeout !== this.#unreadTimeout) socket.setTimeout(this.#unreadTimeout)
   }
 
+  /** Cuts the connection with the most requests, and reads from no other until its memory is free. */
   #cutLongest(): void {
     for (const queue of this.#queues.values()) this.#forgetSent(queue)
-    if (this.#unsent <= MOST_UNSENT) return
-    const lengthOf = (socket: Socket) => this.#queues.get(socket)?.responses.length ?? 0
-    const longest = [...this.#queues.keys()].reduce((a, b) => (lengthOf(b) > lengthOf(a) ? b : a))
+    if (this.#pipelined <= MOST_PIPELINED) return
+    const [longest] = [...this.#queues].reduce((a, b) =>
+      b[1].responses.length > a[1].responses.length ? b : a,
+    )
     longest.destroy()
     this.#forget(longest)
+    // Node would read 64 kB from each before anyone is answered: a thousand requests.
+    // The newest goes first, having waited behind all others.
+    const others = [...this.#queues.keys()].reverse()
+    for (const socket of others) socket.pause()
+    setImmediate(() => {
+      for (const socket of others) socket.resume()
+    })
   }
 }
 

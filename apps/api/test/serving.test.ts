@@ -96,7 +96,9 @@ t.test('the first response of a minute is compressed for who accepts it, list an
       for (const age of [9, 8, 7]) {
         await writer.writeMinute(now() - age + 3 * (index + (coding === 'br' ? 0 : 2)))
         await eventually(`a new ${path}`, async () => {
-          const { headers } = await ask(urlOf(api.port, path), { 'accept-encoding': coding })
+          const { status, headers } = await ask(urlOf(api.port, path), { 'accept-encoding': coding })
+          // On a slow machine the first read outlasts the wait of a request.
+          if (status === 503) return undefined
           if (headers['content-encoding'] !== coding) t.fail(`${path} was not sent as ${coding}`)
           const isNew = headers.etag !== last
           last = headers.etag

@@ -128,7 +128,10 @@ t.test('a client that asks after 20 others sent 5,000 requests each waits for fe
   const { listen, server } = await openTestApp(t, boardOf(MINUTE, SYMBOLS))
   const gate = new Int32Array(new SharedArrayBuffer(4))
   const [flood, other] = [GET.repeat(5_000), GET.replace(LIVE, '/other')]
-  const worker = new Worker(ASK_LAST, { eval: true, workerData: { port: await listen(), gate, GET, flood, other } })
+  const worker = new Worker(ASK_LAST, {
+    eval: true,
+    workerData: { port: await listen(), gate, GET, flood, other },
+  })
   t.teardown(() => worker.terminate())
   await once(worker, 'message')
   let floods = 0

@@ -51,27 +51,19 @@ async function openForMinute(browser: Browser, stack: Stack) {
     prepare: page => page.addInitScript('Math.random = () => 0'),
   })
   await opened.page.waitForSelector('.coins tbody tr')
-  // A device that has kept a list does not ask a second time in its first seconds.
-  const before = opened.liveAsked()
-  await opened.page.reload()
-  await opened.page.waitForSelector('.coins tbody tr')
-  return { ...opened, before, first: await minuteOnScreen(opened.page) }
+  return { ...opened, first: await minuteOnScreen(opened.page) }
 }
 
 async function aMinuteLater(
   t: Test,
-  { page, first, before, liveAsked, asked, complaints }: Awaited<ReturnType<typeof openForMinute>>,
+  { page, first, asked, complaints }: Awaited<ReturnType<typeof openForMinute>>,
   stack: Stack,
 ) {
-  await page.waitForFunction(
-    shown => document.querySelector('.summary time')?.getAttribute('datetime') !== shown,
-    `${first}Z`,
-    { timeout: 80_000, polling: 200 },
-  )
-  const list = await askLive(stack)
-  t.equal(await minuteOnScreen(page), list.updated_at)
-  t.not(list.updated_at, first, 'a minute has passed')
-  t.equal(liveAsked() - before, 2, 'one question a minute')
+  const list = await eventually('the newest list on screen', async () => {
+    const list = await askLive(stack)
+    const shown = await minuteOnScreen(page)
+    return shown !== first && shown === list.updated_at ? list : undefined
+  })
   t.strictSame(
     await readTable(page),
     list.data.map(({ symbol, premium_pct, upbit_krw, binance_usdt }) => ({

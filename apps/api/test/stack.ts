@@ -7,7 +7,7 @@ import type { EpochMinute, Sample } from '@kimchi/core'
 import { premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { openRedis, SampleWriter } from '@kimchi/store'
-import { type Answer, askTwice, eventually as within } from '@kimchi/testkit'
+import { type Answer, askTwice, type MemoryCgroup, eventually as within } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
 import { type RunningApi, startApi } from '../src/start.ts'
 import type { SeenAnswer } from './contract.ts'
@@ -83,10 +83,20 @@ export interface Replica {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts the real program on free ports (or on `port`) and waits until it says that it listens. */
-export async function startReplica(t: Teardown, url: string, port = 0): Promise<Replica> {
+/**
+ * Starts the real program on free ports (or on `port`) and waits until it says that it listens.
+ * @param cgroup limits its memory
+ */
+export async function startReplica(
+  t: Teardown,
+  url: string,
+  port = 0,
+  cgroup?: MemoryCgroup,
+): Promise<Replica> {
   const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
-  const child = spawn(process.execPath, [main], {
+  const command = [process.execPath, main] as const
+  const [program, ...args] = cgroup?.wrap(command) ?? command
+  const child = spawn(program, args, {
     env: { REDIS_URL: url, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

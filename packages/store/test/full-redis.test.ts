@@ -1,6 +1,5 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { eventually, startRedis } from '@kimchi/testkit'
+import { readFileSync } from 'node:fs'
+import { createMemoryCgroup, eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 
 const MEBIBYTE = 1_048_576
@@ -14,30 +13,11 @@ function figure(text: string, pattern: RegExp): number {
   return Number(count) * (unit === 'g' ? 1024 : 1)
 }
 
-/** A memory cgroup of this test, by version 2 or 1; undefined where none can be made. */
-function createCgroup() {
-  const root = existsSync('/sys/fs/cgroup/memory') ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup'
-  const folder = join(root, `kimchi-${process.pid}`)
-  const file = root.endsWith('memory') ? 'memory.limit_in_bytes' : 'memory.max'
-  try {
-    mkdirSync(folder)
-    accessSync(join(folder, file), constants.W_OK)
-  } catch {
-    return undefined
-  }
-  return {
-    limit: (mebibytes: number) => writeFileSync(join(folder, file), `${mebibytes * MEBIBYTE}`),
-    add: (pid: number) => writeFileSync(join(folder, 'cgroup.procs'), `${pid}`),
-    remove: () => eventually('it is empty', () => rmdirSync(folder) === undefined).catch(() => undefined),
-  }
-}
-
-const cgroup = createCgroup()
+const cgroup = createMemoryCgroup(t)
 const skip = cgroup === undefined && 'no memory cgroup can be made here'
 
 t.test('a full Redis outlives what the runbook does, and its next start', { skip }, async t => {
   const redis = await startRedis(t, { appendonly: true })
-  t.teardown(() => cgroup?.remove())
   const client = redis.client({ commandTimeout: 10_000 })
   const enter = async () => cgroup?.add(Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]))
   const fill = async () => {

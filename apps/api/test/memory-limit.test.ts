@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
+import { createMemoryCgroup, eventually, startRedis } from '@kimchi/testkit'
+import t from 'tap'
+import { daysBefore } from './board.ts'
+import { ask, openTestWriter, startReplica } from './stack.ts'
+
+const ROOT = new URL('../../../', import.meta.url)
+const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
+/** Spans that are coded; the others are sent plain. */
+const COMMON = [3_650, 7, 30, 90, 365]
+const DAYS = 5 * 365
+
+const cgroup = createMemoryCgroup(t)
+const skip = cgroup === undefined && 'no memory cgroup can be made here'
+
+t.test(
+  '200 coins of five years, every span in every coding: lives at the shipped limit',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    const writer = await openTestWriter(t, redis.url, SYMBOLS)
+    const days = daysBefore(dateOf(minuteOf(Date.now()) - 9 * DAY_MINUTES), DAYS)
+    for (const day of days) await writer.importDay('C0', day)
+    await writer.writeMinute(minuteOf(Date.now()))
+    for (const symbol of SYMBOLS.slice(1))
+      await redis.client().copy('{kp}:daily:C0', `{kp}:daily:${symbol}`, 'REPLACE')
+    cgroup?.limit(shippedLimit())
+    const replica = await startReplica(t, redis.url, 0, cgroup)
+    await eventually('the list', async () => (await ask(replica.base)).status === 200 || undefined)
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 })
+    t.teardown(() => agent.destroy())
+    const read = async (symbol: string, days: number, coding: string) => {
+      const url = `${replica.base}/${symbol}/daily?days=${days}`
+      // The first read of a coin's days may take longer than a request waits.
+      const { headers } = await eventually(url, async () => {
+        const answer = await ask(url, { 'accept-encoding': coding }, agent)
+        return answer.status === 200 ? answer : undefined
+      })
+      return headers['content-encoding'] ?? 'identity'
+    }
+    for (const days of COMMON) {
+      for (const coding of ['br', 'gzip', 'identity']) {
+        const seen = await Promise.all(SYMBOLS.map(symbol => read(symbol, days, coding)))
+        t.strictSame(new Set(seen), new Set([coding]), `${days} days, ${coding}`)
+      }
+    }
+    const spans = Array.from({ length: DAYS }, (_, n) => n + 1)
+    const seen = await Promise.all(spans.map(days => read('C0', days, 'br')))
+    const coded = spans.filter((_, n) => seen[n] === 'br')
+    t.strictSame(coded, COMMON.slice(1), 'other spans are sent plain')
+    t.equal(replica.child.exitCode ?? replica.child.signalCode, null)
+    t.comment(`${Math.round(cgroup?.peak() ?? 0)} of ${shippedLimit()} MB at most`)
+  },
+)
+
+/** Mebibytes that compose gives the API. */
+function shippedLimit(): number {
+  const [, api = ''] =
+    /^ {2}api:\n((?: {4}.*\n|\n)+)/m.exec(readFileSync(new URL('docker-compose.yml', ROOT), 'utf8')) ?? []
+  return Number(/mem_limit: (\d+)m/.exec(api)?.[1])
+}

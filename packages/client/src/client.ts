@@ -6,7 +6,7 @@ import { type LiveUpdate, type WatchOptions, watch } from './watch.ts'
 
 /** Where and how to send requests; everything has a default in a browser. */
 export interface ClientOptions {
-  /** The part before `/kimchi-premium`. In Node it must be a whole URL. @default '/api/v1' */
+  /** The part before `/kimchi-premium`. Outside of a browser it must be a whole URL. @default '/api/v1' */
   readonly baseUrl?: string
   /** Milliseconds that an answer may take. @default 10000 */
   readonly timeoutMs?: number
@@ -29,10 +29,14 @@ export interface Client {
   watch(onUpdate: (update: LiveUpdate) => void, options?: WatchOptions): Promise<void>
 }
 
-/** A client; no request is sent yet. */
+/**
+ * A client; no request is sent yet.
+ * @throws TypeError for a path where there is no page that it could belong to
+ */
 export function createClient(options: ClientOptions = {}): Client {
   const { baseUrl = '/api/v1', timeoutMs = 10_000, clock = systemClock, random = Math.random } = options
-  if (!('location' in globalThis) && !/^https?:/.test(baseUrl)) {
+  // Deno has a location that is undefined.
+  if ((globalThis as { location?: unknown }).location === undefined && !/^https?:/.test(baseUrl)) {
     throw new TypeError(`baseUrl must be a whole URL outside of a browser, got: ${baseUrl}`)
   }
   const root = `${baseUrl.replace(/\/+$/, '')}/kimchi-premium`

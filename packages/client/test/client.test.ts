@@ -79,3 +79,9 @@ t.test('outside a browser the base URL must be whole', async t => {
     message: 'baseUrl must be a whole URL outside of a browser, got: /api/v1',
   })
 })
+
+t.test('in Deno, whose location is undefined, too', async t => {
+  Object.defineProperty(globalThis, 'location', { value: undefined, configurable: true })
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'location'))
+  t.throws(() => createClient(), TypeError)
+})

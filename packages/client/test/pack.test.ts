@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+const run = promisify(execFile)
+const HERE = fileURLToPath(new URL('..', import.meta.url))
+
+t.test('a packed copy is installed into an empty project, typed, and used from there', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'kimchi-client-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: HERE })
+  const [{ filename, files }] = JSON.parse(packed.stdout)
+  const paths: string[] = files.map(({ path }: { path: string }) => path)
+  t.ok(['LICENSE', 'README.md', 'package.json'].every(path => paths.includes(path)))
+  t.ok(paths.filter(path => path.includes('/')).every(path => /^dist\/[\w-]+(\.d\.ts|\.js)$/.test(path)))
+
+  const list = { result: 'ok', updated_at: '2026-11-20T13:05:00', count: 0, note: '', data: [] }
+  const server = createServer((_request, response) => response.end(JSON.stringify(list)))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(
+    join(folder, 'use.ts'),
+    `import { createClient, type LiveList } from '@kimchi/client'
+     const list: LiveList = await createClient({ baseUrl: '${baseUrl}' }).live()
+     console.log(list.updated_at)`,
+  )
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', filename], { cwd: folder })
+  const tsc = [
+    '--ignoreConfig',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--lib',
+    'es2023,dom',
+    '--strict',
+    '--types',
+    '',
+  ]
+  await run('npx', ['--no-install', 'tsc', ...tsc, '--outDir', folder, join(folder, 'use.ts')], { cwd: HERE })
+  const used = await run(process.execPath, ['use.js'], { cwd: folder })
+  t.equal(used.stdout, `${list.updated_at}\n`)
+})

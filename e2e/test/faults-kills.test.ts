@@ -11,7 +11,8 @@ t.test('an ingester killed at random points leaves no partial and no double minu
   }
   const verdict = await bed.settle()
   isWhole(t, verdict)
-  t.ok(verdict.candle > 4 * 1_440, 'a whole day and more')
+  // The newest minutes are left to the live feeds, and midnight may pass meanwhile.
+  t.ok(verdict.candle > 4 * 1_400, 'nearly a whole day at least')
 
   await t.test('and the audit notices what is wrong', async t => {
     const key = (await raw.keys('{kp}:samples:BTC:*')).sort().at(-4) ?? ''

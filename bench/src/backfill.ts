@@ -5,7 +5,6 @@ import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually, startRedis, type Teardown } from '@kimchi/testkit'
 import { type Options, publish, table } from './lib/report.ts'
 import { onStage, startIngester } from './lib/servers.ts'
-import { GAPS_A_DAY, liveAYear, DAYS as YEAR } from './lib/year.ts'
 
 /** Candles in an answer. */
 const PAGE = { upbit: 200, binance: 1_000 }
@@ -16,15 +15,13 @@ const PATIENCE = 5
 /** Long enough for a gap: a silence of more than 3 s over a minute's end is one. */
 const SILENCE_MS = 10_000
 
-/** Measures how fast a real ingester fills an empty Redis and a lone gap, and a year of lone gaps. */
+/** Measures how fast a real ingester fills an empty Redis and a lone gap. */
 export async function backfill({ coins, days, refused }: Options): Promise<void> {
   const rows: (readonly string[])[] = []
   for (const percent of refused) rows.push(await onStage(t => measure(t, coins, days, percent)))
-  const year = await liveAYear()
   publish('Backfill', [
     `A real ingester and an empty Redis, ${coins} coins, ${days} whole days and today, from the simulator at the exchanges' own limits. Least requests: each market's minutes by the page (Upbit ${PAGE.upbit} candles, Binance ${PAGE.binance.toLocaleString('en')}). Least time: what our ${UPBIT_PER_SECOND} requests a second to Upbit need for its share. Then Upbit is silent for ${SILENCE_MS / 1_000} s around a minute's end: seconds from that end until the first coin's gap is filled, and the last one's.`,
     table(['429s', 'time', '÷ least', 'requests', '÷ least', 'a lone gap'], rows),
-    `Over ${YEAR} days of uptime with ${GAPS_A_DAY} lone gaps each, on a simulated clock, the heap grew by ${year.heapMb.toFixed(1)} MB. The event loop's longest stretch without a turn was ${year.secondDayMs.toFixed(2)} ms on the second day and ${year.lastDayMs.toFixed(2)} ms on the last.`,
   ])
 }
 

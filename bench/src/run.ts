@@ -7,11 +7,10 @@
 import { parseArgs } from 'node:util'
 import { backfill } from './backfill.ts'
 import { edge } from './edge.ts'
-import { replicas } from './replicas.ts'
 import { serve } from './serve.ts'
 import { streaming } from './streaming.ts'
 
-const BENCHMARKS = { serve, streaming, replicas, backfill, edge }
+const BENCHMARKS = { serve, streaming, backfill, edge }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

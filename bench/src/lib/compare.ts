@@ -107,8 +107,7 @@ async function measureRounds(
 /** Starts the API; `plain` is its answer without any header, `answer` that in this scenario. */
 async function startService(t: Teardown, { coins, path, headers, isConditional }: Scenario) {
   const redis = await startRedis(t)
-  const { keepWriting } = await fill(t, redis.url, coins, path === LIVE ? 0 : 400)
-  await keepWriting()
+  await fill(t, redis.url, coins, path === LIVE ? 0 : 400)
   const api = await startApi(t, redis.url)
   const plain = await ask(api.port, path)
   const tag = isConditional ? { 'If-None-Match': `${plain.headers.etag}` } : {}

@@ -5,7 +5,10 @@ import type { Teardown } from '@kimchi/testkit'
 
 const RETENTION_DAYS = 8
 
-/** Fills an empty Redis by the real writer. @param days whole days of history before the retention */
+/**
+ * Fills an empty Redis by the real writer, and writes each minute from the present one on within 5 s.
+ * @param days whole days of history before the retention
+ */
 export async function fill(t: Teardown, url: string, coins: number, days: number) {
   const redis = openRedis(url)
   t.teardown(() => redis.close())
@@ -20,15 +23,14 @@ export async function fill(t: Teardown, url: string, coins: number, days: number
   for (const symbol of symbols) {
     await Promise.all(Array.from({ length: days }, (_, n) => writer.importDay(symbol, dayOf(oldest + n))))
   }
-  const writeMinute = async (minute: number) =>
-    void (await writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) }))
-  /** Writes the present minute, and from now on each later one within 5 s; Redis ignores a repeated one. */
-  const keepWriting = async () => {
-    await writeMinute(minuteOf(Date.now()))
-    const timer = setInterval(() => void writeMinute(minuteOf(Date.now())), 5_000)
-    t.teardown(() => clearInterval(timer))
+  const writeMinute = async () => {
+    const minute = minuteOf(Date.now())
+    await writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
   }
-  return { symbols, writeMinute, keepWriting }
+  await writeMinute()
+  // Redis ignores a repeated minute.
+  const timer = setInterval(() => void writeMinute(), 5_000)
+  t.teardown(() => clearInterval(timer))
 }
 
 /** @param day since 1970 */

@@ -104,10 +104,9 @@ export function pin(pid: number): void {
   for (const id of withChildren(pid)) execFileSync('taskset', ['-acp', SERVER_CORE, id], { stdio: 'ignore' })
 }
 
-/** Resident memory in MB, now or at its highest. */
-export function residentMb(pid: number, field: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
-  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(text)?.[1]) / 1_024
+/** Resident memory in MB. */
+export function residentMb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
 }
 
 /** A process and the children of its main thread. */

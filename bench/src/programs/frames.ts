@@ -39,9 +39,10 @@ function openOurs() {
   open(upbitProtocol(upbitWsUrl), marketsOf('KRW-', ''))
   open(binanceProtocol(binanceWsUrl), marketsOf('', 'USDT'))
 }
-function openBare(format: string) {
+
+function openBare() {
   const codes = ['KRW-USDT', ...marketsOf('KRW-', '')]
-  open(upbitWsUrl, [{ ticket: 'bare' }, { type: 'ticker', codes }, { format }])
+  open(upbitWsUrl, [{ ticket: 'bare' }, { type: 'ticker', codes }])
   const params = marketsOf('', 'USDT').map(market => `${market.toLowerCase()}@miniTicker`)
   open(`${binanceWsUrl}/ws`, { method: 'SUBSCRIBE', params, id: 1 })
 }
@@ -81,4 +82,4 @@ async function watch(exchange: Exchange, symbols: string[]) {
 
 if (kind === 'ours') openOurs()
 else if (kind === 'ccxt') openCcxt()
-else openBare(kind)
+else openBare()

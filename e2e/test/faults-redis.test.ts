@@ -65,7 +65,9 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     t.match(reason, /wait to be written: .*(timed out|connection|ECONN|closed|is not ready)/i)
     redis.resume()
     await ready()
-    t.ok(ingester.lines.slice(from).some(line => line.includes('"writing works again"')))
+    await eventually('it says so', () =>
+      ingester.lines.slice(from).some(line => line.includes('"writing works again"')),
+    )
     t.match(await untilStored(raw, 'BTC', first.minute), [/ live$/])
   })
 

@@ -25,10 +25,11 @@ const ASK_LAST = `
   const answered = sockets.map(socket => new Promise(resolve => socket.once('data', resolve).write(GET)))
   Promise.all(answered).then(() => {
     parentPort.postMessage('all are open')
+    Atomics.wait(gate, 0, 0)
     const last = sockets.pop()
     for (const socket of sockets) socket.pause().write(flood)
     last.write(other)
-    Atomics.store(gate, 0, 1)
+    Atomics.store(gate, 0, 2)
     Atomics.notify(gate, 0)
   })`
 
@@ -142,7 +143,9 @@ t.test('a client that asks after 20 others sent 5,000 requests each waits for fe
     })
   })
   // The server meets all requests at once: it stands still until the last is sent.
-  Atomics.wait(gate, 0, 0)
+  Atomics.store(gate, 0, 1)
+  Atomics.notify(gate, 0)
+  Atomics.wait(gate, 0, 1)
   const before = await answered
   t.comment(`${before} requests of the flood came before it`)
   t.ok(before < 10_000)

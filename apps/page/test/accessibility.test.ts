@@ -41,7 +41,6 @@ const VIEWS: readonly View[] = [
   { name: 'empty list', shows: '.empty', answers: { list: empty } },
   { name: 'first seconds', shows: '.empty', answers: { list: 'not_ready' } },
   { name: 'candles', hash: '#/BTC', shows: '.days tbody tr' },
-  { name: 'line of a year', hash: '#/BTC/365', shows: '.days tbody tr' },
   { name: 'few days', hash: '#/ETH', shows: '.days tbody tr' },
   { name: 'unknown coin', hash: '#/NOPE', shows: '[role=alert]' },
   { name: 'unknown address', hash: '#/a/b/c', shows: '.empty' },

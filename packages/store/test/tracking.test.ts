@@ -162,6 +162,20 @@ t.test('a coin that is halted leaves the live list at once and stays tracked', a
   t.strictSame(await rows(), ['BTC', 'ETH'])
 })
 
+t.test('at the minute of its halt a live sample brings a coin back, a candle does not', async t => {
+  const { connection, writer, reader } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  await writer.track([BTC, ETH])
+  await writer.write({ minute: now, samples: [sampleOf('BTC', now), sampleOf('ETH', now)] })
+  await writer.write({ minute: now + 1, samples: [], halted: ['BTC', 'ETH'] })
+  const candle = { ...sampleOf('ETH', now + 1), source: 'candle' as const }
+  await writer.write({ minute: now + 1, samples: [sampleOf('BTC', now + 1), candle] })
+  const rows = async () => (await reader.readBoard()).rows.map(row => row.symbol)
+  t.strictSame(await rows(), ['BTC'])
+  await writer.write({ minute: now + 2, samples: [{ ...sampleOf('ETH', now + 2), source: 'candle' }] })
+  t.strictSame(await rows(), ['BTC', 'ETH'], 'a candle of a later minute does')
+})
+
 t.test('a sample of a coin that is no longer listed does not bring it back', async t => {
   const { one, rows, now } = await openTwo(t)
   await one.track([BTC, ETH])

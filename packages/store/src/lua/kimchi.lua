@@ -370,7 +370,7 @@ local function store_sample(write, sample)
 end
 
 -- A stored sample becomes the live row of a tracked coin when it is newer, not from before a halt, and not too
--- old for the list.
+-- old for the list. At the minute of the halt a trade outranks it; a candle is of the trades before it.
 local function list_sample(sample, oldest)
   local symbol, snapshot = sample.symbol, snapshot_of(sample.live)
   if not snapshot then return end
@@ -378,7 +378,9 @@ local function list_sample(sample, oldest)
   local halted = hash_number(HALTED, symbol) or 0
   local is_tracked = not (coin and string.find(coin, '"order":null', 1, true))
   if halted > 0 and sample.minute > halted then redis.call('HDEL', HALTED, symbol) end
-  if is_tracked and sample.minute >= halted and snapshot > oldest and (not shown or snapshot > shown) then
+  local fields = sample.minute == halted and unpack_member(sample.minute, sample.member)
+  local is_halted = sample.minute < halted or fields and fields[MEMBER_SOURCE] == CANDLE
+  if is_tracked and not is_halted and snapshot > oldest and (not shown or snapshot > shown) then
     redis.call('HSET', LIVE, symbol, sample.live)
   end
 end

@@ -217,9 +217,12 @@ export class Feed {
       const code = reason instanceof KimchiError ? reason.code : undefined
       const error = messageOf(reason)
       const fields = { exchange: this.#exchange, code, error, failures, delayMs: Math.round(delayMs) }
-      if (!isWorthALine(failures + 1)) log.debug(fields, 'no data from the exchange, reconnecting')
+      const line = this.#isRefused
+        ? 'the exchange refuses the subscription; DENY=SYMBOL turns away the coin of a code that it names'
+        : 'no data from the exchange, reconnecting'
+      if (!isWorthALine(failures + 1)) log.debug(fields, line)
       else if (isBlocked(reason)) log.error(fields, 'blocked by the exchange')
-      else log.warn(fields, 'no data from the exchange, reconnecting')
+      else log.warn(fields, line)
     }
     this.#changed = new AbortController()
     await clock.wait(delayMs, this.#isRefused ? this.#changed.signal : signal)

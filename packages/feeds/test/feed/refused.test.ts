@@ -8,7 +8,7 @@ const REFUSAL = Buffer.from('{"error":{"name":"INVALID_PARAM","message":"no such
 t.test('60. a refused subscription loads the lists, and lists that change it end the wait', async t => {
   const exchange = await scriptExchange(t)
   let refusals = 0
-  const { clock, feed } = watchFeed(t, {
+  const { clock, feed, log } = watchFeed(t, {
     protocol: { ...upbitProtocol(exchange.url), connectSpacingMs: 0 },
     markets: ['KRW-GOOD', 'KRW-DEAD'],
     onRefused: () => {
@@ -21,6 +21,8 @@ t.test('60. a refused subscription loads the lists, and lists that change it end
     return refusals === 6 && feed.status().state === 'waiting'
   })
   t.equal(refusals, 6, 'each refusal asks for the lists')
+  const [line] = log.lines.filter(({ message }) => message.includes('refuses the subscription'))
+  t.match(line, { message: /DENY=SYMBOL/, fields: { error: /no such code/ } })
   const waitedFrom = clock.now()
   feed.setMarkets(['KRW-GOOD'])
   await until('the next connection', () => exchange.peers[6]?.received.length === 1)

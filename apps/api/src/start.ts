@@ -99,10 +99,13 @@ function followRedis(redis: RedisConnection, reader: SampleReader, documents: Do
     if (ready) void documents.onReconnect()
   }
   const subscription = reader.subscribeMinutes(minute => documents.onMinute(minute), onReady)
+  let wasAway = false
   const stopListening = redis.onStatus(status => {
     onReady(status)
     if (!status.ready)
       log.warn({ reason: status.reason }, 'Redis is away, the last good documents are served')
+    else if (wasAway) log.info({}, 'Redis is back')
+    wasAway = !status.ready
   })
   return () => {
     stopListening()

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -177,10 +177,23 @@ t.test('every setting of an app can be given to its container', { skip }, async 
   }
 })
 
-t.test('TLS at the edge, as in docs/scaling.md', { skip }, async t => {
-  const files = ['-f', 'docker-compose.yml', '-f', 'deploy/tls.compose.yml']
-  const env = { EDGE_SITE: '/site', EDGE_CERTIFICATE: '/certificate.pem', EDGE_KEY: '/key.pem', PORT: '80' }
-  const { services, secrets } = await readWith(env, ...files)
+t.test('95. a new shell has the version and the TLS of the environment file', { skip }, async t => {
+  const settings = {
+    ...{ EDGE_SITE: '/site', EDGE_CERTIFICATE: '/certificate.pem', EDGE_KEY: '/key.pem', PORT: '80' },
+    ...{ VERSION: '9.9.9', COMPOSE_FILE: 'docker-compose.yml:deploy/tls.compose.yml' },
+  }
+  const readFrom = async (values: Readonly<Record<string, string>>) => {
+    const file = join(t.testdir({}), 'env')
+    await writeFile(
+      file,
+      Object.entries(values)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    )
+    return readWith({}, '--env-file', file)
+  }
+  const { services, secrets } = await readFrom(settings)
+  t.match(services.api.image, /:9\.9\.9$/)
   const edge = JSON.stringify(services.edge)
   const ports = services.edge.ports.map((port: string | Record<string, unknown>) =>
     typeof port === 'string' ? port : `${port.published}:${port.target}`,
@@ -193,7 +206,7 @@ t.test('TLS at the edge, as in docs/scaling.md', { skip }, async t => {
   const named = [...listen.matchAll(/\/run\/secrets\/(\w+);/g)].map(([, name]) => name)
   t.strictSame(Object.keys(secrets).sort(), named.sort(), 'the secrets that nginx reads')
   for (const missing of ['EDGE_SITE', 'EDGE_CERTIFICATE', 'EDGE_KEY']) {
-    await t.rejects(readWith({ ...env, [missing]: '' }, ...files), missing)
+    await t.rejects(readFrom({ ...settings, [missing]: '' }), missing)
   }
   isSmallTarget(t, { edge: services.edge })
 })

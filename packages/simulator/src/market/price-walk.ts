@@ -63,10 +63,15 @@ function noise(key: number, octaves: readonly Octave[]): Walk {
 
 /** One octave: random values one period apart, joined by a curve whose slope is continuous. */
 function valueNoise(key: number, [period, height]: Octave): Walk {
+  let [cell, from, step] = [Number.NaN, 0, 0]
   return at => {
-    const cell = Math.floor(at / period)
-    const from = levelAt(key, cell) * height
-    const step = levelAt(key, cell + 1) * height - from
+    const asked = Math.floor(at / period)
+    // Nearly always the period that was asked for last.
+    if (asked !== cell) {
+      cell = asked
+      from = levelAt(key, cell) * height
+      step = levelAt(key, cell + 1) * height - from
+    }
     const t = at / period - cell
     return from + step * (t * t * (3 - 2 * t))
   }

@@ -29,20 +29,21 @@ export function createPrices(seed: string, markets: Markets, faults: Pick<FaultB
     const all = tape(exchange, market)?.between(from, to) ?? []
     return all.filter(({ at }) => pausedSince(exchange, market, at) === undefined)
   }
+  /** The newest trade with at < before. */
+  const lastTrade = (exchange: Exchange, market: string, before: EpochMs): Trade | undefined => {
+    let last = tape(exchange, market)?.lastBefore(before)
+    for (let since = last && pausedSince(exchange, market, last.at); since !== undefined; ) {
+      last = tape(exchange, market)?.lastBefore(since)
+      since = last && pausedSince(exchange, market, last.at)
+    }
+    return last
+  }
   return {
     trades,
-    /** The newest trade with at < before. */
-    lastTrade(exchange: Exchange, market: string, before: EpochMs): Trade | undefined {
-      let last = tape(exchange, market)?.lastBefore(before)
-      for (let since = last && pausedSince(exchange, market, last.at); since !== undefined; ) {
-        last = tape(exchange, market)?.lastBefore(since)
-        since = last && pausedSince(exchange, market, last.at)
-      }
-      return last
-    },
+    lastTrade,
     /** Whether a trade lies in [from, to). */
     traded: (exchange: Exchange, market: string, from: EpochMs, to: EpochMs) =>
-      trades(exchange, market, from, to).length > 0,
+      (lastTrade(exchange, market, to)?.at ?? Number.NEGATIVE_INFINITY) >= from,
     /** The fold of a minute's trades, or of those before `until`; undefined when there was none. */
     candle: (exchange: Exchange, market: string, openTime: EpochMs, until = Number.POSITIVE_INFINITY) =>
       foldCandle(openTime, trades(exchange, market, openTime, Math.min(openTime + MINUTE, until))),

@@ -1,10 +1,10 @@
 import { integerSetting, readSettings, type SettingValues, wordSetting } from '@kimchi/core'
 import { opsSettings } from '@kimchi/runtime'
-import { readingRedisUrlSetting } from '@kimchi/store'
+import { redisUrlSetting } from '@kimchi/store'
 
 /** Every setting of the API, as the table of docs/configuration.md and {@link readConfig} read them. */
 export const settings = {
-  REDIS_URL: readingRedisUrlSetting,
+  REDIS_URL: redisUrlSetting,
   HOST: wordSetting('address the public API listens on, `::` for every one', '::'),
   PORT: integerSetting('port of the public API, 0 picks a free one', 3_000, { min: 0, max: 65_535 }),
   ...opsSettings(9_464),

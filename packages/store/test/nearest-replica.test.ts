@@ -1,11 +1,4 @@
-import {
-  createMemoryLog,
-  eventually,
-  type RawRedis,
-  startCluster,
-  startRedis,
-  startSentinels,
-} from '@kimchi/testkit'
+import { createMemoryLog, eventually, type RawRedis, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
@@ -44,7 +37,7 @@ async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
     const newest = () => reader.readBoard().then(({ rows }) => rows[0]?.minute)
     await eventually('it reads the minute', async () => (await newest().catch(() => 0)) === today + at)
   }
-  return { reader, reading, hears, today }
+  return { reader, hears, today }
 }
 
 /** How many reads by function a server has answered. */
@@ -72,51 +65,3 @@ t.test('the URL of one of two replicas reads from that one alone, also when the 
   await primary.kill()
   t.equal((await reader.readBoard()).rows[0]?.minute, today, 'reads go on')
 })
-
-t.test(
-  'behind Sentinel, role=replica reads from a replica, and from the primary where no replica is left',
-  async t => {
-    const group = await startSentinels(t, [], 2)
-    const { reader, reading, hears } = await openBoth(t, group.url, `${group.url}?role=replica`)
-    await hears(0)
-    const primary = await group.primary()
-    t.equal(await readsOf(primary), 0, 'nothing is asked of the primary')
-    const port = primary.options.port
-    for (const node of group.nodes) if (node.port !== port) await node.kill()
-    await eventually(
-      'the last server is read from',
-      () =>
-        reader.readBoard().then(
-          () => true,
-          () => false,
-        ),
-      20_000,
-    )
-    t.ok(reading.status().ready)
-    t.ok((await readsOf(primary)) > 0)
-    await hears(1)
-  },
-)
-
-for (const [reads, servers] of [
-  ['replica', 'replicas alone'],
-  ['all', 'the primary too'],
-] as const) {
-  t.test(`on a Cluster, scaleReads=${reads} reads from ${servers}`, async t => {
-    const group = await startCluster(t)
-    for (const node of group.nodes) {
-      const raw = node.client()
-      await eventually('it knows every replica', async () => {
-        const shards = (await raw.call('CLUSTER', 'SLOTS')) as unknown[][]
-        return shards.every(([, , ...servers]) => servers.length === 2)
-      })
-    }
-    const { reader, hears } = await openBoth(t, group.url, `${group.url}?scaleReads=${reads}`)
-    await hears(0)
-    const primary = await group.primary()
-    for (let read = 0; read < 20; read++) await reader.readBoard()
-    const ofPrimary = await readsOf(primary)
-    if (reads === 'replica') t.equal(ofPrimary, 0, 'nothing is asked of the primary')
-    else t.ok(ofPrimary > 0 && ofPrimary < 21, `${ofPrimary} of 21 reads or more were the primary's`)
-  })
-}

@@ -23,27 +23,23 @@ const EAGER = ['info-period', '200', 'ping-period', '300', 'ask-period', '100', 
 
 const NO_DELAY = ['--repl-diskless-sync-delay', '0']
 
-/** One primary, replicas of it, three Sentinels that know of all. @param replicas how many */
-export async function startSentinels(t: Teardown, args: readonly string[] = [], replicas = 1) {
+/** One primary, a replica of it, three Sentinels that know of both. */
+export async function startSentinels(t: Teardown, args: readonly string[] = []) {
   const options = { appendonly: true, args: [...NO_DELAY, ...args] }
   const first = await startRedis(t, options)
   const replicaOf = ['--replicaof', '127.0.0.1', String(first.port)]
-  const others = await Promise.all(
-    Array.from({ length: replicas }, () =>
-      startRedis(t, { ...options, args: [...options.args, ...replicaOf] }),
-    ),
-  )
+  const replica = await startRedis(t, { ...options, args: [...options.args, ...replicaOf] })
   const ports = await Promise.all([0, 1, 2].map(index => startSentinel(t, first, index)))
   const sentinels = ports.map(port => first.client({ port }))
   for (const sentinel of sentinels) {
     await eventually('the Sentinel answers', () => succeeds(sentinel.call('SENTINEL', 'DEBUG', ...EAGER)))
   }
-  await eventually('the Sentinels know each other and the replicas', async () => {
-    const known = await Promise.all(sentinels.map(sentinel => knowsAll(sentinel, replicas)))
+  await eventually('the Sentinels know each other and the replica', async () => {
+    const known = await Promise.all(sentinels.map(sentinel => knowsAll(sentinel)))
     return known.every(Boolean)
   })
   const url = `redis+sentinel://${ports.map(port => `127.0.0.1:${port}`).join(',')}/kp`
-  return { ...groupOf([first, ...others]), url }
+  return { ...groupOf([first, replica]), url }
 }
 
 /** Three primaries, each with one replica. */
@@ -141,11 +137,11 @@ function isFollowed(info: string): boolean {
   return /connected_slaves:[1-9]/.test(info)
 }
 
-async function knowsAll(sentinel: RawRedis, wanted: number): Promise<boolean> {
+async function knowsAll(sentinel: RawRedis): Promise<boolean> {
   const replicas = (await sentinel.call('SENTINEL', 'REPLICAS', 'kp').catch(() => [])) as string[][]
   const others = (await sentinel.call('SENTINEL', 'SENTINELS', 'kp').catch(() => [])) as string[][]
   const known = replicas.filter(fields => fields[fields.indexOf('flags') + 1] === 'slave')
-  return known.length === wanted && others.length === 2
+  return known.length === 1 && others.length === 2
 }
 
 async function startSentinel(t: Teardown, primary: TestRedis, index: number): Promise<number> {

@@ -30,40 +30,23 @@ export function createClient(target: RedisTarget, options: ConnectOptions): Redi
     enableOfflineQueue: false,
     clusterRetryStrategy: settings.retryStrategy,
     slotsRefreshTimeout: settings.commandTimeout,
-    scaleReads: CLUSTER_READS[target.reads],
-    // Otherwise the client never learns of a replica that joins later.
-    ...(target.reads === 'primary' ? {} : { slotsRefreshInterval: 10_000 }),
   })
 }
 
-/** ioredis' words for who is read from. */
-const CLUSTER_READS = { primary: 'master', replica: 'slave', all: 'all' } as const
-
 function createSentinelClient(target: RedisTarget, settings: ReturnType<typeof clientSettings>): Redis {
-  const role = target.reads === 'replica' ? 'slave' : 'master'
-  const client: Redis = new Redis({
+  return new Redis({
     ...settings,
-    role,
-    retryStrategy: attempt => {
-      client.options.role = role
-      return settings.retryStrategy(attempt)
-    },
     sentinels: [...target.hosts],
     name: target.sentinelName ?? '',
     sentinelUsername: target.sentinelUsername,
     sentinelPassword: target.sentinelPassword,
-    sentinelRetryStrategy: attempt => {
-      // No Sentinel knows a replica now, as after a failover with two servers: better the primary than none.
-      client.options.role = attempt % 2 === 1 ? 'master' : role
-      return settings.retryStrategy(attempt)
-    },
+    sentinelRetryStrategy: settings.retryStrategy,
     // A Sentinel that hangs must not keep the client from asking the next one.
     sentinelCommandTimeout: settings.commandTimeout,
     failoverDetector: true,
     enableTLSForSentinelMode: target.tls,
     ...(settings.tls && { sentinelTLS: settings.tls }),
   })
-  return client
 }
 
 function clientSettings(target: RedisTarget, options: ConnectOptions) {

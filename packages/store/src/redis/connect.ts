@@ -3,7 +3,7 @@ import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
 import { toRedisError } from './redis-error.ts'
-import { describeTarget, parseRedisUrl, READING_FORMS, type RedisTarget } from './redis-url.ts'
+import { describeTarget, parseRedisUrl, type RedisTarget, URL_FORMS } from './redis-url.ts'
 
 /** What may be sent with a command. */
 export type RedisArgument = string | number | Buffer
@@ -23,7 +23,7 @@ export interface ConnectionStatus {
 export function openRedis(url: string, options: ConnectOptions = {}): RedisConnection {
   const target = parseRedisUrl(url)
   if (target !== undefined) return new RedisConnection(target, options)
-  throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${READING_FORMS}`)
+  throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${URL_FORMS}`)
 }
 
 /** The client's error for a command that it could not send; the connection's status knows the reason. */

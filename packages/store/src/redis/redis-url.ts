@@ -16,38 +16,19 @@ export interface RedisTarget {
   readonly sentinelName: string | undefined
   readonly sentinelUsername: string | undefined
   readonly sentinelPassword: string | undefined
-  /** Which servers are read from: a replica while there is one, or any server of the Cluster's shard. */
-  readonly reads: 'primary' | 'replica' | 'all'
 }
 
 /** The forms of `REDIS_URL`, for the settings table. */
-const URL_FORMS =
+export const URL_FORMS =
   'redis://[user:password@]host[:port][/db], rediss://…, redis+sentinel://h:p,h:p/name[?sentinelPassword=…], or redis+cluster://h:p,h:p'
 
-/** The same with what an app that only reads may add. */
-export const READING_FORMS = `${URL_FORMS}; with ?role=replica (Sentinel) or ?scaleReads=replica or all (Cluster)`
-
-/** The option with which each kind of URL names the servers that are read from, and its values. */
-const READS: Readonly<Record<string, readonly [name: string, ...values: string[]]>> = {
-  sentinel: ['role', 'replica', 'primary'],
-  cluster: ['scaleReads', 'replica', 'all', 'primary'],
-}
-
-/** What the settings of both kinds of apps share. */
-const REDIS_URL = { description: 'where Redis is', default: 'redis://127.0.0.1:6379', sensitive: true }
-
-/** The `REDIS_URL` setting of an app that only reads. @see docs/architecture.md#configuration */
-export const readingRedisUrlSetting: Setting<string> = {
-  ...REDIS_URL,
-  allowed: READING_FORMS,
-  parse: text => (parseRedisUrl(text) === undefined ? undefined : text),
-}
-
-/** The `REDIS_URL` setting of an app that writes: a replica refuses writes. */
+/** The `REDIS_URL` setting. @see docs/architecture.md#configuration */
 export const redisUrlSetting: Setting<string> = {
-  ...REDIS_URL,
+  description: 'where Redis is',
+  default: 'redis://127.0.0.1:6379',
+  sensitive: true,
   allowed: URL_FORMS,
-  parse: text => (parseRedisUrl(text)?.reads === 'primary' ? text : undefined),
+  parse: text => (parseRedisUrl(text) === undefined ? undefined : text),
 }
 
 const URL_PATTERN =
@@ -56,7 +37,7 @@ const URL_PATTERN =
 /**
  * The target of a Redis URL, or undefined when the text is not one. The credentials before `@` are those of the
  * data servers, percent-encoded. Options, each where it applies: `tls=true`, `ca`, `cert` and `key` (files),
- * `db`, `sentinelUsername`, `sentinelPassword`, `role`, `scaleReads`.
+ * `db`, `sentinelUsername`, `sentinelPassword`; there are no others.
  * @see docs/architecture.md#configuration
  */
 export function parseRedisUrl(text: string): RedisTarget | undefined {
@@ -67,10 +48,9 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
   const hosts = hostList.split(',').map(host => parseHost(host, kind === 'sentinel' ? 26_379 : 6_379))
   const options = new URLSearchParams(query)
   const credentials = parseCredentials(userinfo)
-  const reads = parseReads(kind, options)
   const db = kind === 'single' && path !== '' ? path : (options.get('db') ?? '0')
-  if (!hosts.every(host => host !== undefined) || credentials === undefined || reads === undefined)
-    return undefined
+  if (!hosts.every(host => host !== undefined) || credentials === undefined) return undefined
+  if (![...options.keys()].every(name => OPTIONS.has(name))) return undefined
   if (!/^\d{1,5}$/.test(db) || (kind === 'cluster' && (path !== '' || db !== '0'))) return undefined
   if (kind === 'single' && hosts.length !== 1) return undefined
   if (kind === 'sentinel' && !/^[\w.-]+$/.test(path)) return undefined
@@ -84,12 +64,16 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
     sentinelName: kind === 'sentinel' ? path : undefined,
     sentinelUsername: options.get('sentinelUsername') ?? undefined,
     sentinelPassword: options.get('sentinelPassword') ?? undefined,
-    reads,
   }
 }
 
 /** Options of a URL that name a PEM file. */
 const TLS_FILES: ReadonlySet<string> = new Set(['ca', 'cert', 'key'])
+/** All options of a URL. */
+const OPTIONS: ReadonlySet<string> = new Set([
+  ...TLS_FILES,
+  ...['tls', 'db', 'sentinelUsername', 'sentinelPassword'],
+])
 
 /** A target for people to read, in logs and errors: without credentials. */
 export function describeTarget({ kind, hosts, tls, sentinelName, db }: RedisTarget): string {
@@ -97,15 +81,6 @@ export function describeTarget({ kind, hosts, tls, sentinelName, db }: RedisTarg
   const path = sentinelName ?? (db === 0 ? undefined : db)
   const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')
   return `${scheme}://${list}${path === undefined ? '' : `/${path}`}`
-}
-
-function parseReads(kind: RedisTarget['kind'], options: URLSearchParams): RedisTarget['reads'] | undefined {
-  const [name, ...values] = READS[kind] ?? []
-  const isForeign = ['role', 'scaleReads'].some(other => other !== name && options.has(other))
-  const value = (name && options.get(name)) ?? 'primary'
-  return isForeign || (value !== 'primary' && !values.includes(value))
-    ? undefined
-    : (value as RedisTarget['reads'])
 }
 
 function parseHost(text: string, defaultPort: number): RedisTarget['hosts'][number] | undefined {

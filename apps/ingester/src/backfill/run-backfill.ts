@@ -123,7 +123,11 @@ export class Backfill {
         this.#problem = messageOf(thrown)
         this.#filling = 0
         const delayMs = retryDelay(failures++, random, thrown)
-        log.warn({ err: thrown, delayMs: Math.round(delayMs) }, 'backfill failed and will try again')
+        if (isWorthALine(failures))
+          log.warn(
+            { err: thrown, failures, delayMs: Math.round(delayMs) },
+            'backfill failed and will try again',
+          )
         await clock.wait(delayMs, signal)
       }
     }

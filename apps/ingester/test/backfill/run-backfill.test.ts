@@ -311,6 +311,19 @@ for (const [title, appendonly] of [
   })
 }
 
+t.test('a long outage of Redis costs backfill a few lines', async t => {
+  const { start, clock } = await openBench(t, exchanges)
+  const log = createMemoryLog()
+  let reads = 0
+  const away = () => {
+    reads += 1
+    throw new Error('connection lost')
+  }
+  start([BTC], { log, reader: { readOpenMinutes: async () => away(), readSamples: async () => away() } })
+  await passUntil(clock, 'thirty failures', () => reads > 30, 1_000)
+  t.equal(log.lines.filter(({ message }) => message.startsWith('backfill failed')).length, 2)
+})
+
 t.test('a response that is cut off is asked for again', async t => {
   const { start, clock, check } = await openBench(t, exchanges, { at: 30 })
   simulator.faults.set({ kind: 'rest', exchange: 'upbit', mode: 'truncated', frames: 3, path: '/v1/candles' })

@@ -2,6 +2,7 @@ import {
   type Coin,
   type Context,
   HOUR_MS,
+  isWorthALine,
   KimchiError,
   MINUTE_MS,
   type Milliseconds,
@@ -86,8 +87,10 @@ export class CatalogueRefresh {
         if (signal.aborted) return
         if (isUnknownSymbol(thrown)) throw thrown
         this.#status = { ...this.#status, problem: messageOf(thrown) }
-        log.warn({ err: thrown }, 'catalogue not loaded, keeping the coins as they are')
-        await clock.wait(retryDelay(failures++, random, thrown), signal)
+        const delayMs = retryDelay(failures++, random, thrown)
+        if (isWorthALine(failures))
+          log.warn({ err: thrown, failures }, 'catalogue not loaded, keeping the coins as they are')
+        await clock.wait(delayMs, signal)
       }
     }
   }

@@ -96,6 +96,15 @@ t.test(
   },
 )
 
+t.test('lists that cannot be loaded for long cost a few lines', async t => {
+  const { simulator, clock, catalogues, loads, warnings } = await start(t)
+  await eventually('the lists', () => catalogues.length === 1)
+  simulator.faults.set({ kind: 'refuse', exchange: 'upbit', on: 'rest', status: 500 })
+  const asked = loads()
+  await passUntil(clock, 'fifteen attempts', () => loads() > asked + 15, 5_000)
+  t.equal(warnings().filter(message => message.startsWith('catalogue not loaded')).length, 2)
+})
+
 t.test('a restart does not believe in lists that lack a quarter of its coins', async t => {
   const many = Array.from({ length: 40 }, (_, at) => known(`GONE${at}`, at))
   const { catalogues, status, clock } = await start(t, 'all', [known('BTC', 0), ...many])

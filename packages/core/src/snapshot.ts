@@ -1,18 +1,15 @@
 import type { LatestTicks } from './latest-ticks.ts'
 import type { Coin, Sample } from './sample.ts'
 import { type GapReason, type Leg, sampleOrGap } from './sample-or-gap.ts'
-import type { Exchange } from './tick.ts'
+import type { Exchange, Market } from './tick.ts'
 import { minuteStart } from './time.ts'
 import type { EpochMinute } from './units.ts'
 
-/** Upbit's KRW-USDT, the rate of every sample. Always subscribed. */
+/** Upbit's KRW-USDT, the rate of every sample. */
 export const RATE_MARKET = 'KRW-USDT'
 
-/** Markets that are always subscribed, so that whether an exchange was up does not depend on the coins. */
-export const REFERENCE_MARKETS: Readonly<Record<Exchange, readonly string[]>> = {
-  upbit: ['KRW-BTC', RATE_MARKET],
-  binance: ['BTCUSDT'],
-}
+/** The market of each exchange that always trades while the exchange is up. */
+export const REFERENCE_MARKETS: Readonly<Record<Exchange, Market>> = { upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 
 /** A coin's minute without a sample, and why. */
 export interface Gap {
@@ -21,15 +18,6 @@ export interface Gap {
   readonly reason: GapReason
   /** Both markets' last prices, by market, where these are implausible. */
   readonly prices?: Readonly<Record<string, number | undefined>>
-}
-
-/**
- * Busy markets that are always subscribed too, so that the stream of a short list of coins is not silent for
- * seconds at night.
- */
-export const PACEMAKERS: Readonly<Record<Exchange, readonly string[]>> = {
-  upbit: ['KRW-ETH', 'KRW-XRP', 'KRW-SOL'],
-  binance: [],
 }
 
 /** All coins at one minute: each has either a sample or a gap. */

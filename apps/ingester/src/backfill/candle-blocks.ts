@@ -16,12 +16,8 @@ import {
 } from '@kimchi/core'
 import type { CandlePage, CandleRange, MinuteCandle } from '@kimchi/feeds'
 
-/** Upbit's and Binance's market that always trade. */
-export const [UPBIT_REFERENCE = RATE_MARKET] = REFERENCE_MARKETS.upbit
-export const [BINANCE_REFERENCE = ''] = REFERENCE_MARKETS.binance
-
 /** Markets whose candles every coin needs. */
-const SHARED_MARKETS: ReadonlySet<Market> = new Set([RATE_MARKET, UPBIT_REFERENCE, BINANCE_REFERENCE])
+const SHARED_MARKETS: ReadonlySet<Market> = new Set([RATE_MARKET, ...Object.values(REFERENCE_MARKETS)])
 
 /**
  * Minutes that one block decides. Windows have the length of Upbit's, so that each lies within one block of
@@ -299,7 +295,7 @@ export class CandleBlocks {
   }
 
   async #fetchNewest(ours: EpochMinute): Promise<EpochMinute> {
-    const market = BINANCE_REFERENCE
+    const market = REFERENCE_MARKETS.binance
     const from = ours + 1 - PAGE_CANDLES.binance
     const { candles } = await this.#fetchPage({ exchange: 'binance', market, from, to: ours + 1 })
     const open = candles.at(-1)?.[0]

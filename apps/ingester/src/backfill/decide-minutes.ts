@@ -5,18 +5,13 @@ import {
   MAX_CARRY_MS,
   minuteStart,
   RATE_MARKET,
+  REFERENCE_MARKETS,
   type Sample,
   type SettledReason,
   sampleOrGap,
 } from '@kimchi/core'
 import type { SettledMinute } from '@kimchi/store'
-import {
-  BINANCE_REFERENCE,
-  type CandleBlock,
-  type CandleBlocks,
-  type OwnBlocks,
-  UPBIT_REFERENCE,
-} from './candle-blocks.ts'
+import type { CandleBlock, CandleBlocks, OwnBlocks } from './candle-blocks.ts'
 
 /** Minutes of one coin, ascending. */
 export interface CoinMinutes {
@@ -64,8 +59,8 @@ export async function decideWindow(
   if (last === undefined) return NOTHING
   const [rate, upbitReference, binanceReference] = await Promise.all([
     blocks.blockOf('upbit', RATE_MARKET, last),
-    blocks.blockOf('upbit', UPBIT_REFERENCE, last),
-    blocks.blockOf('binance', BINANCE_REFERENCE, last),
+    blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, last),
+    blocks.blockOf('binance', REFERENCE_MARKETS.binance, last),
   ])
   const shared: SharedBlocks = { rate, upbitReference, binanceReference }
   const decidable: EpochMinute[] = []
@@ -128,9 +123,10 @@ async function isOver(
   const isUpbitUp = rate.traded(minute) || upbitReference.traded(minute)
   const hasRate = minuteStart(minute) - (legOf(rate, minute)?.tradedAt ?? 0) <= MAX_CARRY_MS
   return (
-    (isUpbitUp || (await blocks.hasTradedSince('upbit', UPBIT_REFERENCE, minute))) &&
+    (isUpbitUp || (await blocks.hasTradedSince('upbit', REFERENCE_MARKETS.upbit, minute))) &&
     (hasRate || (await blocks.hasTradedSince('upbit', RATE_MARKET, minute))) &&
-    (binanceReference.traded(minute) || (await blocks.hasTradedSince('binance', BINANCE_REFERENCE, minute)))
+    (binanceReference.traded(minute) ||
+      (await blocks.hasTradedSince('binance', REFERENCE_MARKETS.binance, minute)))
   )
 }
 

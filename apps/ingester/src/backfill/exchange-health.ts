@@ -1,5 +1,12 @@
-import type { Clock, EpochMinute, EpochMs, Exchange, Milliseconds } from '@kimchi/core'
-import { type CandleBlocks, UPBIT_REFERENCE } from './candle-blocks.ts'
+import {
+  type Clock,
+  type EpochMinute,
+  type EpochMs,
+  type Exchange,
+  type Milliseconds,
+  REFERENCE_MARKETS,
+} from '@kimchi/core'
+import type { CandleBlocks } from './candle-blocks.ts'
 
 /** Who fills gaps has seen a new candle of both exchanges within this time. */
 const NEW_WITHIN_MS: Milliseconds = 90_000
@@ -27,7 +34,7 @@ export class ExchangeHealth {
   async ask(): Promise<void> {
     const newest = await this.#blocks.newest()
     this.#see('binance', newest)
-    this.#see('upbit', (await this.#blocks.blockOf('upbit', UPBIT_REFERENCE, newest)).newest)
+    this.#see('upbit', (await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, newest)).newest)
   }
 
   #see(exchange: Exchange, candle: EpochMinute): void {

@@ -4,7 +4,7 @@ import {
   type Exchange,
   type LatestTicks,
   type LatestTicksStatus,
-  PACEMAKERS,
+  RATE_MARKET,
 } from '@kimchi/core'
 import {
   type BasesStatus,
@@ -87,7 +87,7 @@ export function openExchangeFeeds(
   const statusOf = (exchange: Exchange, feed: Feed) => {
     const { halted, ...ticks } = latest.status(exchange)
     const isNamed = (market: string) =>
-      !PACEMAKERS[exchange].includes(market) || coins.some(coin => coin[exchange] === market)
+      market === RATE_MARKET || coins.some(coin => coin[exchange] === market)
     return { ...feed.status(), ...ticks, halted: halted.filter(isNamed) }
   }
   return {

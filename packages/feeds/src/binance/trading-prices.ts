@@ -42,10 +42,10 @@ function pricesOf(response: unknown): TradingPrices {
   for (const entry of Array.isArray(response) ? response : []) {
     if (isFields(entry) && typeof entry.symbol === 'string') prices.set(entry.symbol, priceOf(entry.price))
   }
-  const missing = REFERENCE_MARKETS.binance.find(market => !prices.has(market))
-  if (missing === undefined) return prices
+  const expected = REFERENCE_MARKETS.binance
+  if (prices.has(expected)) return prices
   const got = Array.isArray(response) ? `${prices.size} others` : shown(response)
-  throw new KimchiError('KIMCHI_ERR_REST', `binance GET ${PATH} must list ${missing}, got: ${got}`)
+  throw new KimchiError('KIMCHI_ERR_REST', `binance GET ${PATH} must list ${expected}, got: ${got}`)
 }
 
 function priceOf(text: unknown): number | undefined {

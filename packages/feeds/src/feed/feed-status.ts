@@ -26,7 +26,7 @@ export interface FeedStatus extends Readonly<Omit<FeedCounters, 'drop' | 'rememb
   readonly lastDataAt: EpochMs | undefined
   /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
   readonly statusAt: EpochMs
-  /** How many markets are wanted, the reference markets included. */
+  /** How many markets are wanted, with those that are always subscribed to. */
   readonly markets: number
 }
 

@@ -9,8 +9,6 @@ import {
   MINUTE_MS,
   type Milliseconds,
   messageOf,
-  PACEMAKERS,
-  REFERENCE_MARKETS,
   type Tick,
   type TickSink,
 } from '@kimchi/core'
@@ -20,6 +18,7 @@ import { createConnectionBudget, isBlocked, retryDelay } from './backoff.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { FeedCounters, type FeedState, type FeedStatus } from './feed-status.ts'
 import type { Decoded, Protocol } from './protocol.ts'
+import { subscribedMarkets } from './subscribed-markets.ts'
 import { type TradingPrices, TradingStatus } from './trading-status.ts'
 
 /** What a feed is opened with. Callbacks run synchronously and must not throw. */
@@ -27,7 +26,7 @@ export interface FeedOptions {
   readonly protocol: Protocol
   /** Our name in the handshake. @default without version and address */
   readonly userAgent?: string
-  /** The exchange's own codes; the feed adds the reference markets and the pacemakers. */
+  /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
   /**
    * Gets each tick straight from the socket. No async iterator: at thousands of frames a second a promise per
@@ -101,7 +100,7 @@ export class Feed {
     this.#context = { ...context, signal: this.#stop.signal }
     // Each connection of the budget listens to it: more than Node expects, and bounded.
     setMaxListeners(100, this.#stop.signal)
-    this.#markets = withStandingMarkets(protocol, options.markets)
+    this.#markets = marketsOf(protocol, options.markets)
     this.#counters = new FeedCounters(this.#exchange, context)
     this.#bases = new Bases(this.#exchange, 'stream', protocol.bases, context)
     this.#spendConnection = createConnectionBudget(this.#context)
@@ -121,7 +120,7 @@ export class Feed {
   /** Changes what is subscribed, without a reconnect. Forgotten markets give no more ticks. */
   setMarkets(markets: readonly Market[]): void {
     const before = this.#markets.join()
-    this.#markets = withStandingMarkets(this.#options.protocol, markets)
+    this.#markets = marketsOf(this.#options.protocol, markets)
     for (const connection of this.#connections) connection.setMarkets(this.#markets)
     if (this.#markets.join() !== before) this.#changed.abort()
   }
@@ -307,11 +306,9 @@ function untilSuccessor(now: EpochMs): Milliseconds {
   return (SUCCESSOR_FROM_MS - second + MINUTE_MS) % MINUTE_MS
 }
 
-function withStandingMarkets(
-  { exchange, maxMarkets }: Protocol,
-  markets: readonly Market[],
-): readonly Market[] {
-  const all = [...new Set([...REFERENCE_MARKETS[exchange], ...PACEMAKERS[exchange], ...markets])]
+/** @throws KimchiError `KIMCHI_ERR_CONFIG` when one connection cannot subscribe to so many */
+function marketsOf({ exchange, maxMarkets }: Protocol, markets: readonly Market[]): readonly Market[] {
+  const all = subscribedMarkets(exchange, markets)
   if (all.length <= maxMarkets) return all
   throw new KimchiError(
     'KIMCHI_ERR_CONFIG',

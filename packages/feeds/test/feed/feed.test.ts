@@ -1,13 +1,14 @@
-import { LatestTicks, minuteOf, PACEMAKERS, REFERENCE_MARKETS } from '@kimchi/core'
+import { LatestTicks, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
+import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, passUntil, simulate, tradingPricesFrom, until, watchFeed } from '../harness.ts'
 import { acknowledge, miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 /** The markets that Upbit's feed always subscribes to. */
-const ALWAYS = [...REFERENCE_MARKETS.upbit, ...PACEMAKERS.upbit]
+const ALWAYS = subscribedMarkets('upbit', [])
 
 t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one connection', async t => {
   const simulator = await simulate(t)
@@ -22,7 +23,7 @@ t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one 
   t.strictSame(
     snapshots.sort(),
     ['KRW-BTC', 'KRW-DOT', 'KRW-ETH', 'KRW-SOL', 'KRW-USDT', 'KRW-XRP'],
-    'reference markets and pacemakers included',
+    'those that are always subscribed to included',
   )
   t.equal(simulator.connections('upbit'), 1)
   t.match(feed.status(), { exchange: 'upbit', state: 'up', connections: 1, markets: 6, malformed: 0 })

@@ -3,11 +3,9 @@ import {
   type Exchange,
   type Market,
   messageOf,
-  PACEMAKERS,
   percentOf,
   premiumE4,
   RATE_MARKET,
-  REFERENCE_MARKETS,
 } from '@kimchi/core'
 import {
   type BinanceMarket,
@@ -16,6 +14,7 @@ import {
   matchCoins,
   parseBinanceSymbols,
   parseUpbitMarkets,
+  subscribedMarkets,
   type UpbitMarket,
 } from '@kimchi/feeds'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
@@ -55,13 +54,11 @@ function isWarned(entry: unknown): entry is { market: unknown } {
 
 /** What the service subscribes to for these coins. */
 export function marketsOf(coins: readonly Coin[]): Readonly<Record<Exchange, readonly Market[]>> {
-  const of = (exchange: Exchange) => [
-    ...new Set([
-      ...REFERENCE_MARKETS[exchange],
-      ...PACEMAKERS[exchange],
-      ...coins.map(coin => coin[exchange]),
-    ]),
-  ]
+  const of = (exchange: Exchange) =>
+    subscribedMarkets(
+      exchange,
+      coins.map(coin => coin[exchange]),
+    )
   return { upbit: of('upbit'), binance: of('binance') }
 }
 

@@ -42,7 +42,7 @@ async function askLive(instruments: Instruments, exchange: Exchange): Promise<vo
       new WatchedStream(
         base,
         exchange,
-        REFERENCE_MARKETS[exchange],
+        [REFERENCE_MARKETS[exchange]],
         `${exchange}-ws-probe`,
         instruments,
       ).live(),

@@ -64,7 +64,7 @@ t.test('72. a rate that jumps at the end of one minute only is left to backfill'
   await pass(4)
   await passUntil('every minute is stored', () => isWhole(first, minute() - 1))
   const asked = paths.slice(before).filter(path => /candles|klines/.test(path)).length
-  // Two for each coin and reference market; the drift meter fetches some too.
+  // Two for each coin and reference market; the drift of a few coins costs some too.
   t.ok(asked <= 5 * (MARKET.length + 3), `${asked} candle requests`)
   t.match(await read.status(), { samples_dropped: String(MARKET.length), quarantined_coins: '' })
   for (const symbol of MARKET) {

@@ -3,6 +3,7 @@ import {
   type Context,
   type EpochMinute,
   type EpochMs,
+  HOUR_MS,
   isWorthALine,
   type Milliseconds,
   messageOf,
@@ -16,8 +17,8 @@ import { type BackfillLease, CLAIM_EVERY_MS } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlocks, type OwnBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
-import { type Drift, DriftMeter } from './drift-meter.ts'
 import { ExchangeHealth } from './exchange-health.ts'
+import { type Drift, measureDrift } from './measure-drift.ts'
 import { type CoinTrouble, type FinishedMinute, OpenWindows, windowsOf } from './open-windows.ts'
 
 /** Backfill checks for new work at least this often. */
@@ -78,7 +79,6 @@ export class Backfill {
   readonly #requests: CandleRequests
   readonly #blocks: CandleBlocks
   readonly #windows: OpenWindows
-  readonly #driftMeter: DriftMeter
   readonly #health: ExchangeHealth
   /** Coins that are being filled, by symbol. */
   readonly #coins = new Map<string, Promise<void>>()
@@ -96,6 +96,9 @@ export class Backfill {
   /** An error that concerns more than one coin; thrown by the next step. */
   #trouble: { readonly thrown: unknown } | undefined
   #percent = 0
+  #drift: Drift | undefined
+  /** The hour, since the epoch, in which the drift was measured last. */
+  #driftHour = 0
 
   constructor(options: BackfillOptions, context: Context) {
     const { reader, days } = options
@@ -105,7 +108,6 @@ export class Backfill {
     this.#requests = new CandleRequests(options, context)
     this.#blocks = new CandleBlocks(range => this.#requests.fetchPage(range), clock)
     this.#windows = new OpenWindows({ reader, days, clock })
-    this.#driftMeter = new DriftMeter(reader, this.#blocks, clock)
     this.#health = new ExchangeHealth(this.#blocks, clock)
   }
 
@@ -148,7 +150,7 @@ export class Backfill {
       open: this.#windows.open,
       waiting: this.#windows.waiting,
       candleRequests: this.#requests.status(),
-      drift: this.#driftMeter.drift,
+      drift: this.#drift,
       problem: this.#problem,
     }
   }
@@ -165,9 +167,7 @@ export class Backfill {
       this.#windows.follow(tracked)
       this.#startFirstList(tracked, untested)
       if (!this.#chores.has('first-list')) await this.#startCoins()
-      const isIdle = this.#coins.size === 0 && !this.#chores.has('first-list')
-      if (isIdle && this.#driftMeter.isDue && !this.#chores.has('drift'))
-        this.#start(this.#chores, 'drift', () => this.#driftMeter.run(tracked))
+      this.#startMeasuring(tracked)
     }
     await Promise.race([...this.#coins.values(), ...this.#chores.values(), clock.wait(IDLE_MS, signal)])
     const trouble = this.#trouble
@@ -201,6 +201,17 @@ export class Backfill {
     this.#claimedAt = now
     this.#filling = this.#isOurs ? coins.length : 0
     if (!this.#isOurs) this.#windows.follow([])
+  }
+
+  /** Measures the drift once an hour, while nothing waits to be filled. */
+  #startMeasuring(tracked: readonly Coin[]): void {
+    const now = this.#context.clock.now()
+    const hour = Math.floor(now / HOUR_MS)
+    if (hour === this.#driftHour || this.#coins.size > 0 || this.#chores.size > 0) return
+    this.#driftHour = hour
+    this.#start(this.#chores, 'drift', async () => {
+      this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
+    })
   }
 
   /** Lists new coins at once, and those that are not tested yet every minute until they are. */

@@ -1,10 +1,10 @@
-import { type Coin, minuteStart, premiumE4, RATE_MARKET, type Sample } from '@kimchi/core'
+import { type Coin, HOUR_MS, minuteStart, premiumE4, RATE_MARKET, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { MinuteCandle } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import t from 'tap'
 import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
-import { DriftMeter } from '../../src/backfill/drift-meter.ts'
+import { measureDrift } from '../../src/backfill/measure-drift.ts'
 import { BTC, ETH, KNC, YESTERDAY } from '../support/backfill-bench.ts'
 
 const simulator = await startSimulator({ pumpMs: 0 })
@@ -47,15 +47,18 @@ function open(samples: readonly Sample[], refused: readonly string[] = []) {
     ),
     corrupt: 0,
   })
-  const driftMeter = new DriftMeter({ readSamples }, blocks, clock)
-  return { clock, asked, driftMeter }
+  const read: string[] = []
+  const reader = {
+    readSamples: (symbol: string, from: number, to: number) => {
+      read.push(symbol)
+      return readSamples(symbol, from, to)
+    },
+  }
+  const measure = (coins: readonly Coin[], now = NOW) => measureDrift(coins, now, reader, blocks)
+  return { asked, read, measure }
 }
 
-async function compare(samples: readonly Sample[]) {
-  const { driftMeter } = open(samples)
-  await driftMeter.run([BTC, ETH])
-  return driftMeter.drift
-}
+const compare = (samples: readonly Sample[]) => open(samples).measure([BTC, ETH])
 
 t.test('live samples that saw every trade do not drift at all', async t => {
   t.match(await compare([...liveSamples(BTC, 0), ...liveSamples(ETH, 0)]), {
@@ -88,29 +91,21 @@ t.test('only live samples are compared', async t => {
   t.equal(await compare(candles), undefined)
 })
 
-t.test('a few coins in turn, once an hour, so that 195 coins cost no more than ten', async t => {
+t.test('a few coins, each hour the next ones, so that 195 coins cost no more than ten', async t => {
   const coins = Array.from({ length: 195 }, (_, at) => ({ ...ETH, symbol: `C${at}`, upbit: `KRW-C${at}` }))
-  const { driftMeter, clock, asked } = open([])
-  let runs = 0
-  for (let minute = 0; minute < 180; minute++) {
-    if (driftMeter.isDue) {
-      runs += 1
-      await driftMeter.run(coins)
-    }
-    await clock.advance(60_000)
-  }
-  t.equal(runs, 3)
+  const { measure, read, asked } = open([])
+  for (let hour = 0; hour < 49; hour++) await measure(coins, NOW + hour * HOUR_MS)
+  t.equal(read.length, 49 * 4)
+  t.equal(new Set(read).size, 195, 'all of them in two days')
   t.equal(asked.length, 0, 'nothing is asked for where no live sample is')
 })
 
 t.test('a coin whose candles are refused is left out, the others are compared', async t => {
-  const { driftMeter } = open([...liveSamples(BTC, 0), ...liveSamples(KNC, 0)], [KNC.upbit])
-  await driftMeter.run([KNC, BTC])
-  t.match(driftMeter.drift, { compared: 10 })
+  const { measure } = open([...liveSamples(BTC, 0), ...liveSamples(KNC, 0)], [KNC.upbit])
+  t.match(await measure([KNC, BTC]), { compared: 10 })
 })
 
 t.test('when all candles are refused no drift is known, least of all zero', async t => {
-  const { driftMeter } = open(liveSamples(KNC, 0), [KNC.upbit])
-  await driftMeter.run([KNC])
-  t.equal(driftMeter.drift, undefined)
+  const { measure } = open(liveSamples(KNC, 0), [KNC.upbit])
+  t.equal(await measure([KNC]), undefined)
 })

@@ -1,0 +1,53 @@
+import { type Coin, type EpochMinute, type EpochMs, HOUR_MS, minuteOf, type PremiumE4 } from '@kimchi/core'
+import type { SampleReader } from '@kimchi/store'
+import type { CandleBlocks } from './candle-blocks.ts'
+import { decideWindow, NOTHING } from './decide-minutes.ts'
+
+/** A gauge must not cost more than the work that it watches. */
+const COINS_AT_A_TIME = 4
+const MINUTES = 10
+
+/** Newer minutes may not be stored, or their candles not be complete, yet. */
+const NEWEST_AGE_MS = 300_000
+
+/** How far live samples are from what candles say about the same minutes. */
+export interface Drift {
+  /** Minutes that have both. */
+  readonly compared: number
+  /** Half of the differences are smaller than this. */
+  readonly medianE4: PremiumE4
+  /** The largest difference, and where it is. */
+  readonly worst: { readonly symbol: string; readonly minute: EpochMinute; readonly e4: PremiumE4 }
+}
+
+/**
+ * Compares stored live samples with candles of the same minutes: a few coins, each hour the next ones. Changes
+ * nothing: a live sample is never replaced. Binance's ticker comes once a second, so a trade in the last second
+ * of a minute is in the candle but not in the live sample.
+ * @returns undefined when there is nothing to compare
+ */
+export async function measureDrift(
+  coins: readonly Coin[],
+  now: EpochMs,
+  reader: Pick<SampleReader, 'readSamples'>,
+  blocks: CandleBlocks,
+): Promise<Drift | undefined> {
+  const end = minuteOf(now - NEWEST_AGE_MS) + 1
+  const first = Math.floor(now / HOUR_MS) * COINS_AT_A_TIME
+  const differences: Drift['worst'][] = []
+  for (let at = 0; at < Math.min(COINS_AT_A_TIME, coins.length); at++) {
+    const coin = coins[(first + at) % coins.length] as Coin
+    const { entries } = await reader.readSamples(coin.symbol, end - MINUTES, end)
+    const live = new Map(
+      entries.filter(({ source }) => source === 'live').map(({ minute, premiumE4 }) => [minute, premiumE4]),
+    )
+    // A failure to fetch candles is reported when the coin is filled.
+    const { samples } = await decideWindow({ coin, minutes: [...live.keys()] }, blocks).catch(() => NOTHING)
+    for (const { symbol, minute, premiumE4 } of samples) {
+      differences.push({ symbol, minute, e4: Math.abs(premiumE4 - (live.get(minute) ?? premiumE4)) })
+    }
+  }
+  differences.sort((a, b) => a.e4 - b.e4)
+  const [median, worst] = [differences[differences.length >> 1], differences.at(-1)]
+  return median && worst && { compared: differences.length, medianE4: median.e4, worst }
+}

@@ -1,4 +1,11 @@
-import { type Context, type EpochMinute, type EpochMs, KimchiError, type Milliseconds } from '@kimchi/core'
+import {
+  type Context,
+  type EpochMinute,
+  type EpochMs,
+  isWorthALine,
+  KimchiError,
+  type Milliseconds,
+} from '@kimchi/core'
 import type { RedisConnection } from './redis/connect.ts'
 import { isRetryable } from './redis/redis-error.ts'
 import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
@@ -6,7 +13,8 @@ import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 /** 24 hours of minutes. */
 const DEFAULT_CAPACITY = 1_440
 const FIRST_RETRY_MS: Milliseconds = 200
-const MAX_RETRY_MS: Milliseconds = 5_000
+/** A command fails at once while Redis is away, so it costs little to try often. */
+const MAX_RETRY_MS: Milliseconds = 1_000
 
 /** A primary that dies may lose what it had confirmed but not yet replicated: confirmed minutes are kept this long. */
 const KEPT_AFTER_MS: Milliseconds = 600_000
@@ -79,12 +87,9 @@ export class MinuteQueue {
   /** The entry whose write is under way. */
   #current: Entry | undefined
   #primary: string | undefined
-  /** Aborts the wait before the next attempt. */
-  #hurry = new AbortController()
-  #isHurried = false
   #draining: Promise<void> | undefined
-  /** After {@link close} or a fatal error. */
-  #isOver = false
+  /** Aborted by {@link close} and by a fatal error. */
+  readonly #over = new AbortController()
   #lastWrittenMinute: EpochMinute | undefined
   #problem: string | undefined
   readonly #damaged = new Set<string>()
@@ -109,7 +114,7 @@ export class MinuteQueue {
 
   /** Never throws and never waits. After a fatal error or {@link close}, batches are dropped. */
   enqueue(batch: SampleBatch): void {
-    if (this.#isOver) {
+    if (this.#over.signal.aborted) {
       this.#totals.dropped += 1
       return
     }
@@ -118,22 +123,18 @@ export class MinuteQueue {
     this.#draining ??= this.#drain()
   }
 
-  /** Writes what is left without long waits between attempts; false when something is left after `limitMs`. */
+  /** Resolves when everything is written, or with false after `limitMs`. */
   async flush(limitMs: Milliseconds): Promise<boolean> {
     const limit = new AbortController()
-    this.#isHurried = true
-    this.#hurry.abort()
     await Promise.race([this.#draining, this.#options.clock.wait(limitMs, limit.signal)])
     limit.abort()
-    this.#isHurried = false
     return this.#waiting().length === 0
   }
 
   /** Stops writing; what is left is lost. Call {@link flush} first. */
   close(): void {
     this.#stopListening()
-    this.#isOver = true
-    this.#hurry.abort()
+    this.#over.abort()
   }
 
   #waiting(): readonly Entry[] {
@@ -146,7 +147,9 @@ export class MinuteQueue {
    */
   async #drain(): Promise<void> {
     let failures = 0
-    for (let [entry] = this.#waiting(); entry !== undefined && !this.#isOver; [entry] = this.#waiting()) {
+    for (;;) {
+      const entry = this.#waiting().at(0)
+      if (entry === undefined || this.#over.signal.aborted) break
       this.#current = entry
       const outcome = await this.#options.writer.write(entry.batch).catch((error: Error) => error)
       this.#current = undefined
@@ -154,8 +157,9 @@ export class MinuteQueue {
         this.#confirm(entry, outcome)
         failures = 0
       } else if (isRetryable(outcome)) {
-        this.#complain(outcome)
-        await this.#pause(failures++)
+        failures += 1
+        this.#complain(outcome, failures)
+        await this.#pause(failures)
       } else {
         this.#giveUp(entry, outcome)
       }
@@ -193,7 +197,7 @@ export class MinuteQueue {
   #sendAgain(reason: string): void {
     this.#forgetOld()
     const confirmed = this.#entries.filter(({ isWaiting }) => !isWaiting)
-    if (confirmed.length === 0 || this.#isOver) return
+    if (confirmed.length === 0 || this.#over.signal.aborted) return
     this.#options.log.info({ minutes: confirmed.length, reason }, 'sending confirmed minutes again')
     for (const entry of confirmed) entry.isWaiting = true
     this.#draining ??= this.#drain()
@@ -210,7 +214,7 @@ export class MinuteQueue {
   /** Drops a batch that cannot be encoded; any other error means that writing can never succeed. */
   #giveUp(entry: Entry, error: Error): void {
     if (error instanceof KimchiError && error.code !== 'KIMCHI_ERR_CODEC') {
-      this.#isOver = true
+      this.#over.abort()
       this.#problem = error.message
       this.#options.onFatal(error)
       return
@@ -220,18 +224,19 @@ export class MinuteQueue {
     this.#options.log.error({ minute: entry.batch.minute, err: error }, 'minute cannot be written')
   }
 
-  #complain({ message: reason }: Error): void {
+  /** @param failures in a row */
+  #complain({ message: reason }: Error, failures: number): void {
     this.#totals.retries += 1
-    const waiting = this.#waiting().length
-    if (this.#problem !== reason) this.#options.log.warn({ waiting, reason }, 'writing fails, minutes wait')
     this.#problem = reason
+    const waiting = this.#waiting().length
+    if (isWorthALine(failures))
+      this.#options.log.warn({ waiting, failures, reason }, 'writing fails, minutes wait')
   }
 
-  async #pause(attempt: number): Promise<void> {
+  async #pause(failures: number): Promise<void> {
     const { clock, random } = this.#options
-    const ceiling = this.#isHurried ? FIRST_RETRY_MS : Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS)
-    this.#hurry = new AbortController()
-    await clock.wait(Math.round(ceiling * (0.5 + random() / 2)), this.#hurry.signal)
+    const ceilingMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS)
+    await clock.wait(Math.round(ceilingMs * (0.5 + random() / 2)), this.#over.signal)
   }
 
   /** Redis may have the batch whose write is under way already: that one stays. */

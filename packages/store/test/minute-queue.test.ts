@@ -209,7 +209,7 @@ t.test('a coin whose key is damaged is named until it is stored again, and holds
 })
 
 t.test(
-  'retries are spread by the given randomness, grow to five seconds, and start over after a success',
+  'retries are spread by the given randomness, grow to a second, and start over after a success',
   async t => {
     const waits: number[] = []
     let failures = 8
@@ -232,7 +232,7 @@ t.test(
     )
     queue.enqueue({ minute: 1, samples: [] })
     await untilWritten()
-    t.strictSame(waits, [150, 300, 600, 1_200, 2_400, 3_750, 3_750, 3_750])
+    t.strictSame(waits, [150, 300, 600, 750, 750, 750, 750, 750])
     failures = 1
     queue.enqueue({ minute: 2, samples: [] })
     await untilWritten()
@@ -244,7 +244,7 @@ t.test(
   },
 )
 
-t.test('a flush hurries, gives up at its limit, and a closed queue writes nothing more', async t => {
+t.test('a flush tries within its limit, gives up, and a closed queue writes nothing more', async t => {
   let attempts = 0
   const { queue, clock, until } = openQueue({
     write: async () => {
@@ -253,16 +253,16 @@ t.test('a flush hurries, gives up at its limit, and a closed queue writes nothin
     },
   })
   queue.enqueue({ minute: 1, samples: [] })
-  await until('attempts are seconds apart', () => attempts === 6)
+  await until('attempts are a second apart at most', () => attempts === 6)
   const before = clock.now()
   let isWritten: boolean | undefined
-  void queue.flush(600).then(answer => {
+  void queue.flush(2_000).then(answer => {
     isWritten = answer
   })
   await until('it gives up', () => isWritten !== undefined)
   t.equal(isWritten, false)
-  t.ok(clock.now() - before < 1_000)
-  t.ok(attempts >= 9, 'at once and every 150 ms')
+  t.ok(clock.now() - before < 2_500)
+  t.ok(attempts >= 8, 'what Redis takes again meanwhile is written')
   queue.close()
   queue.enqueue({ minute: 2, samples: [] })
   t.equal(queue.status().waiting, 1)

@@ -33,7 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'two ingesters, either SIGKILL', per200: 100, run: onRedis(killEither) },
   { name: 'Redis SIGKILL and restart', per200: 20, run: onRedis(killRedis) },
   { name: 'Redis SIGSTOP', per200: 20, run: onRedis(freezeRedis) },
-  { name: 'append-only file cut', per200: 20, run: onRedis(cutFile) },
+  { name: 'append-only file cut', per200: 10, run: onRedis(cutFile) },
   { name: 'three Sentinels, primary SIGKILL', per200: 20, run: onGroup(startSentinels) },
   { name: 'six-node Cluster, primary SIGKILL', per200: 20, run: onGroup(startCluster) },
   { name: 'wall clock stepped', per200: 10, run: stepClock },
@@ -92,15 +92,22 @@ function freezeRedis({ redis, bed, random }: Place) {
   }
 }
 
+/** Nobody remembers what is cut off: candles bring it. A second start reads what the first one has kept. */
 function cutFile({ redis, bed, random }: Place) {
   bed.start('a')
   return async () => {
     await delay(2_000 + random() * 2_000)
+    await bed.killAll()
+    const end = bed.minute()
     await redis.stop()
     const folder = join(redis.dir, 'appendonlydir')
     const names = (await readdir(folder)).filter(name => name.endsWith('.incr.aof')).sort()
     const file = join(folder, names.at(-1) ?? '')
     await truncate(file, Math.floor((await stat(file)).size * (0.5 + random() / 2)))
+    await redis.restart()
+    bed.start('a')
+    await bed.untilFilled(end)
+    await redis.stop()
     await redis.restart()
   }
 }

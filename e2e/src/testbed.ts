@@ -122,6 +122,8 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
       from: dayStart(minuteOf(clock.now())) - DAY_MINUTES,
       to,
     })
+  /** Resolves when all that can be stored before a minute is, and is right. */
+  const untilFilled = (to: number) => eventually('all is right', () => isWhole(() => auditTo(to)))
   let settledTo = 0
   return {
     clock,
@@ -151,6 +153,7 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
     },
     start,
     killAll,
+    untilFilled,
     /** Audits once more what `settle` audited. */
     audit: () => auditTo(settledTo),
     /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
@@ -162,7 +165,7 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
       for (const lease of await raw.keys('{kp}:lease:*')) await raw.del(lease)
       start('last')
       // What is still missing or wrong after that is the audit's to judge; a day row may first have to be repaired.
-      await eventually('all is right', () => isWhole(() => auditTo(settledTo))).catch(() => {})
+      await untilFilled(settledTo).catch(() => {})
       await killAll()
       return auditTo(settledTo)
     },

@@ -177,7 +177,8 @@ t.test('every setting of an app can be given to its container', { skip }, async 
   }
 })
 
-t.test('95. a new shell has the version and the TLS of the environment file', { skip }, async t => {
+// docs/faults.md, 95
+t.test('a new shell has the version and the TLS of the environment file', { skip }, async t => {
   const settings = {
     ...{ EDGE_SITE: '/site', EDGE_CERTIFICATE: '/certificate.pem', EDGE_KEY: '/key.pem', PORT: '80' },
     ...{ VERSION: '9.9.9', COMPOSE_FILE: 'docker-compose.yml:deploy/tls.compose.yml' },

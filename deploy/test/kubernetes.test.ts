@@ -141,6 +141,7 @@ t.test('an ingester is replaced when its successor contributes', async t => {
   t.notMatch(JSON.stringify(manifests), /DoNotSchedule/, 'nodes without a zone can have it')
 })
 
+// docs/faults.md, 36
 t.test('every container has as few rights as possible', async t => {
   for (const workload of workloads) {
     const { name } = workload.metadata

@@ -22,6 +22,7 @@ t.test('the edge refuses with the codes and in the words of the contract', async
   }
 })
 
+// docs/faults.md, 74
 t.test('a client over its limit is refused in JSON, another is not', { skip }, async t => {
   const { edge } = await openEdgeStack(t, {
     minute: minuteOf(Date.now()),

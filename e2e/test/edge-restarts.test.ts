@@ -13,6 +13,7 @@ import {
   upstreamRequests,
 } from './support/edge-stack.ts'
 
+// docs/faults.md, 33
 t.test(
   'no request fails under load when a replica is killed and all are restarted in turn',
   { skip },
@@ -133,6 +134,7 @@ function startLoad(port: number) {
   }
 }
 
+// docs/faults.md, 74
 t.test('an edge that is cut off from its replicas says how old its list is', { skip }, async t => {
   const { edge, replicas } = await openEdgeStack(t, { minute: minuteOf(Date.now()) - 5, replicas: 1 })
   const age = async () => {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { openSteppedClock } from '../src/faketime.ts'
 import { hasAll, isWhole, nextMinute, openFaultBed } from './support/fault-bed.ts'
 
+// docs/faults.md, 23
 t.test('a wall clock stepped by −90 s and +1 h stores no wrong minute', async t => {
   const { bed, redis } = await openFaultBed(t)
   const stepped = await openSteppedClock(redis.dir)

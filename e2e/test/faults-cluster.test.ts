@@ -3,6 +3,7 @@ import t from 'tap'
 import { openTestbed } from '../src/testbed.ts'
 import { hasAll, isWhole, nextMinute } from './support/fault-bed.ts'
 
+// docs/faults.md, 10
 t.test('on a Cluster of six, writing goes on after a primary was killed', async t => {
   const group = await startCluster(t)
   const bed = await openTestbed(t, { redisUrl: group.url, raw: group.primary })

@@ -24,12 +24,14 @@ t.test('exchanges silent, wrong and halted, and an ingester frozen or away', asy
   const live = (symbol: string, minute: number) => readable(raw, symbol, minute, minute + 1)
   const stored = (symbol: string, minute: number) => untilStored(raw, symbol, minute)
 
+  // docs/faults.md, 15
   await t.test('a quiet coin’s last price is carried', async t => {
     const { minute } = await nextMinute(ingester, hasAll)
     const trade = exchanges.prices.lastTrade('upbit', 'KRW-KNC', minute * MINUTE_MS)
     t.match(await stored('KNC', minute), [new RegExp(`upbit_krw=${trade?.price} .* live$`)])
   })
 
+  // docs/faults.md, 20
   await t.test('a tenfold rate for less than a minute never reaches history', async t => {
     const { minute } = await nextMinute(ingester, hasAll)
     await clock.until((minute + 1) * MINUTE_MS - 15_000)
@@ -41,6 +43,7 @@ t.test('exchanges silent, wrong and halted, and an ingester frozen or away', asy
     leftToCandles.push(spiked)
   })
 
+  // docs/faults.md, 20
   await t.test('a jump that stays reaches history, with its first minute', async t => {
     const jump = bed.scalePrice('upbit', 'KRW-ETH', 1.25)
     const from = ingester.lines.length
@@ -53,6 +56,7 @@ t.test('exchanges silent, wrong and halted, and an ingester frozen or away', asy
     await nextMinute(ingester, line => line.samples > 4)
   })
 
+  // docs/faults.md, 21
   await t.test('an exchange silent for minutes leaves gaps, and candles fill them', async t => {
     const undo = faults.set({ kind: 'silence', exchange: 'binance' })
     const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 4)
@@ -62,6 +66,7 @@ t.test('exchanges silent, wrong and halted, and an ingester frozen or away', asy
     leftToCandles.push(minute)
   })
 
+  // docs/faults.md, 24
   await t.test('an ingester frozen for 90 s invents no minute', async t => {
     const { minute } = await nextMinute(ingester, hasAll)
     ingester.child.kill('SIGSTOP')
@@ -72,6 +77,7 @@ t.test('exchanges silent, wrong and halted, and an ingester frozen or away', asy
     leftToCandles.push(minute + 1)
   })
 
+  // docs/faults.md, 25 and 39
   await t.test('a halted market leaves the live list and comes back, others untouched', async t => {
     const undo = bed.halt('XRP')
     await eventually('XRP has left', async () => !(await raw.hexists('{kp}:live', 'XRP')) || undefined)
@@ -82,6 +88,7 @@ t.test('exchanges silent, wrong and halted, and an ingester frozen or away', asy
     await eventually('XRP is back', async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined)
   })
 
+  // docs/faults.md, 13
   await t.test('three hours away', async () => {
     await bed.killAll()
     clock.jump(3 * HOUR_MS)

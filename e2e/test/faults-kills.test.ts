@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { isWhole, openFaultBed } from './support/fault-bed.ts'
 
+// docs/faults.md, 1
 t.test('an ingester killed at random points leaves no partial and no double minute', async t => {
   const { bed, raw } = await openFaultBed(t)
   for (let kill = 0; kill < 8; kill++) {

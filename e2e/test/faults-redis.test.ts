@@ -19,6 +19,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
   await nextMinute(ingester, hasAll)
   const ready = () => eventually('ready', async () => (await readiness(ingester)).status === 200 || undefined)
 
+  // docs/faults.md, 6
   await t.test('what Redis loses when it dies is written again from the memory of the ingester', async t => {
     for (let kill = 0; kill < 3; kill++) {
       const file = await newestAppendOnlyFile(redis.dir)
@@ -36,6 +37,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     await ready()
   })
 
+  // docs/faults.md, 7
   await t.test('minutes wait while Redis is down, /ready says why, and all are written', async t => {
     await redis.kill()
     const from = ingester.lines.length
@@ -52,6 +54,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     }
   })
 
+  // docs/faults.md, 8
   await t.test('minute turns go on while Redis is frozen', async t => {
     const from = ingester.lines.length
     redis.pause()
@@ -71,6 +74,7 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
     t.match(await untilStored(raw, 'BTC', first.minute), [/ live$/])
   })
 
+  // docs/faults.md, 11
   await t.test('FUNCTION FLUSH and FLUSHALL in the middle of it', async t => {
     await raw.call('FUNCTION', 'FLUSH')
     const first = await nextMinute(ingester, hasAll)

@@ -4,6 +4,7 @@ import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { hasAll, isWhole, nextMinute, openFaultBed, readiness, untilStored } from './support/fault-bed.ts'
 
+// docs/faults.md, 9
 t.test('minutes wait for Redis to load or have disk space, and /ready says which', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
   const { bed, redis, raw } = await openFaultBed(t, {

@@ -60,6 +60,7 @@ async function apiOf(demo: Program): Promise<string> {
   return line.replace(/^\s*API\s+/, '')
 }
 
+// docs/faults.md, 37
 t.test('the demo answers with prices, ends whole and in order, and goes on where it was', async t => {
   const dataDir = await createFolder(t)
   const demo = startDemo(t, dataDir)

@@ -10,6 +10,7 @@ function run(minutes: number, mb: (minute: number) => number): Reading[] {
   }))
 }
 
+// docs/faults.md, 35
 t.test('memory that still grows in the last third of a long run is named', async t => {
   t.strictSame(
     growthOf(

@@ -31,6 +31,7 @@ const SEE = `async (url, options) => {
   }
 }`
 
+// docs/faults.md, 31
 t.test(
   'a page of another origin can read every answer',
   { skip: chromium === undefined && 'no chromium on PATH' },

@@ -276,6 +276,7 @@ t.test('at midnight a day that cannot be read again stays as it was', async t =>
   t.equal(read(documents.history('BTC', 2)).data[0].samples, 786, 'not asked for so soon again')
 })
 
+// docs/faults.md, 51
 t.test('any number of days has a tag of its own, and nothing is kept of it', async t => {
   const { documents, reader } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 2_000))

@@ -55,6 +55,7 @@ async function isWell(replica: Replica): Promise<boolean> {
   return false
 }
 
+// docs/faults.md, 67
 t.test('1,300 pipelined requests, then CONNECT and more requests in one write, end nothing', async t => {
   const replica = await startTarget(t)
   for (let round = 0; round < 3; round++) {
@@ -69,6 +70,7 @@ t.test('1,300 pipelined requests, then CONNECT and more requests in one write, e
   t.ok(await isWell(replica))
 })
 
+// docs/faults.md, 67
 t.test('CONNECT, Upgrade, half requests and resets harm nobody else', async t => {
   const replica = await startTarget(t)
   const upgrade = `GET ${LIVE} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
@@ -90,6 +92,7 @@ t.test('CONNECT, Upgrade, half requests and resets harm nobody else', async t =>
   }
 })
 
+// docs/faults.md, 67 and 90
 const floods: readonly [title: string, targets: (n: number) => string][] = [
   ['20 clients that send 5,000 requests each and read nothing cost at most 150 MB', () => LIVE],
   ['20 clients that ask for an uncommon span and read nothing cost at most 150 MB', () => UNCOMMON],
@@ -125,6 +128,7 @@ function mixedTarget(n: number): string {
   return n % 5 === 4 ? `${others[(n >> 3) % 4]}` : `${LIVE}/C${n % 2}/daily?days=${(n % 3_650) + 1}`
 }
 
+// docs/faults.md, 90
 t.test('a client that asks after 20 others sent 5,000 requests each waits for few of them', async t => {
   const { listen, server } = await openTestApp(t, boardOf(MINUTE, SYMBOLS))
   const gate = new Int32Array(new SharedArrayBuffer(4))
@@ -151,6 +155,7 @@ t.test('a client that asks after 20 others sent 5,000 requests each waits for fe
   t.ok(before < 10_000)
 })
 
+// docs/faults.md, 67
 t.test('20,000 random strings of bytes harm nobody', async t => {
   const replica = await startTarget(t)
   const parts = [

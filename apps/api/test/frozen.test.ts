@@ -20,6 +20,7 @@ const cases: readonly [part: Part, due: 'soon' | 'just polled'][] = [
 
 for (const [part, due] of cases) {
   const when = due === 'soon' ? '' : ' just after a poll'
+  // docs/faults.md, 48
   t.test(`${part}${when} frozen, not closed, costs at most three seconds`, async t => {
     const redis = await startRedis(t)
     const writer = await openTestWriter(t, redis.url)

@@ -22,6 +22,7 @@ const PATIENT = {
   server: { ...LIMITS.server, requestTimeout: 800, headersTimeout: 400, connectionsCheckingInterval: 50 },
 }
 
+// docs/faults.md, 28
 t.test('a client that drips its headers is told 408 and cut, others are served', async t => {
   const { listen, counted } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const port = await listen()
@@ -37,6 +38,7 @@ t.test('a client that drips its headers is told 408 and cut, others are served',
   t.equal(await counted('other', 408), 1)
 })
 
+// docs/faults.md, 28
 t.test('a connection that never says anything is closed', async t => {
   const { listen } = await openTestApp(t, boardOf(MINUTE), PATIENT)
   const silent = await openRaw(await listen())
@@ -133,6 +135,7 @@ t.test('an Upgrade is answered with Connection: close', async t => {
   t.strictSame(others, [])
 })
 
+// docs/faults.md, 52
 t.test('a reader of one large response that is slow but steady is not cut', async t => {
   const symbols = Array.from({ length: 5_000 }, (_, n) => `C${n}`)
   // Far more than the kernel's buffers hold.
@@ -158,6 +161,7 @@ t.test('a reader of one large response that is slow but steady is not cut', asyn
   t.equal(answer?.rawBody.length, Number(answer?.headers['content-length']))
 })
 
+// docs/faults.md, 28 and 52
 t.test('a client that reads nothing is cut', async t => {
   const { listen, server } = await openTestApp(t, boardOf(MINUTE, MANY), { unreadTimeout: 300 })
   const port = await listen()
@@ -171,6 +175,7 @@ t.test('a client that reads nothing is cut', async t => {
   t.ok(greedy.socket.isPaused())
 })
 
+// docs/faults.md, 28
 t.test('more connections than allowed are turned away', async t => {
   const { listen, server } = await openTestApp(t)
   t.equal(server.maxConnections, 5_000)
@@ -226,6 +231,7 @@ const broken: readonly [title: string, status: number, bytes: string][] = [
   ['__proto__', 400, `GET ${LIVE}/__proto__/daily?__proto__[days]=1 HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
 ]
 
+// docs/faults.md, 29
 t.test(
   'whatever is malformed gets 4xx JSON with CORS headers and reaches neither Redis nor a header',
   async t => {
@@ -243,6 +249,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 55
 t.test('what came before something malformed on a connection is answered first', async t => {
   const { listen, reader } = await openTestApp(t)
   const port = await listen()
@@ -262,6 +269,7 @@ t.test('what came before something malformed on a connection is answered first',
   t.strictSame(await waiting, [200, 400], 'also when it has to wait for Redis')
 })
 
+// docs/faults.md, 29
 t.test('no path and no query gets anything but a documented answer', async t => {
   const { api, commands } = await startStack(t)
   const before = await commands()
@@ -315,6 +323,7 @@ t.test('a value sent for days is 200 exactly when it is a number from 1 to 3650'
   )
 })
 
+// docs/faults.md, 30
 t.test('each method and path gets its status, on the wire', async t => {
   const { api, commands } = await startStack(t)
   await getJson(`${api.base}/BTC/daily`)
@@ -346,6 +355,7 @@ t.test('each method and path gets its status, on the wire', async t => {
   t.equal(await commands(), before, 'no Redis command')
 })
 
+// docs/faults.md, 32 and 51
 t.test('a flood of different queries costs no Redis command and no memory', async t => {
   const { api, writer, commands } = await startStack(t)
   for (let day = 1; day < 8; day++) await writer.writeMinute(minuteOf(Date.now()) - day * 1_440)

@@ -15,6 +15,7 @@ const DAYS = 5 * 365
 const cgroup = createMemoryCgroup(t)
 const skip = cgroup === undefined && 'no memory cgroup can be made here'
 
+// docs/faults.md, 91
 t.test(
   '200 coins of five years, every span in every coding: lives at the shipped limit',
   { skip },

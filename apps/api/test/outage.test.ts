@@ -6,6 +6,7 @@ import { ask, eventually, openTestWriter, startReplica } from './stack.ts'
 const SYMBOLS = Array.from({ length: 20 }, (_, n) => `C${n}`)
 const now = () => minuteOf(Date.now())
 
+// docs/faults.md, 56
 t.test('with Redis away all replicas stay in service with their last documents', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
@@ -36,6 +37,7 @@ t.test('a replica without a document is not in service', async t => {
   t.strictSame(JSON.parse(body), { serving: false })
 })
 
+// docs/faults.md, 50
 t.test('with Redis away, requests for histories that are not held cost a few log lines', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url, SYMBOLS)
@@ -70,6 +72,7 @@ t.test('reads failed histories again as soon as Redis is back', async t => {
   t.ok(performance.now() - start < 2_000, `${Math.round(performance.now() - start)} ms`)
 })
 
+// docs/faults.md, 50
 t.test('one history that cannot be read costs a command every ten seconds and a few lines', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)

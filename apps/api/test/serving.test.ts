@@ -18,6 +18,7 @@ import {
 const LIVE = '/api/v1/kimchi-premium'
 const now = () => minuteOf(Date.now())
 
+// docs/faults.md, 26
 t.test(
   'started before Redis and before any sample it answers 503, and 200 as soon as there is one',
   async t => {
@@ -52,6 +53,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 27
 t.test('2,000 clients at the minute turn cost one read of the board and one of the history', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
@@ -83,6 +85,7 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   t.ok(reads <= 3, `${reads} reads: the board for the minute, at most once more, and the history`)
 })
 
+// docs/faults.md, 49
 t.test('the first response of a minute is compressed for who accepts it, list and history alike', async t => {
   const redis = await startRedis(t)
   const symbols = Array.from({ length: 100 }, (_, n) => `C${n}`)
@@ -125,6 +128,7 @@ t.test('a steady stream of requests costs Redis nothing', async t => {
   t.ok((await commands()) - before <= 2)
 })
 
+// docs/faults.md, 33
 t.test('a rolling restart under load loses no request', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
@@ -188,6 +192,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 7
 t.test('Redis frozen, killed and back: answers go on, readiness says why', async t => {
   const redis = await startRedis(t, { appendonly: true })
   const writer = await openTestWriter(t, redis.url)

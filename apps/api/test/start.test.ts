@@ -84,6 +84,7 @@ t.test('/ready names its reasons, and /metrics counts', async t => {
   t.match(metrics, /^kimchi_ready\{reason=""\} 1$/m)
 })
 
+// docs/faults.md, 74
 t.test('/metrics says how many coins have the last minute, and how old the oldest row is', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
@@ -106,6 +107,7 @@ t.test('an old snapshot is a reason not to be ready', async t => {
   t.match(await getJson(`${api.ops}/ready`), { reasons: [/the newest snapshot is 3\d\d s old/] })
 })
 
+// docs/faults.md, 12
 t.test('corrupt rows are skipped and counted, never a 500', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)

@@ -13,6 +13,7 @@ const RATE_JUMP = { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor
 /** For how long: two ends of minutes lie in it, whenever it begins. */
 const TWO_MINUTES_MS = 2 * MINUTE_MS
 
+// docs/faults.md, 72
 t.test(
   '72. the rate jumps by 16 % for two minutes: true samples of two hundred coins, no quarantine',
   async t => {
@@ -44,6 +45,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 72
 t.test('72. a rate that jumps at the end of one minute only is left to backfill', async t => {
   const paths: string[] = []
   const { simulator, reader, read, pass, passUntil, start, minute } = await openLockstep(t, {

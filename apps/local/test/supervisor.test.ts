@@ -55,6 +55,7 @@ t.test('an app that fails before it has started is an error', async t => {
   t.equal(read(attemptsFile).length, 1, 'and is not started again')
 })
 
+// docs/faults.md, 53
 t.test('an uncaught error long after the start has the app started again', async t => {
   const { attempts, lines } = supervise(t, 'crash once, long after the start')
   await attempts(2)

@@ -32,9 +32,11 @@ t.test(
     await t.test('draws a year as a line on a phone, a week as candles', t => chartStyles(t, open))
     await t.test('shows and finds Korean names, and times in Seoul', t => korean(t, open))
     await t.test('a phone shows more than six coins, with targets of 44 pixels', t => phone(t, open))
+    // docs/faults.md, 75
     await t.test('says that the first values are being collected, and shows the list when it is there', t =>
       firstSeconds(t, open),
     )
+    // docs/faults.md, 75
     await t.test('a coin that was opened too early is shown as soon as its history is there', t =>
       early(t, open),
     )

@@ -23,6 +23,7 @@ t.test('a clock that is ahead makes data look older, until the second answer cor
   areRight(t, watched, 1)
 })
 
+// docs/faults.md, 68
 t.test('a copy that a cache hands out for an hour grows old, whatever the clock', async t => {
   const stuckAt = M + 68_000
   const stuck: Server = now => (now < stuckAt ? steady(now) : { minute: M + MINUTE, sentAt: stuckAt })
@@ -34,6 +35,7 @@ t.test('a copy that a cache hands out for an hour grows old, whatever the clock'
   }
 })
 
+// docs/faults.md, 68
 t.test('with a right clock a copy that is old already shows its age at once', async t => {
   const stuck: Server = () => ({ minute: M, sentAt: M + 2_000 })
   const watched = await watchFor(60, stuck, { startMs: 155_000 })

@@ -31,6 +31,7 @@ const servers: readonly { readonly title: string; readonly server: Server }[] = 
   },
 ]
 
+// docs/faults.md, 69
 t.test('watch() waits 1 s to 1 h', async t => {
   for (const { title, server } of servers) {
     const waits = (await watchFor(600, server)).updates.map(({ nextInMs }) => nextInMs)
@@ -38,6 +39,7 @@ t.test('watch() waits 1 s to 1 h', async t => {
   }
 })
 
+// docs/faults.md, 69
 t.test('the loop of docs/callers.md waits 1 s to 1 h', async t => {
   for (const { title, server } of servers) {
     const waits = await runLoop(server, 50)

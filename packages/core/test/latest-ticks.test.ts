@@ -52,6 +52,7 @@ t.test('of two ticks with the same event time the one received later counts', as
   t.equal(priceBefore(record(second, sameInstant), M), 3, 'the one recorded later where both times are equal')
 })
 
+// docs/faults.md, 22
 t.test(
   'ticks in any order and repeated give the answers of sorting all of them, for this minute and the one before',
   async () => {
@@ -113,6 +114,7 @@ function lastBefore(instant: number, ticks: readonly Tick[]): Tick | undefined {
   return before.sort((a, b) => a.eventAt - b.eventAt).at(-1)
 }
 
+// docs/faults.md, 22
 t.test('an Upbit price is that of the last trade before M, or unknown, whatever was lost', async () => {
   const trade = fc.record({ second: time(-175, 1), delay: time(0.05, 1.55) })
   const trades = fc.uniqueArray(trade, { maxLength: 40, selector: ({ second }) => second })
@@ -395,6 +397,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 85
 t.test('85. one frame dated a minute ahead does not hold a false price', async t => {
   const latest = record(
     upbitTick(BTC, 2_000, at(-2), { receivedAt: at(-50), tradedAt: at(-2) }),
@@ -403,6 +406,7 @@ t.test('85. one frame dated a minute ahead does not hold a false price', async t
   t.equal(priceBefore(latest, M), 1_407)
 })
 
+// docs/faults.md, 85
 t.test('85. after our clock stepped back everything begins anew, for that exchange alone', async t => {
   const latest = record(
     binanceTick(USDT, 1, at(80)),

@@ -33,6 +33,7 @@ t.test('an impossible price or premium is a gap', async t => {
   t.equal(sampleOrGap('BTC', M, 'live', { ...highest, upbit: leg(10_001.000001) }), 'implausible')
 })
 
+// docs/faults.md, 89
 t.test(
   '89. below -50 % or above +100 % only an allowed pair has a sample, live and from candles',
   async t => {

@@ -68,6 +68,7 @@ t.test('text that is no API timestamp is refused', async t => {
   for (const text of texts) t.equal(parseTimestamp(text), undefined, JSON.stringify(text))
 })
 
+// docs/faults.md, 23
 t.test('dates and timestamps do not depend on the time zone of the machine', async t => {
   const script = `
     import { dateOf, dayStart, formatTimestamp, parseTimestamp } from './src/time.ts'

@@ -51,6 +51,7 @@ function ask(bases: Bases, failures: Readonly<Record<string, Error>>, asked: str
   })
 }
 
+// docs/faults.md, 70
 t.test('70, 88. after any failure of its own the next base is used at once, and stays', async t => {
   for (const error of [REGION, refused(403), refused(503), refused(302), NO_JSON, TIMEOUT, UNKNOWN_NAME]) {
     const { bases, log } = open('a', 'b')
@@ -115,6 +116,7 @@ for (const status of [
   '202 Accepted',
   '404 Not Found',
 ]) {
+  // docs/faults.md, 70 and 88
   t.test(
     `70, 88. ${status} to the handshake: the stream moves to the next base at once, and stays`,
     async t => {

@@ -102,6 +102,7 @@ for (const [name, open, frame] of OPENERS) {
   })
 }
 
+// docs/faults.md, 19
 t.test('a price becomes a tick exactly when it is one', async t => {
   const numbers = fc.oneof(
     fc.double(),

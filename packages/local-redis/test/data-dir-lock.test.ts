@@ -9,8 +9,6 @@ import { openDataDirLock } from '../src/data-dir-lock.ts'
 import { freePort, isPortFree } from '../src/port.ts'
 import { projectRedis } from '../src/project-redis.ts'
 
-// docs/faults.md, 54 and 76
-
 const WORKER = fileURLToPath(new URL('fixtures/lock-rounds.mjs', import.meta.url))
 
 /** The id of a process that has ended, and of one that lives and is no server. */
@@ -26,6 +24,7 @@ const REMAINS: readonly string[] = [
   `process ${LIVING_PID}, port ${LIVING_PID}`,
 ]
 
+// docs/faults.md, 54 and 76
 t.test('of four starts on one data folder exactly one holds it, stale lock or not, 50 times', async t => {
   const workers = Array.from({ length: 4 }, () => fork(WORKER, { execArgv: [] }))
   t.teardown(() => {
@@ -70,6 +69,7 @@ t.test('a server that inherited the lock holds it until it ends, also after its 
   await (await openDataDirLock(dir, 0)).close()
 })
 
+// docs/faults.md, 76
 t.test('a living redis-server of the folder is not displaced, whoever wrote the lock', async t => {
   const { server, env } = await projectRedis(process.env.PATH ?? '')
   const [dir, elsewhere] = [t.testdir({ data: {}, other: {} })].flatMap(root => [

@@ -7,6 +7,7 @@ import { SampleReader } from '../src/reader.ts'
 import { SampleWriter } from '../src/writer.ts'
 import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
+// docs/faults.md, 34
 t.test(
   'a user that may only read can read everything and listen to the minutes, and nothing else',
   async t => {

@@ -46,6 +46,7 @@ t.test('a command to a server that accepts and never answers times out', async t
   t.notOk(await connection.untilReady(300))
 })
 
+// docs/faults.md, 36
 t.test('passwords appear in no error and no state', async t => {
   const redis = await startRedis(t)
   await redis.client().call('ACL', ['SETUSER', 'default', 'on', 'resetpass', '>right'])

@@ -2,8 +2,6 @@ import { dateOf } from '@kimchi/core'
 import t from 'tap'
 import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, settledKey, todayMinutes } from './fixtures.ts'
 
-// docs/faults.md, 65
-
 for (const [name, keyOf] of [
   ['days', () => dailyKey('ETH')],
   ['samples', (date: string) => samplesKey('ETH', date, 0)],
@@ -58,6 +56,7 @@ t.test("a coin's unreadable field in the list of coins or of live rows harms nob
   t.match(await reader.readBoard(), { rows: [{ symbol: 'BTC' }, { symbol: 'ETH' }], corrupt: 0 })
 })
 
+// docs/faults.md, 65
 t.test('a shared key of a wrong type stops a write before it has changed anything', async t => {
   const { connection, writer, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)

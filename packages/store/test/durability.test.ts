@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
+// docs/faults.md, 5
 t.test('an append-only file cut at any byte loads as whole minutes, and writing goes on', async t => {
   const { redis, connection, writer, reader, raw } = await openStore(t, { appendonly: true })
   const { today } = await todayMinutes(connection)

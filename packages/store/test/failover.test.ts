@@ -8,8 +8,6 @@ import { openRedis } from '../src/redis/connect.ts'
 import { SampleWriter } from '../src/writer.ts'
 import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
 
-// docs/faults.md, 10 and 44
-
 /** What an ingester writes by, on a group of servers. */
 async function openWay(t: Test, group: RedisGroup) {
   const redis = openRedis(group.url, { commandTimeoutMs: 1_000 })
@@ -35,6 +33,7 @@ for (const [name, start] of [
   ['behind Sentinel', startSentinels],
   ['on a Cluster', startCluster],
 ] as const) {
+  // docs/faults.md, 44
   t.test(`${name} a minute that only the dead primary had confirmed is sent again`, async t => {
     const group = await start(t)
     const { redis, writer, queue, today, write, days, daysOf } = await openWay(t, group)
@@ -64,6 +63,7 @@ for (const [name, start] of [
   })
 }
 
+// docs/faults.md, 10
 t.test('behind Sentinel, a minute is written within 15 s of the moment the primary froze', async t => {
   const group = await startSentinels(t)
   const { write, days, daysOf } = await openWay(t, group)

@@ -2,8 +2,6 @@ import { dateOf, foldDays } from '@kimchi/core'
 import t, { type Test } from 'tap'
 import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
-// docs/faults.md, 42 and 43
-
 /** A day whose first hour of samples is gone. */
 async function openFrozenDay(t: Test, daysAgo: number) {
   const store = await openStore(t)
@@ -20,6 +18,7 @@ for (const [name, daysAgo] of [
   ['today', 0],
   ['a closed day', 1],
 ] as const) {
+  // docs/faults.md, 43
   t.test(`an hour of ${name} that vanished is never counted again`, async t => {
     const { writer, reader, start, samples } = await openFrozenDay(t, daysAgo)
     const before = await reader.readDays('BTC')
@@ -58,6 +57,7 @@ t.test('the live row goes on while its day is frozen', async t => {
   t.equal((await reader.readBoard()).rows[0]?.minute, start + 62)
 })
 
+// docs/faults.md, 43
 t.test('kp_check says that a day is frozen, and which minutes are still stored', async t => {
   const { check, raw, start } = await openFrozenDay(t, 1)
   const date = dateOf(start)
@@ -67,6 +67,7 @@ t.test('kp_check says that a day is frozen, and which minutes are still stored',
   t.strictSame(await check(), [`${date} FROZEN row counts 4, 0 are stored: ${verdict}`])
 })
 
+// docs/faults.md, 42
 t.test(
   'what would be refused is not open: a frozen day, an expired one, a whole day that was imported',
   async t => {

@@ -16,6 +16,7 @@ function figure(text: string, pattern: RegExp): number {
 const cgroup = createMemoryCgroup(t)
 const skip = cgroup === undefined && 'no memory cgroup can be made here'
 
+// docs/faults.md, 93
 t.test('a full Redis outlives what the runbook does, and its next start', { skip }, async t => {
   const redis = await startRedis(t, { appendonly: true })
   const client = redis.client({ commandTimeout: 10_000 })

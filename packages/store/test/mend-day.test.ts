@@ -3,8 +3,6 @@ import t, { type Test } from 'tap'
 import { encodeSample } from '../src/codec.ts'
 import { BTC, dailyKey, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
-// docs/faults.md, 5 and 78
-
 /** A closed day of four samples in two hours. */
 async function openDay(t: Test) {
   const store = await openStore(t)
@@ -26,6 +24,7 @@ async function openDay(t: Test) {
   }
 }
 
+// docs/faults.md, 5
 t.test('samples that no row counts, as after half a write, are counted and expire', async t => {
   const { writer, reader, raw, start, date, samples, uncounted, mend, check } = await openDay(t)
   const row = (await raw.hget(dailyKey('BTC'), date)) ?? ''
@@ -45,6 +44,7 @@ t.test('samples that no row counts, as after half a write, are counted and expir
   t.strictSame(await uncounted(), [])
 })
 
+// docs/faults.md, 78
 t.test('a member that nobody can read is removed, and the day is as before', async t => {
   const { start, date, rowOf, uncounted, mend, check, add, stored, samples } = await openDay(t)
   const before = await rowOf()
@@ -71,6 +71,7 @@ for (const [name, kept, other] of [
 ] as const) {
   for (const isCounted of [true, false]) {
     const when = isCounted ? 'a row that counts one of them' : 'no row'
+    // docs/faults.md, 78
     t.test(`of two samples of one minute under ${when}, ${name} stays and counts once`, async t => {
       const { start, raw, date, samples, uncounted, mend, check, add, stored, reader } = await openDay(t)
       const second = (fields: Partial<Sample>): Sample => {

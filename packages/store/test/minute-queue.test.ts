@@ -62,6 +62,7 @@ t.test('minutes wait while Redis is down and are written oldest first, none lost
   )
 })
 
+// docs/faults.md, 3 and 8
 t.test('a write to a frozen Redis times out, is repeated, and counts once', async t => {
   const { redis, connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
@@ -78,6 +79,7 @@ t.test('a write to a frozen Redis times out, is repeated, and counts once', asyn
   t.strictSame((await reader.readDays('BTC')).entries, foldDays([sampleOf('BTC', today)]))
 })
 
+// docs/faults.md, 6
 t.test('a Redis that comes back empty gets what it had confirmed again, then what is queued', async t => {
   const { redis, connection, writer, reader } = await openStore(t)
   const { today } = await todayMinutes(connection)
@@ -101,6 +103,7 @@ t.test('a Redis that comes back empty gets what it had confirmed again, then wha
   )
 })
 
+// docs/faults.md, 9
 t.test('a full Redis, a demoted primary and missing replicas are waited out', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
@@ -318,6 +321,7 @@ t.test('after a reconnect the minutes of the last ten minutes are sent again, ol
   t.strictSame(sent, [2, 3, 4, 5], 'and again: another primary may be in charge')
 })
 
+// docs/faults.md, 44
 t.test('when another primary answers, the confirmed minutes are sent to it', async t => {
   let primary = 'a'
   const { sent, enqueue } = openWatched(() => primary)

@@ -5,6 +5,7 @@ import { LIBRARY_VERSION } from '../src/library.ts'
 import type { ConnectionStatus } from '../src/redis/connect.ts'
 import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
+// docs/faults.md, 12
 t.test('what cannot be read is skipped and counted, the rest is served', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
@@ -208,6 +209,7 @@ t.test('another layout is refused instead of misread', async t => {
   await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_LAYOUT', message: /holds layout 9/ })
 })
 
+// docs/faults.md, 82
 t.test('a call for more than ten days is refused before Redis is held up', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)

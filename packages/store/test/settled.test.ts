@@ -2,8 +2,6 @@ import { dateOf, type SettledReason } from '@kimchi/core'
 import t from 'tap'
 import { BTC, openStore, rowOf, sampleOf, settledKey, todayMinutes } from './fixtures.ts'
 
-// docs/faults.md, 39 and 66
-
 const settled = (minute: number, reason: SettledReason = 'halted', symbol = 'BTC') => ({
   symbol,
   minute,
@@ -92,6 +90,7 @@ t.test('settled minutes are kept as long as the samples of their day', async t =
   t.equal(Number(await raw.call('EXPIRETIME', key)), (today + 8 * 1440) * 60)
 })
 
+// docs/faults.md, 66
 t.test('a backfilled minute from before a halt does not bring the coin back to the list', async t => {
   const { writer, reader, connection, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)

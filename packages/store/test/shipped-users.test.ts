@@ -23,6 +23,7 @@ async function openShipped(t: Test) {
   return { redis, start, as }
 }
 
+// docs/faults.md, 77
 t.test('a killed Redis with the shipped users comes back with every key', async t => {
   const { redis, start, as } = await openShipped(t)
   const server = start()

@@ -3,8 +3,6 @@ import { SampleReader } from '../src/reader.ts'
 import { SampleWriter } from '../src/writer.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
-// docs/faults.md, 46
-
 const XRP = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
 
 /** Two ingesters on one Redis, and what lets time pass for what they have announced. */
@@ -30,6 +28,7 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
   return { ...store, one: writer, other, age, list, rows, write, now }
 }
 
+// docs/faults.md, 46
 t.test('what any living ingester tracks is listed', async t => {
   const { one, other, age, list } = await openTwo(t)
   await one.track([BTC, ETH])

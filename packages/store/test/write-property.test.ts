@@ -9,6 +9,7 @@ import { BTC, connected, ETH, openStore, rowOf, sampleOf, todayMinutes } from '.
 // Few minutes around two day turns and an hour turn, so that they meet again and again.
 const MINUTES = [-61, -60, -59, -2, -1, 0, 1, 2, 1438, 1439, 1440, 1441]
 
+// docs/faults.md, 4
 t.test('days equal the fold of the stored samples, whatever order, repetition and rivalry', async t => {
   const { redis, connection, reader, raw } = await openStore(t)
   const log = createMemoryLog()

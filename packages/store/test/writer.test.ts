@@ -114,6 +114,7 @@ t.test('a missing or damaged day row is rebuilt from the stored samples', async 
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays([...samples, more]), corrupt: 0 })
 })
 
+// docs/faults.md, 63
 t.test('absent and unreadable day rows are folded again from their samples', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
@@ -261,6 +262,7 @@ t.test('Redis knows the calendar: the first and the last day of every month from
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays(samples), corrupt: 0 })
 })
 
+// docs/faults.md, 11
 t.test('the library and the coins come back after FUNCTION FLUSH and FLUSHALL', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)

@@ -89,6 +89,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 57
 t.test(
   'of the shared markets only so many blocks are kept; the least recently used ones are dropped',
   async t => {
@@ -157,6 +158,7 @@ t.test('a candle without volume is no trade; one that opens at a minute is a tra
   t.strictSame([block.isEmpty, new CandleBlock([[D, 1, 0]], D + 20).isEmpty], [false, true])
 })
 
+// docs/faults.md, 81
 t.test('81. an empty page is believed when another one, a minute later, is empty too', async t => {
   const { blockOf, lacking, clock, askedFor } = open()
   lacking.set('KRW-A', () => true)
@@ -176,6 +178,7 @@ t.test('81. an empty page is believed when another one, a minute later, is empty
   t.equal(askedFor('KRW-A').length, 2)
 })
 
+// docs/faults.md, 81
 t.test('81. one wrong empty page is forgotten with the next answer', async t => {
   const { blockOf, lacking, clock } = open()
   lacking.set('KRW-A', () => true)
@@ -204,6 +207,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 81
 t.test('81. no price is carried over an absent candle of Binance', async t => {
   const candles: MinuteCandle[] = [
     [D, 1, 1],

@@ -114,6 +114,7 @@ t.test('47. the delay after 429s in a row grows, and starts again after a succes
   )
 })
 
+// docs/faults.md, 47
 t.test('47. a hundred 429s one by one cost a second each, not more and more', async t => {
   const script = Array.from({ length: 100 }, () => [refusal(429, 1_000), 'page' as const]).flat()
   const { fetch, clock, through } = open(t, script)

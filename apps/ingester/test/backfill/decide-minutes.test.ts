@@ -94,6 +94,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 58
 t.test(
   '58. an absent candle counts where a later one is there, or when it was fetched three minutes later',
   async t => {
@@ -219,6 +220,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 81
 t.test('81. one wrong empty page of a market that all coins need settles nothing', async t => {
   for (const market of ['KRW-USDT', 'KRW-BTC', 'KRW-ETH', 'BTCUSDT', 'ETHUSDT']) {
     const clock = createManualClock(minuteStart(M + 100) + 10_000)

@@ -157,6 +157,7 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
   t.ok(requests.length <= freshSince(endedAt), `nothing is asked for again, but for ${requests.length}`)
 })
 
+// docs/faults.md, 41
 t.test('41. a coin that is refused is left out and named, the others are whole', async t => {
   const { run, samplesOf } = await openImport(t)
   const whole = async (symbol: string) => [...(await samplesOf(symbol)).values()]
@@ -202,6 +203,7 @@ t.test('a coin whose candles fail for some seconds is asked for again', async t 
   t.strictSame(await run([ETH], 3, { requests: failing }), [])
 })
 
+// docs/faults.md, 80
 t.test('80. an import waits for a Redis that is away, and goes on', async t => {
   const { run, samplesOf, reader, writer } = await openImport(t)
   const away = () => Promise.reject(new KimchiError('KIMCHI_ERR_REDIS', 'connection lost'))

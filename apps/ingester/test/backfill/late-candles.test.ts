@@ -10,6 +10,7 @@ for (const [title, lateMarket] of [
   ['of a coin', 'KRW-ETH'],
   ['of the rate', 'KRW-USDT'],
 ] as const) {
+  // docs/faults.md, 58
   t.test(`58. a candle that comes late is no silence: ${title}`, async t => {
     const { start, clock, check, reader, isWhole } = await openBench(t, exchanges)
     const lateMs = new Map([

@@ -179,6 +179,7 @@ t.test('outages stay gaps, and are not asked for again', async t => {
   t.ok(requests.length <= 12 * 7, `${requests.length} requests in ten minutes`)
 })
 
+// docs/faults.md, 41
 t.test(
   '41. one coin’s refusal or failure delays that coin alone, and it waits longer and longer',
   async t => {
@@ -209,6 +210,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 42
 t.test('42. minutes that Redis refuses are not open, and not fetched', async t => {
   const { start, raw, writer, clock } = await openBench(t, exchanges, { at: 120 })
   const live = Array.from({ length: 120 }, (_, minute) => liveSample('BTC', YESTERDAY + minute))
@@ -363,6 +365,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 39
 t.test('39. a minute known as halted is never filled, whoever saw the halt', async t => {
   const { start, clock, reader, writer, isWhole } = await openBench(t, exchanges)
   const halt = async (minute: number) => {
@@ -470,6 +473,7 @@ t.test('a Redis with the other kind of prices holds up backfill, and is named', 
   t.equal(status().problem, 'holds live prices')
 })
 
+// docs/faults.md, 79
 t.test('79. a holder of the lease that is banned leaves the work to another within 4 minutes', async t => {
   const { start, clock, check, isWhole } = await openBench(t, exchanges)
   let isBanned = false
@@ -491,6 +495,7 @@ t.test('79. a holder of the lease that is banned leaves the work to another with
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 
+// docs/faults.md, 79
 t.test('79. a holder whose clock is wrong leaves the work to another at once', async t => {
   const { start, clock, isWhole } = await openBench(t, exchanges)
   const first = start([BTC], { id: 'a' })

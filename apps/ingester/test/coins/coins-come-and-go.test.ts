@@ -2,6 +2,7 @@ import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { coinOf, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 
+// docs/faults.md, 25
 t.test('coins are halted, marked, renamed, delisted and listed, and the others notice nothing', async t => {
   const { simulator, opened, read, pass, passUntil, start, wrongMinutes, minute } = await openLockstep(t, {
     coins: MARKET_COINS,

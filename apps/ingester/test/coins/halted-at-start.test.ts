@@ -2,6 +2,7 @@ import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { MARKET, MARKET_COINS } from '../support/market.ts'
 
+// docs/faults.md, 45
 t.test('a coin of COINS that is halted at a first start stops nobody, and joins when it trades', async t => {
   const { simulator, read, pass, passUntil, start } = await openLockstep(t, { coins: MARKET_COINS })
   const undo = [

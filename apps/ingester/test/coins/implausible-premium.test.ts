@@ -28,6 +28,7 @@ for (const [exchange, market, factor] of [
   ['binance', 'LINKUSDT', 1_000],
   ['upbit', 'KRW-LINK', 3],
 ] as const) {
+  // docs/faults.md, 89
   t.test(
     `89. a swap 1:${factor} under an unchanged ticker, on ${exchange} first: unpublished and told`,
     async t => {
@@ -60,6 +61,7 @@ for (const [exchange, market, factor] of [
   )
 }
 
+// docs/faults.md, 89
 t.test(
   '89. candles settle implausible minutes, and the runbook’s line opens them after an ALLOW',
   async t => {

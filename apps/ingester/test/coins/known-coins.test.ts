@@ -50,6 +50,7 @@ t.test('a denied coin leaves Redis, an allowed one enters it at once', async t =
   t.match(await raw.hget('{kp}:coins', 'WRONG'), /"order":null/)
 })
 
+// docs/faults.md, 46
 t.test('two ingesters on one Redis: what one releases stays, although the other quarantines it', async t => {
   const { simulator, read, pass, passUntil, start, wrongMinutes, minute } = await openLockstep(t, {
     coins: MARKET_COINS,

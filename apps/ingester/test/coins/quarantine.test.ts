@@ -119,6 +119,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 73
 t.test('a pair once published is never judged again, though it leaves and comes back', async t => {
   const { quarantine, follow, check } = open()
   follow([...MARKET, NEW], 'hold', [...MARKET, NEW])
@@ -244,6 +245,7 @@ t.test('the status names the setting that publishes every quarantined pair', asy
   t.equal(quarantine.status().release, 'ALLOW=OLD,NEW,NEXT', 'with those that are allowed already')
 })
 
+// docs/faults.md, 73
 t.test(
   '73. one started fresh and one restarted publish the same list, pairs 11 points off included',
   async t => {

@@ -172,6 +172,7 @@ t.test('46. a restart while Redis is slow is not taken for a first start', async
   t.ok(slow.clock.now() - startedAt <= 15_000, 'and soon')
 })
 
+// docs/faults.md, 64
 t.test('64. a delisted coin of COINS stops nobody while Redis has not said that it knew it', async t => {
   const late = await start(t, ['BTC', 'QQQQ'], () => undefined)
   await passUntil(late.clock, 'the lists', () => late.catalogues.length > 0)

@@ -4,10 +4,9 @@ import { YESTERDAY } from '../support/backfill-bench.ts'
 import { openLockstep } from '../support/lockstep.ts'
 import { MARKET_COINS } from '../support/market.ts'
 
-// docs/faults.md, 63 and 65
-
 const COINS = MARKET_COINS.filter(({ id }) => ['BTC', 'ETH', 'USDT'].includes(id))
 
+// docs/faults.md, 65
 t.test('a coin with a damaged key waits alone and is named in /ready until the key is mended', async t => {
   const { raw, read, pass, passUntil, start } = await openLockstep(t, { coins: COINS })
   const { opsUrl } = await start({ env: { COINS: 'BTC,ETH' } })
@@ -24,6 +23,7 @@ t.test('a coin with a damaged key waits alone and is named in /ready until the k
   await passUntil('it is stored again', async () => !(await ready()).includes('ETH'))
 })
 
+// docs/faults.md, 63
 t.test('the lost row of a closed day is back within ten minutes', async t => {
   const { raw, read, pass, passUntil, start } = await openLockstep(t, { coins: COINS, at: 1_430 })
   await start({ env: { COINS: 'BTC' } })

@@ -2,6 +2,7 @@ import { MINUTE_MS } from '@kimchi/core'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
+// docs/faults.md, 59
 t.test('59. one status answer that leaves out a market that trades costs no minute', async t => {
   const { clock, simulator, samples, reports, passTo, wrong } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)
@@ -25,6 +26,7 @@ t.test('59. one status answer that leaves out a market that trades costs no minu
   t.equal(simulator.faults.list().length, 0, 'the answer was asked for')
 })
 
+// docs/faults.md, 59
 t.test('59. a market state that nobody knows halts nothing', async t => {
   const { clock, simulator, reports, passTo } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)

@@ -6,6 +6,7 @@ for (const [exchange, market] of [
   ['upbit', 'KRW-SOL'],
   ['binance', 'SOLUSDT'],
 ] as const) {
+  // docs/faults.md, 39
   t.test(
     `${exchange}: a halt is known within 120 s and its end within 150 s, whenever it begins`,
     async t => {

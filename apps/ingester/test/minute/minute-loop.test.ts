@@ -89,6 +89,7 @@ t.test('a stream that passes the minute late is waited for, until five seconds a
   }
 })
 
+// docs/faults.md, 85 and 96
 t.test(
   '96. a pause of 2.4 s at any second of a minute costs no minute whose turn it does not hide',
   async t => {
@@ -105,6 +106,7 @@ t.test(
   },
 )
 
+// docs/faults.md, 21
 t.test('a minute in which an exchange was silent is a gap with a reason, and nothing is stored', async t => {
   const { stored, reports, trade, pass } = start(t)
   await pass(30_000)
@@ -146,6 +148,7 @@ t.test('a spike of one minute never reaches the store, a jump that stays does wi
   )
 })
 
+// docs/faults.md, 24
 t.test('a minute taken seconds too late is a gap, not a guess', async t => {
   const { clock, stored, reports, trade, pass } = start(t)
   await pass(59_500)

@@ -21,6 +21,7 @@ t.test('84. no price of a connection that stopped counts once its successor brin
   t.ok(samples.length > 100)
 })
 
+// docs/faults.md, 84
 t.test('a planned successor costs no minute', async t => {
   const { clock, simulator, reports, passTo, wrong } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)

@@ -5,6 +5,7 @@ import { openMinuteBench } from '../support/minute-bench.ts'
 const SILENCES = { upbit: [4, 15, 27], binance: [4, 8, 13] } as const
 
 for (const exchange of ['upbit', 'binance'] as const) {
+  // docs/faults.md, 38
   t.test(`${exchange}: no sample is wrong, wherever in the minute a silence falls`, async t => {
     const { clock, simulator, samples, reports, passTo, wrong } = await openMinuteBench(t)
     simulator.faults.set({ kind: 'lag', exchange: 'upbit', maxMs: 1_550 })

@@ -32,6 +32,7 @@ for (const [protocolOf, limitMs] of [
 ] as const) {
   const name = protocolOf('ws://127.0.0.1').exchange
 
+  // docs/faults.md, 14
   t.test(
     `${name}: an open connection that answers pings but brings no data is replaced within ${limitMs / 1_000} s`,
     async t => {
@@ -55,6 +56,7 @@ for (const [protocolOf, limitMs] of [
     },
   )
 
+  // docs/faults.md, 15
   t.test(`${name}: a connection is kept for as long as data comes`, async t => {
     const { exchange, protocol, bringUp, clock, ticks } = await openScripted(t, protocolOf, {
       pingEveryMs: undefined,
@@ -76,6 +78,7 @@ for (const [protocolOf, limitMs] of [
     t.strictSame(interruptions, [], 'there was no data yet to interrupt')
   })
 
+  // docs/faults.md, 14
   t.test(`${name}: half-open in the simulator is noticed`, async t => {
     const simulator = await simulate(t)
     const protocol = protocolOf(name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl)
@@ -88,6 +91,7 @@ for (const [protocolOf, limitMs] of [
   })
 }
 
+// docs/faults.md, 71 and 87
 t.test('87. Upbit: pings go out, and a stream whose pongs are missing lives on', async t => {
   const exchange = await scriptExchange(t, false)
   const { clock, feed, ticks } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
@@ -161,6 +165,7 @@ for (const [status, headers, state, delayMs] of [
   })
 }
 
+// docs/faults.md, 17
 t.test('refused connections back off, doubling, without a storm', async t => {
   const { clock, feed, log } = watchFeed(t, { protocol: upbitProtocol('ws://127.0.0.1:9') })
   const delays: number[] = []
@@ -223,6 +228,7 @@ t.test('the next connection waits after one that broke at once, data or not', as
   await until('the next', () => exchange.state.attempts === 2)
 })
 
+// docs/faults.md, 18
 t.test('an announced end opens the next connection first, where it costs no minute', async t => {
   const { exchange, bringUp, clock, feed, ticks, interruptions } = await openScripted(t, binanceProtocol)
   for (let tick = 0; tick < 30; tick++) {
@@ -246,6 +252,7 @@ t.test('an announced end opens the next connection first, where it costs no minu
   t.match(feed.status(), { state: 'up', replacements: 1, reconnects: 0, stalls: 0 })
 })
 
+// docs/faults.md, 18
 t.test('a connection is replaced when it grows old, again and again', async t => {
   const { exchange, bringUp, clock, feed, interruptions } = await openScripted(t, binanceProtocol, {
     maxAgeMs: 62_000,
@@ -347,6 +354,7 @@ t.test('garbage is dropped and counted, the log stays short, and good frames go 
   t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FRAME' })
 })
 
+// docs/faults.md, 16
 t.test('garbage of the simulator, shape by shape', async t => {
   const simulator = await simulate(t)
   for (const shape of ['truncated', 'utf8', 'nested', 'noise'] as const) {
@@ -362,6 +370,7 @@ t.test('garbage of the simulator, shape by shape', async t => {
   }
 })
 
+// docs/faults.md, 16
 t.test('a frame beyond the limit ends the connection, not the feed', async t => {
   const { exchange, bringUp, clock, feed } = await openScripted(t, upbitProtocol)
   await bringUp()
@@ -372,6 +381,7 @@ t.test('a frame beyond the limit ends the connection, not the feed', async t => 
   t.match(feed.status(), { state: 'up', reconnects: 1, lastError: { code: 'KIMCHI_ERR_FRAME' } })
 })
 
+// docs/faults.md, 16
 t.test('a deflate bomb is not unpacked: the client never offers compression', async t => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
   t.teardown(() => new Promise<void>(resolve => server.close(() => resolve())))

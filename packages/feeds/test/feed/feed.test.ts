@@ -88,6 +88,7 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
   t.match(ticks, [{ origin: 'stream' }, { market: 'BTCUSDT', price: 5, origin: 'seed' }])
 })
 
+// docs/faults.md, 86
 t.test('86. Binance: an absence counts when a second answer, 15 s later, lacks the market too', async t => {
   const exchange = await scriptExchange(t)
   const askedAt: number[] = []
@@ -349,6 +350,7 @@ for (const [name, protocolOf, markets] of [
   })
 }
 
+// docs/faults.md, 84
 t.test('84. the frames of a newer connection alone are read, and prices count from its opening', async t => {
   const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
@@ -401,6 +403,7 @@ t.test('84. the frames of a newer connection alone are read, and prices count fr
   t.equal(priceOf(2), asked)
 })
 
+// docs/faults.md, 85
 t.test('85. a clock that steps back and a reconnect leave no price from before', async t => {
   const exchange = await scriptExchange(t)
   const latest = new LatestTicks()

@@ -89,6 +89,7 @@ for (const protocolOf of [upbitProtocol, binanceProtocol]) {
     return { clock, feed, attempts, pass, setIllness: (next: Illness | undefined) => (illness = next) }
   }
 
+  // docs/faults.md, 40
   t.test(`${name}: whatever the exchange does for ten minutes, at most 20 connections in five`, async t => {
     let worst = 0
     for (const [what, illness] of Object.entries(ILLNESSES)) {
@@ -103,6 +104,7 @@ for (const protocolOf of [upbitProtocol, binanceProtocol]) {
     t.comment(`worst: ${worst} connections in five minutes`)
   })
 
+  // docs/faults.md, 40
   t.test(`${name}: well again within 60 s after up to two minutes, within 120 s after more`, async t => {
     let worst = 0
     for (const [what, illness] of Object.entries(ILLNESSES)) {

@@ -5,6 +5,7 @@ import { scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 const REFUSAL = Buffer.from('{"error":{"name":"INVALID_PARAM","message":"no such code"}}')
 
+// docs/faults.md, 60
 t.test('60. a refused subscription loads the lists, and lists that change it end the wait', async t => {
   const exchange = await scriptExchange(t)
   let refusals = 0
@@ -32,6 +33,7 @@ t.test('60. a refused subscription loads the lists, and lists that change it end
   await until('data', () => feed.status().state === 'up')
 })
 
+// docs/faults.md, 83
 t.test('83. a general refusal leaves no market out: the feed comes back whole', async t => {
   const exchange = await scriptExchange(t)
   const { clock, feed } = watchFeed(t, {

@@ -119,6 +119,7 @@ t.test('a truncated answer is an error, not a time without trades', async t => {
   }
 })
 
+// docs/faults.md, 17
 t.test('a refusal keeps its code, status and time', async t => {
   const { simulator, rest } = await open(t)
   for (const [status, code] of [

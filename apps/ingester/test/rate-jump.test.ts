@@ -15,7 +15,7 @@ const TWO_MINUTES_MS = 2 * MINUTE_MS
 
 // docs/faults.md, 72
 t.test(
-  '72. the rate jumps by 16 % for two minutes: true samples of two hundred coins, no quarantine',
+  'the rate jumps by 16 % for two minutes: true samples of two hundred coins, no quarantine',
   async t => {
     const { simulator, reader, read, pass, passUntil, start, minute } = await openLockstep(t, {
       coins: syntheticCoins(199),
@@ -46,7 +46,7 @@ t.test(
 )
 
 // docs/faults.md, 72
-t.test('72. a rate that jumps at the end of one minute only is left to backfill', async t => {
+t.test('a rate that jumps at the end of one minute only is left to backfill', async t => {
   const paths: string[] = []
   const { simulator, reader, read, pass, passUntil, start, minute } = await openLockstep(t, {
     at: 20,

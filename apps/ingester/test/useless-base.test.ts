@@ -37,7 +37,7 @@ for (const [status, body] of [
   [404, PAGE],
 ] as const) {
   // docs/faults.md, 70 and 88
-  t.test(`70, 88. the first base answers ${status}: a live answer within 90 s from the next one`, async t => {
+  t.test(`the first base answers ${status}: a live answer within 90 s from the next one`, async t => {
     const { clock, simulator, read, passUntil, start } = await openLockstep(t, { coins })
     const { authority, asked } = await openUselessBase(t, status, body)
     const startedAt = clock.now()

@@ -376,8 +376,9 @@ t.test("knows each market's last trade before M; not every Binance frame proves 
   t.equal(record(seed(USDT, 1, at(-50))).legBefore('binance', USDT, M).tradedAt, at(-50))
 })
 
+// docs/faults.md, 85
 t.test(
-  '85. a tick more than two seconds in the future is refused, and the price before it is not the last',
+  'a tick more than two seconds in the future is refused, and the price before it is not the last',
   async t => {
     const latest = record(upbitTick(BTC, 1, at(-5)))
     const receivedAt = at(-4)
@@ -398,7 +399,7 @@ t.test(
 )
 
 // docs/faults.md, 85
-t.test('85. one frame dated a minute ahead does not hold a false price', async t => {
+t.test('one frame dated a minute ahead does not hold a false price', async t => {
   const latest = record(
     upbitTick(BTC, 2_000, at(-2), { receivedAt: at(-50), tradedAt: at(-2) }),
     upbitTick(BTC, 1_407, at(-40)),
@@ -407,7 +408,7 @@ t.test('85. one frame dated a minute ahead does not hold a false price', async t
 })
 
 // docs/faults.md, 85
-t.test('85. after our clock stepped back everything begins anew, for that exchange alone', async t => {
+t.test('after our clock stepped back everything begins anew, for that exchange alone', async t => {
   const latest = record(
     binanceTick(USDT, 1, at(80)),
     seed(USDT, 9, at(85)),

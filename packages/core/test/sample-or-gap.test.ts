@@ -34,27 +34,24 @@ t.test('an impossible price or premium is a gap', async t => {
 })
 
 // docs/faults.md, 89
-t.test(
-  '89. below -50 % or above +100 % only an allowed pair has a sample, live and from candles',
-  async t => {
-    const leg = (price: number): Leg => ({ price, tradedAt: at(-1), tradable: true })
-    const decide = (upbitKrw: number, allowed: boolean, source: 'live' | 'candle') => {
-      const legs = { ...WHOLE_LEGS, allowed, upbit: leg(upbitKrw), binance: leg(1_000), rate: leg(1_000) }
-      const decision = sampleOrGap('BTC', M, source, legs)
-      return typeof decision === 'string' ? decision : decision.premiumE4
-    }
-    for (const source of ['live', 'candle'] as const) {
-      t.strictSame(
-        [499_999, 500_000, 1_670_000, 2_000_000, 2_000_001].map(krw => decide(krw, false, source)),
-        ['implausible', -500_000, 670_000, 1_000_000, 'implausible'],
-      )
-      t.strictSame(
-        [1_000, 499_999, 2_000_001, 1_000_000_000].map(krw => decide(krw, true, source)),
-        [-999_000, -500_001, 1_000_001, 999_000_000],
-      )
-    }
-  },
-)
+t.test('below -50 % or above +100 % only an allowed pair has a sample, live and from candles', async t => {
+  const leg = (price: number): Leg => ({ price, tradedAt: at(-1), tradable: true })
+  const decide = (upbitKrw: number, allowed: boolean, source: 'live' | 'candle') => {
+    const legs = { ...WHOLE_LEGS, allowed, upbit: leg(upbitKrw), binance: leg(1_000), rate: leg(1_000) }
+    const decision = sampleOrGap('BTC', M, source, legs)
+    return typeof decision === 'string' ? decision : decision.premiumE4
+  }
+  for (const source of ['live', 'candle'] as const) {
+    t.strictSame(
+      [499_999, 500_000, 1_670_000, 2_000_000, 2_000_001].map(krw => decide(krw, false, source)),
+      ['implausible', -500_000, 670_000, 1_000_000, 'implausible'],
+    )
+    t.strictSame(
+      [1_000, 499_999, 2_000_001, 1_000_000_000].map(krw => decide(krw, true, source)),
+      [-999_000, -500_001, 1_000_001, 999_000_000],
+    )
+  }
+})
 
 t.test('each leg is carried for 60 minutes after its last known trade and no longer', async t => {
   for (const [name, reason] of [

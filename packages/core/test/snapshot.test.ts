@@ -44,7 +44,8 @@ t.test('a snapshot has a sample or a gap for each coin, in the order of the coin
   t.strictSame(takeSnapshot(record(...WHOLE), M, []), { minute: M, samples: [], gaps: [] })
 })
 
-t.test('89. a gap because of an implausible premium names both markets and their prices', async t => {
+// docs/faults.md, 89
+t.test('a gap because of an implausible premium names both markets and their prices', async t => {
   const swapped = upbitTick('KRW-BTC', 99_000, at(-3))
   const { samples, gaps } = takeSnapshot(record(swapped, RATE, BINANCE_BTC, ...PASSED), M, [BTC])
   t.strictSame(samples, [])

@@ -51,8 +51,8 @@ function ask(bases: Bases, failures: Readonly<Record<string, Error>>, asked: str
   })
 }
 
-// docs/faults.md, 70
-t.test('70, 88. after any failure of its own the next base is used at once, and stays', async t => {
+// docs/faults.md, 70 and 88
+t.test('after any failure of its own the next base is used at once, and stays', async t => {
   for (const error of [REGION, refused(403), refused(503), refused(302), NO_JSON, TIMEOUT, UNKNOWN_NAME]) {
     const { bases, log } = open('a', 'b')
     t.equal(await ask(bases, { a: error }), 'b')
@@ -75,7 +75,8 @@ t.test('a refusal that another base would repeat moves nothing', async t => {
   }
 })
 
-t.test('88. a handshake that is answered with 400 or 404 has found no stream', async t => {
+// docs/faults.md, 88
+t.test('a handshake that is answered with 400 or 404 has found no stream', async t => {
   for (const status of [400, 404]) {
     const error = httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs: undefined })
     t.equal(await ask(open('a', 'b').bases, { a: error }), 'b')
@@ -117,27 +118,25 @@ for (const status of [
   '404 Not Found',
 ]) {
   // docs/faults.md, 70 and 88
-  t.test(
-    `70, 88. ${status} to the handshake: the stream moves to the next base at once, and stays`,
-    async t => {
-      const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
-      front.state.upgrade = refuseWith(status)
-      const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol([front.url, vision.url]) })
-      await passUntil(clock, 'the second base', () => vision.peers.length === 1)
-      t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
-      vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
-      await until('the frame', () => feed.status().frames > 0)
-      t.match(feed.status(), { state: 'up', base: { inUse: vision.url, place: 1 } })
-      t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
-      front.state.upgrade = undefined
-      vision.peers[0]?.socket.close()
-      await passUntil(clock, 'the reconnect', () => vision.peers.length === 2)
-      t.equal(front.state.attempts, 1, 'the one that works stays')
-    },
-  )
+  t.test(`${status} to the handshake: the stream moves to the next base at once, and stays`, async t => {
+    const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
+    front.state.upgrade = refuseWith(status)
+    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol([front.url, vision.url]) })
+    await passUntil(clock, 'the second base', () => vision.peers.length === 1)
+    t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
+    vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
+    await until('the frame', () => feed.status().frames > 0)
+    t.match(feed.status(), { state: 'up', base: { inUse: vision.url, place: 1 } })
+    t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
+    front.state.upgrade = undefined
+    vision.peers[0]?.socket.close()
+    await passUntil(clock, 'the reconnect', () => vision.peers.length === 2)
+    t.equal(front.state.attempts, 1, 'the one that works stays')
+  })
 }
 
-t.test('88. a stream that connects but brings no data is left for the next base', async t => {
+// docs/faults.md, 88
+t.test('a stream that connects but brings no data is left for the next base', async t => {
   const [silent, vision] = [await scriptExchange(t), await scriptExchange(t)]
   const { clock } = watchFeed(t, { protocol: binanceProtocol([silent.url, vision.url]) })
   await until('the first base', () => silent.peers.length === 1)
@@ -145,7 +144,8 @@ t.test('88. a stream that connects but brings no data is left for the next base'
   t.ok(clock.now() - AT <= 20_000, `${clock.now() - AT} ms`)
 })
 
-t.test('88. a 400 or 404 in HTML is no answer of an exchange, one in JSON is', async t => {
+// docs/faults.md, 88
+t.test('a 400 or 404 in HTML is no answer of an exchange, one in JSON is', async t => {
   const clock = createManualClock(AT)
   const request = { exchange: 'binance', userAgent: 'x' } as const
   for (const status of [400, 404]) {
@@ -160,7 +160,8 @@ t.test('88. a 400 or 404 in HTML is no answer of an exchange, one in JSON is', a
   }
 })
 
-t.test('70. lists and candles are asked for at the base in use', async t => {
+// docs/faults.md, 70
+t.test('lists and candles are asked for at the base in use', async t => {
   const simulator = await simulate(t)
   const blocked = await serve(t, 451)
   const context = { clock: createManualClock(AT), log: memoryLog() }

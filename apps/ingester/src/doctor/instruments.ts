@@ -31,7 +31,7 @@ export async function ask(instruments: Instruments, exchange: Exchange, path: st
   const { signal, clock } = context
   const request = { exchange, userAgent, signal }
   const answer = await restBases[exchange].request(base => get(`${base}${path}`, request, clock), signal)
-  const [name = ''] = path.split('?')
-  recorder.answer(`${exchange}${name.replace(/^\/(v1|api\/v3)/, '').replaceAll('/', '-')}`, answer.text)
+  const name = path.replace(/^\/(v1|api\/v3)|\?.*$/g, '').replaceAll('/', '-')
+  recorder.answer(`${exchange}${name}`, answer.text)
   return answer
 }

@@ -159,7 +159,7 @@ t.test('a candle without volume is no trade; one that opens at a minute is a tra
 })
 
 // docs/faults.md, 81
-t.test('81. an empty page is believed when another one, a minute later, is empty too', async t => {
+t.test('an empty page is believed when another one, a minute later, is empty too', async t => {
   const { blockOf, lacking, clock, askedFor } = open()
   lacking.set('KRW-A', () => true)
   const ask = () => blockOf('upbit', 'KRW-A', D + 100)
@@ -179,7 +179,7 @@ t.test('81. an empty page is believed when another one, a minute later, is empty
 })
 
 // docs/faults.md, 81
-t.test('81. one wrong empty page is forgotten with the next answer', async t => {
+t.test('one wrong empty page is forgotten with the next answer', async t => {
   const { blockOf, lacking, clock } = open()
   lacking.set('KRW-A', () => true)
   await blockOf('upbit', 'KRW-A', D + 100)
@@ -190,8 +190,9 @@ t.test('81. one wrong empty page is forgotten with the next answer', async t => 
   t.equal((await blockOf('upbit', 'KRW-A', D + 300)).isEmpty, false, 'an older one says nothing of this one')
 })
 
+// docs/faults.md, 81
 t.test(
-  '81. an absent candle of Binance is believed when a second answer, a minute later, lacks it too',
+  'an absent candle of Binance is believed when a second answer, a minute later, lacks it too',
   async t => {
     const { blockOf, lacking, clock, askedFor } = open()
     lacking.set('AUSDT', open => open === D + 99)
@@ -208,7 +209,7 @@ t.test(
 )
 
 // docs/faults.md, 81
-t.test('81. no price is carried over an absent candle of Binance', async t => {
+t.test('no price is carried over an absent candle of Binance', async t => {
   const candles: MinuteCandle[] = [
     [D, 1, 1],
     [D + 2, 1, 0],

@@ -88,7 +88,8 @@ t.test('an answer that asks for a rest gets it', async t => {
   )
 })
 
-t.test('47. a 429 holds the exchange back for as long as it says, and the request is repeated', async t => {
+// docs/faults.md, 47
+t.test('a 429 holds the exchange back for as long as it says, and the request is repeated', async t => {
   const { fetch, asked, through, candleRequests } = open(t, [refusal(429, 1_000)])
   const refused = fetch('KRW-A')
   await turn()
@@ -102,7 +103,8 @@ t.test('47. a 429 holds the exchange back for as long as it says, and the reques
   t.match(candleRequests.status(), [{ exchange: 'upbit', requests: 3, failures: 1, problem: undefined }, {}])
 })
 
-t.test('47. the delay after 429s in a row grows, and starts again after a success', async t => {
+// docs/faults.md, 47
+t.test('the delay after 429s in a row grows, and starts again after a success', async t => {
   const refused = () => refusal(429, 1_000)
   const { fetch, asked, through } = open(t, [...Array.from({ length: 6 }, refused), 'page', refused()])
   await through(fetch('KRW-A'))
@@ -115,7 +117,7 @@ t.test('47. the delay after 429s in a row grows, and starts again after a succes
 })
 
 // docs/faults.md, 47
-t.test('47. a hundred 429s one by one cost a second each, not more and more', async t => {
+t.test('a hundred 429s one by one cost a second each, not more and more', async t => {
   const script = Array.from({ length: 100 }, () => [refusal(429, 1_000), 'page' as const]).flat()
   const { fetch, clock, through } = open(t, script)
   for (let request = 0; request < 100; request++) await through(fetch('KRW-A'))
@@ -168,7 +170,8 @@ t.test('a wall clock that steps back holds up nothing', async t => {
   t.equal(asked.at(-1)?.at, SPACING - 3_600_000)
 })
 
-t.test('41. any other failure concerns its request alone, and nobody waits for it', async t => {
+// docs/faults.md, 41
+t.test('any other failure concerns its request alone, and nobody waits for it', async t => {
   for (const cause of [refusal(404), refusal(400), refusal(500), new Error('socket hang up')]) {
     const { fetch, through, asked, candleRequests } = open(t, [cause, cause])
     for (const market of ['KRW-A', 'KRW-USDT']) await t.rejects(through(fetch(market)), cause)

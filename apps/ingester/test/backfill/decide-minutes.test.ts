@@ -96,7 +96,7 @@ t.test(
 
 // docs/faults.md, 58
 t.test(
-  '58. an absent candle counts where a later one is there, or when it was fetched three minutes later',
+  'an absent candle counts where a later one is there, or when it was fetched three minutes later',
   async t => {
     for (const [leg, close] of [
       ['upbit', 141_400_000],
@@ -206,22 +206,20 @@ t.test('a rate older than an hour is settled only once KRW-USDT has traded again
   t.strictSame([lasting.samples, lasting.settled], [[79], []])
 })
 
-t.test(
-  '81. minutes without a candle of Binance are doubted once, and settled by the next answer',
-  async t => {
-    const quiet = { ETHUSDT: [20, 22] } as const
-    const { doubted, samples, settled } = await decide(ETH, [20, 21, 22, 23], { quiet, lacking: ['ETHUSDT'] })
-    t.strictSame(doubted, [21, 22])
-    t.strictSame(samples, [20, 23])
-    t.strictSame(settled, [
-      [21, 'binance-down'],
-      [22, 'binance-down'],
-    ])
-  },
-)
+// docs/faults.md, 81
+t.test('minutes without a candle of Binance are doubted once, and settled by the next answer', async t => {
+  const quiet = { ETHUSDT: [20, 22] } as const
+  const { doubted, samples, settled } = await decide(ETH, [20, 21, 22, 23], { quiet, lacking: ['ETHUSDT'] })
+  t.strictSame(doubted, [21, 22])
+  t.strictSame(samples, [20, 23])
+  t.strictSame(settled, [
+    [21, 'binance-down'],
+    [22, 'binance-down'],
+  ])
+})
 
 // docs/faults.md, 81
-t.test('81. one wrong empty page of a market that all coins need settles nothing', async t => {
+t.test('one wrong empty page of a market that all coins need settles nothing', async t => {
   for (const market of ['KRW-USDT', 'KRW-BTC', 'KRW-ETH', 'BTCUSDT', 'ETHUSDT']) {
     const clock = createManualClock(minuteStart(M + 100) + 10_000)
     let isBroken = true

@@ -2,7 +2,8 @@ import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { MARKET_COINS } from '../support/market.ts'
 
-t.test('39. minutes of a halt stay gaps after the ingester that saw it has ended', async t => {
+// docs/faults.md, 39
+t.test('minutes of a halt stay gaps after the ingester that saw it has ended', async t => {
   const coins = MARKET_COINS.filter(({ id }) => ['BTC', 'SOL', 'USDT'].includes(id))
   const { simulator, read, pass, passUntil, start, minute } = await openLockstep(t, { coins })
   const env = { COINS: 'BTC,SOL', BACKFILL_DAYS: '1' }

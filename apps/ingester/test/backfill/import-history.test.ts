@@ -158,7 +158,7 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
 })
 
 // docs/faults.md, 41
-t.test('41. a coin that is refused is left out and named, the others are whole', async t => {
+t.test('a coin that is refused is left out and named, the others are whole', async t => {
   const { run, samplesOf } = await openImport(t)
   const whole = async (symbol: string) => [...(await samplesOf(symbol)).values()]
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 404, on: 'rest' })
@@ -204,7 +204,7 @@ t.test('a coin whose candles fail for some seconds is asked for again', async t 
 })
 
 // docs/faults.md, 80
-t.test('80. an import waits for a Redis that is away, and goes on', async t => {
+t.test('an import waits for a Redis that is away, and goes on', async t => {
   const { run, samplesOf, reader, writer } = await openImport(t)
   const away = () => Promise.reject(new KimchiError('KIMCHI_ERR_REDIS', 'connection lost'))
   let failures = 0

@@ -38,7 +38,7 @@ const imported = async () => {
 }
 
 // docs/faults.md, 62 and 80
-t.test('62. Ctrl-C ends an import within seconds; what it stored stays', async t => {
+t.test('Ctrl-C ends an import within seconds; what it stored stays', async t => {
   const program = start('3650', { COINS: 'BTC' })
   await eventually('something is stored', async () => (await imported()).length > 0)
   t.strictSame(await raw.keys('{kp}:lease:*'), [], 'ingesters fill its coins meanwhile')

@@ -11,7 +11,7 @@ for (const [title, lateMarket] of [
   ['of the rate', 'KRW-USDT'],
 ] as const) {
   // docs/faults.md, 58
-  t.test(`58. a candle that comes late is no silence: ${title}`, async t => {
+  t.test(`a candle that comes late is no silence: ${title}`, async t => {
     const { start, clock, check, reader, isWhole } = await openBench(t, exchanges)
     const lateMs = new Map([
       [YESTERDAY + 361, 25_000],

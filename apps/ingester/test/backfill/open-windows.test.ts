@@ -97,7 +97,8 @@ t.test(
   },
 )
 
-t.test('15. the minute of the start is open at once, whatever the second', async t => {
+// docs/faults.md, 15
+t.test('the minute of the start is open at once, whatever the second', async t => {
   for (const secondsInto of [0, 1, 5, 9, 10, 30, 59]) {
     const { clock, redis, windows, next } = open({ secondsInto })
     redis.set('BTC', [{ start: D + 600, end: D + 601 }])
@@ -151,8 +152,9 @@ t.test(
   },
 )
 
+// docs/faults.md, 41
 t.test(
-  '41. a refused coin waits from two minutes, any other failure from five seconds, each doubling to an hour',
+  'a refused coin waits from two minutes, any other failure from five seconds, each doubling to an hour',
   async t => {
     const { redis, windows, clock } = open()
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])

@@ -180,38 +180,35 @@ t.test('outages stay gaps, and are not asked for again', async t => {
 })
 
 // docs/faults.md, 41
-t.test(
-  '41. one coin’s refusal or failure delays that coin alone, and it waits longer and longer',
-  async t => {
-    for (const fault of [
-      { status: 404, on: 'rest' },
-      { status: 500, on: 'rest' },
-    ] as const) {
-      const { start, check, clock, isWhole } = await openBench(t, exchanges)
-      simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: 'KRW-ETH', ...fault })
-      const { status } = start([ETH, BTC, KNC])
-      await passUntil(clock, 'the others are whole', isWhole([BTC, KNC]))
-      await passUntil(clock, 'it waits', () => status().waiting.length > 0)
-      t.match(await check([BTC, KNC], 357), RIGHT)
-      t.match(status(), {
-        waiting: [{ symbol: 'ETH', reason: new RegExp(`HTTP ${fault.status}`) }],
-        problem: undefined,
-      })
-      const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length
-      const first = asked()
-      await clock.advance(3_500_000)
-      await passUntil(clock, 'an hour', () => clock.now() > at(420))
-      t.ok(asked() - first <= 30, `${asked() - first} attempts in its first hour`)
-      simulator.faults.clear()
-      await passUntil(clock, 'it is whole too', () => status().waiting.length === 0, 5_000)
-      await passUntil(clock, 'and everything is filled', () => status().open === 0, 1_000)
-      t.match(await check([ETH], 361), RIGHT)
-    }
-  },
-)
+t.test('one coin’s refusal or failure delays that coin alone, and it waits longer and longer', async t => {
+  for (const fault of [
+    { status: 404, on: 'rest' },
+    { status: 500, on: 'rest' },
+  ] as const) {
+    const { start, check, clock, isWhole } = await openBench(t, exchanges)
+    simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: 'KRW-ETH', ...fault })
+    const { status } = start([ETH, BTC, KNC])
+    await passUntil(clock, 'the others are whole', isWhole([BTC, KNC]))
+    await passUntil(clock, 'it waits', () => status().waiting.length > 0)
+    t.match(await check([BTC, KNC], 357), RIGHT)
+    t.match(status(), {
+      waiting: [{ symbol: 'ETH', reason: new RegExp(`HTTP ${fault.status}`) }],
+      problem: undefined,
+    })
+    const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length
+    const first = asked()
+    await clock.advance(3_500_000)
+    await passUntil(clock, 'an hour', () => clock.now() > at(420))
+    t.ok(asked() - first <= 30, `${asked() - first} attempts in its first hour`)
+    simulator.faults.clear()
+    await passUntil(clock, 'it is whole too', () => status().waiting.length === 0, 5_000)
+    await passUntil(clock, 'and everything is filled', () => status().open === 0, 1_000)
+    t.match(await check([ETH], 361), RIGHT)
+  }
+})
 
 // docs/faults.md, 42
-t.test('42. minutes that Redis refuses are not open, and not fetched', async t => {
+t.test('minutes that Redis refuses are not open, and not fetched', async t => {
   const { start, raw, writer, clock } = await openBench(t, exchanges, { at: 120 })
   const live = Array.from({ length: 120 }, (_, minute) => liveSample('BTC', YESTERDAY + minute))
   await writer.write({ minute: YESTERDAY + 119, samples: live })
@@ -236,7 +233,8 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 
-t.test('46. ingesters of different coins fill their own at the same time', async t => {
+// docs/faults.md, 46
+t.test('ingesters of different coins fill their own at the same time', async t => {
   const { start, clock, check, reader } = await openBench(t, exchanges)
   start([BTC, ETH], { id: 'a' })
   start([ETH, KNC], { id: 'b' })
@@ -289,7 +287,7 @@ t.test('a lease that is lost stops the work, without a loss or an error', async 
 
 for (const [title, appendonly] of [
   ['Redis away in the middle of a pass: backfill is held up, says why, and nothing is lost', true],
-  ['11. a Redis that comes back empty, without functions, is filled again', false],
+  ['a Redis that comes back empty, without functions, is filled again', false],
 ] as const) {
   t.test(title, async t => {
     const testRedis = await startRedis(t, { appendonly })
@@ -366,7 +364,7 @@ t.test(
 )
 
 // docs/faults.md, 39
-t.test('39. a minute known as halted is never filled, whoever saw the halt', async t => {
+t.test('a minute known as halted is never filled, whoever saw the halt', async t => {
   const { start, clock, reader, writer, isWhole } = await openBench(t, exchanges)
   const halt = async (minute: number) => {
     const settled = [{ symbol: 'BTC', minute: YESTERDAY + minute, reason: 'halted' }] as const
@@ -390,7 +388,8 @@ t.test('39. a minute known as halted is never filled, whoever saw the halt', asy
   )
 })
 
-t.test('66. a minute from before a halt, filled during it, does not bring the coin back', async t => {
+// docs/faults.md, 66
+t.test('a minute from before a halt, filled during it, does not bring the coin back', async t => {
   const { start, clock, reader, writer, isWhole } = await openBench(t, exchanges)
   const listed = async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol)
   await writer.track([BTC, ETH])
@@ -474,7 +473,7 @@ t.test('a Redis with the other kind of prices holds up backfill, and is named', 
 })
 
 // docs/faults.md, 79
-t.test('79. a holder of the lease that is banned leaves the work to another within 4 minutes', async t => {
+t.test('a holder of the lease that is banned leaves the work to another within 4 minutes', async t => {
   const { start, clock, check, isWhole } = await openBench(t, exchanges)
   let isBanned = false
   start([BTC, ETH], {
@@ -496,7 +495,7 @@ t.test('79. a holder of the lease that is banned leaves the work to another with
 })
 
 // docs/faults.md, 79
-t.test('79. a holder whose clock is wrong leaves the work to another at once', async t => {
+t.test('a holder whose clock is wrong leaves the work to another at once', async t => {
   const { start, clock, isWhole } = await openBench(t, exchanges)
   const first = start([BTC], { id: 'a' })
   await passUntil(clock, 'the first has done it', isWhole([BTC]))

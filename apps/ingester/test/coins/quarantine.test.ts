@@ -246,23 +246,20 @@ t.test('the status names the setting that publishes every quarantined pair', asy
 })
 
 // docs/faults.md, 73
-t.test(
-  '73. one started fresh and one restarted publish the same list, pairs 11 points off included',
-  async t => {
-    const SECOND = coinsOf('OFF11', 'OFF14', 'OFF16')
-    const premiums = { ...market(2, 0), OFF11: 13, OFF14: -12, OFF16: 18 }
-    const fresh = open()
-    fresh.follow([...MARKET, ...SECOND], 'test')
-    const restarted = open()
-    restarted.follow([...MARKET, ...SECOND], 'hold', MARKET)
-    for (let at = 0; at < 30; at++) {
-      fresh.check(MINUTE + at, premiums)
-      restarted.check(MINUTE + at, premiums)
-    }
-    const symbolsOf = ({ quarantine }: typeof fresh) => quarantine.tracked.map(({ symbol }) => symbol)
-    t.strictSame(symbolsOf(fresh), [...MARKET.map(({ symbol }) => symbol), 'OFF11', 'OFF14'])
-    t.strictSame(symbolsOf(restarted), symbolsOf(fresh))
-    t.equal(fresh.quarantine.status().release, 'ALLOW=OFF16')
-    t.strictSame(restarted.quarantine.status(), fresh.quarantine.status())
-  },
-)
+t.test('one started fresh and one restarted publish the same list, pairs 11 points off included', async t => {
+  const SECOND = coinsOf('OFF11', 'OFF14', 'OFF16')
+  const premiums = { ...market(2, 0), OFF11: 13, OFF14: -12, OFF16: 18 }
+  const fresh = open()
+  fresh.follow([...MARKET, ...SECOND], 'test')
+  const restarted = open()
+  restarted.follow([...MARKET, ...SECOND], 'hold', MARKET)
+  for (let at = 0; at < 30; at++) {
+    fresh.check(MINUTE + at, premiums)
+    restarted.check(MINUTE + at, premiums)
+  }
+  const symbolsOf = ({ quarantine }: typeof fresh) => quarantine.tracked.map(({ symbol }) => symbol)
+  t.strictSame(symbolsOf(fresh), [...MARKET.map(({ symbol }) => symbol), 'OFF11', 'OFF14'])
+  t.strictSame(symbolsOf(restarted), symbolsOf(fresh))
+  t.equal(fresh.quarantine.status().release, 'ALLOW=OFF16')
+  t.strictSame(restarted.quarantine.status(), fresh.quarantine.status())
+})

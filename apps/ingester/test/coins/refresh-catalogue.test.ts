@@ -156,7 +156,8 @@ t.test('new coins at a start: a first start tests them, a restart holds them bac
   t.equal(few.catalogues[1]?.newcomers, 'test', 'from a few coins to all of them')
 })
 
-t.test('46. a restart while Redis is slow is not taken for a first start', async t => {
+// docs/faults.md, 46
+t.test('a restart while Redis is slow is not taken for a first start', async t => {
   const stored = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT', 'SUI'].map(
     (symbol, at) => known(symbol, at),
   )
@@ -173,7 +174,7 @@ t.test('46. a restart while Redis is slow is not taken for a first start', async
 })
 
 // docs/faults.md, 64
-t.test('64. a delisted coin of COINS stops nobody while Redis has not said that it knew it', async t => {
+t.test('a delisted coin of COINS stops nobody while Redis has not said that it knew it', async t => {
   const late = await start(t, ['BTC', 'QQQQ'], () => undefined)
   await passUntil(late.clock, 'the lists', () => late.catalogues.length > 0)
   t.strictSame(symbolsOf(late.catalogues[0]), ['BTC'])
@@ -198,19 +199,17 @@ t.test(
   },
 )
 
-t.test(
-  '60. a refused subscription loads the lists at once, then once a minute, and none is dropped',
-  async t => {
-    const { clock, catalogue, catalogues, loads } = await start(t)
-    await eventually('the load at the start', () => catalogues.length === 1)
-    catalogue.refreshNow()
-    await eventually('the first refusal, right after the start', () => catalogues.length === 2)
-    for (let refusals = 0; refusals < 5; refusals++) catalogue.refreshNow()
-    await clock.advance(59_999)
-    t.equal(loads(), 2, 'once a minute')
-    await clock.advance(1)
-    await eventually('the later refusals', () => catalogues.length === 3)
-    await clock.advance(61_000)
-    t.equal(loads(), 3, 'all of them by one load')
-  },
-)
+// docs/faults.md, 60
+t.test('a refused subscription loads the lists at once, then once a minute, and none is dropped', async t => {
+  const { clock, catalogue, catalogues, loads } = await start(t)
+  await eventually('the load at the start', () => catalogues.length === 1)
+  catalogue.refreshNow()
+  await eventually('the first refusal, right after the start', () => catalogues.length === 2)
+  for (let refusals = 0; refusals < 5; refusals++) catalogue.refreshNow()
+  await clock.advance(59_999)
+  t.equal(loads(), 2, 'once a minute')
+  await clock.advance(1)
+  await eventually('the later refusals', () => catalogues.length === 3)
+  await clock.advance(61_000)
+  t.equal(loads(), 3, 'all of them by one load')
+})

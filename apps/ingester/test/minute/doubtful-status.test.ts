@@ -3,7 +3,7 @@ import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
 // docs/faults.md, 59
-t.test('59. one status answer that leaves out a market that trades costs no minute', async t => {
+t.test('one status answer that leaves out a market that trades costs no minute', async t => {
   const { clock, simulator, samples, reports, passTo, wrong } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)
   const before = reports.length
@@ -27,7 +27,7 @@ t.test('59. one status answer that leaves out a market that trades costs no minu
 })
 
 // docs/faults.md, 59
-t.test('59. a market state that nobody knows halts nothing', async t => {
+t.test('a market state that nobody knows halts nothing', async t => {
   const { clock, simulator, reports, passTo } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)
   const before = reports.length

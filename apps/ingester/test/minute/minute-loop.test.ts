@@ -90,21 +90,18 @@ t.test('a stream that passes the minute late is waited for, until five seconds a
 })
 
 // docs/faults.md, 85 and 96
-t.test(
-  '96. a pause of 2.4 s at any second of a minute costs no minute whose turn it does not hide',
-  async t => {
-    for (let second = 0; second < 60; second += 3) {
-      const { clock, stored, trade, pass } = start(t)
-      await pass(second * 1_000)
-      if (second < 50) trade(141_400_000)
-      clock.pause(2_400)
-      trade(141_400_000)
-      await pass(MINUTE_MS - (clock.now() % MINUTE_MS))
-      await pass(4_000)
-      t.equal(stored.length, 1, `at :${second}`)
-    }
-  },
-)
+t.test('a pause of 2.4 s at any second of a minute costs no minute whose turn it does not hide', async t => {
+  for (let second = 0; second < 60; second += 3) {
+    const { clock, stored, trade, pass } = start(t)
+    await pass(second * 1_000)
+    if (second < 50) trade(141_400_000)
+    clock.pause(2_400)
+    trade(141_400_000)
+    await pass(MINUTE_MS - (clock.now() % MINUTE_MS))
+    await pass(4_000)
+    t.equal(stored.length, 1, `at :${second}`)
+  }
+})
 
 // docs/faults.md, 21
 t.test('a minute in which an exchange was silent is a gap with a reason, and nothing is stored', async t => {

@@ -99,8 +99,8 @@ t.test(
   },
 )
 
-// docs/faults.md, 85
-t.test('96. a pause of the process is no step of the clock', async t => {
+// docs/faults.md, 85 and 96
+t.test('a pause of the process is no step of the clock', async t => {
   const { clock, turns } = collect(t, MIDNIGHT + 30_000)
   await clock.advance(10_000)
   clock.pause(2_400)

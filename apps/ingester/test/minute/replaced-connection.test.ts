@@ -4,7 +4,8 @@ import { openMinuteBench } from '../support/minute-bench.ts'
 
 t.setTimeout(120_000)
 
-t.test('84. no price of a connection that stopped counts once its successor brings data', async t => {
+// docs/faults.md, 84
+t.test('no price of a connection that stopped counts once its successor brings data', async t => {
   const { clock, simulator, samples, passTo, wrong } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)
   let minute = Math.ceil(clock.now() / MINUTE_MS)

@@ -8,7 +8,7 @@ const NIGHT: Readonly<Record<string, number>> = { BTC: 30, USDT: 30, ETH: 60, XR
 const BTC = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 
 // docs/faults.md, 61
-t.test('61. COINS=BTC in a quiet night: at most one minute in six has no live sample', async t => {
+t.test('COINS=BTC in a quiet night: at most one minute in six has no live sample', async t => {
   const simulated = DEFAULT_COINS.flatMap(coin => {
     const tradesPerMinute = NIGHT[coin.id]
     if (tradesPerMinute === undefined || coin.upbit === undefined) return []

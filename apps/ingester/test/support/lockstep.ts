@@ -1,10 +1,9 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { type Coin, type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createLogger } from '@kimchi/runtime'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
-import { type RawRedis, startRedis } from '@kimchi/testkit'
+import { createMemoryLog, type RawRedis, startRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { startIngester } from '../../src/start.ts'
@@ -45,6 +44,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   await loadLibrary(connection)
   const reader = new SampleReader({ redis: connection })
   const raw = redis.client()
+  const log = createMemoryLog()
   const read = {
     /** Symbols of the live list. */
     live: async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol),
@@ -69,7 +69,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       await clock.advance(STEP_S * 1_000)
     }
   }
-  /** Waits for what does not hang on the clock, such as an answer of the REST child. */
+  /** Waits for what does not hang on the clock, such as an answer over REST. */
   const passUntil = async (what: string, isOver: () => unknown) => {
     for (let tries = 0; !(await isOver()); tries++) {
       if (tries > 3_000) throw new Error(`waited eight hours by the clock in vain: ${what}`)
@@ -90,7 +90,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       ...env,
     })
     const ingester = await startIngester(config, {
-      log: createLogger('test', 'silent'),
+      log,
       clock,
       random: () => 0.5,
       id,
@@ -111,7 +111,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     }
     t.teardown(close)
     const opsUrl = `http://127.0.0.1:${ingester.opsPort}`
-    // The REST child starts in real time; the clock waits for it.
+    // The lists are loaded in real time; the clock waits for them.
     const isOver = ingester.failed.catch(() => true)
     while (/not loaded yet/.test(await (await fetch(`${opsUrl}/ready`)).text())) {
       if ((await Promise.race([isOver, delay(10)])) === true) break
@@ -130,7 +130,21 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     return wrong
   }
   const minute = () => minuteOf(clock.now())
-  return { clock, simulator, opened, redis, raw, reader, read, pass, passUntil, start, wrongMinutes, minute }
+  return {
+    clock,
+    simulator,
+    opened,
+    redis,
+    raw,
+    log,
+    reader,
+    read,
+    pass,
+    passUntil,
+    start,
+    wrongMinutes,
+    minute,
+  }
 }
 
 /** Redis' clock can't be set: what the ingesters have announced is made older instead. */

@@ -92,7 +92,7 @@ for (const [protocolOf, limitMs] of [
 }
 
 // docs/faults.md, 71 and 87
-t.test('87. Upbit: pings go out, and a stream whose pongs are missing lives on', async t => {
+t.test('Upbit: pings go out, and a stream whose pongs are missing lives on', async t => {
   const exchange = await scriptExchange(t, false)
   const { clock, feed, ticks } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
   await until('the subscription', () => exchange.peers[0]?.received.length === 1)

@@ -89,7 +89,7 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
 })
 
 // docs/faults.md, 86
-t.test('86. Binance: an absence counts when a second answer, 15 s later, lacks the market too', async t => {
+t.test('Binance: an absence counts when a second answer, 15 s later, lacks the market too', async t => {
   const exchange = await scriptExchange(t)
   const askedAt: number[] = []
   let listed = ['BTCUSDT', 'ETHUSDT']
@@ -351,7 +351,7 @@ for (const [name, protocolOf, markets] of [
 }
 
 // docs/faults.md, 84
-t.test('84. the frames of a newer connection alone are read, and prices count from its opening', async t => {
+t.test('the frames of a newer connection alone are read, and prices count from its opening', async t => {
   const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
   const clock = createManualClock(AT)
@@ -404,7 +404,7 @@ t.test('84. the frames of a newer connection alone are read, and prices count fr
 })
 
 // docs/faults.md, 85
-t.test('85. a clock that steps back and a reconnect leave no price from before', async t => {
+t.test('a clock that steps back and a reconnect leave no price from before', async t => {
   const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
   const { clock, feed } = watchFeed(t, {

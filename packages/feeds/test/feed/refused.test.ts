@@ -6,7 +6,7 @@ import { scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 const REFUSAL = Buffer.from('{"error":{"name":"INVALID_PARAM","message":"no such code"}}')
 
 // docs/faults.md, 60
-t.test('60. a refused subscription loads the lists, and lists that change it end the wait', async t => {
+t.test('a refused subscription loads the lists, and lists that change it end the wait', async t => {
   const exchange = await scriptExchange(t)
   let refusals = 0
   const { clock, feed, log } = watchFeed(t, {
@@ -34,7 +34,7 @@ t.test('60. a refused subscription loads the lists, and lists that change it end
 })
 
 // docs/faults.md, 83
-t.test('83. a general refusal leaves no market out: the feed comes back whole', async t => {
+t.test('a general refusal leaves no market out: the feed comes back whole', async t => {
   const exchange = await scriptExchange(t)
   const { clock, feed } = watchFeed(t, {
     protocol: upbitProtocol(exchange.url),

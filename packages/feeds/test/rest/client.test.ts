@@ -149,7 +149,8 @@ t.test('a refusal keeps its code, status and time', async t => {
   )
 })
 
-t.test('25. an empty or truncated listing is an error', async t => {
+// docs/faults.md, 25
+t.test('an empty or truncated listing is an error', async t => {
   const { simulator, rest } = await open(t)
   for (const mode of ['empty', 'truncated'] as const) {
     const undo = simulator.faults.set({ kind: 'rest', exchange: 'upbit', mode })

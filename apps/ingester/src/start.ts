@@ -179,7 +179,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const onMinute = ({ turn: { minute, lateMs }, accepted, gaps, waiting }: MinuteReport) => {
     const reasons = Object.fromEntries(countReasons(gaps))
     log.info({ minute, samples: accepted.length, gaps: gaps.length, ...reasons, lateMs }, 'minute')
-    backfill.learn({
+    backfill.noteMinute({
       minute,
       waiting: waiting.map(({ symbol }) => symbol),
       isClockWrong: gaps.some(({ reason }) => reason === 'clock-skew'),

@@ -4,7 +4,7 @@ import { byteLength, type Chunks, type CodedForms, type Coding, type Document } 
 import { createQueue } from './queue.ts'
 
 /** A response of fewer bytes fits one packet anyway. */
-const WORTH_CODING = 860
+const LEAST_CODED_BYTES = 860
 
 const MOST_BYTES = 32 * 2 ** 20
 
@@ -40,7 +40,7 @@ export class CodedBodies {
    * @param name names the body across its versions, such as a coin's newest 30 days
    */
   formsOf(name: string, { tag, chunks }: Pick<Document, 'tag' | 'chunks'>): CodedForms | undefined {
-    if (byteLength(chunks) < WORTH_CODING) return undefined
+    if (byteLength(chunks) < LEAST_CODED_BYTES) return undefined
     return {
       get: coding => {
         const held = this.#held.get(`${name} ${coding}`)
@@ -78,7 +78,7 @@ export class CodedBodies {
 
 /** These bytes in every coding, for a body that all ask for; undefined when that would save nothing. */
 export async function codedForms(chunks: Chunks): Promise<CodedForms | undefined> {
-  if (byteLength(chunks) < WORTH_CODING) return undefined
+  if (byteLength(chunks) < LEAST_CODED_BYTES) return undefined
   const [br, gzip] = await Promise.all([code('br', chunks), code('gzip', chunks)])
   return { get: coding => (coding === 'br' ? br : gzip), make: async () => {} }
 }

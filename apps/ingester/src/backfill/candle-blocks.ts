@@ -39,10 +39,10 @@ const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
 export const CANDLE_GRACE_MS: Milliseconds = 10_000
 
 /** A candle may come late. One that is still absent this many minutes after its end will not come. */
-const BELIEVED_AFTER = 3
+const BELIEVED_AFTER_MINUTES = 3
 
 /** Candles that were fetched this many minutes after a minute are final. */
-const FINAL_AFTER = 10
+const FINAL_AFTER_MINUTES = 10
 
 /** What an answer lacks although it should be there is believed when another one, so much later, lacks it too. */
 export const DOUBTED_MS: Milliseconds = MINUTE_MS
@@ -109,7 +109,7 @@ export class CandleBlock {
 
   /** Whether everything that decides `minute` is there, or so late that it will not come. */
   knows(minute: EpochMinute): boolean {
-    const isThere = this.reaches(minute) || this.#askedAt >= minute + BELIEVED_AFTER
+    const isThere = this.reaches(minute) || this.#askedAt >= minute + BELIEVED_AFTER_MINUTES
     return isThere && this.#absentSinceTrade(minute).every(open => this.#absent.get(open))
   }
 
@@ -242,7 +242,7 @@ export class CandleBlocks {
 
   #isEnough({ askedAt, fetchedAt, loaded }: CachedBlock, minute: EpochMinute, newest: EpochMinute): boolean {
     if (loaded?.isDoubted) return Math.abs(this.#clock.now() - fetchedAt) < DOUBTED_MS
-    return askedAt >= Math.min(newest, minute + FINAL_AFTER) || loaded?.reaches(minute) === true
+    return askedAt >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || loaded?.reaches(minute) === true
   }
 
   /** Whether a market has traded since `minute`, by its complete candles. */

@@ -17,7 +17,7 @@ import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store
 import { CandleBlocks, DOUBTED_MS, type OwnBlocks } from './candle-blocks.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
-import { minutesOf, windowsOf } from './open-windows.ts'
+import { minutesOf, windowsOf } from './open-minutes.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
 const STEP_MINUTES = 5 * DAY_MINUTES

@@ -19,7 +19,7 @@ import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } 
 import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
-import { type CoinTrouble, type FinishedMinute, OpenWindows, windowsOf } from './open-windows.ts'
+import { type CoinTrouble, type FinishedMinute, OpenMinutes, windowsOf } from './open-minutes.ts'
 
 /** Backfill checks for new work at least this often. */
 const IDLE_MS: Milliseconds = 1_000
@@ -78,7 +78,7 @@ export class Backfill {
   readonly #context: Context
   readonly #requests: CandleRequests
   readonly #blocks: CandleBlocks
-  readonly #windows: OpenWindows
+  readonly #openMinutes: OpenMinutes
   readonly #health: ExchangeHealth
   /** Coins that are being filled, by symbol. */
   readonly #coins = new Map<string, Promise<void>>()
@@ -107,7 +107,7 @@ export class Backfill {
     this.#context = context
     this.#requests = new CandleRequests(options, context)
     this.#blocks = new CandleBlocks(range => this.#requests.fetchPage(range), clock)
-    this.#windows = new OpenWindows({ reader, days, clock })
+    this.#openMinutes = new OpenMinutes({ reader, days, clock })
     this.#health = new ExchangeHealth(this.#blocks, clock)
   }
 
@@ -138,17 +138,17 @@ export class Backfill {
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
-  learn(finished: FinishedMinute): void {
+  noteMinute(finished: FinishedMinute): void {
     this.#isClockWrong = finished.isClockWrong ?? false
-    this.#windows.learn(finished)
+    this.#openMinutes.noteMinute(finished)
   }
 
   status(): BackfillStatus {
     return {
       ...this.#counts,
       filling: this.#filling,
-      open: this.#windows.open,
-      waiting: this.#windows.waiting,
+      open: this.#openMinutes.count,
+      waiting: this.#openMinutes.waiting,
       candleRequests: this.#requests.status(),
       drift: this.#drift,
       problem: this.#problem,
@@ -164,7 +164,7 @@ export class Backfill {
       await this.#claim([...tracked, ...untested])
     }
     if (this.#isOurs) {
-      this.#windows.follow(tracked)
+      this.#openMinutes.follow(tracked)
       this.#startFirstList(tracked, untested)
       if (!this.#chores.has('first-list')) await this.#startCoins()
       this.#startMeasuring(tracked)
@@ -193,14 +193,14 @@ export class Backfill {
       this.#isOurs = false
       this.#filling = 0
       this.#claimedAt = Number.NEGATIVE_INFINITY
-      this.#windows.follow([])
+      this.#openMinutes.follow([])
       return
     }
     if (Math.abs(now - this.#claimedAt) < CLAIM_EVERY_MS) return
     this.#isOurs = await lease.claim(coins.map(({ symbol }) => symbol))
     this.#claimedAt = now
     this.#filling = this.#isOurs ? coins.length : 0
-    if (!this.#isOurs) this.#windows.follow([])
+    if (!this.#isOurs) this.#openMinutes.follow([])
   }
 
   /** Measures the drift once an hour, while nothing waits to be filled. */
@@ -248,9 +248,9 @@ export class Backfill {
 
   async #startCoins(): Promise<void> {
     const isBusy = (symbol: string) => this.#coins.has(symbol)
-    await this.#windows.read(isBusy)
+    await this.#openMinutes.read(isBusy)
     while (this.#coins.size < COINS_AT_ONCE) {
-      const due = this.#windows.next(isBusy)
+      const due = this.#openMinutes.next(isBusy)
       if (due === undefined) return
       this.#start(this.#coins, due.coin.symbol, () => this.#fill(due))
     }
@@ -272,12 +272,12 @@ export class Backfill {
       await this.#store(decided)
       doubted.push(...decided.doubted)
     }
-    this.#windows.finish(due, doubted)
+    this.#openMinutes.finish(due, doubted)
     this.#logProgress(symbol)
   }
 
   #wait(symbol: string, thrown: unknown): void {
-    const trouble = this.#windows.fail(symbol, thrown)
+    const trouble = this.#openMinutes.fail(symbol, thrown)
     if (trouble !== undefined && isWorthALine(trouble.failures))
       this.#context.log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
   }
@@ -298,7 +298,7 @@ export class Backfill {
   /** Logs how far a long history is, whenever it has come another percent further. */
   #logProgress(symbol: string): void {
     const { stored, settled } = this.#counts
-    const [done, open] = [stored + settled, this.#windows.open]
+    const [done, open] = [stored + settled, this.#openMinutes.count]
     const percent = Math.floor((100 * done) / Math.max(1, done + open))
     if (percent > this.#percent && done + open >= LONG_HISTORY) {
       this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')

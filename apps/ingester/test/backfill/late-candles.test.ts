@@ -17,7 +17,7 @@ for (const [title, lateMarket] of [
       [YESTERDAY + 361, 25_000],
       [YESTERDAY + 362, 90_000],
     ])
-    const { learn } = start([BTC, ETH], {
+    const { noteMinute } = start([BTC, ETH], {
       around: candlePage => async range => {
         const page = await candlePage(range)
         const isThere = ([open]: (typeof page.candles)[number]) =>
@@ -29,7 +29,7 @@ for (const [title, lateMarket] of [
     const closedAt = new Map<number, number>()
     for (const minute of [362, 363]) {
       clock.step(Math.max(0, at(minute) + 5_000 - clock.now()))
-      learn({ minute: YESTERDAY + minute, waiting: [] })
+      noteMinute({ minute: YESTERDAY + minute, waiting: [] })
       await passUntil(clock, 'some seconds', () => clock.now() > at(minute) + 20_000)
       const open = await reader.readOpenMinutes('ETH', YESTERDAY + minute, YESTERDAY + minute + 1)
       t.equal(open.length, 1, 'nothing is stored without the candle')

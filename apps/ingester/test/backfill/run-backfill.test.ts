@@ -345,14 +345,14 @@ t.test(
   'a minute that the feeds have missed is filled ten seconds after its end, others when they are three minutes old',
   async t => {
     const { start, clock, reader, writer, isWhole } = await openBench(t, exchanges)
-    const { learn } = start([BTC, ETH])
+    const { noteMinute } = start([BTC, ETH])
     await passUntil(clock, 'it is whole', isWhole([BTC]))
     const has = async (symbol: string, minute: number) => {
       return (await reader.readOpenMinutes(symbol, YESTERDAY + minute, YESTERDAY + minute + 1)).length === 0
     }
     // ETH's sample of the minute waits for the next one, BTC's is a gap.
     clock.step(at(361) + 5_000 - clock.now())
-    learn({ minute: YESTERDAY + 361, waiting: ['ETH'] })
+    noteMinute({ minute: YESTERDAY + 361, waiting: ['ETH'] })
     await passUntil(clock, 'the gap is filled', () => has('BTC', 361))
     t.ok(clock.now() >= at(361) + 10_000, 'not before its candles are complete')
     t.ok(clock.now() < at(361) + 30_000, `${clock.now() - at(361)} ms after its end`)
@@ -411,7 +411,7 @@ t.test(
   'an outage stays open until later candles show that it is over; until then only the markets that always trade are asked for',
   async t => {
     const { start, clock, check, isWhole } = await openBench(t, exchanges)
-    const { status, learn } = start([BTC, ETH, KNC])
+    const { status, noteMinute } = start([BTC, ETH, KNC])
     await passUntil(clock, 'all are whole', isWhole([BTC, ETH, KNC]))
     await passUntil(clock, 'some minutes', () => clock.now() > at(364))
     simulator.faults.set({ kind: 'outage', exchange: 'upbit', from: at(364), to: at(380) })
@@ -419,7 +419,7 @@ t.test(
     requests.length = 0
     for (let minute = 369; minute <= 380; minute++) {
       clock.step(Math.max(0, at(minute) + 6_000 - clock.now()))
-      learn({ minute: YESTERDAY + minute, waiting: [] })
+      noteMinute({ minute: YESTERDAY + minute, waiting: [] })
       await passUntil(clock, 'a quarter of a minute', () => clock.now() > at(minute) + 20_000)
     }
     const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length
@@ -500,7 +500,7 @@ t.test('a holder whose clock is wrong leaves the work to another at once', async
   const first = start([BTC], { id: 'a' })
   await passUntil(clock, 'the first has done it', isWhole([BTC]))
   const second = start([BTC], { id: 'b' })
-  first.learn({ minute: YESTERDAY + 361, waiting: [], isClockWrong: true })
+  first.noteMinute({ minute: YESTERDAY + 361, waiting: [], isClockWrong: true })
   const wrongAt = clock.now()
   const before = first.status().stored
   await passUntil(clock, 'the other fills', () => second.status().stored > 0, 1_000)

@@ -81,7 +81,7 @@ export interface StartOptions extends Partial<BackfillOptions> {
 }
 
 /** A backfill that runs. */
-export interface RunningBackfill extends Pick<Backfill, 'status' | 'learn'> {
+export interface RunningBackfill extends Pick<Backfill, 'status' | 'noteMinute'> {
   /** Ends it and waits until it has ended. */
   stop(): Promise<void>
 }
@@ -130,7 +130,7 @@ export async function openBench(
       await running
     }
     t.teardown(stop)
-    return { status: () => backfill.status(), learn: known => backfill.learn(known), stop }
+    return { status: () => backfill.status(), noteMinute: known => backfill.noteMinute(known), stop }
   }
   /** What is wrong with what is stored, and missing of [YESTERDAY, YESTERDAY + to). */
   const check = (coins: readonly Coin[], to: EpochMinute) =>

@@ -51,7 +51,7 @@ export interface FinishedMinute {
 }
 
 /** Where open minutes are read. */
-export interface OpenWindowsOptions {
+export interface OpenMinutesOptions {
   readonly reader: Pick<SampleReader, 'readOpenMinutes'>
   /** Whole UTC days before today that are filled. */
   readonly days: number
@@ -59,19 +59,19 @@ export interface OpenWindowsOptions {
 }
 
 /** The coins' open minutes, as Redis named them last, and which to fill next. */
-export class OpenWindows {
-  readonly #options: OpenWindowsOptions
+export class OpenMinutes {
+  readonly #options: OpenMinutesOptions
   readonly #coins = new Map<string, OpenCoin>()
   /** At first the minute of the start: no feed of this process has sampled it. */
   #finished: FinishedMinute
 
-  constructor(options: OpenWindowsOptions) {
+  constructor(options: OpenMinutesOptions) {
     this.#options = options
     this.#finished = { minute: minuteOf(options.clock.now()), waiting: [] }
   }
 
   /** Known open minutes, counted per coin and minute. */
-  get open(): number {
+  get count(): number {
     const ranges = [...this.#coins.values()].flatMap(({ open }) => open)
     return ranges.reduce((sum, { start, end }) => sum + end - start, 0)
   }
@@ -81,7 +81,7 @@ export class OpenWindows {
   }
 
   /** The minute's gaps are read as soon as their candles are complete. */
-  learn(finished: FinishedMinute): void {
+  noteMinute(finished: FinishedMinute): void {
     this.#finished = finished
     const readableAt = minuteStart(finished.minute) + CANDLE_GRACE_MS
     for (const coin of this.#coins.values()) coin.recentAt = Math.min(coin.recentAt, readableAt)

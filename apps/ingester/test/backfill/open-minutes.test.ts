@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import { HttpError } from '@kimchi/feeds'
 import type { MinuteRange } from '@kimchi/store'
 import t from 'tap'
-import { minutesOf, OpenWindows, windowsOf } from '../../src/backfill/open-windows.ts'
+import { minutesOf, OpenMinutes, windowsOf } from '../../src/backfill/open-minutes.ts'
 import { BTC, ETH } from '../support/backfill-bench.ts'
 
 /** 00:00 UTC of a day, and a multiple of a window. */
@@ -15,7 +15,7 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
   const clock = createManualClock(minuteStart(at) + secondsInto * 1_000)
   const redis = new Map<string, readonly MinuteRange[]>()
   const reads: { symbol: string; from: number; to: number }[] = []
-  const windows = new OpenWindows({
+  const openMinutes = new OpenMinutes({
     clock,
     days,
     reader: {
@@ -29,12 +29,12 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
   })
   /** As backfill does when it decides all of a coin's minutes. */
   const next = async (isBusy = free) => {
-    await windows.read(isBusy)
-    const window = windows.next(isBusy)
-    if (window !== undefined) windows.finish(window, [])
+    await openMinutes.read(isBusy)
+    const window = openMinutes.next(isBusy)
+    if (window !== undefined) openMinutes.finish(window, [])
     return window
   }
-  return { clock, redis, reads, windows, next }
+  return { clock, redis, reads, openMinutes, next }
 }
 
 /** First and last minutes of what came, by coin. */
@@ -49,21 +49,21 @@ async function order(next: ReturnType<typeof open>['next'], count: number) {
 }
 
 t.test('a coin’s open minutes come by blocks of Binance, the newest first', async t => {
-  const { redis, windows, next } = open()
+  const { redis, openMinutes, next } = open()
   redis.set('BTC', [
     { start: D - 20, end: D + 5 },
     { start: D + 190, end: D + 205 },
     { start: D + 250, end: D + 260 },
   ])
-  windows.follow([BTC])
+  openMinutes.follow([BTC])
   t.equal((await next())?.minutes.length, 30, 'D to D + 4, D + 190 to 204, D + 250 to 259')
-  t.equal(windows.open, 20)
+  t.equal(openMinutes.count, 20)
   t.strictSame(await order(next, 3), [['BTC', -20, -1]])
-  t.equal(windows.open, 0)
+  t.equal(openMinutes.count, 0)
 })
 
 t.test('open minutes of the last ten come before all others, then the newer day', async t => {
-  const { redis, windows, next } = open({ days: 2 })
+  const { redis, openMinutes, next } = open({ days: 2 })
   redis.set('BTC', [
     { start: D - 1_500, end: D - 1_490 },
     { start: D + 300, end: D + 310 },
@@ -72,7 +72,7 @@ t.test('open minutes of the last ten come before all others, then the newer day'
     { start: D - 900, end: D - 890 },
     { start: D + 595, end: D + 600 },
   ])
-  windows.follow([BTC, ETH])
+  openMinutes.follow([BTC, ETH])
   t.strictSame(await order(next, 5), [
     ['ETH', 595, 599],
     ['BTC', 300, 309],
@@ -84,8 +84,8 @@ t.test('open minutes of the last ten come before all others, then the newer day'
 t.test(
   'the whole retention is read every five minutes, the last fifteen minutes every minute, by one call a coin',
   async t => {
-    const { clock, reads, windows, next } = open()
-    windows.follow([BTC])
+    const { clock, reads, openMinutes, next } = open()
+    openMinutes.follow([BTC])
     for (let second = 0; second < 600; second++) {
       await next()
       await clock.advance(1_000)
@@ -100,9 +100,9 @@ t.test(
 // docs/faults.md, 15
 t.test('the minute of the start is open at once, whatever the second', async t => {
   for (const secondsInto of [0, 1, 5, 9, 10, 30, 59]) {
-    const { clock, redis, windows, next } = open({ secondsInto })
+    const { clock, redis, openMinutes, next } = open({ secondsInto })
     redis.set('BTC', [{ start: D + 600, end: D + 601 }])
-    windows.follow([BTC])
+    openMinutes.follow([BTC])
     const startedAt = clock.now()
     let window = await next()
     for (; window === undefined && clock.now() < startedAt + 180_000; window = await next())
@@ -115,18 +115,18 @@ t.test('the minute of the start is open at once, whatever the second', async t =
 t.test(
   'a gap is read ten seconds after its minute, a waiting sample a minute later, an unreported minute after three',
   async t => {
-    const { clock, redis, windows, next } = open()
+    const { clock, redis, openMinutes, next } = open()
     redis.set('BTC', [{ start: D + 601, end: D + 700 }])
     redis.set('ETH', [{ start: D + 601, end: D + 700 }])
-    windows.follow([BTC, ETH])
+    openMinutes.follow([BTC, ETH])
     t.equal(await next(), undefined, 'the minute loop has the first word')
     await clock.advance(34_000)
-    windows.learn({ minute: D + 601, waiting: ['ETH'] })
+    openMinutes.noteMinute({ minute: D + 601, waiting: ['ETH'] })
     t.equal(await next(), undefined, 'its candles are not complete')
     await clock.advance(6_000)
     t.strictSame(await order(next, 3), [['BTC', 601, 601]])
     await clock.advance(60_000)
-    windows.learn({ minute: D + 602, waiting: [] })
+    openMinutes.noteMinute({ minute: D + 602, waiting: [] })
     t.strictSame(await order(next, 3), [
       ['BTC', 601, 602],
       ['ETH', 601, 602],
@@ -139,16 +139,16 @@ t.test(
 t.test(
   'a coin that is being filled is neither read nor returned; one that has left is forgotten',
   async t => {
-    const { redis, reads, windows, next } = open()
+    const { redis, reads, openMinutes, next } = open()
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])
-    windows.follow([BTC])
+    openMinutes.follow([BTC])
     t.equal(await next(symbol => symbol === 'BTC'), undefined)
     t.equal(reads.length, 0)
-    await windows.read(free)
-    windows.follow([ETH])
+    await openMinutes.read(free)
+    openMinutes.follow([ETH])
     t.equal(await next(), undefined)
-    windows.follow([{ ...BTC, binance: 'OTHER' }])
-    t.equal(windows.open, 0, 'the same symbol on other markets is another coin')
+    openMinutes.follow([{ ...BTC, binance: 'OTHER' }])
+    t.equal(openMinutes.count, 0, 'the same symbol on other markets is another coin')
   },
 )
 
@@ -156,16 +156,16 @@ t.test(
 t.test(
   'a refused coin waits from two minutes, any other failure from five seconds, each doubling to an hour',
   async t => {
-    const { redis, windows, clock } = open()
+    const { redis, openMinutes, clock } = open()
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])
-    windows.follow([BTC, ETH] satisfies Coin[])
+    openMinutes.follow([BTC, ETH] satisfies Coin[])
     const startedAt = clock.now()
     const at: number[] = []
     for (; clock.now() - startedAt < 10 * HOUR_MS; await clock.advance(1_000)) {
-      await windows.read(free)
-      if (windows.next(free) === undefined) continue
+      await openMinutes.read(free)
+      if (openMinutes.next(free) === undefined) continue
       at.push(clock.now() - startedAt)
-      windows.fail('BTC', new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))
+      openMinutes.fail('BTC', new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))
     }
     t.strictSame(
       at.slice(1).map((ms, index) => (ms - (at[index] ?? 0)) / 60_000),
@@ -173,20 +173,20 @@ t.test(
     )
     t.ok(at.length > 10)
     await clock.advance(HOUR_MS)
-    await windows.read(free)
-    const again = windows.next(free)
-    if (again !== undefined) windows.finish(again, [])
-    t.strictSame(windows.waiting, [], 'a success forgives')
-    windows.fail('BTC', new Error('socket hang up'))
-    t.match(windows.waiting, [{ symbol: 'BTC', reason: 'socket hang up', retryAt: clock.now() + 5_000 }])
+    await openMinutes.read(free)
+    const again = openMinutes.next(free)
+    if (again !== undefined) openMinutes.finish(again, [])
+    t.strictSame(openMinutes.waiting, [], 'a success forgives')
+    openMinutes.fail('BTC', new Error('socket hang up'))
+    t.match(openMinutes.waiting, [{ symbol: 'BTC', reason: 'socket hang up', retryAt: clock.now() + 5_000 }])
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])
     await clock.advance(5_000)
-    await windows.read(free)
-    const window = windows.next(free)
-    t.equal(windows.open, 10, 'what is being filled is still open')
-    if (window !== undefined) windows.finish(window, [])
-    t.strictSame(windows.waiting, [])
-    t.equal(windows.open, 0)
+    await openMinutes.read(free)
+    const window = openMinutes.next(free)
+    t.equal(openMinutes.count, 10, 'what is being filled is still open')
+    if (window !== undefined) openMinutes.finish(window, [])
+    t.strictSame(openMinutes.waiting, [])
+    t.equal(openMinutes.count, 0)
   },
 )
 
@@ -197,9 +197,9 @@ t.test('minutes are grouped by the blocks that decide them, from new to old', as
 })
 
 t.test('a clock that steps back hours delays reads by a minute, not by hours', async t => {
-  const { clock, redis, reads, windows, next } = open()
+  const { clock, redis, reads, openMinutes, next } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
-  windows.follow([BTC])
+  openMinutes.follow([BTC])
   await next()
   clock.step(-2 * HOUR_MS)
   reads.length = 0
@@ -211,29 +211,29 @@ t.test('a clock that steps back hours delays reads by a minute, not by hours', a
 })
 
 t.test('minutes that an answer left in doubt are read again a minute later', async t => {
-  const { redis, windows, clock } = open()
+  const { redis, openMinutes, clock } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
-  windows.follow([BTC] satisfies Coin[])
-  await windows.read(free)
-  const due = windows.next(free)
-  if (due !== undefined) windows.finish(due, [D + 12])
+  openMinutes.follow([BTC] satisfies Coin[])
+  await openMinutes.read(free)
+  const due = openMinutes.next(free)
+  if (due !== undefined) openMinutes.finish(due, [D + 12])
   redis.set('BTC', [{ start: D + 12, end: D + 13 }])
   await clock.advance(59_000)
-  await windows.read(free)
-  t.equal(windows.next(free), undefined)
+  await openMinutes.read(free)
+  t.equal(openMinutes.next(free), undefined)
   await clock.advance(1_000)
-  await windows.read(free)
-  t.strictSame(windows.next(free)?.minutes, [D + 12])
+  await openMinutes.read(free)
+  t.strictSame(openMinutes.next(free)?.minutes, [D + 12])
 })
 
 t.test('a clock that steps back hours makes no coin wait for hours', async t => {
-  const { redis, windows, clock } = open()
+  const { redis, openMinutes, clock } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
-  windows.follow([BTC] satisfies Coin[])
-  windows.fail('BTC', new Error('socket hang up'))
+  openMinutes.follow([BTC] satisfies Coin[])
+  openMinutes.fail('BTC', new Error('socket hang up'))
   clock.step(-3 * HOUR_MS)
-  await windows.read(free)
+  await openMinutes.read(free)
   await clock.advance(HOUR_MS)
-  await windows.read(free)
-  t.ok(windows.next(free))
+  await openMinutes.read(free)
+  t.ok(openMinutes.next(free))
 })

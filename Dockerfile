@@ -5,7 +5,7 @@ ARG NGINX_IMAGE=docker.io/library/nginx:1.30.6
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY . .
-# The public address, such as https://premium.example: it names the picture that a shared link shows.
+# The public address, such as https://premium.example: a shared link's picture and the examples name it.
 ARG SITE_URL=
 # A mirror or a private CA is told by a secret: it stays out of the layers.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci && npx turbo run build

@@ -15,17 +15,18 @@ const developWithoutPolicy: Plugin = {
  * Crawlers want the whole address of the shared picture: a build is given it, or the server in front fills in
  * its own, as that of `npm start` does.
  */
-const siteUrl = (url: string | undefined): Plugin => ({
-  name: 'site-url',
+const pictureAt = (site: string): Plugin => ({
+  name: 'picture',
   apply: 'build',
-  transformIndexHtml: html => (url ? html.replace('"/og.png"', `"${url.replace(/\/+$/, '')}/og.png"`) : html),
+  transformIndexHtml: html => html.replace('"/og.png"', `"${site}/og.png"`),
 })
 
-const { API_URL = 'http://127.0.0.1:3000', SITE_URL } = process.env
+const { API_URL = 'http://127.0.0.1:3000', SITE_URL = '' } = process.env
+const site = SITE_URL.replace(/\/+$/, '')
 const proxy = { '/api/': { target: API_URL } }
 
 export default defineConfig({
-  plugins: [developWithoutPolicy, siteUrl(SITE_URL), reference(ROOT)],
+  plugins: [developWithoutPolicy, pictureAt(site), reference(ROOT, site)],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   json: { namedExports: false },
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], modulePreload: false, assetsInlineLimit: 0 },

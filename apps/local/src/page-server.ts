@@ -28,9 +28,10 @@ export async function startPageServer(dir: string, api: string, port: number) {
   const proxy = createProxyServer({ target: api, changeOrigin: true, proxyTimeout: 15_000 })
   proxy.on('error', (_error, _request, response) => refuse(response as ServerResponse))
   const server = createServer((request, response) => {
+    const page = pageOf(request.url ?? '')
     // The listener above answers errors.
     if (request.url?.startsWith('/api/')) proxy.web(request, response).catch(() => {})
-    else if (/^\/(index\.html)?([?#]|$)/.test(request.url ?? '')) void sendIndex(response, dir, url)
+    else if (page !== undefined) void sendPage(response, dir, page, url)
     else files(request, response, () => notFound(response))
   })
   server.listen(port, HOST)
@@ -55,13 +56,20 @@ function setHeaders(response: ServerResponse, path: string): void {
   response.setHeader('content-security-policy', "frame-ancestors 'none'")
 }
 
-/** The page itself; a shared link shows its picture only by a whole address. */
-async function sendIndex(response: ServerResponse, dir: string, url: string): Promise<void> {
-  const html = await readFile(join(dir, 'index.html'), 'utf8').catch(() => undefined)
+/** The file of a page that names the site's own address; undefined for everything else. */
+function pageOf(target: string): string | undefined {
+  const path = target.replace(/[?#].*$/, '').replace(/^\/$/, '/index.html')
+  return /^\/(index|reference|reference\.ko)\.html$/.test(path) ? path : undefined
+}
+
+/** A shared link shows its picture only by a whole address, and an example is to be pasted as it is. */
+async function sendPage(response: ServerResponse, dir: string, page: string, url: string): Promise<void> {
+  const html = await readFile(join(dir, page), 'utf8').catch(() => undefined)
   if (html === undefined) return notFound(response)
   setHeaders(response, '/')
   response.setHeader('content-type', 'text/html; charset=utf-8')
-  response.end(html.replace('"/og.png"', `"${url}og.png"`))
+  const own = html.replace('"/og.png"', `"${url}og.png"`)
+  response.end(own.replaceAll('https://premium.example', url.slice(0, -1)))
 }
 
 function notFound(response: ServerResponse): void {

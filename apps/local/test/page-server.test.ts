@@ -7,6 +7,7 @@ import { startPageServer } from '../src/page-server.ts'
 async function openPage(t: Test) {
   const dir = t.testdir({
     'index.html': '<title>page</title><meta content="/og.png">',
+    'reference.ko.html': '<pre>curl https://premium.example/api/v1/kimchi-premium</pre>',
     'robots.txt': 'User-agent: *',
     assets: { 'a-1234.js': 'export {}' },
   })
@@ -42,10 +43,11 @@ t.test('serves the page’s files, and lets those with a hash be cached for a ye
   t.match(script.headers.get('content-type'), /javascript/)
 })
 
-t.test('fills in its own address for the picture of a shared link', async t => {
+t.test('fills in its own address, for the picture of a shared link and in examples', async t => {
   const { ask, url } = await openPage(t)
   for (const path of ['/', '/index.html', '/?utm_source=x'])
     t.match((await ask(path)).body, `content="${url}og.png"`)
+  t.equal((await ask('/reference.ko.html')).body, `<pre>curl ${url}api/v1/kimchi-premium</pre>`)
 })
 
 t.test('answers 404 to a missing file, and serves nothing outside of its folder', async t => {

@@ -36,18 +36,21 @@ const LINKS: Readonly<Record<string, string>> = {
  * Adds the guide for callers with the reference, in both languages, the changelog and the OpenAPI document to
  * the site.
  * @param root the project's folder
+ * @param site the address that examples call; empty where the build does not know it
  */
-export function reference(root: string): Plugin {
+export function reference(root: string, site: string): Plugin {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   return {
     name: 'reference',
     apply: 'build',
     generateBundle() {
       const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source })
-      const openapi = read('docs/openapi.json')
+      const at = (placeholder: string, text: string) => (site ? text.replaceAll(placeholder, site) : text)
+      const openapi = at('http://127.0.0.1:3000', read('docs/openapi.json'))
       for (const { file, from, words, title, hasRoutes } of PAGES) {
         const routes = hasRoutes ? `\n## ${words.routes}\n\n${routesOf(openapi, words)}` : ''
-        emit(file, render(`${read(from)}${routes}`, words, title, hasRoutes))
+        const markdown = at('https://premium.example', `${read(from)}${routes}`)
+        emit(file, render(markdown, words, title, hasRoutes))
       }
       emit('openapi.json', openapi)
       emit('reference.css', read('apps/page/src/style/theme.css') + read('apps/page/build/reference.css'))

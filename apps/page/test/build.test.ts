@@ -2,8 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { build } from 'vite'
 
-const DIST = fileURLToPath(new URL('../dist/', import.meta.url))
+const PAGE = fileURLToPath(new URL('../', import.meta.url))
+const DIST = `${PAGE}dist/`
 const index = readFileSync(`${DIST}index.html`, 'utf8')
 
 t.test('script and style of the first load are at most 20 kB, and 80 kB with the chart (gzip)', async t => {
@@ -47,6 +49,21 @@ t.test('a shared link has a title, a description and a picture; everything it na
     ...icons.map(({ src }: { src: string }) => src.slice(1)),
   ]
   for (const file of files) t.ok(readdirSync(DIST).includes(file), file)
+})
+
+t.test('a build that knows its address names it in the picture and in every example', async t => {
+  const outDir = t.testdir()
+  process.env.SITE_URL = 'https://mine.example/'
+  await build({ root: PAGE, build: { outDir }, logLevel: 'error' })
+  const read = (file: string) => readFileSync(`${outDir}/${file}`, 'utf8')
+  t.match(read('index.html'), 'content="https://mine.example/og.png"')
+  for (const file of ['reference.html', 'reference.ko.html']) {
+    t.match(read(file), 'https://mine.example/api/v1/kimchi-premium')
+    t.notMatch(read(file), 'premium.example')
+  }
+  t.match(JSON.parse(read('openapi.json')).servers[0].variables, {
+    origin: { default: 'https://mine.example' },
+  })
 })
 
 /** The files that a text names, and those that they name: an earlier build may have left others beside them. */

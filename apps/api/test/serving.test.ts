@@ -66,7 +66,13 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   t.teardown(() => {
     for (const { socket } of clients) socket.destroy()
   })
-  const readsBefore = await readsOf(redis)
+  let readsBefore = 0
+  const hasSettled = async () => {
+    const before = readsBefore
+    readsBefore = await readsOf(redis)
+    return readsBefore > 0 && readsBefore === before
+  }
+  await eventually('it has read all that it reads at its start', hasSettled, undefined, 1_000)
   const written = writer.writeMinute(minute)
   const paths = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/BTC/daily?days=3`]
   const request = paths.map(path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')

@@ -79,7 +79,7 @@ export class SampleReader {
     return readable(pairs((await this.#read('kp_days', symbol)) as string[]), parseDay)
   }
 
-  /** Stored samples from one minute to another, the end not included; ascending. */
+  /** Stored samples from one minute to another, five days at most, the end not included; ascending. */
   async readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>> {
     const command = functionCall('kp_members', [symbol, from, to])
     const reply = pairs((await this.#redis.callBuffer('FCALL_RO', ...command)) as Buffer[])

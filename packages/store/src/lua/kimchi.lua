@@ -10,7 +10,7 @@
 -- Raise it with every change of these files: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 13
+local VERSION = 14
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that reads more samples than these would take too long.
@@ -707,11 +707,11 @@ local function kp_days(_, args)
   return reply
 end
 
--- Arguments: symbol fromMinute toMinute (not included). Reply: {minute member}*, ascending.
+-- Arguments: symbol fromMinute toMinute (not included), at most five days. Reply: {minute member}*, ascending.
 local function kp_members(_, args)
   local reader = argument_reader(args)
   local symbol = reader.symbol()
-  local from, to = reader.span(MAX_SPAN)
+  local from, to = reader.span(MAX_SPAN / 2)
   local reply = {}
   each_member(symbol, from, to, function(minute, member)
     reply[#reply + 1] = minute

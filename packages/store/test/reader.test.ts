@@ -218,6 +218,8 @@ t.test('a call for more than ten days is refused before Redis is held up', async
     const ask = raw.call('FCALL_RO', [name, 1, '{kp}:meta', 'BTC', 29_000_000, 129_000_000])
     await t.rejects(ask, { message: /KIMCHI_ARGUMENT to must be at most from \+ \d+, got: 129000000/ }, name)
   }
+  await reader.readSamples('BTC', today, today + 7_200)
+  await t.rejects(reader.readSamples('BTC', today, today + 7_201), { message: /at most from \+ 7200, got/ })
   t.strictSame(
     await reader.readOpenMinutes('BTC', today, today + 14_401),
     [0, 14_400].map(at => ({ start: today + at, end: today + Math.min(at + 14_400, 14_401) })),

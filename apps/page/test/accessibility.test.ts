@@ -64,7 +64,9 @@ t.test('no view has an accessibility violation or is wider than the screen', { s
     await act?.(page)
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 800 })
-      for (const colorScheme of ['light', 'dark'] as const) {
+      // Colours do not depend on the width, and the widest shows the most.
+      const isWidest = width === WIDTHS.at(-1)
+      for (const colorScheme of isWidest ? (['light', 'dark'] as const) : (['light'] as const)) {
         await page.emulateMedia({ colorScheme })
         t.strictSame(await violations(page), [], `${name}, ${locale}, ${colorScheme}, ${width}`)
       }

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { minuteOf } from '@kimchi/core'
-import { startRedis } from '@kimchi/testkit'
+import { startRedis, eventually as within } from '@kimchi/testkit'
 import t from 'tap'
 import { breachesOf } from './contract.ts'
 import { openRaw, parseAnswers } from './raw.ts'
@@ -72,7 +72,7 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
     readsBefore = await readsOf(redis)
     return readsBefore > 0 && readsBefore === before
   }
-  await eventually('it has read all that it reads at its start', hasSettled, undefined, 1_000)
+  await within('it has read all that it reads at its start', hasSettled, undefined, 1_000)
   const written = writer.writeMinute(minute)
   const paths = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/BTC/daily?days=3`]
   const request = paths.map(path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')

@@ -57,8 +57,8 @@ function problemsOf(file, text) {
     )
     .map(({ 0: path, index }) => `${at(index)} ${path} does not exist`)
   const unknown = citedFaults(text)
-    .filter(number => !faults.includes(number))
-    .map(number => `${file}: ${FAULTS} has no number ${number}`)
+    .filter(({ number }) => !faults.includes(number))
+    .map(({ number, index }) => `${at(index)} ${FAULTS} has no number ${number}`)
   const dangling = [...text.matchAll(DANGLING)].map(
     ({ 0: words, index }) => `${at(index)} "${words}" names no document of this repository`,
   )
@@ -90,12 +90,14 @@ function headings(text) {
 
 /** @param {string} text */
 function citedFaults(text) {
-  return [...text.matchAll(CITED_FAULTS)].flatMap(([, list = '']) => (list.match(/\d+/g) ?? []).map(Number))
+  return [...text.matchAll(CITED_FAULTS)].flatMap(({ 1: list = '', index }) =>
+    (list.match(/\d+/g) ?? []).map(number => ({ number: Number(number), index })),
+  )
 }
 
 function problemsOfFaults() {
   const tests = [...texts].filter(([file]) => file.includes('/test/'))
-  const shown = new Set(tests.flatMap(([, text]) => citedFaults(text)))
+  const shown = new Set(tests.flatMap(([, text]) => citedFaults(text)).map(({ number }) => number))
   return faults.flatMap((number, index) => [
     ...(shown.has(number) ? [] : [`${FAULTS}: no test cites ${number}`]),
     ...(number === index + 1 ? [] : [`${FAULTS}: ${number} stands where ${index + 1} should`]),

@@ -1,4 +1,12 @@
-import { type Coin, type EpochMinute, type EpochMs, HOUR_MS, minuteOf, type PremiumE4 } from '@kimchi/core'
+import {
+  type Coin,
+  type EpochMinute,
+  type EpochMs,
+  HOUR_MS,
+  type Milliseconds,
+  minuteOf,
+  type PremiumE4,
+} from '@kimchi/core'
 import type { SampleReader } from '@kimchi/store'
 import type { CandleBlocks } from './candle-blocks.ts'
 import { decideWindow, NOTHING } from './decide-minutes.ts'
@@ -8,7 +16,7 @@ const COINS_AT_A_TIME = 4
 const MINUTES = 10
 
 /** Newer minutes may not be stored, or their candles not be complete, yet. */
-const NEWEST_AGE_MS = 300_000
+const NEWEST_AGE_MS: Milliseconds = 300_000
 
 /** How far live samples are from what candles say about the same minutes. */
 export interface Drift {

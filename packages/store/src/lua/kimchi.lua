@@ -13,8 +13,9 @@
 local VERSION = 14
 
 local DAY_MINUTES = 1440
--- Redis answers nobody else during a call. One that reads more samples than these would take too long.
-local MAX_SPAN = 10 * DAY_MINUTES
+-- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
+-- too long.
+local MAX_SPAN, MAX_MEMBERS = 10 * DAY_MINUTES, 5 * DAY_MINUTES
 local MEMBER_PREMIUM, MEMBER_SOURCE, CANDLE = 5, 6, 1
 local PREFIX = '{kp}:'
 local META, COINS, LIVE = PREFIX .. 'meta', PREFIX .. 'coins', PREFIX .. 'live'
@@ -711,7 +712,7 @@ end
 local function kp_members(_, args)
   local reader = argument_reader(args)
   local symbol = reader.symbol()
-  local from, to = reader.span(MAX_SPAN / 2)
+  local from, to = reader.span(MAX_MEMBERS)
   local reply = {}
   each_member(symbol, from, to, function(minute, member)
     reply[#reply + 1] = minute

@@ -92,7 +92,7 @@ function freezeRedis({ redis, bed, random }: Place) {
   }
 }
 
-/** Nobody remembers what is cut off: candles bring it. A second start reads what the first one has kept. */
+/** No process remembers the minutes that were cut off, so candles fill them; then Redis reads its file once more. */
 function cutFile({ redis, bed, random }: Place) {
   bed.start('a')
   return async () => {

@@ -92,7 +92,7 @@ function freezeRedis({ redis, bed, random }: Place) {
   }
 }
 
-/** No process remembers the minutes that were cut off, so candles fill them; then Redis reads its file once more. */
+/** No process remembers what was cut off, so candles fill it; then Redis reads its file once more. */
 function cutFile({ redis, bed, random }: Place) {
   bed.start('a')
   return async () => {

@@ -73,6 +73,7 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
     return readsBefore > 0 && readsBefore === before
   }
   await within('it has read all that it reads at its start', hasSettled, undefined, 1_000)
+  const writtenAt = Date.now()
   const written = writer.writeMinute(minute)
   const paths = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/BTC/daily?days=3`]
   const request = paths.map(path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')
@@ -88,7 +89,10 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
     (await getJson(`${api.base}`)).updated_at.endsWith(timeOf(minute)) ? true : undefined,
   )
   const reads = (await readsOf(redis)) - readsBefore
-  t.ok(reads <= 3, `${reads} reads: the board for the minute, at most once more, and the history`)
+  // On a machine too busy to take a reply within 2 s the API reads again, every 2 s at most.
+  const isStarved = api.lines.some(line => /Command timed out|connection lost/.test(line))
+  const repeats = isStarved ? Math.ceil((Date.now() - writtenAt) / 2_000) : 0
+  t.ok(reads <= 3 + repeats, `${reads} reads: the board for the minute, at most once more, and the history`)
 })
 
 // docs/faults.md, 49
@@ -315,7 +319,7 @@ function startLoad(t: Teardown, replicas: readonly Replica[]) {
     /** Resolves when this many more requests were answered. */
     answered: (count: number) => {
       const goal = answered + count
-      return eventually(`${count} more answers`, () => (answered >= goal ? true : undefined))
+      return within(`${count} more answers`, () => (answered >= goal ? true : undefined))
     },
   }
 }

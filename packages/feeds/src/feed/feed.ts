@@ -217,7 +217,7 @@ export class Feed {
       const error = messageOf(reason)
       const fields = { exchange: this.#exchange, code, error, failures, delayMs: Math.round(delayMs) }
       const line = this.#isRefused
-        ? 'the exchange refuses the subscription; DENY=SYMBOL turns away the coin of a code that it names'
+        ? 'the exchange refuses the subscription; if it names a code, DENY=SYMBOL excludes that coin'
         : 'no data from the exchange, reconnecting'
       if (!isWorthALine(failures + 1)) log.debug(fields, line)
       else if (isBlocked(reason)) log.error(fields, 'blocked by the exchange')

@@ -26,9 +26,9 @@ import { CoinTracking } from './coins/track-coins.ts'
 import type { Config } from './config.ts'
 import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
-import { openExchangeFeeds } from './minute/exchange-feeds.ts'
+import { ExchangeFeeds } from './minute/exchange-feeds.ts'
 import { DayMending } from './minute/mend-days.ts'
-import { countReasons, createMinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
+import { countReasons, MinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
 import { type IngesterStatus, notesOf, notReadyReasons } from './status.ts'
 
 /** How long a start waits for Redis; what it would read is only a head start. */
@@ -143,7 +143,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const { log } = context
   const readBoard = () => patientlyRead(shared, fail, context)
   const latest = new LatestTicks()
-  const feeds = openExchangeFeeds(
+  const feeds = new ExchangeFeeds(
     { config, latest, restBases, userAgent, onRefused: () => catalogue.refreshNow() },
     context,
   )
@@ -151,7 +151,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
   const listing = { order: config.COINS, denied: config.DENY }
   const tracking = new CoinTracking({
     ...{ quarantine, writer, listing, log },
-    onSubscribed: feeds.setCoins,
+    onSubscribed: coins => feeds.setCoins(coins),
     onFatal: fail,
   })
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
@@ -185,7 +185,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
       isClockWrong: gaps.some(({ reason }) => reason === 'clock-skew'),
     })
   }
-  const minutes = createMinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
+  const minutes = new MinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
   const mending = new DayMending({ reader, writer, retentionDays: config.SAMPLE_RETENTION_DAYS }, context)
   return { catalogue, quarantine, feeds, minutes, backfill, mending }
 }

@@ -18,14 +18,6 @@ import {
 } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
 
-/** Both exchanges' feeds of the same coins, writing into one {@link LatestTicks}. */
-export interface ExchangeFeeds {
-  /** Opens both feeds at first, then follows a change of the coins without a reconnect. */
-  setCoins(coins: readonly Coin[]): void
-  status(): FeedsStatus
-  close(): Promise<void>
-}
-
 /** The status of one exchange's feed and of its ticks. */
 export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 
@@ -52,57 +44,71 @@ export interface ExchangeFeedsOptions {
   readonly onRefused: () => void
 }
 
-/** Both feeds. They connect once {@link ExchangeFeeds.setCoins} is called. */
-export function openExchangeFeeds(
-  { config, latest, restBases, userAgent, onRefused }: ExchangeFeedsOptions,
-  context: Omit<Context, 'signal'>,
-): ExchangeFeeds {
-  let coins: readonly Coin[] = []
-  let feeds: Record<Exchange, Feed> | undefined
-  const common = { userAgent, onRefused, sink: latest }
-  const open = () => ({
-    upbit: openFeed(
-      {
-        ...common,
-        protocol: upbitProtocol(config.UPBIT_WS_URL),
-        markets: coins.map(coin => coin.upbit),
-      },
-      context,
-    ),
-    binance: openFeed(
-      {
-        ...common,
-        protocol: binanceProtocol(config.BINANCE_WS_URL),
-        markets: coins.map(coin => coin.binance),
-        askTradingPrices: binanceTradingPrices({ bases: restBases.binance, userAgent }, context),
-      },
-      context,
-    ),
-  })
-  const change = (exchange: Exchange, before: readonly Coin[]) => {
-    const markets = coins.map(coin => coin[exchange])
-    feeds?.[exchange].setMarkets(markets)
-    for (const coin of before) if (!markets.includes(coin[exchange])) latest.forget(exchange, coin[exchange])
+/** Both exchanges' feeds of the same coins, writing into one {@link LatestTicks}. */
+export class ExchangeFeeds {
+  readonly #options: ExchangeFeedsOptions
+  readonly #context: Omit<Context, 'signal'>
+  #coins: readonly Coin[] = []
+  #feeds: Record<Exchange, Feed> | undefined
+
+  constructor(options: ExchangeFeedsOptions, context: Omit<Context, 'signal'>) {
+    this.#options = options
+    this.#context = context
   }
-  const statusOf = (exchange: Exchange, feed: Feed) => {
-    const { halted, ...ticks } = latest.status(exchange)
-    const isNamed = (market: string) =>
-      market === RATE_MARKET || coins.some(coin => coin[exchange] === market)
+
+  /** Opens both feeds at first, then follows a change of the coins without a reconnect. */
+  setCoins(coins: readonly Coin[]): void {
+    const before = this.#coins
+    this.#coins = coins
+    if (this.#feeds === undefined) this.#feeds = this.#open()
+    else for (const exchange of ['upbit', 'binance'] as const) this.#change(exchange, before)
+  }
+
+  status(): FeedsStatus {
+    const feeds = this.#feeds
+    const { upbit, binance } = this.#options.restBases
+    return {
+      feeds: feeds ? [this.#statusOf('upbit', feeds.upbit), this.#statusOf('binance', feeds.binance)] : [],
+      restBases: [upbit.status(), binance.status()],
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#feeds?.upbit.close(), this.#feeds?.binance.close()])
+  }
+
+  #open(): Record<Exchange, Feed> {
+    const { config, latest, restBases, userAgent, onRefused } = this.#options
+    const common = { userAgent, onRefused, sink: latest }
+    const upbit = {
+      ...common,
+      protocol: upbitProtocol(config.UPBIT_WS_URL),
+      markets: this.#markets('upbit'),
+    }
+    const binance = {
+      ...common,
+      protocol: binanceProtocol(config.BINANCE_WS_URL),
+      markets: this.#markets('binance'),
+      askTradingPrices: binanceTradingPrices({ bases: restBases.binance, userAgent }, this.#context),
+    }
+    return { upbit: openFeed(upbit, this.#context), binance: openFeed(binance, this.#context) }
+  }
+
+  #change(exchange: Exchange, before: readonly Coin[]): void {
+    const markets = this.#markets(exchange)
+    this.#feeds?.[exchange].setMarkets(markets)
+    for (const coin of before)
+      if (!markets.includes(coin[exchange])) this.#options.latest.forget(exchange, coin[exchange])
+  }
+
+  #markets(exchange: Exchange): string[] {
+    return this.#coins.map(coin => coin[exchange])
+  }
+
+  #statusOf(exchange: Exchange, feed: Feed): ExchangeStatus {
+    const { halted, ...ticks } = this.#options.latest.status(exchange)
+    const markets = this.#markets(exchange)
+    const isNamed = (market: string) => market === RATE_MARKET || markets.includes(market)
     return { ...feed.status(), ...ticks, halted: halted.filter(isNamed) }
-  }
-  return {
-    setCoins: next => {
-      const before = coins
-      coins = next
-      if (feeds === undefined) feeds = open()
-      else for (const exchange of ['upbit', 'binance'] as const) change(exchange, before)
-    },
-    status: () => ({
-      feeds: feeds ? [statusOf('upbit', feeds.upbit), statusOf('binance', feeds.binance)] : [],
-      restBases: [restBases.upbit.status(), restBases.binance.status()],
-    }),
-    close: async () => {
-      await Promise.all([feeds?.upbit.close(), feeds?.binance.close()])
-    },
   }
 }

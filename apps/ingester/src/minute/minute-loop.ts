@@ -59,53 +59,69 @@ export interface MinuteStatus {
   readonly waits: Histogram
 }
 
-/** The one loop of an ingester. */
-export interface MinuteLoop {
-  /** Samples each minute until the signal aborts. */
-  run(): Promise<void>
-  status(): MinuteStatus
-}
-
 /**
- * A {@link MinuteLoop}: at each minute turn snapshot → release from quarantine → spike filter → enqueue.
+ * The one loop of an ingester: at each minute turn snapshot → release from quarantine → spike filter → enqueue.
  */
-export function createMinuteLoop(
-  { latest, quarantine, release, spikeFilter, queue, onMinute }: MinuteLoopOptions,
-  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
-): MinuteLoop {
-  const gapCounts = new Map<string, number>()
-  const counts = { accepted: 0, dropped: 0, skipped: 0 }
-  const waits = histogram({
+export class MinuteLoop {
+  readonly #options: MinuteLoopOptions
+  readonly #context: Pick<Context, 'clock' | 'signal'>
+  readonly #gaps = new Map<string, number>()
+  readonly #waits = histogram({
     name: 'kimchi_ingester_watermark_wait_seconds',
     help: 'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
   })
-  let last: MinuteReport | undefined
-  const count = (report: MinuteReport) => {
-    last = report
-    counts.accepted += report.accepted.length
-    counts.dropped += report.dropped.length
-    counts.skipped += report.turn.skipped
-    waits.observe(report.turn.lateMs / 1_000)
-    countReasons(report.gaps, gapCounts)
+  #last: MinuteReport | undefined
+  #accepted = 0
+  #dropped = 0
+  #skipped = 0
+
+  constructor(options: MinuteLoopOptions, context: Pick<Context, 'clock' | 'signal'>) {
+    this.#options = options
+    this.#context = context
   }
-  return {
-    run: async () => {
-      for await (const turn of minuteTurns(minute => latest.untilPassed(minute), { clock, signal })) {
-        const { minute } = turn
-        const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
-        const { accepted, dropped, waiting } = spikeFilter.check(minute, release(samples))
-        const settled = gaps.filter(isHalted)
-        const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
-        const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
-        if (accepted.length > 0 || halted.length > 0) {
-          queue.enqueue({ minute, samples: accepted, settled, halted })
-        }
-        const report = { turn, gaps, accepted, dropped, waiting }
-        count(report)
-        onMinute(report)
-      }
-    },
-    status: () => ({ last, ...counts, gaps: gapCounts, waits }),
+
+  /** Samples each minute until the signal aborts. */
+  async run(): Promise<void> {
+    const { latest, onMinute } = this.#options
+    for await (const turn of minuteTurns(minute => latest.untilPassed(minute), this.#context)) {
+      const report = this.#sample(turn)
+      this.#count(report)
+      onMinute(report)
+    }
+  }
+
+  status(): MinuteStatus {
+    return {
+      last: this.#last,
+      accepted: this.#accepted,
+      dropped: this.#dropped,
+      skipped: this.#skipped,
+      gaps: this.#gaps,
+      waits: this.#waits,
+    }
+  }
+
+  #sample(turn: MinuteTurn): MinuteReport {
+    const { latest, quarantine, release, spikeFilter, queue } = this.#options
+    const { minute } = turn
+    const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
+    const { accepted, dropped, waiting } = spikeFilter.check(minute, release(samples))
+    const settled = gaps.filter(isHalted)
+    const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
+    const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
+    if (accepted.length > 0 || halted.length > 0) {
+      queue.enqueue({ minute, samples: accepted, settled, halted })
+    }
+    return { turn, gaps, accepted, dropped, waiting }
+  }
+
+  #count(report: MinuteReport): void {
+    this.#last = report
+    this.#accepted += report.accepted.length
+    this.#dropped += report.dropped.length
+    this.#skipped += report.turn.skipped
+    this.#waits.observe(report.turn.lateMs / 1_000)
+    countReasons(report.gaps, this.#gaps)
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Coin, type Exchange, LatestTicks, minuteOf, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
-import { createMinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
+import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
 const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
@@ -23,7 +23,7 @@ for (const [streams, quietMs] of [
       await unblocked
     }
     const ending = new AbortController()
-    const running = createMinuteLoop(
+    const running = new MinuteLoop(
       {
         latest,
         quarantine: { subscribed: [BTC] },

@@ -2,7 +2,7 @@ import { type Coin, type Exchange, LatestTicks, MINUTE_MS, minuteOf, SpikeFilter
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
 import t, { type Test } from 'tap'
-import { createMinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
+import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
 const M = minuteOf(START)
@@ -15,7 +15,7 @@ function start(t: Test) {
   const ending = new AbortController()
   const stored: SampleBatch[] = []
   const reports: MinuteReport[] = []
-  const loop = createMinuteLoop(
+  const loop = new MinuteLoop(
     {
       latest,
       quarantine: { subscribed: [BTC] },

@@ -5,8 +5,8 @@ import { createRestBases } from '@kimchi/feeds'
 import { DEFAULT_COINS, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
-import { openExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
-import { createMinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
+import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
+import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
 
 /** Well below the time by which frames overtake each other, and below a silence. */
 const STEP_MS = 200
@@ -49,13 +49,13 @@ export async function openMinuteBench(
     BINANCE_REST_URL: simulator.binanceRestUrl,
   })
   const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
-  const feeds = openExchangeFeeds(
+  const feeds = new ExchangeFeeds(
     { config, latest, restBases, userAgent: 'test', onRefused: () => {} },
     context,
   )
   const samples: Sample[] = []
   const reports: MinuteReport[] = []
-  const loop = createMinuteLoop(
+  const loop = new MinuteLoop(
     {
       latest,
       quarantine: { subscribed: coins },

@@ -44,6 +44,7 @@ export async function startApi(
   })
   const reader = new SampleReader({ redis })
   const documents = new Documents({ reader, clock, log })
+  void documents.poll()
   const stopFollowing = followRedis(redis, reader, documents, log)
   const { app, durations } = createApp({ documents, log, clock })
   let isDraining = false

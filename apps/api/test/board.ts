@@ -128,6 +128,7 @@ export async function openTestApp(
   const reader = fakeReader(board)
   const log = createMemoryLog()
   const documents = new Documents({ reader, clock, log })
+  void documents.poll()
   const { app, durations } = createApp({ documents, log, clock, limits })
   t.teardown(async () => {
     await app.close()

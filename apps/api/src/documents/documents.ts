@@ -48,7 +48,6 @@ export class Documents {
     this.#overdueSince = sources.clock.now()
     this.#refresher = openRefresher(() => this.#refresh(), sources.clock)
     this.#histories = new Histories(sources)
-    void this.#poll()
   }
 
   /** The live list in memory; undefined when nothing was ever published. */
@@ -101,6 +100,21 @@ export class Documents {
     await this.#refresher.now()
   }
 
+  /**
+   * Reads an overdue minute without a message, because a connection may be dead without an error. Ends when
+   * closed.
+   */
+  async poll(): Promise<void> {
+    const { signal } = this.#closed
+    while (!signal.aborted) {
+      const late = this.#sources.clock.now() - this.#overdueSince
+      const pause = late < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
+      // Until a minute is due it waits in short steps, because the clock may be set meanwhile.
+      await this.#sources.clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
+      if (!signal.aborted && this.#sources.clock.now() >= this.#overdueSince) await this.#refresher.now()
+    }
+  }
+
   status() {
     return {
       /** Newest snapshot served; undefined before the first. */
@@ -120,18 +134,6 @@ export class Documents {
   close(): void {
     this.#closed.abort()
     this.#refresher.close()
-  }
-
-  /** A connection may be dead without an error, so an overdue minute is read without a message. */
-  async #poll(): Promise<void> {
-    const { signal } = this.#closed
-    while (!signal.aborted) {
-      const late = this.#sources.clock.now() - this.#overdueSince
-      const pause = late < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
-      // Until a minute is due it waits in short steps, because the clock may be set meanwhile.
-      await this.#sources.clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
-      if (!signal.aborted && this.#sources.clock.now() >= this.#overdueSince) await this.#refresher.now()
-    }
   }
 
   async #refresh(): Promise<void> {

@@ -51,7 +51,9 @@ export type FeedContext = Pick<Context, 'clock' | 'random' | 'log'>
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when there are more markets than one connection allows
  */
 export function openFeed(options: FeedOptions, context: FeedContext): Feed {
-  return new Feed(options, context)
+  const feed = new Feed(options, context)
+  feed.open()
+  return feed
 }
 
 /** A longer silence may have swallowed frames. */
@@ -80,7 +82,7 @@ export class Feed {
   readonly #tradingStatus: TradingStatus
   readonly #spendConnection: () => Promise<void>
   readonly #connections = new Set<Connection>()
-  readonly #running: Promise<void>
+  #running: Promise<void> | undefined
   #markets: readonly Market[]
   /** The connection whose data is read. */
   #reading: Connection | undefined
@@ -114,6 +116,11 @@ export class Feed {
       },
       this.#context,
     )
+  }
+
+  /** Connects, and stays connected until {@link close}. */
+  open(): void {
+    void this.#tradingStatus.run()
     this.#running = this.#run()
   }
 

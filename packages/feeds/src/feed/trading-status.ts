@@ -41,7 +41,7 @@ export interface TradingStatusOptions {
 
 /**
  * Asks an exchange once a minute which markets trade, and at once where current prices are missing. A request
- * that fails is repeated with backoff. Ends with the context's signal.
+ * that fails is repeated with backoff.
  */
 export class TradingStatus {
   /** When the exchange last answered; when this was created, before the first answer. */
@@ -63,7 +63,6 @@ export class TradingStatus {
     this.#context = context
     this.answeredAt = context.clock.now()
     context.signal.addEventListener('abort', () => this.#idle.abort(), { once: true })
-    void this.#run()
   }
 
   /**
@@ -76,7 +75,8 @@ export class TradingStatus {
     this.#idle.abort()
   }
 
-  async #run(): Promise<void> {
+  /** Asks until the context's signal aborts. Does not reject. */
+  async run(): Promise<void> {
     const { clock, random, signal } = this.#context
     const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
     for (let failures = 0; !signal.aborted; ) {

@@ -5,7 +5,7 @@ import { codedForms } from './coded-bodies.ts'
 import type { Document } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
-import { openRefresher } from './refresher.ts'
+import { createRefresher } from './refresher.ts'
 
 /** How the documents are doing, for readiness and metrics. */
 export type DocumentsStatus = ReturnType<Documents['status']>
@@ -30,7 +30,7 @@ const PATIENCE_MS: Milliseconds = 1_000
  */
 export class Documents {
   readonly #sources: Sources
-  readonly #refresher: ReturnType<typeof openRefresher>
+  readonly #refresher: ReturnType<typeof createRefresher>
   readonly #histories: Histories
   readonly #closed = new AbortController()
   readonly #loading = new Map<string | undefined, Promise<void>>()
@@ -46,7 +46,7 @@ export class Documents {
   constructor(sources: Sources) {
     this.#sources = sources
     this.#overdueSince = sources.clock.now()
-    this.#refresher = openRefresher(() => this.#refresh(), sources.clock)
+    this.#refresher = createRefresher(() => this.#refresh(), sources.clock)
     this.#histories = new Histories(sources)
   }
 

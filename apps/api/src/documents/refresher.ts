@@ -4,7 +4,7 @@ import type { Clock, Milliseconds } from '@kimchi/core'
  * Runs a refresh on demand, never two at a time: all calls during a run share one more run after it.
  * @param refresh must not reject
  */
-export function openRefresher(refresh: () => Promise<void>, clock: Clock) {
+export function createRefresher(refresh: () => Promise<void>, clock: Clock) {
   const closed = new AbortController()
   let running: Promise<void> | undefined
   let isWanted = false

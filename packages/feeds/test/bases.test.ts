@@ -170,7 +170,7 @@ t.test('lists and candles are asked for at the base in use', async t => {
   const { binance } = await rest.loadListings()
   t.ok(binance.markets.length > 10)
   const noon = Date.UTC(2026, 10, 20, 12) / 60_000
-  await rest.candlePage({ exchange: 'binance', market: 'BTCUSDT', from: noon - 2, to: noon })
+  await rest.candlePage({ exchange: 'binance', market: 'BTCUSDT', count: 2, before: noon })
   t.equal(blocked.headers.length, 1)
   t.equal(bases.binance.status().inUse, simulator.binanceRestUrl)
 })
@@ -183,7 +183,7 @@ t.test('candles of the wrong shape are an error, not a time without trades', asy
     ['upbit', 'KRW-BTC'],
     ['binance', 'BTCUSDT'],
   ] as const) {
-    await t.rejects(rest.candlePage({ exchange, market, from: 1, to: 2 }), { code: 'KIMCHI_ERR_REST' })
+    await t.rejects(rest.candlePage({ exchange, market, count: 1, before: 2 }), { code: 'KIMCHI_ERR_REST' })
   }
 })
 
@@ -196,7 +196,7 @@ t.test('every request has our name, no Origin, and no header of a browser', asyn
   const bases = createRestBases(server.url, server.url, { clock, log })
   const rest = new RestClient({ bases, userAgent }, { clock })
   await t.rejects(rest.loadListings())
-  await t.rejects(rest.candlePage({ exchange: 'upbit', market: 'KRW-BTC', from: 1, to: 2 }))
+  await t.rejects(rest.candlePage({ exchange: 'upbit', market: 'KRW-BTC', count: 1, before: 2 }))
   const exchange = await scriptExchange(t)
   watchFeed(t, { protocol: binanceProtocol(exchange.url), userAgent })
   await until('the handshake', () => exchange.peers.length === 1)

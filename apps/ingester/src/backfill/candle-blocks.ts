@@ -3,7 +3,6 @@ import {
   type EpochMinute,
   type EpochMs,
   type Exchange,
-  formatTimestamp,
   HOUR_MS,
   KimchiError,
   MAX_CARRY_MS,
@@ -14,7 +13,7 @@ import {
   RATE_MARKET,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandlePage, CandleRange, MinuteCandle } from '@kimchi/feeds'
+import type { CandlePage, CandleRequest, MinuteCandle } from '@kimchi/feeds'
 
 /** Markets whose candles every coin needs. */
 const SHARED_MARKETS: ReadonlySet<Market> = new Set([RATE_MARKET, ...Object.values(REFERENCE_MARKETS)])
@@ -29,9 +28,6 @@ export const WINDOW_MINUTES = BLOCK_MINUTES.upbit
 
 /** A coin's windows within one Binance block are filled one after another, so that the block is fetched once. */
 export const BINANCE_BLOCK_MINUTES = BLOCK_MINUTES.binance
-
-/** The most candles that one answer holds. */
-const PAGE_CANDLES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 
 const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
 
@@ -53,8 +49,8 @@ const MAX_BLOCKS = 64
 /** A coin's windows are decided one after another, and need one block of each of its markets at a time. */
 const MAX_OWN_BLOCKS = 4
 
-/** Fetches the newest candles of a range, as many as one answer holds. */
-export type FetchPage = (range: CandleRange) => Promise<Pick<CandlePage, 'candles'>>
+/** Fetches candles by one request. */
+export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
 /**
  * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
@@ -190,7 +186,7 @@ export class CandleBlocks {
    * The newest minute whose candles are complete by the exchange's clock: Binance has opened the next candle of
    * a market that always trades. A machine whose clock is ahead must neither read an open candle nor settle
    * minutes in the future.
-   * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle near the present by our clock
+   * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle at all
    */
   newest(): Promise<EpochMinute> {
     const ours = minuteOf(this.#clock.now() - CANDLE_GRACE_MS)
@@ -266,16 +262,17 @@ export class CandleBlocks {
     newest: EpochMinute,
   ): Promise<CandleBlock> {
     // The sample of M needs the candles that open before M, from M − 60 s on.
-    const to = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
+    const before = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
+    const from = start - 1 - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
-    const from = exchange === 'upbit' ? to - PAGE_CANDLES.upbit : start - 1 - CARRY_MINUTES
-    const { candles } = await this.#fetchPage({ exchange, market, from, to })
+    const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
+    const { candles } = await this.#fetchPage({ exchange, market, count, before })
     if (candles.length > 0) this.#absentSince.delete(market)
     const isBelieved = candles.length > 0 || this.#isStillAbsent(market)
     if (exchange === 'upbit') return new CandleBlock(candles, isBelieved ? newest : Number.NEGATIVE_INFINITY)
     const there = new Set(candles.map(([open]) => open))
     const absent = new Map<EpochMinute, boolean>()
-    for (let open = from; open < to; open++) {
+    for (let open = from; open < before; open++) {
       if (!there.has(open))
         absent.set(open, candles.length > 0 ? this.#isStillAbsent(`${market} ${open}`) : isBelieved)
     }
@@ -296,11 +293,9 @@ export class CandleBlocks {
 
   async #fetchNewest(ours: EpochMinute): Promise<EpochMinute> {
     const market = REFERENCE_MARKETS.binance
-    const from = ours + 1 - PAGE_CANDLES.binance
-    const { candles } = await this.#fetchPage({ exchange: 'binance', market, from, to: ours + 1 })
+    const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1 })
     const open = candles.at(-1)?.[0]
-    if (open !== undefined) return Math.min(open, ours)
-    const message = `binance has no ${market} candle in the ${PAGE_CANDLES.binance} minutes before ${formatTimestamp(ours)}; is this machine's clock right?`
-    throw new KimchiError('KIMCHI_ERR_REST', message)
+    if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
+    return Math.min(open, ours)
   }
 }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, type Exchange, isWorthALine, type Milliseconds, messageOf } from '@kimchi/core'
-import { type CandlePage, type CandleRange, HttpError, type RestClient, retryDelay } from '@kimchi/feeds'
+import { type CandlePage, type CandleRequest, HttpError, type RestClient, retryDelay } from '@kimchi/feeds'
 
 /**
  * Candle requests to Binance for one to Upbit: at most 20 a second, 2,400 of the 6,000 of weight that it allows
@@ -57,8 +57,8 @@ export class CandleRequests {
    * One page of candles. While the exchange refuses all requests, it waits and asks again.
    * @throws any other failure, which concerns this request alone
    */
-  fetchPage(range: CandleRange): Promise<CandlePage> {
-    return this.#exchanges[range.exchange].fetch(range)
+  fetchPage(request: CandleRequest): Promise<CandlePage> {
+    return this.#exchanges[request.exchange].fetch(request)
   }
 
   status(): readonly CandleRequestStatus[] {
@@ -91,12 +91,12 @@ class ExchangeRequests {
     return { ...this.#counts, problem: this.#problem }
   }
 
-  async fetch(range: CandleRange): Promise<CandlePage> {
+  async fetch(request: CandleRequest): Promise<CandlePage> {
     const { signal } = this.#context
     for (;;) {
       await this.#turn()
       try {
-        const page = await this.#options.rest.candlePage(range, signal)
+        const page = await this.#options.rest.candlePage(request, signal)
         this.#pauses = 0
         if (page.pauseMs !== undefined) void this.#holdFor(page.pauseMs)
         return page
@@ -104,7 +104,7 @@ class ExchangeRequests {
         signal.throwIfAborted()
         this.#counts.failures += 1
         if (!isOfTheExchange(thrown)) throw thrown
-        this.#pause(range.exchange, thrown)
+        this.#pause(request.exchange, thrown)
       }
     }
   }

@@ -84,7 +84,7 @@ export class HistoryImport {
     const { requests, days, retentionDays } = options
     this.#options = options
     this.#context = context
-    this.#blocks = new CandleBlocks(range => requests.fetchPage(range), context.clock, MAX_BLOCKS)
+    this.#blocks = new CandleBlocks(request => requests.fetchPage(request), context.clock, MAX_BLOCKS)
     const today = dayStart(minuteOf(context.clock.now()))
     this.#end = today - retentionDays * DAY_MINUTES
     this.#oldest = today - days * DAY_MINUTES

@@ -106,7 +106,7 @@ export class Backfill {
     this.#options = options
     this.#context = context
     this.#requests = new CandleRequests(options, context)
-    this.#blocks = new CandleBlocks(range => this.#requests.fetchPage(range), clock)
+    this.#blocks = new CandleBlocks(request => this.#requests.fetchPage(request), clock)
     this.#openMinutes = new OpenMinutes({ reader, days, clock })
     this.#health = new ExchangeHealth(this.#blocks, clock)
   }

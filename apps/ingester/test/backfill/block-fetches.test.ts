@@ -1,6 +1,6 @@
-import { type Coin, DAY_MINUTES, type EpochMinute, minuteStart } from '@kimchi/core'
+import { type Coin, DAY_MINUTES, type EpochMinute, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import type { MinuteCandle } from '@kimchi/feeds'
+import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { Backfill } from '../../src/backfill/run-backfill.ts'
 import { silent } from '../support/backfill-bench.ts'
@@ -39,13 +39,12 @@ t.test('each closed block is fetched once for sixteen coins and eight days', asy
   const { stored, reader, writer } = openStore()
   const fetches = new Map<string, number>()
   const ending = new AbortController()
-  const candlePage = async ({ market, from, to }: { market: string; from: number; to: number }) => {
-    const key = `${market} ${to}`
-    if (to < TODAY - 20) fetches.set(key, (fetches.get(key) ?? 0) + 1)
+  const candlePage = async ({ market, count, before = minuteOf(clock.now()) + 1 }: CandleRequest) => {
+    const key = `${market} ${before}`
+    if (before < TODAY - 20) fetches.set(key, (fetches.get(key) ?? 0) + 1)
     const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
     return {
-      candles: Array.from({ length: to - from }, (_, at): MinuteCandle => [from + at, close, 1]),
-      start: from,
+      candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
     }
   }
   const backfill = new Backfill(

@@ -1,6 +1,6 @@
-import { type Exchange, type Market, minuteStart } from '@kimchi/core'
+import { type Exchange, type Market, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import type { CandleRange, MinuteCandle } from '@kimchi/feeds'
+import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { CandleBlock, CandleBlocks, type OwnBlocks } from '../../src/backfill/candle-blocks.ts'
 
@@ -13,15 +13,15 @@ function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY
   /** Opening minutes that the answers about a market lack. */
   const lacking = new Map<Market, (open: number) => boolean>()
   const clock = createManualClock(minuteStart(NOW) + 10_000)
-  const asked: CandleRange[] = []
+  const asked: CandleRequest[] = []
   const broken = new Set<Market>()
   const blocks = new CandleBlocks(
-    async range => {
-      const { exchange, market, from, to } = range
-      asked.push(range)
+    async request => {
+      const { exchange, market, count, before = minuteOf(clock.now()) + 1 } = request
+      asked.push(request)
       if (broken.has(market)) throw new Error('broken')
-      const [count, step] = exchange === 'upbit' ? [200, quiet] : [to - from, 1]
-      const newest = Math.floor(Math.min(to - 1, binanceNow()) / step) * step
+      const step = exchange === 'upbit' ? quiet : 1
+      const newest = Math.floor(Math.min(before - 1, binanceNow()) / step) * step
       const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
       const lacks = lacking.get(market) ?? (() => false)
       return { candles: candles.reverse().filter(([open]) => !lacks(open)) }
@@ -41,15 +41,15 @@ t.test('a block is one request, whoever needs it and however often', async t => 
   await Promise.all([D + 10, D + 199, D + 50].map(minute => blockOf('upbit', 'KRW-A', minute)))
   await blockOf('upbit', 'KRW-A', D)
   t.strictSame(
-    askedFor('KRW-A').map(({ from, to }) => [from, to]),
-    [[D - 1, D + 199]],
+    askedFor('KRW-A').map(({ count, before }) => [count, before]),
+    [[200, D + 199]],
     'the candles that decide D to D + 199',
   )
   await blockOf('binance', 'AUSDT', D + 799)
   await blockOf('binance', 'AUSDT', D)
   t.strictSame(
-    askedFor('AUSDT').map(({ from, to }) => [from, to]),
-    [[D - 61, D + 799]],
+    askedFor('AUSDT').map(({ count, before }) => [count, before]),
+    [[860, D + 799]],
     'with an hour to carry from before it',
   )
 })
@@ -70,7 +70,7 @@ t.test('a block is fetched again when it is young and does not reach the minute,
   }
   t.equal(await ask(NOW - 1), 1)
   t.equal(await ask(NOW), 1, 'it holds all that is complete')
-  t.match(askedFor('KRW-A')[0], { from: NOW - 200, to: NOW })
+  t.match(askedFor('KRW-A')[0], { count: 200, before: NOW })
   await clock.advance(60_000)
   t.equal(await ask(NOW), 1, 'it holds the candle')
   t.equal(await ask(NOW + 1), 2)
@@ -124,9 +124,9 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   const ahead = open({ binanceNow: () => NOW - 60 })
   t.equal(await ahead.blocks.newest(), NOW - 60, 'our clock is an hour ahead')
   await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
-  t.equal(ahead.askedFor('KRW-A')[0]?.to, NOW - 60, 'no open candle is asked for')
+  t.equal(ahead.askedFor('KRW-A')[0]?.before, NOW - 60, 'no open candle is asked for')
   const empty = new CandleBlocks(async () => ({ candles: [] }), createManualClock(minuteStart(NOW)))
-  await t.rejects(empty.newest(), { message: /no BTCUSDT candle.*clock right/ })
+  await t.rejects(empty.newest(), { message: 'binance has no candle of BTCUSDT' })
 })
 
 t.test('a later trade is found in later blocks, too', async t => {

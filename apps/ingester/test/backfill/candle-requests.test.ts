@@ -8,7 +8,7 @@ import { CandleRequests } from '../../src/backfill/candle-requests.ts'
 const PAGE = { candles: [], start: 0 }
 /** Between two requests to Upbit, at 8 a second. */
 const SPACING = 125
-const RANGE = { from: 0, to: 10 }
+const RANGE = { count: 10, before: 10 }
 
 /** Requests to exchanges that answer as `script` has it, one entry a request; a page when it is empty. */
 function open(

@@ -1,6 +1,6 @@
 import { type Coin, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import type { CandleRange, MinuteCandle } from '@kimchi/feeds'
+import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { CandleBlock, CandleBlocks } from '../../src/backfill/candle-blocks.ts'
 import { candleSampleOrGap, decideWindow } from '../../src/backfill/decide-minutes.ts'
@@ -128,10 +128,10 @@ async function decide(
   } = {},
 ) {
   const fetched = new Set<string>()
-  const fetchPage = async ({ market, from, to }: CandleRange) => {
+  const fetchPage = async ({ market, count, before = M + now + 1 }: CandleRequest) => {
     fetched.add(market)
     const [start, end] = quiet[market] ?? [0, 0]
-    const opens = Array.from({ length: to - from }, (_, at) => from + at)
+    const opens = Array.from({ length: count }, (_, at) => before - count + at)
     const isQuiet = (open: number) => open >= M + start && open < M + end
     const isThere = (open: number) =>
       open <= M + now && !(isQuiet(open) && (market.startsWith('KRW-') || lacking.includes(market)))
@@ -223,11 +223,14 @@ t.test('one wrong empty page of a market that all coins need settles nothing', a
   for (const market of ['KRW-USDT', 'KRW-BTC', 'KRW-ETH', 'BTCUSDT', 'ETHUSDT']) {
     const clock = createManualClock(minuteStart(M + 100) + 10_000)
     let isBroken = true
-    const blocks = new CandleBlocks(async ({ market: asked, from, to }) => {
-      // The newest minute is told by the candles of BTCUSDT that are asked for up to now.
-      if (isBroken && asked === market && to < M + 101) return { candles: [] }
+    const blocks = new CandleBlocks(async ({ market: asked, count, before }) => {
+      // The newest candle of BTCUSDT tells the newest minute.
+      if (before === undefined) return { candles: [[M + 100, 100, 1]] }
+      if (isBroken && asked === market) return { candles: [] }
       const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
-      return { candles: Array.from({ length: to - from }, (_, at): MinuteCandle => [from + at, close, 1]) }
+      return {
+        candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
+      }
     }, clock)
     const window = { coin: ETH, minutes: [M + 20, M + 21] }
     const first = await decideWindow(window, blocks)

@@ -8,7 +8,7 @@ import {
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
-import type { CandleRange } from '@kimchi/feeds'
+import type { CandleRequest } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { startRedis } from '@kimchi/testkit'
@@ -195,7 +195,7 @@ t.test('a coin whose candles fail for some seconds is asked for again', async t 
   const { run } = await openImport(t)
   let failures = 0
   const failing = {
-    fetchPage: (range: CandleRange) =>
+    fetchPage: (range: CandleRequest) =>
       range.market === ETH.upbit && ++failures === 1
         ? Promise.reject(new Error('socket hang up'))
         : rest.candlePage(range),

@@ -1,4 +1,4 @@
-import { type Coin, HOUR_MS, minuteStart, premiumE4, RATE_MARKET, type Sample } from '@kimchi/core'
+import { type Coin, HOUR_MS, minuteOf, minuteStart, premiumE4, RATE_MARKET, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { MinuteCandle } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
@@ -31,10 +31,10 @@ function liveSamples({ symbol, upbit, binance }: Coin, lagMs: number): Sample[] 
 function open(samples: readonly Sample[], refused: readonly string[] = []) {
   const clock = createManualClock(NOW)
   const asked: string[] = []
-  const blocks = new CandleBlocks(async ({ exchange, market, from, to }) => {
+  const blocks = new CandleBlocks(async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
     asked.push(market)
     if (refused.includes(market)) throw new Error('refused')
-    const opens = Array.from({ length: to - from }, (_, offset) => from + offset)
+    const opens = Array.from({ length: count }, (_, offset) => before - count + offset)
     const candles = opens.flatMap((opened): MinuteCandle[] => {
       const candle = prices.candle(exchange, market, minuteStart(opened))
       return candle === undefined ? [] : [[opened, candle.close, candle.volume]]

@@ -29,17 +29,14 @@ const importing = new HistoryImport(
       markImported: async () => {},
     },
     requests: {
-      fetchPage: async ({ exchange, from, to }) => {
+      fetchPage: async ({ count, before = Number.POSITIVE_INFINITY }) => {
         requests += 1
         if (requests > ENOUGH) ending.abort(new Error('enough'))
         ending.signal.throwIfAborted()
-        const newest = Math.min(to, minuteOf(clock.now()) + 1)
-        const start = exchange === 'upbit' ? newest - 200 : from
-        const candles = Array.from(
-          { length: newest - start },
-          (_, at): MinuteCandle => [start + at, 1_400, 1],
-        )
-        return { candles, start }
+        const end = Math.min(before, minuteOf(clock.now()) + 1)
+        return {
+          candles: Array.from({ length: count }, (_, at): MinuteCandle => [end - count + at, 1_400, 1]),
+        }
       },
     },
     onProgress: () => {},

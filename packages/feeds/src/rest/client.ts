@@ -4,20 +4,18 @@ import {
   type Context,
   type EpochMinute,
   type Exchange,
+  formatTimestamp,
   KimchiError,
   type Market,
-  MINUTE_MS,
   type Milliseconds,
   messageOf,
   minuteOf,
+  minuteStart,
 } from '@kimchi/core'
 import type { RestBases } from '../bases.ts'
 import { type Listings, parseBinanceSymbols, parseUpbitMarkets } from '../catalogue/listings.ts'
 import { HttpError } from '../feed/http-error.ts'
 import { getText, NAME } from '../http.ts'
-
-/** The most candles one answer holds. @see docs/exchanges.md */
-const PAGE: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 1_000 }
 
 const MAX_LISTING_BYTES = 32 * 1_048_576
 
@@ -31,12 +29,14 @@ export interface CandlePage {
   readonly pauseMs?: Milliseconds | undefined
 }
 
-/** Candles to fetch: those that open in [from, to). */
-export interface CandleRange {
+/** The newest candles of a market that open before a minute. */
+export interface CandleRequest {
   readonly exchange: Exchange
   readonly market: Market
-  readonly from: EpochMinute
-  readonly to: EpochMinute
+  /** At most 200 of Upbit, 1,000 of Binance. */
+  readonly count: number
+  /** Exclusive. @default now, by the exchange's clock */
+  readonly before?: EpochMinute
 }
 
 /** Where the exchanges answer, and who asks. */
@@ -99,17 +99,17 @@ export class RestClient {
   }
 
   /**
-   * The newest 1-minute candles that open in a range, by one request: at most 200 of Upbit, whose page may reach
-   * back beyond the range, and 1,000 of Binance. A minute without a trade is absent on Upbit and has volume 0
-   * on Binance.
+   * 1-minute candles, by one request. A minute without a trade is absent on Upbit, so that the page reaches back
+   * further, and has volume 0 on Binance.
    */
-  candlePage(range: CandleRange, signal?: AbortSignal): Promise<CandlePage> {
-    const { exchange, to } = range
+  candlePage(request: CandleRequest, signal?: AbortSignal): Promise<CandlePage> {
+    const { exchange, before } = request
     return this.#ask({ exchange, signal }, async (ccxt, asking) => {
-      const rows = exchange === 'upbit' ? upbitRows(ccxt, range) : binanceRows(ccxt, range)
-      return { candles: toCandles(await rows, to), pauseMs: asking.pauseMs }
+      const rows = exchange === 'upbit' ? upbitRows(ccxt, request) : binanceRows(ccxt, request)
+      return { candles: toCandles(await rows, before), pauseMs: asking.pauseMs }
     })
   }
+
   async #ask<T>(
     request: Omit<Asking, 'base'>,
     endpoint: (ccxt: Ccxt, asking: Asking) => Promise<T>,
@@ -162,12 +162,13 @@ async function loadCcxt(send: (path: string) => Promise<Answer>) {
   return { upbit, binance }
 }
 
-/** A page holds the last candles that exist before its end, however far back they reach. */
-async function upbitRows({ upbit }: Ccxt, { market, from, to }: CandleRange): Promise<readonly unknown[][]> {
+async function upbitRows(
+  { upbit }: Ccxt,
+  { market, count, before }: CandleRequest,
+): Promise<readonly unknown[][]> {
   // `to` is exclusive on Upbit.
-  const before = new Date(to * MINUTE_MS).toISOString().replace('.000Z', 'Z')
-  const count = Math.min(PAGE.upbit, to - from)
-  const answer = listOf(await upbit.publicGetCandlesMinutes1({ market, count, to: before }))
+  const range = before === undefined ? {} : { to: `${formatTimestamp(before)}Z` }
+  const answer = listOf(await upbit.publicGetCandlesMinutes1({ market, count, ...range }))
   return answer.map(row => [
     Date.parse(`${row.candle_date_time_utc}Z`),
     row.trade_price,
@@ -177,11 +178,13 @@ async function upbitRows({ upbit }: Ccxt, { market, from, to }: CandleRange): Pr
 
 async function binanceRows(
   { binance }: Ccxt,
-  { market, from, to }: CandleRange,
+  { market, count, before }: CandleRequest,
 ): Promise<readonly unknown[][]> {
-  const start = Math.max(from, to - PAGE.binance)
-  const range = { startTime: start * MINUTE_MS, endTime: to * MINUTE_MS - 1, limit: to - start }
-  const answer = listOf(await binance.publicGetKlines({ symbol: market, interval: '1m', ...range }))
+  const range =
+    before === undefined ? {} : { startTime: minuteStart(before - count), endTime: minuteStart(before) - 1 }
+  const answer = listOf(
+    await binance.publicGetKlines({ symbol: market, interval: '1m', limit: count, ...range }),
+  )
   return answer.map(([openAt, , , , close, volume]) => [openAt, close, volume])
 }
 
@@ -208,12 +211,12 @@ function pauseMsOf(remainingReq: string | null): Milliseconds | undefined {
   return /\bsec=0\b/.test(remainingReq ?? '') ? 1_000 : undefined
 }
 
-/** Candles of `[opened at, close, volume]`: ascending, each minute once, none that opens at or after `to`. */
-function toCandles(rows: readonly unknown[][], to: EpochMinute): MinuteCandle[] {
+/** Candles of `[opened at, close, volume]`: ascending, each minute once, all of them opened before `before`. */
+function toCandles(rows: readonly unknown[][], before = Number.POSITIVE_INFINITY): MinuteCandle[] {
   const candles = new Map<EpochMinute, MinuteCandle>()
   for (const [openAt, close, volume] of rows) {
     const minute = minuteOf(Number(openAt))
-    if (close === undefined || close === null || !(minute < to)) continue
+    if (close === undefined || close === null || !(minute < before)) continue
     candles.set(minute, [minute, Number(close), Number(volume ?? 0)])
   }
   return [...candles.values()].sort(([a], [b]) => a - b)

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
 import { createRestBases } from '../../src/bases.ts'
@@ -9,7 +10,7 @@ import { AT, memoryLog, simulate } from '../harness.ts'
 
 /** 2026-11-20T12:00Z as an epoch minute. */
 const NOON = Date.UTC(2026, 10, 20, 12) / 60_000
-const BTC = { exchange: 'upbit', market: 'KRW-BTC', to: NOON } as const
+const BTC = { exchange: 'upbit', market: 'KRW-BTC', before: NOON } as const
 
 async function open(t: Test) {
   let requests = 0
@@ -61,41 +62,45 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
     { upbit: 'KRW-YOYO', binance: 'YOYOUSDT' },
   )
   t.equal(
-    (await rest.candlePage({ exchange: 'upbit', market: 'KRW-TON', from: NOON - 5, to: NOON })).candles
-      .length,
+    (await rest.candlePage({ exchange: 'upbit', market: 'KRW-TON', count: 5, before: NOON })).candles.length,
     5,
   )
 })
 
-t.test('a page holds the newest candles of a range as the exchange has them, by one request', async t => {
-  const { simulator, rest, asked } = await open(t)
-  for (const [exchange, market, minutes, page] of [
-    ['upbit', 'KRW-BTC', 450, 200],
-    ['upbit', 'KRW-USDT', 200, 200],
-    ['binance', 'BTCUSDT', 2_300, 1_000],
-    ['binance', 'ETHUSDT', 1, 1],
-  ] as const) {
-    const before = asked()
-    const { candles } = await rest.candlePage({ exchange, market, from: NOON - minutes, to: NOON })
-    t.equal(asked() - before, 1, 'one request')
-    const start = Math.min(candles[0]?.[0] ?? NOON, NOON - page)
-    const expected: (readonly [minute: number, close: number | 'carried'])[] = []
-    for (let minute = start; minute < NOON; minute++) {
-      const candle = simulator.prices.candle(exchange, market, minute * 60_000)
-      if (candle !== undefined) expected.push([minute, candle.close])
-      else if (exchange === 'binance') expected.push([minute, 'carried'])
+t.test(
+  'a page holds the newest candles before a minute as the exchange has them, by one request',
+  async t => {
+    const { simulator, rest, asked } = await open(t)
+    for (const [exchange, market, count] of [
+      ['upbit', 'KRW-BTC', 200],
+      ['upbit', 'KRW-USDT', 5],
+      ['binance', 'BTCUSDT', 1_000],
+      ['binance', 'ETHUSDT', 1],
+    ] as const) {
+      const before = asked()
+      const { candles } = await rest.candlePage({ exchange, market, count, before: NOON })
+      t.equal(asked() - before, 1, 'one request')
+      const start = Math.min(candles[0]?.[0] ?? NOON, NOON - count)
+      const expected: (readonly [minute: number, close: number | 'carried'])[] = []
+      for (let minute = start; minute < NOON; minute++) {
+        const candle = simulator.prices.candle(exchange, market, minute * 60_000)
+        if (candle !== undefined) expected.push([minute, candle.close])
+        else if (exchange === 'binance') expected.push([minute, 'carried'])
+      }
+      t.equal(candles.length, expected.length, `${market} ${count}`)
+      const wrong = candles.filter(([minute, close], at) => {
+        return (
+          expected[at]?.[0] !== minute || (expected[at]?.[1] !== close && expected[at]?.[1] !== 'carried')
+        )
+      })
+      t.strictSame(wrong, [])
     }
-    t.equal(candles.length, expected.length, `${market} ${minutes}`)
-    const wrong = candles.filter(([minute, close], at) => {
-      return expected[at]?.[0] !== minute || (expected[at]?.[1] !== close && expected[at]?.[1] !== 'carried')
-    })
-    t.strictSame(wrong, [])
-  }
-})
+  },
+)
 
-t.test('a page of a quiet Upbit market reaches back beyond the range', async t => {
+t.test('a page of a quiet Upbit market reaches back further', async t => {
   const { simulator, rest } = await open(t)
-  const range = { exchange: 'upbit', market: 'KRW-IQ', from: NOON - 30, to: NOON } as const
+  const range = { exchange: 'upbit', market: 'KRW-IQ', count: 30, before: NOON } as const
   const { candles } = await rest.candlePage(range)
   t.equal(candles.length, 30)
   const oldest = candles[0]?.[0] ?? NOON
@@ -107,6 +112,25 @@ t.test('a page of a quiet Upbit market reaches back beyond the range', async t =
   t.equal(candles.length, expected, 'and none is left out')
 })
 
+// Our clock stands hours before that of the exchanges here.
+t.test('without a minute a page holds the newest candle, whatever our clock says', async t => {
+  const { rest } = await open(t)
+  for (const [exchange, market] of [
+    ['upbit', 'KRW-BTC'],
+    ['binance', 'BTCUSDT'],
+  ] as const) {
+    const askedAt = minuteOf(Date.now())
+    const { candles } = await rest.candlePage({ exchange, market, count: 1 })
+    const opens = candles.map(([minute]) => minute)
+    t.equal(opens.length, 1)
+    // In its first seconds the running minute may not have a trade yet.
+    t.ok(
+      opens.every(open => askedAt - 1 <= open && open <= minuteOf(Date.now())),
+      `${exchange} ${opens}`,
+    )
+  }
+})
+
 t.test('a truncated answer is an error, not a time without trades', async t => {
   const { simulator, rest } = await open(t)
   simulator.faults.set({ kind: 'rest', exchange: 'both', mode: 'truncated' })
@@ -114,7 +138,7 @@ t.test('a truncated answer is an error, not a time without trades', async t => {
     ['upbit', 'KRW-BTC'],
     ['binance', 'BTCUSDT'],
   ] as const) {
-    const cut = rest.candlePage({ exchange, market, from: NOON - 50, to: NOON })
+    const cut = rest.candlePage({ exchange, market, count: 50, before: NOON })
     await t.rejects(cut, { code: 'KIMCHI_ERR_REST', message: /no JSON/ })
   }
 })
@@ -132,7 +156,7 @@ t.test('a refusal keeps its code, status and time', async t => {
       ['binance', 'BTCUSDT'],
     ] as const) {
       const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest', retryAfter: 3 })
-      const refused = rest.candlePage({ exchange, market, from: NOON - 5, to: NOON })
+      const refused = rest.candlePage({ exchange, market, count: 5, before: NOON })
       await t.rejects(refused, {
         name: 'HttpError',
         code,
@@ -142,11 +166,7 @@ t.test('a refusal keeps its code, status and time', async t => {
       undo()
     }
   }
-  t.equal(
-    (await rest.candlePage({ ...BTC, from: NOON - 5 })).candles.length,
-    5,
-    'and then requests work again',
-  )
+  t.equal((await rest.candlePage({ ...BTC, count: 5 })).candles.length, 5, 'and then requests work again')
 })
 
 // docs/faults.md, 25
@@ -171,7 +191,7 @@ t.test('a request can be aborted', async t => {
 t.test('requests under way at once get their own answers', async t => {
   const { simulator, rest } = await open(t)
   const markets = ['KRW-BTC', 'KRW-ETH', 'KRW-XRP', 'KRW-SOL']
-  const pages = await Promise.all(markets.map(market => rest.candlePage({ ...BTC, market, from: NOON - 1 })))
+  const pages = await Promise.all(markets.map(market => rest.candlePage({ ...BTC, market, count: 1 })))
   t.strictSame(
     pages.map(({ candles }) => candles[0]?.[1]),
     markets.map(market => simulator.prices.candle('upbit', market, (NOON - 1) * 60_000)?.close),
@@ -188,7 +208,7 @@ t.test('an answer that is too long is refused, and so is one that is no JSON', a
     t.teardown(() => server.close())
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const rest = restOf({ upbitRestUrl: url, binanceRestUrl: url })
-    await t.rejects(rest.candlePage({ ...BTC, from: NOON - 5 }), { code: 'KIMCHI_ERR_REST', message })
+    await t.rejects(rest.candlePage({ ...BTC, count: 5 }), { code: 'KIMCHI_ERR_REST', message })
     server.closeAllConnections()
   }
 })
@@ -200,6 +220,6 @@ t.test('a page says when Upbit accepts no further request in this second', async
   ] as const) {
     const simulator = await simulate(t, { speed: 1, limits })
     const rest = restOf(simulator)
-    t.equal((await rest.candlePage({ ...BTC, from: NOON - 1 })).pauseMs, pauseMs)
+    t.equal((await rest.candlePage({ ...BTC, count: 1 })).pauseMs, pauseMs)
   }
 })

@@ -34,9 +34,10 @@ async function judgeSilent(
 ): Promise<Verdict> {
   const silent = markets.filter(market => !sending.has(market))
   const seen = `frames of ${markets.length - silent.length} of ${markets.length}`
-  const range = { from: minuteOf(openedAt) + 1, to: minuteOf(clock.now()) + 1 }
+  const before = minuteOf(clock.now()) + 1
+  const count = before - minuteOf(openedAt) - 1
   const outcomes = silent.slice(0, MOST_SILENT).map(market =>
-    rest.candlePage({ exchange: 'binance', market, ...range }, signal).then(
+    rest.candlePage({ exchange: 'binance', market, count, before }, signal).then(
       ({ candles }): Verdict => {
         if (candles.some(([, , volume]) => volume > 0))
           return fail(`${market} is silent although it trades`, 'Its price stands still. Tell the project.')

@@ -123,7 +123,7 @@ async function look(
 ): Promise<void> {
   const { exchange, market } = watch
   const page = await rest
-    .candlePage({ exchange, market, from: minute - 1, to: minute }, signal)
+    .candlePage({ exchange, market, count: 1, before: minute }, signal)
     .catch(() => undefined)
   if (page === undefined) return
   const afterMs = clock.now() - minuteStart(minute)

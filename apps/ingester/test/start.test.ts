@@ -1,15 +1,34 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { type Clock, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
-import { type Simulator, startSimulator } from '@kimchi/simulator'
+import { type Simulator, type SimulatorClock, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { eventually, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
 import { startIngester } from '../src/start.ts'
 import { silent } from './support/backfill-bench.ts'
 
-/** An ingester in this process, on the system's clock. */
-async function start(t: Test, redisUrl: string, exchanges: string, env: Record<string, string> = {}) {
+/** The system's clock, put forward to ten seconds before a minute. */
+function clockBeforeMinute(): Clock & SimulatorClock {
+  const ahead: Milliseconds = MINUTE_MS - 10_000 - (Date.now() % MINUTE_MS)
+  return {
+    ...systemClock,
+    now: () => Date.now() + ahead,
+    every(ms, run) {
+      const timer = setInterval(run, ms)
+      return () => clearInterval(timer)
+    },
+  }
+}
+
+/** An ingester in this process. */
+async function start(
+  t: Test,
+  redisUrl: string,
+  exchanges: string,
+  { clock = systemClock, env = {} }: { clock?: Clock; env?: Record<string, string> } = {},
+) {
   const ws = exchanges.replace('http', 'ws')
   const config = readConfig({
     REDIS_URL: redisUrl,
@@ -23,7 +42,7 @@ async function start(t: Test, redisUrl: string, exchanges: string, env: Record<s
   })
   const ingester = await startIngester(config, {
     log: silent,
-    clock: systemClock,
+    clock,
     random: Math.random,
     id: 'test:1',
     version: '1.2.3',
@@ -39,16 +58,17 @@ async function start(t: Test, redisUrl: string, exchanges: string, env: Record<s
   return { ingester, failed, ops, ready }
 }
 
-async function exchanges(t: Test): Promise<Simulator> {
-  const simulator = await startSimulator({ limits: false })
+async function exchanges(t: Test, options: SimulatorOptions = {}): Promise<Simulator> {
+  const simulator = await startSimulator({ limits: false, ...options })
   t.teardown(() => simulator.close())
   return simulator
 }
 
 t.test('a fresh install has rows within seconds, and says on the way what is missing', async t => {
   const redis = await startRedis(t)
-  const simulator = await exchanges(t)
-  const { ops, ready } = await start(t, redis.url, simulator.url)
+  const clock = clockBeforeMinute()
+  const simulator = await exchanges(t, { clock })
+  const { ops, ready } = await start(t, redis.url, simulator.url, { clock })
   t.match(await ready(), {
     status: 503,
     reasons: [/^listings not loaded yet/, 'no minute has turned yet'],
@@ -67,7 +87,7 @@ t.test('a fresh install has rows within seconds, and says on the way what is mis
 t.test('an unknown coin ends it with its name', async t => {
   const redis = await startRedis(t)
   const simulator = await exchanges(t)
-  const { failed } = await start(t, redis.url, simulator.url, { COINS: 'BTC,ETHH,DOG' })
+  const { failed } = await start(t, redis.url, simulator.url, { env: { COINS: 'BTC,ETHH,DOG' } })
   t.match(await failed, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /ETHH.*DOG/ })
 })
 
@@ -91,14 +111,14 @@ t.test('starts without Redis and without the exchanges, says so, and goes on whe
   const nobody = createServer(socket => socket.destroy()).listen(0, '127.0.0.1')
   await once(nobody, 'listening')
   const { port } = nobody.address() as AddressInfo
-  const { ready } = await start(t, redis.url, `http://127.0.0.1:${port}`)
+  const clock = clockBeforeMinute()
+  const { ready } = await start(t, redis.url, `http://127.0.0.1:${port}`, { clock })
   await eventually('the exchanges are missed', async () =>
     (await ready()).reasons.some(reason => reason.startsWith('listings not loaded yet: ')),
   )
   nobody.close()
   await once(nobody, 'close')
-  const simulator = await startSimulator({ port, limits: false })
-  t.teardown(() => simulator.close())
+  await exchanges(t, { port, clock })
   await eventually(
     'the coins are known',
     async () => !(await ready()).reasons.some(reason => reason.startsWith('listings')),

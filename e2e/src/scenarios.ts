@@ -41,14 +41,14 @@ export const SCENARIOS: readonly Scenario[] = [
 ]
 
 /** What a scenario on one Redis works with. */
-interface Place {
+interface ScenarioContext {
   readonly redis: TestRedis
   readonly bed: Testbed
   readonly random: Random
 }
 
 /** Starts a scenario, which returns what one round does, and audits after the last round. */
-function onRedis(begin: (place: Place) => () => Promise<unknown>): Scenario['run'] {
+function onRedis(begin: (context: ScenarioContext) => () => Promise<unknown>): Scenario['run'] {
   return async (t, rounds, random) => {
     const { redis, bed } = await openRedisBed(t)
     const runRound = begin({ redis, bed, random })
@@ -58,7 +58,7 @@ function onRedis(begin: (place: Place) => () => Promise<unknown>): Scenario['run
   }
 }
 
-function killIngester({ bed, random }: Place) {
+function killIngester({ bed, random }: ScenarioContext) {
   return async () => {
     const ingester = bed.start('a')
     await delay(400 + random() * 2_200)
@@ -66,7 +66,7 @@ function killIngester({ bed, random }: Place) {
   }
 }
 
-function killEither({ bed, random }: Place) {
+function killEither({ bed, random }: ScenarioContext) {
   const running: Record<string, Program> = { a: bed.start('a'), b: bed.start('b') }
   return async () => {
     await delay(400 + random() * 2_200)
@@ -76,7 +76,7 @@ function killEither({ bed, random }: Place) {
   }
 }
 
-function killRedis({ redis, bed, random }: Place) {
+function killRedis({ redis, bed, random }: ScenarioContext) {
   bed.start('a')
   return async () => {
     await delay(500 + random() * 3_000)
@@ -84,7 +84,7 @@ function killRedis({ redis, bed, random }: Place) {
   }
 }
 
-function freezeRedis({ redis, bed, random }: Place) {
+function freezeRedis({ redis, bed, random }: ScenarioContext) {
   bed.start('a')
   return async () => {
     await delay(500 + random() * 2_000)
@@ -93,7 +93,7 @@ function freezeRedis({ redis, bed, random }: Place) {
 }
 
 /** No process remembers what was cut off, so candles fill it; then Redis reads its file once more. */
-function cutFile({ redis, bed, random }: Place) {
+function cutFile({ redis, bed, random }: ScenarioContext) {
   bed.start('a')
   return async () => {
     await delay(2_000 + random() * 2_000)
@@ -156,7 +156,7 @@ async function stepClock(t: Teardown, rounds: number, random: Random) {
   return bed.settle()
 }
 
-function stayAway({ bed, random }: Place) {
+function stayAway({ bed, random }: ScenarioContext) {
   return async () => {
     bed.start('a')
     await delay(3_000 + random() * 6_000)

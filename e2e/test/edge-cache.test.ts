@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
-import { ask, createFolder, type HttpAnswer } from '@kimchi/testkit'
+import { ask, createFolder, type RawResponse } from '@kimchi/testkit'
 import t from 'tap'
 import { lacksNginx as skip } from '../src/edge.ts'
 import { openSteppedClock } from '../src/faketime.ts'
@@ -118,7 +118,7 @@ interface Run {
   readonly now: () => number
   readonly isOver: () => boolean
   readonly onSeen: (seen: Seen) => void
-  readonly minuteIn: (answer: HttpAnswer) => EpochMinute
+  readonly minuteIn: (answer: RawResponse) => EpochMinute
 }
 
 /** A client with an address and a connection of its own, which asks about once a second. */
@@ -150,7 +150,7 @@ async function runClient(port: number, index: number, { now, isOver, onSeen, min
 }
 
 /** RFC 9111 §4.2.3, as a browser does it: when the answer stops being fresh. */
-function freshUntil({ headers }: HttpAnswer, askedAt: number, receivedAt: number): number {
+function freshUntil({ headers }: RawResponse, askedAt: number, receivedAt: number): number {
   const maxAge = Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]) * 1_000
   const apparentAge = Math.max(0, receivedAt - Date.parse(headers.date ?? ''))
   const age = Number(headers.age ?? 0) * 1_000 + (receivedAt - askedAt)
@@ -160,7 +160,7 @@ function freshUntil({ headers }: HttpAnswer, askedAt: number, receivedAt: number
 /** The minute whose premium is in an answer; each tag is read once. */
 function readMinutes(candidates: readonly EpochMinute[]) {
   const minutes = new Map<unknown, EpochMinute>()
-  return (answer: HttpAnswer): EpochMinute => {
+  return (answer: RawResponse): EpochMinute => {
     const { etag } = answer.headers
     if (!minutes.has(etag)) {
       const { data } = JSON.parse(plain(answer))
@@ -171,7 +171,7 @@ function readMinutes(candidates: readonly EpochMinute[]) {
   }
 }
 
-function plain({ headers, body }: HttpAnswer): string {
+function plain({ headers, body }: RawResponse): string {
   const coding = headers['content-encoding']
   const decoded = coding === 'br' ? brotliDecompressSync(body) : coding === 'gzip' ? gunzipSync(body) : body
   return decoded.toString()

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { minuteOf } from '@kimchi/core'
-import { ask, eventually, type HttpAnswer } from '@kimchi/testkit'
+import { ask, eventually, type RawResponse } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { lacksNginx as skip } from '../src/edge.ts'
 import {
@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-function checkUnavailable(t: Test, { status, headers, body }: HttpAnswer) {
+function checkUnavailable(t: Test, { status, headers, body }: RawResponse) {
   t.equal(status, 503)
   t.match(headers, {
     'access-control-allow-origin': '*',

@@ -2,17 +2,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder, type HttpAnswer, type Teardown } from '@kimchi/testkit'
+import { createFolder, type RawResponse, type Teardown } from '@kimchi/testkit'
 import { type Server, startServer } from './servers.ts'
 
 /** The headers that an app sends itself; Node and nginx add the others. */
-export function ownHeaders({ headers }: HttpAnswer): Readonly<Record<string, string>> {
+export function ownHeaders({ headers }: RawResponse): Readonly<Record<string, string>> {
   const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...own } = headers
   return own as Record<string, string>
 }
 
 /** Starts nginx with one worker that serves the bytes of an answer as a file, from its open file cache. */
-export async function startFile(t: Teardown, path: string, answer: HttpAnswer): Promise<Server> {
+export async function startFile(t: Teardown, path: string, answer: RawResponse): Promise<Server> {
   const port = await freePort()
   const dir = await createFolder(t)
   await writeFile(join(dir, 'answer'), answer.body)

@@ -11,16 +11,6 @@ const run = promisify(execFile)
 /** How long to wait for the server of a killed program, which ends within a moment. */
 const PATIENCE_MS = 4_000
 
-/** The right to run a server on a data folder. */
-export interface DataDirLock {
-  /** A server that inherits this file descriptor holds the lock for as long as it lives. */
-  readonly fd: number
-  /** Writes the server into the lock file, for the error of those that are refused. */
-  note(pid: number, port: number): Promise<void>
-  /** Frees the folder, unless a server that inherited {@link fd} still holds it. */
-  close(): Promise<void>
-}
-
 /**
  * Locks a data folder for one server. Redis itself locks nothing: two servers appending to one file ruin it.
  * The kernel holds the lock and frees it when the last process that has the file open ends. The text of the file
@@ -29,7 +19,7 @@ export interface DataDirLock {
  * @param patienceMs how long to wait for a folder in use. @default 4 s
  * @throws KimchiError `KIMCHI_ERR_REDIS` naming the folder and the server that uses it
  */
-export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Promise<DataDirLock> {
+export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS) {
   // Loaded here, because only a server of our own needs it: the package holds no binary for every system.
   const { tryLock } = await import('fs-native-extensions')
   const file = await open(join(dir, 'server.lock'), 'a+')
@@ -45,11 +35,14 @@ export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Pr
   }
   await file.truncate()
   return {
+    /** A server that inherits this file descriptor holds the lock for as long as it lives. */
     fd: file.fd,
-    note: async (pid, port) => {
+    /** Writes the server into the lock file, for the error of those that are refused. */
+    note: async (pid: number, port: number): Promise<void> => {
       await file.truncate()
       await file.write(`process ${pid}, port ${port}\n`)
     },
+    /** Frees the folder, unless a server that inherited the file descriptor still holds it. */
     close: () => file.close(),
   }
 }

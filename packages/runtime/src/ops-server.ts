@@ -18,21 +18,13 @@ export interface OpsOptions {
   readonly metrics: Pick<MetricsRegistry, 'contentType' | 'text'>
 }
 
-/** A running ops server. */
-export interface OpsServer {
-  /** The port it really listens on. */
-  readonly port: number
-  /** Stops listening and drops all connections. Idempotent. */
-  close(): Promise<void>
-}
-
 /**
  * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons:
  * everything is well, for alerts), `/serving` (200 or 503: may get requests, for load balancers) and `/metrics`
  * (Prometheus text). Meant for a private address, never the public one.
  * @throws the listen error (`EADDRINUSE`, …) when the port cannot be bound
  */
-export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
+export async function openOpsServer(options: OpsOptions) {
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (request, response) => {
     // A broken gauge or check must show up here and not end the app it watches.
     answer(request, response, options).catch(thrown => sendJson(response, 500, { error: messageOf(thrown) }))
@@ -43,9 +35,11 @@ export async function openOpsServer(options: OpsOptions): Promise<OpsServer> {
     server.listen({ port: options.port, host: options.host === '::' ? '' : options.host }, resolve)
   })
   return {
+    /** The port it really listens on. */
     port: (server.address() as AddressInfo).port,
+    /** Stops listening and drops all connections. Idempotent. */
     close: () =>
-      new Promise(resolve => {
+      new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -8,15 +8,15 @@ import {
 } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
-/** An answer as it came, nothing decoded. */
-export interface HttpAnswer {
+/** A response as it came, nothing decoded. */
+export interface RawResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
 
 /** One request to this machine, over a connection of its own or one of `options.agent`. */
-export async function ask(port: number, path: string, options: RequestOptions = {}): Promise<HttpAnswer> {
+export async function ask(port: number, path: string, options: RequestOptions = {}): Promise<RawResponse> {
   return read(await responseTo(send(port, path, options)))
 }
 
@@ -28,7 +28,7 @@ export async function askTwice(
   port: number,
   path: string,
   options: RequestOptions = {},
-): Promise<HttpAnswer> {
+): Promise<RawResponse> {
   const asking = send(port, path, options)
   const response = await responseTo(asking).catch(error => {
     if (!asking.reusedSocket) throw error
@@ -48,6 +48,6 @@ async function responseTo(asking: ClientRequest): Promise<IncomingMessage> {
   return response
 }
 
-async function read(response: IncomingMessage): Promise<HttpAnswer> {
+async function read(response: IncomingMessage): Promise<RawResponse> {
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) }
 }

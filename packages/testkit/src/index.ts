@@ -1,4 +1,4 @@
-export { ask, askTwice, type HttpAnswer } from './ask.ts'
+export { ask, askTwice, type RawResponse } from './ask.ts'
 export { audit, type Verdict } from './audit.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './cgroup.ts'
 export { type Answer, eventually, passUntil, stayClearOfMidnight } from './eventually.ts'

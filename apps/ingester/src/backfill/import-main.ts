@@ -91,7 +91,7 @@ async function main(): Promise<void> {
 }
 
 /** What could not be imported, and whether another import may. */
-interface Outcome {
+interface ImportResult {
   readonly skipped: readonly Skipped[]
   readonly hasFailed: boolean
   /** Days of which the ingesters keep single samples. */
@@ -105,7 +105,7 @@ interface Outcome {
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
  * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED` when an exchange's lists are refused
  */
-async function importHistory(config: Config, days: number): Promise<Outcome> {
+async function importHistory(config: Config, days: number): Promise<ImportResult> {
   const { random, signal, log } = context
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const bases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)

@@ -47,26 +47,26 @@ interface MatchOptions {
  */
 export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }: MatchOptions): Catalogue {
   const binanceMarkets = new Map(binance.markets.map(market => [market.base, market]))
-  const outcomes = new Map(upbit.markets.map(market => [market.base, matchOne(market, binanceMarkets)]))
-  const symbols = wanted === 'all' ? sortedAll(outcomes.keys()) : distinct(wanted)
-  const problems = wanted === 'all' ? [] : problemsOf(symbols, outcomes)
+  const matches = new Map(upbit.markets.map(market => [market.base, matchOne(market, binanceMarkets)]))
+  const symbols = wanted === 'all' ? sortedAll(matches.keys()) : distinct(wanted)
+  const problems = wanted === 'all' ? [] : problemsOf(symbols, matches)
   if (strict && problems.length > 0) {
     throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
   }
   const stays = new Set(known)
   const coins: Coin[] = []
   const leftOut: LeftOut[] = []
-  for (const { coin, obstacle } of symbols.flatMap(symbol => outcomes.get(symbol) ?? [])) {
+  for (const { coin, obstacle } of symbols.flatMap(symbol => matches.get(symbol) ?? [])) {
     const isHaltedOnly = obstacle?.kind === 'not-trading' && stays.has(obstacle.symbol)
     const isKept = wanted !== 'all' || obstacle === undefined || isHaltedOnly
     if (coin !== undefined && isKept) coins.push(coin)
     else if (obstacle !== undefined) leftOut.push(obstacle)
   }
-  return { coins, leftOut, unknown: symbols.filter(symbol => !outcomes.has(symbol)) }
+  return { coins, leftOut, unknown: symbols.filter(symbol => !matches.has(symbol)) }
 }
 
 /** A pair that exists on both exchanges, why it is not tracked, or both. */
-interface Outcome {
+interface Match {
   readonly coin?: Coin
   readonly obstacle?: LeftOut
 }
@@ -82,8 +82,8 @@ const TABLE = {
 function matchOne(
   { market, base, name }: UpbitMarket,
   binanceMarkets: ReadonlyMap<string, BinanceMarket>,
-): Outcome {
-  const not = (kind: LeftOutKind, reason: string): Outcome => ({ obstacle: { symbol: base, kind, reason } })
+): Match {
+  const not = (kind: LeftOutKind, reason: string): Match => ({ obstacle: { symbol: base, kind, reason } })
   const denial = TABLE.denials.get(base)
   if (denial !== undefined) return not('denied', denial)
   // A symbol is a path segment of the public API.
@@ -109,12 +109,12 @@ function distinct(wanted: readonly string[]): string[] {
   return [...new Set(wanted.map(symbol => symbol.trim().toUpperCase()))].filter(symbol => symbol !== '')
 }
 
-function problemsOf(symbols: readonly string[], outcomes: ReadonlyMap<string, Outcome>): string[] {
+function problemsOf(symbols: readonly string[], matches: ReadonlyMap<string, Match>): string[] {
   return symbols.flatMap(symbol => {
-    const outcome = outcomes.get(symbol)
+    const match = matches.get(symbol)
     const denial = TABLE.denials.get(symbol)
     if (denial !== undefined) return `${symbol} cannot be tracked: ${denial}`
-    if (outcome === undefined) return `${symbol} is not on Upbit in KRW`
-    return outcome.coin === undefined ? `${symbol} cannot be tracked: ${outcome.obstacle?.reason}` : []
+    if (match === undefined) return `${symbol} is not on Upbit in KRW`
+    return match.coin === undefined ? `${symbol} cannot be tracked: ${match.obstacle?.reason}` : []
   })
 }

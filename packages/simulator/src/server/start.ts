@@ -35,7 +35,7 @@ export interface SimulatorOptions {
   readonly onRequest?: (request: RestRequest) => void
 }
 
-/** A running simulator of both exchanges on one port. */
+/** A running simulator of both exchanges on one port. An interface, so that declarations elsewhere can name it. */
 export interface Simulator extends Awaited<ReturnType<typeof start>> {}
 
 /** Starts a simulator of both exchanges on one port and resolves when it listens. */

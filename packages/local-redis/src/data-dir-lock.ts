@@ -12,14 +12,15 @@ const run = promisify(execFile)
 const PATIENCE_MS = 4_000
 
 /**
- * Locks a data folder for one server. Redis itself locks nothing: two servers appending to one file ruin it.
- * The kernel holds the lock and frees it when the last process that has the file open ends. The text of the file
+ * Locks a data folder for one server, and returns the locked file. Redis itself locks nothing: two servers
+ * appending to one file ruin it. The kernel holds the lock and frees it when the last process that has the file
+ * open ends, so a server that inherits its descriptor holds it for as long as it lives. The text of the file
  * decides only when it names a living redis-server of this folder that was started without the lock.
  *
  * @param patienceMs how long to wait for a folder in use. @default 4 s
  * @throws KimchiError `KIMCHI_ERR_REDIS` naming the folder and the server that uses it
  */
-export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS) {
+export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Promise<FileHandle> {
   // Loaded here, because only a server of our own needs it: the package holds no binary for every system.
   const { tryLock } = await import('fs-native-extensions')
   const file = await open(join(dir, 'server.lock'), 'a+')
@@ -34,17 +35,13 @@ export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS) {
     await wait(100)
   }
   await file.truncate()
-  return {
-    /** A server that inherits this file descriptor holds the lock for as long as it lives. */
-    fd: file.fd,
-    /** Writes the server into the lock file, for the error of those that are refused. */
-    note: async (pid: number, port: number): Promise<void> => {
-      await file.truncate()
-      await file.write(`process ${pid}, port ${port}\n`)
-    },
-    /** Frees the folder, unless a server that inherited the file descriptor still holds it. */
-    close: () => file.close(),
-  }
+  return file
+}
+
+/** Writes the server into the locked file, for the error of those that are refused. */
+export async function noteServer(lock: FileHandle, pid: number, port: number): Promise<void> {
+  await lock.truncate()
+  await lock.write(`process ${pid}, port ${port}\n`)
 }
 
 async function noteIn(file: FileHandle): Promise<string> {

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { KimchiError, messageOf } from '@kimchi/core'
-import { openDataDirLock } from './data-dir-lock.ts'
+import { noteServer, openDataDirLock } from './data-dir-lock.ts'
 import { freePort, isPortFree } from './port.ts'
 import type { RedisBinary } from './programs.ts'
 
@@ -96,7 +96,7 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     const closed = new Promise(settle => child.once('close', settle))
     const watcher = spawnWatcher(Number(child.pid))
     void redis.exited.then(() => watcher.kill('SIGKILL'))
-    await lock.note(Number(child.pid), port)
+    await noteServer(lock, Number(child.pid), port)
     // Only now: a server that ends at once would have the lock file closed while it is written.
     void redis.exited.then(() => lock.close())
     if (await isReady(child, port)) return redis

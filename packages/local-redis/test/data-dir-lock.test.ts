@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { openDataDirLock } from '../src/data-dir-lock.ts'
+import { noteServer, openDataDirLock } from '../src/data-dir-lock.ts'
 import { freePort, isPortFree } from '../src/port.ts'
 import { projectRedis } from '../src/project-redis.ts'
 
@@ -49,7 +49,7 @@ t.test('a lock is free again when it is closed, and says who has it until then',
   const dir = t.testdir({})
   const lock = await openDataDirLock(dir, 0)
   await t.rejects(openDataDirLock(dir, 0), { message: /\(not yet running\)/ })
-  await lock.note(4711, 6379)
+  await noteServer(lock, 4711, 6379)
   await t.rejects(openDataDirLock(dir, 0), { message: /\(process 4711, port 6379\)/ })
   await lock.close()
   await (await openDataDirLock(dir, 0)).close()

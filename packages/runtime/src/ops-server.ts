@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { messageOf } from '@kimchi/core'
 import type { MetricsRegistry } from './metrics-registry.ts'
@@ -25,15 +26,16 @@ export interface OpsOptions {
  * @throws the listen error (`EADDRINUSE`, …) when the port cannot be bound
  */
 export async function openOpsServer(options: OpsOptions) {
+  const routes = createRoutes(options)
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (request, response) => {
+    const route = routes[request.url?.split('?')[0] ?? '']
+    if (route === undefined) sendJson(response, 404, { paths: Object.keys(routes) })
     // A broken gauge or check must show up here and not end the app it watches.
-    answer(request, response, options).catch(thrown => sendJson(response, 500, { error: messageOf(thrown) }))
+    else route(response).catch(thrown => sendJson(response, 500, { error: messageOf(thrown) }))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    // Without a host Node listens on every address, also where there is no IPv6.
-    server.listen({ port: options.port, host: options.host === '::' ? '' : options.host }, resolve)
-  })
+  // Without a host Node listens on every address, also where there is no IPv6.
+  server.listen({ port: options.port, host: options.host === '::' ? '' : options.host })
+  await once(server, 'listening')
   return {
     /** The port it really listens on. */
     port: (server.address() as AddressInfo).port,
@@ -46,29 +48,27 @@ export async function openOpsServer(options: OpsOptions) {
   }
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { reasons, notes, isServing, metrics }: OpsOptions,
-): Promise<unknown> {
-  const path = request.url?.split('?')[0]
-  if (path === '/live') return sendJson(response, 200, { live: true })
-  if (path === '/ready') {
-    const found = reasons().map(({ text }) => text)
-    const ready = found.length === 0
-    const body = { ready, reasons: found, ...(notes && { notes: notes() }) }
-    return sendJson(response, ready ? 200 : 503, body)
+type Route = (response: ServerResponse) => Promise<unknown>
+
+function createRoutes({ reasons, notes, isServing, metrics }: OpsOptions): Readonly<Record<string, Route>> {
+  return {
+    '/live': async response => sendJson(response, 200, { live: true }),
+    '/ready': async response => {
+      const found = reasons().map(({ text }) => text)
+      const ready = found.length === 0
+      sendJson(response, ready ? 200 : 503, { ready, reasons: found, ...(notes && { notes: notes() }) })
+    },
+    ...(isServing && {
+      '/serving': async response => {
+        const serving = isServing()
+        sendJson(response, serving ? 200 : 503, { serving })
+      },
+    }),
+    '/metrics': async response => {
+      const text = await metrics.text()
+      response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
+    },
   }
-  if (path === '/serving' && isServing !== undefined) {
-    const serving = isServing()
-    return sendJson(response, serving ? 200 : 503, { serving })
-  }
-  if (path === '/metrics') {
-    const text = await metrics.text()
-    return response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
-  }
-  const serving = isServing === undefined ? [] : ['/serving']
-  return sendJson(response, 404, { paths: ['/live', '/ready', ...serving, '/metrics'] })
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): ServerResponse {

@@ -11,17 +11,6 @@ import { LIVE, startContestant } from './lib/servers.ts'
 const BARE = 'bare node:http'
 const OPENAPI = new URL('../../docs/openapi.json', import.meta.url)
 
-/** What the API gives to node:http. @see apps/api/src/http/app.ts */
-const API_OPTIONS = {
-  maxHeaderSize: 8_192,
-  headersTimeout: 5_000,
-  requestTimeout: 10_000,
-  keepAliveTimeout: 65_000,
-  connectionsCheckingInterval: 1_000,
-  requireHostHeader: false,
-  optimizeEmptyRequests: true,
-}
-
 /** A scenario of its own, because the framework's work of each second slows down everyone on its core. */
 const ADAPTERS: Scenario = { name: '200 coins, adapters', coins: 200, path: LIVE }
 
@@ -30,7 +19,7 @@ export async function serve(options: Options): Promise<void> {
   const title = `Serving, Node ${NODE}`
   const scenarios = options.peers ? [...SCENARIOS, ADAPTERS] : SCENARIOS
   const notes =
-    'Bare node:http sends the API’s bytes and headers, with Node’s default options and with the API’s. Lean Fastify has @fastify/cors and serialises one object in memory for every request. The adapter framework is Chainlink’s, without its metrics: one coin to a request, each a hit of its cache in memory.'
+    'Bare node:http sends the API’s bytes and headers. Lean Fastify has @fastify/cors and serialises one object in memory for every request. The adapter framework is Chainlink’s, without its metrics: one coin to a request, each a hit of its cache in memory.'
   await compare({ title, scenarios, start: startCompetitors, base: BARE, notes }, options)
 }
 
@@ -40,8 +29,7 @@ async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, a
   await writeFile(bodyFile, isConditional ? plain.body : answer.body)
   const sent = { status: answer.status, headers: ownHeaders(answer), ...(isConditional ? {} : { bodyFile }) }
   const all: Record<string, Competitor> = {
-    [BARE]: await startContestant(t, 'bare', path, { ...sent, options: {} }),
-    [`${BARE}, our options`]: await startContestant(t, 'bare', path, { ...sent, options: API_OPTIONS }),
+    [BARE]: await startContestant(t, 'bare', path, sent),
     API: api,
   }
   if (scenario === ADAPTERS) all['adapter framework'] = await startAdapter(t, bodyFile)

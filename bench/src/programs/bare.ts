@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
-const { port, status, headers, bodyFile, options } = JSON.parse(process.argv[2] ?? '{}')
+const { port, status, headers, bodyFile } = JSON.parse(process.argv[2] ?? '{}')
 const body = bodyFile === undefined ? undefined : readFileSync(bodyFile)
 
-createServer(options, (_request, response) => {
+createServer((_request, response) => {
   response.writeHead(status, headers).end(body)
 }).listen(port, '127.0.0.1')

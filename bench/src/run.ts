@@ -1,6 +1,6 @@
 /**
  * Runs benchmarks, all of them or those named, and writes their sections into docs/benchmarks.md.
- *   npm run bench -- [NAME…] [--rounds 11] [--seconds 1] [--peers]
+ *   npm run bench -- [NAME…] [--rounds 11] [--peers]
  *   npm run bench -- backfill [--coins 16] [--days 2] [--refused 0,1,2]
  * --refused gives the percentages of requests that the exchanges answer with a 429, one for each backfill.
  */
@@ -16,7 +16,6 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '11' },
-    seconds: { type: 'string', default: '1' },
     peers: { type: 'boolean', default: false },
     coins: { type: 'string', default: '16' },
     days: { type: 'string', default: '2' },
@@ -26,8 +25,8 @@ const { values, positionals } = parseArgs({
 const unknown = positionals.filter(name => !(name in BENCHMARKS))
 if (unknown.length > 0) throw new Error(`benchmarks are ${Object.keys(BENCHMARKS)}, got: ${unknown}`)
 
-const { rounds, seconds, peers, coins, days, refused } = values
-const counts = { rounds: Number(rounds), seconds: Number(seconds), coins: Number(coins), days: Number(days) }
+const { rounds, peers, coins, days, refused } = values
+const counts = { rounds: Number(rounds), coins: Number(coins), days: Number(days) }
 const options = { ...counts, peers, refused: refused.split(',').map(Number) }
 for (const [name, measure] of Object.entries(BENCHMARKS)) {
   if (positionals.length === 0 || positionals.includes(name)) await measure(options)

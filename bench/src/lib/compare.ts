@@ -54,11 +54,12 @@ type Runs = Readonly<Record<'rps' | 'cpu' | 'generator', number[]>>
 
 /** Seconds under load before anything is measured: V8 compiles in stages, and has to reach the last one. */
 const WARM_UP_S = 2
+/** Seconds under load of one measurement. */
+const ROUND_S = 1
 
 /** Measures every competitor in each scenario, and writes two tables: processor time, and requests per second. */
 export async function compare(what: Comparison, options: Options): Promise<void> {
   const { title, scenarios, base, notes } = what
-  const { rounds, seconds } = options
   const columns: Readonly<Record<string, Runs>>[] = []
   for (const scenario of scenarios)
     columns.push(await onStage(t => measureRounds(t, what, scenario, options)))
@@ -72,7 +73,7 @@ export async function compare(what: Comparison, options: Options): Promise<void>
   }
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
   publish(title, [
-    `Load: wrk -t1 -c64 on a core of its own, servers on another; ${rounds} rounds of ${seconds} s in random order after ${WARM_UP_S} s to warm up, a new minute written each minute; medians, ratios within a round. The load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`,
+    `Load: wrk -t1 -c64 on a core of its own, servers on another; ${options.rounds} rounds of ${ROUND_S} s in random order after ${WARM_UP_S} s to warm up, a new minute written each minute; medians, ratios within a round. The load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`,
     `Processor time of a request in µs, and in brackets ÷ ${base}:`,
     tableOf(({ cpu }, bases) => `${median(cpu).toFixed(1)} (${medianRatio(cpu, bases.cpu).toFixed(2)})`),
     'Requests per second:',
@@ -85,7 +86,7 @@ async function measureRounds(
   t: Teardown,
   { start }: Comparison,
   scenario: Scenario,
-  { rounds, seconds }: Options,
+  { rounds }: Options,
 ): Promise<Readonly<Record<string, Runs>>> {
   const all = Object.entries(await start(t, scenario, await startService(t, scenario)))
   const runs: Record<string, Runs> = {}
@@ -97,7 +98,7 @@ async function measureRounds(
     // Always after the same neighbour, a competitor would be measured with what that one leaves behind.
     const places = new Map(all.map(each => [each, Math.random()]))
     for (const each of all.toSorted((a, b) => Number(places.get(a)) - Number(places.get(b)))) {
-      await load(scenario, each[1], seconds, runs[each[0]])
+      await load(scenario, each[1], ROUND_S, runs[each[0]])
       process.stderr.write('.')
     }
   }

@@ -1,5 +1,5 @@
 /** Receives frames of both exchanges in one way, and prints what one costs. */
-import { LatestTicks, type TickSink } from '@kimchi/core'
+import { LatestTicks, type Tick } from '@kimchi/core'
 import { binanceProtocol, openFeed, type Protocol, upbitProtocol } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { syntheticCoins } from '@kimchi/simulator'
@@ -24,16 +24,15 @@ function count() {
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit())
 }
 
-function openOurs() {
-  const latest = new LatestTicks()
-  const sink: TickSink = {
-    record: tick => {
-      count()
-      return latest.record(tick)
-    },
-    interrupted: interruption => latest.interrupted(interruption),
-    setTradable: (...status) => latest.setTradable(...status),
+class CountingTicks extends LatestTicks {
+  override record(tick: Tick) {
+    count()
+    return super.record(tick)
   }
+}
+
+function openOurs() {
+  const sink = new CountingTicks()
   const context = { clock: systemClock, random: Math.random, log: createLogger('bench', 'warn') }
   const open = (protocol: Protocol, markets: string[]) => openFeed({ protocol, markets, sink }, context)
   open(upbitProtocol(upbitWsUrl), marketsOf('KRW-', ''))

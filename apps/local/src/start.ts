@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Milliseconds } from '@kimchi/core'
@@ -32,16 +33,10 @@ export async function startLocal(config: Config, context: LocalContext): Promise
   const { say, signal, now, wait } = context
   const startedAt = now()
   mkdirSync(join(config.dataDir, 'logs'), { recursive: true })
-  const ending = new AbortController()
-  const end = () => ending.abort()
-  signal.addEventListener('abort', end, { once: true })
-  let hasFailed = false
-  const onFailure = () => {
-    hasFailed = true
-    end()
-  }
-  const supervisor = new Supervisor({ say, onFailure, wait })
-  signal.addEventListener('abort', () => supervisor.close(), { once: true })
+  const failing = new AbortController()
+  const ending = AbortSignal.any([signal, failing.signal])
+  const supervisor = new Supervisor({ say, onFailure: () => failing.abort(), wait })
+  ending.addEventListener('abort', () => supervisor.close(), { once: true })
   let page: { url: string; close: () => Promise<void> } | undefined
   try {
     const ports = new Ports()
@@ -53,20 +48,18 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
     void announce({
       ...{ mode: config.mode, page: page.url, ports: shown, redisCli: redis?.cliCommand },
-      ...{ dataDir: shownPath(config.dataDir), note: ports.note(), startedAt, say, signal: ending.signal },
+      ...{ dataDir: shownPath(config.dataDir), note: ports.note(), startedAt, say, signal: ending },
     })
-    if (!ending.signal.aborted)
-      await new Promise(resolve => ending.signal.addEventListener('abort', resolve, { once: true }))
+    if (!ending.aborted) await once(ending, 'abort')
   } catch (thrown) {
-    // What ends before it has started was ended by the person.
-    if (!signal.aborted) throw thrown
+    // The end of the stack also ends what has not started yet, and that is no error.
+    if (!ending.aborted) throw thrown
   } finally {
-    end()
     say('Ending …')
     await page?.close()
     await supervisor.close()
   }
-  if (hasFailed) throw new Error('The service cannot go on; the reason is above.')
+  if (failing.signal.aborted) throw new Error('The service cannot go on; the reason is above.')
 }
 
 /** Finds or fetches a Redis, and starts it; it keeps its port when it has to be started again. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
@@ -38,7 +38,7 @@ export async function fetchDebianRedis(cacheDir: string, log: (line: string) => 
   try {
     await mkdir(join(temporary, 'root'), { recursive: true })
     await unpackServer(temporary, log)
-    await writeCliWrapper(temporary)
+    await writeWrappers(temporary)
     await publish(temporary, folder)
   } catch (error) {
     if (error instanceof KimchiError) throw error
@@ -59,13 +59,8 @@ async function systemName(): Promise<string> {
 }
 
 async function unpackedRedis(folder: string): Promise<RedisBinary | undefined> {
-  const root = join(folder, 'root')
-  const env = { LD_LIBRARY_PATH: (await libraryFolders(root)).join(':') }
-  for (const [name] of SERVER_PACKAGES) {
-    const server = join(root, 'usr/bin', name)
-    if (await isUsableServer(server, env)) return { server, cli: join(folder, 'redis-cli'), env }
-  }
-  return undefined
+  const [server, cli] = [join(folder, 'redis-server'), join(folder, 'redis-cli')]
+  return (await isUsableServer(server)) ? { server, cli } : undefined
 }
 
 async function unpackServer(folder: string, log: (line: string) => void): Promise<void> {
@@ -121,28 +116,23 @@ async function updateLists(aptGet: Run, log: (line: string) => void): Promise<vo
   }
 }
 
-async function libraryFolders(root: string): Promise<string[]> {
-  const entries = await readdir(root, { recursive: true }).catch(() => [])
-  const folders = entries
-    .filter(entry => /\.so(\.\d+)*$/.test(entry))
-    .map(entry => dirname(join(root, entry)))
-  return [...new Set(folders)].sort()
-}
-
-/** A redis-cli that runs as it stands, so that the command shown to a person is short. */
-async function writeCliWrapper(folder: string): Promise<void> {
-  const programs = join(folder, 'root/usr/bin')
-  const cli = (await readdir(programs)).find(name => name.endsWith('-cli'))
-  if (cli === undefined) throw new Error('the client package holds no redis-cli')
-  const libraries = (await libraryFolders(join(folder, 'root'))).map(
-    path => `$here/${relative(folder, path)}`,
-  )
-  const wrapper = join(folder, 'redis-cli')
-  await writeFile(
-    wrapper,
-    `#!/bin/sh\nhere=$(cd "$(dirname "$0")" && pwd)\nLD_LIBRARY_PATH="${libraries.join(':')}" exec "$here/root/usr/bin/${cli}" "$@"\n`,
-  )
-  await chmod(wrapper, 0o755)
+/** Makes programs that run as they stand, so that the command shown to a person is short. */
+async function writeWrappers(folder: string): Promise<void> {
+  const root = join(folder, 'root')
+  const libraries = (await readdir(root, { recursive: true }))
+    .filter(file => /\.so(\.\d+)*$/.test(file))
+    .map(file => `$here/root/${dirname(file)}`)
+  const programs = await readdir(join(root, 'usr/bin'))
+  for (const kind of ['server', 'cli']) {
+    const program = programs.find(name => name.endsWith(`-${kind}`))
+    if (program === undefined) throw new Error(`the packages hold no redis-${kind}`)
+    const lines = [
+      '#!/bin/sh',
+      'here=$(cd "$(dirname "$0")" && pwd)',
+      `LD_LIBRARY_PATH="${[...new Set(libraries)].join(':')}" exec "$here/root/usr/bin/${program}" "$@"`,
+    ]
+    await writeFile(join(folder, `redis-${kind}`), lines.map(line => `${line}\n`).join(''), { mode: 0o755 })
+  }
 }
 
 async function publish(temporary: string, folder: string): Promise<void> {

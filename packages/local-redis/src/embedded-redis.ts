@@ -129,7 +129,6 @@ function spawnServer(
   return spawn(binary.server, settings, {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', lockFd],
-    env: binary.env,
   })
 }
 

@@ -1,13 +1,17 @@
 import { delimiter, dirname } from 'node:path'
 import { KimchiError } from '@kimchi/core'
 import { fetchDebianRedis, isDebianFamily } from './debian-packages.ts'
-import {
-  type FindRedisOptions,
-  findProgram,
-  INSTALL_ADVICE,
-  isUsableServer,
-  type RedisBinary,
-} from './programs.ts'
+import { findProgram, INSTALL_ADVICE, isUsableServer, type RedisBinary } from './programs.ts'
+
+/** Where to find a Redis. */
+export interface FindRedisOptions {
+  /** Folder for fetched packages, e.g. `.cache/redis` in the project's root. */
+  readonly cacheDir: string
+  /** Text of the `PATH` variable. */
+  readonly path: string
+  /** Called with one line for each step that takes time. */
+  readonly log: (line: string) => void
+}
 
 /**
  * A `redis-server` (7.0+) or `valkey-server` (7.2+): from PATH, else from packages fetched earlier, else, on
@@ -22,7 +26,7 @@ export async function findRedis({ cacheDir, path, log }: FindRedisOptions): Prom
   for (const name of ['redis-server', 'valkey-server']) {
     const server = await findProgram(name, path)
     if (server === undefined) continue
-    if (await isUsableServer(server)) return { server, cli: await findCli(server, path), env: {} }
+    if (await isUsableServer(server)) return { server, cli: await findCli(server, path) }
     rejected.push(server)
   }
   if (rejected.length > 0) log(`${rejected.join(' and ')}: older than 7.0 or broken, not used`)

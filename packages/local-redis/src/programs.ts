@@ -9,24 +9,11 @@ const run = promisify(execFile)
 /** Redis Functions came with Redis 7.0; the first Valkey is 7.2, so one bound serves both. */
 const MIN_MAJOR_VERSION = 7
 
-/** The programs of one usable Redis or Valkey. */
+/** The programs of one usable Redis or Valkey, by absolute paths; they run as they stand. */
 export interface RedisBinary {
-  /** Absolute path of `redis-server` or `valkey-server`. */
   readonly server: string
-  /** Absolute path of `redis-cli` or `valkey-cli`, runnable as it stands; undefined when there is none. */
+  /** Undefined when there is none. */
   readonly cli: string | undefined
-  /** Environment the server needs, e.g. `LD_LIBRARY_PATH` of unpacked packages. */
-  readonly env: Readonly<Record<string, string>>
-}
-
-/** Where to find a Redis. */
-export interface FindRedisOptions {
-  /** Folder for fetched packages, e.g. `.cache/redis` in the project's root. */
-  readonly cacheDir: string
-  /** Text of the `PATH` variable. */
-  readonly path: string
-  /** Called with one line for each step that takes time. */
-  readonly log: (line: string) => void
 }
 
 /** Absolute path of a program in a `PATH` text, or undefined. */
@@ -40,9 +27,9 @@ export async function findProgram(name: string, path: string): Promise<string | 
 }
 
 /** Whether a server binary runs on this machine and knows Redis Functions. */
-export async function isUsableServer(server: string, env: Record<string, string> = {}): Promise<boolean> {
+export async function isUsableServer(server: string): Promise<boolean> {
   try {
-    const { stdout } = await run(server, ['--version'], { env, timeout: 10_000 })
+    const { stdout } = await run(server, ['--version'], { timeout: 10_000 })
     return Number(/v=(\d+)\./.exec(stdout)?.[1]) >= MIN_MAJOR_VERSION
   } catch {
     return false

@@ -71,13 +71,13 @@ t.test('a server that inherited the lock holds it until it ends, also after its 
 
 // docs/faults.md, 76
 t.test('a living redis-server of the folder is not displaced, whoever wrote the lock', async t => {
-  const { server, env } = await projectRedis(process.env.PATH ?? '')
+  const { server } = await projectRedis(process.env.PATH ?? '')
   const [dir, elsewhere] = [t.testdir({ data: {}, other: {} })].flatMap(root => [
     join(root, 'data'),
     join(root, 'other'),
   ]) as [string, string]
   const port = await freePort()
-  const redis = spawn(server, ['--port', String(port), '--save', '', '--dir', dir], { env, stdio: 'ignore' })
+  const redis = spawn(server, ['--port', String(port), '--save', '', '--dir', dir], { stdio: 'ignore' })
   t.teardown(() => redis.kill('SIGKILL'))
   while (await isPortFree(port)) await wait(20)
   for (const text of [`7e57 ${redis.pid} ${port}`, `${redis.pid} ${port}`, `process ${redis.pid}`]) {

@@ -47,7 +47,7 @@ t.test('a server that cannot run says why, with the end of its log', async t => 
   await t.rejects(starting, { code: 'KIMCHI_ERR_REDIS', message: /ended at start[\s\S]*nowhere\.so/ })
   const unknown = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--no-such-setting', '1'] })
   await t.rejects(unknown, { code: 'KIMCHI_ERR_REDIS', message: /no-such-setting/ })
-  const nothing = { server: '/nowhere', cli: undefined, env: {} }
+  const nothing = { server: '/nowhere', cli: undefined }
   await t.rejects(startEmbeddedRedis({ binary: nothing, dir: t.testdir({}) }), { message: /did not start/ })
 })
 
@@ -55,7 +55,7 @@ t.test('a server that cannot run says why, with the end of its log', async t => 
 t.test('a server that ends at once is reported with its reason, however soon', async t => {
   const dir = t.testdir({ server: '#!/bin/sh\necho "the reason" >&2\nexit 3\n', data: {} })
   await chmod(join(dir, 'server'), 0o755)
-  const binary = { server: join(dir, 'server'), cli: undefined, env: {} }
+  const binary = { server: join(dir, 'server'), cli: undefined }
   for (let times = 0; times < 50; times += 1) {
     await t.rejects(startEmbeddedRedis({ binary, dir: join(dir, 'data') }), {
       code: 'KIMCHI_ERR_REDIS',

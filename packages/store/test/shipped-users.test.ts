@@ -12,9 +12,9 @@ async function openShipped(t: Test) {
   const redis = await startRedis(t)
   await redis.stop()
   const args = ['--bind', '127.0.0.1', '--port', `${redis.port}`, '--dir', redis.dir]
-  const { server, env } = redis.binary
+  const { server } = redis.binary
   const start = () => {
-    const child = spawn(server, [...args, '--appendonly', 'yes', '--save', '', '--aclfile', USERS], { env })
+    const child = spawn(server, [...args, '--appendonly', 'yes', '--save', '', '--aclfile', USERS])
     const program = followProgram(child, 'redis-server')
     t.teardown(() => program.end('SIGKILL'))
     return program
@@ -58,9 +58,9 @@ t.test('a killed Redis with the shipped users comes back with every key', async 
 t.test('nobody enters without a user of the shipped file', async t => {
   const { redis, start } = await openShipped(t)
   start()
-  const { cli = '', env } = redis.binary
+  const { cli = '' } = redis.binary
   const ask = (...args: readonly string[]) =>
-    spawnSync(cli, ['-p', `${redis.port}`, ...args], { encoding: 'utf8', env }).stdout.trim()
+    spawnSync(cli, ['-p', `${redis.port}`, ...args], { encoding: 'utf8' }).stdout.trim()
   await eventually('it answers', () => /NOAUTH/.test(ask('PING')))
   for (const login of [['any'], ['default', ''], ['default', 'default']]) {
     t.match(ask('AUTH', ...login), /^WRONGPASS/, login.join(' '))

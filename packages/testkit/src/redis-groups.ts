@@ -156,8 +156,7 @@ async function startSentinel(t: Teardown, primary: TestRedis, index: number): Pr
     `sentinel failover-timeout kp ${FAILOVER_TIMEOUT_MS}`,
   ]
   await writeFile(file, lines.join('\n'))
-  const { server, env } = primary.binary
-  const child = spawn(server, [file, '--sentinel'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(primary.binary.server, [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'pipe'] })
   const sentinel = followProgram(child, `Sentinel ${index}`)
   t.teardown(() => sentinel.end('SIGKILL'))
   return port

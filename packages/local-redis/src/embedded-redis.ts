@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -10,6 +11,7 @@ import { freePort, isPortFree } from './port.ts'
 import type { RedisBinary } from './programs.ts'
 
 const HOST = '127.0.0.1'
+const LOG = 'redis.log'
 
 /** How long a server may take to answer: it loads a large append-only file first. */
 const START_TIMEOUT_MS = 60_000
@@ -85,15 +87,10 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     const port = options.port || (await freePort())
     if (!(await isPortFree(port))) throw portTaken(port)
     const child = spawnServer(options, dir, port, lock.fd)
-    let complaints = ''
-    child.stderr?.on('data', text => {
-      complaints = (complaints + String(text)).slice(-2_000)
-    })
     const redis = new EmbeddedRedis(child, port, options.binary.cli)
     await once(child, 'spawn').catch(error => {
       throw new KimchiError('KIMCHI_ERR_REDIS', `${options.binary.server} did not start: ${messageOf(error)}`)
     })
-    const closed = new Promise(settle => child.once('close', settle))
     const watcher = spawnWatcher(Number(child.pid))
     void redis.exited.then(() => watcher.kill('SIGKILL'))
     await noteServer(lock, Number(child.pid), port)
@@ -102,12 +99,10 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     if (await isReady(child, port)) return redis
     const isRunning = child.exitCode === null && child.signalCode === null
     const { code, signal } = await redis.stop()
-    // By then everything that it complained of is read.
-    await closed
     const how = isRunning
       ? `did not answer within ${START_TIMEOUT_MS} ms`
       : `ended at start (${signal ?? `exit code ${code}`})`
-    throw await startError(port, dir, how, complaints)
+    throw await startError(port, dir, how)
   } catch (error) {
     await lock.close()
     throw error
@@ -121,15 +116,16 @@ function spawnServer(
   lockFd: number,
 ): ChildProcess {
   const settings = [
-    ...['--bind', HOST, '--port', String(port), '--dir', dir, '--logfile', join(dir, 'redis.log')],
+    ...['--bind', HOST, '--port', String(port), '--dir', dir],
     ...['--save', '', '--appendonly', appendonly ? 'yes' : 'no', '--appendfsync', 'everysec'],
     ...args,
   ]
+  // What it complains of before it reads its settings belongs into its log, too.
+  const log = openSync(join(dir, LOG), 'a')
   // In a session of its own (detached), a Ctrl-C in the terminal does not end it before the apps have flushed.
-  return spawn(binary.server, settings, {
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', lockFd],
-  })
+  const child = spawn(binary.server, settings, { detached: true, stdio: ['ignore', log, log, lockFd] })
+  closeSync(log)
+  return child
 }
 
 /**
@@ -177,11 +173,11 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-async function startError(port: number, dir: string, how: string, complaints: string): Promise<KimchiError> {
-  const log = await readFile(join(dir, 'redis.log'), 'utf8').catch(() => '')
-  const lines = [...log.trim().split('\n').slice(-5), complaints.trim()].join('\n')
-  if (lines.includes('Address already in use')) return portTaken(port)
-  return new KimchiError('KIMCHI_ERR_REDIS', `Redis in ${dir} ${how}:\n${lines}`)
+async function startError(port: number, dir: string, how: string): Promise<KimchiError> {
+  const log = await readFile(join(dir, LOG), 'utf8')
+  const end = log.trim().split('\n').slice(-5).join('\n')
+  if (end.includes('Address already in use')) return portTaken(port)
+  return new KimchiError('KIMCHI_ERR_REDIS', `Redis in ${dir} ${how}:\n${end}`)
 }
 
 function portTaken(port: number): KimchiError {

@@ -11,7 +11,8 @@ import {
   sampleOrGap,
 } from '@kimchi/core'
 import type { SettledMinute } from '@kimchi/store'
-import type { CandleBlock, CandleBlocks, OwnBlocks } from './candle-blocks.ts'
+import type { CandleBlock } from './candle-block.ts'
+import type { CandleBlocks, OwnBlocks } from './candle-blocks.ts'
 
 /** Minutes of one coin, ascending. */
 export interface CoinMinutes {

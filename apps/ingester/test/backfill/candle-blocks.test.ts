@@ -2,7 +2,8 @@ import { type Exchange, type Market, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { CandleBlock, CandleBlocks, type OwnBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlock } from '../../src/backfill/candle-block.ts'
+import { CandleBlocks, type OwnBlocks } from '../../src/backfill/candle-blocks.ts'
 
 /** A multiple of both exchanges' blocks. */
 const D = 16_000 * 1_800

@@ -2,7 +2,8 @@ import { type Coin, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { CandleBlock, CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlock } from '../../src/backfill/candle-block.ts'
+import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
 import { candleSampleOrGap, decideWindow } from '../../src/backfill/decide-minutes.ts'
 
 const M = 29_000_000

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type EpochMinute, minuteOf, premiumE4, type Sample } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { CandleBlock } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlock } from '../../src/backfill/candle-block.ts'
 import { candleSampleOrGap } from '../../src/backfill/decide-minutes.ts'
 
 /** Recorded exchange data, beside the repository; absent in a plain clone. */

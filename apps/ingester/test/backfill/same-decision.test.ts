@@ -12,7 +12,7 @@ import type { MinuteCandle } from '@kimchi/feeds'
 import { type Prices, startSimulator } from '@kimchi/simulator'
 import fc from 'fast-check'
 import t from 'tap'
-import { CandleBlock } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlock } from '../../src/backfill/candle-block.ts'
 import { candleSampleOrGap } from '../../src/backfill/decide-minutes.ts'
 import { BTC, ETH, IQ, KNC, YESTERDAY } from '../support/backfill-bench.ts'
 

@@ -14,7 +14,7 @@ export function startProgram(
   t: Teardown | undefined,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  options: Pick<SpawnOptions, 'cwd' | 'stdio' | 'detached'> = {},
+  options: Pick<SpawnOptions, 'cwd' | 'stdio'> = {},
 ) {
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH, ...env },

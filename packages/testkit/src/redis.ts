@@ -20,8 +20,6 @@ export interface TestRedisOptions {
   readonly appendonly?: boolean
   /** More of redis-server's own arguments. */
   readonly args?: readonly string[]
-  /** Text of the PATH variable. @default this program's */
-  readonly path?: string
 }
 
 /** A private server of one test. */
@@ -42,7 +40,7 @@ export async function createFolder(t: Teardown): Promise<string> {
  * given.
  */
 export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
-  const binary: RedisBinary = await projectRedis(options.path ?? process.env.PATH ?? '')
+  const binary: RedisBinary = await projectRedis(process.env.PATH ?? '')
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))
   const { appendonly = false, args = [] } = options
   const start = (port: number) => startEmbeddedRedis({ binary, dir, port, appendonly, args })

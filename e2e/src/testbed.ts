@@ -25,7 +25,6 @@ export interface TestbedOptions {
   readonly factor?: number
   /** Where its clock starts. @default ten minutes before the last UTC midnight */
   readonly startAt?: number
-  readonly seed?: string
   /** Tracked coins; KNC trades on Upbit once in twenty minutes. @default BTC, ETH, XRP, KNC */
   readonly coins?: readonly string[]
 }
@@ -65,7 +64,7 @@ export async function openRedisBed(
 
 /** Starts the exchanges; the test starts the ingesters. Everything ends with it. */
 export async function openTestbed(t: Teardown, options: TestbedOptions) {
-  const { factor = 20, seed = 'fault', coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
+  const { factor = 20, coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
   const scales: Spell[] = []
@@ -77,7 +76,7 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
   }
   /** The same exchanges seen from elsewhere: same prices, own faults. */
   const openView = async () => {
-    const view = await startSimulator({ seed, clock, pumpMs: 10 * factor, limits: false })
+    const view = await startSimulator({ seed: 'fault', clock, pumpMs: 10 * factor, limits: false })
     t.teardown(() => view.close())
     return view
   }

@@ -120,7 +120,7 @@ function startLoad(port: number) {
         ({ status }) => statuses.push(status),
         error => statuses.push(String(error)),
       )
-      await delay(20)
+      await delay(50)
     }
     agent.destroy()
   }

@@ -33,12 +33,13 @@ const ASK_LAST = `
     Atomics.notify(gate, 0)
   })`
 
+const redis = await startRedis(t)
+const writer = await openTestWriter(t, redis.url, SYMBOLS)
+for (const day of daysBefore(dateOf(minuteOf(Date.now()) - 9 * DAY_MINUTES), 1_825))
+  await Promise.all([writer.importDay('C0', day), writer.importDay('C1', day)])
+
 /** A replica in its own process, so that what ends it does not end the test. */
 async function startTarget(t: { teardown(close: () => unknown): void }): Promise<Replica> {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url, SYMBOLS)
-  const days = daysBefore(dateOf(minuteOf(Date.now()) - 9 * DAY_MINUTES), 1_825)
-  for (const day of days) await Promise.all([writer.importDay('C0', day), writer.importDay('C1', day)])
   await writer.writeMinute(minuteOf(Date.now()))
   const replica = await startReplica(t, redis.url)
   await eventually('the list', async () => (await ask(replica.base)).status === 200 || undefined)

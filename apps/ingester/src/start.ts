@@ -170,7 +170,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
       ...{ quarantine, release, reader, writer, rest },
       days: config.BACKFILL_DAYS,
       upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
-      lease: new BackfillLease(redis, id),
+      lease: new BackfillLease(redis, id, context),
     },
     context,
   )

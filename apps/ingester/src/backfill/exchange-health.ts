@@ -11,6 +11,9 @@ import type { CandleBlocks } from './candle-blocks.ts'
 /** Who fills gaps has seen a new candle of both exchanges within this time. */
 const NEW_WITHIN_MS: Milliseconds = 90_000
 
+/** The exchanges are asked this often; what is known of a minute costs no request. */
+const ASK_EVERY_MS: Milliseconds = 10_000
+
 /**
  * Whether this ingester gets the candles of both exchanges, so that it may hold the lease: one that is banned,
  * refused for its region or cut off leaves the work to another.
@@ -19,6 +22,7 @@ export class ExchangeHealth {
   readonly #blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>
   readonly #clock: Pick<Clock, 'now'>
   readonly #seen = new Map<Exchange, { readonly candle: EpochMinute; readonly at: EpochMs }>()
+  #askedAt: EpochMs = Number.NEGATIVE_INFINITY
 
   constructor(blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>, clock: Pick<Clock, 'now'>) {
     this.#blocks = blocks
@@ -30,8 +34,14 @@ export class ExchangeHealth {
     return this.#seen.size === 2 && [...this.#seen.values()].every(isNew)
   }
 
+  /** Whether it is time to ask again. The clock may step back. */
+  get isDue(): boolean {
+    return Math.abs(this.#clock.now() - this.#askedAt) >= ASK_EVERY_MS
+  }
+
   /** Asks for the newest candles of the reference markets: one request a minute to each exchange. */
   async ask(): Promise<void> {
+    this.#askedAt = this.#clock.now()
     const newest = await this.#blocks.newest()
     this.#see('binance', newest)
     this.#see('upbit', (await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, newest)).newest)

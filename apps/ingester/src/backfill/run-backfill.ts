@@ -2,22 +2,21 @@ import {
   type Coin,
   type Context,
   type EpochMinute,
-  type EpochMs,
   HOUR_MS,
   isWorthALine,
   type Milliseconds,
   messageOf,
-  minuteOf,
   type Sample,
 } from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import { type BackfillLease, CLAIM_EVERY_MS } from './backfill-lease.ts'
-import { CANDLE_GRACE_MS, CandleBlocks, type OwnBlocks } from './candle-blocks.ts'
+import type { BackfillLease } from './backfill-lease.ts'
+import { CandleBlocks, type OwnBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
-import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
+import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
+import { FirstList } from './first-list.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type CoinTrouble, type FinishedMinute, OpenMinutes, windowsOf } from './open-minutes.ts'
 
@@ -29,9 +28,6 @@ const COINS_AT_ONCE = 8
 
 /** A history of so many minutes takes long enough for people to ask how far it is. */
 const LONG_HISTORY = 1_000
-
-/** A first list waits for this much longer than its requests need by their pace. */
-const FIRST_LIST_PATIENCE_MS: Milliseconds = 5_000
 
 /** What backfill works with. */
 export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'upbitPerSecond'> {
@@ -47,7 +43,7 @@ export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'u
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write'>
   /** Keeps several ingesters from fetching the same candles. */
-  readonly lease: Pick<BackfillLease, 'claim' | 'release' | 'close'>
+  readonly lease: Pick<BackfillLease, 'hold' | 'close'>
 }
 
 /** The status of backfill. Counters run since the start. */
@@ -79,17 +75,13 @@ export class Backfill {
   readonly #requests: CandleRequests
   readonly #blocks: CandleBlocks
   readonly #openMinutes: OpenMinutes
+  readonly #firstList: FirstList
   readonly #health: ExchangeHealth
   /** Coins that are being filled, by symbol. */
   readonly #coins = new Map<string, Promise<void>>()
   /** Work for all coins that is under way. */
   readonly #chores = new Map<'first-list' | 'drift' | 'health', Promise<void>>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
-  /** The newest minute of a coin that was in a first list. */
-  readonly #listed = new Map<string, EpochMinute>()
-  #isOurs = false
-  #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
-  #askedAt: EpochMs = Number.NEGATIVE_INFINITY
   #isClockWrong = false
   #filling: number | undefined
   #problem: string | undefined
@@ -101,13 +93,14 @@ export class Backfill {
   #driftHour = 0
 
   constructor(options: BackfillOptions, context: Context) {
-    const { reader, days } = options
+    const { reader, days, upbitPerSecond } = options
     const { clock } = context
     this.#options = options
     this.#context = context
     this.#requests = new CandleRequests(options, context)
     this.#blocks = new CandleBlocks(request => this.#requests.fetchPage(request), clock)
     this.#openMinutes = new OpenMinutes({ reader, days, clock })
+    this.#firstList = new FirstList({ reader, blocks: this.#blocks, upbitPerSecond }, context)
     this.#health = new ExchangeHealth(this.#blocks, clock)
   }
 
@@ -134,7 +127,7 @@ export class Backfill {
       }
     }
     await Promise.all([...this.#coins.values(), ...this.#chores.values()])
-    await this.#options.lease.close(this.#context)
+    await this.#options.lease.close()
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
@@ -158,13 +151,17 @@ export class Backfill {
   /** Starts the work that is due, and waits until some of it is done. */
   async #step(): Promise<void> {
     const { clock, signal } = this.#context
-    const { tracked, untested } = this.#options.quarantine
-    if (tracked.length + untested.length > 0) {
-      this.#startAsking()
-      await this.#claim([...tracked, ...untested])
-    }
-    if (this.#isOurs) {
-      this.#openMinutes.follow(tracked)
+    const { lease, quarantine } = this.#options
+    const { tracked, untested } = quarantine
+    const coins = [...tracked, ...untested]
+    // Every ingester asks the exchanges, whoever fills the gaps.
+    if (coins.length > 0 && this.#health.isDue && !this.#chores.has('health'))
+      this.#start(this.#chores, 'health', () => this.#health.ask())
+    const isFit = coins.length > 0 && this.#health.isWell && !this.#isClockWrong
+    const isOurs = await lease.hold(coins, isFit)
+    this.#filling = isOurs ? coins.length : 0
+    this.#openMinutes.follow(isOurs ? tracked : [])
+    if (isOurs) {
       this.#startFirstList(tracked, untested)
       if (!this.#chores.has('first-list')) await this.#startCoins()
       this.#startMeasuring(tracked)
@@ -173,34 +170,6 @@ export class Backfill {
     const trouble = this.#trouble
     this.#trouble = undefined
     if (trouble !== undefined) throw trouble.thrown
-  }
-
-  /** Every ingester asks the exchanges, whoever fills the gaps. */
-  #startAsking(): void {
-    const now = this.#context.clock.now()
-    // The clock may step back.
-    if (Math.abs(now - this.#askedAt) < CLAIM_EVERY_MS || this.#chores.has('health')) return
-    this.#askedAt = now
-    this.#start(this.#chores, 'health', () => this.#health.ask())
-  }
-
-  /** Claims the lease on these coins while the exchanges are well, and gives it back when they are not. */
-  async #claim(coins: readonly Coin[]): Promise<void> {
-    const { lease } = this.#options
-    const now = this.#context.clock.now()
-    if (!this.#health.isWell || this.#isClockWrong) {
-      if (this.#isOurs) await lease.release()
-      this.#isOurs = false
-      this.#filling = 0
-      this.#claimedAt = Number.NEGATIVE_INFINITY
-      this.#openMinutes.follow([])
-      return
-    }
-    if (Math.abs(now - this.#claimedAt) < CLAIM_EVERY_MS) return
-    this.#isOurs = await lease.claim(coins.map(({ symbol }) => symbol))
-    this.#claimedAt = now
-    this.#filling = this.#isOurs ? coins.length : 0
-    if (!this.#isOurs) this.#openMinutes.follow([])
   }
 
   /** Measures the drift once an hour, while nothing waits to be filled. */
@@ -214,36 +183,11 @@ export class Backfill {
     })
   }
 
-  /** Lists new coins at once, and those that are not tested yet every minute until they are. */
   #startFirstList(tracked: readonly Coin[], untested: readonly Coin[]): void {
-    const minute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
-    const listedAt = ({ symbol }: Coin) => this.#listed.get(symbol) ?? 0
-    const isDue = (coin: Coin) => listedAt(coin) < (untested.includes(coin) ? minute : 1)
-    const coins = [...tracked, ...untested].filter(isDue)
-    if (coins.length === 0 || this.#chores.has('first-list')) return
-    this.#start(this.#chores, 'first-list', async () => {
-      await this.#storeFirstList(coins)
-      for (const { symbol } of coins) this.#listed.set(symbol, minute)
-    })
-  }
-
-  /** Stores the newest minute of all coins in one write; a coin whose candle doesn't come holds up nobody. */
-  async #storeFirstList(coins: readonly Coin[]): Promise<void> {
-    const { reader, upbitPerSecond } = this.#options
-    const { clock, signal } = this.#context
-    const minute = await this.#blocks.newest()
-    const byPaceMs = (coins.length * 1_000) / upbitPerSecond
-    const late = clock.wait(byPaceMs + FIRST_LIST_PATIENCE_MS, signal).then(() => NOTHING)
-    const decide = async (coin: Coin) => {
-      const open = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
-      // A failure is reported when the coin is filled.
-      return decideWindow({ coin, minutes: open.length > 0 ? [minute] : [] }, this.#blocks).catch(
-        () => NOTHING,
-      )
-    }
-    const decided = await Promise.all(coins.map(coin => Promise.race([decide(coin), late])))
-    const samples = decided.flatMap(each => each.samples)
-    await this.#store({ samples, settled: decided.flatMap(each => each.settled) })
+    if (this.#chores.has('first-list')) return
+    const coins = this.#firstList.due(tracked, untested)
+    if (coins.length === 0) return
+    this.#start(this.#chores, 'first-list', () => this.#firstList.run(coins, decided => this.#store(decided)))
   }
 
   async #startCoins(): Promise<void> {

@@ -56,7 +56,7 @@ t.test('each closed block is fetched once for sixteen coins and eight days', asy
       writer,
       upbitPerSecond: 8,
       rest: { candlePage },
-      lease: { claim: async () => true, release: async () => {}, close: async () => {} },
+      lease: { hold: async (_coins, isFit) => isFit, close: async () => {} },
     },
     { clock, random: () => 0.5, signal: ending.signal, log: silent },
   )

@@ -268,16 +268,14 @@ t.test('the other ingester goes on where one was ended, and at once', async t =>
 
 t.test('a lease that is lost stops the work, without a loss or an error', async t => {
   const { start, clock, check, reader } = await openBench(t, exchanges)
-  let claims = 0
+  let isFree = true
   const { status } = start([BTC, ETH, KNC, IQ], {
-    lease: {
-      // Lost at the second claim, ours again a while later.
-      claim: async () => ++claims !== 2 && claims !== 3,
-      release: async () => {},
-      close: async () => {},
-    },
+    lease: { hold: async (_coins, isFit) => isFit && isFree, close: async () => {} },
   })
-  await passUntil(clock, 'the lease is lost and found', () => claims >= 4, 1_000)
+  await passUntil(clock, 'the work has begun', () => status().stored > 0)
+  isFree = false
+  await passUntil(clock, 'it knows', () => status().filling === 0)
+  isFree = true
   await passUntil(clock, 'all is filled', async () => {
     return (await reader.readOpenMinutes('ETH', YESTERDAY, YESTERDAY + 361)).length === 0
   })

@@ -119,7 +119,7 @@ export async function openBench(
         writer,
         upbitPerSecond: 400,
         rest: { candlePage: around(work.count((range, signal) => rest.candlePage(range, signal))) },
-        lease: new BackfillLease(redis, id),
+        lease: new BackfillLease(redis, id, { clock, log }),
         ...changes,
       },
       { clock, random: () => 0.5, signal: ending.signal, log },

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { freePort } from '@kimchi/local-redis'
 import { createFolder, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openRedis } from '../src/redis/connect.ts'
@@ -63,7 +64,7 @@ t.test('rediss:// trusts a private authority and shows a client certificate', as
     'tls-cert-file': 'server.pem',
     'tls-key-file': 'server.key',
   }
-  const tlsPort = redis.port < 60_000 ? redis.port + 5_000 : redis.port - 5_000
+  const tlsPort = await freePort()
   const files = Object.entries(settings).flatMap(([name, file]) => [name, `${folder}/${file}`])
   await raw.call('CONFIG', 'SET', ...files, 'tls-port', tlsPort)
   const open = async (query: string) => {

@@ -65,11 +65,11 @@ export async function startLocal(config: Config, context: LocalContext): Promise
 /** Finds or fetches a Redis, and starts it; it keeps its port when it has to be started again. */
 async function startRedis(
   { PATH, dataDir }: Config,
-  { say }: LocalContext,
+  { say, signal }: LocalContext,
   supervisor: Supervisor,
   ports: Ports,
 ): Promise<EmbeddedRedis | undefined> {
-  const [binary, dir] = [await projectRedis(PATH, say), join(dataDir, 'redis')]
+  const [binary, dir] = [await projectRedis(PATH, say, signal), join(dataDir, 'redis')]
   const startAt = (port: number) => startEmbeddedRedis({ binary, dir, port })
   let redis: EmbeddedRedis | undefined
   await supervisor.start('redis', async () => {

@@ -30,17 +30,22 @@ export async function isDebianFamily(path: string): Promise<boolean> {
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` when the packages can't be fetched, with what a person can do
  *   about it
  */
-export async function fetchDebianRedis(cacheDir: string, log: (line: string) => void): Promise<RedisBinary> {
+export async function fetchDebianRedis(
+  cacheDir: string,
+  log: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<RedisBinary> {
   const folder = join(cacheDir, await systemName())
   const cached = await unpackedRedis(folder)
   if (cached !== undefined) return cached
   const temporary = join(cacheDir, `fetching-${randomUUID()}`)
   try {
     await mkdir(join(temporary, 'root'), { recursive: true })
-    await unpackServer(temporary, log)
+    await unpackServer(temporary, log, signal)
     await writeWrappers(temporary)
     await publish(temporary, folder)
   } catch (error) {
+    signal?.throwIfAborted()
     if (error instanceof KimchiError) throw error
     throw adviceError(`Fetching the redis-server package failed: ${messageOf(error).trim()}`, error)
   } finally {
@@ -63,9 +68,13 @@ async function unpackedRedis(folder: string): Promise<RedisBinary | undefined> {
   return (await isUsableServer(server)) ? { server, cli } : undefined
 }
 
-async function unpackServer(folder: string, log: (line: string) => void): Promise<void> {
+async function unpackServer(
+  folder: string,
+  log: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const aptGet = (args: readonly string[]) =>
-    run('apt-get', ['-qq', ...args], { cwd: folder, timeout: TIMEOUT_MS })
+    run('apt-get', ['-qq', ...args], { cwd: folder, timeout: TIMEOUT_MS, signal })
   const download = async () => {
     const names = await neededPackages(aptGet)
     const list = names.join(', ')
@@ -75,6 +84,7 @@ async function unpackServer(folder: string, log: (line: string) => void): Promis
   try {
     await download()
   } catch {
+    signal?.throwIfAborted()
     // A bare machine has no package lists; old lists name files that the archive no longer has.
     await updateLists(aptGet, log)
     await download()

@@ -11,6 +11,8 @@ export interface FindRedisOptions {
   readonly path: string
   /** Called with one line for each step that takes time. */
   readonly log: (line: string) => void
+  /** Ends the fetching of packages. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -18,10 +20,10 @@ export interface FindRedisOptions {
  * a Debian-family system, from the distribution's packages, unpacked under `cacheDir`. Safe to call from many
  * programs at once.
  *
- * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` naming the command to run on each system
+ * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` naming the command to run on each system, or why the signal aborted
  * @see docs/architecture.md#running-it
  */
-export async function findRedis({ cacheDir, path, log }: FindRedisOptions): Promise<RedisBinary> {
+export async function findRedis({ cacheDir, path, log, signal }: FindRedisOptions): Promise<RedisBinary> {
   const rejected: string[] = []
   for (const name of ['redis-server', 'valkey-server']) {
     const server = await findProgram(name, path)
@@ -30,7 +32,7 @@ export async function findRedis({ cacheDir, path, log }: FindRedisOptions): Prom
     rejected.push(server)
   }
   if (rejected.length > 0) log(`${rejected.join(' and ')}: older than 7.0 or broken, not used`)
-  if (await isDebianFamily(path)) return fetchDebianRedis(cacheDir, log)
+  if (await isDebianFamily(path)) return fetchDebianRedis(cacheDir, log, signal)
   throw new KimchiError('KIMCHI_ERR_REDIS_BINARY', INSTALL_ADVICE)
 }
 

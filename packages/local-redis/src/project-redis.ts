@@ -7,8 +7,12 @@ import type { RedisBinary } from './programs.ts'
  * needed.
  * @param path the folders that are searched for programs, as PATH names them
  */
-export function projectRedis(path: string, log: (line: string) => void = () => {}): Promise<RedisBinary> {
-  return findRedis({ cacheDir: join(projectRoot(), '.cache/redis'), path, log })
+export function projectRedis(
+  path: string,
+  log: (line: string) => void = () => {},
+  signal?: AbortSignal,
+): Promise<RedisBinary> {
+  return findRedis({ cacheDir: join(projectRoot(), '.cache/redis'), path, log, signal })
 }
 
 /** The project's root folder, seen from `src` and from `dist` of this package. */

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { findRedis } from '../src/find-redis.ts'
 import { findProgram, isUsableServer } from '../src/programs.ts'
@@ -31,6 +32,31 @@ t.test('a server without functions is not used, and the advice names a command f
     message: /apt-get[\s\S]*brew[\s\S]*dnf[\s\S]*docker/,
   })
   t.strictSame(lines, [`${join(dir, 'redis-server')}: older than 7.0 or broken, not used`])
+})
+
+t.test('an abort ends the fetching of packages, and leaves nothing behind', async t => {
+  const bin = t.testdir({
+    'apt-get':
+      '#!/bin/sh\n[ "$2" = install ] && exec echo "Inst redis-server (8)"\necho $$ >pid\nexec sleep 60\n',
+    'dpkg-deb': '#!/bin/sh\n',
+    cache: {},
+  })
+  for (const name of ['apt-get', 'dpkg-deb']) await chmod(join(bin, name), 0o755)
+  const cacheDir = join(bin, 'cache')
+  process.env.PATH = `${bin}:${path}`
+  t.teardown(() => {
+    process.env.PATH = path
+  })
+  const ending = new AbortController()
+  const lines: string[] = []
+  const finding = findRedis({ cacheDir, path: bin, log: line => lines.push(line), signal: ending.signal })
+  const isAsleep = async () =>
+    (await readdir(cacheDir, { recursive: true })).some(name => /\/pid$/.test(name))
+  while (!(await isAsleep())) await delay(10)
+  ending.abort()
+  await t.rejects(finding, { name: 'AbortError' })
+  t.match(lines, [/^No redis-server on PATH/])
+  t.strictSame(await readdir(cacheDir), [])
 })
 
 const onDebian = (await findProgram('apt-get', path)) !== undefined && process.platform === 'linux'

@@ -19,7 +19,7 @@ export function binanceProtocol(bases: string | readonly string[] = DEFAULT_BASE
     maxMarkets: 1_024,
     subscribe: changes,
     createDecoder: createBinanceDecoder,
-    maxSilenceMs: 15_000,
+    stallAfterMs: 15_000,
     // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
     maxAgeMs: 20 * HOUR_MS,
     pingEveryMs: undefined,

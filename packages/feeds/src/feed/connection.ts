@@ -21,11 +21,11 @@ const CLOSE_GRACE_MS: Milliseconds = 500
 const MAX_FRAME_BYTES = 1_048_576
 
 /**
- * Checks within `maxSilenceMs`. A connection is silent when 28 in a row found no new frame, which leaves time
+ * Checks within `stallAfterMs`. A connection has stalled when 28 in a row found no new frame, which leaves time
  * for the first retry within the limit.
  */
 const CHECKS = 30
-const SILENT_CHECKS = 28
+const STALL_CHECKS = 28
 
 /** What one connection is opened with. Callbacks run synchronously and must not throw. */
 export interface ConnectionOptions {
@@ -117,8 +117,8 @@ export function openConnection(
     subscription.set(markets)
     void pingUntilAborted(socket, protocol, { clock, signal })
     if (protocol.maxAgeMs !== undefined) void clock.wait(protocol.maxAgeMs, signal).then(() => due.open())
-    await untilSilent(() => dataFrames, protocol.maxSilenceMs, { clock, signal })
-    const text = `${protocol.exchange} feed: no data for ${protocol.maxSilenceMs} ms`
+    await untilStalled(() => dataFrames, protocol.stallAfterMs, { clock, signal })
+    const text = `${protocol.exchange} feed: no data for ${protocol.stallAfterMs} ms`
     end(new KimchiError('KIMCHI_ERR_FEED_STALLED', text))
   }
   const limitHandshake = async () => {
@@ -201,17 +201,17 @@ async function pingUntilAborted(
 }
 
 /**
- * Resolves when no data has come for nearly `maxSilenceMs` of elapsed time, or when `signal` aborts. It counts
+ * Resolves when no data has come for nearly `stallAfterMs` of elapsed time, or when `signal` aborts. It counts
  * checks instead of reading a clock, so that a process that was frozen receives its frames before it decides.
  */
-async function untilSilent(
+async function untilStalled(
   countFrames: () => number,
-  maxSilenceMs: Milliseconds,
+  stallAfterMs: Milliseconds,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<void> {
   let seen = countFrames()
-  for (let silent = 0; silent < SILENT_CHECKS && !signal.aborted; ) {
-    await clock.wait(maxSilenceMs / CHECKS, signal)
+  for (let silent = 0; silent < STALL_CHECKS && !signal.aborted; ) {
+    await clock.wait(stallAfterMs / CHECKS, signal)
     silent = countFrames() === seen ? silent + 1 : 0
     seen = countFrames()
   }

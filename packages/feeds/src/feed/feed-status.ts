@@ -55,7 +55,7 @@ export class FeedCounters {
   ignored = 0
   /** Frames that were dropped as broken. */
   malformed = 0
-  /** Connections ended by us because they fell silent. */
+  /** Connections ended by us because they stalled. */
   stalls = 0
   /** Requests for the trading status that failed. */
   statusFailures = 0

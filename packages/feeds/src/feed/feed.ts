@@ -57,7 +57,7 @@ export function openFeed(options: FeedOptions, context: FeedContext): Feed {
 }
 
 /** A longer silence may have swallowed frames. */
-const MAX_QUIET_MS: Milliseconds = 3_000
+const MAX_SILENCE_MS: Milliseconds = 3_000
 
 /** A connection that breaks sooner does not reset the backoff: an exchange that keeps dropping us needs rest. */
 const HEALTHY_MS: Milliseconds = 60_000
@@ -272,7 +272,7 @@ export class Feed {
     const isOther = connection !== this.#reading
     const quietFrom = isOther ? openedAt : (this.#lastDataAt ?? at)
     const isClockBack = at < Math.max(quietFrom, this.#lastDataAt ?? at)
-    const isSilence = isClockBack || at - quietFrom > MAX_QUIET_MS
+    const isSilence = isClockBack || at - quietFrom > MAX_SILENCE_MS
     this.#lastDataAt = at
     if (isOther) this.#read(connection)
     if (isSilence) this.#counters.silences += 1

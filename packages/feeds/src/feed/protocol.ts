@@ -20,8 +20,8 @@ export interface Protocol {
   subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly Subscribing[]
   /** Creates a decoder for one connection; it may remember that connection's frames. */
   createDecoder(): Decoder
-  /** A connection without data for this long is stale. Snapshots, pongs, acks and heartbeats are no data. */
-  readonly maxSilenceMs: Milliseconds
+  /** A connection without data for this long is stalled. Snapshots, pongs, acks and heartbeats are no data. */
+  readonly stallAfterMs: Milliseconds
   /** A connection older than this is replaced by a new one, which is opened first; undefined for never. */
   readonly maxAgeMs: Milliseconds | undefined
   /** How often we ping; undefined when the exchange pings us instead. Nobody waits for the pong: data counts. */

@@ -18,7 +18,7 @@ export function upbitProtocol(bases: string | readonly string[] = DEFAULT_BASES.
     maxMarkets: 2_000,
     subscribe: (_previous, next, id) => [{ text: subscription(next, id) }],
     createDecoder: createUpbitDecoder,
-    maxSilenceMs: 30_000,
+    stallAfterMs: 30_000,
     maxAgeMs: undefined,
     // Upbit closes after 60 s without a ping.
     pingEveryMs: 20_000,

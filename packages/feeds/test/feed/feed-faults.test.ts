@@ -302,7 +302,7 @@ t.test(
 t.test('the shutdown of the simulator costs nothing', async t => {
   const simulator = await simulate(t)
   // The test's clock runs faster than the simulator's.
-  const protocol = { ...binanceProtocol(simulator.binanceWsUrl), maxSilenceMs: 3_600_000 }
+  const protocol = { ...binanceProtocol(simulator.binanceWsUrl), stallAfterMs: 3_600_000 }
   const { clock, feed } = watchFeed(t, { protocol })
   await until('up', () => feed.status().state === 'up')
   await clock.advance(2_000)

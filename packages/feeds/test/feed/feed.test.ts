@@ -94,7 +94,7 @@ t.test('Binance: an absence counts when a second answer, 15 s later, lacks the m
   const askedAt: number[] = []
   let listed = ['BTCUSDT', 'ETHUSDT']
   const { clock, ticks, tradable } = watchFeed(t, {
-    protocol: { ...binanceProtocol(exchange.url), maxSilenceMs: 3_600_000 },
+    protocol: { ...binanceProtocol(exchange.url), stallAfterMs: 3_600_000 },
     markets: ['ETHUSDT'],
     askTradingPrices: async () => {
       askedAt.push((clock.now() - AT) / 1_000)

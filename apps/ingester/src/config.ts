@@ -6,7 +6,7 @@ import {
   type SettingValues,
   urlListSetting,
 } from '@kimchi/core'
-import { DEFAULT_BASES, DENIALS } from '@kimchi/feeds'
+import { DEFAULT_BASES, DENIALS, type WantedCoins } from '@kimchi/feeds'
 import { opsSettings } from '@kimchi/runtime'
 import { redisUrlSetting } from '@kimchi/store'
 
@@ -15,12 +15,6 @@ const DEFAULT_COINS = 'BTC,ETH,XRP,SOL,DOGE,ADA,TRX,LINK,AVAX,DOT'
 
 const WS = ['wss:', 'ws:']
 const HTTP = ['https:', 'http:']
-
-/**
- * Which coins to track: the listed ones in this order, or every coin that is really the same on both
- * exchanges.
- */
-export type WantedCoins = 'all' | readonly string[]
 
 /** Every variable that the ingester reads; `npm run docs` makes the table of docs/configuration.md from it. */
 export const settings = {
@@ -82,7 +76,6 @@ export const settings = {
   ...opsSettings(9465),
 }
 
-/** The ingester's configuration. */
 export type Config = SettingValues<typeof settings>
 
 /**

@@ -49,7 +49,6 @@ export interface IngesterOptions extends Omit<Context, 'signal'> {
   readonly refreshMs?: Milliseconds
 }
 
-/** A started ingester. */
 export interface Ingester extends RunningApp {
   readonly opsPort: number
 }
@@ -148,9 +147,9 @@ function openParts(config: Config, shared: Shared, context: Context) {
     context,
   )
   const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
-  const listing = { order: config.COINS, denied: config.DENY }
+  const listRules = { order: config.COINS, denied: config.DENY }
   const tracking = new CoinTracking({
-    ...{ quarantine, writer, listing, log },
+    ...{ quarantine, writer, listRules, log },
     onSubscribed: coins => feeds.setCoins(coins),
     onFatal: fail,
   })
@@ -225,7 +224,7 @@ async function announceEachMinute(
   { clock, signal, log }: Context,
 ): Promise<void> {
   while (!signal.aborted) {
-    writer.announce(id, fields()).catch(thrown => log.debug({ err: thrown }, 'status not published'))
+    writer.announce(id, fields()).catch(thrown => log.debug({ err: thrown }, 'status not written'))
     const sinceMs = (clock.now() - ANNOUNCED_AFTER_MS) % MINUTE_MS
     await clock.wait(MINUTE_MS - sinceMs, signal)
   }

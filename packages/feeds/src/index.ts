@@ -7,7 +7,7 @@ export {
 } from './bases.ts'
 export { binanceProtocol } from './binance/protocol.ts'
 export { binanceTradingPrices } from './binance/trading-prices.ts'
-export { type Catalogue, matchCoins } from './catalogue/catalogue.ts'
+export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalogue.ts'
 export {
   type BinanceMarket,
   checkListing,

@@ -72,7 +72,7 @@ export interface WriteResult {
 }
 
 /** How coins are listed. */
-export interface Listing {
+export interface ListRules {
   /**
    * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters with
    * the same setting write the same order, whichever of its coins each one tracks. @default the order in
@@ -89,7 +89,6 @@ export interface Listing {
 /** A status expires when its ingester has not renewed it for this long. */
 const STATUS_TTL_SECONDS = 180
 
-/** How a writer is opened. */
 export interface WriterOptions {
   readonly redis: RedisConnection
   /** Kind of the prices; a Redis that holds the other kind refuses every write. */
@@ -110,7 +109,7 @@ export interface WriterOptions {
 export class SampleWriter {
   readonly #options: WriterOptions
   #coins: readonly Coin[] = []
-  #listing: Listing = {}
+  #listRules: ListRules = {}
   #isListCurrent = true
 
   constructor(options: WriterOptions) {
@@ -122,23 +121,23 @@ export class SampleWriter {
    * leaves 2 to 5 minutes after the last one that tracked it stopped announcing it ({@link announce}). The
    * writer sends the list again when Redis has lost it.
    */
-  async track(coins: readonly Coin[], listing: Listing = {}): Promise<void> {
+  async track(coins: readonly Coin[], listRules: ListRules = {}): Promise<void> {
     this.#coins = coins
-    this.#listing = listing
+    this.#listRules = listRules
     this.#isListCurrent = false
     await this.announce('', {})
   }
 
   /**
-   * This ingester's sign of life, due once a minute: renews what it tracks and denies, and publishes its
+   * This ingester's sign of life, due once a minute: renews what it tracks and denies, and writes its
    * status, which expires 3 minutes later.
    */
   async announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void> {
-    const { denied = [] } = this.#listing
+    const { denied = [] } = this.#listRules
     const fields = Object.entries(status).flat()
     await this.#call('kp_announce', [
       ...[id, STATUS_TTL_SECONDS, this.#isListCurrent ? 0 : 1],
-      ...[this.#coins.length, ...coinArguments(this.#coins, this.#listing), denied.length, ...denied],
+      ...[this.#coins.length, ...coinArguments(this.#coins, this.#listRules), denied.length, ...denied],
       ...[fields.length, ...fields],
     ])
     this.#isListCurrent = true
@@ -229,7 +228,7 @@ function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
 }
 
 /** Coins whose order is equal are listed by symbol. */
-function coinArguments(coins: readonly Coin[], { order }: Listing): string[] {
+function coinArguments(coins: readonly Coin[], { order }: ListRules): string[] {
   const list = order ?? coins.map(({ symbol }) => symbol)
   const placeOf = (symbol: string) => {
     if (list === 'all') return symbol === 'BTC' ? 0 : 1

@@ -44,7 +44,6 @@ export interface QuarantineOptions {
   readonly deny: readonly string[]
 }
 
-/** The quarantine's status. */
 export interface QuarantineStatus {
   readonly quarantined: readonly QuarantinedPair[]
   /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */

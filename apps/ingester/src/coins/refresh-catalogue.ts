@@ -8,10 +8,17 @@ import {
   type Milliseconds,
   messageOf,
 } from '@kimchi/core'
-import { type Catalogue, checkListing, DENIALS, type Listings, matchCoins, retryDelay } from '@kimchi/feeds'
+import {
+  type Catalogue,
+  checkListing,
+  DENIALS,
+  type Listings,
+  matchCoins,
+  retryDelay,
+  type WantedCoins,
+} from '@kimchi/feeds'
 import type { KnownCoin } from '@kimchi/store'
-import type { WantedCoins } from '../config.ts'
-import type { CatalogueNow } from './quarantine.ts'
+import type { CatalogueNow, Newcomers } from './quarantine.ts'
 
 /** This many coins, or a quarter of them, may leave at once; more means a broken list, not a delisting. */
 const FEW_COINS = 4
@@ -31,7 +38,6 @@ export interface CatalogueOptions {
   readonly refreshMs?: Milliseconds | undefined
 }
 
-/** The catalogue's status. */
 export interface CatalogueStatus {
   /** How many coins it holds; undefined until it is known. */
   readonly coins: number | undefined
@@ -197,7 +203,7 @@ function checkLosses(coins: readonly Coin[], matched: Catalogue): void {
  * Whether new pairs are tested at once: on a first start, where few coins are known, and for coins named in
  * COINS.
  */
-function atStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): 'test' | 'hold' {
+function atStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): Newcomers {
   const symbols = new Set(tracked.map(({ symbol }) => symbol))
   const known = coins.filter(({ symbol }) => symbols.has(symbol)).length
   return wanted !== 'all' || known * 2 < coins.length ? 'test' : 'hold'

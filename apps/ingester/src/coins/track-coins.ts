@@ -1,5 +1,5 @@
 import type { Coin, Log, Sample } from '@kimchi/core'
-import { isRetryable, type Listing, type SampleWriter } from '@kimchi/store'
+import { isRetryable, type ListRules, type SampleWriter } from '@kimchi/store'
 import type { CatalogueNow, Quarantine } from './quarantine.ts'
 
 /** Where coins come from, and who is notified of changes. */
@@ -7,7 +7,7 @@ export interface CoinTrackingOptions {
   readonly quarantine: Quarantine
   readonly writer: Pick<SampleWriter, 'track'>
   /** The live list's order, and what no ingester may list. */
-  readonly listing: Listing
+  readonly listRules: ListRules
   /** Called with the coins to subscribe, at first and whenever they change. */
   readonly onSubscribed: (coins: readonly Coin[]) => void
   /** Called with an error that a retry can't mend. */
@@ -52,9 +52,9 @@ export class CoinTracking {
   }
 
   #track(): void {
-    const { quarantine, writer, listing, onFatal } = this.#options
+    const { quarantine, writer, listRules, onFatal } = this.#options
     this.#tracked = quarantine.tracked
-    writer.track(this.#tracked, listing).catch(thrown => {
+    writer.track(this.#tracked, listRules).catch(thrown => {
       // While Redis is away, the writer sends the coins with the next minute.
       if (!isRetryable(thrown)) onFatal(thrown)
     })

@@ -1,13 +1,12 @@
 import type { Coin } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createRestBases, RestClient } from '@kimchi/feeds'
+import { createRestBases, RestClient, type WantedCoins } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import type { CatalogueNow } from '../../src/coins/quarantine.ts'
 import { CatalogueRefresh } from '../../src/coins/refresh-catalogue.ts'
-import type { WantedCoins } from '../../src/config.ts'
 import { silent } from '../support/backfill-bench.ts'
 
 const REFRESH_MS = 600_000

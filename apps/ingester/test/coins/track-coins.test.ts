@@ -32,7 +32,7 @@ t.test(
       const tracking = new CoinTracking({
         quarantine,
         writer,
-        listing: { order: 'all' },
+        listRules: { order: 'all' },
         onSubscribed: () => {},
         onFatal,
         log: silent,

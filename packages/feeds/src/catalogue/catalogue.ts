@@ -3,7 +3,7 @@ import type { BinanceMarket, Listing, UpbitMarket } from './listings.ts'
 import { ALIASES, DENIALS, LEFT_OUT } from './pairs.ts'
 
 /** Which coins to track: every pair that is the same coin, or these symbols in this order. */
-export type Wanted = 'all' | readonly string[]
+export type WantedCoins = 'all' | readonly string[]
 
 /** Why an Upbit coin is not tracked. */
 type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-trading' | 'unpublishable'
@@ -28,7 +28,7 @@ export interface Catalogue {
 interface MatchOptions {
   readonly upbit: Pick<Listing<UpbitMarket>, 'markets'>
   readonly binance: Pick<Listing<BinanceMarket>, 'markets'>
-  readonly wanted: Wanted
+  readonly wanted: WantedCoins
   /** Whether to refuse unknown and denied symbols, as at a start, or to leave them out. @default true */
   readonly strict?: boolean
   /** Symbols of tracked coins, which `all` keeps while Binance halts them. @default none */

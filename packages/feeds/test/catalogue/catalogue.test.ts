@@ -1,5 +1,5 @@
 import t from 'tap'
-import { matchCoins, type Wanted } from '../../src/catalogue/catalogue.ts'
+import { matchCoins, type WantedCoins } from '../../src/catalogue/catalogue.ts'
 import { ALIASES, DENIALS, LEFT_OUT } from '../../src/catalogue/pairs.ts'
 
 function upbit(...bases: string[]) {
@@ -12,7 +12,7 @@ function binance(...bases: string[]) {
   return { markets: bases.map(base => ({ market: `${base}USDT`, base, trading: true })) }
 }
 
-function symbolsOf(wanted: Wanted, upbitBases: string[], binanceBases: string[]): string[] {
+function symbolsOf(wanted: WantedCoins, upbitBases: string[], binanceBases: string[]): string[] {
   const options = { upbit: upbit(...upbitBases), binance: binance(...binanceBases), wanted }
   return matchCoins(options).coins.map(({ symbol, binance: market }) => `${symbol}=${market}`)
 }

@@ -19,7 +19,6 @@ const MAX_RETRY_MS: Milliseconds = 1_000
 /** A primary that dies may lose what it had confirmed but not yet replicated: confirmed minutes are kept this long. */
 const KEPT_AFTER_MS: Milliseconds = 600_000
 
-/** How a queue is opened. */
 export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | 'log'> {
   readonly writer: Pick<SampleWriter, 'write'>
   /** The writer's connection. */
@@ -35,7 +34,7 @@ export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | '
   readonly onFatal: (error: KimchiError) => void
 }
 
-/** What became of all batches that a queue was given so far: nothing yet. */
+/** What has become of a queue's batches: nothing yet. */
 const NO_TOTALS = {
   stored: 0,
   duplicates: 0,
@@ -52,7 +51,6 @@ const NO_TOTALS = {
   recovered: 0,
 }
 
-/** How a queue is doing. */
 export interface QueueStatus {
   /** Batches not yet confirmed, or to be confirmed again. */
   readonly waiting: number
@@ -65,7 +63,6 @@ export interface QueueStatus {
   readonly totals: Readonly<typeof NO_TOTALS>
 }
 
-/** A batch on its way. */
 interface Entry {
   readonly batch: SampleBatch
   /** When Redis first or last confirmed it. */
@@ -203,7 +200,7 @@ export class MinuteQueue {
     this.#draining ??= this.#drain()
   }
 
-  /** A clock that was set back keeps them for longer, which costs only memory. */
+  /** Where the clock was set back, batches are kept for longer, which costs only memory. */
   #forgetOld(): void {
     const oldest = this.#options.clock.now() - KEPT_AFTER_MS
     this.#entries = this.#entries.filter(

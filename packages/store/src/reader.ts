@@ -56,8 +56,8 @@ export interface MinuteRange {
 }
 
 /**
- * Samples, days and coins as they are stored. Each method makes one read-only function call, so a user that may
- * only read can use it; {@link readImported} also needs SMEMBERS, which the API's user lacks.
+ * Samples, days and coins as they are stored. It only reads, so a user that may only read can use it; but
+ * {@link readImported} needs SMEMBERS, which the API's user lacks.
  *
  * All methods throw KimchiError: `KIMCHI_ERR_REDIS` when Redis is away, `KIMCHI_ERR_NOT_READY` when no writer
  * has loaded the function library yet, `KIMCHI_ERR_LAYOUT` when another layout is stored.

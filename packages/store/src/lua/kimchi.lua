@@ -7,7 +7,7 @@
 -- No JSON here. Redis does not roll back a script that fails. So a call checks the type of every key before it
 -- writes to it, and of those that all coins share before it writes anything.
 
--- Raise it with every change of these files: a writer that needs a higher one loads its own copy. Writers and
+-- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
 local VERSION = 14
@@ -22,10 +22,10 @@ local META, COINS, LIVE = PREFIX .. 'meta', PREFIX .. 'coins', PREFIX .. 'live'
 local TRACKED, DENIED, HALTED = PREFIX .. 'tracked', PREFIX .. 'denied', PREFIX .. 'halted'
 local REVISIONS, CHANNEL = PREFIX .. 'revisions', PREFIX .. 'minute'
 local INGESTERS = PREFIX .. 'ingesters'
--- A coin stays listed for LEASE seconds after an ingester announced for the last time that it tracks it; each
+-- A coin stays listed for LISTED_FOR seconds after an ingester announced for the last time that it tracks it; each
 -- announces its coins once a minute. If no ingester has announced anything for IDLE seconds, that was an outage,
 -- and no coin leaves the list for it.
-local LEASE, IDLE = 210, 120
+local LISTED_FOR, IDLE = 210, 120
 -- kp_status lists a dead ingester for this long (seconds).
 local MISSED = 3600
 -- A row that is this many minutes older than the newest leaves the live list.
@@ -543,16 +543,16 @@ local function unlist(symbol, coin)
 end
 
 -- After an outage, of Redis or of every ingester, each coin that was listed or denied before stays so for another
--- LEASE: neither a restart nor the ingester that happens to come back first unlists a coin.
-local function renew_leases_after_outage(now, known)
+-- LISTED_FOR: neither a restart nor the ingester that happens to come back first unlists a coin.
+local function keep_listed_after_outage(now, known)
   local announced = hash_number(META, 'announced') or 0
   redis.call('HSET', META, 'announced', string.format('%d', now))
   if now - announced <= IDLE then return end
   for symbol, coin in each_pair(known) do
-    if is_listed(coin) then redis.call('ZADD', TRACKED, 'GT', now + LEASE, symbol) end
+    if is_listed(coin) then redis.call('ZADD', TRACKED, 'GT', now + LISTED_FOR, symbol) end
   end
   for _, symbol in ipairs(redis.call('ZRANGE', DENIED, 0, -1)) do
-    redis.call('ZADD', DENIED, 'GT', now + LEASE, symbol)
+    redis.call('ZADD', DENIED, 'GT', now + LISTED_FOR, symbol)
   end
 end
 
@@ -572,8 +572,8 @@ local function unlist_lapsed(now)
 end
 
 -- Arguments: version prices layout retentionDays   id ttlSeconds   isNew   coins {symbol coinJson}*
---            denied {symbol}*   texts {field value}*
--- One ingester's sign of life: the coins it tracks and those it denies stay so for another LEASE, and its
+--            denied {symbol}*   status {field value}*
+-- One ingester's sign of life: the coins it tracks and those it denies stay so for LISTED_FOR more, and its
 -- status is the given fields until ttlSeconds are over. isNew 1: its coins have changed, so that their order
 -- is written; else the order of a listed coin stays, so that ingesters of different orders don't overwrite each
 -- other's every minute. Reply: live rows removed.
@@ -589,13 +589,13 @@ local function kp_announce(_, args)
   local known = redis.call('HGETALL', COINS)
   for _, other in ipairs({ TRACKED, DENIED, INGESTERS }) do require_type(other, 'zset') end
   for _, other in ipairs({ LIVE, key }) do require_type(other, 'hash') end
-  renew_leases_after_outage(now, known)
-  for _, symbol in ipairs(denied) do redis.call('ZADD', DENIED, now + LEASE, symbol) end
+  keep_listed_after_outage(now, known)
+  for _, symbol in ipairs(denied) do redis.call('ZADD', DENIED, now + LISTED_FOR, symbol) end
   for _, coin in ipairs(coins) do
     if is_new or not is_listed(redis.call('HGET', COINS, coin.symbol)) then
       redis.call('HSET', COINS, coin.symbol, coin.text)
     end
-    redis.call('ZADD', TRACKED, now + LEASE, coin.symbol)
+    redis.call('ZADD', TRACKED, now + LISTED_FOR, coin.symbol)
   end
   local removed = unlist_lapsed(now)
   if #status > 0 then

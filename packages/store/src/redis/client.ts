@@ -3,7 +3,6 @@ import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, Redis } from 'ioredis'
 import type { RedisTarget } from './redis-url.ts'
 
-/** How a connection is made. */
 export interface ConnectOptions {
   /** Shown in CLIENT LIST, e.g. `kimchi-api`. @default 'kimchi' */
   readonly name?: string

@@ -14,7 +14,7 @@ import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
 import { basesOf, type FeedsStatus } from './minute/exchange-feeds.ts'
 import type { DayMendingStatus } from './minute/mend-days.ts'
-import type { MinuteStatus } from './minute/minute-loop.ts'
+import { countReasons, type MinuteStatus } from './minute/minute-loop.ts'
 
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
 const MAX_STATUS_AGE_MS: Milliseconds = 300_000
@@ -106,7 +106,5 @@ function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): str
 
 /** How often each reason occurs, as a text. */
 export function summarise(gaps: readonly Gap[]): string {
-  const counts = new Map<string, number>()
-  for (const { reason } of gaps) counts.set(reason, (counts.get(reason) ?? 0) + 1)
-  return [...counts].map(([reason, count]) => `${count} ${reason}`).join(', ') || 'none'
+  return [...countReasons(gaps)].map(([reason, count]) => `${count} ${reason}`).join(', ') || 'none'
 }

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { EpochMinute } from '@kimchi/core'
+import type { EpochMinute, Milliseconds } from '@kimchi/core'
+
+/** The row of M + 1 min is published 2 to 5 s after that instant, so nothing newer than M is due until M + 63 s. */
+export const NEXT_AFTER_MS: Milliseconds = 63_000
 
 /** A response body in the order in which it is sent. No request copies a Buffer of it. */
 export type Chunks = readonly (string | Buffer)[]

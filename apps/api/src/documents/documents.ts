@@ -2,7 +2,7 @@ import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import type { Board, BoardRow, KnownCoin } from '@kimchi/store'
 import { codedForms } from './coded-bodies.ts'
-import type { Document } from './document.ts'
+import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
 import { createRefresher } from './refresher.ts'
@@ -13,10 +13,7 @@ export type DocumentsStatus = ReturnType<Documents['status']>
 /** Backfill writes many older minutes in a row; one read covers them. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 
-/** The row of M + 1 min is published 2 to 5 s after that instant; from M + 63 s on Redis is polled. */
-const OVERDUE_AFTER_MS: Milliseconds = 63_000
-
-/** Redis is polled this often, and less often when no poll has brought a minute for a while. */
+/** Redis is polled this often while a minute is overdue, and less often when no poll has brought a minute for a while. */
 const POLL_MS: Milliseconds = 2_000
 const SLOW_POLL_MS: Milliseconds = 10_000
 const SLOW_POLL_AFTER_MS: Milliseconds = 30_000
@@ -164,7 +161,7 @@ export class Documents {
     this.#rows = board.rows
     const minute = this.#live?.minute ?? 0
     // A clock that is behind must not keep Redis from being read.
-    this.#overdueSince = Math.min(minuteStart(minute), this.#sources.clock.now()) + OVERDUE_AFTER_MS
+    this.#overdueSince = Math.min(minuteStart(minute), this.#sources.clock.now()) + NEXT_AFTER_MS
     void this.#histories.update({ ...board, coins: this.#coins, minute })
   }
 

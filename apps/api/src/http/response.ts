@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
-import { byteLength, type Chunks, type Document } from '../documents/document.ts'
+import { byteLength, type Chunks, type Document, NEXT_AFTER_MS } from '../documents/document.ts'
 import { type AcceptedCoding, bestCoding } from './coding.ts'
 
 /** A whole HTTP response. */
@@ -24,8 +24,6 @@ export const JSON_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** The row of M + 1 min is published 2 to 5 s after that instant, so nothing is newer until M + 63 s. */
-const NEXT_AFTER_MS: Milliseconds = 63_000
 const OVERDUE_MS: Milliseconds = 10_000
 const OVERDUE_MAX_AGE = 5
 

@@ -17,7 +17,6 @@ export const EXPECTED = {
   'candles, what': 'the won prices of the frames, and premiums within 0.05 points',
 } as const
 
-/** The name of a check. */
 export type CheckName = keyof typeof EXPECTED
 
 /** `ok`: it is so. `FAIL`: it is not. `unknown`: it was not asked or answered, or a person has to decide. */

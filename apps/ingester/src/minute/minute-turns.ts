@@ -7,7 +7,7 @@ import { type Context, type EpochMinute, type Milliseconds, minuteOf, minuteStar
 const EARLIEST_MS: Milliseconds = 2_000
 
 /** How long after M the exchanges' streams may take to pass it. */
-const LATEST_MS: Milliseconds = 5_000
+export const LATEST_SNAPSHOT_MS: Milliseconds = 5_000
 
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
 const LONGEST_WAIT_MS: Milliseconds = 1_000
@@ -64,7 +64,7 @@ export async function* minuteTurns(
     last = minute
     const complete = new AbortController()
     void untilComplete(minute).then(() => complete.abort())
-    await wait(LATEST_MS - EARLIEST_MS, complete.signal)
+    await wait(LATEST_SNAPSHOT_MS - EARLIEST_MS, complete.signal)
     if (signal.aborted) return
     yield { minute, lateMs: clock.now() - dueAt(minute), steppedMs, skipped }
     steppedMs = 0

@@ -1,4 +1,5 @@
 import {
+  DAY_MS,
   type EpochMs,
   type Exchange,
   KimchiError,
@@ -7,7 +8,7 @@ import {
 } from '@kimchi/core'
 
 /** The longest stated wait that is believed: Binance bans for up to three days. */
-const MAX_RETRY_AFTER_MS: Milliseconds = 3 * 86_400_000
+const MAX_RETRY_AFTER_MS: Milliseconds = 3 * DAY_MS
 
 /** A non-2xx response to a handshake or a REST call. */
 export class HttpError extends KimchiError {

@@ -14,6 +14,8 @@ import {
   takeSnapshot,
 } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
+import { CANDLE_GRACE_MS } from '../../backfill/candle-blocks.ts'
+import { LATEST_SNAPSHOT_MS } from '../../minute/minute-turns.ts'
 import { fail, ok, seconds, timeOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import type { Instruments } from '../instruments.ts'
 import type { Streams, WatchedStream } from '../watched-stream.ts'
@@ -24,14 +26,8 @@ const WARM_UP_MS: Milliseconds = 10_000
 /** The coins are chosen, and their candles first asked for, this long after the minute's end. */
 const CHOOSE_MS: Milliseconds = 500
 
-/** As long as the minute loop waits. */
-const SNAPSHOT_MS: Milliseconds = 5_000
-
 const WATCHED_MS: Milliseconds = 40_000
 const EVERY_MS: Milliseconds = 1_500
-
-/** The service fetches a candle this long after its minute's end. */
-const READ_AFTER_MS: Milliseconds = 10_000
 
 /** Quiet coins that are watched beside a busy one. */
 const QUIET_COINS = 2
@@ -104,7 +100,7 @@ async function sampleMinute(
   minute: EpochMinute,
   { context: { clock, signal } }: Instruments,
 ): Promise<ReadonlyMap<Coin, Sample | string>> {
-  await clock.wait(minuteStart(minute) + SNAPSHOT_MS - clock.now(), signal)
+  await clock.wait(minuteStart(minute) + LATEST_SNAPSHOT_MS - clock.now(), signal)
   const latest = new LatestTicks()
   for (const tick of [...upbit.ticks, ...binance.ticks]) latest.record(tick)
   const { samples, gaps } = takeSnapshot(latest, minute, coins)
@@ -145,9 +141,9 @@ export function checkCandleTimes({ watches }: WatchedMinute): Verdict {
 }
 
 function judgeWatch({ market, watchedMs, thereMs, changedMs }: CandleWatch): Verdict {
-  if (watchedMs <= READ_AFTER_MS) return unknown(`${market} was not answered`)
+  if (watchedMs <= CANDLE_GRACE_MS) return unknown(`${market} was not answered`)
   const seen = `${market} ${thereMs === undefined ? `later than ${seconds(watchedMs)}` : seconds(thereMs)}${changedMs === undefined ? '' : `, changed until ${seconds(changedMs)}`}`
-  if (thereMs !== undefined && Math.max(thereMs, changedMs ?? 0) <= READ_AFTER_MS) return ok(seen)
+  if (thereMs !== undefined && Math.max(thereMs, changedMs ?? 0) <= CANDLE_GRACE_MS) return ok(seen)
   return fail(
     seen,
     'Minutes are closed later; a candle that changes after it was read is stored wrong. Tell the project.',

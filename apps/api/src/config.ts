@@ -10,7 +10,6 @@ export const settings = {
   ...opsSettings(9_464),
 }
 
-/** The API's configuration. */
 export type Config = SettingValues<typeof settings>
 
 /**

@@ -9,7 +9,6 @@ import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
 import { createMetrics } from './metrics.ts'
 
-/** A running API. */
 export interface RunningApi extends RunningApp {
   /** The public port it really listens on. */
   readonly port: number

@@ -65,7 +65,7 @@ export const FIGURES: readonly Figure[] = [
   {
     name: 'redis_writes',
     label: 'outcome',
-    counter: 'Samples stored, there already or refused; snapshots dropped or rejected; writes tried again.',
+    counter: 'Samples stored, there already or refused; minutes dropped or rejected; writes tried again.',
     read: ({ queue }) => new Map(Object.entries(queue.totals)),
   },
   { name: 'redis_problem', read: ({ queue }) => queue.problem },
@@ -125,7 +125,7 @@ export const FIGURES: readonly Figure[] = [
   ofFeeds('data_age_ms', ({ lastDataAt }, now) => lastDataAt && now - lastDataAt),
   {
     ...ofFeeds('watermark_age_ms', ({ watermark }, now) => watermark && now - watermark),
-    gauge: 'Age of the newest event time before which the exchange has sent everything.',
+    gauge: 'Age of the newest event time of the stream.',
   },
   ofFeeds('status_age_ms', ({ statusAt }, now) => now - statusAt),
   ofFeeds('status_failures', ({ statusFailures }) => statusFailures),

@@ -10,8 +10,7 @@ export interface Clock {
   /** Elapsed time since some instant, steady even when `now()` steps. */
   elapsed(): Milliseconds
   /**
-   * Resolves after `ms` of elapsed time; elapsed time is steady even when `now()` steps.
-   * Resolves early, without an error, when `signal` aborts.
+   * Resolves after `ms` of elapsed time. Resolves early, without an error, when `signal` aborts.
    */
   wait(ms: Milliseconds, signal?: AbortSignal): Promise<void>
 }

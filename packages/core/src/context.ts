@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** What every long-running part is given from outside; only `main.ts` makes one. */
+/** What every long-running part is given from outside. */
 export interface Context {
   readonly clock: Clock
   /** As `Math.random`. */

@@ -76,9 +76,9 @@ export class LatestTicks {
   }
 
   /**
-   * Notes that frames may have been lost, called once data flows again. Until then no frame moves the
-   * watermark past M, so there is nothing to note. After a step back of our clock everything begins anew: times
-   * from before it can't be compared with those that follow.
+   * Notes that frames may have been lost. The feed calls it when data flows again: until then the watermark
+   * stands still, so no minute counts as complete. After a step back of our clock everything begins anew:
+   * times from before it can't be compared with those that follow.
    */
   interrupted({ exchange, pricesFrom, isClockBack }: Interruption): void {
     if (isClockBack) this.#exchanges[exchange] = new ExchangeTicks()
@@ -185,9 +185,9 @@ const NOTHING: Known = { minute: Number.NEGATIVE_INFINITY }
 
 class MarketTicks {
   upToNow = NOTHING
-  /** As of the end of the minutes before the newest one. */
+  /** What was known before the newest minute began. */
   #before = NOTHING
-  /** The last snapshot, in which the exchange itself names the last trade. */
+  /** The last SNAPSHOT, in which the exchange itself names the last trade. */
   #confirmation: Tick | undefined
   /** When the exchange was asked for the status that says "not trading"; undefined while it trades. */
   haltedAt: EpochMs | undefined
@@ -229,7 +229,7 @@ class MarketTicks {
     return isSeedKnown ? seed.price : undefined
   }
 
-  /** A snapshot confirms all frames since `from`; a seed only those that have come since it was asked for. */
+  /** A SNAPSHOT confirms all frames since `from`; a seed only those that have come since it was asked for. */
   #confirmedFrom(minute: EpochMinute, from: EpochMs, seed: Tick | undefined): EpochMs {
     const snapshot = this.#confirmation
     if (snapshot && snapshot.receivedAt >= from && snapshot.eventAt < minuteStart(minute)) return from

@@ -11,7 +11,10 @@ const MINUTES_KEPT = 3
  */
 export type Skew = 'none' | 'early' | 'late'
 
-/** Counts suffice to tell whether the median is beyond ±2 s, and are cheap at thousands of frames a second. */
+/**
+ * The frames received in one minute. Their counts suffice to tell whether the median is beyond ±2 s, and are
+ * cheap at thousands of frames a second.
+ */
 interface LagCounts {
   readonly minute: EpochMinute
   early: number

@@ -43,7 +43,7 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Lets time pass, wait by wait in the order in which they are due; all that each sets off runs first. */
+  /** Lets time pass: ends each wait that becomes due, in order, and lets all that follows from it run first. */
   async advance(ms: Milliseconds): Promise<void> {
     const until = this.#elapsed + ms
     for (;;) {

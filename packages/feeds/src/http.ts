@@ -76,7 +76,7 @@ export async function getText(
   throw httpErrorOf({ exchange, what, status, retryAfterMs })
 }
 
-/** Undefined for a text that is no JSON, which no JSON stands for. */
+/** The value of a text in JSON, undefined for any other text. No JSON has that value. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)

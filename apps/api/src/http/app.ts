@@ -36,7 +36,6 @@ export const LIMITS = {
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). */
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
-/** What the app answers from. */
 export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
   readonly documents: Documents
   /** @default LIMITS */

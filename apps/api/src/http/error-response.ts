@@ -1,7 +1,7 @@
 import { ALLOWED_METHODS, ERRORS, type ErrorCode } from '../contract/errors.ts'
 import { CORS_HEADERS, type HttpResponse, JSON_HEADERS } from './response.ts'
 
-/** Seconds after which a caller may try again while nothing has been published. */
+/** Seconds after which a caller may try again after a 503. */
 const RETRY_AFTER_S = '5'
 
 /** A message repeats this many characters of a wrong value. */

@@ -10,7 +10,6 @@ import { codeFor, type HttpResponse, respond } from './response.ts'
 const LIVE_PATH = '/api/v1/kimchi-premium'
 const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
 
-/** What routes answer with. */
 export interface RouteOptions {
   readonly documents: Documents
   readonly responder: Responder

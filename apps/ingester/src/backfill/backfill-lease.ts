@@ -41,8 +41,8 @@ export class BackfillLease {
       if (this.#isHeld) await this.#lease?.close()
       this.#isHeld = false
       this.#claimedAt = Number.NEGATIVE_INFINITY
-      // The clock may step back.
     } else if (Math.abs(now - this.#claimedAt) >= CLAIM_EVERY_MS) {
+      // Absolute, because the clock may have stepped back.
       this.#isHeld = await this.#claim(coins)
       this.#claimedAt = now
     }

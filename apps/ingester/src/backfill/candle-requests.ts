@@ -3,7 +3,7 @@ import { type Context, type Exchange, isWorthALine, type Milliseconds, messageOf
 import { type CandlePage, type CandleRequest, HttpError, type RestClient, retryDelay } from '@kimchi/feeds'
 
 /**
- * Candle requests to Binance for one to Upbit: at most 20 a second, 2,400 of the 6,000 of weight that it allows
+ * Candle requests to Binance for one to Upbit: at most 25 a second, 3,000 of the 6,000 of weight that it allows
  * in a minute.
  * @see docs/exchanges.md#binance-rest
  */

@@ -8,7 +8,7 @@ import {
 } from '@kimchi/core'
 import type { CandleBlocks } from './candle-blocks.ts'
 
-/** Who fills gaps has seen a new candle of both exchanges within this time. */
+/** An ingester that fills gaps has seen a new candle of each exchange within this time. */
 const NEW_WITHIN_MS: Milliseconds = 90_000
 
 /** The exchanges are asked this often; what is known of a minute costs no request. */

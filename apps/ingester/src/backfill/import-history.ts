@@ -42,7 +42,6 @@ export interface Skipped {
   readonly to: UtcDate
 }
 
-/** What an import works with. */
 export interface HistoryImportOptions {
   readonly coins: readonly Coin[]
   /** Whole UTC days before today. */
@@ -62,8 +61,8 @@ export interface HistoryImportOptions {
 class CoinFailure extends Error {}
 
 /**
- * One import of the days before the retention, from new to old, five days of each coin at a time: of those that
- * are not whole each is stored as a whole. It waits where Redis is away.
+ * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
+ * all minutes of a day that is not whole, and stores that day in one call. It waits where Redis is away.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions

@@ -50,7 +50,6 @@ export interface FinishedMinute {
   readonly isClockWrong?: boolean
 }
 
-/** Where open minutes are read. */
 export interface OpenMinutesOptions {
   readonly reader: Pick<SampleReader, 'readOpenMinutes'>
   /** Whole UTC days before today that are filled. */

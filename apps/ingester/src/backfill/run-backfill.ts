@@ -29,7 +29,6 @@ const COINS_AT_ONCE = 8
 /** A history of so many minutes takes long enough for people to ask how far it is. */
 const LONG_HISTORY = 1_000
 
-/** What backfill works with. */
 export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'upbitPerSecond'> {
   /**
    * The coins to fill. Of those untested at a first start only the newest minute is fetched, to compare them with

@@ -21,7 +21,6 @@ import type { Config } from '../config.ts'
 /** The status of one exchange's feed and of its ticks. */
 export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 
-/** The status of both feeds. */
 export interface FeedsStatus {
   /** Empty until the coins are known. */
   readonly feeds: readonly ExchangeStatus[]

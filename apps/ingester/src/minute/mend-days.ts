@@ -4,7 +4,6 @@ import type { SampleReader, SampleWriter } from '@kimchi/store'
 /** Each coin's days are checked this often, one coin after another. */
 const ROUND_MS: Milliseconds = 300_000
 
-/** What the mending of days works with. */
 export interface DayMendingOptions {
   readonly reader: Pick<SampleReader, 'readBoard' | 'readUncountedDays'>
   readonly writer: Pick<SampleWriter, 'mendDay'>

@@ -34,7 +34,6 @@ export interface MinuteReport {
   readonly waiting: readonly Sample[]
 }
 
-/** What the loop works with. */
 export interface MinuteLoopOptions {
   readonly latest: LatestTicks
   /** The coins to sample. */

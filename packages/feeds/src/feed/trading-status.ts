@@ -129,7 +129,7 @@ export class TradingStatus {
     }
   }
 
-  /** Returns since when the next answer must be late enough to confirm that the market is absent. */
+  /** Returns the request from which the 15 s to a confirming one count. */
   #judgeAbsence(market: Market, first: Asked | undefined, asked: Asked): Asked {
     if (first === undefined || asked.elapsed - first.elapsed < CONFIRM_AFTER_MS) {
       this.#isInDoubt = true

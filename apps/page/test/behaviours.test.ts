@@ -2,7 +2,7 @@ import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Answers, answerWith, liveListOf, minuteAt } from './answers.ts'
 import { goodAnswers, servePage } from './views.ts'
-import { type VisitOptions, visit } from './visit.ts'
+import { installClock, type VisitOptions, visit } from './visit.ts'
 
 const program = findChromium()
 const ROWS = '.coins tbody tr'
@@ -148,7 +148,7 @@ async function phone(t: Test, open: Open) {
 async function firstSeconds(t: Test, open: Open) {
   const good = goodAnswers()
   const answers: Answers = { ...good, list: 'not_ready' }
-  const { page } = await open(t, answers, { prepare: page => page.clock.install() })
+  const { page } = await open(t, answers, { prepare: installClock })
   await page.getByText('collecting the first prices').waitFor()
   t.equal(await page.locator('.trouble').count(), 0, 'nothing has failed')
   answers.list = { ...good.list, count: 4, data: good.list.data.slice(0, 4) }
@@ -166,7 +166,7 @@ async function firstSeconds(t: Test, open: Open) {
 async function early(t: Test, open: Open) {
   const good = goodAnswers()
   const answers: Answers = { list: good.list, histories: {} }
-  const { page } = await open(t, answers, { hash: '#/BTC', prepare: page => page.clock.install() })
+  const { page } = await open(t, answers, { hash: '#/BTC', prepare: installClock })
   await page.getByText('There is no history of BTC yet.').waitFor()
   answers.histories = good.histories
   answers.list = liveListOf(minuteAt(Date.now() + 60_000))
@@ -188,7 +188,7 @@ async function alerts(t: Test, open: Open) {
   const answers = goodAnswers()
   const { page, liveAsked } = await open(t, answers, {
     prepare: async page => {
-      await page.clock.install()
+      await installClock(page)
       await page.addInitScript(NOTIFICATIONS)
     },
   })

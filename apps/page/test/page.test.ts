@@ -5,6 +5,7 @@ import { type Browser, findChromium, openChromium } from '@kimchi/testkit/chromi
 import t, { type Test } from 'tap'
 import { type Stack, startStack } from './stack.ts'
 import {
+  installClock,
   liveListAt,
   look,
   minuteOnScreen,
@@ -270,7 +271,7 @@ async function anHour(t: Test, open: Open) {
   let now = Date.UTC(2026, 10, 21, 13, 5, 20)
   const { page, context, liveAsked } = await open({
     prepare: async page => {
-      await page.clock.install({ time: now })
+      await installClock(page, now)
       await page.addInitScript(COUNT_PENDING)
       // Without a Date: within a step the service is ahead, and the page would correct its clock by that.
       await page.route(LIVE, route => route.fulfill({ json: liveListAt(now) }))
@@ -305,7 +306,7 @@ async function anHour(t: Test, open: Open) {
 async function apiDown(t: Test, open: Open, stack: Stack) {
   const { page, context } = await open({
     prepare: async page => {
-      await page.clock.install()
+      await installClock(page)
       // The browser's cache runs in real time and would go on answering; a routed request bypasses it.
       await page.route(LIVE, route => route.continue())
     },

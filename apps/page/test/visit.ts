@@ -41,6 +41,16 @@ export async function visit(browser: Browser, base: string, options: VisitOption
   return { page, context, asked, complaints, liveAsked }
 }
 
+/**
+ * A clock that the test moves. No request times out by it: an answer takes real time, however far the test has
+ * moved the clock meanwhile.
+ * @param time milliseconds since the epoch at which it starts
+ */
+export async function installClock(page: Page, time: number = Date.now()): Promise<void> {
+  await page.clock.install({ time })
+  await page.addInitScript('AbortSignal.timeout = () => new AbortController().signal')
+}
+
 /** A number as it is shown. */
 function read(text: string): number {
   return Number(text.replace(/[^\d.−]/g, '').replace('−', '-'))

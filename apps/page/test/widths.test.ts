@@ -4,7 +4,7 @@ import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Answers, answerWith } from './answers.ts'
 import { goodAnswers, servePage } from './views.ts'
-import { type VisitOptions, visit } from './visit.ts'
+import { installClock, type VisitOptions, visit } from './visit.ts'
 
 const program = findChromium()
 const ROWS = '.coins tbody tr'
@@ -111,7 +111,7 @@ async function phoneAlert(t: Test, { open, isKorean }: Look) {
 
 async function words(t: Test, { open, isKorean }: Look) {
   const answers: Answers = goodAnswers()
-  const { page } = await open(t, answers, { prepare: page => page.clock.install() })
+  const { page } = await open(t, answers, { prepare: installClock })
   await page.waitForSelector(ROWS)
   t.match(
     await page.locator('footer').textContent(),
@@ -185,7 +185,7 @@ async function manyCoins(t: Test, { open }: Look) {
   const { page, asked } = await open(
     t,
     { list: { ...good.list, count: data.length, data }, histories },
-    { prepare: page => page.clock.install() },
+    { prepare: installClock },
   )
   await page.setViewportSize({ width: 1440, height: 3_000 })
   const daily = () => asked.filter(url => url.endsWith('/daily?days=2')).length

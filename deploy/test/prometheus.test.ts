@@ -15,7 +15,7 @@ function run(program: string, ...args: readonly string[]) {
   return { status, printed: `${stdout}${stderr}` }
 }
 
-// docs/faults.md, 74 and 94
+// docs/faults.md, 74
 t.test('each alert fires when it must, and not before', { skip: skipWithout('promtool') }, async t => {
   const { status, printed } = run('promtool', 'test', 'rules', 'rules.test.yml')
   t.equal(status, 0, printed)

@@ -144,7 +144,7 @@ t.test('every curl of docs/operations.md gets an answer', { skip }, async t => {
   }
 })
 
-// docs/faults.md, 74 and 94
+// docs/faults.md, 74
 t.test('a silent feed and a dead edge page somebody, and the watchdog is heard', { skip }, async t => {
   const { bed, edge, targets } = stack
   const alerts: SentAlert[] = []

@@ -89,7 +89,7 @@ t.test('a stream that passes the minute late is waited for, until five seconds a
   }
 })
 
-// docs/faults.md, 85 and 96
+// docs/faults.md, 85
 t.test('a pause of 2.4 s at any second of a minute costs no minute whose turn it does not hide', async t => {
   for (let second = 0; second < 60; second += 3) {
     const { clock, stored, trade, pass } = start(t)

@@ -99,7 +99,7 @@ t.test(
   },
 )
 
-// docs/faults.md, 85 and 96
+// docs/faults.md, 85
 t.test('a pause of the process is no step of the clock', async t => {
   const { clock, turns } = collect(t, MIDNIGHT + 30_000)
   await clock.advance(10_000)

@@ -104,16 +104,13 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
     audit({
       redis: await options.raw(),
       truth: {
-        prices: exchanges.prices,
-        lastFrame: exchanges.lastFrame,
-        scaled: (exchange, market, at) => [
-          1,
-          ...scales
+        ...exchanges,
+        scaled: (exchange, market, at) =>
+          scales
             .filter(
               ({ of, from, to }) => of === exchange + market && from <= at && at <= to + LONGEST_CARRY_MS,
             )
             .map(({ factor }) => factor),
-        ],
         halted: (symbol, at) => halts.some(({ of, from, to }) => of === symbol && from < at && at <= to),
       },
       coins,

@@ -160,7 +160,7 @@ t.test('hours with outages of everything, and every minute and day row is true',
   const look = () =>
     audit({
       redis: raw,
-      truth: { prices: simulator.prices, lastFrame: simulator.lastFrame, scaled: () => [1], halted },
+      truth: { ...simulator, halted },
       coins: COINS,
       from: FROM + 1,
       to: TO,

@@ -1,24 +1,40 @@
+import type { Sample } from '@kimchi/core'
 import type { Exchange, Simulator } from '@kimchi/simulator'
-import type { StoredSample } from './stored-samples.ts'
 
 /** What the exchanges made, whoever received it. */
 export interface Truth extends Pick<Simulator, 'prices' | 'lastFrame'> {
-  /** By what frames of a market may have been multiplied around an instant; 1 where nothing was. */
-  scaled(exchange: Exchange, market: string, at: number): readonly number[]
+  /** By what frames of a market may have been multiplied around an instant. @default nothing */
+  scaled?(exchange: Exchange, market: string, at: number): readonly number[]
   /** Whether a coin may have been known as halted at an instant: its minute may be a gap. @default never */
   halted?(symbol: string, at: number): boolean
 }
 
 const MINUTE = 60_000
 const RATE = 'KRW-USDT'
-const SAME = 1e-9
 
-/** What is wrong with a stored sample; undefined when the exchange's frames, or its candles, say the same. */
-export function isRight(symbol: string, sample: StoredSample, truth: Truth): string | undefined {
-  const { upbitKrw, binanceUsdt, usdtKrw, premiumE4 } = sample
+/**
+ * What is wrong with a sample; undefined when the exchanges say the same. A leg of a live one must be the
+ * exchange's own last frame before the minute, however late frames came; that of a candle its last trade.
+ */
+export function problemOf(sample: Sample, truth: Truth): string | undefined {
+  const { symbol, minute, source, upbitKrw, binanceUsdt, usdtKrw, premiumE4 } = sample
   const premium = (upbitKrw / (binanceUsdt * usdtKrw) - 1) * 1_000_000
   if (!(Math.abs(premiumE4 - premium) <= 0.5 + 1e-6)) return `premium should be ${premium}`
-  return sample.isCandle ? checkCandle(symbol, sample, truth) : checkLive(symbol, sample, truth)
+  const legs = [
+    ['upbit', `KRW-${symbol}`, upbitKrw],
+    ['upbit', RATE, usdtKrw],
+    ['binance', `${symbol}USDT`, binanceUsdt],
+  ] as const
+  const at = minute * MINUTE
+  const isLive = source === 'live'
+  for (const [exchange, market, price] of legs) {
+    const lastOf = isLive ? truth.lastFrame : truth.prices.lastTrade
+    const last = lastOf(exchange, market, at)?.price ?? Number.NaN
+    const factors = (isLive && truth.scaled?.(exchange, market, at)) || []
+    if (price === last || factors.some(factor => isNear(price, last * factor))) continue
+    return `${exchange}'s last ${market} before the minute is ${last}`
+  }
+  return isLive || isExpected(symbol, minute, truth) ? undefined : 'an exchange was not up'
 }
 
 /**
@@ -40,36 +56,7 @@ export function isExpected(symbol: string, minute: number, { prices }: Pick<Trut
   )
 }
 
-/** The close of a candle is the last trade before its end. */
-function checkCandle(symbol: string, sample: StoredSample, truth: Truth): string | undefined {
-  const { prices } = truth
-  const at = sample.minute * MINUTE
-  const expected = {
-    upbitKrw: prices.lastTrade('upbit', `KRW-${symbol}`, at)?.price,
-    binanceUsdt: prices.lastTrade('binance', `${symbol}USDT`, at)?.price,
-    usdtKrw: prices.lastTrade('upbit', RATE, at)?.price,
-  }
-  const isSame = Object.entries(expected).every(
-    ([leg, price]) => sample[leg as keyof typeof expected] === price,
-  )
-  if (!isSame) return `candles say ${JSON.stringify(expected)}`
-  return isExpected(symbol, sample.minute, truth) ? undefined : 'an exchange was not up'
-}
-
-/**
- * Each leg must be the exchange's own last frame before M; nothing else is right, however late frames came.
- */
-function checkLive(symbol: string, sample: StoredSample, { lastFrame, scaled }: Truth): string | undefined {
-  const at = sample.minute * MINUTE
-  const legs = [
-    ['upbit', `KRW-${symbol}`, sample.upbitKrw],
-    ['upbit', RATE, sample.usdtKrw],
-    ['binance', `${symbol}USDT`, sample.binanceUsdt],
-  ] as const
-  for (const [exchange, market, price] of legs) {
-    const last = lastFrame(exchange, market, at)?.price ?? Number.NaN
-    const isSame = scaled(exchange, market, at).some(factor => Math.abs(price / (last * factor) - 1) <= SAME)
-    if (!isSame) return `${exchange}'s last ${market} before the minute is ${last}`
-  }
-  return undefined
+/** A scaled price is sent with eight digits behind the point. */
+function isNear(price: number, scaled: number): boolean {
+  return Math.abs(price / scaled - 1) <= 1e-9
 }

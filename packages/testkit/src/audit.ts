@@ -1,6 +1,7 @@
-import { isExpected, isRight, type Truth } from './audit-truth.ts'
+import type { Sample } from '@kimchi/core'
+import { isExpected, problemOf, type Truth } from './audit-truth.ts'
 import type { RawRedis } from './redis.ts'
-import { readSamples, readSettled, type StoredSample } from './stored-samples.ts'
+import { readSamples, readSettled } from './stored-samples.ts'
 
 /** What is audited: minutes since the epoch, `to` not included. */
 export interface AuditOptions {
@@ -46,8 +47,8 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
     for (const sample of samples) {
       if (minutes.has(sample.minute)) find('doubled', `${at(sample.minute)} is stored twice`)
       minutes.add(sample.minute)
-      verdict[sample.isCandle ? 'candle' : 'live'] += 1
-      const problem = isRight(symbol, sample, truth)
+      verdict[sample.source] += 1
+      const problem = problemOf(sample, truth)
       if (problem) find('wrong', `${at(sample.minute)} ${problem}: ${JSON.stringify(sample)}`)
     }
     for (let minute = from; minute < to; minute++) {
@@ -69,8 +70,8 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
 type Find = (kind: 'lost' | 'doubled' | 'wrong', finding: string) => void
 
 /** Compares day rows with a fold that sorts first and then reads off. */
-function checkDays(samples: readonly StoredSample[], rows: Record<string, string>, find: Find): void {
-  const days = new Map<string, StoredSample[]>()
+function checkDays(samples: readonly Sample[], rows: Record<string, string>, find: Find): void {
+  const days = new Map<string, Sample[]>()
   for (const sample of samples.toSorted((a, b) => a.minute - b.minute)) {
     const date = at(sample.minute).slice(0, 10)
     days.set(date, [...(days.get(date) ?? []), sample])
@@ -86,7 +87,7 @@ function checkDays(samples: readonly StoredSample[], rows: Record<string, string
   }
 }
 
-function foldDay(samples: readonly StoredSample[]) {
+function foldDay(samples: readonly Sample[]) {
   const premiums = samples.map(sample => sample.premiumE4)
   return {
     open: premiums[0],
@@ -100,7 +101,7 @@ function foldDay(samples: readonly StoredSample[]) {
   }
 }
 
-function checkLiveRow(samples: readonly StoredSample[], text: string, find: Find): void {
+function checkLiveRow(samples: readonly Sample[], text: string, find: Find): void {
   const row = JSON.parse(text)
   const newest = samples.toSorted((a, b) => a.minute - b.minute).at(-1)
   const isNewest =

@@ -1,29 +1,18 @@
-import { readMessagePack } from './msgpack.ts'
+import type { Sample } from '@kimchi/core'
+import { decode } from '@msgpack/msgpack'
 import type { RawRedis } from './redis.ts'
 
-/** A stored sample as the audit reads it. */
-export interface StoredSample {
-  readonly minute: number
-  readonly upbitKrw: number
-  readonly binanceUsdt: number
-  readonly usdtKrw: number
-  readonly premiumE4: number
-  readonly isCandle: boolean
-}
-
-/** All stored samples of a coin, read raw; calls `onUnreadable` with a line for each member that is none. */
+/**
+ * All stored samples of a coin, read raw, and decoded by another library than the writer's; calls `onUnreadable`
+ * with a line for each member that is none.
+ */
 export function readSamples(
   redis: RawRedis,
   symbol: string,
   onUnreadable: (finding: string) => void,
-): Promise<StoredSample[]> {
+): Promise<Sample[]> {
+  const toSample = (member: Buffer, minute: number) => sampleIn(member, symbol, minute)
   return readMembers(redis, `{kp}:samples:${symbol}:*`, toSample, onUnreadable)
-}
-
-/** A minute of a coin that is kept as a gap. */
-export interface StoredGap {
-  readonly minute: number
-  readonly reason: string
 }
 
 /** All settled minutes of a coin, read raw; calls `onUnreadable` with a line for each member that is none. */
@@ -31,7 +20,7 @@ export function readSettled(
   redis: RawRedis,
   symbol: string,
   onUnreadable: (finding: string) => void,
-): Promise<StoredGap[]> {
+): Promise<{ minute: number; reason: string }[]> {
   return readMembers(redis, `{kp}:settled:${symbol}:*`, toGap, onUnreadable)
 }
 
@@ -57,16 +46,24 @@ async function readMembers<T>(
   return entries
 }
 
-function toGap(member: Buffer, minute: number): StoredGap | undefined {
+function toGap(member: Buffer, minute: number) {
   const [, at, reason] = /^(\d+) ([a-z-]+)$/.exec(member.toString()) ?? []
   return Number(at) === minute && reason !== undefined ? { minute, reason } : undefined
 }
 
-function toSample(member: Buffer, minute: number): StoredSample | undefined {
-  const fields = readMessagePack(member)
+function sampleIn(member: Buffer, symbol: string, minute: number): Sample | undefined {
+  const fields = decode(member)
   if (!Array.isArray(fields) || fields.length !== 6 || !fields.every(field => typeof field === 'number'))
     return undefined
   const [minuteOfHour, upbitKrw = 0, binanceUsdt = 0, usdtKrw = 0, premiumE4 = 0, source] = fields
   if (minuteOfHour !== minute % 60) return undefined
-  return { minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, isCandle: source === 1 }
+  return {
+    symbol,
+    minute,
+    upbitKrw,
+    binanceUsdt,
+    usdtKrw,
+    premiumE4,
+    source: source === 1 ? 'candle' : 'live',
+  }
 }

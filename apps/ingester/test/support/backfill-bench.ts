@@ -136,7 +136,7 @@ export async function openBench(
   const check = (coins: readonly Coin[], to: EpochMinute) =>
     audit({
       redis: raw,
-      truth: { prices: simulator.prices, lastFrame: simulator.lastFrame, scaled: () => [1] },
+      truth: simulator,
       coins: coins.map(({ symbol }) => symbol),
       from: YESTERDAY,
       to: YESTERDAY + to,

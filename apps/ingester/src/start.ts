@@ -7,7 +7,7 @@ import {
   type Sample,
   SpikeFilter,
 } from '@kimchi/core'
-import { createRestBases, RestClient, userAgentOf } from '@kimchi/feeds'
+import { RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type Board,
@@ -65,12 +65,14 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const startedAt = clock.now()
   const store = openStore(config, fail, context)
   const { redis, writer, queue } = store
-  const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
   const userAgent = userAgentOf(version, config.PROJECT_URL)
-  const rest = new RestClient({ bases: restBases, userAgent }, context)
+  const rest = new RestClient(
+    { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL, userAgent },
+    context,
+  )
   const parts = openParts(
     config,
-    { ...store, rest, restBases, userAgent, id, fail, refreshMs: options.refreshMs },
+    { ...store, rest, userAgent, id, fail, refreshMs: options.refreshMs },
     context,
   )
   const { catalogue, quarantine, feeds, minutes, backfill, mending } = parts
@@ -129,7 +131,6 @@ function openStore(config: Config, fail: (thrown: unknown) => void, { clock, ran
 /** What the parts of an ingester share. */
 interface Shared extends ReturnType<typeof openStore> {
   readonly rest: RestClient
-  readonly restBases: ReturnType<typeof createRestBases>
   readonly userAgent: string
   readonly id: string
   readonly fail: (thrown: unknown) => void
@@ -138,12 +139,12 @@ interface Shared extends ReturnType<typeof openStore> {
 
 /** The parts that run, each made from those before it: coins, backfill, the minute loop. */
 function openParts(config: Config, shared: Shared, context: Context) {
-  const { redis, reader, writer, queue, rest, restBases, userAgent, id, fail, refreshMs } = shared
+  const { redis, reader, writer, queue, rest, userAgent, id, fail, refreshMs } = shared
   const { log } = context
   const readBoard = () => patientlyRead(shared, fail, context)
   const latest = new LatestTicks()
   const feeds = new ExchangeFeeds(
-    { config, latest, restBases, userAgent, onRefused: () => catalogue.refreshNow() },
+    { config, latest, rest, userAgent, onRefused: () => catalogue.refreshNow() },
     context,
   )
   const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
@@ -157,7 +158,7 @@ function openParts(config: Config, shared: Shared, context: Context) {
     {
       wanted: config.COINS,
       known: async () => (await readBoard())?.coins,
-      loadListings: signal => rest.loadListings(signal),
+      fetchListings: () => rest.fetchListings(),
       onCatalogue: now => tracking.follow(now),
       refreshMs,
     },

@@ -77,7 +77,7 @@ function sampleReason({ minutes: { last }, catalogue, tracked }: IngesterStatus,
 
 /** What an operator should know although the ingester works fully, one sentence each. */
 export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[] {
-  const bases = basesOf(feeds).filter(({ place }) => place > 0)
+  const bases = basesOf(feeds).filter(({ index }) => index > 0)
   return [
     ...bases.map(({ exchange, of, inUse, left }) => {
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')

@@ -18,7 +18,7 @@ const feed = {
   stalls: 0,
   lastDataAt: 9_500,
   watermark: 8_000,
-  base: { exchange: 'upbit', of: 'stream', inUse: 'wss://a', place: 0, left: [] },
+  base: { exchange: 'upbit', of: 'stream', inUse: 'wss://a', index: 0, left: [] },
   refusedTicks: 3,
   halted: [],
 } as unknown as IngesterStatus['feeds']['feeds'][number]

@@ -24,7 +24,7 @@ function statusWith(changes: object): IngesterStatus {
       exchange: 'binance',
       of: 'stream',
       inUse: 'wss://b',
-      place: 1,
+      index: 1,
       left: [{ base: 'wss://a', reason: 'HTTP 451' }],
     },
   }

@@ -27,7 +27,7 @@ export interface BasesStatus {
   /** The base that requests go to. */
   readonly inUse: string
   /** Its index in the list. */
-  readonly place: number
+  readonly index: number
   /** The other bases, with the error for which each was left. */
   readonly left: readonly { readonly base: string; readonly reason: string }[]
 }
@@ -40,10 +40,10 @@ export class Bases {
   readonly #exchange: Exchange
   readonly #of: BasesStatus['of']
   readonly #bases: readonly string[]
-  readonly #context: Pick<Context, 'clock' | 'log'>
+  readonly #context: Pick<Context, 'log' | 'signal'>
   /** The bases that have failed since they last worked, and how. */
   readonly #left = new Map<string, string>()
-  #place = 0
+  #index = 0
   /** The base named in the last log line. */
   #logged: string
 
@@ -51,7 +51,7 @@ export class Bases {
     exchange: Exchange,
     of: BasesStatus['of'],
     bases: string | readonly string[],
-    context: Pick<Context, 'clock' | 'log'>,
+    context: Pick<Context, 'log' | 'signal'>,
   ) {
     this.#exchange = exchange
     this.#of = of
@@ -61,17 +61,17 @@ export class Bases {
   }
 
   get inUse(): string {
-    return this.#bases[this.#place] ?? ''
+    return this.#bases[this.#index] ?? ''
   }
 
   /**
    * Asks the base in use, and the next one when it fails, each base once.
+   * What fails after the context's signal has aborted is no fault of a base.
    * @param ask a request, or the opening of a stream
-   * @param signal aborts; what fails afterwards is no fault of a base
    * @throws what `ask` threw last when all bases failed, but a refused region only when all refused it: the
    *   wait that follows is long
    */
-  async request<T>(ask: (base: string) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async request<T>(ask: (base: string) => Promise<T>): Promise<T> {
     let reason: unknown
     for (let asked = 0; asked < this.#bases.length; asked += 1) {
       const base = this.inUse
@@ -80,7 +80,7 @@ export class Bases {
         this.#worked(base)
         return answer
       } catch (error) {
-        if (signal?.aborted === true || !isOfItsBase(error)) throw error
+        if (this.#context.signal.aborted || !isOfItsBase(error)) throw error
         this.#leave(base, messageOf(error))
         reason = asked === 0 || !isRefusedRegion(error) ? error : reason
       }
@@ -91,7 +91,7 @@ export class Bases {
   status(): BasesStatus {
     const left = [...this.#left].map(([base, reason]) => ({ base, reason }))
     const others = left.filter(({ base }) => base !== this.inUse)
-    return { exchange: this.#exchange, of: this.#of, inUse: this.inUse, place: this.#place, left: others }
+    return { exchange: this.#exchange, of: this.#of, inUse: this.inUse, index: this.#index, left: others }
   }
 
   #worked(base: string): void {
@@ -105,7 +105,7 @@ export class Bases {
   /** A request that was under way when its base was left moves nothing. */
   #leave(base: string, reason: string): void {
     this.#left.set(base, reason)
-    if (base === this.inUse) this.#place = (this.#place + 1) % this.#bases.length
+    if (base === this.inUse) this.#index = (this.#index + 1) % this.#bases.length
   }
 }
 
@@ -118,19 +118,4 @@ function isOfItsBase(error: unknown): boolean {
   if (!(error instanceof HttpError)) return true
   const { code, status } = error
   return !ABOUT_US.includes(status) && !(code === 'KIMCHI_ERR_REST' && ABOUT_THE_REQUEST.includes(status))
-}
-
-/** The REST bases of both exchanges. */
-export type RestBases = Readonly<Record<Exchange, Bases>>
-
-/** Creates both exchanges' REST bases, each from the part before `/v1` or `/api/v3`. */
-export function createRestBases(
-  upbit: string | readonly string[],
-  binance: string | readonly string[],
-  context: Pick<Context, 'clock' | 'log'>,
-): RestBases {
-  return {
-    upbit: new Bases('upbit', 'rest', upbit, context),
-    binance: new Bases('binance', 'rest', binance, context),
-  }
 }

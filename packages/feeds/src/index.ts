@@ -1,12 +1,5 @@
-export {
-  Bases,
-  type BasesStatus,
-  createRestBases,
-  DEFAULT_BASES,
-  type RestBases,
-} from './bases.ts'
+export { Bases, type BasesStatus, DEFAULT_BASES } from './bases.ts'
 export { binanceProtocol } from './binance/protocol.ts'
-export { binanceTradingPrices } from './binance/trading-prices.ts'
 export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalogue.ts'
 export {
   type BinanceMarket,
@@ -25,6 +18,6 @@ export { isFields, parseFrame } from './feed/frame.ts'
 export { HttpError } from './feed/http-error.ts'
 export type { Decoded, Protocol } from './feed/protocol.ts'
 export { subscribedMarkets } from './feed/subscribed-markets.ts'
-export { getJson, type HttpAnswer, userAgentOf } from './http.ts'
+export { type HttpAnswer, userAgentOf } from './http.ts'
 export { type CandlePage, type CandleRequest, type MinuteCandle, RestClient } from './rest/client.ts'
 export { upbitProtocol } from './upbit/protocol.ts'

@@ -1,14 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { KimchiError } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
-import { Bases, createRestBases } from '../src/bases.ts'
+import { Bases } from '../src/bases.ts'
 import { binanceProtocol } from '../src/binance/protocol.ts'
 import { httpErrorOf } from '../src/feed/http-error.ts'
-import { getJson, userAgentOf } from '../src/http.ts'
-import { RestClient } from '../src/rest/client.ts'
-import { AT, memoryLog, passUntil, simulate, until, watchFeed } from './harness.ts'
+import { AT, createRest, memoryLog, passUntil, serve, simulate, until, watchFeed } from './harness.ts'
 import { miniTicker, refuseWith, scriptExchange } from './scripted-exchange.ts'
 
 const REGION = refused(451)
@@ -21,24 +16,19 @@ function refused(status: number) {
 }
 
 function open(...list: readonly string[]) {
-  const clock = createManualClock(AT)
   const log = memoryLog()
-  return { clock, log, bases: new Bases('binance', 'rest', list, { clock, log }) }
+  const stop = new AbortController()
+  return { log, stop, bases: new Bases('binance', 'rest', list, { log, signal: stop.signal }) }
 }
 
 /** An HTTP server that keeps the headers of each request. */
-async function serve(t: Test, status: number, body = '{}') {
+async function serveStatus(t: Test, status: number, body = '{}') {
   const headers: NodeJS.Dict<string | string[]>[] = []
-  const server = createServer((request, response) => {
+  const url = await serve(t, (request, response) => {
     headers.push(request.headers)
     response.writeHead(status, { 'content-type': 'application/json' }).end(body)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, headers }
+  return { url, headers }
 }
 
 /** Asks bases of which each fails as the list says; one that is not in it answers with its name. */
@@ -59,9 +49,9 @@ t.test('after any failure of its own the next base is used at once, and stays', 
     t.equal(await ask(bases, {}), 'b', 'a would work again, but b does')
     t.match(log.lines, [{ level: 'warn', fields: { base: 'b', left: { a: error.message } } }])
     t.equal(log.lines.length, 1, 'said once')
-    t.match(bases.status(), { inUse: 'b', place: 1, left: [{ base: 'a', reason: error.message }] })
+    t.match(bases.status(), { inUse: 'b', index: 1, left: [{ base: 'a', reason: error.message }] })
     t.equal(await ask(bases, { b: error }), 'a', 'round and round')
-    t.match(bases.status(), { inUse: 'a', place: 0, left: [{ base: 'b', reason: error.message }] })
+    t.match(bases.status(), { inUse: 'a', index: 0, left: [{ base: 'b', reason: error.message }] })
   }
 })
 
@@ -98,12 +88,11 @@ t.test('requests under way at the same base move on by one base together', async
 })
 
 t.test('an aborted request moves nothing', async t => {
-  const { bases } = open('a', 'b')
-  const stop = new AbortController()
+  const { bases, stop } = open('a', 'b')
   const aborted = bases.request(() => {
     stop.abort()
     return Promise.reject(TIMEOUT)
-  }, stop.signal)
+  })
   await t.rejects(aborted, TIMEOUT)
   t.equal(bases.inUse, 'a')
 })
@@ -126,7 +115,7 @@ for (const status of [
     t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
     vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
     await until('the frame', () => feed.status().frames > 0)
-    t.match(feed.status(), { state: 'up', base: { inUse: vision.url, place: 1 } })
+    t.match(feed.status(), { state: 'up', base: { inUse: vision.url, index: 1 } })
     t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
     front.state.upgrade = undefined
     vision.peers[0]?.socket.close()
@@ -146,66 +135,48 @@ t.test('a stream that connects but brings no data is left for the next base', as
 
 // docs/faults.md, 88
 t.test('a 400 or 404 in HTML is no answer of an exchange, one in JSON is', async t => {
-  const clock = createManualClock(AT)
-  const request = { exchange: 'binance', userAgent: 'x' } as const
   for (const status of [400, 404]) {
-    const page = await serve(t, status, '<html>no such page</html>')
-    const json = await serve(t, status, '{"code":-1121,"msg":"Invalid symbol."}')
-    const { bases } = open(page.url, json.url)
-    await t.rejects(
-      bases.request(base => getJson(`${base}/x`, request, clock)),
-      { name: 'HttpError', message: new RegExp(`HTTP ${status}`) },
-    )
-    t.equal(bases.inUse, json.url)
+    const page = await serveStatus(t, status, '<html>no such page</html>')
+    const json = await serveStatus(t, status, '{"code":-1121,"msg":"Invalid symbol."}')
+    const rest = createRest({ upbit: [], binance: [page.url, json.url] })
+    const refused = rest.get('binance', '/x', answer => answer)
+    await t.rejects(refused, { name: 'HttpError', message: new RegExp(`HTTP ${status}`) })
+    t.equal(rest.bases.binance.inUse, json.url)
   }
 })
 
 // docs/faults.md, 70
-t.test('lists and candles are asked for at the base in use', async t => {
+t.test('lists, candles and prices are asked for at the base in use', async t => {
   const simulator = await simulate(t)
-  const blocked = await serve(t, 451)
-  const context = { clock: createManualClock(AT), log: memoryLog() }
-  const bases = createRestBases(simulator.upbitRestUrl, [blocked.url, simulator.binanceRestUrl], context)
-  const rest = new RestClient({ bases, userAgent: 'kimchi-premium/9 (+https://x.test)' }, context)
-  const { binance } = await rest.loadListings()
+  const blocked = await serveStatus(t, 451)
+  const rest = createRest({
+    upbit: simulator.upbitRestUrl,
+    binance: [blocked.url, simulator.binanceRestUrl],
+  })
+  const { binance } = await rest.fetchListings()
   t.ok(binance.markets.length > 10)
   const noon = Date.UTC(2026, 10, 20, 12) / 60_000
-  await rest.candlePage({ exchange: 'binance', market: 'BTCUSDT', count: 2, before: noon })
+  await rest.fetchCandles({ exchange: 'binance', market: 'BTCUSDT', count: 2, before: noon })
+  await rest.fetchTradingPrices()
   t.equal(blocked.headers.length, 1)
-  t.equal(bases.binance.status().inUse, simulator.binanceRestUrl)
-})
-
-t.test('candles of the wrong shape are an error, not a time without trades', async t => {
-  const { url } = await serve(t, 200, '{}')
-  const context = { clock: createManualClock(AT), log: memoryLog() }
-  const rest = new RestClient({ bases: createRestBases(url, url, context) }, context)
-  for (const [exchange, market] of [
-    ['upbit', 'KRW-BTC'],
-    ['binance', 'BTCUSDT'],
-  ] as const) {
-    await t.rejects(rest.candlePage({ exchange, market, count: 1, before: 2 }), { code: 'KIMCHI_ERR_REST' })
-  }
+  t.equal(rest.bases.binance.status().inUse, simulator.binanceRestUrl)
 })
 
 t.test('every request has our name, no Origin, and no header of a browser', async t => {
-  const server = await serve(t, 503)
-  const clock = createManualClock(AT)
-  const log = memoryLog()
-  const userAgent = userAgentOf('1.2.3', 'https://x.test')
-  await t.rejects(getJson(`${server.url}/a`, { exchange: 'binance', userAgent }, clock))
-  const bases = createRestBases(server.url, server.url, { clock, log })
-  const rest = new RestClient({ bases, userAgent }, { clock })
-  await t.rejects(rest.loadListings())
-  await t.rejects(rest.candlePage({ exchange: 'upbit', market: 'KRW-BTC', count: 1, before: 2 }))
+  const server = await serveStatus(t, 503)
+  const userAgent = 'kimchi-premium/1.2.3 (+https://x.test)'
+  const rest = createRest(server.url, { userAgent })
+  await t.rejects(rest.fetchTradingPrices())
+  await t.rejects(rest.fetchListings())
+  await t.rejects(rest.fetchCandles({ exchange: 'upbit', market: 'KRW-BTC', count: 1, before: 2 }))
   const exchange = await scriptExchange(t)
   watchFeed(t, { protocol: binanceProtocol(exchange.url), userAgent })
   await until('the handshake', () => exchange.peers.length === 1)
   const all = [...server.headers, exchange.peers[0]?.request.headers ?? {}]
   t.ok(all.length >= 4)
   for (const headers of all) {
-    t.equal(headers['user-agent'], 'kimchi-premium/1.2.3 (+https://x.test)')
+    t.equal(headers['user-agent'], userAgent)
     t.notOk('origin' in headers, JSON.stringify(headers))
     t.notMatch(JSON.stringify(headers), /Mozilla|Chrome|ccxt/)
   }
-  t.equal(userAgentOf('1.2.3', ''), 'kimchi-premium/1.2.3')
 })

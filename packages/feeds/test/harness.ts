@@ -1,11 +1,12 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Interruption, Market, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
-import { createRestBases } from '../src/bases.ts'
-import { binanceTradingPrices } from '../src/binance/trading-prices.ts'
 import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/feed/feed.ts'
+import { RestClient, type RestClientOptions } from '../src/rest/client.ts'
 
 /** When the tests' clock starts. */
 export const AT = Date.UTC(2026, 10, 20, 12)
@@ -63,6 +64,7 @@ export function watchFeed(
   const feed = openFeed(
     {
       markets: [],
+      userAgent: 'test',
       sink: {
         record: tick => ticks.push(tick) > 0,
         interrupted: ({ exchange: _, ...interruption }) => void interruptions.push(interruption),
@@ -81,10 +83,24 @@ export function watchFeed(
   return { feed, clock, ticks, interruptions, tradable, log }
 }
 
-/** Binance's trading prices from one address. */
-export function tradingPricesFrom(restUrl: string, clock: ManualClock) {
-  const bases = createRestBases(restUrl, restUrl, { clock, log: memoryLog() }).binance
-  return binanceTradingPrices({ bases }, { clock })
+/** A REST client of one address for both exchanges, or of several. */
+export function createRest(
+  urls: string | Omit<RestClientOptions, 'userAgent'>,
+  { userAgent = 'test', signal = new AbortController().signal } = {},
+) {
+  const options = typeof urls === 'string' ? { upbit: urls, binance: urls } : urls
+  return new RestClient({ ...options, userAgent }, { clock: createManualClock(AT), log: memoryLog(), signal })
+}
+
+/** An HTTP server that answers as a test says. */
+export async function serve(t: Test, answer: RequestListener) {
+  const server = createServer(answer)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** A simulator that is closed at the end of the test. */

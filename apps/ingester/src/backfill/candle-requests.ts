@@ -29,7 +29,7 @@ export interface CandleRequestStatus {
 
 /** How candles are fetched. */
 export interface CandleRequestsOptions {
-  readonly rest: Pick<RestClient, 'candlePage'>
+  readonly rest: Pick<RestClient, 'fetchCandles'>
   readonly upbitPerSecond: number
 }
 
@@ -96,7 +96,7 @@ class ExchangeRequests {
     for (;;) {
       await this.#turn()
       try {
-        const page = await this.#options.rest.candlePage(request, signal)
+        const page = await this.#options.rest.fetchCandles(request)
         this.#pauses = 0
         if (page.pauseMs !== undefined) void this.#holdFor(page.pauseMs)
         return page

@@ -11,7 +11,7 @@ import {
   minuteOf,
   type UtcDate,
 } from '@kimchi/core'
-import { createRestBases, matchCoins, RestClient, userAgentOf } from '@kimchi/feeds'
+import { matchCoins, RestClient, userAgentOf } from '@kimchi/feeds'
 import { systemClock, withSecretFiles } from '@kimchi/runtime'
 import { type KnownCoin, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
@@ -108,9 +108,11 @@ interface ImportResult {
 async function importHistory(config: Config, days: number): Promise<ImportResult> {
   const { random, signal, log } = context
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
-  const bases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
-  const rest = new RestClient({ bases, userAgent }, context)
+  const rest = new RestClient(
+    { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL, userAgent },
+    context,
+  )
   const bar = progressBar()
   try {
     if (!(await redis.untilReady(5_000, signal))) {
@@ -156,7 +158,7 @@ async function findCoins(
   tracked: readonly KnownCoin[],
   { COINS: wanted, ALLOW: allow, DENY: deny }: Config,
 ): Promise<readonly Coin[]> {
-  const listings = await rest.loadListings(context.signal)
+  const listings = await rest.fetchListings()
   const { coins, leftOut, unknown } = matchCoins({ ...listings, wanted, strict: false })
   if (wanted !== 'all') {
     for (const { symbol, reason } of leftOut) complain({ reason: `${symbol}: ${reason}` }, 'coin left out')

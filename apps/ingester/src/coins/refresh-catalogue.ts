@@ -31,7 +31,7 @@ export interface CatalogueOptions {
    * with them before, or without, the exchanges' lists.
    */
   readonly known: () => Promise<readonly KnownCoin[] | undefined>
-  readonly loadListings: (signal: AbortSignal) => Promise<Listings>
+  readonly fetchListings: () => Promise<Listings>
   /** Called with the coins that are known at start, and after each refresh, changed or not. */
   readonly onCatalogue: (now: CatalogueNow) => void
   /** @default an hour */
@@ -119,12 +119,12 @@ export class CatalogueRefresh {
   }
 
   async #refresh(): Promise<void> {
-    const { wanted, known, loadListings, onCatalogue } = this.#options
+    const { wanted, known, fetchListings, onCatalogue } = this.#options
     // Read before the lists are loaded, so that a coin that another ingester tracks is in them unless delisted.
     const inRedis = await known()
     const isFirst = this.#listings === undefined
     if (isFirst && wanted === 'all' && inRedis === undefined) throw notReady()
-    const next = await loadListings(this.#context.signal)
+    const next = await fetchListings()
     checkListing(this.#listings?.upbit.markets.length ?? 0, next.upbit)
     checkListing(this.#listings?.binance.markets.length ?? 0, next.binance)
     // Only Redis knows whether an unlisted coin was tracked before, and such a coin must not stop a restart.

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, type EpochMs, type Milliseconds, messageOf } from '@kimchi/core'
-import { Bases, createRestBases } from '@kimchi/feeds'
+import { Bases } from '@kimchi/feeds'
 import { checkBinance } from './checks/binance.ts'
 import { checkCandleSamples, checkCandleTimes, watchMinute } from './checks/candles.ts'
 import { checkLists, checkPairs, type Lists, loadLists, marketsOf } from './checks/lists.ts'
@@ -30,15 +30,14 @@ export async function examine(
   setMaxListeners(100, ending.signal)
   const context = { clock, random, log, signal: ending.signal }
   void clock.wait(DEADLINE_MS, ending.signal).then(() => ending.abort())
-  const { UPBIT_REST_URL, BINANCE_REST_URL, UPBIT_WS_URL, BINANCE_WS_URL } = options.config
-  const restBases = createRestBases(UPBIT_REST_URL, BINANCE_REST_URL, context)
+  const { UPBIT_WS_URL, BINANCE_WS_URL } = options.config
   const streamBases = {
     upbit: new Bases('upbit', 'stream', UPBIT_WS_URL, context),
     binance: new Bases('binance', 'stream', BINANCE_WS_URL, context),
   }
-  const rest = options.openRest(restBases)
+  const rest = options.createRest(context)
   try {
-    const verdicts = await examineFrom({ ...options, restBases, streamBases, rest, context })
+    const verdicts = await examineFrom({ ...options, streamBases, rest, context })
     return Object.entries(EXPECTED).map(([check, expected]) => {
       return {
         check: check as CheckName,

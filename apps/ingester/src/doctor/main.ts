@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { messageOf } from '@kimchi/core'
-import { getJson, type RestBases, RestClient, userAgentOf } from '@kimchi/feeds'
+import { type Context, messageOf } from '@kimchi/core'
+import { RestClient, userAgentOf } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
@@ -31,10 +31,11 @@ async function main(): Promise<void> {
   if (values.help === true) return void process.stdout.write(HELP)
   const config = readConfig({ COINS: 'all', ...process.env })
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
-  const openRest = (bases: RestBases) => new RestClient({ bases, userAgent }, { clock: systemClock })
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
+  const createRest = (context: Context) => new RestClient({ upbit, binance, userAgent }, context)
   const recorder = openRecorder(values.record)
   const findings = await examine(
-    { config, userAgent, recorder, get: getJson, openRest, onProgress: showProgress },
+    { config, userAgent, recorder, createRest, onProgress: showProgress },
     { clock: systemClock, random: Math.random, log: silent },
   )
   await recorder.close()

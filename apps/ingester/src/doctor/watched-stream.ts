@@ -127,10 +127,7 @@ export async function openStreams(
 ): Promise<Streams> {
   const { streamBases, context } = instruments
   const open = (exchange: Exchange, of: readonly Market[], name: string, until: 'opened' | 'live') =>
-    streamBases[exchange].request(
-      base => new WatchedStream(base, exchange, of, name, instruments)[until](),
-      context.signal,
-    )
+    streamBases[exchange].request(base => new WatchedStream(base, exchange, of, name, instruments)[until]())
   const binance = open('binance', markets.binance, 'binance-ws', 'live')
   // Whoever waits for Upbit first must not leave a rejection without a listener.
   binance.catch(() => {})

@@ -9,11 +9,10 @@ import {
 import {
   type BasesStatus,
   binanceProtocol,
-  binanceTradingPrices,
   type Feed,
   type FeedStatus,
   openFeed,
-  type RestBases,
+  type RestClient,
   upbitProtocol,
 } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
@@ -37,7 +36,7 @@ export function basesOf({ feeds, restBases }: FeedsStatus): readonly BasesStatus
 export interface ExchangeFeedsOptions {
   readonly config: Pick<Config, 'UPBIT_WS_URL' | 'BINANCE_WS_URL'>
   readonly latest: LatestTicks
-  readonly restBases: RestBases
+  readonly rest: Pick<RestClient, 'bases' | 'fetchTradingPrices'>
   readonly userAgent: string
   /** Called when an exchange refuses our subscription: its list may have changed. */
   readonly onRefused: () => void
@@ -65,7 +64,7 @@ export class ExchangeFeeds {
 
   status(): FeedsStatus {
     const feeds = this.#feeds
-    const { upbit, binance } = this.#options.restBases
+    const { upbit, binance } = this.#options.rest.bases
     return {
       feeds: feeds ? [this.#statusOf('upbit', feeds.upbit), this.#statusOf('binance', feeds.binance)] : [],
       restBases: [upbit.status(), binance.status()],
@@ -77,7 +76,7 @@ export class ExchangeFeeds {
   }
 
   #open(): Record<Exchange, Feed> {
-    const { config, latest, restBases, userAgent, onRefused } = this.#options
+    const { config, latest, rest, userAgent, onRefused } = this.#options
     const common = { userAgent, onRefused, sink: latest }
     const upbit = {
       ...common,
@@ -88,7 +87,7 @@ export class ExchangeFeeds {
       ...common,
       protocol: binanceProtocol(config.BINANCE_WS_URL),
       markets: this.#markets('binance'),
-      askTradingPrices: binanceTradingPrices({ bases: restBases.binance, userAgent }, this.#context),
+      fetchTradingPrices: () => rest.fetchTradingPrices(),
     }
     return { upbit: openFeed(upbit, this.#context), binance: openFeed(binance, this.#context) }
   }

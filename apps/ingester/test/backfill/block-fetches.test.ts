@@ -39,7 +39,7 @@ t.test('each closed block is fetched once for sixteen coins and eight days', asy
   const { stored, reader, writer } = openStore()
   const fetches = new Map<string, number>()
   const ending = new AbortController()
-  const candlePage = async ({ market, count, before = minuteOf(clock.now()) + 1 }: CandleRequest) => {
+  const fetchCandles = async ({ market, count, before = minuteOf(clock.now()) + 1 }: CandleRequest) => {
     const key = `${market} ${before}`
     if (before < TODAY - 20) fetches.set(key, (fetches.get(key) ?? 0) + 1)
     const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
@@ -55,7 +55,7 @@ t.test('each closed block is fetched once for sixteen coins and eight days', asy
       reader,
       writer,
       upbitPerSecond: 8,
-      rest: { candlePage },
+      rest: { fetchCandles },
       lease: { hold: async (_coins, isFit) => isFit, close: async () => {} },
     },
     { clock, random: () => 0.5, signal: ending.signal, log: silent },

@@ -22,7 +22,7 @@ function open(
   const candleRequests = new CandleRequests(
     {
       rest: {
-        candlePage: async ({ exchange, market }) => {
+        fetchCandles: async ({ exchange, market }) => {
           asked.push({ at: clock.now(), exchange, market })
           const outcome = script.shift()
           if (outcome === 'hang') return new Promise(() => {})

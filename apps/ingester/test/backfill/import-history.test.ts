@@ -198,7 +198,7 @@ t.test('a coin whose candles fail for some seconds is asked for again', async t 
     fetchPage: (range: CandleRequest) =>
       range.market === ETH.upbit && ++failures === 1
         ? Promise.reject(new Error('socket hang up'))
-        : rest.candlePage(range),
+        : rest.fetchCandles(range),
   }
   t.strictSame(await run([ETH], 3, { requests: failing }), [])
 })

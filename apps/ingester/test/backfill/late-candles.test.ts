@@ -18,8 +18,8 @@ for (const [title, lateMarket] of [
       [YESTERDAY + 362, 90_000],
     ])
     const { noteMinute } = start([BTC, ETH], {
-      around: candlePage => async range => {
-        const page = await candlePage(range)
+      around: fetchCandles => async range => {
+        const page = await fetchCandles(range)
         const isThere = ([open]: (typeof page.candles)[number]) =>
           clock.now() >= minuteStart(open + 1) + (lateMs.get(open) ?? 0)
         return range.market === lateMarket ? { ...page, candles: page.candles.filter(isThere) } : page

@@ -52,9 +52,9 @@ t.test('a coin whose newest candle is not there holds up no first list', async t
   const { start, clock, writer } = await openBench(t, exchanges)
   const batches: (readonly Sample[])[] = []
   const { status } = start([ETH, BTC], {
-    around: candlePage => async range => {
+    around: fetchCandles => async range => {
       if (range.market === ETH.upbit && status().stored === 0) throw new Error('no candles yet')
-      return candlePage(range)
+      return fetchCandles(range)
     },
     writer: {
       write: batch => {
@@ -73,11 +73,13 @@ t.test('a coin whose newest candle is not there holds up no first list', async t
 t.test('a first list is not delayed by a coin whose request is never answered', async t => {
   const { start, clock, writer } = await openBench(t, exchanges)
   const batches: string[][] = []
+  const over = new AbortController()
+  t.teardown(() => over.abort())
   start([ETH, BTC], {
-    around: candlePage => (range, signal) =>
+    around: fetchCandles => range =>
       range.market === ETH.upbit
-        ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-        : candlePage(range, signal),
+        ? new Promise((_, reject) => over.signal.addEventListener('abort', reject))
+        : fetchCandles(range),
     writer: {
       write: batch => {
         batches.push(batch.samples.map(({ symbol }) => symbol))
@@ -476,10 +478,10 @@ t.test('a holder of the lease that is banned leaves the work to another within 4
   let isBanned = false
   start([BTC, ETH], {
     id: 'a',
-    around: candlePage => (range, signal) =>
+    around: fetchCandles => range =>
       isBanned && range.exchange === 'upbit'
         ? Promise.reject(new HttpError('KIMCHI_ERR_REST', 'HTTP 418', 418, 259_200_000))
-        : candlePage(range, signal),
+        : fetchCandles(range),
   })
   await passUntil(clock, 'the first has done it', isWhole([BTC, ETH]))
   const second = start([BTC, ETH], { id: 'b' })

@@ -1,6 +1,6 @@
 import type { Coin } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createRestBases, RestClient, type WantedCoins } from '@kimchi/feeds'
+import { RestClient, type WantedCoins } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import type { KnownCoin } from '@kimchi/store'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
@@ -25,9 +25,11 @@ async function start(
   t.teardown(() => simulator.close())
   const { upbitRestUrl, binanceRestUrl } = simulator
   const clock = createManualClock(Date.now())
-  const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
-  const rest = new RestClient({ bases }, { clock })
   const ending = new AbortController()
+  const rest = new RestClient(
+    { upbit: upbitRestUrl, binance: binanceRestUrl, userAgent: 'test' },
+    { clock, log: silent, signal: ending.signal },
+  )
   const catalogues: CatalogueNow[] = []
   const log = createMemoryLog()
   let loads = 0
@@ -35,9 +37,9 @@ async function start(
     {
       wanted,
       known: async () => (typeof inRedis === 'function' ? inRedis() : inRedis),
-      loadListings: signal => {
+      fetchListings: () => {
         loads += 1
-        return rest.loadListings(signal)
+        return rest.fetchListings()
       },
       onCatalogue: now => catalogues.push(now),
       refreshMs: REFRESH_MS,

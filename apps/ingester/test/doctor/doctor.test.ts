@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE_MS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { getJson, type HttpAnswer, parseUpbitMarkets, RestClient } from '@kimchi/feeds'
+import { type HttpAnswer, parseUpbitMarkets, RestClient } from '@kimchi/feeds'
 import { type SimulatedCoin, type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
@@ -22,7 +22,7 @@ interface Case {
   readonly recorder?: Recorder
   readonly prepare?: (simulator: Simulator) => unknown
   /** What becomes of a REST answer on its way. */
-  readonly alter?: (url: string, answer: HttpAnswer) => HttpAnswer
+  readonly alter?: (path: string, answer: HttpAnswer) => HttpAnswer
 }
 
 /** The doctor before a real simulator, on a clock that stands still while REST answers are under way. */
@@ -42,16 +42,6 @@ async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare,
       asking -= 1
     })
   }
-  const openRest: DoctorOptions['openRest'] = bases => {
-    const rest = new RestClient({ bases }, { clock })
-    return {
-      candlePage: (range, signal) => counted(rest.candlePage(range, signal)),
-    }
-  }
-  const get: typeof getJson = async (url, request, itsClock) => {
-    const answer = await counted(getJson(url, request, itsClock))
-    return alter?.(url, answer) ?? answer
-  }
   const config = readConfig({
     COINS: 'all',
     UPBIT_WS_URL: simulator.upbitWsUrl,
@@ -60,6 +50,16 @@ async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare,
     BINANCE_REST_URL: simulator.binanceRestUrl,
     ...env?.(simulator),
   })
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
+  const createRest: DoctorOptions['createRest'] = context => {
+    const rest = new RestClient({ upbit, binance, userAgent: 'test' }, context)
+    return {
+      bases: rest.bases,
+      fetchCandles: range => counted(rest.fetchCandles(range)),
+      get: (exchange, path, read) =>
+        counted(rest.get(exchange, path, answer => read(alter?.(path, answer) ?? answer))),
+    }
+  }
   const startedAt = clock.now()
   let isOver = false
   const examining = examine(
@@ -67,8 +67,7 @@ async function examined(t: Test, { coins = MARKET_COINS, env, recorder, prepare,
       config,
       userAgent: 'test',
       recorder: recorder ?? openRecorder(undefined),
-      get,
-      openRest,
+      createRest,
       onProgress: () => {},
     },
     { clock, random: () => 0.5, log: silent },
@@ -133,7 +132,7 @@ t.test('one base of two answers: ok, with what the other said', async t => {
 
 t.test('an Origin header on the way: FAIL, since Upbit counts it in a group of its own', async t => {
   const { of, finding } = await examined(t, {
-    alter: (_url, answer) => ({
+    alter: (_path, answer) => ({
       ...answer,
       headers: new Headers({ 'remaining-req': 'group=origin; min=6; sec=0' }),
     }),
@@ -144,8 +143,8 @@ t.test('an Origin header on the way: FAIL, since Upbit counts it in a group of i
 
 t.test('one coin of all is matched: FAIL', async t => {
   const { of } = await examined(t, {
-    alter: (url, answer) => {
-      if (!url.includes('exchangeInfo')) return answer
+    alter: (path, answer) => {
+      if (!path.includes('exchangeInfo')) return answer
       const { symbols } = answer.json as { symbols: { symbol: string }[] }
       return { ...answer, json: { symbols: symbols.filter(({ symbol }) => symbol === 'BTCUSDT') } }
     },

@@ -9,7 +9,7 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import { ManualClock } from '@kimchi/core/testing'
-import { createRestBases, RestClient } from '@kimchi/feeds'
+import { RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
@@ -54,10 +54,11 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
     ...options,
   })
   t.teardown(() => simulator.close())
-  const { upbitRestUrl, binanceRestUrl } = simulator
-  const clock = systemClock
-  const bases = createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: silent })
-  const rest = new RestClient({ bases }, { clock })
+  const { upbitRestUrl: upbit, binanceRestUrl: binance } = simulator
+  const rest = new RestClient(
+    { upbit, binance, userAgent: 'test' },
+    { clock: systemClock, log: silent, signal: new AbortController().signal },
+  )
   const requestsFor = (exchange: string) =>
     requests.filter(request => request.exchange === exchange && /candles|klines/.test(request.path))
   return { simulator, rest, requests, requestsFor }
@@ -70,14 +71,14 @@ export interface BenchOptions {
   readonly redis?: TestRedis
 }
 
-type CandlePageOf = BackfillOptions['rest']['candlePage']
+type FetchCandles = BackfillOptions['rest']['fetchCandles']
 
 /** How a backfill of a test differs from an ingester's. */
 export interface StartOptions extends Partial<BackfillOptions> {
   readonly id?: string
   readonly log?: Log
   /** Stands between backfill and exchanges. */
-  readonly around?: (candlePage: CandlePageOf) => CandlePageOf
+  readonly around?: (fetchCandles: FetchCandles) => FetchCandles
 }
 
 /** A backfill that runs. */
@@ -108,7 +109,7 @@ export async function openBench(
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
-    const { id = 'a', log = silent, around = candlePage => candlePage, ...changes } = options
+    const { id = 'a', log = silent, around = fetchCandles => fetchCandles, ...changes } = options
     const ending = new AbortController()
     const backfill = new Backfill(
       {
@@ -118,7 +119,7 @@ export async function openBench(
         reader,
         writer,
         upbitPerSecond: 400,
-        rest: { candlePage: around(work.count((range, signal) => rest.candlePage(range, signal))) },
+        rest: { fetchCandles: around(work.count(range => rest.fetchCandles(range))) },
         lease: new BackfillLease(redis, id, { clock, log }),
         ...changes,
       },

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Coin, LatestTicks, minuteStart, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { createRestBases } from '@kimchi/feeds'
+import { RestClient } from '@kimchi/feeds'
 import { DEFAULT_COINS, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
@@ -46,13 +46,11 @@ export async function openMinuteBench(
   const config = readConfig({
     UPBIT_WS_URL: simulator.upbitWsUrl,
     BINANCE_WS_URL: simulator.binanceWsUrl,
-    BINANCE_REST_URL: simulator.binanceRestUrl,
   })
-  const restBases = createRestBases(config.UPBIT_REST_URL, config.BINANCE_REST_URL, context)
-  const feeds = new ExchangeFeeds(
-    { config, latest, restBases, userAgent: 'test', onRefused: () => {} },
-    context,
-  )
+  const userAgent = 'test'
+  const { upbitRestUrl: upbit, binanceRestUrl: binance } = simulator
+  const rest = new RestClient({ upbit, binance, userAgent }, context)
+  const feeds = new ExchangeFeeds({ config, latest, rest, userAgent, onRefused: () => {} }, context)
   const samples: Sample[] = []
   const reports: MinuteReport[] = []
   const loop = new MinuteLoop(

@@ -13,7 +13,6 @@ import {
   type TickSink,
 } from '@kimchi/core'
 import { Bases } from '../bases.ts'
-import { NAME } from '../http.ts'
 import { createConnectionBudget, isBlocked, retryDelay } from './backoff.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { FeedCounters, type FeedState, type FeedStatus } from './feed-status.ts'
@@ -24,8 +23,8 @@ import { type TradingPrices, TradingStatus } from './trading-status.ts'
 /** What a feed is opened with. Callbacks run synchronously and must not throw. */
 export interface FeedOptions {
   readonly protocol: Protocol
-  /** Our name in the handshake. @default without version and address */
-  readonly userAgent?: string
+  /** Our name in the handshake. */
+  readonly userAgent: string
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
   /**
@@ -36,11 +35,10 @@ export interface FeedOptions {
   /** The exchange refused the subscription: the lists may have changed. */
   readonly onRefused?: () => void
   /**
-   * Asks the exchange for the prices with which a stream begins, and once a minute for the markets that trade.
-   * Rejects on any failure, and when aborted.
+   * Fetches the prices with which a stream begins, and once a minute the markets that trade.
    * @default the feed sends the subscription again, whose snapshots show both
    */
-  readonly askTradingPrices?: (signal: AbortSignal) => Promise<TradingPrices>
+  readonly fetchTradingPrices?: () => Promise<TradingPrices>
 }
 
 /** What a feed gets from the outside. */
@@ -104,13 +102,13 @@ export class Feed {
     setMaxListeners(100, this.#stop.signal)
     this.#markets = marketsOf(protocol, options.markets)
     this.#counters = new FeedCounters(this.#exchange, context)
-    this.#bases = new Bases(this.#exchange, 'stream', protocol.bases, context)
+    this.#bases = new Bases(this.#exchange, 'stream', protocol.bases, this.#context)
     this.#spendConnection = createConnectionBudget(this.#context)
     this.#tradingStatus = new TradingStatus(
       {
         exchange: this.#exchange,
         markets: () => this.#markets,
-        ask: options.askTradingPrices ?? (async () => this.#renewSubscription()),
+        ask: options.fetchTradingPrices ?? (async () => this.#renewSubscription()),
         sink,
         onFailure: cause => this.#noteStatusFailure(cause),
       },
@@ -162,7 +160,7 @@ export class Feed {
     while (!signal.aborted) {
       let reason: unknown
       try {
-        const connection = await this.#bases.request(base => this.#connect(base), signal)
+        const connection = await this.#bases.request(base => this.#connect(base))
         const liveFrom = clock.elapsed()
         reason = await this.#untilOver(connection)
         const isHealthy = clock.elapsed() - liveFrom >= HEALTHY_MS
@@ -179,7 +177,7 @@ export class Feed {
   /** Opens a connection. Resolves when it brings data, rejects when it ends before it does. */
   async #connect(base: string): Promise<Connection> {
     const { clock, log, signal } = this.#context
-    const { protocol, userAgent = NAME, askTradingPrices } = this.#options
+    const { protocol, userAgent, fetchTradingPrices } = this.#options
     await this.#spaced
     await this.#spendConnection()
     signal.throwIfAborted()
@@ -192,7 +190,7 @@ export class Feed {
         ...{ protocol, base, userAgent, markets: this.#markets },
         onFrame: decoded => this.#receive(decoded, connection),
         // Where snapshots are the prices, a request for them is a subscription, which is acknowledged again.
-        onAcknowledged: markets => askTradingPrices && this.#tradingStatus.seed(markets),
+        onAcknowledged: markets => fetchTradingPrices && this.#tradingStatus.seed(markets),
       },
       this.#context,
     )

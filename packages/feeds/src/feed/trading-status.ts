@@ -34,7 +34,7 @@ export interface TradingStatusOptions {
   /** The markets of interest now. */
   readonly markets: () => readonly Market[]
   /** Asks the exchange; resolves with undefined where it answers by snapshots on the stream. */
-  readonly ask: (signal: AbortSignal) => Promise<TradingPrices | undefined>
+  readonly ask: () => Promise<TradingPrices | undefined>
   readonly sink: Pick<TickSink, 'record' | 'setTradable'>
   readonly onFailure: (cause: unknown) => void
 }
@@ -103,7 +103,7 @@ export class TradingStatus {
     const unseeded = this.#unseeded
     this.#unseeded = new Set()
     try {
-      const prices = await this.#options.ask(signal)
+      const prices = await this.#options.ask()
       if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, asked)
     } catch (cause) {
       for (const market of unseeded) this.#unseeded.add(market)

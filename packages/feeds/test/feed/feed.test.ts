@@ -4,7 +4,7 @@ import t from 'tap'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
-import { AT, passUntil, simulate, tradingPricesFrom, until, watchFeed } from '../harness.ts'
+import { AT, createRest, passUntil, simulate, until, watchFeed } from '../harness.ts'
 import { acknowledge, miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 /** The markets that Upbit's feed always subscribes to. */
@@ -31,16 +31,12 @@ t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one 
 
 t.test('Binance: every market that trades brings frames and one seed', async t => {
   const simulator = await simulate(t)
-  const clock = createManualClock(AT)
-  const { feed, ticks, tradable } = watchFeed(
-    t,
-    {
-      protocol: binanceProtocol(simulator.binanceWsUrl),
-      askTradingPrices: tradingPricesFrom(simulator.binanceRestUrl, clock),
-      markets: ['ETHUSDT', 'NOSUCHUSDT'],
-    },
-    clock,
-  )
+  const rest = createRest(simulator.binanceRestUrl)
+  const { feed, clock, ticks, tradable } = watchFeed(t, {
+    protocol: binanceProtocol(simulator.binanceWsUrl),
+    fetchTradingPrices: () => rest.fetchTradingPrices(),
+    markets: ['ETHUSDT', 'NOSUCHUSDT'],
+  })
   await until('seeds', () => tradable.size === 2)
   const seeds = ticks.filter(({ origin }) => origin === 'seed')
   t.strictSame(seeds.map(({ market }) => market).sort(), ['BTCUSDT', 'ETHUSDT'])
@@ -66,7 +62,7 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
   let calls = 0
   const { feed, clock, ticks, tradable } = watchFeed(t, {
     protocol: binanceProtocol(exchange.url),
-    askTradingPrices: async () => {
+    fetchTradingPrices: async () => {
       calls += 1
       if (calls < 3) throw new Error('no answer')
       return new Map([['BTCUSDT', 5]])
@@ -96,7 +92,7 @@ t.test('Binance: an absence counts when a second answer, 15 s later, lacks the m
   const { clock, ticks, tradable } = watchFeed(t, {
     protocol: { ...binanceProtocol(exchange.url), stallAfterMs: 3_600_000 },
     markets: ['ETHUSDT'],
-    askTradingPrices: async () => {
+    fetchTradingPrices: async () => {
       askedAt.push((clock.now() - AT) / 1_000)
       return new Map(listed.map(market => [market, 5]))
     },
@@ -187,14 +183,14 @@ t.test(
       const exchange = await scriptExchange(t)
       const protocol = protocolOf(exchange.url)
       let asked = 0
-      const askTradingPrices = async () => {
+      const fetchTradingPrices = async () => {
         asked += 1
         return new Map([['BTCUSDT', asked]])
       }
       const isUpbit = protocol.exchange === 'upbit'
       const { clock, feed, ticks, interruptions } = watchFeed(t, {
         protocol,
-        ...(isUpbit ? {} : { askTradingPrices }),
+        ...(isUpbit ? {} : { fetchTradingPrices }),
       })
       await until('the connection', () => exchange.peers.length === 1)
       const send = async () => {
@@ -265,7 +261,7 @@ t.test('Binance: changed markets are sent as the difference, and those added are
   const { feed, clock, ticks } = watchFeed(t, {
     protocol: binanceProtocol(exchange.url),
     markets: ['ETHUSDT'],
-    askTradingPrices: async () =>
+    fetchTradingPrices: async () =>
       new Map(['BTCUSDT', 'ETHUSDT', 'XRPUSDT', 'OTHER'].map(market => [market, 1])),
   })
   const streamed = (market: string) => exchange.peers[0]?.socket.send(miniTicker(market, '5', AT))
@@ -364,7 +360,7 @@ t.test('the frames of a newer connection alone are read, and prices count from i
       protocol: binanceProtocol(exchange.url),
       markets: ['QUIETUSDT'],
       sink: latest,
-      askTradingPrices: async () => {
+      fetchTradingPrices: async () => {
         asked += 1
         return new Map([
           ['BTCUSDT', 5],

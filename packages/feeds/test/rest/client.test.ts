@@ -1,12 +1,8 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { minuteOf } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
+import type { Simulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
-import { createRestBases } from '../../src/bases.ts'
 import { matchCoins } from '../../src/catalogue/catalogue.ts'
-import { RestClient } from '../../src/rest/client.ts'
-import { AT, memoryLog, simulate } from '../harness.ts'
+import { createRest, serve, simulate } from '../harness.ts'
 
 /** 2026-11-20T12:00Z as an epoch minute. */
 const NOON = Date.UTC(2026, 10, 20, 12) / 60_000
@@ -18,17 +14,13 @@ async function open(t: Test) {
   return { simulator, rest: restOf(simulator), asked: () => requests }
 }
 
-function restOf({ upbitRestUrl, binanceRestUrl }: { upbitRestUrl: string; binanceRestUrl: string }) {
-  const clock = createManualClock(AT)
-  return new RestClient(
-    { bases: createRestBases(upbitRestUrl, binanceRestUrl, { clock, log: memoryLog() }) },
-    { clock },
-  )
+function restOf({ upbitRestUrl: upbit, binanceRestUrl: binance }: Simulator, signal?: AbortSignal) {
+  return createRest({ upbit, binance }, signal && { signal })
 }
 
 t.test('both listings have the exchanges’ own codes, and the catalogue matches them', async t => {
   const { rest } = await open(t)
-  const listings = await rest.loadListings()
+  const listings = await rest.fetchListings()
   const { coins } = matchCoins({ ...listings, wanted: 'all' })
   t.match(coins[0], { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' })
   t.match(
@@ -44,7 +36,7 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
     const upbit = { ...listing, koreanName: base, englishName: `${base} of Upbit` }
     simulator.list({ id: base, price: 5, upbit, binance: listing })
   }
-  const { upbit, binance } = await rest.loadListings()
+  const { upbit, binance } = await rest.fetchListings()
   for (const base of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
     t.match(
       upbit.markets.find(({ market }) => market === `KRW-${base}`),
@@ -62,7 +54,8 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
     { upbit: 'KRW-YOYO', binance: 'YOYOUSDT' },
   )
   t.equal(
-    (await rest.candlePage({ exchange: 'upbit', market: 'KRW-TON', count: 5, before: NOON })).candles.length,
+    (await rest.fetchCandles({ exchange: 'upbit', market: 'KRW-TON', count: 5, before: NOON })).candles
+      .length,
     5,
   )
 })
@@ -78,7 +71,7 @@ t.test(
       ['binance', 'ETHUSDT', 1],
     ] as const) {
       const before = asked()
-      const { candles } = await rest.candlePage({ exchange, market, count, before: NOON })
+      const { candles } = await rest.fetchCandles({ exchange, market, count, before: NOON })
       t.equal(asked() - before, 1, 'one request')
       const start = Math.min(candles[0]?.[0] ?? NOON, NOON - count)
       const expected: (readonly [minute: number, close: number | 'carried'])[] = []
@@ -101,7 +94,7 @@ t.test(
 t.test('a page of a quiet Upbit market reaches back further', async t => {
   const { simulator, rest } = await open(t)
   const range = { exchange: 'upbit', market: 'KRW-IQ', count: 30, before: NOON } as const
-  const { candles } = await rest.candlePage(range)
+  const { candles } = await rest.fetchCandles(range)
   t.equal(candles.length, 30)
   const oldest = candles[0]?.[0] ?? NOON
   t.ok(oldest < NOON - 300)
@@ -120,7 +113,7 @@ t.test('without a minute a page holds the newest candle, whatever our clock says
     ['binance', 'BTCUSDT'],
   ] as const) {
     const askedAt = minuteOf(Date.now())
-    const { candles } = await rest.candlePage({ exchange, market, count: 1 })
+    const { candles } = await rest.fetchCandles({ exchange, market, count: 1 })
     const opens = candles.map(([minute]) => minute)
     t.equal(opens.length, 1)
     // In its first seconds the running minute may not have a trade yet.
@@ -138,7 +131,7 @@ t.test('a truncated answer is an error, not a time without trades', async t => {
     ['upbit', 'KRW-BTC'],
     ['binance', 'BTCUSDT'],
   ] as const) {
-    const cut = rest.candlePage({ exchange, market, count: 50, before: NOON })
+    const cut = rest.fetchCandles({ exchange, market, count: 50, before: NOON })
     await t.rejects(cut, { code: 'KIMCHI_ERR_REST', message: /no JSON/ })
   }
 })
@@ -156,7 +149,7 @@ t.test('a refusal keeps its code, status and time', async t => {
       ['binance', 'BTCUSDT'],
     ] as const) {
       const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest', retryAfter: 3 })
-      const refused = rest.candlePage({ exchange, market, count: 5, before: NOON })
+      const refused = rest.fetchCandles({ exchange, market, count: 5, before: NOON })
       await t.rejects(refused, {
         name: 'HttpError',
         code,
@@ -166,7 +159,7 @@ t.test('a refusal keeps its code, status and time', async t => {
       undo()
     }
   }
-  t.equal((await rest.candlePage({ ...BTC, count: 5 })).candles.length, 5, 'and then requests work again')
+  t.equal((await rest.fetchCandles({ ...BTC, count: 5 })).candles.length, 5, 'and then requests work again')
 })
 
 // docs/faults.md, 25
@@ -174,16 +167,16 @@ t.test('an empty or truncated listing is an error', async t => {
   const { simulator, rest } = await open(t)
   for (const mode of ['empty', 'truncated'] as const) {
     const undo = simulator.faults.set({ kind: 'rest', exchange: 'upbit', mode })
-    await t.rejects(rest.loadListings(), { code: /KIMCHI_ERR_(CATALOGUE|REST)/ }, mode)
+    await t.rejects(rest.fetchListings(), { code: /KIMCHI_ERR_(CATALOGUE|REST)/ }, mode)
     undo()
   }
 })
 
-t.test('a request can be aborted', async t => {
-  const { rest, simulator } = await open(t)
+t.test('a request ends with the signal of its client', async t => {
+  const { simulator } = await open(t)
   simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 'hang', on: 'rest' })
   const stop = new AbortController()
-  const aborted = rest.loadListings(stop.signal)
+  const aborted = restOf(simulator, stop.signal).fetchListings()
   stop.abort()
   await t.rejects(aborted, { code: 'KIMCHI_ERR_REST', message: /aborted/ })
 })
@@ -191,25 +184,23 @@ t.test('a request can be aborted', async t => {
 t.test('requests under way at once get their own answers', async t => {
   const { simulator, rest } = await open(t)
   const markets = ['KRW-BTC', 'KRW-ETH', 'KRW-XRP', 'KRW-SOL']
-  const pages = await Promise.all(markets.map(market => rest.candlePage({ ...BTC, market, count: 1 })))
+  const pages = await Promise.all(markets.map(market => rest.fetchCandles({ ...BTC, market, count: 1 })))
   t.strictSame(
     pages.map(({ candles }) => candles[0]?.[1]),
     markets.map(market => simulator.prices.candle('upbit', market, (NOON - 1) * 60_000)?.close),
   )
 })
 
-t.test('an answer that is too long is refused, and so is one that is no JSON', async t => {
-  for (const [body, message] of [
-    [`[${'0,'.repeat(3_000_000)}0]`, /longer than 4194304 bytes/],
-    ['<html>Welcome</html>', /no JSON/],
-  ] as const) {
-    const server = createServer((_request, response) => response.end(body))
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => server.close())
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const rest = restOf({ upbitRestUrl: url, binanceRestUrl: url })
-    await t.rejects(rest.candlePage({ ...BTC, count: 5 }), { code: 'KIMCHI_ERR_REST', message })
-    server.closeAllConnections()
+t.test('candles of the wrong shape are an error, not a time without trades', async t => {
+  for (const body of ['{}', '[null]', '[5]']) {
+    const rest = createRest(await serve(t, (_request, response) => response.end(body)))
+    for (const [exchange, market] of [
+      ['upbit', 'KRW-BTC'],
+      ['binance', 'BTCUSDT'],
+    ] as const) {
+      const candles = rest.fetchCandles({ exchange, market, count: 1, before: 2 })
+      await t.rejects(candles, { code: 'KIMCHI_ERR_REST', message: /no list of candles/ })
+    }
   }
 })
 
@@ -220,6 +211,6 @@ t.test('a page says when Upbit accepts no further request in this second', async
   ] as const) {
     const simulator = await simulate(t, { speed: 1, limits })
     const rest = restOf(simulator)
-    t.equal((await rest.candlePage({ ...BTC, count: 1 })).pauseMs, pauseMs)
+    t.equal((await rest.fetchCandles({ ...BTC, count: 1 })).pauseMs, pauseMs)
   }
 })

@@ -30,14 +30,14 @@ export async function checkBinance(
 async function judgeSilent(
   { markets, openedAt = 0 }: WatchedStream,
   sending: ReadonlySet<Market>,
-  { rest, context: { clock, signal } }: Instruments,
+  { rest, context: { clock } }: Instruments,
 ): Promise<Verdict> {
   const silent = markets.filter(market => !sending.has(market))
   const seen = `frames of ${markets.length - silent.length} of ${markets.length}`
   const before = minuteOf(clock.now()) + 1
   const count = before - minuteOf(openedAt) - 1
   const outcomes = silent.slice(0, MOST_SILENT).map(market =>
-    rest.candlePage({ exchange: 'binance', market, count, before }, signal).then(
+    rest.fetchCandles({ exchange: 'binance', market, count, before }).then(
       ({ candles }): Verdict => {
         if (candles.some(([, , volume]) => volume > 0))
           return fail(`${market} is silent although it trades`, 'Its price stands still. Tell the project.')

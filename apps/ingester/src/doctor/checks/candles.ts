@@ -115,12 +115,10 @@ async function sampleMinute(
 async function look(
   watch: CandleWatch,
   minute: EpochMinute,
-  { rest, context: { clock, signal } }: Instruments,
+  { rest, context: { clock } }: Instruments,
 ): Promise<void> {
   const { exchange, market } = watch
-  const page = await rest
-    .candlePage({ exchange, market, count: 1, before: minute }, signal)
-    .catch(() => undefined)
+  const page = await rest.fetchCandles({ exchange, market, count: 1, before: minute }).catch(() => undefined)
   if (page === undefined) return
   const afterMs = clock.now() - minuteStart(minute)
   watch.watchedMs = afterMs

@@ -16,13 +16,13 @@ const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', b
 export async function checkBases(
   instruments: Instruments,
 ): Promise<Verdict & { readonly isReached: boolean }> {
-  const { restBases, streamBases } = instruments
+  const { rest, streamBases } = instruments
   const of = {
     upbit: ['UPBIT_REST_URL', 'UPBIT_WS_URL'],
     binance: ['BINANCE_REST_URL', 'BINANCE_WS_URL'],
   } as const
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => [
-    reached(of[exchange][0], restBases[exchange], askSmall(instruments, exchange), instruments),
+    reached(of[exchange][0], rest.bases[exchange], askSmall(instruments, exchange), instruments),
     reached(of[exchange][1], streamBases[exchange], askLive(instruments, exchange), instruments),
   ])
   const verdicts = await Promise.all(lists)
@@ -36,17 +36,15 @@ async function askSmall(instruments: Instruments, exchange: Exchange): Promise<v
 }
 
 async function askLive(instruments: Instruments, exchange: Exchange): Promise<void> {
-  const { streamBases, context } = instruments
-  const stream = await streamBases[exchange].request(
-    base =>
-      new WatchedStream(
-        base,
-        exchange,
-        [REFERENCE_MARKETS[exchange]],
-        `${exchange}-ws-probe`,
-        instruments,
-      ).live(),
-    context.signal,
+  const { streamBases } = instruments
+  const stream = await streamBases[exchange].request(base =>
+    new WatchedStream(
+      base,
+      exchange,
+      [REFERENCE_MARKETS[exchange]],
+      `${exchange}-ws-probe`,
+      instruments,
+    ).live(),
   )
   await stream.close()
 }

@@ -1,0 +1,76 @@
+import { mock } from 'node:test'
+import { createManualClock } from '@kimchi/core/testing'
+import t from 'tap'
+import { fetchJson, userAgentOf } from '../src/http.ts'
+import { AT, serve, until } from './harness.ts'
+
+const clock = createManualClock(AT)
+
+/** One request for what a server answers. */
+function ask(url: string, signal = new AbortController().signal) {
+  return fetchJson(`${url}/x`, { exchange: 'binance', userAgent: 'test' }, { clock, signal })
+}
+
+t.test('a refusal keeps its status and its time', async t => {
+  for (const [status, code] of [
+    [429, 'KIMCHI_ERR_REST'],
+    [418, 'KIMCHI_ERR_REST'],
+    [451, 'KIMCHI_ERR_GEO_BLOCKED'],
+    [302, 'KIMCHI_ERR_REST'],
+  ] as const) {
+    const url = await serve(t, (_request, response) => {
+      response.writeHead(status, { 'Retry-After': '9', Location: 'http://127.0.0.1:9/' }).end('{}')
+    })
+    await t.rejects(ask(url), { name: 'HttpError', code, status, retryAfterMs: 9_000 })
+  }
+})
+
+t.test('a 429 that names no time asks for a second', async t => {
+  const url = await serve(t, (_request, response) => response.writeHead(429).end())
+  await t.rejects(ask(url), { name: 'HttpError', status: 429, retryAfterMs: 1_000 })
+})
+
+t.test('an answer that is no JSON or too long is an error, and so is none', async t => {
+  for (const [body, message] of [
+    ['', /GET \/x: HTTP 200, the response is no JSON/],
+    ['<html>Welcome</html>', /no JSON/],
+    ['[{"symbol":"ETHU', /no JSON/],
+    [' '.repeat(33_554_433), /longer than 33554432 bytes/],
+  ] as const) {
+    const url = await serve(t, (_request, response) => response.end(body))
+    await t.rejects(ask(url), { code: 'KIMCHI_ERR_REST', message })
+  }
+  await t.rejects(ask('http://127.0.0.1:9'), { code: 'KIMCHI_ERR_REST', message: /binance GET \/x/ })
+})
+
+t.test('a request without an answer fails after 10 s', async t => {
+  let requests = 0
+  const url = await serve(t, () => {
+    requests += 1
+  })
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const slow = ask(url)
+  await until('the request', () => requests === 1)
+  mock.timers.tick(10_000)
+  await t.rejects(slow, { code: 'KIMCHI_ERR_REST', message: /no answer within 10000 ms/ })
+})
+
+t.test('a request ends at once when aborted', async t => {
+  let requests = 0
+  const url = await serve(t, () => {
+    requests += 1
+  })
+  const stop = new AbortController()
+  const aborted = ask(url, stop.signal)
+  await until('the request', () => requests === 1)
+  stop.abort()
+  await t.rejects(aborted, { code: 'KIMCHI_ERR_REST', message: /aborted/ })
+  await t.rejects(ask(url, stop.signal), { code: 'KIMCHI_ERR_REST', message: /aborted/ })
+  t.equal(requests, 1)
+})
+
+t.test('our name is followed by its version and, where there is one, an address', async t => {
+  t.equal(userAgentOf('1.2.3', 'https://x.test'), 'kimchi-premium/1.2.3 (+https://x.test)')
+  t.equal(userAgentOf('1.2.3', ''), 'kimchi-premium/1.2.3')
+})

@@ -21,7 +21,6 @@ export interface FindRedisOptions {
  * programs at once.
  *
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` naming the command to run on each system, or why the signal aborted
- * @see docs/architecture.md#running-it
  */
 export async function findRedis({ cacheDir, path, log, signal }: FindRedisOptions): Promise<RedisBinary> {
   const rejected: string[] = []

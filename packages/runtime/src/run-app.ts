@@ -9,7 +9,7 @@ export interface RunningApp {
   readonly failed: Promise<never>
 }
 
-/** How long an orderly end may take: a whole stack must end within 5 s. @see docs/architecture.md#running-it */
+/** How long an orderly end may take: a whole stack must end within 5 s. */
 const CLOSE_WITHIN_MS: Milliseconds = 4_000
 
 /** Ctrl-C reaches every process of a terminal, and a parent may pass it on: the second must not cut the end short. */

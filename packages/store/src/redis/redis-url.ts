@@ -22,7 +22,7 @@ export interface RedisTarget {
 export const URL_FORMS =
   'redis://[user:password@]host[:port][/db], rediss://…, redis+sentinel://h:p,h:p/name[?sentinelPassword=…], or redis+cluster://h:p,h:p'
 
-/** The `REDIS_URL` setting. @see docs/architecture.md#configuration */
+/** The `REDIS_URL` setting. @see docs/configuration.md */
 export const redisUrlSetting: Setting<string> = {
   description: 'where Redis is',
   default: 'redis://127.0.0.1:6379',
@@ -38,7 +38,7 @@ const URL_PATTERN =
  * The target of a Redis URL, or undefined when the text is not one. The credentials before `@` are those of the
  * data servers, percent-encoded. Options, each where it applies: `tls=true`, `ca`, `cert` and `key` (files),
  * `db`, `sentinelUsername`, `sentinelPassword`; there are no others.
- * @see docs/architecture.md#configuration
+ * @see docs/configuration.md
  */
 export function parseRedisUrl(text: string): RedisTarget | undefined {
   const match = URL_PATTERN.exec(text)

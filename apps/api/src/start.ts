@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
-import { KimchiError, MINUTE_MS, messageOf, minuteStart } from '@kimchi/core'
-import { drain, type Logger, openOpsServer, type Reason, type RunningApp } from '@kimchi/runtime'
+import { MINUTE_MS, minuteStart } from '@kimchi/core'
+import { drain, type Logger, listenAt, openOpsServer, type Reason, type RunningApp } from '@kimchi/runtime'
 import type { ConnectionStatus, RedisConnection } from '@kimchi/store'
 import { openRedis, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
@@ -62,10 +62,8 @@ export async function startApi(
     // If Redis answers, the very first request finds a document; if not, the API listens all the same.
     if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.load()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
-    // Without a host Node listens on every address, also where there is no IPv6.
-    await app.listen({ host: host === '::' ? '' : host, port: PORT }).catch(explain('PORT', host, PORT))
-    const opsServer = openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, isServing, metrics })
-    const ops = await opsServer.catch(explain('OPS_PORT', OPS_HOST, OPS_PORT))
+    await listenAt('PORT', { host, port: PORT }, address => app.listen(address))
+    const ops = await openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, isServing, metrics })
     const { port } = app.server.address() as AddressInfo
     log.info({ host, port, opsPort: ops.port, redis: redis.target }, 'API listens')
     let closing: Promise<void> | undefined
@@ -128,11 +126,4 @@ function reasonsAgainst(documents: DocumentsStatus, redis: ConnectionStatus, now
     reasons.push({ reason: 'redis', text: problem })
   }
   return reasons
-}
-
-function explain(name: string, host: string, port: number) {
-  return (error: unknown): never => {
-    const message = `${name} must be a port that can be listened on, got: ${port} on ${host} (${messageOf(error)})`
-    throw new KimchiError('KIMCHI_ERR_CONFIG', message, { cause: error })
-  }
 }

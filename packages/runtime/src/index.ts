@@ -1,4 +1,5 @@
 export { drain } from './drain.ts'
+export { listenAt } from './listen.ts'
 export { createLogger, LOG_LEVELS, type Logger } from './logger.ts'
 export { type Histogram, histogram, MetricsRegistry } from './metrics-registry.ts'
 export { openOpsServer } from './ops-server.ts'

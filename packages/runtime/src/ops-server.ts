@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { messageOf } from '@kimchi/core'
+import { listenAt } from './listen.ts'
 import type { MetricsRegistry } from './metrics-registry.ts'
 import type { Reason } from './readiness.ts'
 
@@ -23,7 +24,7 @@ export interface OpsOptions {
  * Serves `/live` (200 while the process turns its event loop), `/ready` (200, or 503 with the reasons:
  * everything is well, for alerts), `/serving` (200 or 503: may get requests, for load balancers) and `/metrics`
  * (Prometheus text). Meant for a private address, never the public one.
- * @throws the listen error (`EADDRINUSE`, …) when the port cannot be bound
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when the port or the address cannot be bound
  */
 export async function openOpsServer(options: OpsOptions) {
   const routes = createRoutes(options)
@@ -33,9 +34,7 @@ export async function openOpsServer(options: OpsOptions) {
     // A broken gauge or check must show up here and not end the app it watches.
     else route(response).catch(thrown => sendJson(response, 500, { error: messageOf(thrown) }))
   })
-  // Without a host Node listens on every address, also where there is no IPv6.
-  server.listen({ port: options.port, host: options.host === '::' ? '' : options.host })
-  await once(server, 'listening')
+  await listenAt('OPS_PORT', options, address => once(server.listen(address), 'listening'))
   return {
     /** The port it really listens on. */
     port: (server.address() as AddressInfo).port,

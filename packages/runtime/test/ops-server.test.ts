@@ -90,13 +90,14 @@ t.test('a broken gauge or check is a 500 with its reason, and the server goes on
   t.equal((await fetch(`${url}/live`)).status, 200)
 })
 
-t.test('a taken port is an error that names it', async t => {
+t.test('a taken port is an error that names its setting, port and address', async t => {
   const port = Number(new URL(await open(t)).port)
   await t.rejects(
     openOpsServer({ host: '127.0.0.1', port, reasons: () => [], metrics: new MetricsRegistry(BUILD) }),
     {
-      code: 'EADDRINUSE',
-      port,
+      code: 'KIMCHI_ERR_CONFIG',
+      message: new RegExp(`^OPS_PORT must be .*, got: ${port} on 127.0.0.1 .*EADDRINUSE`),
+      cause: { code: 'EADDRINUSE' },
     },
   )
 })

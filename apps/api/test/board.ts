@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Day, EpochMinute } from '@kimchi/core'
-import { dateOf, minuteOf, minuteStart } from '@kimchi/core'
+import { dateOf, formatTimestamp, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { Board, BoardRow, KnownCoin, Readable } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
@@ -22,14 +22,16 @@ export function coinOf(symbol: string, order: number | undefined): KnownCoin {
 
 /** A coin's newest sample. */
 export function rowOf(symbol: string, minute: EpochMinute): BoardRow {
-  return {
+  const json = JSON.stringify({
     symbol,
-    minute,
-    premiumE4: 12_345,
-    upbitKrw: 143_500_000,
-    binanceUsdt: 101_250.5,
-    usdtKrw: 1_400,
-  }
+    name: coinOf(symbol, 0).name,
+    premium_pct: 1.2345,
+    upbit_krw: 143_500_000,
+    binance_usdt: 101_250.5,
+    usdt_krw: 1_400,
+    snapshot_at: formatTimestamp(minute),
+  })
+  return { symbol, minute, premiumE4: 12_345, json }
 }
 
 /** A day with `samples` samples of a premium of 1.2345 %. */

@@ -1,29 +1,8 @@
 import { foldDays } from '@kimchi/core'
 import t from 'tap'
-import { toDailyRow, toLiveRow } from '../src/documents/wire.ts'
+import { toDailyRow } from '../src/documents/wire.ts'
 
 const minute = Date.UTC(2026, 10, 20, 23, 59) / 60_000
-
-const row = {
-  symbol: 'BTC',
-  minute,
-  upbitKrw: 151_500_000,
-  binanceUsdt: 106_543.21,
-  usdtKrw: 1_408,
-  premiumE4: 9_915,
-}
-
-t.test('a row becomes a live row with exactly the published fields, prices verbatim', async t => {
-  t.strictSame(toLiveRow(row, 'Bitcoin'), {
-    symbol: 'BTC',
-    name: 'Bitcoin',
-    premium_pct: 0.9915,
-    upbit_krw: 151_500_000,
-    binance_usdt: 106_543.21,
-    usdt_krw: 1_408,
-    snapshot_at: '2026-11-20T23:59:00',
-  })
-})
 
 t.test('a day becomes a row in percent, its average rounded to four decimals', async t => {
   const premiums = [-15_000, 25_000, 1]

@@ -1,6 +1,6 @@
 import { type Coin, type Exchange, type Interruption, MINUTE_MS, type Tick } from '../src/index.ts'
 
-/** Minute 29,000,000 is 2025-02-20T21:20Z; every test counts its minutes from here. */
+/** Minute 29,000,000 is 2025-02-19T21:20Z; every test counts its minutes from here. */
 export const M = 29_000_000
 
 /** The instant of minute M plus seconds. */

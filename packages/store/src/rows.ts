@@ -9,8 +9,11 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 
-/** A coin's newest sample. Only the stored sample says where its prices came from. */
-export type BoardRow = Omit<Sample, 'source'>
+/** A coin's newest sample as it is published. */
+export interface BoardRow extends Pick<Sample, 'symbol' | 'minute' | 'premiumE4'> {
+  /** The row as callers get it. */
+  readonly json: string
+}
 
 /** A coin as Redis knows it: a tracked coin has a place in the live list, any other has only its history. */
 export interface KnownCoin extends Coin {
@@ -18,29 +21,28 @@ export interface KnownCoin extends Coin {
   readonly order: number | undefined
 }
 
-/** An entry of `{kp}:live`: readable for people at redis-cli, in the published field names. */
-export function formatLiveRow(row: BoardRow, name: string): string {
+/** An entry of `{kp}:live`, in the API's field names: callers get it as it is. */
+export function formatLiveRow(sample: Sample, name: string): string {
   return JSON.stringify({
-    symbol: row.symbol,
+    symbol: sample.symbol,
     name,
-    premium_pct: percentOf(row.premiumE4),
-    upbit_krw: row.upbitKrw,
-    binance_usdt: row.binanceUsdt,
-    usdt_krw: row.usdtKrw,
-    snapshot_at: formatTimestamp(row.minute),
+    premium_pct: percentOf(sample.premiumE4),
+    upbit_krw: sample.upbitKrw,
+    binance_usdt: sample.binanceUsdt,
+    usdt_krw: sample.usdtKrw,
+    snapshot_at: formatTimestamp(sample.minute),
   })
 }
 
 /** The row of an entry of `{kp}:live`, or undefined when it is not one. */
-export function parseLiveRow(symbol: string, text: string): BoardRow | undefined {
-  const fields = parseObject(text)
-  const { upbit_krw: upbitKrw, binance_usdt: binanceUsdt, usdt_krw: usdtKrw } = fields
-  const premiumE4 = Math.round(Number(fields.premium_pct) * 10_000)
-  const minute = typeof fields.snapshot_at === 'string' ? parseTimestamp(fields.snapshot_at) : undefined
-  if (fields.symbol !== symbol || minute === undefined || percentOf(premiumE4) !== fields.premium_pct)
-    return undefined
-  if (!isPrice(upbitKrw) || !isPrice(binanceUsdt) || !isPrice(usdtKrw)) return undefined
-  return { symbol, minute, premiumE4, upbitKrw, binanceUsdt, usdtKrw }
+export function parseLiveRow(symbol: string, json: string): BoardRow | undefined {
+  const row = parseObject(json)
+  const premiumE4 = Math.round(Number(row.premium_pct) * 10_000)
+  const minute = typeof row.snapshot_at === 'string' ? parseTimestamp(row.snapshot_at) : undefined
+  if (row.symbol !== symbol || typeof row.name !== 'string' || minute === undefined) return undefined
+  if (percentOf(premiumE4) !== row.premium_pct) return undefined
+  if (![row.upbit_krw, row.binance_usdt, row.usdt_krw].every(isPrice)) return undefined
+  return { symbol, minute, premiumE4, json }
 }
 
 /** The coin of an entry of `{kp}:coins`, or undefined when it is not one. */

@@ -8,7 +8,7 @@ import {
 } from '@kimchi/testkit'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
-import type { BoardRow } from '../src/rows.ts'
+import { type BoardRow, formatLiveRow } from '../src/rows.ts'
 import { SampleWriter } from '../src/writer.ts'
 
 type T = { teardown(close: () => unknown): void }
@@ -37,8 +37,10 @@ export function sampleOf(symbol: string, minute: number, upbitKrw = 150_000_123)
 }
 
 /** What the board says of a stored sample. */
-export function rowOf({ source, ...row }: Sample): BoardRow {
-  return row
+export function rowOf(sample: Sample): BoardRow {
+  const { symbol, minute, premiumE4 } = sample
+  const name = [BTC, ETH].find(coin => coin.symbol === symbol)?.name ?? symbol
+  return { symbol, minute, premiumE4, json: formatLiveRow(sample, name) }
 }
 
 /** A connection that is ready, closed with the test. */

@@ -13,12 +13,26 @@ function changed(whole: object, changes: Readonly<Record<string, readonly unknow
 }
 
 t.test('a live row with any field wrong is not read', async t => {
-  const row = rowOf(sampleOf('BTC', 29_000_000))
-  const text = formatLiveRow(row, 'Bitcoin')
-  t.strictSame(parseLiveRow('BTC', text), row)
+  const sample = sampleOf('BTC', 29_000_000)
+  const text = formatLiveRow(sample, 'Bitcoin')
+  t.strictSame(JSON.parse(text), {
+    symbol: 'BTC',
+    name: 'Bitcoin',
+    premium_pct: 1.2442,
+    upbit_krw: 150_000_123,
+    binance_usdt: 101_234.56,
+    usdt_krw: 1_463.5,
+    snapshot_at: '2025-02-19T21:20:00',
+  })
+  t.strictSame(parseLiveRow('BTC', text), rowOf(sample))
   t.equal(parseLiveRow('ETH', text), undefined)
   const prices = { upbit_krw: [...WRONG, 0], binance_usdt: [...WRONG, 0], usdt_krw: [...WRONG, 0] }
-  const rest = { symbol: ['ETH'], premium_pct: [...WRONG, 1.23456], snapshot_at: [1, '2026-13-01T00:00:00'] }
+  const rest = {
+    symbol: ['ETH'],
+    name: [1, null],
+    premium_pct: [...WRONG, 1.23456],
+    snapshot_at: [1, '2026-13-01T00:00:00'],
+  }
   for (const wrong of changed(JSON.parse(text), { ...prices, ...rest })) {
     t.equal(parseLiveRow('BTC', wrong), undefined, wrong)
   }

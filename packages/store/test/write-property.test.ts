@@ -38,7 +38,7 @@ t.test('days equal the fold of the stored samples, whatever order, repetition an
   await fc.assert(
     fc.asyncProperty(batches, fc.boolean(), async (batches, isRivalry) => {
       await raw.flushall()
-      await one.track([BTC, ETH])
+      for (const writer of [one, other]) await writer.track([BTC, ETH])
       const firsts = new Map<string, Sample>()
       let stored = 0
       const writes = batches.map((samples, index) => async () => {

@@ -18,12 +18,10 @@ const ADAPTERS: Scenario = { name: '200 coins, adapters', coins: 200, path: LIVE
 export async function serve(options: Options): Promise<void> {
   const title = `Serving, Node ${NODE}`
   const scenarios = options.peers ? [...SCENARIOS, ADAPTERS] : SCENARIOS
-  const notes =
-    'Bare node:http sends the API’s bytes and headers. Lean Fastify has @fastify/cors and serialises one object in memory for every request.'
-  const onAdapters = options.peers
-    ? ' The adapter framework is Chainlink’s, without its metrics: one coin to a request, each a hit of its cache in memory.'
+  const notes = options.peers
+    ? 'The adapter framework is Chainlink’s, without its metrics: one coin to a request, each a hit of its cache in memory.'
     : ''
-  await compare({ title, scenarios, start: startCompetitors, base: BARE, notes: notes + onAdapters }, options)
+  await compare({ title, scenarios, start: startCompetitors, base: BARE, notes }, options)
 }
 
 async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, answer }: Service) {

@@ -73,7 +73,7 @@ export async function compare(what: Comparison, options: Options): Promise<void>
   }
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
   publish(title, [
-    `Load: wrk -t1 -c64 on a core of its own, servers on another; ${options.rounds} rounds of ${ROUND_S} s in random order after ${WARM_UP_S} s to warm up, a new minute written each minute; medians, ratios within a round. The load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`,
+    `${options.rounds} rounds; the load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`.trimEnd(),
     `Processor time of a request in µs, and in brackets ÷ ${base}:`,
     tableOf(({ cpu }, bases) => `${median(cpu).toFixed(1)} (${medianRatio(cpu, bases.cpu).toFixed(2)})`),
     'Requests per second:',

@@ -36,7 +36,7 @@ const texts = new Map(
     .filter(file => file !== '' && file !== SELF && existsSync(join(ROOT, file)))
     .map(file => [file, readFileSync(join(ROOT, file), 'utf8')]),
 )
-const faults = [...(texts.get(FAULTS) ?? '').matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number))
+const faults = [...(texts.get(FAULTS) ?? '').matchAll(/^- \*\*(\d+)\*\* /gm)].map(([, number]) => Number(number))
 const problems = [...texts].flatMap(([file, text]) => problemsOf(file, text)).concat(problemsOfFaults())
 
 for (const problem of problems) process.stderr.write(`${problem}\n`)
@@ -100,6 +100,6 @@ function problemsOfFaults() {
   const shown = new Set(tests.flatMap(([, text]) => citedFaults(text)).map(({ number }) => number))
   return faults.flatMap((number, index) => [
     ...(shown.has(number) ? [] : [`${FAULTS}: no test cites ${number}`]),
-    ...(number === index + 1 ? [] : [`${FAULTS}: ${number} stands where ${index + 1} should`]),
+    ...(faults.indexOf(number) === index ? [] : [`${FAULTS}: ${number} stands there twice`]),
   ])
 }

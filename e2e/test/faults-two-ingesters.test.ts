@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { hasAll, isWhole, minutesOf, nextMinute, openFaultBed, untilStored } from './support/fault-bed.ts'
 
-// docs/faults.md, 2
+// docs/faults.md, 1
 t.test('of two ingesters either may be killed at any time', async t => {
   const { bed } = await openFaultBed(t)
   const zones = { a: { TZ: 'Asia/Seoul' }, b: { TZ: 'America/St_Johns' } }

@@ -93,7 +93,7 @@ t.test('CONNECT, Upgrade, half requests and resets harm nobody else', async t =>
   }
 })
 
-// docs/faults.md, 67 and 90
+// docs/faults.md, 67
 const floods: readonly [title: string, targets: (n: number) => string][] = [
   ['20 clients that send 5,000 requests each and read nothing cost at most 150 MB', () => LIVE],
   ['20 clients that ask for an uncommon span and read nothing cost at most 150 MB', () => UNCOMMON],
@@ -129,7 +129,7 @@ function mixedTarget(n: number): string {
   return n % 5 === 4 ? `${others[(n >> 3) % 4]}` : `${LIVE}/C${n % 2}/daily?days=${(n % 3_650) + 1}`
 }
 
-// docs/faults.md, 90
+// docs/faults.md, 67
 t.test('a client that asks after 20 others sent 5,000 requests each waits for few of them', async t => {
   const { listen, server } = await openTestApp(t, boardOf(MINUTE, SYMBOLS))
   const gate = new Int32Array(new SharedArrayBuffer(4))

@@ -135,7 +135,7 @@ t.test('an Upgrade is answered with Connection: close', async t => {
   t.strictSame(others, [])
 })
 
-// docs/faults.md, 52
+// docs/faults.md, 28
 t.test('a reader of one large response that is slow but steady is not cut', async t => {
   const symbols = Array.from({ length: 5_000 }, (_, n) => `C${n}`)
   // Far more than the kernel's buffers hold.
@@ -161,7 +161,7 @@ t.test('a reader of one large response that is slow but steady is not cut', asyn
   t.equal(answer?.rawBody.length, Number(answer?.headers['content-length']))
 })
 
-// docs/faults.md, 28 and 52
+// docs/faults.md, 28
 t.test('a client that reads nothing is cut', async t => {
   const { listen, server } = await openTestApp(t, boardOf(MINUTE, MANY), { unreadTimeout: 300 })
   const port = await listen()

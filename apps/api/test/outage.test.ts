@@ -6,7 +6,7 @@ import { ask, eventually, openTestWriter, startReplica } from './stack.ts'
 const SYMBOLS = Array.from({ length: 20 }, (_, n) => `C${n}`)
 const now = () => minuteOf(Date.now())
 
-// docs/faults.md, 56
+// docs/faults.md, 7
 t.test('with Redis away all replicas stay in service with their last documents', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)

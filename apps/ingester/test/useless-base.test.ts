@@ -36,7 +36,7 @@ for (const [status, body] of [
   [202, PAGE],
   [404, PAGE],
 ] as const) {
-  // docs/faults.md, 70 and 88
+  // docs/faults.md, 70
   t.test(`the first base answers ${status}: a live answer within 90 s from the next one`, async t => {
     const { clock, simulator, read, passUntil, start } = await openLockstep(t, { coins })
     const { authority, asked } = await openUselessBase(t, status, body)

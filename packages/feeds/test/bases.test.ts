@@ -41,7 +41,7 @@ function ask(bases: Bases, failures: Readonly<Record<string, Error>>, asked: str
   })
 }
 
-// docs/faults.md, 70 and 88
+// docs/faults.md, 70
 t.test('after any failure of its own the next base is used at once, and stays', async t => {
   for (const error of [REGION, refused(403), refused(503), refused(302), NO_JSON, TIMEOUT, UNKNOWN_NAME]) {
     const { bases, log } = open('a', 'b')
@@ -65,7 +65,7 @@ t.test('a refusal that another base would repeat moves nothing', async t => {
   }
 })
 
-// docs/faults.md, 88
+// docs/faults.md, 70
 t.test('a handshake that is answered with 400 or 404 has found no stream', async t => {
   for (const status of [400, 404]) {
     const error = httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs: undefined })
@@ -106,7 +106,7 @@ for (const status of [
   '202 Accepted',
   '404 Not Found',
 ]) {
-  // docs/faults.md, 70 and 88
+  // docs/faults.md, 70
   t.test(`${status} to the handshake: the stream moves to the next base at once, and stays`, async t => {
     const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
     front.state.upgrade = refuseWith(status)
@@ -124,7 +124,7 @@ for (const status of [
   })
 }
 
-// docs/faults.md, 88
+// docs/faults.md, 70
 t.test('a stream that connects but brings no data is left for the next base', async t => {
   const [silent, vision] = [await scriptExchange(t), await scriptExchange(t)]
   const { clock } = watchFeed(t, { protocol: binanceProtocol([silent.url, vision.url]) })
@@ -133,7 +133,7 @@ t.test('a stream that connects but brings no data is left for the next base', as
   t.ok(clock.now() - AT <= 20_000, `${clock.now() - AT} ms`)
 })
 
-// docs/faults.md, 88
+// docs/faults.md, 70
 t.test('a 400 or 404 in HTML is no answer of an exchange, one in JSON is', async t => {
   for (const status of [400, 404]) {
     const page = await serveStatus(t, status, '<html>no such page</html>')

@@ -24,7 +24,7 @@ const REMAINS: readonly string[] = [
   `process ${LIVING_PID}, port ${LIVING_PID}`,
 ]
 
-// docs/faults.md, 54 and 76
+// docs/faults.md, 54
 t.test('of four starts on one data folder exactly one holds it, stale lock or not, 50 times', async t => {
   const workers = Array.from({ length: 4 }, () => fork(WORKER, { execArgv: [] }))
   t.teardown(() => {
@@ -69,7 +69,7 @@ t.test('a server that inherited the lock holds it until it ends, also after its 
   await (await openDataDirLock(dir, 0)).close()
 })
 
-// docs/faults.md, 76
+// docs/faults.md, 54
 t.test('a living redis-server of the folder is not displaced, whoever wrote the lock', async t => {
   const { server } = await projectRedis(process.env.PATH ?? '')
   const [dir, elsewhere] = [t.testdir({ data: {}, other: {} })].flatMap(root => [

@@ -44,7 +44,7 @@ t.test('samples that no row counts, as after half a write, are counted and expir
   t.strictSame(await uncounted(), [])
 })
 
-// docs/faults.md, 78
+// docs/faults.md, 63
 t.test('a member that nobody can read is removed, and the day is as before', async t => {
   const { start, date, rowOf, uncounted, mend, check, add, stored, samples } = await openDay(t)
   const before = await rowOf()
@@ -71,7 +71,7 @@ for (const [name, kept, other] of [
 ] as const) {
   for (const isCounted of [true, false]) {
     const when = isCounted ? 'a row that counts one of them' : 'no row'
-    // docs/faults.md, 78
+    // docs/faults.md, 63
     t.test(`of two samples of one minute under ${when}, ${name} stays and counts once`, async t => {
       const { start, raw, date, samples, uncounted, mend, check, add, stored, reader } = await openDay(t)
       const second = (fields: Partial<Sample>): Sample => {

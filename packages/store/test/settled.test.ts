@@ -90,7 +90,7 @@ t.test('settled minutes are kept as long as the samples of their day', async t =
   t.equal(Number(await raw.call('EXPIRETIME', key)), (today + 8 * 1440) * 60)
 })
 
-// docs/faults.md, 66
+// docs/faults.md, 39
 t.test('a backfilled minute from before a halt does not bring the coin back to the list', async t => {
   const { writer, reader, connection, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)

@@ -23,7 +23,7 @@ async function openShipped(t: Test) {
   return { redis, start, as }
 }
 
-// docs/faults.md, 77
+// docs/faults.md, 6
 t.test('a killed Redis with the shipped users comes back with every key', async t => {
   const { redis, start, as } = await openShipped(t)
   const server = start()

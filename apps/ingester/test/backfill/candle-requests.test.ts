@@ -88,7 +88,7 @@ t.test('an answer that asks for a rest gets it', async t => {
   )
 })
 
-// docs/faults.md, 47
+// docs/faults.md, 41
 t.test('a 429 holds the exchange back for as long as it says, and the request is repeated', async t => {
   const { fetch, asked, through, candleRequests } = open(t, [refusal(429, 1_000)])
   const refused = fetch('KRW-A')
@@ -103,7 +103,7 @@ t.test('a 429 holds the exchange back for as long as it says, and the request is
   t.match(candleRequests.status(), [{ exchange: 'upbit', requests: 3, failures: 1, problem: undefined }, {}])
 })
 
-// docs/faults.md, 47
+// docs/faults.md, 41
 t.test('the delay after 429s in a row grows, and starts again after a success', async t => {
   const refused = () => refusal(429, 1_000)
   const { fetch, asked, through } = open(t, [...Array.from({ length: 6 }, refused), 'page', refused()])
@@ -116,7 +116,7 @@ t.test('the delay after 429s in a row grows, and starts again after a success', 
   )
 })
 
-// docs/faults.md, 47
+// docs/faults.md, 41
 t.test('a hundred 429s one by one cost a second each, not more and more', async t => {
   const script = Array.from({ length: 100 }, () => [refusal(429, 1_000), 'page' as const]).flat()
   const { fetch, clock, through } = open(t, script)

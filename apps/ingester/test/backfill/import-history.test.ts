@@ -203,7 +203,7 @@ t.test('a coin whose candles fail for some seconds is asked for again', async t 
   t.strictSame(await run([ETH], 3, { requests: failing }), [])
 })
 
-// docs/faults.md, 80
+// docs/faults.md, 62
 t.test('an import waits for a Redis that is away, and goes on', async t => {
   const { run, samplesOf, reader, writer } = await openImport(t)
   const away = () => Promise.reject(new KimchiError('KIMCHI_ERR_REDIS', 'connection lost'))

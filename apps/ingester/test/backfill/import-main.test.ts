@@ -37,7 +37,7 @@ const imported = async () => {
   return keys.map(key => key.slice('{kp}:daily:'.length)).sort()
 }
 
-// docs/faults.md, 62 and 80
+// docs/faults.md, 62
 t.test('Ctrl-C ends an import within seconds; what it stored stays', async t => {
   const program = start('3650', { COINS: 'BTC' })
   await eventually('something is stored', async () => (await imported()).length > 0)

@@ -388,7 +388,7 @@ t.test('a minute known as halted is never filled, whoever saw the halt', async t
   )
 })
 
-// docs/faults.md, 66
+// docs/faults.md, 39
 t.test('a minute from before a halt, filled during it, does not bring the coin back', async t => {
   const { start, clock, reader, writer, isWhole } = await openBench(t, exchanges)
   const listed = async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol)

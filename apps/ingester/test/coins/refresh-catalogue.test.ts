@@ -174,7 +174,7 @@ t.test('a restart while Redis is slow is not taken for a first start', async t =
   t.ok(slow.clock.now() - startedAt <= 15_000, 'and soon')
 })
 
-// docs/faults.md, 64
+// docs/faults.md, 45
 t.test('a delisted coin of COINS stops nobody while Redis has not said that it knew it', async t => {
   const late = await start(t, ['BTC', 'QQQQ'], () => undefined)
   await passUntil(late.clock, 'the lists', () => late.catalogues.length > 0)

@@ -59,7 +59,7 @@ async function open(t: Test, overrides: Partial<DayMendingOptions> = {}) {
   return { raw: redis.client(), reader, log, mending, today, days, coins, calls, turnRound }
 }
 
-// docs/faults.md, 78
+// docs/faults.md, 63
 t.test('every lost row, odd member and doubled minute of all coins is mended in one round', async t => {
   const { raw, reader, log, mending, today, days, coins, turnRound } = await open(t)
   const before = await Promise.all(coins.map(({ symbol }) => reader.readDays(symbol)))

@@ -4,7 +4,7 @@ import { openMinuteBench } from '../support/minute-bench.ts'
 
 t.setTimeout(120_000)
 
-// docs/faults.md, 86
+// docs/faults.md, 59
 t.test('one status answer that leaves out a quiet market halts nothing', async t => {
   const { clock, simulator, reports, passTo } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)

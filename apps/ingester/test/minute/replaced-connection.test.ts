@@ -4,7 +4,7 @@ import { openMinuteBench } from '../support/minute-bench.ts'
 
 t.setTimeout(120_000)
 
-// docs/faults.md, 84
+// docs/faults.md, 38
 t.test('no price of a connection that stopped counts once its successor brings data', async t => {
   const { clock, simulator, samples, passTo, wrong } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)
@@ -22,7 +22,7 @@ t.test('no price of a connection that stopped counts once its successor brings d
   t.ok(samples.length > 100)
 })
 
-// docs/faults.md, 84
+// docs/faults.md, 38
 t.test('a planned successor costs no minute', async t => {
   const { clock, simulator, reports, passTo, wrong } = await openMinuteBench(t)
   await passTo(clock.now() + 2 * MINUTE_MS)

@@ -91,7 +91,7 @@ for (const [protocolOf, limitMs] of [
   })
 }
 
-// docs/faults.md, 71 and 87
+// docs/faults.md, 71
 t.test('Upbit: pings go out, and a stream whose pongs are missing lives on', async t => {
   const exchange = await scriptExchange(t, false)
   const { clock, feed, ticks } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })

@@ -84,7 +84,7 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
   t.match(ticks, [{ origin: 'stream' }, { market: 'BTCUSDT', price: 5, origin: 'seed' }])
 })
 
-// docs/faults.md, 86
+// docs/faults.md, 59
 t.test('Binance: an absence counts when a second answer, 15 s later, lacks the market too', async t => {
   const exchange = await scriptExchange(t)
   const askedAt: number[] = []
@@ -346,7 +346,7 @@ for (const [name, protocolOf, markets] of [
   })
 }
 
-// docs/faults.md, 84
+// docs/faults.md, 38
 t.test('the frames of a newer connection alone are read, and prices count from its opening', async t => {
   const exchange = await scriptExchange(t)
   const latest = new LatestTicks()

@@ -33,7 +33,7 @@ t.test('a refused subscription loads the lists, and lists that change it end the
   await until('data', () => feed.status().state === 'up')
 })
 
-// docs/faults.md, 83
+// docs/faults.md, 60
 t.test('a general refusal leaves no market out: the feed comes back whole', async t => {
   const exchange = await scriptExchange(t)
   const { clock, feed } = watchFeed(t, {

@@ -18,6 +18,7 @@ const SELF = 'scripts/check-docs.mjs'
  */
 const PATH =
   /(?<![\w./-])(?:apps|bench|deploy|docs|e2e|packages|scripts)\/[\w./-]+\.(?:tsx?|mjs|lua|md|json|yml)\b(#[\w-]+)?/g
+const NUMBERED = /^- \*\*(\d+)\*\* /gm
 const CITED_FAULTS = /faults\.md\)?, (\d+(?:(?:, | and |–)\d+)*)/g
 /** Documents that are not in the repository, and fault numbers that don't say where the list is. */
 const DANGLING = /(?<!RFC \d{4} )§|\bfaults? \d+/g
@@ -36,7 +37,7 @@ const texts = new Map(
     .filter(file => file !== '' && file !== SELF && existsSync(join(ROOT, file)))
     .map(file => [file, readFileSync(join(ROOT, file), 'utf8')]),
 )
-const faults = [...(texts.get(FAULTS) ?? '').matchAll(/^- \*\*(\d+)\*\* /gm)].map(([, number]) => Number(number))
+const faults = [...(texts.get(FAULTS) ?? '').matchAll(NUMBERED)].map(([, number]) => Number(number))
 const problems = [...texts].flatMap(([file, text]) => problemsOf(file, text)).concat(problemsOfFaults())
 
 for (const problem of problems) process.stderr.write(`${problem}\n`)

@@ -1,5 +1,3 @@
-import type { EpochMs, Exchange, Milliseconds } from '@kimchi/core'
-
 /** What the service assumes, by the name of its check, in the order of the doctor's lines. */
 export const EXPECTED = {
   bases: 'one base of each list answers, and Upbit counts our requests by their own group',
@@ -7,24 +5,20 @@ export const EXPECTED = {
   lists: 'both load, most of the wanted coins are on both, and Upbit names them',
   pairs: "each pair's premium within 5 points of the median, or Upbit itself warns of a gap",
   'Upbit, codes': 'a SNAPSHOT of every code, no group refused, no malformed frame',
-  'Upbit, renewal': 'the subscription sent again brings SNAPSHOTs of all codes again',
-  'Upbit, trades': 'none is lost while the subscription is sent again',
+  'Upbit, renewal': 'the subscription sent again brings SNAPSHOTs of all codes again, and loses no trade',
   'Upbit, states': 'ACTIVE, PREVIEW or DELISTED',
   'Binance, streams':
     'SUBSCRIBE acknowledged, frames of every symbol that trades, and `symbolStatus` lists them',
   prices: 'stream and REST agree on the last price of every coin, and on the time of its last trade on Upbit',
-  'candles, when': 'there, and no longer changing, 10 s after the minute',
-  'candles, what': 'the won prices of the frames, and premiums within 0.05 points',
+  candles: 'final 10 s after the minute, with the won prices of the frames, and premiums within 0.05 points',
 } as const
 
 export type CheckName = keyof typeof EXPECTED
 
-/** `ok`: it is so. `FAIL`: it is not. `unknown`: it was not asked or answered, or a person has to decide. */
-export type Outcome = 'ok' | 'FAIL' | 'unknown'
-
 /** What a check makes of what it saw. */
 export interface Verdict {
-  readonly outcome: Outcome
+  /** `ok`: it is so. `FAIL`: it is not. `unknown`: it was not asked or answered, or a person has to decide. */
+  readonly outcome: 'ok' | 'FAIL' | 'unknown'
   readonly seen: string
   /** What to do; empty for `ok`. */
   readonly advice: string
@@ -37,23 +31,18 @@ export interface Finding extends Verdict {
 }
 
 export const ok = (seen: string): Verdict => ({ outcome: 'ok', seen, advice: '' })
-export const fail = (seen: string, advice = 'Tell the project.'): Verdict => ({
-  outcome: 'FAIL',
-  seen,
-  advice,
-})
+export const fail = (seen: string, advice = 'Tell the project.'): Verdict => {
+  return { outcome: 'FAIL', seen, advice }
+}
 export const unknown = (seen: string, advice = 'Run the doctor again.'): Verdict => {
   return { outcome: 'unknown', seen, advice }
 }
 
 /** The verdict on several things of which each was judged: FAIL before unknown before ok. */
 export function worstOf(verdicts: readonly Verdict[]): Verdict {
-  const worst = (['FAIL', 'unknown', 'ok'] as const).find(outcome =>
-    verdicts.some(each => each.outcome === outcome),
-  )
-  const seen = verdicts.map(each => each.seen).join('; ')
-  const advice = verdicts.find(({ outcome }) => outcome === worst)?.advice ?? ''
-  return { outcome: worst ?? 'unknown', seen, advice }
+  const first = (outcome: Verdict['outcome']) => verdicts.find(verdict => verdict.outcome === outcome)
+  const worst = first('FAIL') ?? first('unknown') ?? first('ok') ?? unknown('')
+  return { ...worst, seen: verdicts.map(({ seen }) => seen).join('; ') }
 }
 
 /** The finding as one line for a person. */
@@ -62,33 +51,17 @@ export function lineOf({ check, outcome, expected, seen, advice }: Finding): str
   return advice === '' ? line : `${line}. ${advice}`
 }
 
-/** All findings in one line: `12 ok`, or `2 failed, 3 not known`. */
+/** All findings in one line: `10 ok`, or `2 failed, 3 not known`. */
 export function summaryOf(findings: readonly Finding[]): string {
-  const count = (outcome: Outcome) => findings.filter(finding => finding.outcome === outcome).length
+  const count = (outcome: Verdict['outcome']) =>
+    findings.filter(finding => finding.outcome === outcome).length
   const [failed, unseen] = [count('FAIL'), count('unknown')]
-  if (failed + unseen === 0) return `${findings.length} ok`
-  return [failed > 0 ? `${failed} failed` : '', unseen > 0 ? `${unseen} not known` : '']
-    .filter(part => part !== '')
-    .join(', ')
+  const parts = [failed > 0 ? `${failed} failed` : [], unseen > 0 ? `${unseen} not known` : []]
+  return parts.flat().join(', ') || `${findings.length} ok`
 }
 
 /** Some of many, as the end of a sentence. */
 export function someOf(names: readonly string[], most = 8): string {
   const rest = names.length - most
   return rest > 0 ? `${names.slice(0, most).join(', ')} and ${rest} more` : names.join(', ')
-}
-
-/** Milliseconds as seconds with one decimal. */
-export function seconds(ms: Milliseconds): string {
-  return `${(ms / 1_000).toFixed(1)} s`
-}
-
-/** The time of day of an instant in UTC, `HH:MM`. */
-export function timeOf(at: EpochMs): string {
-  return new Date(at).toISOString().slice(11, 16)
-}
-
-/** The exchange's name in a sentence. */
-export function nameOf(exchange: Exchange): string {
-  return exchange === 'upbit' ? 'Upbit' : 'Binance'
 }

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type Context, messageOf } from '@kimchi/core'
-import { RestClient, userAgentOf } from '@kimchi/feeds'
-import { systemClock } from '@kimchi/runtime'
+import { messageOf } from '@kimchi/core'
+import { userAgentOf } from '@kimchi/feeds'
+import { createLogger, systemClock } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
 import { examine } from './examine.ts'
 import { lineOf, summaryOf } from './finding.ts'
-import { openRecorder } from './recorder.ts'
+import { Recorder } from './recorder.ts'
 
 const HELP = `npm run doctor -- [--json FILE] [--record FOLDER]
 Asks Upbit and Binance, for up to 3 minutes, whether they answer from this machine and behave as the service assumes.
@@ -16,8 +16,6 @@ Asks Upbit and Binance, for up to 3 minutes, whether they answer from this machi
 It reads the ingester's variables (docs/configuration.md); COINS is "all" unless it is set.
 Exit code 1 when a check failed.
 `
-
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** One line that is written over, where a person watches. */
 function showProgress(text: string): void {
@@ -31,12 +29,10 @@ async function main(): Promise<void> {
   if (values.help === true) return void process.stdout.write(HELP)
   const config = readConfig({ COINS: 'all', ...process.env })
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
-  const createRest = (context: Context) => new RestClient({ upbit, binance, userAgent }, context)
-  const recorder = openRecorder(values.record)
+  const recorder = new Recorder(values.record)
   const findings = await examine(
-    { config, userAgent, recorder, createRest, onProgress: showProgress },
-    { clock: systemClock, random: Math.random, log: silent },
+    { config, userAgent, recorder, onProgress: showProgress },
+    { clock: systemClock, random: Math.random, log: createLogger('doctor', 'silent') },
   )
   await recorder.close()
   showProgress('')

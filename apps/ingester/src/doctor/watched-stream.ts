@@ -1,111 +1,22 @@
-import type { EpochMs, Exchange, Market, Tick } from '@kimchi/core'
+import type { Coin, EpochMs, Exchange, Market, Tick } from '@kimchi/core'
 import {
-  binanceProtocol,
   type Connection,
   type Decoded,
   isFields,
   openConnection,
   parseFrame,
-  upbitProtocol,
+  subscribedMarkets,
 } from '@kimchi/feeds'
 import type { Instruments } from './instruments.ts'
 
-/** One connection of the service's own kind, with everything that it has brought. */
-export class WatchedStream {
+/** A connection of the service's own kind, and everything that it has brought. */
+export interface WatchedStream {
   readonly exchange: Exchange
   readonly markets: readonly Market[]
-  readonly ticks: Tick[] = []
+  readonly connection: Connection
+  readonly frames: readonly Decoded[]
   /** Every `market_state` with how often it came. */
-  readonly states = new Map<string, number>()
-  readonly errors: string[] = []
-  acks = 0
-  malformed = 0
-  firstMalformed: string | undefined
-  /** When it ended, if it did. */
-  endedAt: EpochMs | undefined
-  readonly #connection: Connection
-
-  /** Opens the connection. @param name of the recorded frames */
-  constructor(
-    base: string,
-    exchange: Exchange,
-    markets: readonly Market[],
-    name: string,
-    instruments: Instruments,
-  ) {
-    const { config, userAgent, recorder, context } = instruments
-    const protocol =
-      exchange === 'upbit' ? upbitProtocol(config.UPBIT_WS_URL) : binanceProtocol(config.BINANCE_WS_URL)
-    this.exchange = exchange
-    this.markets = markets
-    const createDecoder = () => {
-      const decoder = protocol.createDecoder()
-      const decode = (frame: Buffer | string, receivedAt: EpochMs) => {
-        recorder.frame(name, frame, receivedAt)
-        this.#noteState(frame)
-        return decoder.decode(frame, receivedAt)
-      }
-      return { setMarkets: (wanted: readonly Market[]) => decoder.setMarkets(wanted), decode }
-    }
-    const onFrame = (decoded: Decoded) => this.#note(decoded)
-    this.#connection = openConnection(
-      { protocol: { ...protocol, createDecoder }, base, userAgent, markets, onFrame },
-      context,
-    )
-    void this.#connection.ended.then(() => {
-      this.endedAt = context.clock.now()
-    })
-  }
-
-  /** When the handshake succeeded. */
-  get openedAt(): EpochMs | undefined {
-    return this.#connection.openedAt
-  }
-
-  /** Resolves when the handshake has succeeded. @throws why it has not */
-  async opened(): Promise<this> {
-    await this.#connection.opened
-    if (this.openedAt === undefined) throw (await this.#connection.ended) ?? new Error('closed')
-    return this
-  }
-
-  /** Resolves when it has brought data, or its codes were refused. @throws why it ended before */
-  async live(): Promise<this> {
-    await this.#connection.live
-    const isLive = this.ticks.some(({ origin }) => origin === 'stream')
-    if (!isLive && this.errors.length === 0) throw (await this.#connection.ended) ?? new Error('closed')
-    return this
-  }
-
-  renewSubscription(): void {
-    this.#connection.renewSubscription()
-  }
-
-  close(): Promise<void> {
-    return this.#connection.close()
-  }
-
-  /** Markets with a SNAPSHOT received in a span of time. */
-  snapshotsIn(from: EpochMs, to: EpochMs): ReadonlySet<Market> {
-    const isWithin = ({ origin, receivedAt: at }: Tick) => origin === 'snapshot' && at >= from && at < to
-    return new Set(this.ticks.filter(isWithin).map(({ market }) => market))
-  }
-
-  #noteState(frame: Buffer | string): void {
-    const fields = parseFrame(frame)
-    const state = isFields(fields) ? (fields.market_state ?? fields.ms) : undefined
-    if (typeof state === 'string') this.states.set(state, (this.states.get(state) ?? 0) + 1)
-  }
-
-  #note(decoded: Decoded): void {
-    if (decoded.kind === 'ack') this.acks += 1
-    else if (decoded.kind === 'error') this.errors.push(decoded.message)
-    else if (decoded.kind === 'tick') this.ticks.push(decoded.tick)
-    else if (decoded.kind === 'malformed') {
-      this.malformed += 1
-      this.firstMalformed ??= decoded.reason
-    }
-  }
+  readonly states: ReadonlyMap<string, number>
 }
 
 /** What the doctor watches. */
@@ -120,28 +31,73 @@ export interface Streams {
 /** Codes of one group. */
 const GROUP_CODES = 50
 
-/** Opens all streams at the bases that the service would use. @throws why one cannot be opened */
-export async function openStreams(
-  instruments: Instruments,
-  markets: Readonly<Record<Exchange, readonly Market[]>>,
-): Promise<Streams> {
-  const { streamBases, context } = instruments
-  const open = (exchange: Exchange, of: readonly Market[], name: string, until: 'opened' | 'live') =>
-    streamBases[exchange].request(base => new WatchedStream(base, exchange, of, name, instruments)[until]())
-  const binance = open('binance', markets.binance, 'binance-ws', 'live')
-  // Whoever waits for Upbit first must not leave a rejection without a listener.
-  binance.catch(() => {})
-  const upbit = await open('upbit', markets.upbit, 'upbit-ws', 'live')
+/** Opens the streams of these coins. @throws why one cannot be opened */
+export async function openStreams(coins: readonly Coin[], instruments: Instruments): Promise<Streams> {
+  const { protocols, context } = instruments
+  const marketsOf = (exchange: Exchange) => coins.map(coin => coin[exchange])
+  const codes = subscribedMarkets('upbit', marketsOf('upbit'))
+  const symbols = subscribedMarkets('binance', marketsOf('binance'))
+  const binance = await openStream('binance', symbols, 'binance-ws', instruments)
+  const upbit = await openStream('upbit', codes, 'upbit-ws', instruments)
   const groups: WatchedStream[] = []
-  for (let start = 0; start < markets.upbit.length; start += GROUP_CODES) {
-    const codes = markets.upbit.slice(start, start + GROUP_CODES)
-    groups.push(await open('upbit', codes, `upbit-ws-${groups.length}`, 'opened'))
-    await context.clock.wait(upbitProtocol([]).connectSpacingMs, context.signal)
+  for (let start = 0; start < codes.length; start += GROUP_CODES) {
+    await context.clock.wait(protocols.upbit.connectSpacingMs, context.signal)
+    const group = codes.slice(start, start + GROUP_CODES)
+    groups.push(await openStream('upbit', group, `upbit-ws-${groups.length}`, instruments))
   }
-  return { upbit, groups, binance: await binance }
+  return { upbit, groups, binance }
 }
 
-/** The newest price of each market that a stream has brought. */
-export function lastPrices({ ticks }: WatchedStream): ReadonlyMap<Market, number> {
-  return new Map(ticks.map(({ market, price }) => [market, price]))
+/**
+ * Opens a connection at the base that the service would use; it ends with the signal.
+ * @param name of the recorded frames
+ * @param until what has happened when this resolves
+ * @throws why it has ended before
+ */
+export function openStream(
+  exchange: Exchange,
+  markets: readonly Market[],
+  name: string,
+  { protocols, streamBases, userAgent, recorder, context }: Instruments,
+  until: 'opened' | 'live' = 'opened',
+): Promise<WatchedStream> {
+  const protocol = protocols[exchange]
+  const openAt = async (base: string) => {
+    const frames: Decoded[] = []
+    const states = new Map<string, number>()
+    const createDecoder = () => {
+      const decoder = protocol.createDecoder()
+      const decode = (frame: Buffer | string, receivedAt: EpochMs) => {
+        recorder.frame(name, frame, receivedAt)
+        const state = stateOf(frame)
+        if (state !== undefined) states.set(state, (states.get(state) ?? 0) + 1)
+        return decoder.decode(frame, receivedAt)
+      }
+      return { setMarkets: (wanted: readonly Market[]) => decoder.setMarkets(wanted), decode }
+    }
+    const onFrame = (decoded: Decoded) => void frames.push(decoded)
+    const options = { protocol: { ...protocol, createDecoder }, base, userAgent, markets, onFrame }
+    const connection = openConnection(options, context)
+    context.signal.addEventListener('abort', () => void connection.close(), { once: true })
+    await connection[until]
+    if (connection.signal.aborted) throw await connection.ended
+    return { exchange, markets, connection, frames, states }
+  }
+  return streamBases[exchange].request(openAt)
+}
+
+function stateOf(frame: Buffer | string): string | undefined {
+  const fields = parseFrame(frame)
+  const state = isFields(fields) ? (fields.market_state ?? fields.ms) : undefined
+  return typeof state === 'string' ? state : undefined
+}
+
+/** Its frames of one kind. */
+export function framesOf<Kind extends Decoded['kind']>({ frames }: WatchedStream, kind: Kind) {
+  return frames.filter((frame): frame is Extract<Decoded, { kind: Kind }> => frame.kind === kind)
+}
+
+/** The ticks of its frames. */
+export function ticksOf(stream: WatchedStream): readonly Tick[] {
+  return framesOf(stream, 'tick').map(({ tick }) => tick)
 }

@@ -1,65 +1,51 @@
-import { type Market, messageOf, minuteOf } from '@kimchi/core'
+import { type EpochMinute, type Market, messageOf, minuteOf } from '@kimchi/core'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import type { Instruments } from '../instruments.ts'
-import type { WatchedStream } from '../watched-stream.ts'
-import type { BinancePrices } from './prices.ts'
+import { framesOf, type Streams, ticksOf } from '../watched-stream.ts'
+import { askTradingPrices } from './prices.ts'
 import { judgeFrames } from './upbit.ts'
 
-/** Checking more silent symbols than this would take too long. */
-const MOST_SILENT = 10
-
 /** Whether Binance streams every symbol that trades, and lists it as trading. */
-export async function checkBinance(
-  stream: WatchedStream,
-  prices: BinancePrices | undefined,
-  instruments: Instruments,
-): Promise<Verdict> {
-  const { acks, errors, markets } = stream
-  const seen = [`${acks} answers for ${markets.length} streams`, ...errors].join('; ')
-  const subscribed = acks > 0 && errors.length === 0 ? ok(seen) : fail(seen)
-  const sending = new Set(stream.ticks.map(({ market }) => market))
+export async function checkBinance({ binance }: Streams, instruments: Instruments): Promise<Verdict> {
+  const { markets } = binance
+  const trading = await askTradingPrices(instruments)
+  const sending = new Set(ticksOf(binance).map(({ market }) => market))
+  const silent = markets.filter(market => !sending.has(market))
+  const unlisted = [...sending].filter(market => !trading.has(market))
+  const acks = framesOf(binance, 'ack').length
+  const errors = framesOf(binance, 'error').map(({ message }) => message)
+  const answers = [`${acks} answers for ${markets.length} streams`, ...errors].join('; ')
+  const listed = `${sending.size - unlisted.length} of ${sending.size} that send are listed as trading`
+  const since = minuteOf(binance.connection.openedAt ?? 0)
   return worstOf([
-    subscribed,
-    judgeFrames(stream),
-    await judgeSilent(stream, sending, instruments),
-    judgeTrading(sending, prices),
+    acks > 0 && errors.length === 0 ? ok(answers) : fail(answers),
+    judgeFrames(binance),
+    ok(`frames of ${markets.length - silent.length} of ${markets.length}`),
+    ...(await Promise.all(silent.map(market => judgeSilent(market, since, instruments)))),
+    unlisted.length === 0
+      ? ok(listed)
+      : fail(
+          `${listed}; without ${someOf(unlisted)}`,
+          'The service treats these as halted until they trade. Tell the project.',
+        ),
   ])
 }
 
 /** A silent symbol is well when its candles show that it has not traded; only an answer shows that. */
 async function judgeSilent(
-  { markets, openedAt = 0 }: WatchedStream,
-  sending: ReadonlySet<Market>,
+  market: Market,
+  since: EpochMinute,
   { rest, context: { clock } }: Instruments,
 ): Promise<Verdict> {
-  const silent = markets.filter(market => !sending.has(market))
-  const seen = `frames of ${markets.length - silent.length} of ${markets.length}`
   const before = minuteOf(clock.now()) + 1
-  const count = before - minuteOf(openedAt) - 1
-  const outcomes = silent.slice(0, MOST_SILENT).map(market =>
-    rest.fetchCandles({ exchange: 'binance', market, count, before }).then(
-      ({ candles }): Verdict => {
-        if (candles.some(([, , volume]) => volume > 0))
-          return fail(`${market} is silent although it trades`, 'Its price stands still. Tell the project.')
-        return candles.length > 0
-          ? ok(`${market} had no trade`)
-          : unknown(`${market} is silent and has no candle`)
-      },
-      thrown => unknown(`${market} is silent, its candles: ${messageOf(thrown)}`),
-    ),
-  )
-  const others = silent.slice(MOST_SILENT)
-  const unasked = others.length > 0 ? [unknown(`silent and not asked: ${someOf(others)}`)] : []
-  return worstOf([ok(seen), ...(await Promise.all(outcomes)), ...unasked])
-}
-
-function judgeTrading(sending: ReadonlySet<Market>, asked: BinancePrices | undefined): Verdict {
-  if (asked === undefined) return unknown('ticker/price?symbolStatus=TRADING was not answered')
-  const absent = [...sending].filter(market => !asked.prices.has(market))
-  const seen = `${sending.size - absent.length} of ${sending.size} that send are listed as trading`
-  if (absent.length === 0) return ok(seen)
-  return fail(
-    `${seen}; without ${someOf(absent)}`,
-    'The service treats these as halted until they trade. Tell the project.',
-  )
+  const request = { exchange: 'binance', market, count: before - since - 1, before } as const
+  try {
+    const { candles } = await rest.fetchCandles(request)
+    if (candles.some(([, , volume]) => volume > 0))
+      return fail(`${market} is silent although it trades`, 'Its price stands still. Tell the project.')
+    if (candles.length > 0) return ok(`${market} had no trade`)
+    return unknown(`${market} is silent and has no candle`)
+  } catch (thrown) {
+    return unknown(`${market} is silent, its candles: ${messageOf(thrown)}`)
+  }
 }

@@ -1,12 +1,4 @@
-import {
-  type Coin,
-  type Exchange,
-  type Market,
-  messageOf,
-  percentOf,
-  premiumE4,
-  RATE_MARKET,
-} from '@kimchi/core'
+import { type Coin, type Market, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
 import {
   type BinanceMarket,
   DENIALS,
@@ -14,12 +6,11 @@ import {
   matchCoins,
   parseBinanceSymbols,
   parseUpbitMarkets,
-  subscribedMarkets,
   type UpbitMarket,
 } from '@kimchi/feeds'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
 import { ask, type Instruments } from '../instruments.ts'
-import { lastPrices, type Streams } from '../watched-stream.ts'
+import { type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** Points off the median beyond which a person must judge a pair. */
 const FAR_POINTS = 5
@@ -52,20 +43,9 @@ function isWarned(entry: unknown): entry is { market: unknown } {
   return isFields(event.caution) && event.caution.GLOBAL_PRICE_DIFFERENCES === true
 }
 
-/** What the service subscribes to for these coins. */
-export function marketsOf(coins: readonly Coin[]): Readonly<Record<Exchange, readonly Market[]>> {
-  const of = (exchange: Exchange) =>
-    subscribedMarkets(
-      exchange,
-      coins.map(coin => coin[exchange]),
-    )
-  return { upbit: of('upbit'), binance: of('binance') }
-}
-
-/** Whether the lists hold what is wanted of them. @param lists or why they could not be loaded */
-export function checkLists(lists: Lists | Error, { config: { COINS } }: Instruments): Verdict {
-  if (lists instanceof Error) return fail(messageOf(lists), 'No coin can be tracked. Tell the project.')
-  const { upbit, binance, coins } = lists
+/** Whether the lists hold what is wanted of them. */
+export function checkLists({ upbit, binance, coins }: Lists, { config }: Instruments): Verdict {
+  const { COINS } = config
   const wanted = COINS === 'all' ? Math.max(2, Math.ceil(upbit.length * LEAST_MATCHED_SHARE)) : COINS.length
   const named = coins.filter(({ name, symbol }) => name !== symbol).length
   const seen = `${upbit.length} in KRW on Upbit, ${binance.length} in USDT on Binance, ${coins.length} matched, ${named} with a name`
@@ -76,42 +56,41 @@ export function checkLists(lists: Lists | Error, { config: { COINS } }: Instrume
 }
 
 /** Whether the matched pairs are one coin each, by their prices. */
-export function checkPairs(
-  lists: Lists,
-  { upbit, binance }: Streams,
-  { config: { DENY } }: Instruments,
-): Verdict {
+export function checkPairs(lists: Lists, { upbit, binance }: Streams, { config }: Instruments): Verdict {
   const [krw, usdt] = [lastPrices(upbit), lastPrices(binance)]
-  const rate = krw.get(RATE_MARKET)
   const premiums = lists.coins.flatMap(coin => {
-    const [won, dollars] = [krw.get(coin.upbit), usdt.get(coin.binance)]
-    if (rate === undefined || won === undefined || dollars === undefined) return []
-    return [{ coin, premium: percentOf(premiumE4(won, dollars, rate)) }]
+    const [won, dollars, rate] = [krw.get(coin.upbit), usdt.get(coin.binance), krw.get(RATE_MARKET)]
+    if (won === undefined || dollars === undefined || rate === undefined) return []
+    return [{ ...coin, premium: percentOf(premiumE4(won, dollars, rate)) }]
   })
   const median = premiums.map(({ premium }) => premium).sort((a, b) => a - b)[premiums.length >> 1] ?? 0
   const far = premiums.filter(({ premium }) => Math.abs(premium - median) > FAR_POINTS)
-  const suspect = far.filter(({ coin }) => !lists.warned.has(coin.upbit))
-  const told = far.map(({ coin, premium }) => {
-    const words = lists.warned.has(coin.upbit) ? 'probably true, Upbit warns of it' : 'suspect'
-    return `${coin.name} (${coin.upbit}) and ${coin.binance} ${premium.toFixed(2)} % (${words})`
+  const suspect = far.filter(({ upbit }) => !lists.warned.has(upbit))
+  const told = far.map(({ name, upbit, binance, premium }) => {
+    const words = lists.warned.has(upbit) ? 'probably true, Upbit warns of it' : 'suspect'
+    return `${name} (${upbit}) and ${binance} ${premium.toFixed(2)} % (${words})`
   })
-  const denied = tradingDenials(lists, DENY)
-  const seen = [
-    `${premiums.length} of ${lists.coins.length} pairs compared, median ${median.toFixed(2)} %`,
-    ...told,
-    ...(denied.length > 0 ? [`denied, while both tickers trade: ${denied.join(', ')}`] : []),
-  ].join('; ')
+  const denied = tradingDenials(lists, config.DENY)
+  const compared = `${premiums.length} of ${lists.coins.length} pairs compared, median ${median.toFixed(2)} %`
+  const seen = [compared, ...told, ...denied].join('; ')
   if (suspect.length > 0)
     return unknown(
       seen,
       'Find out whether each is one coin on both exchanges; DENY it, or add a line to pairs.ts, if not.',
     )
-  return premiums.length > 0 && premiums.length === lists.coins.length ? ok(seen) : unknown(seen)
+  return premiums.length === lists.coins.length ? ok(seen) : unknown(seen)
 }
 
-/** Symbols that are refused although a ticker of that name trades on both exchanges. */
+/** The newest price of each market that a stream has brought. */
+function lastPrices(stream: WatchedStream): ReadonlyMap<Market, number> {
+  return new Map(ticksOf(stream).map(({ market, price }) => [market, price]))
+}
+
+/** Symbols that are refused although a ticker of that name trades on both exchanges, as part of a sentence. */
 function tradingDenials({ upbit, binance }: Lists, deny: readonly string[]): readonly string[] {
   const trading = new Set(binance.flatMap(({ base, trading }) => (trading ? [base] : [])))
   const refused = new Set([...Object.keys(DENIALS), ...deny])
-  return upbit.flatMap(({ base }) => (refused.has(base) && trading.has(base) ? [base] : []))
+  const denied = upbit.filter(({ base }) => refused.has(base) && trading.has(base))
+  if (denied.length === 0) return []
+  return [`denied, while both tickers trade: ${denied.map(({ base }) => base).join(', ')}`]
 }

@@ -1,8 +1,8 @@
 import { type Exchange, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
-import { fail, nameOf, ok, unknown, type Verdict, worstOf } from '../finding.ts'
+import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
 import { ask, type Instruments } from '../instruments.ts'
-import { type Streams, WatchedStream } from '../watched-stream.ts'
+import { openStream, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** An exchange that has not answered by then is not reached from here. */
 const REACHED_WITHIN_MS = 19_000
@@ -12,47 +12,26 @@ const MAX_SKEW_MS = 2_000
 
 const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', binance: '/api/v3/ping' }
 
-/** Whether the service would find a base of each list that answers from here, and which exchange has none. */
-export async function checkBases(
-  instruments: Instruments,
-): Promise<Verdict & { readonly isReached: boolean }> {
+/** Whether the service would find a base of each list that answers from here. */
+export async function checkReach(instruments: Instruments): Promise<Verdict> {
   const { rest, streamBases } = instruments
-  const of = {
-    upbit: ['UPBIT_REST_URL', 'UPBIT_WS_URL'],
-    binance: ['BINANCE_REST_URL', 'BINANCE_WS_URL'],
-  } as const
-  const lists = (['upbit', 'binance'] as const).flatMap(exchange => [
-    reached(of[exchange][0], rest.bases[exchange], askSmall(instruments, exchange), instruments),
-    reached(of[exchange][1], streamBases[exchange], askLive(instruments, exchange), instruments),
-  ])
-  const verdicts = await Promise.all(lists)
-  const isReached = verdicts.every(({ outcome }) => outcome === 'ok')
-  const throttle = isReached ? [await checkThrottle(instruments)] : []
-  return { ...worstOf([...verdicts, ...throttle]), isReached }
-}
-
-async function askSmall(instruments: Instruments, exchange: Exchange): Promise<void> {
-  await ask(instruments, exchange, SMALL_REQUEST[exchange])
-}
-
-async function askLive(instruments: Instruments, exchange: Exchange): Promise<void> {
-  const { streamBases } = instruments
-  const stream = await streamBases[exchange].request(base =>
-    new WatchedStream(
-      base,
-      exchange,
-      [REFERENCE_MARKETS[exchange]],
-      `${exchange}-ws-probe`,
-      instruments,
-    ).live(),
-  )
-  await stream.close()
+  const askLive = (exchange: Exchange) =>
+    openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, instruments, 'live')
+  const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
+    const variable = exchange.toUpperCase()
+    const small = ask(instruments, exchange, SMALL_REQUEST[exchange])
+    return [
+      reached(`${variable}_REST_URL`, rest.bases[exchange], small, instruments),
+      reached(`${variable}_WS_URL`, streamBases[exchange], askLive(exchange), instruments),
+    ]
+  })
+  return worstOf(await Promise.all(lists))
 }
 
 async function reached(
   variable: string,
   bases: Bases,
-  asked: Promise<void>,
+  asked: Promise<unknown>,
   { context: { clock, signal } }: Instruments,
 ): Promise<Verdict> {
   const startedAt = clock.now()
@@ -61,27 +40,25 @@ async function reached(
   })
   const verdict = await Promise.race([asked, late]).then(
     () => ok(`${variable} ${bases.status().inUse} in ${clock.now() - startedAt} ms`),
-    thrown =>
-      fail(
-        `${variable}: ${messageOf(thrown)}`,
-        `Run the service elsewhere, or set ${variable} to a base that answers here.`,
-      ),
+    thrown => {
+      const advice = `Run the service elsewhere, or set ${variable} to a base that answers here.`
+      return fail(`${variable}: ${messageOf(thrown)}`, advice)
+    },
   )
   const left = bases.status().left.map(({ base, reason }) => `${base} refused: ${reason}`)
   return { ...verdict, seen: [verdict.seen, ...left].join(', ') }
 }
 
 /** A request with an `Origin` header, which a proxy may add, is counted in a group of its own: one in ten seconds. */
-async function checkThrottle(instruments: Instruments): Promise<Verdict> {
+export async function checkThrottle(instruments: Instruments): Promise<Verdict> {
   const { headers } = await ask(instruments, 'upbit', SMALL_REQUEST.upbit)
   const counted = headers.get('remaining-req')
   if (counted === null) return unknown('Upbit sends no Remaining-Req')
   const seen = `Remaining-Req: ${counted}`
   if (!/\bgroup=candle\b/.test(counted))
     return fail(seen, 'Something on the way adds an Origin header: Upbit slows us down.')
-  return Number(/sec=(\d+)/.exec(counted)?.[1]) > 0
-    ? ok(seen)
-    : fail(seen, 'Something else on this address asks Upbit too.')
+  if (/\bsec=0\b/.test(counted)) return fail(seen, 'Something else on this address asks Upbit too.')
+  return ok(seen)
 }
 
 /** Whether our clock agrees with both exchanges'. */
@@ -89,12 +66,12 @@ export function checkClock({ upbit, binance }: Streams): Verdict {
   return worstOf([upbit, binance].map(judgeSkew))
 }
 
-function judgeSkew({ exchange, ticks }: WatchedStream): Verdict {
-  const lags = ticks.flatMap(({ origin, sentAt, receivedAt }) =>
-    origin === 'stream' && sentAt !== undefined ? [receivedAt - sentAt] : [],
+function judgeSkew(stream: WatchedStream): Verdict {
+  const lags = ticksOf(stream).flatMap(({ origin, sentAt, receivedAt }) =>
+    origin === 'stream' && sentAt !== undefined ? receivedAt - sentAt : [],
   )
   const median = lags.sort((a, b) => a - b)[lags.length >> 1]
-  if (median === undefined) return unknown(`no frame of ${nameOf(exchange)} with a time`)
-  const seen = `${nameOf(exchange)} ${median} ms in ${lags.length} frames`
+  if (median === undefined) return unknown(`no frame of ${stream.exchange} with a time`)
+  const seen = `${stream.exchange} ${median} ms in ${lags.length} frames`
   return Math.abs(median) <= MAX_SKEW_MS ? ok(seen) : fail(seen, 'Let NTP set the clock of this machine.')
 }

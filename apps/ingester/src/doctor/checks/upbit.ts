@@ -1,6 +1,7 @@
-import type { Context, EpochMs, Tick } from '@kimchi/core'
+import type { EpochMs, Market, Tick } from '@kimchi/core'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import type { Streams, WatchedStream } from '../watched-stream.ts'
+import type { Instruments } from '../instruments.ts'
+import { framesOf, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** How long SNAPSHOTs may take. */
 const SNAPSHOTS_WITHIN_MS = 10_000
@@ -21,72 +22,85 @@ const LATER = 'The service goes on, less well: docs/exchanges.md says how. Tell 
 
 /** Whether Upbit accepts every code and sends frames of each that can be read. */
 export function checkCodes({ upbit, groups }: Streams): Verdict {
-  const refused = groups.filter(({ errors }) => errors.length > 0)
-  if (refused.length > 0) {
-    const seen = refused.map(({ markets, errors }) => `${errors[0]} for ${markets.join(', ')}`).join('; ')
-    return fail(seen, 'One of these codes ends the stream of all; DENY= its coin.')
-  }
-  if (upbit.errors.length > 0) return fail(`${upbit.errors[0]} for all codes, for no group of them`, LATER)
-  return worstOf([judgeSnapshots(upbit), judgeFrames(upbit)])
-}
-
-function judgeSnapshots(stream: WatchedStream): Verdict {
-  const { openedAt = 0, markets } = stream
-  const snapshots = stream.snapshotsIn(openedAt, openedAt + SNAPSHOTS_WITHIN_MS)
+  const refusals = groups.flatMap(group =>
+    framesOf(group, 'error').map(({ message }) => `${message} for ${group.markets.join(', ')}`),
+  )
+  if (refusals.length > 0)
+    return fail(refusals.join('; '), 'One of these codes ends the stream of all; DENY= its coin.')
+  const [refused] = framesOf(upbit, 'error')
+  if (refused) return fail(`${refused.message} for all codes, for no group of them`, LATER)
+  const { markets, connection } = upbit
+  const snapshots = snapshotsSince(upbit, connection.openedAt ?? 0)
   const missing = markets.filter(market => !snapshots.has(market))
   const seen = `SNAPSHOTs of ${markets.length - missing.length} of ${markets.length}`
-  return missing.length === 0 ? ok(seen) : fail(`${seen}; none of ${someOf(missing)}`, LATER)
+  const isWhole = missing.length === 0
+  return worstOf([
+    isWhole ? ok(seen) : fail(`${seen}; none of ${someOf(missing)}`, LATER),
+    judgeFrames(upbit),
+  ])
 }
 
 /** Whether every frame could be read. */
-export function judgeFrames({ ticks, malformed, firstMalformed }: WatchedStream): Verdict {
-  if (ticks.length === 0) return fail(`no frame that could be read, ${malformed} malformed`)
-  if (malformed === 0) return ok(`${ticks.length} frames`)
-  return fail(`${malformed} malformed frames beside ${ticks.length}: ${firstMalformed}`)
+export function judgeFrames(stream: WatchedStream): Verdict {
+  const [count, malformed] = [framesOf(stream, 'tick').length, framesOf(stream, 'malformed')]
+  if (count === 0) return fail(`no frame that could be read, ${malformed.length} malformed`)
+  const [first] = malformed
+  if (first === undefined) return ok(`${count} frames`)
+  return fail(`${malformed.length} malformed frames beside ${count}: ${first.reason}`)
+}
+
+/** Markets of which a SNAPSHOT came soon after an instant. */
+function snapshotsSince(stream: WatchedStream, from: EpochMs): ReadonlySet<Market> {
+  const isSoon = ({ origin, receivedAt: at }: Tick) =>
+    origin === 'snapshot' && at >= from && at < from + SNAPSHOTS_WITHIN_MS
+  return new Set(
+    ticksOf(stream)
+      .filter(isSoon)
+      .map(({ market }) => market),
+  )
 }
 
 /** Sends the subscription again three times: its SNAPSHOTs are how a halt on Upbit is noticed. */
-export async function checkRenewal(
-  stream: WatchedStream,
-  renewals: EpochMs[],
-  { clock, signal }: Context,
-): Promise<Verdict> {
-  const { openedAt = 0 } = stream
+export async function checkRenewal({ upbit, groups }: Streams, instruments: Instruments): Promise<Verdict> {
+  const { clock, signal } = instruments.context
+  const from = clock.now()
+  const renewals: EpochMs[] = []
   while (renewals.length < RENEWALS) {
     await clock.wait(RENEW_EVERY_MS, signal)
-    if (signal.aborted || stream.endedAt !== undefined) return unknown(`sent again ${renewals.length} times`)
     renewals.push(clock.now())
-    stream.renewSubscription()
+    upbit.connection.renewSubscription()
   }
   await clock.wait(SNAPSHOTS_WITHIN_MS, signal)
-  const first = stream.snapshotsIn(openedAt, openedAt + SNAPSHOTS_WITHIN_MS).size
-  const counts = renewals.map(at => stream.snapshotsIn(at, at + SNAPSHOTS_WITHIN_MS).size)
-  const seen = `${first} SNAPSHOTs at first, then ${counts.join(', ')}`
-  if (first === 0) return unknown(seen)
-  const advice = 'Halts on Upbit are noticed after 60 minutes only. Tell the project.'
-  return counts.every(count => count >= first) ? ok(seen) : fail(seen, advice)
+  if ([upbit, ...groups].some(({ connection }) => connection.signal.aborted))
+    return unknown('a connection ended meanwhile')
+  const isWithin = ({ origin, receivedAt: at }: Tick) =>
+    origin === 'stream' && at > from + EDGE_MS && at < clock.now() - EDGE_MS
+  const trades = groups.flatMap(ticksOf).filter(isWithin)
+  return worstOf([judgeSnapshots(upbit, renewals), judgeTrades(trades, upbit, renewals)])
 }
 
-/** Trades that the connections that were subscribed once have, and the renewed one lacks. */
-export function checkTrades({ upbit, groups }: Streams, renewals: readonly EpochMs[], now: EpochMs): Verdict {
-  const all = [upbit, ...groups]
-  const from = Math.max(...all.map(({ openedAt = now }) => openedAt)) + EDGE_MS
-  const until = Math.min(...all.map(({ endedAt = now }) => endedAt)) - EDGE_MS
-  const isWithin = ({ origin, receivedAt: at }: Tick) => origin === 'stream' && at > from && at < until
-  const theirs = groups.flatMap(({ ticks }) => ticks.filter(isWithin))
-  if (theirs.length === 0 || renewals.length === 0) return unknown('nothing to compare with')
-  const ours = new Set(upbit.ticks.map(keyOf))
-  const lost = theirs.filter(tick => !ours.has(keyOf(tick)))
+function judgeSnapshots(upbit: WatchedStream, renewals: readonly EpochMs[]): Verdict {
+  const [first = 0, ...later] = [upbit.connection.openedAt ?? 0, ...renewals].map(
+    at => snapshotsSince(upbit, at).size,
+  )
+  const seen = `${first} SNAPSHOTs at first, then ${later.join(', ')}`
+  if (first === 0) return unknown(seen)
+  const advice = 'Halts on Upbit are noticed after 60 minutes only. Tell the project.'
+  return later.every(count => count >= first) ? ok(seen) : fail(seen, advice)
+}
+
+/** Trades of connections that were subscribed once, which the renewed one may lack. */
+function judgeTrades(trades: readonly Tick[], upbit: WatchedStream, renewals: readonly EpochMs[]): Verdict {
+  if (trades.length === 0) return unknown('no trade to compare')
+  const keyOf = ({ market, tradedAt, price }: Tick) => `${market} ${tradedAt} ${price}`
+  const known = new Set(ticksOf(upbit).map(keyOf))
+  const lost = trades.filter(tick => !known.has(keyOf(tick)))
   const isNear = ({ receivedAt }: Tick) => renewals.some(renewal => Math.abs(receivedAt - renewal) < NEAR_MS)
   const near = lost.filter(isNear).length
-  const seen = `${theirs.length} trades, ${near} lost within 5 s of ${renewals.length} renewals, ${lost.length - near} elsewhere`
+  const seen = `${trades.length} trades, ${near} lost within 5 s of a renewal, ${lost.length - near} elsewhere`
   if (lost.length === 0) return ok(seen)
   if (lost.length > near) return unknown(seen, 'The connections differ anyway.')
   return fail(seen, 'A lost trade is repaired by the SNAPSHOT, unless another followed. Tell the project.')
-}
-
-function keyOf({ market, tradedAt, price }: Tick): string {
-  return `${market} ${tradedAt} ${price}`
 }
 
 /** Whether every market is in a state that the service knows. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vite'
-import { reference } from './build/reference.ts'
+import { reference, SITE } from './build/reference.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -11,22 +11,12 @@ const developWithoutPolicy: Plugin = {
   transformIndexHtml: html => html.replace(/<meta\s+http-equiv="Content-Security-Policy"[^>]*>/, ''),
 }
 
-/**
- * Crawlers want the whole address of the shared picture: a build is given it, or the server in front fills in
- * its own, as that of `npm start` does.
- */
-const pictureAt = (site: string): Plugin => ({
-  name: 'picture',
-  apply: 'build',
-  transformIndexHtml: html => html.replace('"/og.png"', `"${site}/og.png"`),
-})
-
-const { API_URL = 'http://127.0.0.1:3000', SITE_URL = '' } = process.env
-const site = SITE_URL.replace(/\/+$/, '')
+const { API_URL = 'http://127.0.0.1:3000', SITE_URL } = process.env
+const site = (SITE_URL || SITE).replace(/\/+$/, '')
 const proxy = { '/api/': { target: API_URL } }
 
 export default defineConfig({
-  plugins: [developWithoutPolicy, pictureAt(site), reference(ROOT, site)],
+  plugins: [developWithoutPolicy, reference(ROOT, site)],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   json: { namedExports: false },
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], modulePreload: false, assetsInlineLimit: 0 },

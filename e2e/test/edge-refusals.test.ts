@@ -72,7 +72,8 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
   const page = join(await createFolder(t), 'page')
   await mkdir(join(page, 'assets'), { recursive: true })
   await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
-  await writeFile(join(page, 'index.html'), '<title>Kimchi premium</title>')
+  await writeFile(join(page, 'index.html'), 'curl https://premium.example/api, https://premium.example')
+  await writeFile(join(page, 'openapi.json'), '"https://premium.example"')
   const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, page })
 
   const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
@@ -85,6 +86,12 @@ t.test('the page is at /, the API below /api, and every refusal of the edge is J
       'referrer-policy': 'no-referrer',
     },
   })
+  const named = async (path: string, headers: Record<string, string>) =>
+    String((await ask(edge.port, path, { headers })).body)
+  const host = 'mine.example:8080'
+  t.equal(await named('/', { host }), `curl http://${host}/api, http://${host}`)
+  t.equal(await named('/openapi.json', { host, 'x-forwarded-proto': 'https' }), `"https://${host}"`)
+  t.match(await named('/', { host: '<b>' }), /"bad_request"/, 'nothing but a host is repeated')
   const { headers } = await ask(edge.port, '/assets/index-1a2b.js')
   t.match(headers, { 'content-type': /javascript/, 'cache-control': /immutable/ })
   for (const [path, status, code] of [

@@ -56,10 +56,10 @@ function setHeaders(response: ServerResponse, path: string): void {
   response.setHeader('content-security-policy', "frame-ancestors 'none'")
 }
 
-/** The file of a page that names the site's own address; undefined for everything else. */
+/** The file that names the site's own address; undefined for everything else. */
 function pageOf(target: string): string | undefined {
   const path = target.replace(/[?#].*$/, '').replace(/^\/$/, '/index.html')
-  return /^\/(index|reference|reference\.ko)\.html$/.test(path) ? path : undefined
+  return /^\/[\w.]+\.(html|json)$/.test(path) ? path : undefined
 }
 
 /** A shared link shows its picture only by a whole address, and an example is to be pasted as it is. */
@@ -67,9 +67,8 @@ async function sendPage(response: ServerResponse, dir: string, page: string, url
   const html = await readFile(join(dir, page), 'utf8').catch(() => undefined)
   if (html === undefined) return notFound(response)
   setHeaders(response, '/')
-  response.setHeader('content-type', 'text/html; charset=utf-8')
-  const own = html.replace('"/og.png"', `"${url}og.png"`)
-  response.end(own.replaceAll('https://premium.example', url.slice(0, -1)))
+  response.setHeader('content-type', page.endsWith('.json') ? 'application/json' : 'text/html; charset=utf-8')
+  response.end(html.replaceAll('https://premium.example', url.slice(0, -1)))
 }
 
 function notFound(response: ServerResponse): void {

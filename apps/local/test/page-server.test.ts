@@ -6,8 +6,9 @@ import { startPageServer } from '../src/page-server.ts'
 /** A page in front of an API that echoes each request. */
 async function openPage(t: Test) {
   const dir = t.testdir({
-    'index.html': '<title>page</title><meta content="/og.png">',
+    'index.html': '<title>page</title><meta content="https://premium.example/og.png">',
     'reference.ko.html': '<pre>curl https://premium.example/api/v1/kimchi-premium</pre>',
+    'openapi.json': '{"default":"https://premium.example"}',
     'robots.txt': 'User-agent: *',
     assets: { 'a-1234.js': 'export {}' },
   })
@@ -48,6 +49,9 @@ t.test('fills in its own address, for the picture of a shared link and in exampl
   for (const path of ['/', '/index.html', '/?utm_source=x'])
     t.match((await ask(path)).body, `content="${url}og.png"`)
   t.equal((await ask('/reference.ko.html')).body, `<pre>curl ${url}api/v1/kimchi-premium</pre>`)
+  const openapi = await ask('/openapi.json')
+  t.equal(openapi.headers.get('content-type'), 'application/json')
+  t.strictSame(JSON.parse(openapi.body), { default: url.slice(0, -1) })
 })
 
 t.test('answers 404 to a missing file, and serves nothing outside of its folder', async t => {

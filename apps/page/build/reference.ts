@@ -5,6 +5,12 @@ import type { Plugin } from 'vite'
 import { routesOf } from './openapi.ts'
 import { english, korean, type ReferenceWords } from './words.ts'
 
+/**
+ * Stands for the site's own address in the documents and in the page. A build that is given the address puts it
+ * there, else the server in front puts the one that it is asked at.
+ */
+export const SITE = 'https://premium.example'
+
 /** The pages made from documents, and whether the routes follow below. */
 const PAGES = [
   {
@@ -34,22 +40,22 @@ const LINKS: Readonly<Record<string, string>> = {
 
 /**
  * Adds the guide for callers with the reference, in both languages, the changelog and the OpenAPI document to
- * the site.
+ * the site, and the site's address to all of them and the page: crawlers want the picture's whole.
  * @param root the project's folder
- * @param site the address that examples call; empty where the build does not know it
+ * @param site the address, or {@link SITE} where the build does not know it
  */
 export function reference(root: string, site: string): Plugin {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   return {
     name: 'reference',
     apply: 'build',
+    transformIndexHtml: html => html.replaceAll(SITE, site),
     generateBundle() {
       const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source })
-      const at = (placeholder: string, text: string) => (site ? text.replaceAll(placeholder, site) : text)
-      const openapi = at('http://127.0.0.1:3000', read('docs/openapi.json'))
+      const openapi = read('docs/openapi.json').replaceAll('http://127.0.0.1:3000', site)
       for (const { file, from, words, title, hasRoutes } of PAGES) {
         const routes = hasRoutes ? `\n## ${words.routes}\n\n${routesOf(openapi, words)}` : ''
-        const markdown = at('https://premium.example', `${read(from)}${routes}`)
+        const markdown = `${read(from)}${routes}`.replaceAll(SITE, site)
         emit(file, render(markdown, words, title, hasRoutes))
       }
       emit('openapi.json', openapi)

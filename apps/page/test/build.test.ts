@@ -51,6 +51,18 @@ t.test('a shared link has a title, a description and a picture; everything it na
   for (const file of files) t.ok(readdirSync(DIST).includes(file), file)
 })
 
+t.test(
+  'a build that does not know its address has one placeholder for it, for the server in front',
+  async t => {
+    for (const file of ['index.html', 'reference.html', 'reference.ko.html', 'openapi.json']) {
+      const addresses = readFileSync(`${DIST}${file}`, 'utf8').match(
+        /https?:\/\/[\w-]+(\.example|\.0\.0\.1)\b/g,
+      )
+      t.strictSame([...new Set(addresses)], ['https://premium.example'], file)
+    }
+  },
+)
+
 t.test('a build that knows its address names it in the picture and in every example', async t => {
   const outDir = t.testdir()
   process.env.SITE_URL = 'https://mine.example/'

@@ -1,5 +1,4 @@
-import { withFaultyPrice } from '../faults/apply.ts'
-import { PAUSES } from '../faults/board.ts'
+import { priceFactor } from '../faults/apply.ts'
 import { hash, keyOf } from '../market/hash.ts'
 import type { Prices } from '../market/prices.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
@@ -46,9 +45,9 @@ export function createMiniTickers(exchanges: SimulatedExchanges) {
     },
     /** The payload of a frame, with the price that a fault asks for. */
     payload({ at, market, price }: DueFrame): object {
-      const [c, v] = [decimal(price), decimal(rollingVolume(market, at))]
-      const ticker = { e: '24hrMiniTicker', E: at, s: market.code, c, o: c, h: c, l: c, v, q: v }
-      return withFaultyPrice(exchanges.faults, market, ticker, 'c')
+      const c = decimal(price * priceFactor(exchanges, { exchange: 'binance', market: market.code, at }))
+      const [o, v] = [decimal(price), decimal(rollingVolume(market, at))]
+      return { e: '24hrMiniTicker', E: at, s: market.code, c, o, h: o, l: o, v, q: v }
     },
   }
 }
@@ -70,7 +69,7 @@ export function lastMiniTicker(
 
 /** The price of a frame, if one is due: a trade came in the second before, or one left the 24-hour window. */
 function framePrice({ prices, faults }: SimulatedExchanges, { code }: Market, at: EpochMs) {
-  if (faults.findAt(PAUSES, { exchange: 'binance', market: code }, at)) return undefined
+  if (faults.pauseAt({ exchange: 'binance', market: code, at })) return undefined
   const traded = (to: EpochMs): boolean => prices.traded('binance', code, to - SECOND, to)
   return traded(at) || traded(at - DAY) ? prices.lastTrade('binance', code, at)?.price : undefined
 }

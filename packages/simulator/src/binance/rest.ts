@@ -1,4 +1,3 @@
-import { PAUSES } from '../faults/board.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
@@ -121,7 +120,7 @@ function rows(exchanges: SimulatedExchanges, { code }: Market, opens: readonly E
     const candle = prices.candle('binance', code, open, clock.now())
     before = candle?.close ?? before ?? prices.lastTrade('binance', code, open)?.price
     if (before === undefined) return []
-    const pause = faults.findAt(PAUSES, { exchange: 'binance', market: code }, open)
+    const pause = faults.pauseAt({ exchange: 'binance', market: code, at: open })
     if (!candle && pause?.fault.klines === 'none') return []
     const { open: first = before, high = before, low = before } = candle ?? {}
     const { volume = 0, quoteVolume = 0, trades = 0 } = candle ?? {}

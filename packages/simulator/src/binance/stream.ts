@@ -20,13 +20,12 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
   const perSecond = createWindowCounter(1_000)
   const tickers = createMiniTickers(exchanges)
 
-  faults.onChange((change, { fault }) => {
-    if (fault.kind !== 'shutdown' || fault.exchange === 'upbit' || change !== 'set') return
-    const payload = { e: 'serverShutdown', E: clock.now() }
+  const announceShutdown = (at: EpochMs): void => {
+    const payload = { e: 'serverShutdown', E: at }
     for (const [connection, { combined }] of clients) {
       connection.reply(combined ? { stream: '!serverShutdown', data: payload } : payload)
     }
-  })
+  }
   return {
     open: (connection, url) => void clients.set(connection, clientOf(url)),
     closed: connection => void clients.delete(connection),
@@ -48,9 +47,10 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
         const raw = JSON.stringify(tickers.payload(frame))
         const wrapped = `{"stream":${JSON.stringify(stream)},"data":${raw}}`
         for (const connection of byStream.get(stream) ?? []) {
-          connection.stream(clients.get(connection)?.combined ? wrapped : raw, market.code)
+          connection.stream(clients.get(connection)?.combined ? wrapped : raw, market.code, frame.at)
         }
       }
+      if (faults.find('shutdown', { exchange: 'binance', at: to })) announceShutdown(to)
     },
   }
 }

@@ -3,7 +3,7 @@ import type { BinanceStatus, Market } from '../market/types.ts'
 
 /** Binance's word for the market's state now. */
 export function binanceStatus({ clock, faults }: SimulatedExchanges, { code, coin }: Market): BinanceStatus {
-  const halt = faults.findAt(['halt'], { exchange: 'binance', market: code }, clock.now())
+  const halt = faults.find('halt', { exchange: 'binance', market: code, at: clock.now() })
   return halt ? 'BREAK' : (coin.binance?.status ?? 'TRADING')
 }
 

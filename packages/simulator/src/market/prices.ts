@@ -1,4 +1,4 @@
-import { type FaultBoard, PAUSES } from '../faults/board.ts'
+import type { Faults } from '../faults/faults.ts'
 import type { Markets } from './markets.ts'
 import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
@@ -10,10 +10,10 @@ export type Prices = ReturnType<typeof createPrices>
 const MINUTE = 60_000
 
 /** The prices of `seed` for the given markets. */
-export function createPrices(seed: string, markets: Markets, faults: Pick<FaultBoard, 'findAt'>) {
+export function createPrices(seed: string, markets: Markets, faults: Pick<Faults, 'pauseAt'>) {
   const walks = priceWalks(seed)
   const pausedSince = (exchange: Exchange, market: string, at: EpochMs): EpochMs | undefined =>
-    faults.findAt(PAUSES, { exchange, market }, at)?.from
+    faults.pauseAt({ exchange, market, at })?.from
   const tapes = new Map<Market, TradeTape>()
   const tape = (exchange: Exchange, code: string): TradeTape | undefined => {
     const market = markets.get(exchange, code)

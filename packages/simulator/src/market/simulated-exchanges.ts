@@ -1,4 +1,4 @@
-import type { FaultBoard } from '../faults/board.ts'
+import type { Faults } from '../faults/faults.ts'
 import type { Markets } from './markets.ts'
 import type { Prices } from './prices.ts'
 import type { EpochMs, Exchange, SimulatorClock } from './types.ts'
@@ -26,7 +26,7 @@ export interface SimulatedExchanges {
   readonly clock: SimulatorClock
   readonly markets: Markets
   readonly prices: Prices
-  readonly faults: FaultBoard
+  readonly faults: Faults
   /** By how much the exchanges' limits are multiplied; Infinity for none. */
   readonly limitFactor: number
   /** Called for every frame sent. */

@@ -1,11 +1,8 @@
 import type { WebSocket } from 'ws'
 import { GARBAGE } from '../faults/apply.ts'
-import type { ActiveFault } from '../faults/fault.ts'
+import { type ActiveFault, type FaultTarget, spend } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
-
-/** One open WebSocket of a client; every frame passes the faults and is reported. */
-export type Connection = ReturnType<typeof createConnection>
 
 /** One exchange's side of the connections to it. */
 export interface ExchangeStream {
@@ -20,68 +17,84 @@ export interface ExchangeStream {
   pump(from: EpochMs, to: EpochMs): void
 }
 
-/** Takes over an open socket. */
-export function createConnection(
-  { faults, onFrame }: SimulatedExchanges,
-  exchange: Exchange,
-  number: number,
-  socket: WebSocket,
-) {
-  /** Frames that come when a silence ends, by its id. */
-  const held = new Map<number, (() => void)[]>()
-  /** The half-open faults that were set while it was open. */
-  const halfOpen = new Set<ActiveFault>()
+/** One open WebSocket of a client; every frame passes the faults and is reported. */
+export class Connection {
+  readonly exchange: Exchange
+  readonly number: number
+  readonly #exchanges: SimulatedExchanges
+  readonly #socket: WebSocket
+  /** The faults that were set before it was opened: none of them makes it half-open. */
+  readonly #older: readonly ActiveFault[]
+  /** Frames that come when a silence ends. */
+  readonly #held = new Map<ActiveFault, { text: string; market: string }[]>()
 
-  const write = (payload: string | Buffer): void => {
-    if (socket.readyState !== socket.OPEN) return
-    // Upbit sends binary frames, Binance text.
-    socket.send(payload, { binary: exchange === 'upbit' })
-    onFrame({ exchange, connection: number, text: payload.toString('latin1') })
+  constructor(exchanges: SimulatedExchanges, exchange: Exchange, number: number, socket: WebSocket) {
+    this.#exchanges = exchanges
+    this.exchange = exchange
+    this.number = number
+    this.#socket = socket
+    this.#older = exchanges.faults.list()
   }
-  const send = (text: string, market: string): void => {
-    const garbage = faults.find('garbage', { exchange, market })
-    write(garbage ? GARBAGE[garbage.fault.shape](text) : text)
-    if (garbage) faults.spend(garbage)
+
+  /** Sends one frame of a stream, as far as the faults let it. */
+  stream(text: string, market: string, at: EpochMs): void {
+    this.#release(at)
+    const target = { exchange: this.exchange, market, at }
+    const silence = this.#exchanges.faults.find('silence', target)
+    if (silence?.fault.delivery === 'late') {
+      const frames = this.#held.get(silence) ?? []
+      this.#held.set(silence, frames)
+      frames.push({ text, market })
+    }
+    const active = silence ?? this.#halfOpen(at)
+    if (active) spend(active)
+    else this.#send(text, target)
   }
+
+  /** Sends a reply or an error, which only a half-open connection holds back. */
+  reply(message: object): void {
+    if (!this.#halfOpen(this.#exchanges.clock.now())) this.#write(JSON.stringify(message))
+  }
+
+  /** Does what faults want of the connection itself at an instant. */
+  obey(at: EpochMs): void {
+    this.#release(at)
+    if (this.#halfOpen(at)) this.#socket.pause()
+    else if (this.#socket.isPaused) this.#socket.resume()
+    if (this.#exchanges.faults.find('drop', { exchange: this.exchange, at })) this.close()
+  }
+
   /** Closes with a close frame, or cuts the socket when `code` is left out. */
-  const close = (code?: number, reason = ''): void => {
-    if (code === undefined || socket.isPaused) socket.terminate()
-    else socket.close(code, reason)
+  close(code?: number, reason = ''): void {
+    if (code === undefined || this.#socket.isPaused) this.#socket.terminate()
+    else this.#socket.close(code, reason)
   }
-  return {
-    number,
-    close,
-    /** Sends one frame of a stream, as far as the faults let it. */
-    stream(text: string, market: string) {
-      const silence = faults.find('silence', { exchange, market })
-      if (silence?.fault.delivery === 'late') {
-        const frames = held.get(silence.id) ?? []
-        held.set(silence.id, frames)
-        frames.push(() => send(text, market))
-      }
-      const [deaf] = halfOpen
-      const active = silence ?? deaf
-      if (active) faults.spend(active)
-      else send(text, market)
-    },
-    /** Sends a reply or an error, which only a half-open connection holds back. */
-    reply(message: object) {
-      if (halfOpen.size === 0) write(JSON.stringify(message))
-    },
-    /** Applies what acts at once when a fault is set or ends. */
-    onFault(change: 'set' | 'ended', active: ActiveFault) {
-      const { id, fault } = active
-      if (fault.kind === 'half-open') {
-        if (change === 'set') halfOpen.add(active)
-        else halfOpen.delete(active)
-        if (halfOpen.size > 0) socket.pause()
-        else socket.resume()
-      }
-      if (fault.kind === 'drop' && change === 'set') close()
-      if (change === 'set') return
-      for (const sendHeld of held.get(id) ?? []) sendHeld()
-      held.delete(id)
-    },
+
+  #halfOpen(at: EpochMs): ActiveFault | undefined {
+    const target = { exchange: this.exchange, at }
+    return this.#exchanges.faults.find('half-open', target, active => !this.#older.includes(active))
+  }
+
+  #release(at: EpochMs): void {
+    for (const [silence, frames] of this.#held) {
+      if (silence.to > at) continue
+      this.#held.delete(silence)
+      for (const { text, market } of frames) this.#send(text, { exchange: this.exchange, market, at })
+    }
+  }
+
+  #send(text: string, target: FaultTarget): void {
+    const garbage = this.#exchanges.faults.find('garbage', target)
+    this.#write(garbage ? GARBAGE[garbage.fault.shape](text) : text)
+    if (garbage) spend(garbage)
+  }
+
+  #write(payload: string | Buffer): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    // Upbit sends binary frames, Binance text.
+    this.#socket.send(payload, { binary: this.exchange === 'upbit' })
+    const { exchange, number: connection } = this
+    this.#exchanges.onFrame({ exchange, connection, text: payload.toString('latin1') })
   }
 }
 

@@ -1,8 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createBinanceRest } from '../binance/rest.ts'
-import { createRefusals, mangledBody } from '../faults/apply.ts'
-import { type ActiveFault, FaultError, readFault } from '../faults/fault.ts'
+import { mangledBody, refusalOf } from '../faults/apply.ts'
+import { FaultError, readFault } from '../faults/fault.ts'
+import type { ActiveFault } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
@@ -33,13 +34,12 @@ export function createRequestListener(exchanges: SimulatedExchanges): RequestLis
 }
 
 function createExchangeResponder(exchanges: SimulatedExchanges) {
-  const { clock, faults, onRequest } = exchanges
+  const { clock, onRequest } = exchanges
   const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
-  const refusalOf = createRefusals(faults)
   return (exchange: Exchange, url: URL, request: IncomingMessage, response: ServerResponse): void => {
     const { pathname: path, searchParams } = url
     const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined
-    const refusal = refusalOf(exchange, 'rest', path + url.search, market)
+    const refusal = refusalOf(exchanges, 'rest', exchange, path + url.search, market)
     const asked = { exchange, at: clock.now(), path, ...(market === undefined ? {} : { market }) }
     if (refusal === 'hang') {
       onRequest({ ...asked, status: refusal })
@@ -50,7 +50,7 @@ function createExchangeResponder(exchanges: SimulatedExchanges) {
       ? { ...refusal, body: side.refusalBody(refusal.status) }
       : side.respond(url, request.socket.remoteAddress ?? '')
     onRequest({ ...asked, status: found.status })
-    write(response, found, mangledBody(faults, exchange, path, found))
+    write(response, found, mangledBody(exchanges, exchange, path, found))
   }
 }
 

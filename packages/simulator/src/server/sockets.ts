@@ -2,49 +2,46 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createBinanceStream } from '../binance/stream.ts'
-import { createRefusals, type Refusal } from '../faults/apply.ts'
+import { type Refusal, refusalOf } from '../faults/apply.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
-import { type Connection, createConnection, type ExchangeStream } from './connection.ts'
+import { Connection, type ExchangeStream } from './connection.ts'
 import { createWindowCounter } from './wire.ts'
 
 /** Accepts and feeds WebSocket connections. */
 export function createSockets(exchanges: SimulatedExchanges) {
-  const { clock, faults } = exchanges
+  const { clock, limitFactor } = exchanges
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
   server.on('headers', (headers, { url = '/' }) => {
     if (exchangeOf(url) === 'upbit') headers.push('remaining-req: group=websocket; min=100; sec=3')
   })
-  const open = new Map<Connection, Exchange>()
+  const open = new Set<Connection>()
   const sockets = new Set<Duplex>()
+  // By address: Upbit allows 5 handshakes a second, Binance 300 in 5 minutes.
+  const allowed = { upbit: 5 * limitFactor, binance: 300 * limitFactor }
+  const handshakes = { upbit: createWindowCounter(1_000), binance: createWindowCounter(300_000) }
   let pumpedTo = clock.now()
   let accepted = 0
 
-  const pumpTo = (to: EpochMs): void => {
+  const pump = (): EpochMs => {
+    const to = clock.now()
     const from = Math.min(pumpedTo, to)
     pumpedTo = to
     streams.upbit.pump(from, to)
     streams.binance.pump(from, to)
-  }
-  const pump = (): EpochMs => {
-    const now = clock.now()
-    for (let end = faults.nextEnd(); end <= now; end = faults.nextEnd()) {
-      if (end > pumpedTo) pumpTo(end)
-      faults.expire(end)
-    }
-    pumpTo(now)
-    return now
+    for (const connection of open) connection.obey(to)
+    return to
   }
   const streams: Readonly<Record<Exchange, ExchangeStream>> = {
     upbit: createUpbitStream(exchanges, pump),
     binance: createBinanceStream(exchanges, pump),
   }
   const accept = (socket: WebSocket, exchange: Exchange, url: string): void => {
-    pump()
-    const connection = createConnection(exchanges, exchange, ++accepted, socket)
+    const now = pump()
+    const connection = new Connection(exchanges, exchange, ++accepted, socket)
     const stream = streams[exchange]
-    open.set(connection, exchange)
+    open.add(connection)
     socket.on('close', () => {
       open.delete(connection)
       stream.closed(connection)
@@ -54,15 +51,14 @@ export function createSockets(exchanges: SimulatedExchanges) {
     stream.open(connection, url)
     socket.on('message', message => stream.message(connection, message.toString()))
     socket.on('ping', () => stream.pinged?.(connection))
-    if (faults.find('drop', { exchange })) connection.close()
+    connection.obey(now)
   }
-  const refusalOf = createDoorkeeper(exchanges)
-  faults.onChange((change, active) => {
-    const only = active.fault.exchange
-    for (const [connection, exchange] of open) {
-      if (only === 'both' || only === exchange) connection.onFault(change, active)
-    }
-  })
+  const refusalOfHandshake = (exchange: Exchange, url: string, caller = ''): Refusal | undefined => {
+    const count = handshakes[exchange](caller, clock.now())
+    return count > allowed[exchange]
+      ? { status: 429, headers: {} }
+      : refusalOf(exchanges, 'ws', exchange, url)
+  }
   return {
     /** Listener for node's `upgrade` event. */
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
@@ -71,29 +67,18 @@ export function createSockets(exchanges: SimulatedExchanges) {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket))
       socket.on('error', () => {})
-      const refusal = exchange ? refusalOf(exchange, request) : { status: 404, headers: {} }
-      if (exchange && !refusal) server.handleUpgrade(request, socket, head, ws => accept(ws, exchange, url))
-      else if (refusal !== undefined && refusal !== 'hang') refuse(socket, refusal)
+      if (!exchange) return refuse(socket, { status: 404, headers: {} })
+      const refusal = refusalOfHandshake(exchange, url, request.socket.remoteAddress)
+      if (!refusal) server.handleUpgrade(request, socket, head, ws => accept(ws, exchange, url))
+      else if (refusal !== 'hang') refuse(socket, refusal)
     },
     /** Sends everything that is due until now; returns that instant. */
     pump,
-    count: (exchange: Exchange) => [...open.values()].filter(other => other === exchange).length,
+    count: (exchange: Exchange) => [...open].filter(connection => connection.exchange === exchange).length,
     /** Cuts every connection, and every handshake that was left hanging. */
     closeAll() {
       for (const socket of sockets) socket.destroy()
     },
-  }
-}
-
-/** Decides about handshakes: how to refuse one, or undefined to accept it. */
-function createDoorkeeper({ clock, faults, limitFactor }: SimulatedExchanges) {
-  const refusalOf = createRefusals(faults)
-  // By address: Upbit allows 5 handshakes a second, Binance 300 in 5 minutes.
-  const allowed = { upbit: 5 * limitFactor, binance: 300 * limitFactor }
-  const counters = { upbit: createWindowCounter(1_000), binance: createWindowCounter(300_000) }
-  return (exchange: Exchange, { url = '/', socket }: IncomingMessage): Refusal | undefined => {
-    const count = counters[exchange](socket.remoteAddress ?? '', clock.now())
-    return count > allowed[exchange] ? { status: 429, headers: {} } : refusalOf(exchange, 'ws', url)
   }
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type LastFrame, lastMiniTicker } from '../binance/mini-ticker.ts'
-import { FaultBoard } from '../faults/board.ts'
+import { Faults } from '../faults/faults.ts'
 import { DEFAULT_COINS } from '../market/coins.ts'
 import { createMarkets } from '../market/markets.ts'
 import { createPrices } from '../market/prices.ts'
@@ -121,7 +121,7 @@ const systemClock: SimulatorClock = {
 function createExchanges(options: SimulatorOptions, settle: () => void): SimulatedExchanges {
   const { clock = systemClock, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
   const markets = createMarkets(coins, speed)
-  const faults = new FaultBoard(clock, settle)
+  const faults = new Faults(clock, settle)
   const prices = createPrices(seed, markets, faults)
   const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
   const { onFrame = () => {}, onRequest = () => {} } = options

@@ -23,7 +23,7 @@ export function publishedTrades(
   return prices
     .trades('upbit', code, from - reach, to)
     .map(trade => {
-      const lag = faults.findAt(['lag'], { exchange: 'upbit', market: code }, trade.at)?.fault
+      const lag = faults.find('lag', { exchange: 'upbit', market: code, at: trade.at })?.fault
       const share = fraction(0x7f4a7c15, trade.at)
       const lateMs = lag ? Math.floor(share * (lag.maxMs + 1)) : 1 + Math.floor(share * USUAL_MS)
       return { trade, publishedAt: trade.at + lateMs }

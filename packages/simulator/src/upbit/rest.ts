@@ -85,11 +85,12 @@ function candlesBefore(
   count: number,
 ) {
   const found: Candle[] = []
-  const late = faults.find('late-candles', { exchange: 'upbit', market: code })?.fault.lateMs
-  const isThere = (open: EpochMs) => late === undefined || open + MINUTE + late <= clock.now()
+  const now = clock.now()
+  const late = faults.find('late-candles', { exchange: 'upbit', market: code, at: now })?.fault.lateMs
+  const isThere = (open: EpochMs) => late === undefined || open + MINUTE + late <= now
   const newest = Math.ceil(to / MINUTE) * MINUTE - MINUTE
   for (let open = newest, empty = 0; found.length < count && empty < MAX_EMPTY; open -= MINUTE) {
-    const candle = isThere(open) ? prices.candle('upbit', code, open, clock.now()) : undefined
+    const candle = isThere(open) ? prices.candle('upbit', code, open, now) : undefined
     if (candle) found.push(candle)
     else empty += 1
   }

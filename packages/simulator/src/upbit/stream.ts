@@ -1,4 +1,4 @@
-import type { Ignored } from '../faults/fault.ts'
+import type { FaultOf } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
 import { type Connection, type ExchangeStream, subscribersByKey } from '../server/connection.ts'
@@ -14,8 +14,8 @@ const CLOSE_AFTER_ERROR_MS = 165
 /** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
 export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
   const { markets, faults, clock, limitFactor } = exchanges
-  const ignores = (what: Ignored) =>
-    faults.find('ignore', { exchange: 'upbit' }, fault => fault.what === what)
+  const ignores = (what: FaultOf<'ignore'>['what']) =>
+    faults.find('ignore', { exchange: 'upbit', at: clock.now() }, ({ fault }) => fault.what === what)
   const clients = new Map<Connection, UpbitSubscription>()
   const pingedAt = new Map<Connection, EpochMs>()
   const closesAt = new Map<Connection, EpochMs>()
@@ -36,7 +36,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
       const last = market && newestPublished(exchanges, code, now)
       if (!market || !last) continue
       const ticker = upbitTicker(exchanges, market, last, now, 'SNAPSHOT')
-      connection.stream(tickerText(ticker, subscription.format), code)
+      connection.stream(tickerText(ticker, subscription.format), code, now)
     }
   }
   return {
@@ -50,7 +50,8 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
     pinged: connection => void pingedAt.set(connection, clock.now()),
     message(connection, text) {
       const subscription = readSubscription(text)
-      const isRejected = (code: string) => faults.find('reject', { exchange: 'upbit', market: code })
+      const isRejected = (code: string) =>
+        faults.find('reject', { exchange: 'upbit', market: code, at: clock.now() })
       if (isTooFast(connection)) fail(connection, 'TOO_MANY_REQUEST', '요청 수 제한을 초과했습니다.')
       else if (!subscription) fail(connection, 'WRONG_FORMAT', 'Format이 맞지 않습니다.')
       else if ([...subscription.codes].some(isRejected))
@@ -71,7 +72,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
         for (const connection of connections) {
           const { format = 'DEFAULT' } = clients.get(connection) ?? {}
           texts[format] ??= tickerText(ticker, format)
-          connection.stream(texts[format], market.code)
+          connection.stream(texts[format], market.code, publishedAt)
         }
       }
       for (const [connection, at] of closesAt) if (at <= to) connection.close(1000)

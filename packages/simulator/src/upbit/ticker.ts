@@ -1,4 +1,4 @@
-import { withFaultyPrice } from '../faults/apply.ts'
+import { priceFactor } from '../faults/apply.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Market, Trade } from '../market/types.ts'
 
@@ -46,21 +46,21 @@ const ENDS: Readonly<Record<UpbitFormat, string>> = {
 
 /** The ticker of a market after a trade, without the figures. @see docs/exchanges.md#upbit-websocket */
 export function upbitTicker(
-  { clock, faults }: SimulatedExchanges,
-  market: Market,
+  exchanges: SimulatedExchanges,
+  { code }: Market,
   trade: Trade,
   timestamp: EpochMs,
   streamType: 'SNAPSHOT' | 'REALTIME',
 ): object {
   const { at, price, volume } = trade
-  const target = { exchange: 'upbit', market: market.code } as const
-  const halt = faults.findAt(['halt'], target, clock.now())
-  const word = faults.find('state', target)?.fault.state ?? 'ACTIVE'
+  const target = { exchange: 'upbit', market: code, at: timestamp } as const
+  const halt = exchanges.faults.find('halt', target)
+  const word = exchanges.faults.find('state', target)?.fault.state ?? 'ACTIVE'
   const iso = new Date(at).toISOString()
-  const ticker = {
+  return {
     type: 'ticker',
-    code: market.code,
-    trade_price: price,
+    code,
+    trade_price: price * priceFactor(exchanges, target),
     trade_volume: volume,
     trade_date: iso.slice(0, 10).replaceAll('-', ''),
     trade_time: iso.slice(11, 19).replaceAll(':', ''),
@@ -70,7 +70,6 @@ export function upbitTicker(
     timestamp,
     stream_type: streamType,
   }
-  return withFaultyPrice(faults, market, ticker, 'trade_price')
 }
 
 /** The whole frame of a ticker, as a connection asked for it. */

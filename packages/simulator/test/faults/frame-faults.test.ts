@@ -1,10 +1,9 @@
 import t from 'tap'
-import type { GarbageShape } from '../../src/faults/fault.ts'
 import { bothClients, get, parsed } from '../clients.ts'
 
 t.test('garbage: each kind replaces a frame by what no decoder can read', async t => {
   const { simulator, upbit, fresh } = await bothClients(t)
-  for (const shape of ['truncated', 'utf8', 'noise'] satisfies GarbageShape[]) {
+  for (const shape of ['truncated', 'utf8', 'noise'] as const) {
     simulator.faults.set({ kind: 'garbage', shape, exchange: 'upbit', frames: 1 })
     const [garbage, ...rest] = await fresh(upbit)
     t.throws(() => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(garbage?.bytes)), shape)

@@ -1,0 +1,125 @@
+import type { EpochMs, Exchange, Milliseconds, SimulatorClock } from '../market/types.ts'
+import type { Fault, FaultKind, FaultOf } from './fault.ts'
+
+/** A fault that was set. It acts in [from, to). */
+export interface ActiveFault<F extends Fault = Fault> {
+  readonly id: number
+  readonly fault: F
+  readonly setAt: EpochMs
+  readonly from: EpochMs
+  to: EpochMs
+  /** Requests of which it has refused its share so far. */
+  met: number
+  /** Frames or responses it has altered so far. */
+  altered: number
+}
+
+/** Where and when a fault may act. */
+export interface FaultTarget {
+  readonly exchange: Exchange
+  /** Left out when a frame or request belongs to no single market; then faults of one market do not match. */
+  readonly market?: string | undefined
+  readonly at: EpochMs
+}
+
+/** Kinds that act on what happened at a time, not on frames: when such a fault is over it stays in the past. */
+const TIMED: readonly FaultKind[] = ['halt', 'outage', 'lag']
+
+/** The faults that are set, and the pauses and lags that were. */
+export class Faults {
+  readonly #clock: SimulatorClock
+  readonly #settle: () => void
+  #known: readonly ActiveFault[] = []
+  #ids = 0
+
+  /** @param settle sends what is due, before somebody sets or ends a fault and after it */
+  constructor(clock: SimulatorClock, settle: () => void) {
+    this.#clock = clock
+    this.#settle = settle
+  }
+
+  /** Sets a fault; the returned function ends it and may be called more than once. */
+  set(fault: Fault): () => void {
+    const { id } = this.add(fault)
+    return () => void this.clear(id)
+  }
+
+  /** Sets a fault. */
+  add(fault: Fault): ActiveFault {
+    this.#settle()
+    const setAt = this.#clock.now()
+    const { forMs = Number.POSITIVE_INFINITY } = fault
+    const { from = setAt, to = Number.POSITIVE_INFINITY } = fault as { from?: EpochMs; to?: EpochMs }
+    const counts = { met: 0, altered: 0 }
+    const active = { id: ++this.#ids, fault, setAt, from, to: Math.min(to, from + forMs), ...counts }
+    this.#known = [
+      ...this.#known.filter(each => TIMED.includes(each.fault.kind) || this.#isSet(each)),
+      active,
+    ]
+    this.#settle()
+    if (fault.kind === 'shutdown' || (fault.kind === 'drop' && fault.forMs === undefined)) end(active)
+    return active
+  }
+
+  /** Ends one fault by its id, or all. Returns how many it ended. */
+  clear(id?: number): number {
+    this.#settle()
+    const ending = this.list().filter(active => id === undefined || active.id === id)
+    for (const active of ending) {
+      // A fault that was set for the past by hand leaves no trace there.
+      if ('from' in active.fault) end(active)
+      else active.to = this.#clock.now()
+    }
+    this.#settle()
+    return ending.length
+  }
+
+  /** Everything that is set now, oldest first. */
+  list(): readonly ActiveFault[] {
+    return this.#known.filter(active => this.#isSet(active))
+  }
+
+  /** The first fault of `kind` that acts on the target, and that `accepts` lets pass. */
+  find<K extends FaultKind>(
+    kind: K,
+    { exchange, market, at }: FaultTarget,
+    accepts: (active: ActiveFault<FaultOf<K>>) => boolean = () => true,
+  ): ActiveFault<FaultOf<K>> | undefined {
+    return this.#known.find((active): active is ActiveFault<FaultOf<K>> => {
+      const { fault, from, to } = active
+      if (fault.kind !== kind || at < from || at >= to) return false
+      if (fault.exchange !== 'both' && fault.exchange !== exchange) return false
+      const only = 'market' in fault ? fault.market : undefined
+      return (only === undefined || only === market) && accepts(active as ActiveFault<FaultOf<K>>)
+    })
+  }
+
+  /** The fault for which a market did not trade at an instant. */
+  pauseAt(target: FaultTarget): ActiveFault<FaultOf<'halt' | 'outage'>> | undefined {
+    return this.find('halt', target) ?? this.find('outage', target)
+  }
+
+  /** The longest lag of trades that can still be on their way at an instant. */
+  longestLag(at: EpochMs): Milliseconds {
+    const lags = this.#known.map(({ fault, to }) =>
+      fault.kind === 'lag' && to + fault.maxMs > at ? fault.maxMs : 0,
+    )
+    return Math.max(0, ...lags)
+  }
+
+  /** Whether it still acts, or lies in the past by hand. */
+  #isSet({ fault, from, to }: ActiveFault): boolean {
+    return to > this.#clock.now() || ('from' in fault && to > from)
+  }
+}
+
+/** Counts one altered frame or response, and ends the fault when it was the last. */
+export function spend(active: ActiveFault): void {
+  active.altered += 1
+  if (active.altered === active.fault.frames) end(active)
+}
+
+/** Ends a fault at once, for frames too that were due before and are sent only now. */
+function end(active: ActiveFault): void {
+  active.to = active.from
+}

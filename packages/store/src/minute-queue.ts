@@ -10,11 +10,11 @@ import type { RedisConnection } from './redis/connect.ts'
 import { isRetryable } from './redis/redis-error.ts'
 import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 
-/** 24 hours of minutes. */
-const DEFAULT_CAPACITY = 1_440
-const FIRST_RETRY_MS: Milliseconds = 200
+/** 24 hours of minutes; when there are more, the oldest is dropped. */
+export const QUEUE_CAPACITY = 1_440
+
 /** A command fails at once while Redis is away, so it costs little to try often. */
-const MAX_RETRY_MS: Milliseconds = 1_000
+const RETRY_MS: Milliseconds = 500
 
 /** A primary that dies may lose what it had confirmed but not yet replicated: confirmed minutes are kept this long. */
 const KEPT_AFTER_MS: Milliseconds = 600_000
@@ -23,10 +23,6 @@ export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | '
   readonly writer: Pick<SampleWriter, 'write'>
   /** The writer's connection. */
   readonly redis: Pick<RedisConnection, 'onStatus'>
-  /** Batches kept while Redis is away; when there are more, the oldest is dropped. @default 1440 */
-  readonly capacity?: number
-  /** Called when Redis confirmed a batch for the first time. */
-  readonly onWritten?: (batch: SampleBatch, result: WriteResult) => void
   /**
    * Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue
    * stops.
@@ -34,55 +30,28 @@ export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | '
   readonly onFatal: (error: KimchiError) => void
 }
 
-/** What has become of a queue's batches: nothing yet. */
-const NO_TOTALS = {
-  stored: 0,
-  duplicates: 0,
-  refused: 0,
-  /** Batches lost because the queue was full. */
-  dropped: 0,
-  /** Batches lost because they could not be encoded. */
-  rejected: 0,
-  /** Failed attempts; each is repeated. */
-  retries: 0,
-  /** Confirmed batches that were sent again, because another primary may be in charge. */
-  resent: 0,
-  /** Samples that were stored only by sending them again. */
-  recovered: 0,
-}
-
-export interface QueueStatus {
-  /** Batches not yet confirmed, or to be confirmed again. */
-  readonly waiting: number
-  /** Newest minute that Redis has confirmed. */
-  readonly lastWrittenMinute: EpochMinute | undefined
-  /** Why the last attempt failed; undefined while writing works. */
-  readonly problem: string | undefined
-  /** Symbols whose samples Redis refused because a key of theirs is damaged, until it accepts one again. */
-  readonly damaged: readonly string[]
-  readonly totals: Readonly<typeof NO_TOTALS>
-}
+/** How a queue is doing, for readiness, metrics and `kp_status`. */
+export type QueueStatus = ReturnType<MinuteQueue['status']>
 
 interface Entry {
   readonly batch: SampleBatch
-  /** When Redis first or last confirmed it. */
-  confirmedAt: EpochMs | undefined
-  /** To be written, for the first time or again. */
-  isWaiting: boolean
+  /** When Redis confirmed it last, and in which session; 0 while it has not. */
+  confirmedAt: EpochMs
+  session: number
 }
 
 /**
- * Minutes on their way to Redis, oldest first. A minute is kept until Redis has confirmed it, so a write that
- * timed out is repeated; and for 10 minutes more, so that it is sent again after every reconnect and when
- * another primary answers. Writing twice is harmless. Starts by itself with the first {@link enqueue}.
+ * Minutes on their way to Redis, oldest first, and those that it confirmed in the last 10 minutes. A minute waits
+ * until Redis has confirmed it in the present session, which ends with the connection and when another primary
+ * answers: so a write that timed out is repeated, and one that died with its primary as well. Writing twice is
+ * harmless. Starts by itself with the first {@link enqueue}.
  */
 export class MinuteQueue {
   readonly #options: MinuteQueueOptions
   readonly #stopListening: () => void
   /** Oldest first. */
   #entries: Entry[] = []
-  /** The entry whose write is under way. */
-  #current: Entry | undefined
+  #session = 1
   #primary: string | undefined
   #draining: Promise<void> | undefined
   /** Aborted by {@link close} and by a fatal error. */
@@ -90,20 +59,38 @@ export class MinuteQueue {
   #lastWrittenMinute: EpochMinute | undefined
   #problem: string | undefined
   readonly #damaged = new Set<string>()
-  readonly #totals = { ...NO_TOTALS }
+  readonly #totals = {
+    stored: 0,
+    duplicates: 0,
+    refused: 0,
+    /** Batches lost because the queue was full. */
+    dropped: 0,
+    /** Batches lost because they could not be encoded. */
+    rejected: 0,
+    /** Failed attempts; each is repeated. */
+    retries: 0,
+    /** Confirmed batches that were sent again, because another primary may be in charge. */
+    resent: 0,
+    /** Samples that were stored only by sending them again. */
+    recovered: 0,
+  }
 
   constructor(options: MinuteQueueOptions) {
     this.#options = options
     this.#stopListening = options.redis.onStatus(({ ready }) => {
-      if (ready) this.#sendAgain('Redis is connected again')
+      if (ready) this.#startSession('Redis is connected again')
     })
   }
 
-  status(): QueueStatus {
+  status() {
     return {
+      /** Batches not yet confirmed, or to be confirmed again. */
       waiting: this.#waiting().length,
+      /** Newest minute that Redis has confirmed. */
       lastWrittenMinute: this.#lastWrittenMinute,
+      /** Why the last attempt failed; undefined while writing works. */
       problem: this.#problem,
+      /** Symbols whose samples Redis refused because a key of theirs is damaged, until it accepts one again. */
       damaged: [...this.#damaged],
       totals: { ...this.#totals },
     }
@@ -115,8 +102,8 @@ export class MinuteQueue {
       this.#totals.dropped += 1
       return
     }
-    if (this.#waiting().length >= (this.#options.capacity ?? DEFAULT_CAPACITY)) this.#dropOldest()
-    this.#entries.push({ batch, confirmedAt: undefined, isWaiting: true })
+    if (this.#waiting().length >= QUEUE_CAPACITY) this.#dropOldest()
+    this.#entries.push({ batch, confirmedAt: 0, session: 0 })
     this.#draining ??= this.#drain()
   }
 
@@ -135,7 +122,7 @@ export class MinuteQueue {
   }
 
   #waiting(): readonly Entry[] {
-    return this.#entries.filter(({ isWaiting }) => isWaiting)
+    return this.#entries.filter(({ session }) => session !== this.#session)
   }
 
   /**
@@ -143,20 +130,19 @@ export class MinuteQueue {
    * sets it.
    */
   async #drain(): Promise<void> {
+    const { writer, clock, random } = this.#options
     let failures = 0
     for (;;) {
       const entry = this.#waiting().at(0)
       if (entry === undefined || this.#over.signal.aborted) break
-      this.#current = entry
-      const outcome = await this.#options.writer.write(entry.batch).catch((error: Error) => error)
-      this.#current = undefined
+      const outcome = await writer.write(entry.batch).catch((error: Error) => error)
       if (!(outcome instanceof Error)) {
         this.#confirm(entry, outcome)
         failures = 0
       } else if (isRetryable(outcome)) {
         failures += 1
         this.#complain(outcome, failures)
-        await this.#pause(failures)
+        await clock.wait(Math.round(RETRY_MS * (0.5 + random() / 2)), this.#over.signal)
       } else {
         this.#giveUp(entry, outcome)
       }
@@ -165,19 +151,12 @@ export class MinuteQueue {
   }
 
   #confirm(entry: Entry, result: WriteResult): void {
-    const { clock, log, onWritten } = this.#options
+    const { clock, log } = this.#options
     const { batch } = entry
-    const isFirst = entry.confirmedAt === undefined
     if (this.#primary !== undefined && this.#primary !== result.primary)
-      this.#sendAgain('another primary answers')
+      this.#startSession('another primary answers')
     this.#primary = result.primary
-    entry.isWaiting = false
-    entry.confirmedAt = clock.now()
-    this.#forgetOld()
-    this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
-    for (const { symbol } of batch.samples) this.#damaged.delete(symbol)
-    for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
-    if (isFirst) {
+    if (entry.session === 0) {
       this.#totals.stored += result.stored
       this.#totals.duplicates += result.duplicates
       this.#totals.refused += result.refused.length
@@ -185,18 +164,23 @@ export class MinuteQueue {
       this.#totals.resent += 1
       this.#totals.recovered += result.stored
     }
+    entry.session = this.#session
+    entry.confirmedAt = clock.now()
+    this.#forgetOld()
+    this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
+    for (const { symbol } of batch.samples) this.#damaged.delete(symbol)
+    for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
     if (this.#problem !== undefined) log.info({ waiting: this.#waiting().length }, 'writing works again')
     this.#problem = undefined
-    if (isFirst) onWritten?.(batch, result)
   }
 
   /** Every confirmed batch waits again. */
-  #sendAgain(reason: string): void {
+  #startSession(reason: string): void {
     this.#forgetOld()
-    const confirmed = this.#entries.filter(({ isWaiting }) => !isWaiting)
-    if (confirmed.length === 0 || this.#over.signal.aborted) return
-    this.#options.log.info({ minutes: confirmed.length, reason }, 'sending confirmed minutes again')
-    for (const entry of confirmed) entry.isWaiting = true
+    const minutes = this.#entries.length - this.#waiting().length
+    if (minutes === 0 || this.#over.signal.aborted) return
+    this.#options.log.info({ minutes, reason }, 'sending confirmed minutes again')
+    this.#session += 1
     this.#draining ??= this.#drain()
   }
 
@@ -204,7 +188,7 @@ export class MinuteQueue {
   #forgetOld(): void {
     const oldest = this.#options.clock.now() - KEPT_AFTER_MS
     this.#entries = this.#entries.filter(
-      ({ isWaiting, confirmedAt = 0 }) => isWaiting || confirmedAt > oldest,
+      ({ session, confirmedAt }) => session !== this.#session || confirmedAt > oldest,
     )
   }
 
@@ -230,18 +214,12 @@ export class MinuteQueue {
       this.#options.log.warn({ waiting, failures, reason }, 'writing fails, minutes wait')
   }
 
-  async #pause(failures: number): Promise<void> {
-    const { clock, random } = this.#options
-    const ceilingMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS)
-    await clock.wait(Math.round(ceilingMs * (0.5 + random() / 2)), this.#over.signal)
-  }
-
-  /** Redis may have the batch whose write is under way already: that one stays. */
+  /** Redis may have the first one already, whose write is under way: the next one goes. */
   #dropOldest(): void {
-    const lost = this.#waiting().find(entry => entry !== this.#current)
+    const [, lost] = this.#waiting()
     if (lost === undefined) return
     this.#forget(lost)
-    if (lost.confirmedAt !== undefined) return
+    if (lost.session !== 0) return
     this.#totals.dropped += 1
     const { minute } = lost.batch
     this.#options.log.error({ minute }, 'queue is full, the oldest minute is left to backfill')

@@ -2,8 +2,8 @@ import { foldDays, KimchiError } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { createMemoryLog, passUntil } from '@kimchi/testkit'
 import t from 'tap'
-import { MinuteQueue, type MinuteQueueOptions } from '../src/minute-queue.ts'
-import type { WriteResult } from '../src/writer.ts'
+import { MinuteQueue, type MinuteQueueOptions, QUEUE_CAPACITY } from '../src/minute-queue.ts'
+import type { SampleBatch, WriteResult } from '../src/writer.ts'
 import { BTC, openStore, sampleOf, todayMinutes } from './fixtures.ts'
 
 const ONE_STORED: WriteResult = {
@@ -39,9 +39,12 @@ t.test('minutes wait while Redis is down and are written oldest first, none lost
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
   const written: number[] = []
-  const { queue, log, until, untilWritten } = openQueue(writer, {
-    onWritten: batch => written.push(batch.minute),
-  })
+  const write: typeof writer.write = async batch => {
+    const result = await writer.write(batch)
+    written.push(batch.minute)
+    return result
+  }
+  const { queue, log, until, untilWritten } = openQueue({ write })
   const minutes = Array.from({ length: 30 }, (_, at) => today + at)
   await redis.stop()
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
@@ -138,22 +141,20 @@ t.test('a full queue drops its oldest minute, but never the one being written', 
     release = resolve
   })
   const written: number[] = []
-  const { queue, log, untilWritten } = openQueue(
-    {
-      write: async batch => {
-        await held
-        written.push(batch.minute)
-        return ONE_STORED
-      },
+  const { queue, log, untilWritten } = openQueue({
+    write: async batch => {
+      await held
+      written.push(batch.minute)
+      return ONE_STORED
     },
-    { capacity: 3 },
-  )
-  for (const minute of [1, 2, 3, 4, 5]) queue.enqueue({ minute, samples: [] })
-  t.equal(queue.status().waiting, 3)
+  })
+  const minutes = Array.from({ length: QUEUE_CAPACITY + 2 }, (_, at) => at + 1)
+  for (const minute of minutes) queue.enqueue({ minute, samples: [] })
+  t.equal(queue.status().waiting, QUEUE_CAPACITY)
   t.equal(queue.status().totals.dropped, 2)
   release()
   await untilWritten()
-  t.strictSame(written, [1, 4, 5])
+  t.strictSame(written, [1, ...minutes.slice(3)])
   t.match(log.lines, [
     { message: /^queue is full/, fields: { minute: 2 } },
     { message: /^queue is full/, fields: { minute: 3 } },
@@ -211,41 +212,37 @@ t.test('a coin whose key is damaged is named until it is stored again, and holds
   t.match(queue.status(), { damaged: [], totals: { stored: 4 } })
 })
 
-t.test(
-  'retries are spread by the given randomness, grow to a second, and start over after a success',
-  async t => {
-    const waits: number[] = []
-    let failures = 8
-    const { queue, log, untilWritten } = openQueue(
-      {
-        write: async () => {
-          if (failures-- > 0) throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
-          return ONE_STORED
+t.test('retries are spread by the given randomness, and a trouble is logged once', async t => {
+  const waits: number[] = []
+  let failures = 8
+  const { queue, log, untilWritten } = openQueue(
+    {
+      write: async () => {
+        if (failures-- > 0) throw new KimchiError('KIMCHI_ERR_REDIS', 'away')
+        return ONE_STORED
+      },
+    },
+    {
+      clock: {
+        now: () => 0,
+        elapsed: () => 0,
+        wait: async ms => {
+          waits.push(ms)
         },
       },
-      {
-        clock: {
-          now: () => 0,
-          elapsed: () => 0,
-          wait: async ms => {
-            waits.push(ms)
-          },
-        },
-      },
-    )
-    queue.enqueue({ minute: 1, samples: [] })
-    await untilWritten()
-    t.strictSame(waits, [150, 300, 600, 750, 750, 750, 750, 750])
-    failures = 1
-    queue.enqueue({ minute: 2, samples: [] })
-    await untilWritten()
-    t.strictSame(waits.slice(8), [150], 'a success makes them short again')
-    t.equal(queue.status().totals.retries, 9)
-    const messages = log.lines.map(({ message }) => message)
-    const once = ['writing fails, minutes wait', 'writing works again']
-    t.strictSame(messages, [...once, ...once], 'a trouble is logged once, however often it is met')
-  },
-)
+    },
+  )
+  queue.enqueue({ minute: 1, samples: [] })
+  await untilWritten()
+  failures = 1
+  queue.enqueue({ minute: 2, samples: [] })
+  await untilWritten()
+  t.strictSame(waits, Array(9).fill(375))
+  t.equal(queue.status().totals.retries, 9)
+  const messages = log.lines.map(({ message }) => message)
+  const once = ['writing fails, minutes wait', 'writing works again']
+  t.strictSame(messages, [...once, ...once], 'however often it is met')
+})
 
 t.test('a flush tries within its limit, gives up, and a closed queue writes nothing more', async t => {
   let attempts = 0
@@ -256,7 +253,7 @@ t.test('a flush tries within its limit, gives up, and a closed queue writes noth
     },
   })
   queue.enqueue({ minute: 1, samples: [] })
-  await until('attempts are a second apart at most', () => attempts === 6)
+  await until('it has tried for a while', () => attempts === 6)
   const before = clock.now()
   let isWritten: boolean | undefined
   void queue.flush(2_000).then(answer => {
@@ -272,37 +269,36 @@ t.test('a flush tries within its limit, gives up, and a closed queue writes noth
   t.equal(queue.status().totals.dropped, 1)
 })
 
+/** A connection that the test makes ready. */
+function createConnection() {
+  let listener: Parameters<MinuteQueueOptions['redis']['onStatus']>[0] = () => {}
+  const redis: MinuteQueueOptions['redis'] = {
+    onStatus: given => {
+      listener = given
+      return () => {}
+    },
+  }
+  return { redis, reconnect: () => listener({ ready: true, reason: undefined }) }
+}
+
 /** A queue, what its writer was given, and a connection that the test makes ready. */
 function openWatched(primary = () => 'a') {
   const sent: number[] = []
-  const confirmed: number[] = []
-  let ready: () => void = () => {}
-  const { queue, clock, untilWritten } = openQueue(
-    {
-      write: async batch => {
-        sent.push(batch.minute)
-        return { ...ONE_STORED, primary: primary() }
-      },
-    },
-    {
-      onWritten: batch => confirmed.push(batch.minute),
-      redis: {
-        onStatus: listener => {
-          ready = () => listener({ ready: true, reason: undefined })
-          return () => {}
-        },
-      },
-    },
-  )
+  const { redis, reconnect } = createConnection()
+  const write = async ({ minute }: SampleBatch) => {
+    sent.push(minute)
+    return { ...ONE_STORED, primary: primary() }
+  }
+  const { queue, clock, untilWritten } = openQueue({ write }, { redis })
   const enqueue = async (minute: number) => {
     queue.enqueue({ minute, samples: [] })
     await untilWritten()
   }
-  return { queue, clock, sent, confirmed, reconnect: () => ready(), enqueue }
+  return { queue, clock, sent, reconnect, enqueue }
 }
 
 t.test('after a reconnect the minutes of the last ten minutes are sent again, oldest first', async t => {
-  const { queue, clock, sent, confirmed, reconnect, enqueue } = openWatched()
+  const { queue, clock, sent, reconnect, enqueue } = openWatched()
   reconnect()
   for (const minute of [1, 2, 3]) {
     await enqueue(minute)
@@ -313,7 +309,6 @@ t.test('after a reconnect the minutes of the last ten minutes are sent again, ol
   t.equal(queue.status().waiting, 2, 'minute 1 was confirmed twelve minutes ago')
   await enqueue(4)
   t.strictSame(sent, [2, 3, 4])
-  t.strictSame(confirmed, [1, 2, 3, 4], 'each is reported once')
   t.match(queue.status().totals, { stored: 4, resent: 2, recovered: 2 })
   sent.length = 0
   reconnect()
@@ -336,23 +331,12 @@ t.test('when another primary answers, the confirmed minutes are sent to it', asy
 t.test('minutes to be sent again do not overtake the one being written', async t => {
   const gates: (() => void)[] = []
   const sent: number[] = []
-  let ready: () => void = () => {}
-  const { queue, clock, until, untilWritten } = openQueue(
-    {
-      write: batch => {
-        sent.push(batch.minute)
-        return new Promise(resolve => gates.push(() => resolve(ONE_STORED)))
-      },
-    },
-    {
-      redis: {
-        onStatus: listener => {
-          ready = () => listener({ ready: true, reason: undefined })
-          return () => {}
-        },
-      },
-    },
-  )
+  const { redis, reconnect } = createConnection()
+  const write = ({ minute }: SampleBatch) => {
+    sent.push(minute)
+    return new Promise<WriteResult>(resolve => gates.push(() => resolve(ONE_STORED)))
+  }
+  const { queue, clock, until, untilWritten } = openQueue({ write }, { redis })
   const answer = async () => {
     const gate = await passUntil(clock, 'a write', () => gates.shift())
     gate()
@@ -363,7 +347,7 @@ t.test('minutes to be sent again do not overtake the one being written', async t
   queue.enqueue({ minute: 2, samples: [] })
   queue.enqueue({ minute: 3, samples: [] })
   await until('it is being written', () => sent.length === 2)
-  ready()
+  reconnect()
   for (let writes = 0; writes < 3; writes++) await answer()
   await untilWritten()
   t.strictSame(sent, [1, 2, 1, 3])

@@ -23,19 +23,14 @@ export class Lease {
 
   /** Becomes or stays its holder; false while another process is. */
   async claim(): Promise<boolean> {
-    if ((await this.#redis.call('SET', this.#key, this.#id, 'NX', 'PX', this.#ttlMs)) === 'OK') return true
-    if (!(await this.#isOurs())) return false
-    await this.#redis.call('PEXPIRE', this.#key, this.#ttlMs)
-    return true
+    const holder = await this.#redis.call('SET', this.#key, this.#id, 'NX', 'GET', 'PX', this.#ttlMs)
+    if (holder === this.#id) await this.#redis.call('PEXPIRE', this.#key, this.#ttlMs)
+    return holder === null || holder === this.#id
   }
 
   /** Gives it back when it is ours. */
   async close(): Promise<void> {
-    if (await this.#isOurs()) await this.#redis.call('DEL', this.#key)
-  }
-
-  async #isOurs(): Promise<boolean> {
-    return (await this.#redis.call('GET', this.#key)) === this.#id
+    if ((await this.#redis.call('GET', this.#key)) === this.#id) await this.#redis.call('DEL', this.#key)
   }
 }
 

@@ -25,7 +25,7 @@ export interface SettledMinute {
 
 /**
  * What is written in one go: usually one minute of all coins, in backfill many minutes. The call blocks Redis
- * for all its clients, for about 5 ms with the 200 entries that backfill writes at most.
+ * for all its clients, for some 10 ms with the samples of 200 coins, or the 200 that backfill writes at most.
  */
 export interface SampleBatch {
   /** The newest minute of the batch. */
@@ -75,8 +75,7 @@ export interface WriteResult {
 export interface ListRules {
   /**
    * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters with
-   * the same setting write the same order, whichever of its coins each one tracks. @default the order in
-   * which the coins are given
+   * the same setting write the same order, whichever of its coins each one tracks. @default all
    */
   readonly order?: 'all' | readonly string[]
   /**
@@ -150,7 +149,7 @@ export class SampleWriter {
 
   /** Writes samples and settled minutes; safe to repeat, in any order, from several writers at once. */
   async write({ samples, settled = [], minute, halted = [] }: SampleBatch): Promise<WriteResult> {
-    await this.#sendList()
+    if (!this.#isListCurrent) await this.announce('', {})
     const args = [
       ...[samples.length, ...sampleArguments(samples, this.#coins)],
       ...[settled.length, ...settled.flatMap(({ symbol, minute, reason }) => [symbol, minute, reason])],
@@ -163,8 +162,7 @@ export class SampleWriter {
     const refused = refusals.map(refusal => toRefused(refusal, samples))
     this.#warnOfRefused(refused)
     // Redis was emptied, so the list of coins must be sent again.
-    if (knownCoins === 0 && this.#coins.length > 0) this.#isListCurrent = false
-    await this.#sendList()
+    if (knownCoins === 0 && this.#coins.length > 0) await this.track(this.#coins, this.#listRules)
     return { stored, duplicates, refused, settled: newlySettled, removed, primary }
   }
 
@@ -189,10 +187,6 @@ export class SampleWriter {
   /** Records days that no import need fetch again although they have fewer than 1,440 samples. */
   async markImported(symbol: string, dates: readonly UtcDate[]): Promise<void> {
     if (dates.length > 0) await this.#options.redis.call('SADD', importedKey(symbol), ...dates)
-  }
-
-  async #sendList(): Promise<void> {
-    if (!this.#isListCurrent) await this.announce('', {})
   }
 
   #warnOfRefused(refused: readonly RefusedSample[]): void {
@@ -228,11 +222,10 @@ function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
 }
 
 /** Coins whose order is equal are listed by symbol. */
-function coinArguments(coins: readonly Coin[], { order }: ListRules): string[] {
-  const list = order ?? coins.map(({ symbol }) => symbol)
+function coinArguments(coins: readonly Coin[], { order = 'all' }: ListRules): string[] {
   const placeOf = (symbol: string) => {
-    if (list === 'all') return symbol === 'BTC' ? 0 : 1
-    return list.includes(symbol) ? list.indexOf(symbol) : list.length
+    if (order === 'all') return symbol === 'BTC' ? 0 : 1
+    return order.includes(symbol) ? order.indexOf(symbol) : order.length
   }
   return coins.flatMap(({ symbol, name, upbit, binance }) => [
     symbol,
@@ -240,17 +233,11 @@ function coinArguments(coins: readonly Coin[], { order }: ListRules): string[] {
   ])
 }
 
-/** Only a coin's newest sample brings a live row: the same call would overwrite any other. */
 function sampleArguments(samples: readonly Sample[], coins: readonly Coin[]): RedisArgument[] {
   const names = new Map(coins.map(({ symbol, name }) => [symbol, name]))
-  const newest = new Map<string, EpochMinute>()
-  for (const { symbol, minute } of samples) {
-    newest.set(symbol, Math.max(minute, newest.get(symbol) ?? minute))
-  }
   return samples.flatMap(sample => {
     const { symbol, minute, premiumE4 } = sample
-    const isNewest = newest.get(symbol) === minute
-    const live = isNewest ? formatLiveRow(sample, names.get(symbol) ?? symbol) : ''
+    const live = formatLiveRow(sample, names.get(symbol) ?? symbol)
     return [symbol, minute, premiumE4, encodeSample(sample), live]
   })
 }

@@ -6,6 +6,7 @@ import { openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 async function openFrozenDay(t: Test, daysAgo: number) {
   const store = await openStore(t)
   const { today } = await todayMinutes(store.connection)
+  await store.writer.track([])
   const start = today - daysAgo * 1440
   const samples = [0, 1, 60, 61].map(at => sampleOf('BTC', start + at))
   await store.writer.write({ minute: start + 61, samples })

@@ -1,7 +1,6 @@
 import { type Day, dateOf, foldDays, type Sample } from '@kimchi/core'
 import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
-import { LIBRARY_VERSION } from '../src/library.ts'
 import { SampleWriter } from '../src/writer.ts'
 import { BTC, dailyKey, ETH, openStore, rowOf, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
 
@@ -153,11 +152,6 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
   t.strictSame((await reader.readBoard()).revisions, revisions, 'today is read every minute anyway')
   await raw.set(dailyKey('BTC'), 'damaged')
   t.strictSame(await uncounted('BTC'), [], 'a damaged coin is passed over')
-  t.strictSame(
-    await raw.call('FCALL', 'kp_repair', 1, '{kp}:meta', LIBRARY_VERSION, 'live', 1, 8),
-    [],
-    'the version before ends at once',
-  )
 })
 
 t.test('revisions rise once per write that changed a closed day, and not for today', async t => {

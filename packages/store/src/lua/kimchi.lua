@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 14
+local VERSION = 15
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -183,7 +183,7 @@ end
 -- Every writing call begins with the library version it needs, its prices kind, its layout version and for how
 -- many whole UTC days it keeps samples, which it returns. The first call ever decides what this Redis holds; a
 -- writer of another kind is refused.
-local function check_kind(reader)
+local function check_writer(reader)
   local function refuse(format, ...) error(redis.error_reply(string.format(format, ...))) end
   local needed = reader.integer('version')
   if needed > VERSION then refuse('KIMCHI_LIBRARY version %d is loaded, %d is needed', VERSION, needed) end
@@ -199,13 +199,7 @@ local function check_kind(reader)
   return retention
 end
 
--- The same for a call of an ingester, which alone decides how long samples are kept.
-local function check_writer(reader)
-  local retention = check_kind(reader)
-  redis.call('HSET', META, 'retention', string.format('%d', retention))
-  return retention
-end
-
+-- For how long the ingesters keep samples, as they announce it; nil where none ever has.
 local function known_retention() return hash_number(META, 'retention') end
 
 -- Day rows --------------------------------------------------------------------------------------------------
@@ -307,66 +301,39 @@ local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
 end
 
--- Returns a function that calls open(symbol, number) once per pair and remembers the result, and all results.
-local function opened_once(open)
-  local opened = {}
-  return function(symbol, number)
-    local id = symbol .. ':' .. number
-    opened[id] = opened[id] or open(symbol, number)
-    return opened[id]
-  end, opened
-end
-
--- One coin's day. If its row cannot be read, its stored samples are the truth.
-local function open_day(symbol, day)
-  local date = date_of_day(day)
-  local row = read_row(symbol, date)
-  return {
-    symbol = symbol, day = day, date = date, first = row and row.first, last = row and row.last, created = {},
-    row = row or (fold_stored(symbol, day)),
-  }
-end
-
-local function open_hour(symbol, hour)
-  local samples, settled = hour_key('samples', symbol, hour), hour_key('settled', symbol, hour)
-  return {
-    samples = samples, is_new = redis.call('ZCARD', samples) == 0,
-    settled = settled, has_settled = redis.call('ZCARD', settled) > 0,
-  }
-end
-
--- The state of one call of kp_write, with the days and hours that it has read.
-local function open_write(retention_days)
-  local write = { now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {} }
-  write.day, write.days = opened_once(open_day)
-  write.hour = opened_once(open_hour)
-  return write
-end
-
 -- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that
 -- counts minutes that nobody can see any more: writing them again would count them twice. It is frozen: only
 -- minutes after its last are stored.
-local function is_frozen(day, minute)
-  if not day.last or minute > day.last then return false end
-  if day.is_frozen == nil then day.is_frozen = stored_count(day.symbol, day.day) < day.row.samples end
-  return day.is_frozen
+local function is_frozen(symbol, day, row, minute)
+  return row and minute <= row.last and stored_count(symbol, day) < row.samples
 end
 
 local function has_minute(key, minute) return redis.call('ZCOUNT', key, minute, minute) > 0 end
 
-local function is_expired(write, minute) return write.now >= expiry_of(day_of(minute), write.retention) end
+local function expire_hours(keys, expiry)
+  for _, key in ipairs(keys) do redis.call('EXPIREAT', key, expiry) end
+end
 
--- Returns 'stored', 'duplicate', or why the sample is refused. Reads all keys before it writes the first.
+-- Returns 'stored', 'duplicate', or why the sample is refused. Meets a key of a wrong type before it has changed
+-- anything. If the day's row cannot be read, its stored samples are the truth.
 local function store_sample(write, sample)
-  local minute = sample.minute
-  if is_expired(write, minute) then return 'expired' end
-  local day, hour = write.day(sample.symbol, day_of(minute)), write.hour(sample.symbol, hour_of(minute))
-  if has_minute(hour.samples, minute) then return 'duplicate' end
-  if is_frozen(day, minute) then return 'frozen' end
-  redis.call('ZADD', hour.samples, minute, sample.member)
-  if hour.has_settled then redis.call('ZREMRANGEBYSCORE', hour.settled, minute, minute) end
-  day.row, day.is_changed = fold(day.row, minute, sample.premium), true
-  if hour.is_new then day.created[#day.created + 1] = hour.samples end
+  local symbol, minute, day = sample.symbol, sample.minute, day_of(sample.minute)
+  local expiry = expiry_of(day, write.retention)
+  if write.now >= expiry then return 'expired' end
+  local samples, date = hour_key('samples', symbol, hour_of(minute)), date_of_day(day)
+  if has_minute(samples, minute) then return 'duplicate' end
+  local row = read_row(symbol, date) or (fold_stored(symbol, day))
+  if is_frozen(symbol, day, row, minute) then return 'frozen' end
+  redis.call('ZREMRANGEBYSCORE', hour_key('settled', symbol, hour_of(minute)), minute, minute)
+  redis.call('ZADD', samples, minute, sample.member)
+  if redis.call('ZCARD', samples) == 1 then
+    -- All hours of a day expire at one instant. Only after a change of the retention has its first another one.
+    local first = row and hour_key('samples', symbol, hour_of(row.first))
+    local is_same = not first or redis.call('EXPIRETIME', first) == expiry
+    expire_hours(is_same and { samples } or hour_keys(symbol, day), expiry)
+  end
+  redis.call('HSET', daily_key(symbol), date, format_row(fold(row, minute, sample.premium)))
+  if day ~= math.floor(write.now / 86400) then write.changed[symbol] = true end
   return 'stored'
 end
 
@@ -407,41 +374,20 @@ end
 -- Settles a minute that is not stored; true when it was open. The first reason stays, and a halt replaces any
 -- other.
 local function settle(write, entry)
-  local minute, hour = entry.minute, write.hour(entry.symbol, hour_of(entry.minute))
-  if is_expired(write, minute) or has_minute(hour.samples, minute) then return false end
-  local was_settled = has_minute(hour.settled, minute)
+  local symbol, minute = entry.symbol, entry.minute
+  local expiry, settled = expiry_of(day_of(minute), write.retention), hour_key('settled', symbol, hour_of(minute))
+  if write.now >= expiry or has_minute(hour_key('samples', symbol, hour_of(minute)), minute) then return false end
+  local was_settled = has_minute(settled, minute)
   if was_settled and entry.reason ~= 'halted' then return false end
-  redis.call('ZREMRANGEBYSCORE', hour.settled, minute, minute)
-  redis.call('ZADD', hour.settled, minute, string.format('%d %s', minute, entry.reason))
-  redis.call('EXPIREAT', hour.settled, expiry_of(day_of(minute), write.retention))
+  redis.call('ZREMRANGEBYSCORE', settled, minute, minute)
+  redis.call('ZADD', settled, minute, string.format('%d %s', minute, entry.reason))
+  redis.call('EXPIREAT', settled, expiry)
   return not was_settled
 end
 
 -- A counter that is no number starts again.
 local function raise_revision(symbol)
   redis.call('HSET', REVISIONS, symbol, string.format('%d', (hash_number(REVISIONS, symbol) or 0) + 1))
-end
-
--- Whenever an hour is created, all hours of its day get one expiry. Only after a change of the retention have the
--- others another one, which their first tells.
-local function expire_hours(day, expiry)
-  local first = day.first and hour_key('samples', day.symbol, hour_of(day.first))
-  local is_same = not first or redis.pcall('EXPIRETIME', first) == expiry
-  for _, key in ipairs(is_same and day.created or hour_keys(day.symbol, day.day)) do
-    redis.call('EXPIREAT', key, expiry)
-  end
-end
-
-local function write_days(write)
-  local closed_changed = {}
-  for _, day in pairs(write.days) do
-    if day.is_changed then
-      redis.call('HSET', daily_key(day.symbol), day.date, format_row(day.row))
-      if day.day ~= math.floor(write.now / 86400) then closed_changed[day.symbol] = true end
-    end
-    if #day.created > 0 then expire_hours(day, expiry_of(day.day, write.retention)) end
-  end
-  for symbol in pairs(closed_changed) do raise_revision(symbol) end
 end
 
 -- A halted coin leaves the list unless its row is as new, and older samples don't bring it back: Redis remembers
@@ -496,12 +442,14 @@ end
 
 -- Arguments: version prices layout retentionDays   samples {symbol minute premiumE4 member liveRow}*
 --            settled {symbol minute reason}*   minute halted {symbol}*
--- An empty live row leaves the live list alone. The halted coins are those of that minute.
+-- The version before gives only a coin's newest sample a live row. The halted coins are those of that minute.
 -- Reply: stored, duplicates, settled, removed, how many coins {kp}:coins knows, {'index reason'}* of the
 -- refused samples, counted from 1, and the primary's replication id.
 local function kp_write(_, args)
   local reader = argument_reader(args)
-  local write = open_write(check_writer(reader))
+  local write = {
+    now = redis_seconds(), retention = check_writer(reader), stored = 0, duplicates = 0, refused = {}, changed = {},
+  }
   local samples, entries, minute, halted = read_batch(reader)
   for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
   require_type(TRACKED, 'zset')
@@ -514,7 +462,7 @@ local function kp_write(_, args)
   for _, entry in ipairs(entries) do
     if unless_damaged(settle, write, entry) == true then settled = settled + 1 end
   end
-  write_days(write)
+  for symbol in pairs(write.changed) do raise_revision(symbol) end
   local removed = unlist_halted(write, halted, minute)
   if newest_stored > newest then
     redis.call('HSET', META, 'newest', string.format('%d', newest_stored))
@@ -528,7 +476,7 @@ end
 
 -- Arguments: version prices layout retentionDays. Refuses as every writing call does. Reply: 1.
 local function kp_verify(_, args)
-  check_kind(argument_reader(args))
+  check_writer(argument_reader(args))
   return 1
 end
 
@@ -579,16 +527,16 @@ end
 -- other's every minute. Reply: live rows removed.
 local function kp_announce(_, args)
   local reader = argument_reader(args)
-  check_writer(reader)
+  local retention_days = check_writer(reader)
   local id, ttl, is_new = reader.text('id'), reader.integer('ttl'), reader.integer('isNew') == 1
   local coins = reader.list('coins', function() return { symbol = reader.symbol(), text = reader.text('coin') } end)
   local denied = reader.list('denied', reader.symbol)
   local status = reader.list('status', function() return reader.text('status') end)
-  if #status % 2 == 1 then argument_error('status must be pairs', #status) end
   local now, key = redis_seconds(), PREFIX .. 'ingester:' .. id
   local known = redis.call('HGETALL', COINS)
   for _, other in ipairs({ TRACKED, DENIED, INGESTERS }) do require_type(other, 'zset') end
   for _, other in ipairs({ LIVE, key }) do require_type(other, 'hash') end
+  redis.call('HSET', META, 'retention', string.format('%d', retention_days))
   keep_listed_after_outage(now, known)
   for _, symbol in ipairs(denied) do redis.call('ZADD', DENIED, now + LISTED_FOR, symbol) end
   for _, coin in ipairs(coins) do
@@ -617,7 +565,7 @@ end
 -- Reply: 1 stored, 0 the row that is there has as many samples or more, -1 refused: the day belongs to kp_write.
 local function kp_import_day(_, args)
   local reader = argument_reader(args)
-  local given, symbol, day = check_kind(reader), reader.symbol(), reader.day()
+  local given, symbol, day = check_writer(reader), reader.symbol(), reader.day()
   local date, retention_days = date_of_day(day), known_retention() or given
   local row = {}
   for _, field in ipairs(ROW_FIELDS) do row[field] = reader.integer(field) end
@@ -642,20 +590,12 @@ local function is_uncounted(symbol, day)
   return stored_count(symbol, day) > (row and row.samples or 0)
 end
 
-local function write_folded(symbol, day, row, retention_days)
-  redis.call('HSET', daily_key(symbol), date_of_day(day), format_row(row))
-  for _, key in ipairs(hour_keys(symbol, day)) do redis.call('EXPIREAT', key, expiry_of(day, retention_days)) end
-  if day ~= today() then raise_revision(symbol) end
-end
-
--- Arguments: version prices layout retentionDays [symbol date]. Where more is stored than the row counts, removes
+-- Arguments: version prices layout retentionDays symbol date. Where more is stored than the row counts, removes
 -- the members that cannot be used, and folds the others again. Reply: how many were removed, 1 when the row was
--- written, 1 when more is stored than it counts even so. Without a symbol, as the version before calls it until
--- the reply is empty, it does nothing.
+-- written, 1 when more is stored than it counts even so.
 local function kp_repair(_, args)
   local reader = argument_reader(args)
   local retention_days = check_writer(reader)
-  if not reader.has_more() then return {} end
   local symbol, day = reader.symbol(), reader.day()
   require_type(REVISIONS, 'hash')
   if redis_seconds() >= expiry_of(day, retention_days) or not is_uncounted(symbol, day) then return { 0, 0, 0 } end
@@ -663,7 +603,11 @@ local function kp_repair(_, args)
   for _, each in ipairs(odd) do redis.call('ZREM', each.key, each.member) end
   -- A row that counts more than can be read stays: stored samples were lost.
   local is_written = row and not (old and old.samples > readable)
-  if is_written then write_folded(symbol, day, row, retention_days) end
+  if is_written then
+    redis.call('HSET', daily_key(symbol), date_of_day(day), format_row(row))
+    expire_hours(hour_keys(symbol, day), expiry_of(day, retention_days))
+    if day ~= today() then raise_revision(symbol) end
+  end
   return { #odd, is_written and 1 or 0, is_uncounted(symbol, day) and 1 or 0 }
 end
 
@@ -714,10 +658,7 @@ local function kp_members(_, args)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_MEMBERS)
   local reply = {}
-  each_member(symbol, from, to, function(minute, member)
-    reply[#reply + 1] = minute
-    reply[#reply + 1] = member
-  end)
+  each_member(symbol, from, to, function(minute, member) append(reply, minute, member) end)
   return reply
 end
 
@@ -730,9 +671,9 @@ local function refused_until(symbol, day, retention_days)
 end
 
 -- By minute of an hour: 'stored', or the reason for which it is settled.
-local function known_minutes(symbol, hour, kinds)
+local function known_minutes(symbol, hour)
   local known = {}
-  for _, kind in ipairs(kinds) do
+  for _, kind in ipairs({ 'samples', 'settled' }) do
     for member, score in each_pair(redis.call('ZRANGE', hour_key(kind, symbol, hour), 0, -1, 'WITHSCORES')) do
       local minute = tonumber(score)
       known[minute] = kind == 'samples' and 'stored' or known[minute] or string.match(member, ' (.+)$')
@@ -749,38 +690,48 @@ local function is_whole(symbol, hour, kinds)
   return count == 60
 end
 
--- Ranges are {start end}*, the end not included.
-local function add_to_ranges(ranges, minute)
-  if ranges[#ranges] ~= minute then ranges[#ranges + 1] = minute else ranges[#ranges] = nil end
-  ranges[#ranges + 1] = minute + 1
+local REFUSED = 'stays: the day is frozen or no longer kept'
+
+local function add_to_gaps(gaps, minute, reason)
+  local last = gaps[#gaps]
+  if last and last.past == minute and last.reason == reason then
+    last.past = minute + 1
+  elseif reason ~= 'stored' then
+    gaps[#gaps + 1] = { first = minute, past = minute + 1, reason = reason }
+  end
 end
 
--- Returns {start end}* of the minutes that have no entry of these kinds and that kp_write would store.
-local function open_ranges(symbol, from, to, kinds, retention_days)
-  local ranges, refused = {}, {}
+-- The minutes without a sample as ranges {first past reason}*: 'open', REFUSED, or why they are settled. An hour that
+-- is whole with entries of these kinds counts as one without a gap, and costs only ZCARDs.
+local function gaps_of(symbol, from, to, kinds)
+  local gaps, refused, retention_days = {}, {}, known_retention()
   for hour = hour_of(from), hour_of(to - 1) do
     local day = math.floor(hour / 24)
     refused[day] = refused[day] or refused_until(symbol, day, retention_days)
     if not is_whole(symbol, hour, kinds) then
-      local known = known_minutes(symbol, hour, kinds)
-      for minute = math.max(from, hour * 60, refused[day]), math.min(to, hour * 60 + 60) - 1 do
-        if not known[minute] then add_to_ranges(ranges, minute) end
+      local known = known_minutes(symbol, hour)
+      for minute = math.max(from, hour * 60), math.min(to, hour * 60 + 60) - 1 do
+        add_to_gaps(gaps, minute, known[minute] or (minute < refused[day] and REFUSED or 'open'))
       end
     end
   end
-  return ranges
+  return gaps
 end
 
 -- Arguments: symbol fromMinute toMinute (not included) [andSettled]. Reply: {start end}*, the ranges of open
 -- minutes, the end not included: neither stored nor settled, and kp_write would store them. andSettled 1: settled
--- ones too. A coin with a damaged key has none. A whole hour costs only ZCARDs.
+-- ones too, each in ranges of one reason. A coin with a damaged key has none.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_SPAN)
-  local kinds = reader.optional_integer('andSettled', 0) == 1 and { 'samples' } or { 'samples', 'settled' }
-  local ranges = unless_damaged(open_ranges, symbol, from, to, kinds, known_retention())
-  return ranges == 'damaged' and {} or ranges
+  local and_settled = reader.optional_integer('andSettled', 0) == 1
+  local kinds, ranges = and_settled and { 'samples' } or { 'samples', 'settled' }, {}
+  local gaps = unless_damaged(gaps_of, symbol, from, to, kinds)
+  for _, gap in ipairs(gaps == 'damaged' and {} or gaps) do
+    if gap.reason == 'open' or and_settled and gap.reason ~= REFUSED then append(ranges, gap.first, gap.past) end
+  end
+  return ranges
 end
 
 -- Arguments: symbol fromMinute toMinute (not included). Reply: the dates of which more is stored than the row
@@ -795,6 +746,9 @@ local function kp_uncounted(_, args)
   end
   return dates
 end
+
+-- Reply: INFO memory of the server that holds these keys, whichever that is on a Cluster.
+local function kp_memory() return redis.call('INFO', 'memory') end
 
 -- Functions -------------------------------------------------------------------------------------------------
 
@@ -812,3 +766,4 @@ register_reading('kp_days', kp_days)
 register_reading('kp_members', kp_members)
 register_reading('kp_missing', kp_missing)
 register_reading('kp_uncounted', kp_uncounted)
+register_reading('kp_memory', kp_memory)

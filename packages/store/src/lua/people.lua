@@ -139,42 +139,23 @@ local function kp_check(_, args)
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end
 
--- The minutes without a sample from one minute to another, the end not included, as ranges of one reason each,
--- and how many minutes are stored.
-local function gaps_of(symbol, from, to, refused)
-  local gaps, stored, known = {}, 0, {}
-  for minute = from, to - 1 do
-    if minute % 60 == 0 then known = known_minutes(symbol, hour_of(minute), { 'samples', 'settled' }) end
-    local reason = known[minute] or (minute < refused and 'stays: the day is frozen or no longer kept' or 'open')
-    local last = gaps[#gaps]
-    if reason == 'stored' then
-      stored = stored + 1
-    elseif last and last.past == minute and last.reason == reason then
-      last.past = minute + 1
-    else
-      gaps[#gaps + 1] = { from = minute, past = minute + 1, reason = reason }
-    end
-  end
-  return gaps, stored
-end
-
 -- Arguments: symbol [date], without it today. Reply: how whole the day is so far, and a line per gap.
 local function kp_gaps(_, args)
   local reader = argument_reader(args)
   local symbol = reader.symbol()
   local day = reader.has_more() and reader.day() or today()
-  local date, from = date_of_day(day), day * DAY_MINUTES
+  local from = day * DAY_MINUTES
   local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
-  local gaps, stored = gaps_of(symbol, from, to, refused_until(symbol, day, known_retention()))
-  local rows = {}
+  local gaps, stored, rows = gaps_of(symbol, from, to, { 'samples' }), to - from, {}
   for _, gap in ipairs(gaps) do
+    local minutes = gap.past - gap.first
+    stored = stored - minutes
     rows[#rows + 1] = {
-      clock_text(gap.from), 'to ' .. clock_text(gap.past - 1), string.format('%d min', gap.past - gap.from),
-      gap.reason,
+      clock_text(gap.first), 'to ' .. clock_text(gap.past - 1), string.format('%d min', minutes), gap.reason,
     }
   end
   local lines = aligned(rows)
-  table.insert(lines, 1, string.format('%s %s: %d of %d minutes stored, %d gaps', symbol, date, stored,
+  table.insert(lines, 1, string.format('%s %s: %d of %d minutes stored, %d gaps', symbol, date_of_day(day), stored,
     to - from, #gaps))
   return lines
 end

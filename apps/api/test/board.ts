@@ -21,10 +21,10 @@ export function coinOf(symbol: string, order: number | undefined): KnownCoin {
 }
 
 /** A coin's newest sample. */
-export function rowOf(symbol: string, minute: EpochMinute): BoardRow {
+export function rowOf(symbol: string, minute: EpochMinute, name = coinOf(symbol, 0).name): BoardRow {
   const json = JSON.stringify({
     symbol,
-    name: coinOf(symbol, 0).name,
+    name,
     premium_pct: 1.2345,
     upbit_krw: 143_500_000,
     binance_usdt: 101_250.5,
@@ -142,12 +142,8 @@ export async function openTestApp(
     return (app.server.address() as AddressInfo).port
   }
   /** How many responses of a route had this status. */
-  const counted = async (route: Route, status: number) => {
-    const { values } = await durations.get()
-    const isIt = ({ metricName, labels }: (typeof values)[number]) =>
-      metricName?.endsWith('_count') && labels.route === route && labels.status === status
-    return values.find(isIt)?.value ?? 0
-  }
+  const counted = (route: Route, status: number) =>
+    Number(durations.text().split(`_count{route="${route}",status="${status}"} `)[1]?.split('\n', 1)[0] ?? 0)
   return {
     listen,
     server: app.server,

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { boardOf, coinOf, daysBefore, MINUTE, openTestApp } from './board.ts'
+import { boardOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
 import { exchange, type RawAnswer } from './raw.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
@@ -31,11 +31,8 @@ t.test('bodies are sent byte for byte, plain and coded, in any script', async t 
   }
   for (const count of [12, 300]) {
     const symbols = Array.from({ length: count }, (_, index) => `C${index}`)
-    const coins = symbols.map((symbol, order) => ({
-      ...coinOf(symbol, order),
-      name: `Ünïcøde ₿ 김치 ${symbol}`,
-    }))
-    const { app, listen } = await openTestApp(t, boardOf(MINUTE, symbols, { coins }))
+    const rows = symbols.map(symbol => rowOf(symbol, MINUTE, `Ünïcøde ₿ 김치 ${symbol}`))
+    const { app, listen } = await openTestApp(t, boardOf(MINUTE, symbols, { rows }))
     const { payload } = await app.inject(LIVE)
     t.equal(JSON.parse(payload).data[0].name, 'Ünïcøde ₿ 김치 C0')
     const port = await listen()

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { histogram } from '@kimchi/runtime'
+import { Histogram } from '@kimchi/runtime'
 import t from 'tap'
 import { FIGURES, statusFields } from '../src/figures.ts'
 import { createMetrics } from '../src/metrics.ts'
@@ -24,8 +24,8 @@ const feed = {
 } as unknown as IngesterStatus['feeds']['feeds'][number]
 
 function waited(...seconds: readonly number[]) {
-  const waits = histogram({ name: 'kimchi_ingester_watermark_wait_seconds', help: 'Waits.' })
-  for (const one of seconds) waits.observe(one)
+  const waits = new Histogram('kimchi_ingester_watermark_wait_seconds', 'Waits.')
+  for (const one of seconds) waits.labelled('').observe(one)
   return waits
 }
 

@@ -1,9 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-
-export type { Histogram }
-
-/** Upper bounds of buckets, in seconds: powers of four from 16 µs to 4.2 s. */
-const BUCKETS = Array.from({ length: 10 }, (_, n) => (16 * 4 ** n) / 1e6)
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Histogram } from './histogram.ts'
 
 /** One value, a value for each set of labels, or undefined: nothing to report. */
 export type MetricValue = number | undefined | readonly (readonly [labels: MetricLabels, value: number])[]
@@ -34,6 +30,7 @@ const MISNAMED = ['handles', 'requests', 'resources']
 /** An app's Prometheus metrics: what runs, the metrics of its process and of Node, and those that the app adds. */
 export class MetricsRegistry {
   readonly #registry = new Registry()
+  readonly #histograms: Histogram[] = []
 
   constructor({ app, version }: Build) {
     collectDefaultMetrics({ register: this.#registry })
@@ -52,8 +49,9 @@ export class MetricsRegistry {
   }
 
   /** Reads all metrics, in Prometheus' text format. */
-  text(): Promise<string> {
-    return this.#registry.metrics()
+  async text(): Promise<string> {
+    const text = await this.#registry.metrics()
+    return text + this.#histograms.map(histogram => histogram.text()).join('')
   }
 
   /** Adds a metric that can go up and down. */
@@ -66,9 +64,9 @@ export class MetricsRegistry {
     this.#add(Counter, definition)
   }
 
-  /** Adds what {@link histogram} has made. */
-  add(histogram: Histogram<string>): void {
-    this.#registry.registerMetric(histogram)
+  /** Adds durations. */
+  add(histogram: Histogram): void {
+    this.#histograms.push(histogram)
   }
 
   #add(Kind: typeof Gauge | typeof Counter, { name, help, labels = [], read }: MetricDefinition): void {
@@ -87,17 +85,4 @@ export class MetricsRegistry {
       },
     })
   }
-}
-
-/** Durations by size, in seconds; its name ends in `_seconds`. To be added to a registry. */
-export function histogram<Label extends string = never>({
-  name,
-  help,
-  labels = [],
-}: {
-  readonly name: string
-  readonly help: string
-  readonly labels?: readonly Label[]
-}): Histogram<Label> {
-  return new Histogram({ name, help, labelNames: labels, buckets: BUCKETS, registers: [] })
 }

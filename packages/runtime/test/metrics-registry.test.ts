@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { histogram, MetricsRegistry } from '../src/metrics-registry.ts'
+import { Histogram } from '../src/histogram.ts'
+import { MetricsRegistry } from '../src/metrics-registry.ts'
 
 const BUILD = { app: 'api', version: '1.2.3' }
 
@@ -37,28 +38,6 @@ t.test('a metric without a value is not reported', async t => {
   t.notMatch(await metrics.text(), /^snapshot /m)
 })
 
-t.test('durations are counted by size, and each bucket includes the smaller ones', async t => {
-  const took = histogram({ name: 'took_seconds', help: 'Took.', labels: ['route'] })
-  for (const seconds of [0, 0.000015, 0.000017, 0.001, 0.1, 5, 10_000])
-    took.observe({ route: 'live' }, seconds)
-  const metrics = new MetricsRegistry(BUILD)
-  metrics.add(took)
-  const lines = (await metrics.text()).split('\n')
-  for (const [le, count] of [
-    ['0.000016', 2],
-    ['0.000064', 3],
-    ['0.001024', 4],
-    ['0.262144', 5],
-    ['4.194304', 5],
-    ['+Inf', 7],
-  ]) {
-    const line = `took_seconds_bucket{le="${le}",route="live"} ${count}`
-    t.ok(lines.includes(line), line)
-  }
-  t.ok(lines.includes('took_seconds_count{route="live"} 7'))
-  t.ok(lines.includes('# TYPE took_seconds histogram'))
-})
-
 t.test('kimchi_build_info says what runs', async t => {
   const text = await new MetricsRegistry(BUILD).text()
   const { node } = process.versions
@@ -70,7 +49,10 @@ t.test(
   { skip: !hasPromtool && 'no promtool on PATH' },
   async t => {
     const metrics = new MetricsRegistry(BUILD)
-    metrics.add(histogram({ name: 'took_seconds', help: 'Took.' }))
+    const took = new Histogram('took_seconds', 'Took.')
+    took.labelled('').observe(1)
+    took.labelled('route="live"').observe(1)
+    metrics.add(took)
     const input = await metrics.text()
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input,

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Milliseconds } from '@kimchi/core'
-import { type Histogram, histogram } from '@kimchi/runtime'
+import { type Durations, Histogram } from '@kimchi/runtime'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
 import { errorResponse } from './error-response.ts'
@@ -30,11 +30,11 @@ interface Queue {
 /** Sends and counts responses, in bounded memory whatever clients ask for and don't read. */
 export class Responder {
   /** Responses sent, by route and status, and how long each took from its headers to its being handed over. */
-  readonly durations: Histogram<'route' | 'status'> = histogram({
-    name: 'kimchi_api_request_duration_seconds',
-    help: 'From the headers of a request to its response being handed over, by route and status.',
-    labels: ['route', 'status'],
-  })
+  readonly durations = new Histogram(
+    'kimchi_api_request_duration_seconds',
+    'From the headers of a request to its response being handed over, by route and status.',
+  )
+  readonly #byStatus: Readonly<Record<Route, Durations[]>> = { live: [], daily: [], other: [] }
   readonly #unreadTimeout: Milliseconds
   readonly #queues = new Map<Socket, Queue>()
   #pipelined = 0
@@ -78,7 +78,7 @@ export class Responder {
   count({ raw }: FastifyRequest, route: Route, status: number): void {
     const asked = this.#queues.get(raw.socket)?.responses.findLast(({ response }) => response.req === raw)
     const ms = asked === undefined ? 0 : performance.now() - asked.askedAt
-    this.durations.observe({ route, status }, ms / 1_000)
+    this.#observe(route, status, ms)
   }
 
   /** Answers a client whose request Node could not parse (too large, too slow, malformed), after what came before. */
@@ -91,13 +91,19 @@ export class Responder {
     const finish = () => {
       if (!socket.writable) return
       const response = errorResponse(CODES[error.code ?? ''] ?? 'bad_request')
-      this.durations.observe({ route: 'other', status: response.status }, 0)
+      this.#observe('other', response.status, 0)
       socket.end(textOf(response))
       setTimeout(() => socket.destroy(), LINGER_MS).unref()
     }
     const last = queue.responses.at(-1)?.response
     if (last === undefined || last.closed) finish()
     else last.once('close', finish)
+  }
+
+  #observe(route: Route, status: number, ms: Milliseconds): void {
+    const known = this.#byStatus[route]
+    known[status] ??= this.durations.labelled(`route="${route}",status="${status}"`)
+    known[status].observe(ms / 1_000)
   }
 
   #forgetSent({ responses }: Queue): void {

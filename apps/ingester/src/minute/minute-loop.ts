@@ -9,7 +9,7 @@ import {
   type SpikeFilter,
   takeSnapshot,
 } from '@kimchi/core'
-import { type Histogram, histogram } from '@kimchi/runtime'
+import { Histogram } from '@kimchi/runtime'
 import type { MinuteQueue, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { type MinuteTurn, minuteTurns } from './minute-turns.ts'
@@ -65,10 +65,10 @@ export class MinuteLoop {
   readonly #options: MinuteLoopOptions
   readonly #context: Pick<Context, 'clock' | 'signal'>
   readonly #gaps = new Map<string, number>()
-  readonly #waits = histogram({
-    name: 'kimchi_ingester_watermark_wait_seconds',
-    help: 'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
-  })
+  readonly #waits = new Histogram(
+    'kimchi_ingester_watermark_wait_seconds',
+    'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
+  )
   #last: MinuteReport | undefined
   #accepted = 0
   #dropped = 0
@@ -119,7 +119,7 @@ export class MinuteLoop {
     this.#accepted += report.accepted.length
     this.#dropped += report.dropped.length
     this.#skipped += report.turn.skipped
-    this.#waits.observe(report.turn.lateMs / 1_000)
+    this.#waits.labelled('').observe(report.turn.lateMs / 1_000)
     countReasons(report.gaps, this.#gaps)
   }
 }

@@ -1,22 +1,16 @@
 import type { ReferenceWords } from './words.ts'
 
-/** The parts of an OpenAPI document that the reference page shows. */
-interface OpenApi {
-  readonly paths: Readonly<Record<string, PathItem>>
-}
-
+/** The parts of an OpenAPI document's path that the reference page shows. */
 interface PathItem {
-  readonly parameters?: readonly Parameter[]
-  readonly get: { readonly summary: string; readonly responses: Readonly<Record<string, Answer>> }
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly description: string
+  }[]
+  readonly get: { readonly summary: string; readonly responses: Readonly<Record<string, Documented>> }
 }
 
-interface Parameter {
-  readonly name: string
-  readonly in: string
-  readonly description: string
-}
-
-interface Answer {
+interface Documented {
   readonly description: string
   readonly content?: { readonly 'application/json': { readonly schema: Schema; readonly example?: unknown } }
 }
@@ -34,17 +28,13 @@ interface Schema {
  * @throws Error when a field has no meaning
  */
 export function routesOf(json: string, words: ReferenceWords): string {
-  const document = JSON.parse(json)
+  const { components } = JSON.parse(json)
   // Puts the target in place of each `$ref`. Nothing that is shown lies behind two of them.
-  const { paths }: OpenApi = JSON.parse(json, (_key, value) =>
-    typeof value?.$ref === 'string'
-      ? value.$ref
-          .slice(2)
-          .split('/')
-          .reduce((part: Record<string, unknown>, step: string) => part[step], document)
-      : value,
-  )
-  return Object.entries(paths)
+  const document: { paths: Record<string, PathItem> } = JSON.parse(json, (_key, value) => {
+    const [, kind, name] = value?.$ref?.match(/^#\/components\/(\w+)\/(.+)$/) ?? []
+    return kind ? components[kind][name] : value
+  })
+  return Object.entries(document.paths)
     .map(([path, item]) => routeOf(path, item, words))
     .join('\n\n')
 }
@@ -54,13 +44,13 @@ function routeOf(path: string, { parameters = [], get }: PathItem, words: Refere
   const { schema, example } = get.responses['200']?.content?.['application/json'] ?? { schema: {} }
   return [
     `### GET /api/v1${path}`,
-    summaries?.[path] ?? get.summary,
+    summaries[path] ?? get.summary,
     table(
       words.parameters,
-      parameters.map(({ name, in: place, description }) => [
-        `\`${name}\``,
-        place,
-        meanings?.[name] ?? description,
+      parameters.map(parameter => [
+        `\`${parameter.name}\``,
+        parameter.in,
+        meanings[parameter.name] ?? parameter.description,
       ]),
     ),
     table(words.fields, fieldsOf(schema, words)),
@@ -69,7 +59,7 @@ function routeOf(path: string, { parameters = [], get }: PathItem, words: Refere
       words.answers,
       Object.entries(get.responses).map(([status, { description }]) => [
         status,
-        statuses?.[status] ?? description,
+        statuses[status] ?? description,
       ]),
     ),
   ]
@@ -81,7 +71,7 @@ function routeOf(path: string, { parameters = [], get }: PathItem, words: Refere
 function fieldsOf(schema: Schema, words: ReferenceWords, prefix = ''): string[][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const type = field.const === undefined ? (field.type ?? '') : `\`${field.const}\``
-    const meaning = words.meanings?.[name] ?? field.description
+    const meaning = words.meanings[name] ?? field.description
     if (!meaning) throw new Error(`the reference does not explain ${prefix}${name}`)
     const row = [`\`${prefix}${name}\``, type, meaning]
     return field.items ? [row, ...fieldsOf(field.items, words, `${prefix}${name}[].`)] : [row]

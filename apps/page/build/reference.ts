@@ -13,21 +13,9 @@ export const SITE = 'https://premium.example'
 
 /** The pages made from documents, and whether the routes follow below. */
 const PAGES = [
-  {
-    file: 'reference.html',
-    from: 'docs/callers.md',
-    words: english,
-    title: 'Calling the API',
-    hasRoutes: true,
-  },
-  {
-    file: 'reference.ko.html',
-    from: 'docs/callers.ko.md',
-    words: korean,
-    title: 'API 사용 안내',
-    hasRoutes: true,
-  },
-  { file: 'changelog.html', from: 'CHANGELOG.md', words: english, title: 'Changelog', hasRoutes: false },
+  { file: 'reference.html', from: 'docs/callers.md', words: english, hasRoutes: true },
+  { file: 'reference.ko.html', from: 'docs/callers.ko.md', words: korean, hasRoutes: true },
+  { file: 'changelog.html', from: 'CHANGELOG.md', words: english, hasRoutes: false },
 ]
 
 /** Where the documents' links lead on the site. */
@@ -53,10 +41,10 @@ export function reference(root: string, site: string): Plugin {
     generateBundle() {
       const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source })
       const openapi = read('docs/openapi.json').replaceAll('http://127.0.0.1:3000', site)
-      for (const { file, from, words, title, hasRoutes } of PAGES) {
+      for (const { file, from, words, hasRoutes } of PAGES) {
         const routes = hasRoutes ? `\n## ${words.routes}\n\n${routesOf(openapi, words)}` : ''
         const markdown = `${read(from)}${routes}`.replaceAll(SITE, site)
-        emit(file, render(markdown, words, title, hasRoutes))
+        emit(file, render(markdown, words, hasRoutes))
       }
       emit('openapi.json', openapi)
       emit('reference.css', read('apps/page/src/style/theme.css') + read('apps/page/build/reference.css'))
@@ -65,8 +53,9 @@ export function reference(root: string, site: string): Plugin {
 }
 
 /** Markdown as a page without scripts, under a policy as strict as that of the page itself. */
-function render(markdown: string, words: ReferenceWords, title: string, hasContents: boolean): string {
+function render(markdown: string, words: ReferenceWords, hasContents: boolean): string {
   const { language, site, contents } = words
+  const [, title] = /^# (.+)/.exec(markdown) ?? []
   const links: string[] = []
   const html = markdownTo(links).parse(markdown, { async: false })
   const nav = hasContents ? `<nav aria-label="${contents}"><ul>${links.join('')}</ul></nav>` : ''

@@ -1,23 +1,8 @@
-/** What a reference page says in one language, beside its document. */
-export interface ReferenceWords {
-  readonly language: 'en' | 'ko'
-  readonly site: string
-  /** Heading of the routes. */
-  readonly routes: string
-  readonly contents: string
-  /** Headings of the three tables. */
-  readonly parameters: readonly string[]
-  readonly fields: readonly string[]
-  readonly answers: readonly string[]
-  readonly example: string
-  /** Translations of the contract: summaries by path, meanings by the field's or the parameter's name. */
-  readonly summaries?: Readonly<Record<string, string>>
-  readonly meanings?: Readonly<Record<string, string>>
-  readonly statuses?: Readonly<Record<string, string>>
-}
+/** Nothing to translate: the contract says it itself. */
+const OWN_WORDS: Readonly<Record<string, string>> = {}
 
-/** English: the contract says the rest itself. */
-export const english: ReferenceWords = {
+/** What a reference page says in English, beside its document. */
+export const english = {
   language: 'en',
   site: 'Kimchi premium',
   routes: 'Reference',
@@ -26,7 +11,15 @@ export const english: ReferenceWords = {
   fields: ['field', 'type', 'meaning'],
   answers: ['status', 'meaning'],
   example: 'Example answer:',
+  /** By path. */
+  summaries: OWN_WORDS,
+  /** By the field's or the parameter's name. */
+  meanings: OWN_WORDS,
+  statuses: OWN_WORDS,
 }
+
+/** The same in any language. */
+export type ReferenceWords = typeof english
 
 /** Korean, the contract translated. */
 export const korean: ReferenceWords = {

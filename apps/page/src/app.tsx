@@ -1,14 +1,16 @@
 import type { Client } from '@kimchi/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useAlerts, useFiring } from './alerts/use-alerts.ts'
+import type { Alerts } from './alerts/alert.ts'
+import { useFiring } from './alerts/use-firing.ts'
 import { LazyCoin } from './coin/lazy-coin.tsx'
-import { Footer, Header } from './frame.tsx'
-import { useLive } from './live/live.ts'
+import { Footer, Header } from './header.tsx'
+import { isOverdue, useLive } from './live/live.ts'
 import { Notices } from './notices.tsx'
+import { useObserved } from './observe.ts'
 import { Overview } from './overview.tsx'
-import { useRoute } from './route.ts'
+import { routeOf } from './route.ts'
 import { type Shelf, useKept } from './storage.ts'
-import { EVERYTHING } from './table/coin-table.tsx'
+import type { Search } from './table/coin-table.tsx'
 import { createFormats } from './text/format.ts'
 import { type Language, loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
@@ -21,30 +23,32 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
     shelf.put('language', next)
     setWords(await loadWords(next))
   }
-  const [theme, setTheme] = useKept<Theme>(shelf, 'theme', 'auto')
-  const alerts = useAlerts(shelf)
-  const live = useLive(client, shelf, Object.keys(alerts.all).length > 0)
+  const theme = useKept<Theme>(shelf, 'theme', 'auto')
+  const alerts = useKept<Alerts>(shelf, 'alerts', {})
+  const isVisible = useObserved(document, 'visibilitychange', () => document.visibilityState === 'visible')
+  const live = useLive(client, shelf, isVisible || Object.keys(alerts[0]).length > 0)
   const { list, error } = live
   // Kept here, so that it survives a visit to a coin.
-  const [listing, onListing] = useState(EVERYTHING)
-  const route = useRoute()
+  const [search, onSearch] = useState<Search>({ text: '' })
+  const route = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const { symbol } = route
   const f = useMemo(() => createFormats(language), [language])
-  const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const now = useNow(live.clockOffsetMs)
+  const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
-  const view: View = { client, shelf, alerts, theme, language, t, f, nameOf, isSimulated, now }
-  const firing = useFiring(alerts.all, list, view)
+  const minute = isVisible && !error ? list?.updated_at : undefined
+  const view: View = { client, shelf, alerts, theme, language, t, f, nameOf, isSimulated, minute, now }
+  const firing = useFiring(list && isOverdue(list, now) ? undefined : list, view)
   const title = titleOf(list, symbol, firing, t, f)
   useEffect(() => {
     document.documentElement.lang = language
-    document.documentElement.dataset.theme = theme
+    document.documentElement.dataset.theme = theme[0]
     document.title = title
-  }, [language, theme, title])
+  }, [language, theme[0], title])
   const main = useFocusOnMove(symbol)
   return (
     <ViewContext.Provider value={view}>
-      <Header onTheme={setTheme} onLanguage={setLanguage} />
+      <Header onLanguage={setLanguage} />
       <main ref={main} tabIndex={-1}>
         <Notices {...live} firing={firing} />
         {symbol !== undefined ? (
@@ -53,7 +57,6 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
             symbol={symbol}
             range={route.range}
             row={list?.data.find(coin => coin.symbol === symbol)}
-            minute={error ? undefined : list?.updated_at}
           />
         ) : route.isUnknown ? (
           <div class="empty">
@@ -61,7 +64,7 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
             <a href="#/">{t.back}</a>
           </div>
         ) : (
-          <Overview {...{ live, listing, onListing }} />
+          <Overview {...{ live, search, onSearch }} />
         )}
       </main>
       <Footer />
@@ -74,16 +77,14 @@ function useFocusOnMove(symbol: string | undefined) {
   const main = useRef<HTMLElement>(null)
   const before = useRef(symbol)
   useEffect(() => {
-    if (before.current === symbol) return
     const left = before.current
+    if (left === symbol) return
     before.current = symbol
-    const link =
-      symbol === undefined ? main.current?.querySelector<HTMLElement>(`[data-symbol="${left}"] a`) : undefined
-    if (link) link.focus()
-    else {
-      scrollTo(0, 0)
-      main.current?.focus({ preventScroll: true })
-    }
+    const rowLink =
+      symbol === undefined && main.current?.querySelector<HTMLElement>(`[data-symbol="${left}"] a`)
+    if (rowLink) return rowLink.focus()
+    scrollTo(0, 0)
+    main.current?.focus({ preventScroll: true })
   }, [symbol])
   return main
 }

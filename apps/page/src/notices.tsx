@@ -1,28 +1,18 @@
 import { utcMs } from '@kimchi/client'
 import { describe, type Firing } from './alerts/alert.ts'
-import type { Live } from './live/live.ts'
+import { isOverdue, type Live } from './live/live.ts'
 import { fill } from './text/language.ts'
 import { useView } from './view.ts'
-
-/** A minute is published within 5 s of its end; by then three more have passed. */
-const OVERDUE_MS = 4 * 60_000
-
-/** Whether the newest minute is older than it can be while the service has prices. */
-export function isOverdue(minute: number, now: number): boolean {
-  return now - minute > OVERDUE_MS
-}
 
 /** What a reader must know before reading a number, and the alerts whose threshold is reached. */
 export function Notices({ list, error, isGathering, firing }: Live & { firing: readonly Firing[] }) {
   const { t, f, now, isSimulated } = useView()
   const at = list && utcMs(list.updated_at)
-  const ago = at === undefined ? '' : fill(t.ago, f.age(now - at))
-  const since = (text: string) => fill(text, at === undefined ? '' : f.time(at, now)).replace('{ago}', ago)
-  const trouble = error
-    ? since(at === undefined ? t.downEmpty : t.down)
-    : at !== undefined && isOverdue(at, now)
-      ? since(t.overdue)
-      : undefined
+  const text = error ? (list ? t.down : t.downEmpty) : list && isOverdue(list, now) ? t.overdue : undefined
+  const trouble =
+    at === undefined
+      ? text
+      : text && fill(text, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
   return (
     <>
       {isSimulated && (
@@ -45,5 +35,20 @@ export function Notices({ list, error, isGathering, firing }: Live & { firing: r
         )}
       </div>
     </>
+  )
+}
+
+/** Says that something could not be loaded, and tries again where that may help. */
+export function Failure({ text, onRetry }: { text: string; onRetry?: () => void }) {
+  const { t } = useView()
+  return (
+    <p class="notice trouble" role="alert">
+      {text}{' '}
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          {t.retry}
+        </button>
+      )}
+    </p>
   )
 }

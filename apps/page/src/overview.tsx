@@ -1,23 +1,25 @@
 import type { Live } from './live/live.ts'
 import { SummaryView } from './live/summary-view.tsx'
-import { CoinTable, type CoinTableProps } from './table/coin-table.tsx'
+import { CoinTable, type SearchProps } from './table/coin-table.tsx'
 import { useView } from './view.ts'
 
 /** The list of coins with its summary; while there is none, what to wait for. */
-export function Overview({ live, ...listing }: { live: Live } & Omit<CoinTableProps, 'list' | 'isDown'>) {
+export function Overview({ live, ...search }: { live: Live } & SearchProps) {
   const { t } = useView()
   const { list, error, isGathering } = live
   return (
     <>
       <h1 class="unseen">{t.title}</h1>
-      {isGathering && <p class="empty">{t.gathering}</p>}
-      {list && !isGathering && (
+      {isGathering ? (
+        <p class="empty">{t.gathering}</p>
+      ) : list ? (
         <>
           <SummaryView list={list} />
-          <CoinTable list={list} isDown={error !== undefined} {...listing} />
+          <CoinTable list={list} {...search} />
         </>
+      ) : (
+        !error && <p class="empty">{t.loading}</p>
       )}
-      {!list && !error && !isGathering && <p class="empty">{t.loading}</p>}
     </>
   )
 }

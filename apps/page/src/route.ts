@@ -1,5 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
-
 /** Ranges of days by their name in the address; `all` is the most that the API gives in one answer. */
 export const RANGES = { '7': 7, '30': 30, '90': 90, '365': 365, all: 3650 } as const
 
@@ -23,15 +21,4 @@ export function routeOf(hash: string): Route {
 export function addressOf(symbol: string, range: number): string {
   const name = Object.entries(RANGES).find(([, days]) => days === range)?.[0]
   return range === DEFAULT_RANGE ? `#/${symbol}` : `#/${symbol}/${name}`
-}
-
-/** The route of the page's address. */
-export function useRoute(): Route {
-  const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
-    const follow = () => setHash(location.hash)
-    addEventListener('hashchange', follow)
-    return () => removeEventListener('hashchange', follow)
-  }, [])
-  return routeOf(hash)
 }

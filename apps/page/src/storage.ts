@@ -29,8 +29,11 @@ export class Shelf {
   }
 }
 
+/** A value that this device keeps, and what puts another in its place. */
+export type Kept<T> = readonly [T, (value: T) => void]
+
 /** A value that this device keeps. */
-export function useKept<T>(shelf: Shelf, key: string, initial: T): [T, (value: T) => void] {
+export function useKept<T>(shelf: Shelf, key: string, initial: T): Kept<T> {
   const [value, setValue] = useState<T>(() => shelf.get(key) ?? initial)
   const keep = (next: T) => {
     setValue(() => next)

@@ -1,5 +1,6 @@
-import { utcMs } from '@kimchi/client'
+import { type CoinPremium, utcMs } from '@kimchi/client'
 import type { ComponentChildren } from 'preact'
+import { type AmountColumn, COLUMNS } from './table/rows.ts'
 import { useView } from './view.ts'
 
 /** A premium, rounded: its sign tells premium from discount, colour only repeats it. Its title is the whole value. */
@@ -51,6 +52,14 @@ function directionOf(text: string): 'up' | 'down' | 'flat' {
   return text.startsWith('+') ? 'up' : text.startsWith('−') ? 'down' : 'flat'
 }
 
+/** A price of a coin, or the gap between two of its prices, as its column writes it. */
+export function Amount({ coin, column }: { coin: CoinPremium; column: AmountColumn }) {
+  const { f } = useView()
+  const value = COLUMNS[column](coin)
+  const text = column === 'gap' ? f.won(value, true) : column === 'binance' ? f.won(value) : f.price(value)
+  return <data value={value}>{text}</data>
+}
+
 /** A time of the API in the time zone of the language; its title is the time in UTC. */
 export function Time({ at }: { at: string }) {
   const { f, now } = useView()
@@ -64,17 +73,17 @@ export function Time({ at }: { at: string }) {
 
 interface FigureProps {
   readonly name: string
+  readonly value: ComponentChildren
   /** Beside the name. */
   readonly note?: ComponentChildren
   /** Beside the value. */
   readonly asOf?: string
   /** Below the value. */
   readonly hint?: string
-  readonly children: ComponentChildren
 }
 
 /** A named value in a description list. */
-export function Figure({ name, note, asOf, hint, children }: FigureProps) {
+export function Figure({ name, value, note, asOf, hint }: FigureProps) {
   return (
     <div>
       <dt>
@@ -82,7 +91,7 @@ export function Figure({ name, note, asOf, hint, children }: FigureProps) {
         {note && <span class="note"> · {note}</span>}
       </dt>
       <dd>
-        {children}
+        {value}
         {asOf && <span class="note"> {asOf}</span>}
         {hint && <span class="hint">{hint}</span>}
       </dd>

@@ -1,8 +1,8 @@
 import type { Client } from '@kimchi/client'
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
-import type { AlertsOnDevice } from './alerts/alert.ts'
-import type { Shelf } from './storage.ts'
+import type { Alerts } from './alerts/alert.ts'
+import type { Kept, Shelf } from './storage.ts'
 import type { Texts } from './text/en.ts'
 import type { Formats } from './text/format.ts'
 import type { Language } from './text/language.ts'
@@ -14,8 +14,8 @@ export type Theme = 'auto' | 'light' | 'dark'
 export interface View {
   readonly client: Client
   readonly shelf: Shelf
-  readonly alerts: AlertsOnDevice
-  readonly theme: Theme
+  readonly alerts: Kept<Alerts>
+  readonly theme: Kept<Theme>
   readonly language: Language
   readonly t: Texts
   readonly f: Formats
@@ -23,6 +23,8 @@ export interface View {
   readonly nameOf: (coin: { readonly symbol: string; readonly name: string }) => string
   /** The prices come from a simulator. */
   readonly isSimulated: boolean
+  /** The minute of the list; undefined while nobody looks or the API does not answer: nothing is asked then. */
+  readonly minute: string | undefined
   /** Milliseconds since the epoch, by the server's clock. */
   readonly now: number
 }

@@ -7,7 +7,7 @@ import { askPermission, permission } from './notify.ts'
 /** Sets and removes the alert of a coin, or of the median. */
 export function AlertForm({ target }: { target: string }) {
   const { t, alerts } = useView()
-  const alert = alerts.all[target]
+  const [{ [target]: alert, ...others }, setAlerts] = alerts
   const [isAbove, setAbove] = useState(alert?.isAbove ?? true)
   const [text, setText] = useState(String(alert?.threshold ?? ''))
   const [allowed, setAllowed] = useState(permission)
@@ -16,7 +16,7 @@ export function AlertForm({ target }: { target: string }) {
   const save = (event: Event) => {
     event.preventDefault()
     if (threshold === undefined) return
-    alerts.set(target, { isAbove, threshold })
+    setAlerts({ ...others, [target]: { isAbove, threshold } })
     void askPermission().then(setAllowed)
   }
   return (
@@ -41,7 +41,7 @@ export function AlertForm({ target }: { target: string }) {
         {t.alertSet}
       </button>
       {alert && (
-        <button type="button" onClick={() => alerts.set(target, undefined)}>
+        <button type="button" onClick={() => setAlerts(others)}>
           {t.alertRemove}
         </button>
       )}

@@ -17,13 +17,6 @@ export interface Alert {
 /** Alerts by target: a symbol, or {@link MEDIAN}. */
 export type Alerts = Readonly<Record<string, Alert>>
 
-/** The alerts that this device keeps. */
-export interface AlertsOnDevice {
-  readonly all: Alerts
-  /** Sets an alert, or removes it. */
-  set(target: string, alert: Alert | undefined): void
-}
-
 /** An alert whose threshold is reached. */
 export interface Firing extends Alert {
   readonly target: string

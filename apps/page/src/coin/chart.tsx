@@ -1,33 +1,37 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useObserved } from '../observe.ts'
 import { fill } from '../text/language.ts'
 import { Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import type { Day } from './days.ts'
 import { type Drawing, openChart } from './draw-chart.ts'
 
+const DARK = matchMedia('(prefers-color-scheme: dark)')
+
 /** The days as candles or a line; the numbers of the day under the pointer stand above. */
 export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol: string }) {
   const { t, f, language, theme } = useView()
-  const place = useRef<HTMLDivElement>(null)
+  const canvas = useRef<HTMLDivElement>(null)
   const chart = useRef<ReturnType<typeof openChart>>(undefined)
   const [pointed, point] = useState<string>()
-  const isSystemDark = useSystemDark()
+  // Unlike CSS, a canvas must be drawn again when the system's colours change.
+  const isSystemDark = useObserved(DARK, 'change', () => DARK.matches)
   useEffect(() => {
-    if (!place.current) return
+    if (!canvas.current) return
     const percent = (value: number) => `${f.percent(value)}%`
-    const drawn = openChart(place.current, { language, percent, onPoint: point })
+    const drawn = openChart(canvas.current, { language, percent, onPoint: point })
     chart.current = drawn
     return () => drawn.close()
-  }, [language, f, t, theme, isSystemDark])
+  }, [language, f, t, theme[0], isSystemDark])
   useEffect(
     () => chart.current?.draw({ days, average, hasAverage }),
-    [days, average, hasAverage, language, theme, isSystemDark],
+    [days, average, hasAverage, language, theme[0], isSystemDark],
   )
   const day = days.find(({ date }) => date === pointed) ?? days.at(-1)
   return (
     <figure class="chart">
       {day && <Legend day={day} average={average} />}
-      <div ref={place} class="canvas" role="img" aria-label={fill(t.chart, symbol)} />
+      <div ref={canvas} class="canvas" role="img" aria-label={fill(t.chart, symbol)} />
       <figcaption>
         {t.charts}{' '}
         <a href="https://www.tradingview.com/" rel="noopener noreferrer">
@@ -60,16 +64,4 @@ function Legend({ day, average }: { day: Day; average: number }) {
       </span>
     </p>
   )
-}
-
-/** Whether the system is dark: unlike CSS, a canvas must be drawn again when that changes. */
-function useSystemDark(): boolean {
-  const [query] = useState(() => matchMedia('(prefers-color-scheme: dark)'))
-  const [isDark, setDark] = useState(query.matches)
-  useEffect(() => {
-    const follow = () => setDark(query.matches)
-    query.addEventListener('change', follow)
-    return () => query.removeEventListener('change', follow)
-  }, [query])
-  return isDark
 }

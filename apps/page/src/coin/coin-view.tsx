@@ -1,5 +1,5 @@
 import '../style/coin.css'
-import type { CoinPremium } from '@kimchi/client'
+import { type CoinPremium, utcMs } from '@kimchi/client'
 import { useMemo } from 'preact/hooks'
 import { AlertButton } from '../alerts/alert-button.tsx'
 import { useKept } from '../storage.ts'
@@ -10,7 +10,7 @@ import { Chart } from './chart.tsx'
 import { DayTable } from './day-table.tsx'
 import { changeSince, dayBefore, figuresOf, toDays } from './days.ts'
 import { FigureList } from './figure-list.tsx'
-import { useHistory } from './history-loader.ts'
+import { useHistory } from './history.ts'
 import { HistoryNotice } from './history-notice.tsx'
 import { RangeSwitch } from './range-switch.tsx'
 
@@ -21,22 +21,20 @@ export interface CoinProps {
   readonly range: number
   /** The coin's live row; undefined while it has none. */
   readonly row: CoinPremium | undefined
-  /** The minute of the live list; undefined while the list does not answer. */
-  readonly minute: string | undefined
 }
 
 /** One coin: its premium now, its days as a chart and as a table, and what they say about the premium. */
-export function CoinView({ symbol, range, row, minute }: CoinProps) {
-  const { t, f, now, nameOf, client, shelf } = useView()
+export function CoinView({ symbol, range, row }: CoinProps) {
+  const { t, f, now, nameOf, shelf } = useView()
   const [hasAverage, onAverage] = useKept(shelf, 'movingAverage', false)
-  const known = useHistory(client, shelf, symbol, range, minute)
+  const known = useHistory(symbol, range)
   const { history, asOf, total, error } = known
   const today = new Date(now).toISOString().slice(0, 10)
-  const days = useMemo(() => toDays(history?.data ?? [], today), [history, today])
+  const days = useMemo(() => toDays(history?.data.slice(-range) ?? [], today), [history, range, today])
   const figures = useMemo(() => figuresOf(days, row?.premium_pct), [days, row])
   const yesterday = days.find(({ date }) => date === dayBefore(today))
   const since = row && changeSince(yesterday?.close_pct, row.premium_pct)
-  const asOfText = asOf ? fill(t.runningAsOf, f.time(Date.parse(`${asOf}Z`), now)) : ''
+  const asOfText = asOf ? fill(t.runningAsOf, f.time(utcMs(asOf), now)) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row
   return (
@@ -60,14 +58,14 @@ export function CoinView({ symbol, range, row, minute }: CoinProps) {
           !isUnknown && <span class="note">{t.notListed}</span>
         )}
       </div>
-      <HistoryNotice {...known} symbol={symbol} days={days.length} isListed={row !== undefined} />
+      <HistoryNotice {...known} symbol={symbol} isListed={row !== undefined} />
       {figures && (
         <>
           <RangeSwitch {...{ symbol, range, total, hasAverage, onAverage }} />
           <Chart {...{ days, symbol, hasAverage }} average={figures.average} />
         </>
       )}
-      <FigureList row={row} day={days.find(day => day.isRunning)} asOf={asOfText} figures={figures} />
+      <FigureList {...{ row, days, figures }} asOf={asOfText} />
       {days.length > 0 && <DayTable days={days} symbol={symbol} asOf={asOfText} />}
     </article>
   )

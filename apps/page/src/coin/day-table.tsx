@@ -1,19 +1,34 @@
+import type { Formats } from '../text/format.ts'
 import { fill } from '../text/language.ts'
 import { Percent, Span } from '../values.tsx'
 import { useView } from '../view.ts'
 import { type Day, toCsv } from './days.ts'
 
+/** What stands beside the date, by the text of its heading. */
+const COLUMNS = {
+  close: ({ close_pct }: Day) => <Percent value={close_pct} />,
+  average: ({ avg_pct }: Day) => <Percent value={avg_pct} />,
+  lowHigh: ({ low_pct, high_pct }: Day) => <Span from={low_pct} to={high_pct} />,
+  open: ({ open_pct }: Day) => <Percent value={open_pct} />,
+  samples: ({ samples }: Day, f: Formats) => f.number(samples, 0),
+}
+const columns = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
+
 /** The days as a table, newest first, and as a file. */
 export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol: string; asOf: string }) {
   const { t, f, isSimulated } = useView()
   const file = `${isSimulated ? 'SIMULATED-' : ''}${symbol}-premium.csv`
+  const explain = ({ status, samples }: Day) =>
+    status === 'running'
+      ? `${t.running}, ${asOf}`
+      : `${t.partial}, ${fill(t.partialHint, f.number(samples, 0))}`
   return (
     <div class="days">
       <div class="tools">
         <h2>{t.dayTable}</h2>
         <span class="note">
           {t.dayBegins} <Dot kind="running" /> {t.running}
-          {days.some(day => day.isPartial) && (
+          {days.some(({ status }) => status === 'partial') && (
             <>
               {' '}
               <Dot kind="partial" /> {t.partial}
@@ -29,42 +44,26 @@ export function DayTable({ days, symbol, asOf }: { days: readonly Day[]; symbol:
         <table>
           <thead>
             <tr>
-              {[t.date, t.close, t.average, t.lowHigh, t.open, t.samples].map(name => (
+              {(['date', ...columns] as const).map(name => (
                 <th key={name} scope="col">
-                  {name}
+                  {t[name]}
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
             {days.toReversed().map(day => (
-              <tr key={day.date} class={day.isRunning ? 'running' : ''}>
+              <tr key={day.date} class={day.status}>
                 <th scope="row">
                   <time dateTime={day.date}>
                     <span class="year">{day.date.slice(0, 5)}</span>
                     {day.date.slice(5)}
                   </time>
-                  {day.isRunning && <Dot kind="running" text={`${t.running}, ${asOf}`} />}
-                  {day.isPartial && (
-                    <Dot
-                      kind="partial"
-                      text={`${t.partial}, ${fill(t.partialHint, f.number(day.samples, 0))}`}
-                    />
-                  )}
+                  {day.status !== 'whole' && <Dot kind={day.status} text={explain(day)} />}
                 </th>
-                <td>
-                  <Percent value={day.close_pct} />
-                </td>
-                <td>
-                  <Percent value={day.avg_pct} />
-                </td>
-                <td>
-                  <Span from={day.low_pct} to={day.high_pct} />
-                </td>
-                <td>
-                  <Percent value={day.open_pct} />
-                </td>
-                <td>{f.number(day.samples, 0)}</td>
+                {columns.map(name => (
+                  <td key={name}>{COLUMNS[name](day, f)}</td>
+                ))}
               </tr>
             ))}
           </tbody>

@@ -5,18 +5,16 @@ const WHOLE_DAY = 1440
 
 /** A day as it is shown. */
 export interface Day extends DailyPremium {
-  /** It is today in UTC. */
-  readonly isRunning: boolean
-  /** It is over, and some of its minutes have no sample. */
-  readonly isPartial: boolean
+  /** It is today in UTC; or it is over, and some of its minutes have no sample; or none of both. */
+  readonly status: 'running' | 'partial' | 'whole'
 }
 
 /** The days of a history; their values stay the API's. @param today a UTC date */
 export function toDays(history: readonly DailyPremium[], today: string): Day[] {
-  return history.map(day => {
-    const isRunning = day.date === today
-    return { ...day, isRunning, isPartial: !isRunning && day.samples < WHOLE_DAY }
-  })
+  return history.map(day => ({
+    ...day,
+    status: day.date === today ? 'running' : day.samples < WHOLE_DAY ? 'partial' : 'whole',
+  }))
 }
 
 /** With fewer days, one strange day is most of what a premium is compared with. */
@@ -37,7 +35,7 @@ export function figuresOf(days: readonly Day[], now: number | undefined): Figure
   const samples = days.reduce((sum, day) => sum + day.samples, 0)
   if (samples === 0) return undefined
   const average = days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples
-  const closes = days.filter(day => !day.isRunning).map(day => day.close_pct)
+  const closes = days.filter(day => day.status !== 'running').map(day => day.close_pct)
   if (now === undefined || days.length < DAYS_TO_COMPARE) return { average }
   const mean = closes.reduce((sum, close) => sum + close, 0) / closes.length
   const deviation = Math.sqrt(
@@ -66,12 +64,9 @@ export function movingAverage(days: readonly DailyPremium[], width: number) {
   }))
 }
 
-const COLUMNS = ['date', 'open_pct', 'high_pct', 'low_pct', 'close_pct', 'avg_pct', 'samples'] as const
-
-/** The days as CSV (RFC 4180): the API's own names, and whether the day is whole, partial or running. */
+/** The days as CSV (RFC 4180): the API's own names, and the status. */
 export function toCsv(days: readonly Day[]): string {
-  const status = (day: Day) => (day.isRunning ? 'running' : day.isPartial ? 'partial' : 'whole')
-  return [[...COLUMNS, 'status'], ...days.map(day => [...COLUMNS.map(column => day[column]), status(day)])]
+  return [...days.slice(0, 1).map(Object.keys), ...days.map(Object.values)]
     .map(row => `${row.join(',')}\r\n`)
     .join('')
 }

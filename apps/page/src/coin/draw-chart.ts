@@ -8,8 +8,8 @@ import {
 } from 'lightweight-charts'
 import { type Day, movingAverage } from './days.ts'
 
-/** A candle takes four fifths of its day's place, and is to be no wider than a tenth of the chart. */
-const FEWEST_PLACES = 8
+/** A candle takes four fifths of its day's slot, and is to be no wider than a tenth of the chart. */
+const FEWEST_SLOTS = 8
 /** Narrower candles merge, so the closes are drawn as a line instead. */
 const NARROWEST_CANDLE_PX = 3
 const AVERAGE_DAYS = 7
@@ -35,15 +35,15 @@ export interface ChartOptions {
  * Opens a candle chart with a zero line. The library's logo would add a style element, which the policy of
  * the page refuses; the caption names the library instead.
  */
-export function openChart(place: HTMLElement, options: ChartOptions) {
-  const color = (name: string) => resolveColor(place, name)
-  const chart = createChart(place, {
+export function openChart(box: HTMLElement, options: ChartOptions) {
+  const color = (name: string) => resolveColor(box, name)
+  const chart = createChart(box, {
     autoSize: true,
     layout: {
       attributionLogo: false,
       background: { color: 'transparent' },
       textColor: color('--muted'),
-      fontFamily: getComputedStyle(place).fontFamily,
+      fontFamily: getComputedStyle(box).fontFamily,
       fontSize: 12,
     },
     grid: { vertLines: { visible: false }, horzLines: { color: color('--line') } },
@@ -53,14 +53,14 @@ export function openChart(place: HTMLElement, options: ChartOptions) {
     handleScroll: { vertTouchDrag: false, mouseWheel: false },
     handleScale: { mouseWheel: false },
   })
-  const { candles, closes, averages, averageLine } = addSeries(chart, color, options)
+  const { candles, closes, averages, averageLine } = addSeries(chart, color)
   const timeScale = chart.timeScale()
   timeScale.subscribeVisibleLogicalRangeChange(range => {
     if (!range) return
     const isNarrow = timeScale.width() / (range.to - range.from) < NARROWEST_CANDLE_PX
     candles.applyOptions({ visible: !isNarrow })
     closes.applyOptions({ color: isNarrow ? color('--text') : 'transparent' })
-    place.dataset.style = isNarrow ? 'line' : 'candles'
+    box.dataset.style = isNarrow ? 'line' : 'candles'
   })
   chart.subscribeCrosshairMove(({ time }) => options.onPoint(typeof time === 'string' ? time : undefined))
   let shown = 0
@@ -79,21 +79,20 @@ export function openChart(place: HTMLElement, options: ChartOptions) {
   }
 }
 
-function addSeries(chart: IChartApi, color: (name: string) => string, { percent }: ChartOptions) {
+function addSeries(chart: IChartApi, color: (name: string) => string) {
   const [up, down] = [color('--up'), color('--down')]
   const common = {
     priceLineVisible: false,
     autoscaleInfoProvider: withZero,
-    priceFormat: { type: 'custom', minMove: 0.0001, formatter: percent },
+    priceFormat: { type: 'price', precision: 4, minMove: 0.0001 },
   } as const
   const candles = chart.addSeries(CandlestickSeries, {
     ...common,
     upColor: up,
     wickUpColor: up,
-    borderUpColor: up,
     downColor: down,
     wickDownColor: down,
-    borderDownColor: down,
+    borderVisible: false,
   })
   const line = { ...common, lastValueVisible: false, crosshairMarkerVisible: false } as const
   const closes = chart.addSeries(LineSeries, { ...line, lineWidth: 2 })
@@ -110,7 +109,7 @@ function addSeries(chart: IChartApi, color: (name: string) => string, { percent 
 
 /** All days from edge to edge; few of them in the middle. */
 function rangeOf(days: number): { from: number; to: number } {
-  const spare = Math.max(0, FEWEST_PLACES - days) / 2
+  const spare = Math.max(0, FEWEST_SLOTS - days) / 2
   return { from: -spare, to: days - 1 + spare }
 }
 
@@ -127,10 +126,10 @@ function toCandle({ date, open_pct: open, high_pct: high, low_pct: low, close_pc
 }
 
 /** The current colour of a custom property, in a form that the canvas can read. */
-function resolveColor(place: HTMLElement, name: string): string {
-  const before = place.style.color
-  place.style.color = `var(${name})`
-  const { color } = getComputedStyle(place)
-  place.style.color = before
+function resolveColor(box: HTMLElement, name: string): string {
+  const before = box.style.color
+  box.style.color = `var(${name})`
+  const { color } = getComputedStyle(box)
+  box.style.color = before
   return color
 }

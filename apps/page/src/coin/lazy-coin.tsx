@@ -1,28 +1,22 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { Failure } from '../notices.tsx'
 import { useView } from '../view.ts'
 import type { CoinProps } from './coin-view.tsx'
 
 /** A coin's view, loaded with its chart when a coin is opened for the first time. */
 export function LazyCoin(props: CoinProps) {
   const { t } = useView()
-  const [view, setView] = useState<{ readonly Coin?: ComponentType<CoinProps> }>()
+  const [Coin, setCoin] = useState<ComponentType<CoinProps>>()
+  const [hasFailed, setFailed] = useState(false)
   const load = () => {
-    setView(undefined)
+    setFailed(false)
     import('./coin-view.tsx').then(
-      ({ CoinView }) => setView({ Coin: CoinView }),
-      () => setView({}),
+      ({ CoinView }) => setCoin(() => CoinView),
+      () => setFailed(true),
     )
   }
   useEffect(load, [])
-  if (!view) return <p class="empty">{t.loading}</p>
-  if (view.Coin) return <view.Coin {...props} />
-  return (
-    <p class="empty" role="alert">
-      {t.historyDown}{' '}
-      <button type="button" onClick={load}>
-        {t.retry}
-      </button>
-    </p>
-  )
+  if (hasFailed) return <Failure text={t.historyDown} onRetry={load} />
+  return Coin ? <Coin {...props} /> : <p class="empty">{t.loading}</p>
 }

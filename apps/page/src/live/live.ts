@@ -1,101 +1,57 @@
-import type { ApiError, Client, LiveList } from '@kimchi/client'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Client, type LiveList, type LiveUpdate, utcMs } from '@kimchi/client'
+import { useEffect, useState } from 'preact/hooks'
 import type { Shelf } from '../storage.ts'
 
-/** A list that has just begun may grow within seconds, coin by coin. */
-const SETTLE_MS = 5_000
-const SETTLE_ATTEMPTS = 6
+/** The first list of a service that has just started lacks coins, so the next request comes soon. */
+const GATHERING_MS = 5_000
 
-/** The state of the live list on the page. */
-export interface Live {
-  /** The last good answer, of this visit or an earlier one. */
-  readonly list: LiveList | undefined
-  /** Why the newest request failed. */
-  readonly error: ApiError | undefined
-  /** Milliseconds to add to this device's clock to get the server's. */
-  readonly clockOffsetMs: number
+/** The state of the live list on the page: the newest update of the client's, and what else it says. */
+export interface Live extends Omit<LiveUpdate, 'nextInMs'> {
   /** The service has only just started: its first list is missing, or not yet whole. */
   readonly isGathering: boolean
 }
 
-/** Options of {@link openLive}. */
-export interface LiveOptions {
-  readonly client: Pick<Client, 'watch'>
-  readonly shelf: Shelf
-  readonly document: Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'>
-  /** Whether to go on while the page is hidden. */
-  readonly runsHidden: () => boolean
-  readonly setTimeout: (run: () => void, ms: number) => unknown
-  readonly onChange: (live: Live) => void
-}
+/** A minute is published within 5 s of its end; by then three more have passed. */
+const OVERDUE_MS = 4 * 60_000
 
-/**
- * Keeps the live list up to date: one request a minute, none while the page is hidden (unless an alert is set),
- * one when it becomes visible. Starts with the list that an earlier visit kept.
- */
-export function openLive({ client, shelf, document, runsHidden, setTimeout, onChange }: LiveOptions) {
-  let live = keptBy(shelf)
-  let watching: AbortController | undefined
-  let attempts = live.list ? SETTLE_ATTEMPTS : 0
-
-  function onUpdate({ list, error, clockOffsetMs }: Omit<Live, 'isGathering'>): void {
-    const { list: before, isGathering: wasGathering } = live
-    const isSettled = attempts >= SETTLE_ATTEMPTS || (list !== undefined && list.count === before?.count)
-    const hasJustStarted = error?.code === 'not_ready' && list === undefined
-    live = { list, error, clockOffsetMs, isGathering: hasJustStarted || (wasGathering && !isSettled) }
-    if (!error) {
-      shelf.put('live', list)
-      attempts = isSettled ? SETTLE_ATTEMPTS : attempts + 1
-      // The first list of a service that has just started lacks coins, so the next request comes soon.
-      if (!isSettled) setTimeout(restart, SETTLE_MS)
-    }
-    onChange(live)
-  }
-
-  function restart(): void {
-    if (!watching) return
-    stop()
-    follow()
-  }
-
-  function stop(): void {
-    watching?.abort()
-    watching = undefined
-  }
-
-  function follow(): void {
-    const isWanted = document.visibilityState === 'visible' || runsHidden()
-    if (isWanted === (watching !== undefined)) return
-    stop()
-    if (!isWanted) return
-    watching = new AbortController()
-    void client.watch(onUpdate, { signal: watching.signal, last: live.list, onceMore: true })
-  }
-
-  document.addEventListener('visibilitychange', follow)
-  follow()
-  return {
-    now: () => live,
-    close: () => {
-      document.removeEventListener('visibilitychange', follow)
-      stop()
-    },
-  }
-}
-
-/** The live list. While the page is hidden it is requested only when `runsHidden`. */
-export function useLive(client: Client, shelf: Shelf, runsHidden: boolean): Live {
-  const hidden = useRef(runsHidden)
-  hidden.current = runsHidden
-  const [live, onChange] = useState(() => keptBy(shelf))
-  useEffect(() => {
-    const runsHidden = () => hidden.current
-    return openLive({ client, shelf, document, runsHidden, setTimeout, onChange }).close
-  }, [client, shelf])
-  return live
+/** Whether the newest minute is older than it can be while the service has prices. */
+export function isOverdue({ updated_at }: LiveList, now: number): boolean {
+  return now - utcMs(updated_at) > OVERDUE_MS
 }
 
 /** The list of an earlier visit. */
-function keptBy(shelf: Shelf): Live {
-  return { list: shelf.get('live'), error: undefined, clockOffsetMs: 0, isGathering: false }
+export function keptLive(shelf: Shelf): Live {
+  return { list: shelf.get<LiveList>('live'), error: undefined, clockOffsetMs: 0, isGathering: false }
+}
+
+/** The state after an update. A service has gathered its coins when a list has no more than the one before. */
+export function afterUpdate(before: Live, { list, error, clockOffsetMs }: LiveUpdate): Live {
+  const hasJustStarted = error?.code === 'not_ready' && list === undefined
+  const isGrowing = before.isGathering && list?.count !== before.list?.count
+  return { list, error, clockOffsetMs, isGathering: hasJustStarted || isGrowing }
+}
+
+/**
+ * Keeps the live list up to date while it is wanted: one request at once, then one a minute. Starts with the
+ * list that an earlier visit kept.
+ */
+export function useLive(client: Client, shelf: Shelf, isWanted: boolean): Live {
+  const [live, setLive] = useState(() => keptLive(shelf))
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    if (!isWanted) return
+    const ending = new AbortController()
+    const onUpdate = (update: LiveUpdate) => {
+      if (!update.error) shelf.put('live', update.list)
+      setLive(before => afterUpdate(before, update))
+    }
+    void client.watch(onUpdate, { signal: ending.signal, last: live.list, onceMore: true })
+    return () => ending.abort()
+  }, [client, shelf, isWanted, turn])
+  useEffect(() => {
+    if (!live.isGathering || live.error) return
+    const timer = setTimeout(() => setTurn(turn + 1), GATHERING_MS)
+    return () => clearTimeout(timer)
+  }, [live])
+  return live
 }

@@ -10,28 +10,25 @@ export function SummaryView({ list }: { list: LiveList }) {
   const summary = summarise(list.data)
   if (!summary) return null
   const { median, highest, lowest, rate } = summary
-  const link = (coin: CoinPremium) => (
-    <a href={`#/${coin.symbol}`} title={nameOf(coin)}>
-      {coin.symbol}
-    </a>
-  )
+  const extreme = (name: string, coin: CoinPremium) => {
+    const link = (
+      <a href={`#/${coin.symbol}`} title={nameOf(coin)}>
+        {coin.symbol}
+      </a>
+    )
+    return <Figure name={name} note={link} value={<Percent value={coin.premium_pct} isColoured />} />
+  }
   return (
     <dl class="summary" aria-label={t.summary}>
-      <Figure name={t.median}>
-        <Percent value={median} isColoured />
-      </Figure>
-      <Figure name={t.highest} note={link(highest)}>
-        <Percent value={highest.premium_pct} isColoured />
-      </Figure>
-      <Figure name={t.lowest} note={link(lowest)}>
-        <Percent value={lowest.premium_pct} isColoured />
-      </Figure>
-      <Figure name={t.usdtKrw}>
-        <data value={rate}>{f.price(rate)}</data>
-      </Figure>
-      <Figure name={t.updated} note={fill(t.ago, f.age(now - utcMs(list.updated_at)))}>
-        <Time at={list.updated_at} />
-      </Figure>
+      <Figure name={t.median} value={<Percent value={median} isColoured />} />
+      {extreme(t.highest, highest)}
+      {extreme(t.lowest, lowest)}
+      <Figure name={t.usdtKrw} value={<data value={rate}>{f.price(rate)}</data>} />
+      <Figure
+        name={t.updated}
+        note={fill(t.ago, f.age(now - utcMs(list.updated_at)))}
+        value={<Time at={list.updated_at} />}
+      />
     </dl>
   )
 }

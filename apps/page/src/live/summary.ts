@@ -1,17 +1,7 @@
 import type { CoinPremium } from '@kimchi/client'
 
-/** The list in four numbers. */
-export interface Summary {
-  /** Percent, rounded to 4 decimals. */
-  readonly median: number
-  readonly highest: CoinPremium
-  readonly lowest: CoinPremium
-  /** KRW per USDT of the newest row. */
-  readonly rate: number
-}
-
-/** Summarises a list; undefined for an empty one. */
-export function summarise(coins: readonly CoinPremium[]): Summary | undefined {
+/** A list in four numbers; undefined for an empty one. */
+export function summarise(coins: readonly CoinPremium[]) {
   const sorted = coins.toSorted((a, b) => a.premium_pct - b.premium_pct)
   const [lowest] = sorted
   const highest = sorted.at(-1)
@@ -20,10 +10,11 @@ export function summarise(coins: readonly CoinPremium[]): Summary | undefined {
   const sum = middle.reduce((total, { premium_pct }) => total + premium_pct, 0)
   const newest = coins.reduce((a, b) => (b.snapshot_at > a.snapshot_at ? b : a))
   return {
-    // The mean of two may have a fifth decimal.
+    /** Percent; the mean of two may have a fifth decimal. */
     median: Math.round((10_000 * sum) / middle.length) / 10_000,
     highest,
     lowest,
+    /** KRW per USDT. */
     rate: newest.usdt_krw,
   }
 }

@@ -1,8 +1,8 @@
 import { type CoinPremium, utcMs } from '@kimchi/client'
 import { fill } from '../text/language.ts'
-import { Change, Percent } from '../values.tsx'
+import { Amount, Change, Percent } from '../values.tsx'
 import { useView } from '../view.ts'
-import { COLUMNS } from './rows.ts'
+import { AMOUNTS } from './rows.ts'
 
 /** What a row is drawn from. */
 export interface CoinRowProps {
@@ -46,18 +46,11 @@ export function CoinRow({ coin, isStale, isFavourite, change, onFavourite }: Coi
         <Percent value={coin.premium_pct} isColoured />
       </td>
       <td class="since">{change !== undefined && <Change points={change} />}</td>
-      <td class="gap">
-        <data value={COLUMNS.gap(coin)}>{f.won(COLUMNS.gap(coin), true)}</data>
-      </td>
-      <td class="krw">
-        <data value={coin.upbit_krw}>{f.price(coin.upbit_krw)}</data>
-      </td>
-      <td class="binance">
-        <data value={COLUMNS.binance(coin)}>{f.won(COLUMNS.binance(coin))}</data>
-      </td>
-      <td class="usdt">
-        <data value={coin.binance_usdt}>{f.price(coin.binance_usdt)}</data>
-      </td>
+      {AMOUNTS.map(column => (
+        <td key={column} class={column}>
+          <Amount coin={coin} column={column} />
+        </td>
+      ))}
     </tr>
   )
 }

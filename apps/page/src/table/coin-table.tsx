@@ -10,28 +10,22 @@ import { arrange, COLUMNS, type Column, nextSorting, type Sorting } from './rows
 import { useChanges } from './yesterday-closes.ts'
 
 /** What a visitor has searched and sorted by. */
-export interface Listing {
+export interface Search {
   readonly text: string
-  /** Undefined until somebody sorts: the order of the list. */
+  /** Undefined until somebody sorts: the order of the list, BTC first, then as configured. */
   readonly sorting?: Sorting | undefined
 }
 
-/** Everything, in the order of the list: BTC first, then as configured. */
-export const EVERYTHING: Listing = { text: '' }
-
-/** What the table is drawn from. */
-export interface CoinTableProps {
-  readonly list: LiveList
-  /** The API did not answer the newest request. */
-  readonly isDown: boolean
-  readonly listing: Listing
-  readonly onListing: (listing: Listing) => void
+/** The search, and what changes it. */
+export interface SearchProps {
+  readonly search: Search
+  readonly onSearch: (search: Search) => void
 }
 
 /** The coins of the list: searched, sorted, and marked as favourites. */
-export function CoinTable({ list, isDown, listing, onListing }: CoinTableProps) {
+export function CoinTable({ list, search, onSearch }: { list: LiveList } & SearchProps) {
   const { t, nameOf, shelf } = useView()
-  const { text, sorting } = listing
+  const { text, sorting } = search
   const [favourites, setFavourites] = useKept<readonly string[]>(shelf, 'favourites', [])
   const [isOnly, setOnly] = useKept(shelf, 'favouritesOnly', false)
   const toggle = (symbol: string) => {
@@ -40,7 +34,7 @@ export function CoinTable({ list, isDown, listing, onListing }: CoinTableProps) 
   }
   const rows = arrange(list.data, sorting, { text, only: isOnly ? new Set(favourites) : undefined, nameOf })
   const body = useRef<HTMLTableSectionElement>(null)
-  const changeOf = useChanges(list, body, isDown)
+  const changeOf = useChanges(list, body)
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>
   return (
     <section aria-label={t.coins} id="coins" tabIndex={-1}>
@@ -50,7 +44,7 @@ export function CoinTable({ list, isDown, listing, onListing }: CoinTableProps) 
           aria-label={t.search}
           placeholder={t.search}
           value={text}
-          onInput={event => onListing({ sorting, text: event.currentTarget.value })}
+          onInput={event => onSearch({ sorting, text: event.currentTarget.value })}
         />
         <button type="button" aria-pressed={isOnly} onClick={() => setOnly(!isOnly)}>
           <span aria-hidden="true">★</span> {t.favouritesOnly}
@@ -58,7 +52,7 @@ export function CoinTable({ list, isDown, listing, onListing }: CoinTableProps) 
         <AlertButton target={MEDIAN} />
       </div>
       <table class="coins">
-        <Head sorting={sorting} onSort={next => onListing({ text, sorting: next })} />
+        <Head sorting={sorting} onSort={next => onSearch({ text, sorting: next })} />
         <tbody ref={body}>
           {rows.map(coin => (
             <CoinRow

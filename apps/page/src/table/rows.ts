@@ -15,6 +15,12 @@ export const COLUMNS = {
 /** Name of a column; its heading is the text of the same key. */
 export type Column = keyof typeof COLUMNS
 
+/** The columns of prices, and the gap between two of them. */
+export const AMOUNTS = ['gap', 'krw', 'binance', 'usdt'] as const
+
+/** One of {@link AMOUNTS}. */
+export type AmountColumn = (typeof AMOUNTS)[number]
+
 /** A column and a direction. */
 export interface Sorting {
   readonly column: Column
@@ -48,19 +54,29 @@ export function arrange(
     return wanted.test(names) && (only?.has(coin.symbol) ?? true)
   })
   if (!sorting) return found
-  const [sign, value] = [sorting.isAscending ? 1 : -1, COLUMNS[sorting.column]]
-  return found.toSorted((a, b) => sign * compare(value(a), value(b)))
+  const sign = sorting.isAscending ? 1 : -1
+  const value = COLUMNS[sorting.column]
+  return found.toSorted((a, b) => (value(a) < value(b) ? -sign : value(a) > value(b) ? sign : 0))
 }
 
 const INITIALS = 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ'
 const FIRST_SYLLABLE = '가'.charCodeAt(0)
 /** Unicode orders syllables by their initial consonant, this many to each. */
 const SYLLABLES_PER_INITIAL = 588
-/** A keyboard joins two consonants that are typed one after the other. */
-const JOINED: Readonly<Record<string, string>> = {
-  ...{ ㄳ: 'ㄱㅅ', ㄵ: 'ㄴㅈ', ㄶ: 'ㄴㅎ', ㄺ: 'ㄹㄱ', ㄻ: 'ㄹㅁ', ㄼ: 'ㄹㅂ', ㄽ: 'ㄹㅅ' },
-  ...{ ㄾ: 'ㄹㅌ', ㄿ: 'ㄹㅍ', ㅀ: 'ㄹㅎ', ㅄ: 'ㅂㅅ' },
-}
+/** A keyboard joins two consonants that are typed one after the other: what it makes, and of which two. */
+const JOINED = [
+  'ㄳㄱㅅ',
+  'ㄵㄴㅈ',
+  'ㄶㄴㅎ',
+  'ㄺㄹㄱ',
+  'ㄻㄹㅁ',
+  'ㄼㄹㅂ',
+  'ㄽㄹㅅ',
+  'ㄾㄹㅌ',
+  'ㄿㄹㅍ',
+  'ㅀㄹㅎ',
+  'ㅄㅂㅅ',
+]
 
 /** Finds a text in names; a Korean consonant also finds the syllables that begin with it: `ㅂㅌ` finds 비트코인. */
 function patternOf(text: string): RegExp {
@@ -68,15 +84,11 @@ function patternOf(text: string): RegExp {
     .normalize('NFC')
     .trim()
     .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    .replace(/[ㄱ-ㅎ]/g, joined => JOINED[joined] ?? joined)
+    .replace(/[ㄱ-ㅎ]/g, letter => JOINED.find(joined => joined[0] === letter)?.slice(1) ?? letter)
     .replace(/[ㄱ-ㅎ]/g, initial => {
       const first = FIRST_SYLLABLE + SYLLABLES_PER_INITIAL * INITIALS.indexOf(initial)
       const last = first + SYLLABLES_PER_INITIAL - 1
       return `[${initial}${String.fromCharCode(first)}-${String.fromCharCode(last)}]`
     })
   return new RegExp(source, 'i')
-}
-
-function compare(a: number | string, b: number | string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

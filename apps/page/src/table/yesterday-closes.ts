@@ -14,7 +14,6 @@ const KEEP_MS = 60 * MINUTE_MS
 export class YesterdayCloses {
   readonly #daily: Client['daily']
   readonly #known = new Map<string, { day: string; askedAt: number; close: number | undefined }>()
-  #askedAt: number[] = []
 
   constructor({ daily }: Pick<Client, 'daily'>) {
     this.#daily = daily
@@ -28,14 +27,13 @@ export class YesterdayCloses {
 
   /** Asks for those of these coins that are missing or an hour old, and resolves when all are answered. */
   async ask(symbols: readonly string[], today: string, now: number): Promise<void> {
-    this.#askedAt = this.#askedAt.filter(at => now - at < MINUTE_MS)
+    const recent = [...this.#known.values()].filter(({ askedAt }) => now - askedAt < MINUTE_MS)
     const due = symbols.filter(symbol => {
       const known = this.#known.get(symbol)
       return known?.day !== today || now - known.askedAt >= (known.close === undefined ? MINUTE_MS : KEEP_MS)
     })
-    const next = due.slice(0, REQUESTS_PER_MINUTE - this.#askedAt.length)
-    this.#askedAt.push(...next.map(() => now))
-    await Promise.all(next.map(symbol => this.#load(symbol, today, now)))
+    const mayAsk = REQUESTS_PER_MINUTE - recent.length
+    await Promise.all(due.slice(0, mayAsk).map(symbol => this.#load(symbol, today, now)))
   }
 
   async #load(symbol: string, day: string, askedAt: number): Promise<void> {
@@ -51,20 +49,20 @@ export class YesterdayCloses {
  * The points between a coin's premium and yesterday's close, for the coins that are or were on screen.
  * @param body the rows on screen
  */
-export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>, isDown: boolean) {
-  const { client, now } = useView()
+export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>) {
+  const { client, minute, now } = useView()
   const [closes] = useState(() => new YesterdayCloses(client))
   const [, redraw] = useState({})
   const today = list.updated_at.slice(0, 10)
   useEffect(() => {
     const ask = () => {
-      if (isDown || document.visibilityState !== 'visible') return
+      if (minute === undefined) return
       void closes.ask(symbolsOnScreen(body.current), today, Date.now()).then(() => redraw({}))
     }
     ask()
     addEventListener('scrollend', ask)
     return () => removeEventListener('scrollend', ask)
-  }, [closes, today, isDown, now])
+  }, [closes, today, minute, now])
   return (symbol: string, premium: number) => changeSince(closes.of(symbol, today), premium)
 }
 

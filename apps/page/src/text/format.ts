@@ -8,6 +8,8 @@ export type Formats = ReturnType<typeof createFormats>
 
 /** The formats of a language. */
 export function createFormats(language: Language) {
+  const write = (value: number, options: Intl.NumberFormatOptions) =>
+    value.toLocaleString(language, options).replace('-', MINUS)
   const price = new Intl.NumberFormat(language, { maximumFractionDigits: 12 })
   const unit = (name: string) =>
     new Intl.NumberFormat(language, {
@@ -20,30 +22,24 @@ export function createFormats(language: Language) {
   return {
     /** Percent, rounded: `+1.24`. Without a sign where nothing but zeros is left. */
     percent: (value: number, digits = 2) =>
-      value
-        .toLocaleString(language, {
-          signDisplay: 'exceptZero',
-          minimumFractionDigits: digits,
-          maximumFractionDigits: digits,
-        })
-        .replace('-', MINUS),
+      write(value, {
+        signDisplay: 'exceptZero',
+        minimumFractionDigits: digits,
+        maximumFractionDigits: digits,
+      }),
     /** A plain number with this many decimals. */
-    number: (value: number, digits = 2) =>
-      value
-        .toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits })
-        .replace('-', MINUS),
+    number: (value: number, digits: number) =>
+      write(value, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
     /** A price, with every digit that the exchange gave. */
     price: (value: number) => price.format(value),
     /** A calculated amount of won: no more digits than matter, a difference with its sign. */
     won: (value: number, isDifference = false) =>
-      value
-        .toLocaleString(language, {
-          signDisplay: isDifference ? 'exceptZero' : 'auto',
-          ...(Math.abs(value) >= 100
-            ? { maximumFractionDigits: 0 }
-            : { maximumSignificantDigits: isDifference ? 3 : 4 }),
-        })
-        .replace('-', MINUS),
+      write(value, {
+        signDisplay: isDifference ? 'exceptZero' : 'auto',
+        ...(Math.abs(value) >= 100
+          ? { maximumFractionDigits: 0 }
+          : { maximumSignificantDigits: isDifference ? 3 : 4 }),
+      }),
     /** How long ago, from milliseconds: seconds, minutes, hours or days. */
     age: (ms: number) => {
       const seconds = Math.max(0, Math.floor(ms / 1_000))

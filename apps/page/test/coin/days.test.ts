@@ -17,9 +17,9 @@ const DAYS = [day('2026-11-19', 1), day('2026-11-20', 2, { samples: 1200 }), day
 
 t.test('today is running, an earlier day with minutes missing is partial; no value is changed', async t => {
   t.match(toDays(DAYS, TODAY), [
-    { ...DAYS[0], isRunning: false, isPartial: false },
-    { ...DAYS[1], isRunning: false, isPartial: true },
-    { ...DAYS[2], isRunning: true, isPartial: false },
+    { ...DAYS[0], status: 'whole' },
+    { ...DAYS[1], status: 'partial' },
+    { ...DAYS[2], status: 'running' },
   ])
 })
 

@@ -5,9 +5,10 @@ const NEXT: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dar
 const SIGNS: Readonly<Record<Theme, string>> = { auto: '◐', light: '○', dark: '●' }
 
 /** Name of the page and its two switches. */
-export function Header(on: { onTheme: (theme: Theme) => void; onLanguage: (language: Language) => void }) {
+export function Header({ onLanguage }: { onLanguage: (language: Language) => void }) {
   const { t, language, theme } = useView()
-  const colours = fill(t.theme, { auto: t.themeAuto, light: t.themeLight, dark: t.themeDark }[theme])
+  const [chosen, choose] = theme
+  const colours = fill(t.theme, { auto: t.themeAuto, light: t.themeLight, dark: t.themeDark }[chosen])
   const other = language === 'ko' ? 'en' : 'ko'
   return (
     <header class="top">
@@ -19,11 +20,11 @@ export function Header(on: { onTheme: (theme: Theme) => void; onLanguage: (langu
         </span>
       </a>
       <div class="switches">
-        <button type="button" lang={other} onClick={() => on.onLanguage(other)}>
+        <button type="button" lang={other} onClick={() => onLanguage(other)}>
           {other === 'ko' ? '한국어' : 'English'}
         </button>
-        <button type="button" aria-label={colours} title={colours} onClick={() => on.onTheme(NEXT[theme])}>
-          <span aria-hidden="true">{SIGNS[theme]}</span>
+        <button type="button" aria-label={colours} title={colours} onClick={() => choose(NEXT[chosen])}>
+          <span aria-hidden="true">{SIGNS[chosen]}</span>
         </button>
       </div>
     </header>

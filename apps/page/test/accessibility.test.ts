@@ -1,7 +1,7 @@
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Answers, answerWith } from './answers.ts'
-import { goodAnswers, servePage, violations } from './views.ts'
+import { goodAnswers, PAGES_AT_A_TIME, servePage, violations } from './views.ts'
 import { visit } from './visit.ts'
 
 const program = findChromium()
@@ -40,7 +40,7 @@ const VIEWS: readonly View[] = [
   },
   { name: 'empty list', shows: '.empty', answers: { list: empty } },
   { name: 'first seconds', shows: '.empty', answers: { list: 'not_ready' } },
-  { name: 'candles', hash: '#/BTC', shows: '.days tbody tr' },
+  { name: 'candles', hash: '#/BTC/30', shows: '.days tbody tr' },
   { name: 'few days', hash: '#/ETH', shows: '.days tbody tr' },
   { name: 'unknown coin', hash: '#/NOPE', shows: '[role=alert]' },
   { name: 'unknown address', hash: '#/a/b/c', shows: '.empty' },
@@ -74,8 +74,14 @@ t.test('no view has an accessibility violation or is wider than the screen', { s
     }
     await context.close()
   }
-  for (const locale of ['en-US', 'ko-KR']) {
-    for (const view of VIEWS) await t.test(`${view.name}, ${locale}`, t => check(t, view, locale))
-  }
-  for (const document of DOCUMENTS) await t.test(document.name, t => check(t, document, 'en-US'))
+  const checks = [
+    ...['en-US', 'ko-KR'].flatMap(locale => VIEWS.map(view => ({ view, locale }))),
+    ...DOCUMENTS.map(view => ({ view, locale: 'en-US' })),
+  ]
+  t.jobs = PAGES_AT_A_TIME
+  await Promise.all(
+    checks.map(({ view, locale }) =>
+      t.test(`${view.name}, ${locale}`, { buffered: true }, t => check(t, view, locale)),
+    ),
+  )
 })

@@ -1,7 +1,7 @@
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Answers, answerWith, liveListOf, minuteAt } from './answers.ts'
-import { goodAnswers, servePage } from './views.ts'
+import { goodAnswers, PAGES_AT_A_TIME, servePage } from './views.ts'
 import { installClock, type VisitOptions, visit } from './visit.ts'
 
 const program = findChromium()
@@ -25,25 +25,25 @@ t.test(
       t.teardown(() => visited.context.close())
       return visited
     }
-    await t.test('search and sorting survive a visit to a coin, favourites-only a reload', t =>
-      lastingList(t, open),
-    )
-    await t.test('the range is in the address, and those beyond the data are disabled', t => ranges(t, open))
-    await t.test('draws a year as a line on a phone, a week as candles', t => chartStyles(t, open))
-    await t.test('shows and finds Korean names, and times in Seoul', t => korean(t, open))
-    await t.test('a phone shows more than six coins, with targets of 44 pixels', t => phone(t, open))
-    // docs/faults.md, 75
-    await t.test('says that the first values are being collected, and shows the list when it is there', t =>
-      firstSeconds(t, open),
-    )
-    // docs/faults.md, 75
-    await t.test('a coin that was opened too early is shown as soon as its history is there', t =>
-      early(t, open),
-    )
-    await t.test('an alert is in the title and a notification, also while the page is hidden', t =>
-      alerts(t, open),
-    )
-    await t.test('explains an empty list and an address without a page', t => emptyWords(t, open))
+    const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
+      t.test(title, { buffered: true }, t => run(t, open))
+    t.jobs = PAGES_AT_A_TIME
+    await Promise.all([
+      test('search and sorting survive a visit to a coin, favourites-only a reload', lastingList),
+      test('the range is in the address, and those beyond the data are disabled', ranges),
+      test('draws a year as a line on a phone, a week as candles', chartStyles),
+      test('shows and finds Korean names, and times in Seoul', korean),
+      test('a phone shows more than six coins, with targets of 44 pixels', phone),
+      // docs/faults.md, 75
+      test(
+        'says that the first values are being collected, and shows the list when it is there',
+        firstSeconds,
+      ),
+      // docs/faults.md, 75
+      test('a coin that was opened too early is shown as soon as its history is there', early),
+      test('an alert is in the title and a notification, also while the page is hidden', alerts),
+      test('explains an empty list and an address without a page', emptyWords),
+    ])
   },
 )
 

@@ -14,21 +14,26 @@ interface Snippet {
   readonly code: string
 }
 
+const SNIPPETS_AT_A_TIME = 3
 const PLACEHOLDER = 'https://premium.example'
 const snippets = ['callers.md', 'callers.ko.md'].flatMap(readSnippets)
 
 t.test('every piece of code in the guide runs against the service', async t => {
   const { api } = await startStack(t)
-  for (const { file, language, kind, code } of snippets) {
-    const here = code.replaceAll(PLACEHOLDER, api)
-    t.not(here, code, 'it asks the service')
-    const title = `${file}: ${language} ${kind}`
-    if (language === 'sh') await t.test(title, missing('curl'), t => shell(t, here, kind))
-    else if (kind === 'sheets') await t.test(title, missing('curl'), t => sheets(t, here))
-    else if (language === 'js') await t.test(title, t => javascript(t, here, kind))
-    else if (language === 'python') await t.test(title, await missingModule(kind), t => python(t, here, kind))
-    else t.fail(`${title} is of a language that is not run`)
-  }
+  t.jobs = SNIPPETS_AT_A_TIME
+  await Promise.all(
+    snippets.map(async ({ file, language, kind, code }) => {
+      const here = code.replaceAll(PLACEHOLDER, api)
+      t.not(here, code, 'it asks the service')
+      const test = (options: { skip?: string }, run: (t: Test) => Promise<void>) =>
+        t.test(`${file}: ${language} ${kind}`, { buffered: true, ...options }, run)
+      if (language === 'sh') await test(missing('curl'), t => shell(t, here, kind))
+      else if (kind === 'sheets') await test(missing('curl'), t => sheets(t, here))
+      else if (language === 'js') await test({}, t => javascript(t, here, kind))
+      else if (language === 'python') await test(await missingModule(kind), t => python(t, here, kind))
+      else t.fail(`${file}: ${language} is a language that is not run`)
+    }),
+  )
   t.ok(snippets.length >= 10, `${snippets.length} pieces`)
 })
 

@@ -1,52 +1,61 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { DAY_MINUTES, dateOf, dayStart, type EpochMinute, minuteOf, premiumE4 } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
-import { startSimulator } from '@kimchi/simulator'
-import { eventually, startRedis, type Teardown } from '@kimchi/testkit'
+import { openRedis, SampleWriter } from '@kimchi/store'
+import {
+  createMemoryLog,
+  eventually,
+  type Program,
+  startProgram,
+  startRedis,
+  stayClearOfMidnight,
+  type Teardown,
+} from '@kimchi/testkit'
 import { preview } from 'vite'
+import { liveListOf } from './answers.ts'
 
-/** The real service on simulated exchanges, with the built page in front. */
+/** The real API on prices that a test writes, with the built page in front. */
 export interface Stack {
   /** Base of the page. */
   readonly page: string
   /** Base of the API itself. */
   readonly api: string
+  /** Has the API serve another minute. */
+  writeMinute(minute: EpochMinute): Promise<void>
   /** Ends the API at once (SIGKILL). */
   killApi(): Promise<void>
   startApi(): Promise<void>
 }
 
-/** As many as an ingester tracks by default. */
-const COINS = 10
-
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const API = fileURLToPath(new URL('../../api/dist/main.js', import.meta.url))
+const COINS = liveListOf('').data
+const RETENTION_DAYS = 8
+const IMPORTED_DAYS = 30
 
-/** Starts everything; torn down with the test. */
+/** Starts everything, with the minute before this one; torn down with the test. */
 export async function startStack(t: Teardown): Promise<Stack> {
+  await stayClearOfMidnight(Date.now())
   const redis = await startRedis(t)
-  const exchanges = await startSimulator({ seed: 'page' })
-  t.teardown(() => exchanges.close())
-  const shared = { PATH: process.env.PATH ?? '', REDIS_URL: redis.url, OPS_PORT: '0' }
-  const ingester = start(t, '../../ingester/dist/main.js', {
-    ...shared,
-    PRICES: 'simulated',
-    BACKFILL_DAYS: '2',
-    UPBIT_WS_URL: exchanges.upbitWsUrl,
-    UPBIT_REST_URL: exchanges.upbitRestUrl,
-    BINANCE_WS_URL: exchanges.binanceWsUrl,
-    BINANCE_REST_URL: exchanges.binanceRestUrl,
-  })
-  ingester.stderr?.resume()
-  ingester.stdout?.resume()
+  const write = await openPrices(t, redis.url)
   const port = await freePort()
   const api = `http://127.0.0.1:${port}`
-  let child: ChildProcess
+  const untilServed = (minute: EpochMinute) =>
+    eventually(`minute ${minute}`, async () => {
+      const answer = await fetch(`${api}/api/v1/kimchi-premium`).catch(() => undefined)
+      return answer?.ok && (await answer.json()).updated_at === timeOf(minute)
+    })
+  let newest = minuteOf(Date.now()) - 1
+  const writeMinute = async (minute: EpochMinute) => {
+    newest = minute
+    await write(minute)
+    await untilServed(minute)
+  }
+  let program: Program
   const startApi = async () => {
-    child = start(t, '../../api/dist/main.js', { ...shared, HOST: '127.0.0.1', PORT: String(port) })
-    await firstLine(child)
-    await untilAllListed(`${api}/api/v1/kimchi-premium`)
+    const env = { REDIS_URL: redis.url, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0' }
+    program = startProgram(t, ['--enable-source-maps', API], env)
+    await writeMinute(newest)
   }
   await startApi()
   const server = await preview({
@@ -56,40 +65,59 @@ export async function startStack(t: Teardown): Promise<Stack> {
   })
   t.teardown(() => server.close())
   const [page = ''] = server.resolvedUrls?.local ?? []
+  return { page, api, writeMinute, startApi, killApi: async () => void (await program.end('SIGKILL')) }
+}
+
+/** Writes whole days of ETH, a partial yesterday of every coin, and then whatever minute it is given. */
+async function openPrices(t: Teardown, url: string) {
+  const redis = openRedis(url)
+  t.teardown(() => redis.close())
+  await redis.untilReady(5_000)
+  const writer = new SampleWriter({
+    redis,
+    prices: 'simulated',
+    retentionDays: RETENTION_DAYS,
+    log: createMemoryLog(),
+  })
+  const write = async (minute: EpochMinute) => {
+    // Each time, or they would leave the list of a slow test.
+    await writer.track(
+      COINS.map(({ symbol, name }) => ({ symbol, name, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` })),
+    )
+    await writer.write({ minute, samples: samplesOf(minute) })
+  }
+  const today = dayStart(minuteOf(Date.now()))
+  for (const minute of [1, 700, 1_439]) await write(today - DAY_MINUTES + minute)
+  for (let day = RETENTION_DAYS + IMPORTED_DAYS; day > RETENTION_DAYS; day -= 1)
+    await writer.importDay('ETH', wholeDay(today - day * DAY_MINUTES, day))
+  return write
+}
+
+function samplesOf(minute: EpochMinute) {
+  return COINS.map(({ symbol, upbit_krw, binance_usdt, usdt_krw }) => {
+    const upbitKrw = Math.round(upbit_krw) + (minute % 10)
+    const premium = premiumE4(upbitKrw, binance_usdt, usdt_krw)
+    const prices = { upbitKrw, binanceUsdt: binance_usdt, usdtKrw: usdt_krw, premiumE4: premium }
+    return { symbol, minute, ...prices, source: 'live' as const }
+  })
+}
+
+function wholeDay(firstMinute: EpochMinute, variant: number) {
+  const [open, close, samples] = [10_000 + 100 * variant, 10_000 + 101 * variant, DAY_MINUTES]
   return {
-    page,
-    api,
-    startApi,
-    killApi: async () => {
-      const exited = once(child, 'exit')
-      child.kill('SIGKILL')
-      await exited
-    },
+    date: dateOf(firstMinute),
+    open,
+    high: close + 300,
+    low: open - 300,
+    close,
+    sum: open * samples,
+    samples,
+    firstMinute,
+    lastMinute: firstMinute + samples - 1,
   }
 }
 
-function start(t: Teardown, main: string, env: Record<string, string>): ChildProcess {
-  const child = spawn(
-    process.execPath,
-    ['--enable-source-maps', fileURLToPath(new URL(main, import.meta.url))],
-    {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
-  t.teardown(() => child.kill('SIGKILL'))
-  return child
-}
-
-async function firstLine(child: ChildProcess): Promise<void> {
-  if (!child.stdout) return
-  child.stderr?.resume()
-  await once(createInterface({ input: child.stdout }), 'line')
-}
-
-/** Candles fill one coin after another: some are listed before the others. */
-async function untilAllListed(url: string): Promise<void> {
-  const countOf = async () => ((await (await fetch(url)).json()) as { count?: number }).count
-  const isComplete = async () => (await countOf()) === COINS
-  await eventually('every coin', () => isComplete().catch(() => false))
+/** A minute as the API writes it. */
+function timeOf(minute: EpochMinute): string {
+  return new Date(minute * 60_000).toISOString().slice(0, 19)
 }

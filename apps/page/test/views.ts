@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { LiveList } from '@kimchi/client'
@@ -7,7 +7,10 @@ import type { Page } from '@kimchi/testkit/chromium'
 import { preview } from 'vite'
 import { type Answers, historyOf, liveListOf, minuteAt } from './answers.ts'
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** How many of its pages a test has one browser draw at a time. */
+export const PAGES_AT_A_TIME = 3
 
 /** Serves the built page alone; a test answers in place of the API. */
 export async function servePage(t: Teardown): Promise<string> {
@@ -31,10 +34,10 @@ export function goodAnswers(now = Date.now()): { list: LiveList; histories: Answ
 
 /** axe-core's violations; the debugger injects it, past the page's policy. */
 export async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(AXE, 'utf8'))
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE)
   return page.evaluate(async () => {
     // biome-ignore lint/suspicious/noExplicitAny: axe-core adds itself to the window.
-    const { violations } = await (window as any).axe.run()
+    const { violations } = await (window as any).axe.run({ resultTypes: ['violations'] })
     return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
       violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
     )

@@ -3,7 +3,7 @@ import { eventually } from '@kimchi/testkit'
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Answers, answerWith } from './answers.ts'
-import { goodAnswers, servePage } from './views.ts'
+import { goodAnswers, PAGES_AT_A_TIME, servePage } from './views.ts'
 import { installClock, type VisitOptions, visit } from './visit.ts'
 
 const program = findChromium()
@@ -26,6 +26,8 @@ t.test(
   async t => {
     const base = await servePage(t)
     const browser = await openChromium(program ?? '', t)
+    const tests: Promise<unknown>[] = []
+    t.jobs = PAGES_AT_A_TIME
     for (const locale of ['en-US', 'ko-KR'])
       for (const width of [390, 1440]) {
         const open = async (t: Test, answers: Answers, { prepare, ...options }: VisitOptions = {}) => {
@@ -43,19 +45,19 @@ t.test(
         }
         const look: Look = { open, isKorean: locale === 'ko-KR', isPhone: width === 390 }
         const test = (title: string, run: (t: Test, look: Look) => Promise<void>) =>
-          t.test(`${title}, ${locale}, ${width} px`, t => run(t, look))
-        await test('the days need no sideways scrolling, each row as high as the next', dayTable)
-        await test('lists BTC first until somebody sorts, with the change since yesterday', order)
+          tests.push(t.test(`${title}, ${locale}, ${width} px`, { buffered: true }, t => run(t, look)))
+        test('the days need no sideways scrolling, each row as high as the next', dayTable)
+        test('lists BTC first until somebody sorts, with the change since yesterday', order)
         // The others depend on the language or the width alone, the last on neither.
         if (width === 390) {
-          await test('a premium is rounded to two digits, and has a sign where these have one', rounding)
-          await test('a phone whose notifications can only throw is offered the title', phoneAlert)
-          await test('says when a day begins, and how old the prices are', words)
+          test('a premium is rounded to two digits, and has a sign where these have one', rounding)
+          test('a phone whose notifications can only throw is offered the title', phoneAlert)
+          test('says when a day begins, and how old the prices are', words)
         }
-        if (locale === 'ko-KR') await test('a few days fill the chart, none wider than a tenth', fewDays)
-        if (locale === 'ko-KR' && width === 1440)
-          await test('asks for at most 20 changes a minute', manyCoins)
+        if (locale === 'ko-KR') test('a few days fill the chart, none wider than a tenth', fewDays)
+        if (locale === 'ko-KR' && width === 1440) test('asks for at most 20 changes a minute', manyCoins)
       }
+    await Promise.all(tests)
   },
 )
 
@@ -221,8 +223,9 @@ async function fewDays(t: Test, { open }: Look) {
     const isCandle = (x: number) => {
       let count = 0
       for (let y = 0; y < height; y += 1) {
-        const [r = 0, g = 0, b = 0, a = 0] = pixels.slice(4 * (y * width + x), 4 * (y * width + x) + 4)
-        if (a === 255 && Math.max(r, g, b) - Math.min(r, g, b) > 60) count += 1
+        const at = 4 * (y * width + x)
+        const [r = 0, g = 0, b = 0] = [pixels[at], pixels[at + 1], pixels[at + 2]]
+        if (pixels[at + 3] === 255 && Math.max(r, g, b) - Math.min(r, g, b) > 60) count += 1
       }
       return count > 3
     }

@@ -70,7 +70,7 @@ async function examineInto(verdicts: Verdicts, instruments: Instruments): Promis
   })
   await judge({
     clock: checkClock(streams),
-    pairs: checkPairs(lists, streams, instruments),
+    pairs: checkPairs(lists, streams),
     'Upbit, codes': checkCodes(streams),
     'Upbit, states': checkStates(streams),
     'Binance, streams': checkBinance(streams, instruments),

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE_MS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { parseUpbitMarkets } from '@kimchi/feeds'
-import { type SimulatedCoin, type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
+import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { examine } from '../../src/doctor/examine.ts'
@@ -245,17 +245,6 @@ function warnOf(market: string): NonNullable<Case['alter']> {
     return { ...answer, body: markets }
   }
 }
-
-t.test('a denied pair of which both tickers trade is named', async t => {
-  const both = (base: string): SimulatedCoin => ({
-    id: base,
-    price: 2,
-    upbit: { base, koreanName: base, englishName: `The ${base}`, tradesPerMinute: 5 },
-    binance: { base, tradesPerMinute: 5 },
-  })
-  const { finding } = await examined(t, { coins: [...MARKET_COINS, both('TON')] })
-  t.match(finding('pairs'), { outcome: 'ok', seen: /denied, while both tickers trade: TON/ })
-})
 
 t.test('a symbol of Binance is silent: FAIL when its candles have trades', async t => {
   const { of, finding } = await examined(t, {

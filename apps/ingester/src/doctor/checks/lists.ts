@@ -1,7 +1,6 @@
 import { type Coin, type Market, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
 import {
   type BinanceMarket,
-  DENIALS,
   isFields,
   matchCoins,
   parseBinanceSymbols,
@@ -56,7 +55,7 @@ export function checkLists({ upbit, binance, coins }: Lists, { config }: Instrum
 }
 
 /** Whether the matched pairs are one coin each, by their prices. */
-export function checkPairs(lists: Lists, { upbit, binance }: Streams, { config }: Instruments): Verdict {
+export function checkPairs(lists: Lists, { upbit, binance }: Streams): Verdict {
   const [krw, usdt] = [lastPrices(upbit), lastPrices(binance)]
   const premiums = lists.coins.flatMap(coin => {
     const [won, dollars, rate] = [krw.get(coin.upbit), usdt.get(coin.binance), krw.get(RATE_MARKET)]
@@ -70,9 +69,8 @@ export function checkPairs(lists: Lists, { upbit, binance }: Streams, { config }
     const words = lists.warned.has(upbit) ? 'probably true, Upbit warns of it' : 'suspect'
     return `${name} (${upbit}) and ${binance} ${premium.toFixed(2)} % (${words})`
   })
-  const denied = tradingDenials(lists, config.DENY)
   const compared = `${premiums.length} of ${lists.coins.length} pairs compared, median ${median.toFixed(2)} %`
-  const seen = [compared, ...told, ...denied].join('; ')
+  const seen = [compared, ...told].join('; ')
   if (suspect.length > 0)
     return unknown(
       seen,
@@ -84,13 +82,4 @@ export function checkPairs(lists: Lists, { upbit, binance }: Streams, { config }
 /** The newest price of each market that a stream has brought. */
 function lastPrices(stream: WatchedStream): ReadonlyMap<Market, number> {
   return new Map(ticksOf(stream).map(({ market, price }) => [market, price]))
-}
-
-/** Symbols that are refused although a ticker of that name trades on both exchanges, as part of a sentence. */
-function tradingDenials({ upbit, binance }: Lists, deny: readonly string[]): readonly string[] {
-  const trading = new Set(binance.flatMap(({ base, trading }) => (trading ? [base] : [])))
-  const refused = new Set([...Object.keys(DENIALS), ...deny])
-  const denied = upbit.filter(({ base }) => refused.has(base) && trading.has(base))
-  if (denied.length === 0) return []
-  return [`denied, while both tickers trade: ${denied.map(({ base }) => base).join(', ')}`]
 }

@@ -25,18 +25,8 @@ export const settings = {
     allowed: '`all` or symbols of letters and digits separated by commas',
     parse: parseCoins,
   } satisfies Setting<WantedCoins>,
-  ALLOW: {
-    description: 'symbols that are published whatever their premium is',
-    default: '',
-    allowed: 'symbols of letters and digits separated by commas',
-    parse: parseSymbols,
-  } satisfies Setting<readonly string[]>,
-  DENY: {
-    description: 'symbols that are never tracked',
-    default: '',
-    allowed: 'symbols of letters and digits separated by commas',
-    parse: parseSymbols,
-  } satisfies Setting<readonly string[]>,
+  ALLOW: symbolsSetting('symbols that are published whatever their premium is'),
+  DENY: symbolsSetting('symbols that are never tracked'),
   PRICES: choiceSetting('`simulated` when the exchanges are a simulator', 'live', ['live', 'simulated']),
   UPBIT_WS_URL: urlListSetting('Upbit WebSocket, the whole URL', DEFAULT_BASES.UPBIT_WS_URL, WS),
   UPBIT_REST_URL: urlListSetting('Upbit REST, the part before `/v1`', DEFAULT_BASES.UPBIT_REST_URL, HTTP),
@@ -104,6 +94,11 @@ function symbolsProblems({ COINS: coins = 'all', ALLOW: allow = [], DENY: deny =
       return Object.hasOwn(DENIALS, symbol) ? `ALLOW cannot name ${symbol}: ${DENIALS[symbol]}` : []
     }),
   ]
+}
+
+function symbolsSetting(description: string): Setting<readonly string[]> {
+  const allowed = 'symbols of letters and digits separated by commas'
+  return { description, default: '', allowed, parse: parseSymbols }
 }
 
 function parseCoins(text: string): WantedCoins | undefined {

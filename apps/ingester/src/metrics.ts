@@ -1,7 +1,7 @@
 import type { Clock } from '@kimchi/core'
 import { MetricsRegistry, type Reason, readyGauge } from '@kimchi/runtime'
 import type { ServerHealth } from '@kimchi/store'
-import { FIGURES, type Figure, valuesOf } from './figures.ts'
+import { type Figure, type FigureName, figuresOf, isSeveral } from './figures.ts'
 import type { IngesterStatus } from './status.ts'
 
 /** Where the numbers come from. */
@@ -14,37 +14,75 @@ export interface MetricsOptions {
   readonly redisHealth: () => Promise<ServerHealth | undefined>
 }
 
+/** What metrics mean, by the name of their figure. */
+type Metrics = Readonly<Partial<Record<FigureName, string>>>
+
+/** A figure is a metric as well when an alert, a panel or a runbook reads it. */
+const GAUGES = {
+  quarantined_coins: 'Coins of which nothing is published for now; in words: the status hash.',
+  implausible_coins: 'Coins held back in the last minute because their prices were implausible.',
+  waiting_minutes: 'Minutes that wait to be stored to Redis.',
+  open_minutes: 'Minutes neither stored nor settled, counted per coin and minute.',
+  filling_coins: 'Coins whose gaps this ingester fills; 0 while another holds the lease.',
+} satisfies Metrics
+
+/** By the label that tells their values apart. */
+const COUNTERS = {
+  reason: { gaps: 'Minutes without a live sample, counted per coin and minute, by reason.' },
+  outcome: {
+    redis_writes:
+      'Samples stored, there already or refused; minutes dropped or rejected; writes tried again.',
+    decided_minutes: 'Open minutes by what backfill decided, counted per coin and minute.',
+    mended_rows: 'Day rows that counted less than is stored: mended, or differing still.',
+  },
+  exchange: {
+    silences: 'Silences of more than 3 s on an open connection.',
+    reconnects: 'Times that data came back after it had broken off.',
+    malformed: 'Frames that were dropped as broken.',
+  },
+} satisfies Readonly<Record<string, Metrics>>
+
 /** The ingester's Prometheus metrics, read from its status whenever they are asked for. */
 export function createMetrics({ version, clock, status, reasons, redisHealth }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'ingester', version })
   metrics.gauge(readyGauge(reasons))
-  for (const figure of FIGURES) register(metrics, figure, () => valuesOf(figure, status(), clock.now()))
+  const read = (name: string, label: string, unit?: number) => {
+    const { own, byExchange } = figuresOf(status(), clock.now())
+    const figures: Readonly<Record<string, Figure>> = { ...own, ...byExchange }
+    return numbersOf(figures[name], label, unit)
+  }
+  for (const [name, help] of Object.entries(GAUGES)) {
+    metrics.gauge({ name: `kimchi_ingester_${name}`, help, read: () => read(name, '') })
+  }
+  for (const [label, counters] of Object.entries(COUNTERS)) {
+    for (const [name, help] of Object.entries(counters)) {
+      const labels = [label]
+      metrics.counter({ name: `kimchi_ingester_${name}_total`, help, labels, read: () => read(name, label) })
+    }
+  }
+  metrics.gauge({
+    name: 'kimchi_ingester_drift_median_ratio',
+    help: 'Half of the recent live premiums are this near to those of candles; 0.01 is a percentage point.',
+    read: () => read('drift_median_e4', '', 1e-6),
+  })
+  metrics.gauge({
+    name: 'kimchi_ingester_watermark_age_seconds',
+    help: 'Age of the newest event time of the stream.',
+    labels: ['exchange'],
+    read: () => read('watermark_age_ms', 'exchange', 1e-3),
+  })
   metrics.add(status().minutes.waits)
   registerRedis(metrics, redisHealth)
   return metrics
 }
 
-/** The hash has whole numbers: of ages the unit is in the name, and 1 `_e4` is 1/10,000 percent. */
-const UNITS = [
-  { hash: '_ms', metric: '_seconds', size: 1e-3 },
-  { hash: '_e4', metric: '_ratio', size: 1e-6 },
-]
-
-function register(metrics: MetricsRegistry, figure: Figure, readValues: () => ReturnType<typeof valuesOf>) {
-  const { gauge, counter, label } = figure
-  const help = gauge ?? counter
-  if (help === undefined) return
-  const unit = UNITS.find(({ hash }) => figure.name.endsWith(hash))
-  const name = unit ? figure.name.slice(0, -unit.hash.length) + unit.metric : figure.name
-  const read = () =>
-    readValues().flatMap(([key, value]) => {
-      if (value === undefined) return []
-      const number = Array.isArray(value) ? value.length : Number(value) * (unit?.size ?? 1)
-      return [[label && key !== undefined ? { [label]: key } : {}, number] as const]
-    })
-  const definition = { help, ...(label && { labels: [label] }), read }
-  if (gauge) metrics.gauge({ ...definition, name: `kimchi_ingester_${name}` })
-  else metrics.counter({ ...definition, name: `kimchi_ingester_${name}_total` })
+/** A figure as the numbers of a metric: a list is how many its members are. @param unit 1 of it, in the metric's */
+function numbersOf(figure: Figure, label: string, unit = 1) {
+  if (figure === undefined) return undefined
+  if (!isSeveral(figure)) return typeof figure === 'object' ? figure.length : Number(figure) * unit
+  return Object.entries(figure).flatMap(([key, value]) => {
+    return value === undefined ? [] : [[{ [label]: key }, Number(value) * unit] as const]
+  })
 }
 
 function registerRedis(metrics: MetricsRegistry, redisHealth: MetricsOptions['redisHealth']): void {

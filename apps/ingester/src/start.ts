@@ -10,7 +10,6 @@ import {
 import { RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
-  type Board,
   isRetryable,
   MinuteQueue,
   openRedis,
@@ -28,7 +27,7 @@ import { statusFields } from './figures.ts'
 import { createMetrics } from './metrics.ts'
 import { ExchangeFeeds } from './minute/exchange-feeds.ts'
 import { DayMending } from './minute/mend-days.ts'
-import { countReasons, MinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
+import { MinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
 import { type IngesterStatus, notesOf, notReadyReasons } from './status.ts'
 
 /** How long a start waits for Redis; what it would read is only a head start. */
@@ -58,30 +57,87 @@ export interface Ingester extends RunningApp {
  * without the exchanges, and says so on `/ready` until it has both.
  */
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
-  const { log, clock, random, id, version } = options
-  const ending = new AbortController()
-  const { failed, fail } = createFailure()
-  const context: Context = { clock, random, log, signal: ending.signal }
+  const { log, clock, random, id, version, refreshMs } = options
+  const { COINS: wanted, ALLOW: allow, DENY: deny, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const startedAt = clock.now()
-  const store = openStore(config, fail, context)
-  const { redis, writer, queue } = store
+  const ending = new AbortController()
+  const context: Context = { clock, random, log, signal: ending.signal }
+  const { failed, fail } = createFailure()
+
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
+  const reader = new SampleReader({ redis })
+  const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log })
+  const queue = new MinuteQueue({ writer, redis, clock, random, onFatal: fail, log })
+  /** Undefined while Redis can't be read. A Redis with the other kind of prices ends us before the first minute. */
+  const readBoard = async () => {
+    try {
+      if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined
+      await writer.verify()
+      return await reader.readBoard()
+    } catch (thrown) {
+      if (!isRetryable(thrown)) fail(thrown)
+      log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
+      return undefined
+    }
+  }
+
   const userAgent = userAgentOf(version, config.PROJECT_URL)
-  const rest = new RestClient(
-    { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL, userAgent },
+  const restBases = { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL }
+  const rest = new RestClient({ ...restBases, userAgent }, context)
+  const latest = new LatestTicks()
+  const onRefused = () => catalogue.refreshNow()
+  const feeds = new ExchangeFeeds({ config, latest, rest, userAgent, onRefused }, context)
+
+  const quarantine = new Quarantine({ allow, deny })
+  const tracking = new CoinTracking({
+    quarantine,
+    writer,
+    listRules: { order: wanted, denied: deny },
+    onSubscribed: coins => feeds.setCoins(coins),
+    onFatal: fail,
+    log,
+  })
+  const catalogue: CatalogueRefresh = new CatalogueRefresh(
+    {
+      wanted,
+      known: async () => (await readBoard())?.coins,
+      fetchListings: () => rest.fetchListings(),
+      onCatalogue: now => tracking.follow(now),
+      refreshMs,
+    },
     context,
   )
-  const parts = openParts(
-    config,
-    { ...store, rest, userAgent, id, fail, refreshMs: options.refreshMs },
+
+  const release = (samples: readonly Sample[]) => tracking.release(samples)
+  const backfill = new Backfill(
+    {
+      quarantine,
+      release,
+      days: config.BACKFILL_DAYS,
+      reader,
+      writer,
+      rest,
+      upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
+      lease: new BackfillLease(redis, id, context),
+    },
     context,
   )
-  const { catalogue, quarantine, feeds, minutes, backfill, mending } = parts
+  const spikeFilter = new SpikeFilter()
+  void readBoard().then(board => {
+    for (const row of board?.rows ?? []) spikeFilter.remember(row.symbol, row.minute, row.premiumE4)
+  })
+  const onMinute = ({ turn: { minute }, gaps, waiting }: MinuteReport) => {
+    const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
+    backfill.noteMinute({ minute, waiting: waiting.map(({ symbol }) => symbol), isClockWrong })
+  }
+  const minutes = new MinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
+  const mending = new DayMending({ reader, writer, retentionDays }, context)
+
   const status = (): IngesterStatus => ({
     version,
     startedAt,
     catalogue: catalogue.status(),
     quarantine: quarantine.status(),
-    tracked: quarantine.tracked.length,
     feeds: feeds.status(),
     minutes: minutes.status(),
     queue: queue.status(),
@@ -89,13 +145,12 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     mending: mending.status(),
   })
   const reasons = () => notReadyReasons(status(), clock.now())
-  const redisHealth = () => readServerHealth(redis)
   const ops = await openOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
     reasons,
     notes: () => notesOf(status()),
-    metrics: createMetrics({ version, clock, status, reasons, redisHealth }),
+    metrics: createMetrics({ version, clock, status, reasons, redisHealth: () => readServerHealth(redis) }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
   const announcing = announceEachMinute(writer, id, () => statusFields(status(), clock.now()), context)
@@ -116,104 +171,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       await redis.close()
       await ops.close()
     },
-  }
-}
-
-/** Redis, and what reads and writes it. */
-function openStore(config: Config, fail: (thrown: unknown) => void, { clock, random, log }: Context) {
-  const { PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays } = config
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
-  const writer = new SampleWriter({ redis, prices, retentionDays, log })
-  const queue = new MinuteQueue({ writer, redis, clock, random, onFatal: fail, log })
-  return { redis, reader: new SampleReader({ redis }), writer, queue }
-}
-
-/** What the parts of an ingester share. */
-interface Shared extends ReturnType<typeof openStore> {
-  readonly rest: RestClient
-  readonly userAgent: string
-  readonly id: string
-  readonly fail: (thrown: unknown) => void
-  readonly refreshMs: Milliseconds | undefined
-}
-
-/** The parts that run, each made from those before it: coins, backfill, the minute loop. */
-function openParts(config: Config, shared: Shared, context: Context) {
-  const { redis, reader, writer, queue, rest, userAgent, id, fail, refreshMs } = shared
-  const { log } = context
-  const readBoard = () => patientlyRead(shared, fail, context)
-  const latest = new LatestTicks()
-  const feeds = new ExchangeFeeds(
-    { config, latest, rest, userAgent, onRefused: () => catalogue.refreshNow() },
-    context,
-  )
-  const quarantine = new Quarantine({ allow: config.ALLOW, deny: config.DENY })
-  const listRules = { order: config.COINS, denied: config.DENY }
-  const tracking = new CoinTracking({
-    ...{ quarantine, writer, listRules, log },
-    onSubscribed: coins => feeds.setCoins(coins),
-    onFatal: fail,
-  })
-  const catalogue: CatalogueRefresh = new CatalogueRefresh(
-    {
-      wanted: config.COINS,
-      known: async () => (await readBoard())?.coins,
-      fetchListings: () => rest.fetchListings(),
-      onCatalogue: now => tracking.follow(now),
-      refreshMs,
-    },
-    context,
-  )
-  const release = (samples: readonly Sample[]) => tracking.release(samples)
-  const backfill = new Backfill(
-    {
-      ...{ quarantine, release, reader, writer, rest },
-      days: config.BACKFILL_DAYS,
-      upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
-      lease: new BackfillLease(redis, id, context),
-    },
-    context,
-  )
-  const spikeFilter = new SpikeFilter()
-  void readBoard().then(board => remember(spikeFilter, board))
-  const onMinute = ({ turn: { minute, lateMs }, accepted, gaps, waiting }: MinuteReport) => {
-    const reasons = Object.fromEntries(countReasons(gaps))
-    log.info({ minute, samples: accepted.length, gaps: gaps.length, ...reasons, lateMs }, 'minute')
-    backfill.noteMinute({
-      minute,
-      waiting: waiting.map(({ symbol }) => symbol),
-      isClockWrong: gaps.some(({ reason }) => reason === 'clock-skew'),
-    })
-  }
-  const minutes = new MinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
-  const mending = new DayMending({ reader, writer, retentionDays: config.SAMPLE_RETENTION_DAYS }, context)
-  return { catalogue, quarantine, feeds, minutes, backfill, mending }
-}
-
-/**
- * The board, or undefined while Redis can't be read. Refuses a Redis with the other kind of prices before the
- * first minute.
- */
-async function patientlyRead(
-  { redis, reader, writer }: Pick<Shared, 'redis' | 'reader' | 'writer'>,
-  fail: (thrown: unknown) => void,
-  { log }: Context,
-): Promise<Board | undefined> {
-  try {
-    if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined
-    await writer.verify()
-    return await reader.readBoard()
-  } catch (thrown) {
-    if (!isRetryable(thrown)) fail(thrown)
-    log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
-    return undefined
-  }
-}
-
-/** Starts the spike filter with the last stored samples. */
-function remember(spikeFilter: SpikeFilter, board: Board | undefined): void {
-  for (const { symbol, minute, premiumE4 } of board?.rows ?? []) {
-    spikeFilter.remember(symbol, minute, premiumE4)
   }
 }
 

@@ -12,7 +12,7 @@ import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
-import { basesOf, type FeedsStatus } from './minute/exchange-feeds.ts'
+import type { FeedsStatus } from './minute/exchange-feeds.ts'
 import type { DayMendingStatus } from './minute/mend-days.ts'
 import { countReasons, type MinuteStatus } from './minute/minute-loop.ts'
 
@@ -28,8 +28,6 @@ export interface IngesterStatus {
   readonly startedAt: EpochMs
   readonly catalogue: CatalogueStatus
   readonly quarantine: QuarantineStatus
-  /** How many coins are published. */
-  readonly tracked: number
   readonly feeds: FeedsStatus
   readonly minutes: MinuteStatus
   readonly queue: QueueStatus
@@ -65,19 +63,20 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): Reason[] 
   return sample === undefined ? reasons : [...reasons, sample]
 }
 
-function sampleReason({ minutes: { last }, catalogue, tracked }: IngesterStatus, now: EpochMs) {
+function sampleReason({ minutes: { last }, catalogue, quarantine }: IngesterStatus, now: EpochMs) {
   if (last === undefined) return { reason: 'no-minute', text: 'no minute has turned yet' }
   const { minute } = last.turn
   if (now - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
     return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
   }
-  if (last.accepted.length > 0 || (catalogue.coins !== undefined && tracked === 0)) return undefined
+  if (last.accepted.length > 0 || (catalogue.coins !== undefined && quarantine.tracked === 0))
+    return undefined
   return { reason: 'no-sample', text: `no sample at ${formatTimestamp(minute)}: ${summarise(last.gaps)}` }
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
 export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[] {
-  const bases = basesOf(feeds).filter(({ index }) => index > 0)
+  const bases = feeds.bases.filter(({ index }) => index > 0)
   return [
     ...bases.map(({ exchange, of, inUse, left }) => {
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
@@ -106,5 +105,6 @@ function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): str
 
 /** How often each reason occurs, as a text. */
 export function summarise(gaps: readonly Gap[]): string {
-  return [...countReasons(gaps)].map(([reason, count]) => `${count} ${reason}`).join(', ') || 'none'
+  const reasons = Object.entries(countReasons(gaps)).map(([reason, count]) => `${count} ${reason}`)
+  return reasons.join(', ') || 'none'
 }

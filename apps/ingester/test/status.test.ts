@@ -31,10 +31,9 @@ function statusWith(changes: object): IngesterStatus {
   const status = {
     startedAt: NOW,
     catalogue: { coins: 1, missing: [], problem: undefined },
-    quarantine: { quarantined: [], denied: [] },
-    tracked: 1,
-    feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
-    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: new Map() },
+    quarantine: { tracked: 1, quarantined: [], denied: [] },
+    feeds: { feeds: [{ ...feed, ...changes }], bases: [feed.base] },
+    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: { waiting: [], candleRequests: [] },
     mending: { mended: 0, differing: 0 },

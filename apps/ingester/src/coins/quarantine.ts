@@ -23,12 +23,7 @@ export interface QuarantinedPair {
   readonly symbol: string
   /** The reason, as part of a sentence. */
   readonly reason: string
-  /** The reason, in one word. */
-  readonly kind: QuarantineKind
 }
-
-/** No premium yet; far from the market's; near it, but not for long enough. */
-export type QuarantineKind = 'no-premium' | 'off-median' | 'on-probation'
 
 /** The catalogue's coins, and which of them were published before. */
 export interface CatalogueNow {
@@ -38,13 +33,9 @@ export interface CatalogueNow {
   readonly newcomers: Newcomers
 }
 
-/** How an operator overrules the quarantine; symbols. */
-export interface QuarantineOptions {
-  readonly allow: readonly string[]
-  readonly deny: readonly string[]
-}
-
 export interface QuarantineStatus {
+  /** How many coins are published. */
+  readonly tracked: number
   readonly quarantined: readonly QuarantinedPair[]
   /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
   readonly release: string | undefined
@@ -68,9 +59,10 @@ export class Quarantine {
   #trials = new Map<string, Trial>()
   #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
-  #tracked: readonly Coin[] = []
 
-  constructor({ allow, deny }: QuarantineOptions) {
+  /** @param overruled symbols for which an operator has decided */
+  constructor(overruled: { readonly allow: readonly string[]; readonly deny: readonly string[] }) {
+    const { allow, deny } = overruled
     this.#allow = new Set(allow)
     this.#deny = new Set(deny)
   }
@@ -80,9 +72,9 @@ export class Quarantine {
     return this.#subscribed
   }
 
-  /** Coins to store and publish, in the catalogue's order; another array whenever they change. */
+  /** Coins to store and publish, in the catalogue's order. */
   get tracked(): readonly Coin[] {
-    return this.#tracked
+    return this.#subscribed.filter(coin => this.#trialOf(coin) === undefined)
   }
 
   /** Coins of a first start that wait for their first comparison with the market. */
@@ -101,7 +93,6 @@ export class Quarantine {
     for (const coin of [...published, ...trusted]) this.#released.add(pairOf(coin))
     const pairs = this.#subscribed.map(pairOf).filter(pair => !this.#released.has(pair))
     this.#trials = new Map(pairs.map(pair => [pair, this.#trials.get(pair) ?? newTrial(newcomers)]))
-    this.#choose()
   }
 
   /**
@@ -116,20 +107,20 @@ export class Quarantine {
         const premium = bySymbol.get(coin.symbol)?.premiumE4
         if (premium !== undefined) this.#judge(pairOf(coin), minute, Math.abs(premium - median))
       }
-      this.#choose()
     }
-    const allowed = new Set(this.#tracked.map(({ symbol }) => symbol))
-    return samples.filter(({ symbol }) => allowed.has(symbol))
+    const tracked = new Set(this.tracked.map(({ symbol }) => symbol))
+    return samples.filter(({ symbol }) => tracked.has(symbol))
   }
 
   status(): QuarantineStatus {
     const quarantined = this.#subscribed.flatMap(coin => {
       const trial = this.#trialOf(coin)
       if (trial?.needed !== PROBATION_MINUTES) return []
-      return [{ symbol: coin.symbol, reason: reasonOf(trial), kind: kindOf(trial) }]
+      return [{ symbol: coin.symbol, reason: reasonOf(trial) }]
     })
     const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
     return {
+      tracked: this.tracked.length,
       quarantined,
       release: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
       allowed: [...this.#allow],
@@ -160,11 +151,6 @@ export class Quarantine {
     this.#trials.delete(pair)
   }
 
-  #choose(): void {
-    const tracked = this.#subscribed.filter(coin => this.#trialOf(coin) === undefined)
-    if (JSON.stringify(tracked) !== JSON.stringify(this.#tracked)) this.#tracked = tracked
-  }
-
   #trialOf(coin: Coin): Trial | undefined {
     return this.#trials.get(pairOf(coin))
   }
@@ -183,11 +169,6 @@ interface Trial {
 function newTrial(newcomers: Newcomers): Trial {
   const needed = newcomers === 'test' ? 1 : PROBATION_MINUTES
   return { needed, agreed: 0, off: undefined, minute: Number.NEGATIVE_INFINITY }
-}
-
-function kindOf({ off, agreed }: Trial): QuarantineKind {
-  if (off === undefined) return 'no-premium'
-  return agreed === 0 ? 'off-median' : 'on-probation'
 }
 
 function reasonOf({ off, agreed }: Trial): string {

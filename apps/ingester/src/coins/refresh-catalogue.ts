@@ -53,11 +53,9 @@ export class CatalogueRefresh {
   readonly #context: Context
   #coins: readonly Coin[] = []
   #listings: Listings | undefined
-  /** Whether the lists are wanted before the hour is over. */
-  #isWanted = false
   /** When the lists may be loaded before the hour is over. */
   #spaced: Promise<void> = Promise.resolve()
-  /** Ends the wait for the next refresh. */
+  /** Aborts when the lists are wanted before the hour is over. */
   #waking = new AbortController()
   #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
 
@@ -81,13 +79,11 @@ export class CatalogueRefresh {
       try {
         await this.#refresh()
         failures = 0
-        this.#waking = new AbortController()
-        if (signal.aborted) return
-        if (!this.#isWanted) await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#waking.signal)
-        if (this.#isWanted) {
+        await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#waking.signal)
+        if (this.#waking.signal.aborted) {
           await this.#spaced
           this.#spaced = clock.wait(MINUTE_MS, signal)
-          this.#isWanted = false
+          this.#waking = new AbortController()
         }
       } catch (thrown) {
         if (signal.aborted) return
@@ -103,7 +99,6 @@ export class CatalogueRefresh {
 
   /** Loads the lists at once, but at most once a minute in this way; no call is dropped. */
   refreshNow(): void {
-    this.#isWanted = true
     this.#waking.abort()
   }
 
@@ -123,7 +118,9 @@ export class CatalogueRefresh {
     // Read before the lists are loaded, so that a coin that another ingester tracks is in them unless delisted.
     const inRedis = await known()
     const isFirst = this.#listings === undefined
-    if (isFirst && wanted === 'all' && inRedis === undefined) throw notReady()
+    // Without the published coins a restart could not be told from a first start.
+    if (isFirst && wanted === 'all' && inRedis === undefined)
+      throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
     const next = await fetchListings()
     checkListing(this.#listings?.upbit.markets.length ?? 0, next.upbit)
     checkListing(this.#listings?.binance.markets.length ?? 0, next.binance)
@@ -153,11 +150,6 @@ export class CatalogueRefresh {
   }
 }
 
-/** Without the published coins an ingester could not tell a restart from a first start. */
-function notReady(): KimchiError {
-  return new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
-}
-
 function isTracked({ order }: KnownCoin): boolean {
   return order !== undefined
 }
@@ -168,16 +160,10 @@ function isUnknownSymbol(thrown: unknown): boolean {
 
 /** The stored coins that COINS names and that today's table of pairs still allows. */
 function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coin[] {
-  const upbit = stored.map(({ symbol, name, upbit: market }) => ({
-    market,
-    base: symbol,
-    name,
-  }))
-  const binance = stored.map(({ binance: market }) => ({
-    market,
-    base: market.replace(/USDT$/, ''),
-    trading: true,
-  }))
+  const upbit = stored.map(({ symbol, name, upbit: market }) => ({ market, base: symbol, name }))
+  const binance = stored.map(({ binance: market }) => {
+    return { market, base: market.replace(/USDT$/, ''), trading: true }
+  })
   return matchCoins({ upbit: { markets: upbit }, binance: { markets: binance }, wanted, strict: false }).coins
 }
 

@@ -8,7 +8,7 @@ export interface CoinTrackingOptions {
   readonly writer: Pick<SampleWriter, 'track'>
   /** The live list's order, and what no ingester may list. */
   readonly listRules: ListRules
-  /** Called with the coins to subscribe, at first and whenever they change. */
+  /** Called with the coins to subscribe, those of before included. */
   readonly onSubscribed: (coins: readonly Coin[]) => void
   /** Called with an error that a retry can't mend. */
   readonly onFatal: (thrown: unknown) => void
@@ -18,7 +18,7 @@ export interface CoinTrackingOptions {
 /** Keeps the feeds and Redis in step with the coins that are tracked. */
 export class CoinTracking {
   readonly #options: CoinTrackingOptions
-  #subscribed: readonly Coin[] | undefined
+  /** The coins that Redis was last told of. */
   #tracked: readonly Coin[] = []
   #quarantined = new Set<string>()
 
@@ -30,8 +30,7 @@ export class CoinTracking {
   follow(now: CatalogueNow): void {
     const { quarantine, onSubscribed } = this.#options
     quarantine.follow(now)
-    if (!isSame(this.#subscribed, quarantine.subscribed)) onSubscribed(quarantine.subscribed)
-    this.#subscribed = quarantine.subscribed
+    onSubscribed(quarantine.subscribed)
     this.#apply()
   }
 
@@ -48,13 +47,11 @@ export class CoinTracking {
   /** Updates Redis and the log with what the quarantine has decided since the last call. */
   #apply(): void {
     this.#report()
-    if (this.#tracked !== this.#options.quarantine.tracked) this.#track()
-  }
-
-  #track(): void {
     const { quarantine, writer, listRules, onFatal } = this.#options
-    this.#tracked = quarantine.tracked
-    writer.track(this.#tracked, listRules).catch(thrown => {
+    const { tracked } = quarantine
+    if (JSON.stringify(tracked) === JSON.stringify(this.#tracked)) return
+    this.#tracked = tracked
+    writer.track(tracked, listRules).catch(thrown => {
       // While Redis is away, the writer sends the coins with the next minute.
       if (!isRetryable(thrown)) onFatal(thrown)
     })
@@ -71,8 +68,4 @@ export class CoinTracking {
     }
     this.#quarantined = new Set(quarantined.map(({ symbol }) => symbol))
   }
-}
-
-function isSame(a: readonly Coin[] | undefined, b: readonly Coin[]): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
 }

@@ -4,6 +4,7 @@ import {
   type Exchange,
   type LatestTicks,
   type LatestTicksStatus,
+  type Market,
   RATE_MARKET,
 } from '@kimchi/core'
 import {
@@ -23,13 +24,8 @@ export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 export interface FeedsStatus {
   /** Empty until the coins are known. */
   readonly feeds: readonly ExchangeStatus[]
-  /** Where REST requests go. */
-  readonly restBases: readonly BasesStatus[]
-}
-
-/** The bases in use, the streams' first. */
-export function basesOf({ feeds, restBases }: FeedsStatus): readonly BasesStatus[] {
-  return [...feeds.map(({ base }) => base), ...restBases]
+  /** The bases in use, the streams' first. */
+  readonly bases: readonly BasesStatus[]
 }
 
 /** What both feeds need besides the coins. */
@@ -46,8 +42,8 @@ export interface ExchangeFeedsOptions {
 export class ExchangeFeeds {
   readonly #options: ExchangeFeedsOptions
   readonly #context: Omit<Context, 'signal'>
+  readonly #feeds = new Map<Exchange, Feed>()
   #coins: readonly Coin[] = []
-  #feeds: Record<Exchange, Feed> | undefined
 
   constructor(options: ExchangeFeedsOptions, context: Omit<Context, 'signal'>) {
     this.#options = options
@@ -58,55 +54,43 @@ export class ExchangeFeeds {
   setCoins(coins: readonly Coin[]): void {
     const before = this.#coins
     this.#coins = coins
-    if (this.#feeds === undefined) this.#feeds = this.#open()
-    else for (const exchange of ['upbit', 'binance'] as const) this.#change(exchange, before)
+    for (const exchange of ['upbit', 'binance'] as const) {
+      const markets = marketsOf(coins, exchange)
+      const left = marketsOf(before, exchange).filter(market => !markets.includes(market))
+      for (const market of left) this.#options.latest.forget(exchange, market)
+      const feed = this.#feeds.get(exchange)
+      if (feed === undefined) this.#feeds.set(exchange, this.#open(exchange, markets))
+      else if (markets.join() !== marketsOf(before, exchange).join()) feed.setMarkets(markets)
+    }
   }
 
   status(): FeedsStatus {
-    const feeds = this.#feeds
+    const feeds = [...this.#feeds].map(([exchange, feed]) => this.#statusOf(exchange, feed))
     const { upbit, binance } = this.#options.rest.bases
-    return {
-      feeds: feeds ? [this.#statusOf('upbit', feeds.upbit), this.#statusOf('binance', feeds.binance)] : [],
-      restBases: [upbit.status(), binance.status()],
-    }
+    return { feeds, bases: [...feeds.map(({ base }) => base), upbit.status(), binance.status()] }
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#feeds?.upbit.close(), this.#feeds?.binance.close()])
+    await Promise.all([...this.#feeds.values()].map(feed => feed.close()))
   }
 
-  #open(): Record<Exchange, Feed> {
+  #open(exchange: Exchange, markets: readonly Market[]): Feed {
     const { config, latest, rest, userAgent, onRefused } = this.#options
-    const common = { userAgent, onRefused, sink: latest }
-    const upbit = {
-      ...common,
-      protocol: upbitProtocol(config.UPBIT_WS_URL),
-      markets: this.#markets('upbit'),
-    }
-    const binance = {
-      ...common,
-      protocol: binanceProtocol(config.BINANCE_WS_URL),
-      markets: this.#markets('binance'),
-      fetchTradingPrices: () => rest.fetchTradingPrices(),
-    }
-    return { upbit: openFeed(upbit, this.#context), binance: openFeed(binance, this.#context) }
-  }
-
-  #change(exchange: Exchange, before: readonly Coin[]): void {
-    const markets = this.#markets(exchange)
-    this.#feeds?.[exchange].setMarkets(markets)
-    for (const coin of before)
-      if (!markets.includes(coin[exchange])) this.#options.latest.forget(exchange, coin[exchange])
-  }
-
-  #markets(exchange: Exchange): string[] {
-    return this.#coins.map(coin => coin[exchange])
+    const options = { userAgent, onRefused, markets, sink: latest }
+    if (exchange === 'upbit')
+      return openFeed({ ...options, protocol: upbitProtocol(config.UPBIT_WS_URL) }, this.#context)
+    const protocol = binanceProtocol(config.BINANCE_WS_URL)
+    const fetchTradingPrices = () => rest.fetchTradingPrices()
+    return openFeed({ ...options, protocol, fetchTradingPrices }, this.#context)
   }
 
   #statusOf(exchange: Exchange, feed: Feed): ExchangeStatus {
     const { halted, ...ticks } = this.#options.latest.status(exchange)
-    const markets = this.#markets(exchange)
-    const isNamed = (market: string) => market === RATE_MARKET || markets.includes(market)
-    return { ...feed.status(), ...ticks, halted: halted.filter(isNamed) }
+    const named = [RATE_MARKET, ...marketsOf(this.#coins, exchange)]
+    return { ...feed.status(), ...ticks, halted: halted.filter(market => named.includes(market)) }
   }
+}
+
+function marketsOf(coins: readonly Coin[], exchange: Exchange): readonly Market[] {
+  return coins.map(coin => coin[exchange])
 }

@@ -55,20 +55,19 @@ export class DayMending {
 
   async #mendCoin(symbol: string): Promise<void> {
     const { reader, writer, retentionDays } = this.#options
-    const today = dayStart(minuteOf(this.#context.clock.now()))
+    const { clock, log } = this.#context
+    const today = dayStart(minuteOf(clock.now()))
     const from = today - retentionDays * DAY_MINUTES
     for (const date of await reader.readUncountedDays(symbol, from, today + DAY_MINUTES)) {
       const day = `${symbol} ${date}`
-      const outcome = await writer.mendDay(symbol, date)
-      if (outcome === 'unchanged' || (outcome === 'differs' && this.#differing.has(day))) continue
-      if (outcome === 'differs') this.#differing.add(day)
-      else this.#mended += 1
-      this.#context.log.warn({ day }, OUTCOMES[outcome])
+      const mending = await writer.mendDay(symbol, date)
+      if (mending === 'mended') {
+        this.#mended += 1
+        log.warn({ day }, 'more was stored of a day than its row counted: folded again from its samples')
+      } else if (mending === 'differs' && !this.#differing.has(day)) {
+        this.#differing.add(day)
+        log.warn({ day }, 'more is stored of a day than its row counts, and it cannot be mended')
+      }
     }
   }
 }
-
-const OUTCOMES = {
-  mended: 'more was stored of a day than its row counted: folded again from its samples',
-  differs: 'more is stored of a day than its row counts, and it cannot be mended',
-} as const

@@ -1,11 +1,9 @@
 import {
-  type Coin,
   type Context,
   type Gap,
   type LatestTicks,
   type Milliseconds,
   type Sample,
-  type Snapshot,
   type SpikeFilter,
   takeSnapshot,
 } from '@kimchi/core'
@@ -53,7 +51,7 @@ export interface MinuteStatus {
   /** Minutes skipped because the machine slept, stalled or its clock stepped. */
   readonly skipped: number
   /** Coin minutes without a sample, by reason. */
-  readonly gaps: ReadonlyMap<string, number>
+  readonly gaps: Readonly<Record<string, number>>
   /** How long after M + 2 s snapshots were taken. */
   readonly waits: Histogram
 }
@@ -63,8 +61,8 @@ export interface MinuteStatus {
  */
 export class MinuteLoop {
   readonly #options: MinuteLoopOptions
-  readonly #context: Pick<Context, 'clock' | 'signal'>
-  readonly #gaps = new Map<string, number>()
+  readonly #context: Omit<Context, 'random'>
+  readonly #gaps: Record<string, number> = {}
   readonly #waits = new Histogram(
     'kimchi_ingester_watermark_wait_seconds',
     'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
@@ -74,7 +72,7 @@ export class MinuteLoop {
   #dropped = 0
   #skipped = 0
 
-  constructor(options: MinuteLoopOptions, context: Pick<Context, 'clock' | 'signal'>) {
+  constructor(options: MinuteLoopOptions, context: Omit<Context, 'random'>) {
     this.#options = options
     this.#context = context
   }
@@ -84,7 +82,7 @@ export class MinuteLoop {
     const { latest, onMinute } = this.#options
     for await (const turn of minuteTurns(minute => latest.untilPassed(minute), this.#context)) {
       const report = this.#sample(turn)
-      this.#count(report)
+      this.#note(report)
       onMinute(report)
     }
   }
@@ -103,9 +101,11 @@ export class MinuteLoop {
   #sample(turn: MinuteTurn): MinuteReport {
     const { latest, quarantine, release, spikeFilter, queue } = this.#options
     const { minute } = turn
-    const { samples, gaps } = snapshotOf(latest, turn, quarantine.subscribed)
+    const isLate = turn.lateMs > MAX_LATE_MS || turn.steppedMs > MAX_STEP_MS
+    const obstacle = isLate ? 'late' : undefined
+    const { samples, gaps } = takeSnapshot(latest, minute, quarantine.subscribed, obstacle)
     const { accepted, dropped, waiting } = spikeFilter.check(minute, release(samples))
-    const settled = gaps.filter(isHalted)
+    const settled = gaps.filter((gap): gap is SettledMinute => gap.reason === 'halted')
     const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
     const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
     if (accepted.length > 0 || halted.length > 0) {
@@ -114,28 +114,25 @@ export class MinuteLoop {
     return { turn, gaps, accepted, dropped, waiting }
   }
 
-  #count(report: MinuteReport): void {
+  #note(report: MinuteReport): void {
+    const { turn, gaps, accepted, dropped } = report
+    const { minute, lateMs, skipped } = turn
     this.#last = report
-    this.#accepted += report.accepted.length
-    this.#dropped += report.dropped.length
-    this.#skipped += report.turn.skipped
-    this.#waits.labelled('').observe(report.turn.lateMs / 1_000)
-    countReasons(report.gaps, this.#gaps)
+    this.#accepted += accepted.length
+    this.#dropped += dropped.length
+    this.#skipped += skipped
+    this.#waits.labelled('').observe(lateMs / 1_000)
+    countReasons(gaps, this.#gaps)
+    const samples = accepted.length
+    this.#context.log.info({ minute, samples, gaps: gaps.length, ...countReasons(gaps), lateMs }, 'minute')
   }
 }
 
 /** Adds how many gaps have each reason. */
-export function countReasons(gaps: readonly Gap[], counts = new Map<string, number>()): Map<string, number> {
-  for (const { reason } of gaps) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+export function countReasons(
+  gaps: readonly Gap[],
+  counts: Record<string, number> = {},
+): Readonly<Record<string, number>> {
+  for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1
   return counts
-}
-
-function isHalted(gap: Gap): gap is SettledMinute {
-  return gap.reason === 'halted'
-}
-
-function snapshotOf(latest: LatestTicks, turn: MinuteTurn, coins: readonly Coin[]): Snapshot {
-  const { minute, lateMs, steppedMs } = turn
-  const isLate = lateMs > MAX_LATE_MS || steppedMs > MAX_STEP_MS
-  return isLate ? takeSnapshot(latest, minute, coins, 'late') : takeSnapshot(latest, minute, coins)
 }

@@ -62,3 +62,24 @@ t.test(
     t.strictSame((await tracked()).sort(), ['ADA', 'BTC', 'ETH', 'NEW', 'OTHER', 'SOL', 'XRP'])
   },
 )
+
+t.test('Redis is told of the coins when they change, and not in between', async t => {
+  const told: (readonly string[])[] = []
+  const tracking = new CoinTracking({
+    quarantine: new Quarantine({ allow: [], deny: [] }),
+    writer: { track: async coins => void told.push(coins.map(({ name }) => name)) },
+    listRules: { order: 'all' },
+    onSubscribed: () => {},
+    onFatal: thrown => t.fail(String(thrown)),
+    log: silent,
+  })
+  const follow = (coins: readonly Coin[]) => {
+    tracking.follow({ coins, published: MARKET, newcomers: 'hold' })
+    tracking.release([])
+  }
+  follow(MARKET)
+  follow([...MARKET, NEW])
+  t.strictSame(told, [['BTC', 'ETH', 'XRP', 'SOL', 'ADA']], 'NEW is quarantined')
+  follow(MARKET.map(coin => ({ ...coin, name: `${coin.name}!` })))
+  t.strictSame(told.slice(1), [['BTC!', 'ETH!', 'XRP!', 'SOL!', 'ADA!']])
+})

@@ -1,5 +1,6 @@
 import { type Coin, type Exchange, LatestTicks, minuteOf, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
+import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
 import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
 
@@ -32,7 +33,11 @@ for (const [streams, quietMs] of [
         queue: { enqueue: () => {} },
         onMinute: report => reports.push(report),
       },
-      { clock: { now: () => clock.now(), elapsed: () => clock.elapsed(), wait }, signal: ending.signal },
+      {
+        clock: { now: () => clock.now(), elapsed: () => clock.elapsed(), wait },
+        signal: ending.signal,
+        log: createMemoryLog(),
+      },
     ).run()
     const record = (exchange: Exchange, market: string, price: number, eventAt: number) =>
       latest.record({

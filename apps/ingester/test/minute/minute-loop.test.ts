@@ -1,6 +1,7 @@
 import { type Coin, type Exchange, LatestTicks, MINUTE_MS, minuteOf, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { SampleBatch } from '@kimchi/store'
+import { createMemoryLog } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
 
@@ -9,22 +10,23 @@ const M = minuteOf(START)
 const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 
 /** A running loop, and exchanges that say what the test wants. */
-function start(t: Test) {
+function start(t: Test, coins: readonly Coin[] = [BTC]) {
   const clock = createManualClock(START)
   const latest = new LatestTicks()
   const ending = new AbortController()
   const stored: SampleBatch[] = []
   const reports: MinuteReport[] = []
+  const log = createMemoryLog()
   const loop = new MinuteLoop(
     {
       latest,
-      quarantine: { subscribed: [BTC] },
+      quarantine: { subscribed: coins },
       release: samples => samples,
       spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => stored.push(batch) },
       onMinute: report => reports.push(report),
     },
-    { clock, signal: ending.signal },
+    { clock, signal: ending.signal, log },
   )
   const running = loop.run()
   t.teardown(async () => {
@@ -57,7 +59,7 @@ function start(t: Test) {
       await clock.advance(Math.min(500, ms - passed))
     }
   }
-  return { clock, stored, reports, trade, pass, latest }
+  return { clock, stored, reports, log, tick, trade, pass, latest }
 }
 
 t.test('hands each minute’s sample to the store two seconds after the minute', async t => {
@@ -120,6 +122,23 @@ t.test('a minute in which an exchange was silent is a gap with a reason, and not
       [3, 'upbit-down'],
     ],
   )
+})
+
+t.test('a line a minute names how many coins lack a sample, and why', async t => {
+  const [ETH, XRP] = ['ETH', 'XRP'].map(symbol => {
+    return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }
+  }) as [Coin, Coin]
+  const { log, trade, tick, pass } = start(t, [BTC, ETH, XRP])
+  await pass(30_000)
+  trade(141_400_000)
+  tick('binance', XRP.binance, 2, false)
+  await pass(MINUTE_MS)
+  await pass(MINUTE_MS, ['binance'])
+  const lines = log.lines.filter(({ message }) => message === 'minute').map(({ fields }) => fields)
+  t.strictSame(lines.slice(1), [
+    { minute: M + 1, samples: 1, gaps: 2, 'no-upbit-price': 1, halting: 1, lateMs: 500 },
+    { minute: M + 2, samples: 0, gaps: 3, behind: 2, halted: 1, lateMs: 3_000 },
+  ])
 })
 
 t.test('a spike of one minute never reaches the store, a jump that stays does with both minutes', async t => {

@@ -3,6 +3,7 @@ import { type Coin, LatestTicks, minuteStart, type Sample, SpikeFilter } from '@
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { DEFAULT_COINS, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
+import { createMemoryLog } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
@@ -19,7 +20,6 @@ const COINS: readonly Coin[] = SYMBOLS.map(symbol => ({
   binance: `${symbol}USDT`,
 }))
 const SIMULATED = DEFAULT_COINS.filter(({ id }) => [...SYMBOLS, 'USDT'].includes(id))
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Real feeds on a real simulator, and the real loop, on a clock that the test turns. */
 export async function openMinuteBench(
@@ -41,7 +41,7 @@ export async function openMinuteBench(
     },
   })
   const ending = new AbortController()
-  const context = { clock, random: () => 0.5, log: silent, signal: ending.signal }
+  const context = { clock, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
   const latest = new LatestTicks()
   const config = readConfig({
     UPBIT_WS_URL: simulator.upbitWsUrl,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,13 @@ t.test('a packed copy is installed into an empty project, typed, and used from t
   const paths: string[] = files.map(({ path }: { path: string }) => path)
   t.ok(['LICENSE', 'README.md', 'package.json'].every(path => paths.includes(path)))
   t.ok(paths.filter(path => path.includes('/')).every(path => /^dist\/[\w-]+(\.d\.ts|\.js)$/.test(path)))
+
+  const readme = await readFile(join(HERE, 'README.md'), 'utf8')
+  t.strictSame(
+    readme.match(/\]\((?!https:|#)[^)]*/g),
+    null,
+    'a registry has nothing that a relative link could name',
+  )
 
   const list = { result: 'ok', updated_at: '2026-11-20T13:05:00', count: 0, note: '', data: [] }
   const server = createServer((_request, response) => response.end(JSON.stringify(list)))

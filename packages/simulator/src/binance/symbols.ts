@@ -1,4 +1,5 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import { usdtTickSize } from '../market/tick-size.ts'
 import type { BinanceStatus, Market } from '../market/types.ts'
 
 /** Binance's word for the market's state now. */
@@ -19,7 +20,7 @@ export function symbolEntry(exchanges: SimulatedExchanges, market: Market): obje
     symbol: market.code,
     status: binanceStatus(exchanges, market),
     baseAsset: market.base,
-    quoteAsset: market.quote,
+    quoteAsset: 'USDT',
     ...Object.fromEntries(PRECISIONS.map(name => [name, 8])),
     ...Object.fromEntries(ALLOWED.map(name => [name, true])),
     orderTypes: ['LIMIT', 'LIMIT_MAKER', 'MARKET', 'STOP_LOSS_LIMIT', 'TAKE_PROFIT_LIMIT'],
@@ -30,11 +31,12 @@ export function symbolEntry(exchanges: SimulatedExchanges, market: Market): obje
   }
 }
 
-function filtersOf({ tickSize, coin }: Market): object[] {
-  const [minPrice, minQty] = [decimal(tickSize), decimal(coin.price > 1 ? 0.00001 : 1)]
+function filtersOf({ coin, multiplier }: Market): object[] {
+  const tickSize = decimal(usdtTickSize(coin.price * multiplier))
+  const stepSize = decimal(coin.price > 1 ? 0.00001 : 1)
   return [
-    { filterType: 'PRICE_FILTER', minPrice, maxPrice: '1000000.00000000', tickSize: minPrice },
-    { filterType: 'LOT_SIZE', minQty, maxQty: '9000000.00000000', stepSize: minQty },
+    { filterType: 'PRICE_FILTER', minPrice: tickSize, maxPrice: '1000000.00000000', tickSize },
+    { filterType: 'LOT_SIZE', minQty: stepSize, maxQty: '9000000.00000000', stepSize },
   ]
 }
 

@@ -1,4 +1,3 @@
-import { usdtTickSize } from './tick-size.ts'
 import type { Exchange, Market, SimulatedCoin } from './types.ts'
 
 /** All simulated markets by exchange and code; coins come and go while the simulator runs. */
@@ -8,8 +7,20 @@ export type Markets = ReturnType<typeof createMarkets>
 export function createMarkets(coins: readonly SimulatedCoin[], speed = 1) {
   const byCode: Record<Exchange, Map<string, Market>> = { upbit: new Map(), binance: new Map() }
   const delisted = new Set<string>()
+  const put = (
+    exchange: Exchange,
+    code: string,
+    coin: SimulatedCoin,
+    { base, tradesPerMinute }: { base: string; tradesPerMinute: number },
+    multiplier = 1,
+  ): void => {
+    const market = { exchange, code, base, coin, tradesPerMinute: tradesPerMinute * speed, multiplier }
+    byCode[exchange].set(code, market)
+  }
   const add = (coin: SimulatedCoin): void => {
-    for (const market of marketsOf(coin, speed)) byCode[market.exchange].set(market.code, market)
+    const { upbit, binance } = coin
+    if (upbit) put('upbit', `KRW-${upbit.base}`, coin, upbit)
+    if (binance) put('binance', `${binance.base}USDT`, coin, binance, binance.multiplier)
   }
   coins.forEach(add)
   return {
@@ -28,21 +39,4 @@ export function createMarkets(coins: readonly SimulatedCoin[], speed = 1) {
       return () => void delisted.delete(code)
     },
   }
-}
-
-function marketsOf(coin: SimulatedCoin, speed: number): Market[] {
-  const { upbit, binance } = coin
-  const markets: Market[] = []
-  if (upbit) {
-    const { base } = upbit
-    const fixed = { exchange: 'upbit', quote: 'KRW', coin, tickSize: 0, multiplier: 1 } as const
-    markets.push({ ...fixed, code: `KRW-${base}`, base, tradesPerMinute: upbit.tradesPerMinute * speed })
-  }
-  if (binance) {
-    const { base, multiplier = 1 } = binance
-    const tickSize = usdtTickSize(coin.price * multiplier)
-    const fixed = { exchange: 'binance', quote: 'USDT', coin, multiplier, tickSize } as const
-    markets.push({ ...fixed, code: `${base}USDT`, base, tradesPerMinute: binance.tradesPerMinute * speed })
-  }
-  return markets
 }

@@ -2,10 +2,13 @@ import type { Faults } from '../faults/faults.ts'
 import type { Markets } from './markets.ts'
 import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
-import type { Candle, EpochMs, Exchange, Market, Trade } from './types.ts'
+import type { EpochMs, Exchange, Market, Trade } from './types.ts'
 
 /** What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented. */
 export type Prices = ReturnType<typeof createPrices>
+
+/** The fold of a minute's trades. `volume` is in the base coin, `quoteVolume` in the quote currency. */
+export type Candle = NonNullable<ReturnType<typeof foldCandle>>
 
 const MINUTE = 60_000
 
@@ -51,7 +54,7 @@ export function createPrices(seed: string, markets: Markets, faults: Pick<Faults
 }
 
 /** The candle of `trades`, which are in time order; undefined when there is none. */
-function foldCandle(openTime: EpochMs, trades: readonly Trade[]): Candle | undefined {
+function foldCandle(openTime: EpochMs, trades: readonly Trade[]) {
   const first = trades[0]
   if (!first) return undefined
   let { price: high, price: low } = first

@@ -1,7 +1,8 @@
-import type { Faults } from '../faults/faults.ts'
-import type { Markets } from './markets.ts'
-import type { Prices } from './prices.ts'
-import type { EpochMs, Exchange, SimulatorClock } from './types.ts'
+import { Faults } from '../faults/faults.ts'
+import { DEFAULT_COINS } from './coins.ts'
+import { createMarkets } from './markets.ts'
+import { createPrices } from './prices.ts'
+import type { EpochMs, Exchange, SimulatedCoin, SimulatorClock } from './types.ts'
 
 /** One frame as it left the simulator. */
 export interface SentFrame {
@@ -17,20 +18,52 @@ export interface RestRequest {
   readonly at: EpochMs
   readonly path: string
   /** The one market it names, if it names one. */
-  readonly market?: string
+  readonly market?: string | undefined
   readonly status: number | 'hang'
 }
 
-/** What both exchanges share. */
-export interface SimulatedExchanges {
-  readonly clock: SimulatorClock
-  readonly markets: Markets
-  readonly prices: Prices
-  readonly faults: Faults
-  /** By how much the exchanges' limits are multiplied; Infinity for none. */
-  readonly limitFactor: number
+/** How a simulator is started; everything has a working default. */
+export interface SimulatorOptions {
+  /** @default '127.0.0.1' */
+  readonly host?: string
+  /** @default 0, a free port */
+  readonly port?: number
+  /** Seeds all that is random: the same seed gives the same prices. @default 'kimchi' */
+  readonly seed?: string
+  /** @default DEFAULT_COINS */
+  readonly coins?: readonly SimulatedCoin[]
+  /** Multiplies the number of trades of every market; prices of different speeds differ. @default 1 */
+  readonly speed?: number
+  /** @default the system's clock */
+  readonly clock?: SimulatorClock
+  /** How often due frames are sent by itself, in milliseconds; 0 leaves it to `pump()`. @default 20 */
+  readonly pumpMs?: number
+  /** Multiplies the exchanges' limits of requests, messages, connections and idle time; `false` for none. @default 1 */
+  readonly limits?: number | false
   /** Called for every frame sent. */
-  readonly onFrame: (frame: SentFrame) => void
+  readonly onFrame?: (frame: SentFrame) => void
   /** Called for every REST request. */
-  readonly onRequest: (request: RestRequest) => void
+  readonly onRequest?: (request: RestRequest) => void
+}
+
+/** What both exchanges share. */
+export type SimulatedExchanges = ReturnType<typeof createExchanges>
+
+/** Both exchanges without their connections. @param settle sends what is due */
+export function createExchanges(options: SimulatorOptions, settle: () => void) {
+  const { clock = systemClock, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
+  const { onFrame = () => {}, onRequest = () => {} } = options
+  const markets = createMarkets(coins, speed)
+  const faults = new Faults(clock, settle)
+  const prices = createPrices(seed, markets, faults)
+  const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
+  return { clock, markets, prices, faults, limitFactor, onFrame, onRequest }
+}
+
+const systemClock: SimulatorClock = {
+  now: () => Date.now(),
+  every(ms, run) {
+    const timer = setInterval(run, ms)
+    return () => clearInterval(timer)
+  },
 }

@@ -1,6 +1,6 @@
 import { fraction, keyOf } from './hash.ts'
 import type { PriceWalks } from './price-walk.ts'
-import { krwTickSize, roundToStep } from './tick-size.ts'
+import { krwTickSize, roundToStep, usdtTickSize } from './tick-size.ts'
 import type { EpochMs, Market, Trade } from './types.ts'
 
 /** All trades of one market, past and future, without state. */
@@ -56,14 +56,17 @@ export function createTape(seed: string, market: Market, walks: PriceWalks) {
 }
 
 function pricing(market: Market, walks: PriceWalks, key: number): (at: EpochMs, slot: number) => number {
-  const { coin, multiplier, tickSize } = market
+  const { coin, multiplier } = market
   const movement = walks.coin(coin.follows ?? coin.id)
   const premium = walks.premium(coin.id)
   // Buyers and sellers meet a little above and below the middle.
   const bounce = (slot: number): number => 1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003
   const calm = coin.stable ? 0.003 : 1
   const inUsdt = (at: EpochMs): number => coin.price * multiplier * Math.exp(movement(at) * calm)
-  if (market.quote === 'USDT') return (at, slot) => roundToStep(inUsdt(at) * bounce(slot), tickSize)
+  if (market.exchange === 'binance') {
+    const step = usdtTickSize(coin.price * multiplier)
+    return (at, slot) => roundToStep(inUsdt(at) * bounce(slot), step)
+  }
   return (at, slot) => {
     const inKrw = walks.usdtKrw(at) * bounce(slot)
     // The rate itself is the price of USDT: it has no premium over itself.

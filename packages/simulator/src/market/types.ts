@@ -15,38 +15,12 @@ export interface SimulatorClock {
   every(ms: Milliseconds, run: () => void): () => void
 }
 
-/** How a coin is listed on Upbit, always against KRW. */
-export interface UpbitListing {
-  /** Upbit's ticker of the coin, for example `BTC` in `KRW-BTC`. */
-  readonly base: string
-  readonly koreanName: string
-  readonly englishName: string
-  /** Mean number of trades a minute; 0.05 is one in twenty minutes. */
-  readonly tradesPerMinute: number
-  /** Designated as "investment warning". @default false */
-  readonly warning?: boolean
-}
-
-/** How a coin is listed on Binance, always against USDT. */
-export interface BinanceListing {
-  /** Binance's ticker of the coin, for example `BTC` in `BTCUSDT`. */
-  readonly base: string
-  readonly tradesPerMinute: number
-  /** Units of the coin in one unit of the market, 1000 for `1000SATS`. @default 1 */
-  readonly multiplier?: number
-  /** @default 'TRADING' */
-  readonly status?: BinanceStatus
-}
-
 /** What Binance calls the state of a symbol. */
 export type BinanceStatus = 'TRADING' | 'HALT' | 'BREAK'
 
-/** What Upbit calls the state of a market. */
-export type UpbitState = 'PREVIEW' | 'ACTIVE' | 'DELISTED'
-
-/** One simulated coin; both its listings follow the same price. */
+/** One simulated coin; both its markets follow the same price. */
 export interface SimulatedCoin {
-  /** Seeds the coin's price; two coins with the same ticker have different ids. */
+  /** With the simulator's seed it makes the coin's price; two coins with the same ticker have different ids. */
   readonly id: string
   /** The price around which it wanders, in USDT. */
   readonly price: number
@@ -54,21 +28,37 @@ export interface SimulatedCoin {
   readonly follows?: string
   /** Stays within 0.1 % of its price. @default false */
   readonly stable?: boolean
-  readonly upbit?: UpbitListing
-  readonly binance?: BinanceListing
+  /** On Upbit, always against KRW. */
+  readonly upbit?: {
+    /** Upbit's ticker of the coin, for example `BTC` in `KRW-BTC`. */
+    readonly base: string
+    readonly koreanName: string
+    readonly englishName: string
+    /** Mean number of trades a minute; 0.05 is one in twenty minutes. */
+    readonly tradesPerMinute: number
+    /** Designated as "investment warning". @default false */
+    readonly warning?: boolean
+  }
+  /** On Binance, always against USDT. */
+  readonly binance?: {
+    /** Binance's ticker of the coin, for example `BTC` in `BTCUSDT`. */
+    readonly base: string
+    readonly tradesPerMinute: number
+    /** Units of the coin in one unit of the market, 1000 for `1000SATS`. @default 1 */
+    readonly multiplier?: number
+    /** @default 'TRADING' */
+    readonly status?: BinanceStatus
+  }
 }
 
-/** One market of one exchange, made from a listing. */
+/** One market of one exchange. */
 export interface Market {
   readonly exchange: Exchange
   /** The exchange's own code, `KRW-BTC` or `BTCUSDT`. */
   readonly code: string
   readonly base: string
-  readonly quote: string
   readonly coin: SimulatedCoin
   readonly tradesPerMinute: number
-  /** Price step in the quote currency; 0 means Upbit's KRW table. */
-  readonly tickSize: number
   readonly multiplier: number
 }
 
@@ -78,19 +68,4 @@ export interface Trade {
   readonly price: number
   /** In units of the base coin. */
   readonly volume: number
-}
-
-/** The fold of a minute's trades. */
-export interface Candle {
-  readonly openTime: EpochMs
-  readonly open: number
-  readonly high: number
-  readonly low: number
-  readonly close: number
-  /** In the base coin. */
-  readonly volume: number
-  /** In the quote currency. */
-  readonly quoteVolume: number
-  readonly trades: number
-  readonly lastTradeAt: EpochMs
 }

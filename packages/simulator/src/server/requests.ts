@@ -7,13 +7,13 @@ import type { ActiveFault } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
-import type { RestResponse } from './wire.ts'
+import type { RestResponse, RestSide } from './wire.ts'
 
 const BASE = 'http://simulator'
 
 /** Responds to REST requests of both exchanges, and to those about faults. */
 export function createRequestListener(exchanges: SimulatedExchanges): RequestListener {
-  const respond = createExchangeResponder(exchanges)
+  const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
   return (request, response) => {
     const url = URL.canParse(request.url ?? '', BASE) ? new URL(request.url ?? '', BASE) : new URL(BASE)
     const { pathname } = url
@@ -25,33 +25,33 @@ export function createRequestListener(exchanges: SimulatedExchanges): RequestLis
         () => response.destroy(),
       )
     } else if (!exchange) {
-      const status = pathname === '/' ? 200 : 404
-      write(response, { status, body: { simulated: true, faults: '/faults' } })
-    } else if (request.method !== 'GET')
+      write(response, { status: pathname === '/' ? 200 : 404, body: { simulated: true, faults: '/faults' } })
+    } else if (request.method !== 'GET') {
       write(response, { status: 405, body: { error: 'only GET is allowed' } })
-    else respond(exchange, url, request, response)
+    } else {
+      const found = respondAs(exchanges, exchange, sides[exchange], url, request.socket.remoteAddress)
+      if (found) write(response, found, mangledBody(exchanges, exchange, pathname, found))
+    }
   }
 }
 
-function createExchangeResponder(exchanges: SimulatedExchanges) {
-  const { clock, onRequest } = exchanges
-  const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
-  return (exchange: Exchange, url: URL, request: IncomingMessage, response: ServerResponse): void => {
-    const { pathname: path, searchParams } = url
-    const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined
-    const refusal = refusalOf(exchanges, 'rest', exchange, path + url.search, market)
-    const asked = { exchange, at: clock.now(), path, ...(market === undefined ? {} : { market }) }
-    if (refusal === 'hang') {
-      onRequest({ ...asked, status: refusal })
-      return
-    }
-    const side = sides[exchange]
-    const found = refusal
-      ? { ...refusal, body: side.refusalBody(refusal.status) }
-      : side.respond(url, request.socket.remoteAddress ?? '')
-    onRequest({ ...asked, status: found.status })
-    write(response, found, mangledBody(exchanges, exchange, path, found))
-  }
+/** What an exchange responds; undefined when a fault wants no response. */
+function respondAs(
+  exchanges: SimulatedExchanges,
+  exchange: Exchange,
+  side: RestSide,
+  url: URL,
+  caller = '',
+): RestResponse | undefined {
+  const { pathname: path, search, searchParams } = url
+  const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined
+  const refusal = refusalOf(exchanges, 'rest', exchange, path + search, market)
+  const report = (status: number | 'hang') =>
+    exchanges.onRequest({ exchange, at: exchanges.clock.now(), path, market, status })
+  if (refusal === 'hang') return void report(refusal)
+  const found = refusal ? { ...refusal, body: side.refusalBody(refusal.status) } : side.respond(url, caller)
+  report(found.status)
+  return found
 }
 
 function exchangeOf(path: string): Exchange | undefined {

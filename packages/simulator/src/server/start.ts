@@ -2,38 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type LastFrame, lastMiniTicker } from '../binance/mini-ticker.ts'
-import { Faults } from '../faults/faults.ts'
-import { DEFAULT_COINS } from '../market/coins.ts'
-import { createMarkets } from '../market/markets.ts'
-import { createPrices } from '../market/prices.ts'
-import type { RestRequest, SentFrame, SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs, Exchange, SimulatedCoin, SimulatorClock } from '../market/types.ts'
+import { createExchanges, type SimulatorOptions } from '../market/simulated-exchanges.ts'
+import type { EpochMs, Exchange } from '../market/types.ts'
 import { createRequestListener } from './requests.ts'
 import { createSockets } from './sockets.ts'
-
-/** How a simulator is started; everything has a working default. */
-export interface SimulatorOptions {
-  /** @default '127.0.0.1' */
-  readonly host?: string
-  /** @default 0, a free port */
-  readonly port?: number
-  /** The same seed gives the same prices. @default 'kimchi' */
-  readonly seed?: string
-  /** @default DEFAULT_COINS */
-  readonly coins?: readonly SimulatedCoin[]
-  /** Multiplies the number of trades of every market; prices of different speeds differ. @default 1 */
-  readonly speed?: number
-  /** @default the system's clock */
-  readonly clock?: SimulatorClock
-  /** How often due frames are sent by itself, in milliseconds; 0 leaves it to `pump()`. @default 20 */
-  readonly pumpMs?: number
-  /** Multiplies the exchanges' limits of requests, messages, connections and idle time; `false` for none. @default 1 */
-  readonly limits?: number | false
-  /** Called for every frame sent. */
-  readonly onFrame?: (frame: SentFrame) => void
-  /** Called for every REST request. */
-  readonly onRequest?: (request: RestRequest) => void
-}
 
 /** A running simulator of both exchanges on one port. An interface, so that declarations elsewhere can name it. */
 export interface Simulator extends Awaited<ReturnType<typeof start>> {}
@@ -108,22 +80,4 @@ async function start(options: SimulatorOptions) {
       return closed
     },
   }
-}
-
-const systemClock: SimulatorClock = {
-  now: () => Date.now(),
-  every(ms, run) {
-    const timer = setInterval(run, ms)
-    return () => clearInterval(timer)
-  },
-}
-
-function createExchanges(options: SimulatorOptions, settle: () => void): SimulatedExchanges {
-  const { clock = systemClock, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
-  const markets = createMarkets(coins, speed)
-  const faults = new Faults(clock, settle)
-  const prices = createPrices(seed, markets, faults)
-  const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
-  const { onFrame = () => {}, onRequest = () => {} } = options
-  return { clock, markets, prices, faults, limitFactor, onFrame, onRequest }
 }

@@ -2,23 +2,19 @@ import { fraction } from '../market/hash.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Trade } from '../market/types.ts'
 
-/** A trade, and when Upbit publishes it. */
-export interface PublishedTrade {
-  readonly trade: Trade
-  /** The frame's `timestamp`. */
-  readonly publishedAt: EpochMs
-}
-
 /** Without a `lag` fault a trade is published 1 to 8 ms after it was made. */
 const USUAL_MS = 8
 
-/** Trades that are published in [from, to), in that order; a lag may bring an older one after a newer one. */
+/**
+ * Trades with their frames' `timestamp` in [from, to), in its order; a lag may bring an older one after a newer
+ * one.
+ */
 export function publishedTrades(
   { prices, faults }: SimulatedExchanges,
   code: string,
   from: EpochMs,
   to: EpochMs,
-): PublishedTrade[] {
+) {
   const reach = Math.max(USUAL_MS, faults.longestLag(from))
   return prices
     .trades('upbit', code, from - reach, to)

@@ -1,5 +1,6 @@
+import type { Candle } from '../market/prices.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { Candle, EpochMs } from '../market/types.ts'
+import type { EpochMs } from '../market/types.ts'
 import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
 
 const MINUTE = 60_000

@@ -68,11 +68,9 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
       due.sort((a, b) => a.publishedAt - b.publishedAt)
       for (const { market, trade, publishedAt, connections } of due) {
         const ticker = upbitTicker(exchanges, market, trade, publishedAt, 'REALTIME')
-        const texts: { [F in UpbitFormat]?: string } = {}
         for (const connection of connections) {
           const { format = 'DEFAULT' } = clients.get(connection) ?? {}
-          texts[format] ??= tickerText(ticker, format)
-          connection.stream(texts[format], market.code, publishedAt)
+          connection.stream(tickerText(ticker, format), market.code, publishedAt)
         }
       }
       for (const [connection, at] of closesAt) if (at <= to) connection.close(1000)

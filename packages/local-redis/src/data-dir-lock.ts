@@ -1,6 +1,6 @@
 /// <reference path="./fs-native-extensions.d.ts" />
 import { execFile } from 'node:child_process'
-import { type FileHandle, open, readFile, readlink, realpath } from 'node:fs/promises'
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -51,20 +51,16 @@ async function noteIn(file: FileHandle): Promise<string> {
 
 async function namesLivingServer(file: FileHandle, dir: string): Promise<boolean> {
   const numbers = (await noteIn(file)).match(/\b\d+\b/g) ?? []
-  const living = await Promise.all(numbers.map(pid => isServerOf(dir, pid)))
+  const living = await Promise.all(numbers.map(pid => worksIn(dir, pid)))
   return living.includes(true)
 }
 
-/** Process ids are used again: the process must be a server, and the folder its working directory. */
-async function isServerOf(dir: string, pid: string): Promise<boolean> {
-  const printed = async (program: string, args: string[]) =>
-    (await run(program, args).catch(() => ({ stdout: '' }))).stdout
-  const title = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() =>
-    printed('ps', ['-o', 'command=', '-p', pid]),
-  )
-  if (!/(redis|valkey)-server/.test(title)) return false
-  const cwd = await readlink(`/proc/${pid}/cwd`).catch(
-    async () => /^n(.+)$/m.exec(await printed('lsof', ['-a', '-p', pid, '-d', 'cwd', '-Fn']))?.[1],
-  )
+/** Process ids are used again: the folder must be the working directory of the process, as it is of a server. */
+async function worksIn(dir: string, pid: string): Promise<boolean> {
+  const cwd = await readlink(`/proc/${pid}/cwd`).catch(async () => {
+    const lsof = run('lsof', ['-a', '-p', pid, '-d', 'cwd', '-Fn'])
+    const { stdout } = await lsof.catch(() => ({ stdout: '' }))
+    return /^n(.+)$/m.exec(stdout)?.[1]
+  })
   return cwd === (await realpath(dir))
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
-import { findProgram, INSTALL_ADVICE, isUsableServer, type RedisBinary } from './programs.ts'
+import { INSTALL_ADVICE, isUsableServer, type RedisBinary } from './programs.ts'
 
 /** Packages of one server and its client, in order of preference. */
 const SERVER_PACKAGES = [
@@ -16,12 +16,6 @@ const SERVER_PACKAGES = [
 const TIMEOUT_MS = 120_000
 
 const run = promisify(execFile)
-
-/** Whether packages can be fetched and unpacked here without installing them. */
-export async function isDebianFamily(path: string): Promise<boolean> {
-  const found = await Promise.all(['apt-get', 'dpkg-deb'].map(name => findProgram(name, path)))
-  return found.every(program => program !== undefined)
-}
 
 /**
  * The distribution's redis-server, redis-tools and the libraries that this machine lacks, unpacked under
@@ -36,14 +30,14 @@ export async function fetchDebianRedis(
   signal: AbortSignal | undefined,
 ): Promise<RedisBinary> {
   const folder = join(cacheDir, await systemName())
-  const cached = await unpackedRedis(folder)
-  if (cached !== undefined) return cached
+  const fetched = { server: join(folder, 'redis-server'), cli: join(folder, 'redis-cli') }
+  if (await isUsableServer(fetched.server)) return fetched
   const temporary = join(cacheDir, `fetching-${randomUUID()}`)
   try {
     await mkdir(join(temporary, 'root'), { recursive: true })
     await unpackServer(temporary, log, signal)
     await writeWrappers(temporary)
-    await publish(temporary, folder)
+    await publish(temporary, folder, fetched.server)
   } catch (error) {
     signal?.throwIfAborted()
     if (error instanceof KimchiError) throw error
@@ -51,8 +45,7 @@ export async function fetchDebianRedis(
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }
-  const fetched = await unpackedRedis(folder)
-  if (fetched !== undefined) return fetched
+  if (await isUsableServer(fetched.server)) return fetched
   throw adviceError("This system's packaged Redis is older than 7.0 or does not run here.")
 }
 
@@ -61,11 +54,6 @@ async function systemName(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
   const field = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? 'unknown'
   return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`
-}
-
-async function unpackedRedis(folder: string): Promise<RedisBinary | undefined> {
-  const [server, cli] = [join(folder, 'redis-server'), join(folder, 'redis-cli')]
-  return (await isUsableServer(server)) ? { server, cli } : undefined
 }
 
 async function unpackServer(
@@ -145,13 +133,13 @@ async function writeWrappers(folder: string): Promise<void> {
   }
 }
 
-async function publish(temporary: string, folder: string): Promise<void> {
+async function publish(temporary: string, folder: string, server: string): Promise<void> {
   try {
     await rename(temporary, folder)
   } catch {
     // Another program was faster, or an unusable folder is in the way: the first is kept, the second
     // replaced.
-    if ((await unpackedRedis(folder)) !== undefined) return
+    if (await isUsableServer(server)) return
     await rm(folder, { recursive: true, force: true })
     await rename(temporary, folder)
   }

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
+import { createReadStream } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { KimchiError, messageOf } from '@kimchi/core'
 import { noteServer, openDataDirLock } from './data-dir-lock.ts'
-import { freePort, isPortFree } from './port.ts'
+import { freePort } from './port.ts'
 import type { RedisBinary } from './programs.ts'
 
 const HOST = '127.0.0.1'
@@ -80,13 +81,14 @@ export class EmbeddedRedis {
  *   use by another server, or the server does not come up; with the last lines of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
-  const dir = resolve(options.dir)
+  const [dir, port] = [resolve(options.dir), options.port || (await freePort())]
   await mkdir(dir, { recursive: true })
   const lock = await openDataDirLock(dir)
+  const log = await open(join(dir, LOG), 'a')
   try {
-    const port = options.port || (await freePort())
-    if (!(await isPortFree(port))) throw portTaken(port)
-    const child = spawnServer(options, dir, port, lock.fd)
+    const { size: start } = await log.stat()
+    const printed = () => text(createReadStream(join(dir, LOG), { start }))
+    const child = spawnServer({ ...options, dir, port }, [log.fd, log.fd, lock.fd])
     const redis = new EmbeddedRedis(child, port, options.binary.cli)
     await once(child, 'spawn').catch(error => {
       throw new KimchiError('KIMCHI_ERR_REDIS', `${options.binary.server} did not start: ${messageOf(error)}`)
@@ -94,38 +96,30 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     const watcher = spawnWatcher(Number(child.pid))
     void redis.exited.then(() => watcher.kill('SIGKILL'))
     await noteServer(lock, Number(child.pid), port)
-    // Only now: a server that ends at once would have the lock file closed while it is written.
-    void redis.exited.then(() => lock.close())
-    if (await isReady(child, port)) return redis
+    if (await isReady(child, printed)) return redis
     const isRunning = child.exitCode === null && child.signalCode === null
     const { code, signal } = await redis.stop()
     const how = isRunning
       ? `did not answer within ${START_TIMEOUT_MS} ms`
       : `ended at start (${signal ?? `exit code ${code}`})`
-    throw await startError(port, dir, how)
-  } catch (error) {
-    await lock.close()
-    throw error
+    throw startError(port, `Redis in ${dir} ${how}`, await printed())
+  } finally {
+    // The server has inherited both files, and with them the lock.
+    await Promise.all([lock.close(), log.close()])
   }
 }
 
 function spawnServer(
-  { binary, appendonly = true, args = [] }: EmbeddedRedisOptions,
-  dir: string,
-  port: number,
-  lockFd: number,
+  { binary, dir, port, appendonly = true, args = [] }: EmbeddedRedisOptions,
+  files: readonly number[],
 ): ChildProcess {
   const settings = [
     ...['--bind', HOST, '--port', String(port), '--dir', dir],
     ...['--save', '', '--appendonly', appendonly ? 'yes' : 'no', '--appendfsync', 'everysec'],
     ...args,
   ]
-  // What it complains of before it reads its settings belongs into its log, too.
-  const log = openSync(join(dir, LOG), 'a')
   // In a session of its own (detached), a Ctrl-C in the terminal does not end it before the apps have flushed.
-  const child = spawn(binary.server, settings, { detached: true, stdio: ['ignore', log, log, lockFd] })
-  closeSync(log)
-  return child
+  return spawn(binary.server, settings, { detached: true, stdio: ['ignore', ...files] })
 }
 
 /**
@@ -140,32 +134,14 @@ function spawnWatcher(pid: number): ChildProcess {
   return watcher
 }
 
-/** Whether the server comes to answer; false when it has ended, or after a minute. */
-async function isReady(child: ChildProcess, port: number): Promise<boolean> {
+/** Whether the server comes to answer, as its log says; false when it has ended, or after a minute. */
+async function isReady(child: ChildProcess, printed: () => Promise<string>): Promise<boolean> {
   const deadline = performance.now() + START_TIMEOUT_MS
   while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
-    const answer = await ask(port, 'PING\r\nINFO server\r\n')
-    // While it loads it answers LOADING. Another program may have taken the port: the process id must be ours.
-    if (answer.startsWith('+PONG') && answer.includes(`process_id:${child.pid}\r\n`)) return true
+    if ((await printed()).includes('Ready to accept connections')) return true
     await wait(20)
   }
   return false
-}
-
-async function ask(port: number, commands: string): Promise<string> {
-  const socket = connect({ port, host: HOST, timeout: 1_000 })
-  socket.on('timeout', () => socket.destroy())
-  socket.write(commands)
-  let answer = ''
-  try {
-    for await (const chunk of socket) {
-      answer += chunk
-      if (!answer.startsWith('+PONG') || answer.includes('process_id:')) break
-    }
-  } catch {
-    // It does not listen yet, or does not answer.
-  }
-  return answer
 }
 
 /** A path as a shell reads it. */
@@ -173,15 +149,11 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-async function startError(port: number, dir: string, how: string): Promise<KimchiError> {
-  const log = await readFile(join(dir, LOG), 'utf8')
-  const end = log.trim().split('\n').slice(-5).join('\n')
-  if (end.includes('Address already in use')) return portTaken(port)
-  return new KimchiError('KIMCHI_ERR_REDIS', `Redis in ${dir} ${how}:\n${end}`)
-}
-
-function portTaken(port: number): KimchiError {
-  return new KimchiError('KIMCHI_ERR_REDIS', `Port ${port} on ${HOST} is taken by another program`, {
-    cause: Object.assign(new Error('address in use'), { code: 'EADDRINUSE' }),
-  })
+function startError(port: number, what: string, log: string): KimchiError {
+  if (!log.includes('Address already in use')) {
+    const end = log.trim().split('\n').slice(-5).join('\n')
+    return new KimchiError('KIMCHI_ERR_REDIS', `${what}:\n${end}`)
+  }
+  const cause = Object.assign(new Error('address in use'), { code: 'EADDRINUSE' })
+  return new KimchiError('KIMCHI_ERR_REDIS', `Port ${port} on ${HOST} is taken by another program`, { cause })
 }

@@ -3,7 +3,6 @@ import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { findRedis } from '../src/find-redis.ts'
 import { findProgram, isUsableServer } from '../src/programs.ts'
 import { projectRedis, projectRoot } from '../src/project-redis.ts'
 
@@ -16,7 +15,7 @@ t.test('a server on PATH is used, with the client beside it', async t => {
   })
   await chmod(join(dir, 'valkey-server'), 0o755)
   await chmod(join(dir, 'valkey-cli'), 0o755)
-  t.strictSame(await findRedis({ cacheDir: join(dir, 'cache'), path: dir, log: () => {} }), {
+  t.strictSame(await projectRedis(dir), {
     server: join(dir, 'valkey-server'),
     cli: join(dir, 'valkey-cli'),
   })
@@ -26,7 +25,7 @@ t.test('a server without functions is not used, and the advice names a command f
   const dir = t.testdir({ 'redis-server': '#!/bin/sh\necho "Redis server v=6.2.7 sha=0 bits=64"\n' })
   await chmod(join(dir, 'redis-server'), 0o755)
   const lines: string[] = []
-  const finding = findRedis({ cacheDir: join(dir, 'cache'), path: dir, log: line => lines.push(line) })
+  const finding = projectRedis(dir, line => lines.push(line))
   await t.rejects(finding, {
     code: 'KIMCHI_ERR_REDIS_BINARY',
     message: /apt-get[\s\S]*brew[\s\S]*dnf[\s\S]*docker/,
@@ -49,7 +48,7 @@ t.test('an abort ends the fetching of packages, and leaves nothing behind', asyn
   })
   const ending = new AbortController()
   const lines: string[] = []
-  const finding = findRedis({ cacheDir, path: bin, log: line => lines.push(line), signal: ending.signal })
+  const finding = projectRedis(bin, line => lines.push(line), ending.signal, cacheDir)
   const isAsleep = async () =>
     (await readdir(cacheDir, { recursive: true })).some(name => /\/pid$/.test(name))
   while (!(await isAsleep())) await delay(10)
@@ -72,7 +71,7 @@ t.test(
       await writeFile(join(bare, 'bin', name), `#!/bin/sh\nPATH=${path} exec ${name} "$@"\n`, { mode: 0o755 })
     }
     const lines: string[] = []
-    const find = () => findRedis({ cacheDir, path: join(bare, 'bin'), log: line => lines.push(line) })
+    const find = () => projectRedis(join(bare, 'bin'), line => lines.push(line), undefined, cacheDir)
     const [one, other] = await Promise.all([find(), find()])
     t.strictSame(one, other)
     t.match(lines[0], /^No redis-server on PATH: fetching the system's packages \(redis-server, redis-tools/)

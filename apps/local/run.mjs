@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -48,32 +49,20 @@ function takeProgram() {
 
 async function build() {
   const mention = setTimeout(() => console.log('Building …'), MENTION_AFTER_MS)
-  const child = spawn(
-    turbo,
-    ['run', 'build', '--filter=./apps/*', '--filter=./packages/*', '--output-logs=errors-only'],
-    {
-      cwd: ROOT,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1' },
-    },
-  )
+  const parts = ['--filter=./apps/*', '--filter=./packages/*', '--output-logs=errors-only']
+  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1' }
+  const child = spawn(turbo, ['run', 'build', ...parts], { cwd: ROOT, env, detached: true })
   const end = () => {
     if (child.pid) process.kill(-child.pid, 'SIGTERM')
     process.exit(0)
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   for (const signal of signals) process.once(signal, end)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', chunk => {
-      output += chunk
-    })
-  }
+  const output = Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = await once(child, 'close')
   clearTimeout(mention)
   for (const signal of signals) process.off(signal, end)
-  if (code !== 0) fail(`The build failed:\n${output}`)
+  if (code !== 0) fail(`The build failed:\n${(await output).join('')}`)
 }
 
 /** @param {string} message @returns {never} */

@@ -38,7 +38,7 @@ export async function announce(announcement: Announcement): Promise<void> {
   say(`  API     ${api}`)
   say(`          ${api}/BTC/daily`)
   if (redisCli) say(`  Redis   ${redisCli} fcall_ro kp_status 1 '{kp}:meta'`)
-  say(`  Data    ${dataDir} (logs in ${dataDir}/logs)`)
+  say(`  Data    ${dataDir} (logs in logs/)`)
   say(`  Health  ${readyUrl(ports.ingesterOps)} (ingester), ${readyUrl(ports.apiOps)} (API)`)
   if (note) say(`  ${note}`)
   say('  Ctrl-C ends it.')

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { KimchiError, type Milliseconds } from '@kimchi/core'
-import { type LogRecord, logChild } from './child-log.ts'
-import type { Exit, Running } from './supervisor.ts'
+import { type Logged, logChild } from './child-log.ts'
+import type { Exit, LocalContext, Running } from './supervisor.ts'
 
 /** An app ends itself within 4 s of SIGTERM; after this it is killed. */
 const KILL_AFTER_MS: Milliseconds = 4_300
 
-/** A Node program of the stack, and who hears of it. */
-export interface AppOptions {
-  readonly name: string
+/** A Node program of the stack. */
+export interface App extends Logged {
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>
   /**
@@ -16,11 +15,6 @@ export interface AppOptions {
    * person. @default 0
    */
   readonly calmMs?: Milliseconds
-  readonly logDir: string
-  readonly say: (line: string) => void
-  /** Gets each JSON line that it logs. */
-  readonly onRecord: (record: LogRecord) => void
-  readonly wait: (ms: Milliseconds) => Promise<void>
 }
 
 /**
@@ -29,8 +23,12 @@ export interface AppOptions {
  * of the stack it notices by the channel.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when it ends before; `cause.code` is `EADDRINUSE` if a port was taken
  */
-export async function startApp(options: AppOptions, signal: AbortSignal): Promise<Running> {
-  const { name, script, env, calmMs = 0, say, wait } = options
+export async function startApp(
+  app: App,
+  { say, wait }: Pick<LocalContext, 'say' | 'wait'>,
+  signal: AbortSignal,
+): Promise<Running> {
+  const { name, script, env, calmMs = 0 } = app
   const child = spawn(process.execPath, ['--enable-source-maps', script], {
     env,
     detached: true,
@@ -44,12 +42,11 @@ export async function startApp(options: AppOptions, signal: AbortSignal): Promis
     isEnding = true
     return end(child, exited, wait)
   }
-  const onComplaint = (text: string, isWarning: boolean) => {
+  logChild(child, app, (text, isWarning) => {
     const isCalm = isWarning && performance.now() - startedAt < calmMs
     isPortTaken ||= text.includes('EADDRINUSE')
     if (!isEnding && !isCalm && !isPortTaken) say(`${name}: ${text}`)
-  }
-  logChild(child, { ...options, dir: options.logDir, onComplaint })
+  })
   const exited = new Promise<Exit>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal, isFinal })),
   )
@@ -68,7 +65,7 @@ export async function startApp(options: AppOptions, signal: AbortSignal): Promis
   throw new KimchiError('KIMCHI_ERR_CONFIG', message, { cause })
 }
 
-async function end(child: ChildProcess, exited: Promise<Exit>, wait: AppOptions['wait']): Promise<void> {
+async function end(child: ChildProcess, exited: Promise<Exit>, wait: LocalContext['wait']): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   child.kill('SIGTERM')
   const isLate = await Promise.race([exited.then(() => false), wait(KILL_AFTER_MS).then(() => true)])

@@ -9,19 +9,26 @@ const LOG_FILE_SIZE = '5M'
 /** A line of JSON that an app logged. */
 export type LogRecord = Readonly<Record<string, unknown>>
 
-/** Options of {@link logChild}. */
-export interface ChildLogOptions {
+/** Whose log it is. */
+export interface Logged {
   readonly name: string
-  readonly dir: string
-  /** Gets each JSON line. */
+  /** It logs into `name.log` there. */
+  readonly logDir: string
+  /** Gets each JSON line that it logs. */
   readonly onRecord: (record: LogRecord) => void
-  /** Gets what a person should see: warnings, errors and plain text on standard error, repeats left out. */
-  readonly onComplaint: (text: string, isWarning: boolean) => void
 }
 
-/** Writes everything that a child prints to `dir/name.log`, rotated. */
-export function logChild(child: ChildProcess, { name, dir, onRecord, onComplaint }: ChildLogOptions): void {
-  const file = createStream(`${name}.log`, { path: dir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
+/**
+ * Writes everything that a child prints to its log, rotated.
+ * @param onComplaint gets what a person should see: warnings, errors and plain text on standard error, repeats left
+ *   out
+ */
+export function logChild(
+  child: ChildProcess,
+  { name, logDir, onRecord }: Logged,
+  onComplaint: (text: string, isWarning: boolean) => void,
+): void {
+  const file = createStream(`${name}.log`, { path: logDir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
   // A full disk must not end the child.
   file.on('error', error => onComplaint(`log not written: ${error.message}`, false))
   let last = ''

@@ -41,9 +41,7 @@ export class Ports {
 
   /** One line about the defaults that were taken; undefined when none was. */
   note(): string | undefined {
-    const ports = [...this.#taken]
-    if (ports.length === 0) return undefined
-    const [what, instead] = ports.length === 1 ? ['Port', 'a free one is'] : ['Ports', 'free ones are']
-    return `${what} ${ports.join(', ')} taken by other programs: ${instead} used instead.`
+    if (this.#taken.size === 0) return undefined
+    return `Taken by other programs, so a free port is used instead: ${[...this.#taken].join(', ')}.`
   }
 }

@@ -6,6 +6,17 @@ const LAST_RESTART_MS: Milliseconds = 30_000
 /** A process that has run this long ended for a new reason. */
 const STEADY_AFTER_MS: Milliseconds = 60_000
 
+/** What the stack gets from its process. */
+export interface LocalContext {
+  /** Prints a line for the person who started it. */
+  readonly say: (line: string) => void
+  /** Ends the stack. */
+  readonly signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly wait: (ms: Milliseconds) => Promise<void>
+}
+
 /** How a process ended. */
 export interface Exit {
   readonly code: number | null
@@ -22,44 +33,47 @@ export interface Running {
 }
 
 /** Starts a process, and rejects when it does not come to answer; ends it when the signal aborts meanwhile. */
-export type Start = (signal: AbortSignal) => Promise<Running>
-
-/** What a supervisor is made with. */
-export interface SupervisorOptions {
-  readonly say: (line: string) => void
-  /** Called when a process has said that another start would not help. */
-  readonly onFailure: () => void
-  readonly wait: (ms: Milliseconds) => Promise<void>
-}
+type Start<R extends Running> = (signal: AbortSignal) => Promise<R>
 
 /** The processes of one stack: started again whenever they end by themselves, stopped together. */
 export class Supervisor {
-  readonly #options: SupervisorOptions
+  /** Aborts when the stack is to end: somebody wants it, or a process cannot go on. */
+  readonly ending: AbortSignal
+  readonly #context: LocalContext
+  readonly #closing = new AbortController()
   /** In the order of their first start. */
   readonly #running = new Map<string, Running>()
   readonly #starting = new Set<Promise<Running>>()
-  readonly #ending = new AbortController()
+  #hasFailed = false
 
-  constructor(options: SupervisorOptions) {
-    this.#options = options
+  constructor(context: LocalContext) {
+    this.#context = context
+    this.ending = AbortSignal.any([context.signal, this.#closing.signal])
+  }
+
+  /** Whether the stack ends because a process has said that another start would not help. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
   }
 
   /** Resolves when the process answers for the first time. @throws what `start` throws */
-  async start(name: string, start: Start): Promise<void> {
-    void this.#keep(name, start, await this.#begin(name, start))
+  async start<R extends Running>(name: string, start: Start<R>): Promise<R> {
+    const running = await this.#begin(name, start)
+    void this.#keep(name, start, running)
+    return running
   }
 
   /** Ends every process within 5 s; the first that was started last, because the others depend on it. */
   async close(): Promise<void> {
-    this.#ending.abort()
+    this.#closing.abort()
     await Promise.allSettled(this.#starting)
     const [first, ...others] = this.#running.values()
     await Promise.all(others.map(running => running.stop()))
     await first?.stop()
   }
 
-  async #begin(name: string, start: Start): Promise<Running> {
-    const starting = start(this.#ending.signal)
+  async #begin<R extends Running>(name: string, start: Start<R>): Promise<R> {
+    const starting = start(this.ending)
     this.#starting.add(starting)
     try {
       const running = await starting
@@ -70,27 +84,25 @@ export class Supervisor {
     }
   }
 
-  async #keep(name: string, start: Start, first: Running): Promise<void> {
-    const { say, onFailure, wait } = this.#options
-    let crashes = 0
-    for (let running: Running | undefined = first; !this.#ending.signal.aborted; ) {
+  async #keep(name: string, start: Start<Running>, first: Running): Promise<void> {
+    const { say, wait } = this.#context
+    let running: Running | undefined = first
+    for (let crashes = 0; ; crashes += 1) {
       const startedAt = performance.now()
-      if (running) {
-        const { code, signal, isFinal } = await running.exited
-        if (this.#ending.signal.aborted) return
-        if (isFinal) {
-          say(`${name} could not go on (exit ${code}).`)
-          onFailure()
-          return
-        }
-        say(`${name} ended unexpectedly (${signal ?? `exit ${code}`}); starting it again.`)
+      const exit: Exit | undefined = await running?.exited
+      if (this.ending.aborted) return
+      if (exit?.isFinal) {
+        say(`${name} could not go on (exit ${exit.code}).`)
+        this.#hasFailed = true
+        this.#closing.abort()
+        return
       }
-      crashes = performance.now() - startedAt > STEADY_AFTER_MS ? 0 : crashes
+      if (exit) say(`${name} ended unexpectedly (${exit.signal ?? `exit ${exit.code}`}); starting it again.`)
+      if (performance.now() - startedAt > STEADY_AFTER_MS) crashes = 0
       await wait(Math.min(FIRST_RESTART_MS * 2 ** crashes, LAST_RESTART_MS))
-      crashes += 1
-      if (this.#ending.signal.aborted) return
+      if (this.ending.aborted) return
       running = await this.#begin(name, start).catch(thrown => {
-        if (!this.#ending.signal.aborted) say(`${name} could not be started again: ${messageOf(thrown)}`)
+        if (!this.ending.aborted) say(`${name} could not be started again: ${messageOf(thrown)}`)
         return undefined
       })
     }

@@ -34,7 +34,7 @@ async function start(t: Test, startedAfterMs: number, state: { list?: object; re
     ports: { api, apiOps: ops, ingesterOps: ops },
     redisCli: "'/a folder/redis-cli' -p 6379",
     dataDir: '.data',
-    note: 'Port 3000 taken by other programs: a free one is used instead.',
+    note: 'Taken by other programs, so a free port is used instead: 3000.',
     startedAt: MINUTE + startedAfterMs,
     say: line => lines.push(line),
     signal: ending.signal,
@@ -58,7 +58,7 @@ t.test('announces the list as soon as it is there, whatever the ingester still w
   const { lines, done } = await start(t, 118_000, { reasons: ['upbit is down'] })
   await done
   t.equal(lines.at(-1), 'First prices, 2026-11-21T13:05:00 UTC: 10 coins, BTC 1.2341 %')
-  t.equal(lines.filter(line => line.includes('taken')).length, 1)
+  t.equal(lines.filter(line => line.includes('Taken')).length, 1)
 })
 
 t.test('does not announce prices of an earlier run', async t => {

@@ -17,7 +17,7 @@ t.test('taken defaults are replaced, and one line names them', async t => {
   const taken = [await takenPort(t), await takenPort(t)] as const
   const picked = [await ports.pick('PORT', taken[0]), await ports.pick('PAGE_PORT', taken[1])]
   t.notOk(picked.some(port => taken.includes(port)))
-  t.equal(ports.note(), `Ports ${taken.join(', ')} taken by other programs: free ones are used instead.`)
+  t.equal(ports.note(), `Taken by other programs, so a free port is used instead: ${taken.join(', ')}.`)
 })
 
 t.test('a port that was asked for is never replaced', async t => {

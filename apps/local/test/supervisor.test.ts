@@ -24,21 +24,18 @@ function supervise(t: Test, script: string, calmMs = 0) {
     if (ms !== 4_300) waits.push(ms)
     return delay(ms === 4_300 ? ms : 1, undefined, { ref: false })
   }
-  let onFailure: () => void = () => {}
-  const failed = new Promise<void>(resolve => {
-    onFailure = resolve
-  })
-  const supervisor = new Supervisor({ say, onFailure: () => onFailure(), wait })
+  const context = { say, wait, signal: new AbortController().signal, now: () => 0 }
+  const supervisor = new Supervisor(context)
   t.teardown(() => supervisor.close())
   const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
   const logDir = join(dir, 'logs')
-  const app = { name: 'app', script: CHILD, env, calmMs, logDir, say, onRecord: () => {}, wait }
-  const started = supervisor.start('app', signal => startApp(app, signal))
+  const app = { name: 'app', script: CHILD, env, calmMs, logDir, onRecord: () => {} }
+  const started = supervisor.start('app', signal => startApp(app, context, signal))
   started.catch(() => {})
   const attempts = async (count: number) => {
     while (read(attemptsFile).length < count) await delay(10)
   }
-  return { dir, lines, waits, failed, started, attempts, supervisor, attemptsFile }
+  return { dir, lines, waits, started, attempts, supervisor, attemptsFile }
 }
 
 function read(file: string): string {
@@ -73,8 +70,10 @@ t.test('a failed restart is repeated, later each time', async t => {
 })
 
 t.test('an app that reports a final failure ends the whole stack', async t => {
-  const { failed, attemptsFile } = supervise(t, 'fail finally after the start')
-  await failed
+  const { supervisor, started, attemptsFile } = supervise(t, 'fail finally after the start')
+  await started
+  if (!supervisor.ending.aborted) await once(supervisor.ending, 'abort')
+  t.ok(supervisor.hasFailed)
   t.equal(read(attemptsFile).length, 1)
 })
 
@@ -107,13 +106,14 @@ t.test('an app whose port another stack took at that moment is started on anothe
     }
   }
   const say = (line: string) => lines.push(line)
-  const supervisor = new Supervisor({ say, onFailure: () => {}, wait: delay })
+  const context = { say, wait: delay, signal: new AbortController().signal, now: () => 0 }
+  const supervisor = new Supervisor(context)
   t.teardown(() => supervisor.close())
   const dir = t.testdir({})
   const start = async (port: number) => {
     const env = { SCRIPT: 'listen', ATTEMPTS_FILE: join(dir, 'attempts'), PORT: String(port) }
-    const app = { name: 'app', script: CHILD, env, logDir: dir, say, onRecord: () => {}, wait: delay }
-    await supervisor.start('app', signal => startApp(app, signal))
+    const app = { name: 'app', script: CHILD, env, logDir: dir, onRecord: () => {} }
+    await supervisor.start('app', signal => startApp(app, context, signal))
     return port
   }
   t.not(await new LatePorts().start('the ops port', taken, start), taken)

@@ -8,13 +8,6 @@ import sirv from 'sirv'
 
 const HOST = '127.0.0.1'
 
-/** The response while the API starts or restarts. */
-const NOT_READY = {
-  result: 'error',
-  code: 'not_ready',
-  message: 'the API does not answer yet, try again soon',
-}
-
 /**
  * Serves the page's files on 127.0.0.1, and passes `/api/` on to the API as the edge does in production, so
  * that the page asks its own origin only.
@@ -75,11 +68,10 @@ function notFound(response: ServerResponse): void {
   response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found\n')
 }
 
+/** The response while the API starts or restarts. */
 function refuse(response: ServerResponse): void {
-  if (response.headersSent) {
-    response.destroy()
-    return
-  }
+  if (response.headersSent) return void response.destroy()
+  const body = { result: 'error', code: 'not_ready', message: 'the API does not answer yet, try again soon' }
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '5' }
-  response.writeHead(503, headers).end(JSON.stringify(NOT_READY))
+  response.writeHead(503, headers).end(JSON.stringify(body))
 }

@@ -1,57 +1,33 @@
 import { once } from 'node:events'
 import type { Test } from 'tap'
 import { WebSocket } from 'ws'
-import { type SentFrame, type Simulator, type SimulatorOptions, startSimulator } from '../src/index.ts'
-import type { EpochMs, Milliseconds, SimulatorClock } from '../src/market/types.ts'
+import { type SentFrame, type SimulatorOptions, startSimulator } from '../src/index.ts'
+import type { EpochMs, Milliseconds } from '../src/market/types.ts'
 
 /** 2026-11-20T13:37:30Z, in the middle of a minute. */
 export const NOON: EpochMs = Date.UTC(2026, 10, 20, 13, 37, 30)
 
-/** A clock that stands still until it is moved. */
-export interface ManualClock extends SimulatorClock {
-  advance(ms: Milliseconds): void
-}
-
-function manualClock(start: EpochMs = NOON): ManualClock {
-  let now = start
-  const timers = new Set<{ ms: number; due: number; run: () => void }>()
-  return {
-    now: () => now,
-    every(ms, run) {
-      const timer = { ms, due: now + ms, run }
-      timers.add(timer)
-      return () => void timers.delete(timer)
-    },
-    advance(ms) {
-      now += ms
-      for (const timer of timers) {
-        if (timer.due > now) continue
-        timer.due = now + timer.ms
-        timer.run()
-      }
-    },
-  }
-}
-
 /** A simulator with a clock that stands still, and frames only on `pump()`; closed with the test. */
 export async function startManual(t: Test, options: SimulatorOptions = {}) {
-  const clock = manualClock()
+  let now = NOON
+  const clock = {
+    now: () => now,
+    every: () => () => {},
+    advance(ms: Milliseconds) {
+      now += ms
+    },
+  }
   const sent: SentFrame[] = []
   const simulator = await startSimulator({ clock, pumpMs: 0, onFrame: frame => sent.push(frame), ...options })
   t.teardown(() => simulator.close())
-  return { simulator, clock, sent, ...stepper(simulator, clock) }
-}
-
-function stepper(simulator: Simulator, clock: ManualClock) {
-  return {
-    /** Moves the clock on in steps and sends what is due after each. */
-    run(ms: Milliseconds, stepMs: Milliseconds = ms): void {
-      for (let passed = 0; passed < ms; passed += stepMs) {
-        clock.advance(stepMs)
-        simulator.pump()
-      }
-    },
+  /** Moves the clock on in steps and sends what is due after each. */
+  const run = (ms: Milliseconds, stepMs: Milliseconds = ms): void => {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      clock.advance(stepMs)
+      simulator.pump()
+    }
   }
+  return { simulator, clock, sent, run }
 }
 
 /** One open WebSocket with everything it has received. */

@@ -38,11 +38,12 @@ export async function startApp(
   let isFinal = false
   let isPortTaken = false
   let isEnding = signal.aborted
-  const stop = () => {
+  const stop = async () => {
     isEnding = true
-    return end(child, exited, wait)
+    await end(child, exited, wait)
+    await logged
   }
-  logChild(child, app, (text, isWarning) => {
+  const logged = logChild(child, app, (text, isWarning) => {
     const isCalm = isWarning && performance.now() - startedAt < calmMs
     isPortTaken ||= text.includes('EADDRINUSE')
     if (!isEnding && !isCalm && !isPortTaken) say(`${name}: ${text}`)

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { finished } from 'node:stream/promises'
 import { createStream } from 'rotating-file-stream'
 
 /** One app's log is kept in this many files of this size. */
@@ -19,7 +20,7 @@ export interface Logged {
 }
 
 /**
- * Writes everything that a child prints to its log, rotated.
+ * Writes everything that a child prints to its log, rotated. Resolves when all of it is written, or can't be.
  * @param onComplaint gets what a person should see: warnings, errors and plain text on standard error, repeats left
  *   out
  */
@@ -27,7 +28,7 @@ export function logChild(
   child: ChildProcess,
   { name, logDir, onRecord }: Logged,
   onComplaint: (text: string, isWarning: boolean) => void,
-): void {
+): Promise<void> {
   const file = createStream(`${name}.log`, { path: logDir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
   // A full disk must not end the child.
   file.on('error', error => onComplaint(`log not written: ${error.message}`, false))
@@ -45,6 +46,7 @@ export function logChild(
     })
   }
   child.once('close', () => file.end())
+  return finished(file).catch(() => {})
 }
 
 function parse(line: string): LogRecord | undefined {

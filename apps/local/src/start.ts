@@ -43,7 +43,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     await page?.close()
     await supervisor.close()
   }
-  if (supervisor.hasFailed) throw new Error('The service cannot go on; the reason is above.')
+  if (!context.signal.aborted) throw new Error('The service cannot go on; the reason is above.')
 }
 
 /** Finds or fetches a Redis, and starts it; it keeps its port when it has to be started again. */

@@ -37,23 +37,17 @@ type Start<R extends Running> = (signal: AbortSignal) => Promise<R>
 
 /** The processes of one stack: started again whenever they end by themselves, stopped together. */
 export class Supervisor {
-  /** Aborts when the stack is to end: somebody wants it, or a process cannot go on. */
+  /** Aborts when the stack is to end: somebody wants it, or a process has said that another start would not help. */
   readonly ending: AbortSignal
   readonly #context: LocalContext
   readonly #closing = new AbortController()
   /** In the order of their first start. */
   readonly #running = new Map<string, Running>()
   readonly #starting = new Set<Promise<Running>>()
-  #hasFailed = false
 
   constructor(context: LocalContext) {
     this.#context = context
     this.ending = AbortSignal.any([context.signal, this.#closing.signal])
-  }
-
-  /** Whether the stack ends because a process has said that another start would not help. */
-  get hasFailed(): boolean {
-    return this.#hasFailed
   }
 
   /** Resolves when the process answers for the first time. @throws what `start` throws */
@@ -93,7 +87,6 @@ export class Supervisor {
       if (this.ending.aborted) return
       if (exit?.isFinal) {
         say(`${name} could not go on (exit ${exit.code}).`)
-        this.#hasFailed = true
         this.#closing.abort()
         return
       }

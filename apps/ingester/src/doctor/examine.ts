@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { type Context, type Milliseconds, messageOf } from '@kimchi/core'
 import { checkBinance } from './checks/binance.ts'
 import { checkCandles } from './checks/candles.ts'
-import { checkLists, checkPairs, loadLists } from './checks/lists.ts'
+import { checkLists, checkPairs, fetchLists } from './checks/lists.ts'
 import { checkPrices } from './checks/prices.ts'
 import { checkClock, checkReach, checkThrottle } from './checks/reach.ts'
 import { checkCodes, checkRenewal, checkStates } from './checks/upbit.ts'
@@ -47,8 +47,8 @@ async function examineInto(verdicts: Verdicts, instruments: Instruments): Promis
   verdicts.bases = await checkReach(instruments)
   if (verdicts.bases.outcome === 'FAIL') return
   verdicts.bases = worstOf([verdicts.bases, await answered(checkThrottle(instruments))])
-  onProgress('loading the lists')
-  const lists = await loadLists(instruments).catch(messageOf)
+  onProgress('fetching the lists')
+  const lists = await fetchLists(instruments).catch(messageOf)
   if (typeof lists === 'string') {
     verdicts.lists = fail(lists, 'No coin can be tracked. Tell the project.')
     return

@@ -31,7 +31,7 @@ export function createInstruments(options: DoctorOptions, context: Context) {
 }
 
 /** One REST answer at the base in use, recorded under the last part of its path. */
-export async function ask(
+export async function fetchRecorded(
   { rest, recorder }: Instruments,
   exchange: Exchange,
   path: string,

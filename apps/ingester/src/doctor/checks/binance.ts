@@ -2,13 +2,13 @@ import { type EpochMinute, type Market, messageOf, minuteOf } from '@kimchi/core
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import type { Instruments } from '../instruments.ts'
 import { framesOf, type Streams, ticksOf } from '../watched-stream.ts'
-import { askTradingPrices } from './prices.ts'
+import { fetchTradingPrices } from './prices.ts'
 import { judgeFrames } from './upbit.ts'
 
 /** Whether Binance streams every symbol that trades, and lists it as trading. */
 export async function checkBinance({ binance }: Streams, instruments: Instruments): Promise<Verdict> {
   const { markets } = binance
-  const trading = await askTradingPrices(instruments)
+  const trading = await fetchTradingPrices(instruments)
   const sending = new Set(ticksOf(binance).map(({ market }) => market))
   const silent = markets.filter(market => !sending.has(market))
   const unlisted = [...sending].filter(market => !trading.has(market))

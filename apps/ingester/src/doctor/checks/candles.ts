@@ -57,9 +57,9 @@ export async function checkCandles(
   for (const tick of [streams.upbit, streams.binance].flatMap(ticksOf)) latest.record(tick)
   const { samples, gaps } = takeSnapshot(latest, minute, chosen)
   await untilAfter(CANDLE_GRACE_MS)
-  const early = await askCandles(chosen, minute, instruments)
+  const early = await fetchCandlesOf(chosen, minute, instruments)
   await untilAfter(AGAIN_MS)
-  const late = await askCandles(chosen, minute, instruments)
+  const late = await fetchCandlesOf(chosen, minute, instruments)
   const decided = [...samples, ...gaps]
   return worstOf([
     ...[...early].map(([market, candle]) => judgeFinal(market, candle, late.get(market))),
@@ -84,17 +84,20 @@ function quietestOf(coins: readonly Coin[], { upbit }: Streams, minute: EpochMin
 }
 
 /** The rate's and the coins' candles of the minute that ends at M, as far as there are any. */
-async function askCandles(
+async function fetchCandlesOf(
   coins: readonly Coin[],
   before: EpochMinute,
   { rest }: Instruments,
 ): Promise<Candles> {
-  const askOne = async (exchange: Exchange, market: Market) => {
+  const fetchOne = async (exchange: Exchange, market: Market) => {
     const { candles } = await rest.fetchCandles({ exchange, market, count: 1, before })
     return [market, candles.find(([open]) => open === before - 1)] as const
   }
-  const asked = coins.flatMap(({ upbit, binance }) => [askOne('upbit', upbit), askOne('binance', binance)])
-  return new Map(await Promise.all([askOne('upbit', RATE_MARKET), ...asked]))
+  const fetched = coins.flatMap(({ upbit, binance }) => [
+    fetchOne('upbit', upbit),
+    fetchOne('binance', binance),
+  ])
+  return new Map(await Promise.all([fetchOne('upbit', RATE_MARKET), ...fetched]))
 }
 
 function judgeFinal(

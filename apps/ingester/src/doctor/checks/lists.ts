@@ -8,7 +8,7 @@ import {
   type UpbitMarket,
 } from '@kimchi/feeds'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
-import { ask, type Instruments } from '../instruments.ts'
+import { fetchRecorded, type Instruments } from '../instruments.ts'
 import { type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** Points off the median beyond which a person must judge a pair. */
@@ -27,9 +27,13 @@ export interface Lists {
 }
 
 /** Loads both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
-export async function loadLists(instruments: Instruments): Promise<Lists> {
-  const upbitAnswer = await ask(instruments, 'upbit', '/v1/market/all?is_details=true')
-  const binanceAnswer = await ask(instruments, 'binance', '/api/v3/exchangeInfo?showPermissionSets=false')
+export async function fetchLists(instruments: Instruments): Promise<Lists> {
+  const upbitAnswer = await fetchRecorded(instruments, 'upbit', '/v1/market/all?is_details=true')
+  const binanceAnswer = await fetchRecorded(
+    instruments,
+    'binance',
+    '/api/v3/exchangeInfo?showPermissionSets=false',
+  )
   const upbit = parseUpbitMarkets(upbitAnswer.json)
   const binance = parseBinanceSymbols(binanceAnswer.json)
   const { coins } = matchCoins({ upbit, binance, wanted: instruments.config.COINS, strict: false })

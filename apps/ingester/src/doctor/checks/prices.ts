@@ -1,11 +1,11 @@
 import type { EpochMs, Market, Tick } from '@kimchi/core'
 import { isFields } from '@kimchi/feeds'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import { ask, type Instruments } from '../instruments.ts'
+import { fetchRecorded, type Instruments } from '../instruments.ts'
 import { type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
-/** REST is asked when frames have come, and compared when the frames beside its answer have. */
-const ASK_AFTER_MS = 5_000
+/** REST prices are fetched when frames have come, and compared when the frames beside its answer have. */
+const FETCH_AFTER_MS = 5_000
 const BESIDE_MS = 3_000
 
 /** REST and stream may be a trade apart. */
@@ -14,15 +14,15 @@ const APART_SHARE = 0.005
 /** Markets' last prices by REST; `tradedAt` is 0 where the exchange does not say it. */
 type LastPrices = ReadonlyMap<unknown, { readonly price: number; readonly tradedAt: EpochMs }>
 
-/** Asks Binance which symbols trade, and at what price, as the service does once a minute. */
-export async function askTradingPrices(instruments: Instruments): Promise<LastPrices> {
-  const { json } = await ask(instruments, 'binance', '/api/v3/ticker/price?symbolStatus=TRADING')
+/** Fetches which symbols trade on Binance, and at what price, as the service does once a minute. */
+export async function fetchTradingPrices(instruments: Instruments): Promise<LastPrices> {
+  const { json } = await fetchRecorded(instruments, 'binance', '/api/v3/ticker/price?symbolStatus=TRADING')
   const entries = [json].flat().filter(isFields)
   return new Map(entries.map(({ symbol, price }) => [symbol, { price: Number(price), tradedAt: 0 }]))
 }
 
-async function askLastTrades(instruments: Instruments): Promise<LastPrices> {
-  const { json } = await ask(instruments, 'upbit', '/v1/ticker/all?quote_currencies=KRW')
+async function fetchLastTrades(instruments: Instruments): Promise<LastPrices> {
+  const { json } = await fetchRecorded(instruments, 'upbit', '/v1/ticker/all?quote_currencies=KRW')
   const trades = [json].flat().filter(isFields)
   return new Map(
     trades.map(({ market, trade_price: price, trade_timestamp: at }) => {
@@ -34,8 +34,8 @@ async function askLastTrades(instruments: Instruments): Promise<LastPrices> {
 /** Compares the streams with REST, for all markets. */
 export async function checkPrices({ upbit, binance }: Streams, instruments: Instruments): Promise<Verdict> {
   const { clock, signal } = instruments.context
-  await clock.wait(ASK_AFTER_MS, signal)
-  const lasts = await Promise.all([askLastTrades(instruments), askTradingPrices(instruments)])
+  await clock.wait(FETCH_AFTER_MS, signal)
+  const lasts = await Promise.all([fetchLastTrades(instruments), fetchTradingPrices(instruments)])
   const answeredAt = clock.now()
   await clock.wait(BESIDE_MS, signal)
   return worstOf([compare(upbit, lasts[0], answeredAt), compare(binance, lasts[1], answeredAt)])

@@ -1,7 +1,7 @@
 import { type Exchange, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
 import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
-import { ask, type Instruments } from '../instruments.ts'
+import { fetchRecorded, type Instruments } from '../instruments.ts'
 import { openStream, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** An exchange that has not answered by then is not reached from here. */
@@ -15,14 +15,14 @@ const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', b
 /** Whether the service would find a base of each list that answers from here. */
 export async function checkReach(instruments: Instruments): Promise<Verdict> {
   const { rest, streamBases } = instruments
-  const askLive = (exchange: Exchange) =>
+  const openLive = (exchange: Exchange) =>
     openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, instruments, 'live')
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
     const variable = exchange.toUpperCase()
-    const small = ask(instruments, exchange, SMALL_REQUEST[exchange])
+    const small = fetchRecorded(instruments, exchange, SMALL_REQUEST[exchange])
     return [
       reached(`${variable}_REST_URL`, rest.bases[exchange], small, instruments),
-      reached(`${variable}_WS_URL`, streamBases[exchange], askLive(exchange), instruments),
+      reached(`${variable}_WS_URL`, streamBases[exchange], openLive(exchange), instruments),
     ]
   })
   return worstOf(await Promise.all(lists))
@@ -51,7 +51,7 @@ async function reached(
 
 /** A request with an `Origin` header, which a proxy may add, is counted in a group of its own: one in ten seconds. */
 export async function checkThrottle(instruments: Instruments): Promise<Verdict> {
-  const { headers } = await ask(instruments, 'upbit', SMALL_REQUEST.upbit)
+  const { headers } = await fetchRecorded(instruments, 'upbit', SMALL_REQUEST.upbit)
   const counted = headers.get('remaining-req')
   if (counted === null) return unknown('Upbit sends no Remaining-Req')
   const seen = `Remaining-Req: ${counted}`

@@ -44,7 +44,7 @@ export interface IngesterOptions extends Omit<Context, 'signal'> {
   /** Names this ingester among others on the same Redis. */
   readonly id: string
   readonly version: string
-  /** How often the exchanges' lists are loaded. @default an hour */
+  /** How often the exchanges' lists are fetched. @default an hour */
   readonly refreshMs?: Milliseconds
 }
 

@@ -79,7 +79,7 @@ export class Quarantine {
 
   /** Coins of a first start that wait for their first comparison with the market. */
   get untested(): readonly Coin[] {
-    return this.#subscribed.filter(coin => this.#trialOf(coin)?.needed === 1)
+    return this.#subscribed.filter(coin => isUntested(this.#trialOf(coin)))
   }
 
   /** Replaces the catalogue. */
@@ -115,7 +115,7 @@ export class Quarantine {
   status(): QuarantineStatus {
     const quarantined = this.#subscribed.flatMap(coin => {
       const trial = this.#trialOf(coin)
-      if (trial?.needed !== PROBATION_MINUTES) return []
+      if (trial === undefined || isUntested(trial)) return []
       return [{ symbol: coin.symbol, reason: reasonOf(trial) }]
     })
     const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
@@ -130,7 +130,7 @@ export class Quarantine {
 
   /** The median premium of the pairs that are not quarantined; undefined while fewer than half have one. */
   #medianOf(samples: ReadonlyMap<string, Sample>): PremiumE4 | undefined {
-    const trusted = this.#subscribed.filter(coin => this.#trialOf(coin)?.needed !== PROBATION_MINUTES)
+    const trusted = [...this.tracked, ...this.untested]
     const premiums = trusted.flatMap(({ symbol }) => samples.get(symbol)?.premiumE4 ?? [])
     if (premiums.length < FEWEST_PREMIUMS || premiums.length * 2 < trusted.length) return undefined
     return premiums.sort((a, b) => a - b)[premiums.length >> 1]
@@ -143,10 +143,7 @@ export class Quarantine {
     trial.minute = minute
     trial.off = off
     trial.agreed = off <= FAR_OFF_E4 ? trial.agreed + 1 : 0
-    if (trial.agreed < trial.needed) {
-      trial.needed = PROBATION_MINUTES
-      return
-    }
+    if (trial.agreed < PROBATION_MINUTES) return
     this.#released.add(pair)
     this.#trials.delete(pair)
   }
@@ -158,8 +155,7 @@ export class Quarantine {
 
 /** The trial of a pair that is not released yet. */
 interface Trial {
-  /** Minutes in a row in which it must agree: 1 until its first comparison at a first start. */
-  needed: 1 | typeof PROBATION_MINUTES
+  /** Minutes in a row in which it agreed; one that is tested lacks only its first comparison. */
   agreed: number
   /** Its last distance from the median; undefined before the first comparison. */
   off: PremiumE4 | undefined
@@ -167,8 +163,12 @@ interface Trial {
 }
 
 function newTrial(newcomers: Newcomers): Trial {
-  const needed = newcomers === 'test' ? 1 : PROBATION_MINUTES
-  return { needed, agreed: 0, off: undefined, minute: Number.NEGATIVE_INFINITY }
+  const agreed = newcomers === 'test' ? PROBATION_MINUTES - 1 : 0
+  return { agreed, off: undefined, minute: Number.NEGATIVE_INFINITY }
+}
+
+function isUntested(trial: Trial | undefined): boolean {
+  return trial !== undefined && trial.off === undefined && trial.agreed > 0
 }
 
 function reasonOf({ off, agreed }: Trial): string {

@@ -43,7 +43,7 @@ export interface CatalogueStatus {
   readonly coins: number | undefined
   /** Coins named in COINS that are unavailable now, with the reasons. */
   readonly missing: readonly string[]
-  /** Why the exchanges' lists could not be loaded; undefined when they could. */
+  /** Why the exchanges' lists could not be fetched; undefined when they could. */
   readonly problem: string | undefined
 }
 
@@ -53,7 +53,7 @@ export class CatalogueRefresh {
   readonly #context: Context
   #coins: readonly Coin[] = []
   #listings: Listings | undefined
-  /** When the lists may be loaded before the hour is over. */
+  /** When the lists may be fetched before the hour is over. */
   #spaced: Promise<void> = Promise.resolve()
   /** Aborts when the lists are wanted before the hour is over. */
   #waking = new AbortController()
@@ -66,8 +66,8 @@ export class CatalogueRefresh {
   }
 
   /**
-   * Reads the coins from Redis at once, from the lists as soon as they can be loaded, then every hour, until
-   * the signal aborts. A list that can't be loaded, is empty, or suddenly lacks many coins leaves everything
+   * Reads the coins from Redis at once, from the lists as soon as they can be fetched, then every hour, until
+   * the signal aborts. A list that can't be fetched, is empty, or suddenly lacks many coins leaves everything
    * as it is, and is tried again.
    * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never
    * known to Redis nor to the lists at start
@@ -97,7 +97,7 @@ export class CatalogueRefresh {
     }
   }
 
-  /** Loads the lists at once, but at most once a minute in this way; no call is dropped. */
+  /** Fetches the lists at once, but at most once a minute in this way; no call is dropped. */
   refreshNow(): void {
     this.#waking.abort()
   }
@@ -115,7 +115,7 @@ export class CatalogueRefresh {
 
   async #refresh(): Promise<void> {
     const { wanted, known, fetchListings, onCatalogue } = this.#options
-    // Read before the lists are loaded, so that a coin that another ingester tracks is in them unless delisted.
+    // Read before the lists are fetched, so that a coin that another ingester tracks is in them unless delisted.
     const inRedis = await known()
     const isFirst = this.#listings === undefined
     // Without the published coins a restart could not be told from a first start.

@@ -13,7 +13,6 @@ import { findProgram, INSTALL_ADVICE, isUsableServer, type RedisBinary } from '.
  * @param signal ends the fetching of packages
  * @param cacheDir folder for fetched packages. @default `.cache/redis` of the project
  * @throws KimchiError `KIMCHI_ERR_REDIS_BINARY` naming the command to run on each system, or why the signal aborted
- * @see docs/architecture.md#running-it
  */
 export async function projectRedis(
   path: string,

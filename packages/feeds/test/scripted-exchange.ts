@@ -8,11 +8,17 @@ export interface Peer {
   readonly socket: WebSocket
   readonly request: IncomingMessage
   readonly received: string[]
+  /** How many of them have been answered. */
+  acknowledged: number
 }
 
-/** Acknowledges whatever Binance is asked for on a connection. */
-export function acknowledge({ socket, received }: Peer): void {
-  for (const text of received) socket.send(JSON.stringify({ result: null, id: JSON.parse(text).id }))
+/** Acknowledges the next things that Binance is asked for on a connection, by default all of them. */
+export function acknowledge(peer: Peer | undefined, count = Number.POSITIVE_INFINITY): void {
+  const { acknowledged = 0, received = [] } = peer ?? {}
+  for (const text of received.slice(acknowledged, acknowledged + count)) {
+    peer?.socket.send(JSON.stringify({ result: null, id: JSON.parse(text).id }))
+    if (peer) peer.acknowledged += 1
+  }
 }
 
 /** A WebSocket server that sends only what a test makes it send. @param autoPong answers pings */
@@ -38,7 +44,7 @@ export async function scriptExchange(t: Test, autoPong = true) {
       return
     }
     ws.handleUpgrade(request, socket, head, accepted => {
-      const peer: Peer = { socket: accepted, request, received: [] }
+      const peer: Peer = { socket: accepted, request, received: [], acknowledged: 0 }
       accepted.on('message', message => peer.received.push(String(message)))
       accepted.on('error', () => {})
       peers.push(peer)

@@ -1,4 +1,4 @@
-import type { Coin, EpochMs, Exchange, Market, Tick } from '@kimchi/core'
+import type { Coin, EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
 import {
   type Connection,
   type Decoded,
@@ -31,6 +31,9 @@ export interface Streams {
 /** Codes of one group. */
 const GROUP_CODES = 50
 
+/** Upbit allows 5 connections a second. */
+const OPEN_EVERY_MS: Milliseconds = 300
+
 /** Opens the streams of these coins. @throws why one cannot be opened */
 export async function openStreams(coins: readonly Coin[], instruments: Instruments): Promise<Streams> {
   const { protocols, context } = instruments
@@ -41,7 +44,7 @@ export async function openStreams(coins: readonly Coin[], instruments: Instrumen
   const upbit = await openStream('upbit', codes, 'upbit-ws', instruments)
   const groups: WatchedStream[] = []
   for (let start = 0; start < codes.length; start += GROUP_CODES) {
-    await context.clock.wait(protocols.upbit.connectSpacingMs, context.signal)
+    await context.clock.wait(OPEN_EVERY_MS, context.signal)
     const group = codes.slice(start, start + GROUP_CODES)
     groups.push(await openStream('upbit', group, `upbit-ws-${groups.length}`, instruments))
   }

@@ -8,7 +8,7 @@ import {
   shown,
   unreadable,
 } from '../feed/frame.ts'
-import { type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
+import { ACK, type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
 
 /**
  * A market's previous frame; NaN before the first, which compares as neither changed nor risen.
@@ -46,7 +46,7 @@ function decodeFields(fields: Fields, previous: ReadonlyMap<Market, Before>, rec
   if (fields.e === 'serverShutdown') return SHUTDOWN
   if (fields.error !== undefined) return complaint(fields.error)
   if (fields.code !== undefined && fields.msg !== undefined) return complaint(fields)
-  return fields.result !== undefined && fields.id !== undefined ? { kind: 'ack', id: fields.id } : IGNORED
+  return fields.result !== undefined && fields.id !== undefined ? ACK : IGNORED
 }
 
 function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {

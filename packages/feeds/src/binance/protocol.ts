@@ -1,6 +1,6 @@
 import { HOUR_MS, type Market } from '@kimchi/core'
 import { DEFAULT_BASES } from '../bases.ts'
-import type { Protocol, Subscribing } from '../feed/protocol.ts'
+import type { Protocol } from '../feed/protocol.ts'
 import { createBinanceDecoder } from './decoder.ts'
 
 /** A subscribe message names at most this many streams; clients in the field split above 350. */
@@ -16,20 +16,18 @@ export function binanceProtocol(bases: string | readonly string[] = DEFAULT_BASE
     exchange: 'binance',
     bases: [bases].flat(),
     urlOf: base => `${base}/stream`,
-    maxMarkets: 1_024,
     subscribe: changes,
     createDecoder: createBinanceDecoder,
     stallAfterMs: 15_000,
     // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
     maxAgeMs: 20 * HOUR_MS,
     pingEveryMs: undefined,
-    // Limits are 5 messages a second on a connection and 300 connections in 5 minutes.
+    // The limit is 5 messages a second.
     sendSpacingMs: 1_000,
-    connectSpacingMs: 1_100,
   }
 }
 
-function changes(previous: readonly Market[], next: readonly Market[], id: number): Subscribing[] {
+function changes(previous: readonly Market[], next: readonly Market[], id: number): string[] {
   const before = new Set(previous)
   const after = new Set(next)
   const gone = previous.filter(market => !after.has(market))
@@ -39,16 +37,14 @@ function changes(previous: readonly Market[], next: readonly Market[], id: numbe
 
 function requests(
   method: 'SUBSCRIBE' | 'UNSUBSCRIBE',
-  all: readonly Market[],
+  markets: readonly Market[],
   firstId: number,
-): Subscribing[] {
-  const messages: Subscribing[] = []
-  for (let at = 0; at < all.length; at += STREAMS_PER_MESSAGE) {
-    const id = firstId + at
-    const markets = all.slice(at, at + STREAMS_PER_MESSAGE)
-    const params = markets.map(market => `${market.toLowerCase()}@miniTicker`)
-    const text = JSON.stringify({ method, params, id })
-    messages.push(method === 'SUBSCRIBE' ? { text, acknowledged: { id, markets } } : { text })
+): string[] {
+  const streams = markets.map(market => `${market.toLowerCase()}@miniTicker`)
+  const messages: string[] = []
+  for (let at = 0; at < streams.length; at += STREAMS_PER_MESSAGE) {
+    const params = streams.slice(at, at + STREAMS_PER_MESSAGE)
+    messages.push(JSON.stringify({ method, params, id: firstId + at }))
   }
   return messages
 }

@@ -52,9 +52,11 @@ export function createConnectionBudget({
   clock,
   signal,
 }: Pick<Context, 'clock' | 'signal'>): () => Promise<void> {
-  const spent: Promise<void>[] = []
+  /** When the last 20 were spent, by elapsed time. */
+  const spent: Milliseconds[] = []
   return async () => {
-    if (spent.length >= BUDGET) await spent.shift()
-    spent.push(clock.wait(BUDGET_WINDOW_MS, signal))
+    const first = spent.length < BUDGET ? undefined : spent.shift()
+    if (first !== undefined) await clock.wait(first + BUDGET_WINDOW_MS - clock.elapsed(), signal)
+    spent.push(clock.elapsed())
   }
 }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import {
   type Context,
   type EpochMs,
@@ -14,7 +13,7 @@ import {
 } from '@kimchi/core'
 import { Bases } from '../bases.ts'
 import { createConnectionBudget, isBlocked, retryDelay } from './backoff.ts'
-import { type Connection, openConnection } from './connection.ts'
+import { type Connection, openConnection, SubscriptionRefused } from './connection.ts'
 import { FeedCounters, type FeedState, type FeedStatus } from './feed-status.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
@@ -44,10 +43,7 @@ export interface FeedOptions {
 /** What a feed gets from the outside. */
 export type FeedContext = Pick<Context, 'clock' | 'random' | 'log'>
 
-/**
- * Opens the feed of one exchange.
- * @throws KimchiError `KIMCHI_ERR_CONFIG` when there are more markets than one connection allows
- */
+/** Opens the feed of one exchange. */
 export function openFeed(options: FeedOptions, context: FeedContext): Feed {
   const feed = new Feed(options, context)
   feed.open()
@@ -85,22 +81,18 @@ export class Feed {
   /** The connection whose data is read. */
   #reading: Connection | undefined
   #lastDataAt: EpochMs | undefined
-  #phase: FeedState = 'connecting'
+  /** Whether the next attempt is still to come. */
+  #waiting: 'waiting' | 'blocked' | undefined
   #failures = 0
-  /** When another connection may be opened. */
-  #spaced: Promise<void> = Promise.resolve()
   /** Ends the wait after a refused subscription. */
   #changed = new AbortController()
-  #isRefused = false
 
   constructor(options: FeedOptions, context: FeedContext) {
     const { protocol, sink } = options
     this.#options = options
     this.#exchange = protocol.exchange
     this.#context = { ...context, signal: this.#stop.signal }
-    // Each connection of the budget listens to it: more than Node expects, and bounded.
-    setMaxListeners(100, this.#stop.signal)
-    this.#markets = marketsOf(protocol, options.markets)
+    this.#markets = subscribedMarkets(this.#exchange, options.markets)
     this.#counters = new FeedCounters(this.#exchange, context)
     this.#bases = new Bases(this.#exchange, 'stream', protocol.bases, this.#context)
     this.#spendConnection = createConnectionBudget(this.#context)
@@ -125,7 +117,7 @@ export class Feed {
   /** Changes what is subscribed, without a reconnect. Forgotten markets give no more ticks. */
   setMarkets(markets: readonly Market[]): void {
     const before = this.#markets.join()
-    this.#markets = marketsOf(this.#options.protocol, markets)
+    this.#markets = subscribedMarkets(this.#exchange, markets)
     for (const connection of this.#connections) connection.setMarkets(this.#markets)
     if (this.#markets.join() !== before) this.#changed.abort()
   }
@@ -152,7 +144,8 @@ export class Feed {
 
   get #state(): FeedState {
     if (this.#stop.signal.aborted) return 'closed'
-    return this.#reading?.signal.aborted === false ? 'up' : this.#phase
+    if (this.#reading?.signal.aborted === false) return 'up'
+    return this.#waiting ?? 'connecting'
   }
 
   async #run(): Promise<void> {
@@ -176,14 +169,11 @@ export class Feed {
 
   /** Opens a connection. Resolves when it brings data, rejects when it ends before it does. */
   async #connect(base: string): Promise<Connection> {
-    const { clock, log, signal } = this.#context
+    const { log, signal } = this.#context
     const { protocol, userAgent, fetchTradingPrices } = this.#options
-    await this.#spaced
     await this.#spendConnection()
     signal.throwIfAborted()
-    this.#spaced = clock.wait(protocol.connectSpacingMs, signal)
-    this.#phase = 'connecting'
-    this.#isRefused = false
+    this.#waiting = undefined
     this.#counters.attempts += 1
     const connection: Connection = openConnection(
       {
@@ -216,12 +206,13 @@ export class Feed {
     const { clock, random, log, signal } = this.#context
     const failures = this.#failures++
     const delayMs = retryDelay(failures, random, reason)
-    this.#phase = isBlocked(reason) ? 'blocked' : 'waiting'
+    const isRefused = reason instanceof SubscriptionRefused
+    this.#waiting = isBlocked(reason) ? 'blocked' : 'waiting'
     if (reason !== undefined) {
       const code = reason instanceof KimchiError ? reason.code : undefined
       const error = messageOf(reason)
       const fields = { exchange: this.#exchange, code, error, failures, delayMs: Math.round(delayMs) }
-      const line = this.#isRefused
+      const line = isRefused
         ? 'the exchange refuses the subscription; if it names a code, DENY=SYMBOL excludes that coin'
         : 'no data from the exchange, reconnecting'
       if (!isWorthALine(failures + 1)) log.debug(fields, line)
@@ -229,7 +220,7 @@ export class Feed {
       else log.warn(fields, line)
     }
     this.#changed = new AbortController()
-    await clock.wait(delayMs, this.#isRefused ? this.#changed.signal : signal)
+    await clock.wait(delayMs, isRefused ? this.#changed.signal : signal)
   }
 
   #noteOpening({ openedAt }: Connection): void {
@@ -239,22 +230,20 @@ export class Feed {
   #noteEnd(connection: Connection, error: KimchiError | undefined): void {
     void connection.close().then(() => this.#connections.delete(connection))
     if (error === undefined) return
+    if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
     if (error.code === 'KIMCHI_ERR_FEED_STALLED') this.#counters.stalls += 1
     if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.drop(error.message)
     this.#counters.remember(error)
   }
 
   #receive(decoded: Decoded, connection: Connection): void {
-    const { sink, onRefused } = this.#options
+    const { sink } = this.#options
     this.#counters.frames += 1
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
     else if (decoded.kind === 'halted')
       sink.setTradable(this.#exchange, decoded.market, false, this.#context.clock.now())
     else if (decoded.kind === 'malformed') this.#counters.drop(decoded.reason)
     else this.#counters.ignored += 1
-    if (decoded.kind !== 'error') return
-    this.#isRefused = true
-    onRefused?.()
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {
@@ -309,14 +298,4 @@ function untilSuccessor(now: EpochMs): Milliseconds {
   const second = now % MINUTE_MS
   if (second >= SUCCESSOR_FROM_MS && second < SUCCESSOR_UNTIL_MS) return 0
   return (SUCCESSOR_FROM_MS - second + MINUTE_MS) % MINUTE_MS
-}
-
-/** @throws KimchiError `KIMCHI_ERR_CONFIG` when one connection cannot subscribe to so many */
-function marketsOf({ exchange, maxMarkets }: Protocol, markets: readonly Market[]): readonly Market[] {
-  const all = subscribedMarkets(exchange, markets)
-  if (all.length <= maxMarkets) return all
-  throw new KimchiError(
-    'KIMCHI_ERR_CONFIG',
-    `${exchange} markets must be at most ${maxMarkets} on one connection, got: ${all.length}`,
-  )
 }

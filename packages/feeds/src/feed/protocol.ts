@@ -11,13 +11,11 @@ export interface Protocol {
   readonly bases: readonly string[]
   /** The WebSocket address at one of the bases. */
   urlOf(base: string): string
-  /** The most markets that one connection allows. */
-  readonly maxMarkets: number
   /**
    * The messages that turn the subscription from `previous` (empty on a new connection) into `next`.
    * @param id a number that no other message of the connection has
    */
-  subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly Subscribing[]
+  subscribe(previous: readonly Market[], next: readonly Market[], id: number): readonly string[]
   /** Creates a decoder for one connection; it may remember that connection's frames. */
   createDecoder(): Decoder
   /** A connection without data for this long is stalled. Snapshots, pongs, acks and heartbeats are no data. */
@@ -28,15 +26,6 @@ export interface Protocol {
   readonly pingEveryMs: Milliseconds | undefined
   /** Least time between two groups of our messages on one connection, from the exchange's rate limits. */
   readonly sendSpacingMs: Milliseconds
-  /** Least time between two connection attempts, from the exchange's rate limits. */
-  readonly connectSpacingMs: Milliseconds
-}
-
-/** One message of a subscription. */
-export interface Subscribing {
-  readonly text: string
-  /** Markets whose frames come for certain once the exchange has acknowledged the message by its id. */
-  readonly acknowledged?: { readonly id: number; readonly markets: readonly Market[] }
 }
 
 /** Turns the frames of one connection into ticks. Never throws, whatever the frame holds. */
@@ -53,9 +42,9 @@ export type Decoded =
   | { readonly kind: 'tick'; readonly tick: Tick }
   /** A market that does not trade, in a frame without a last trade. */
   | { readonly kind: 'halted'; readonly market: Market }
-  /** An answer to one of our messages, which it may name, or a heartbeat. */
-  | { readonly kind: 'ack'; readonly id?: unknown }
-  /** Well formed, but of another channel or of a market that is not subscribed. */
+  /** The exchange has done what a message of ours asked for. */
+  | { readonly kind: 'ack' }
+  /** Well formed, but a heartbeat, of another channel or of a market that is not subscribed. */
   | { readonly kind: 'ignored' }
   /** The exchange is about to close this connection. */
   | { readonly kind: 'shutdown' }

@@ -8,7 +8,7 @@ import {
   shown,
   unreadable,
 } from '../feed/frame.ts'
-import { ACK, type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
+import { type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
 /**
  * A decoder of Upbit ticker frames in format DEFAULT, binary or text, alone or as the only one of a list.
@@ -25,8 +25,7 @@ export function createUpbitDecoder(): Decoder {
       const value = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
       if (!isFields(value)) return unreadable(frame)
       if (value.type === 'ticker') return toTick(value, wanted, receivedAt)
-      if (value.error !== undefined) return complaint(value.error)
-      return value.status !== undefined || value.method !== undefined ? ACK : IGNORED
+      return value.error === undefined ? IGNORED : complaint(value.error)
     },
   }
 }

@@ -15,16 +15,14 @@ export function upbitProtocol(bases: string | readonly string[] = DEFAULT_BASES.
     exchange: 'upbit',
     bases: [bases].flat(),
     urlOf: base => base,
-    maxMarkets: 2_000,
-    subscribe: (_previous, next, id) => [{ text: subscription(next, id) }],
+    subscribe: (_previous, next, id) => [subscription(next, id)],
     createDecoder: createUpbitDecoder,
     stallAfterMs: 30_000,
     maxAgeMs: undefined,
     // Upbit closes after 60 s without a ping.
     pingEveryMs: 20_000,
-    // Limits are 5 messages a second and 100 a minute, 5 connections a second.
+    // Limits are 5 messages a second and 100 a minute.
     sendSpacingMs: 1_000,
-    connectSpacingMs: 300,
   }
 }
 

@@ -150,7 +150,7 @@ t.test('a broken price is not compared with the next one', async t => {
 t.test('a new connection subscribes everything in one message', async t => {
   const messages = binanceProtocol().subscribe([], ['BTCUSDT', 'ETHUSDT'], 7)
   t.strictSame(
-    messages.map(({ text }) => JSON.parse(text)),
+    messages.map(text => JSON.parse(text)),
     [{ method: 'SUBSCRIBE', params: ['btcusdt@miniTicker', 'ethusdt@miniTicker'], id: 7 }],
   )
 })
@@ -158,7 +158,7 @@ t.test('a new connection subscribes everything in one message', async t => {
 t.test('a change is sent as the difference, and a long list in parts', async t => {
   const { subscribe } = binanceProtocol()
   t.strictSame(
-    subscribe(['BTCUSDT', 'ETHUSDT'], ['BTCUSDT', 'XRPUSDT'], 9).map(({ text }) => JSON.parse(text)),
+    subscribe(['BTCUSDT', 'ETHUSDT'], ['BTCUSDT', 'XRPUSDT'], 9).map(text => JSON.parse(text)),
     [
       { method: 'UNSUBSCRIBE', params: ['ethusdt@miniTicker'], id: 9 },
       { method: 'SUBSCRIBE', params: ['xrpusdt@miniTicker'], id: 10 },
@@ -167,15 +167,8 @@ t.test('a change is sent as the difference, and a long list in parts', async t =
   t.strictSame(subscribe(['BTCUSDT'], ['BTCUSDT'], 9), [])
   const many = Array.from({ length: 700 }, (_, i) => `C${i}USDT`)
   t.strictSame(
-    subscribe([], many, 0).map(({ text, acknowledged }) => [
-      JSON.parse(text).params.length,
-      acknowledged?.markets.length,
-    ]),
-    [
-      [300, 300],
-      [300, 300],
-      [100, 100],
-    ],
+    subscribe([], many, 0).map(text => JSON.parse(text).params.length),
+    [300, 300, 100],
   )
 })
 

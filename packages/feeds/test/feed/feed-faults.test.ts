@@ -147,9 +147,7 @@ for (const [status, headers, state, delayMs] of [
   t.test(`${status} ${headers.trim()} waits ${delayMs} ms and then tries again`, async t => {
     const exchange = await scriptExchange(t)
     exchange.state.upgrade = refuseWith(status, headers)
-    const { clock, feed, log } = watchFeed(t, {
-      protocol: { ...binanceProtocol(exchange.url), connectSpacingMs: 10 },
-    })
+    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol(exchange.url) })
     await until('the refusal', () => feed.status().state === state)
     t.match(feed.status().lastError, { message: new RegExp(`HTTP ${status.slice(0, 3)}`) })
     await clock.advance(delayMs * 0.99)
@@ -216,17 +214,6 @@ t.test(
     t.equal(delays()[4], 375)
   },
 )
-
-t.test('the next connection waits after one that broke at once, data or not', async t => {
-  const { exchange, bringUp, clock } = await openScripted(t, binanceProtocol)
-  await bringUp()
-  exchange.peers[0]?.socket.close()
-  await until('the end', () => exchange.peers[0]?.socket.readyState === 3)
-  await clock.advance(1_000)
-  t.equal(exchange.state.attempts, 1, '300 connections in 5 minutes are the limit')
-  await clock.advance(200)
-  await until('the next', () => exchange.state.attempts === 2)
-})
 
 // docs/faults.md, 18
 t.test('an announced end opens the next connection first, where it costs no minute', async t => {

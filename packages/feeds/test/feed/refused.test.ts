@@ -10,7 +10,7 @@ t.test('a refused subscription loads the lists, and lists that change it end the
   const exchange = await scriptExchange(t)
   let refusals = 0
   const { clock, feed, log } = watchFeed(t, {
-    protocol: { ...upbitProtocol(exchange.url), connectSpacingMs: 0 },
+    protocol: upbitProtocol(exchange.url),
     markets: ['KRW-GOOD', 'KRW-DEAD'],
     onRefused: () => {
       refusals += 1

@@ -2,12 +2,12 @@ export { Bases, type BasesStatus, DEFAULT_BASES } from './bases.ts'
 export { binanceProtocol } from './binance/protocol.ts'
 export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalogue.ts'
 export {
-  type BinanceMarket,
-  checkListing,
+  type BinanceListing,
+  checkListings,
   type Listings,
-  parseBinanceSymbols,
-  parseUpbitMarkets,
-  type UpbitMarket,
+  parseBinanceListings,
+  parseUpbitListings,
+  type UpbitListing,
 } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
 export { retryDelay } from './feed/backoff.ts'

@@ -154,7 +154,7 @@ t.test('lists, candles and prices are asked for at the base in use', async t => 
     binance: [blocked.url, simulator.binanceRestUrl],
   })
   const { binance } = await rest.fetchListings()
-  t.ok(binance.markets.length > 10)
+  t.ok(binance.length > 10)
   const noon = Date.UTC(2026, 10, 20, 12) / 60_000
   await rest.fetchCandles({ exchange: 'binance', market: 'BTCUSDT', count: 2, before: noon })
   await rest.fetchTradingPrices()

@@ -10,7 +10,7 @@ import {
 } from '@kimchi/core'
 import {
   type Catalogue,
-  checkListing,
+  checkListings,
   DENIALS,
   type Listings,
   matchCoins,
@@ -122,8 +122,7 @@ export class CatalogueRefresh {
     if (isFirst && wanted === 'all' && inRedis === undefined)
       throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
     const next = await fetchListings()
-    checkListing(this.#listings?.upbit.markets.length ?? 0, next.upbit)
-    checkListing(this.#listings?.binance.markets.length ?? 0, next.binance)
+    checkListings(this.#listings, next)
     // Only Redis knows whether an unlisted coin was tracked before, and such a coin must not stop a restart.
     if (isFirst && inRedis !== undefined) refuseUnknown(wanted, next, inRedis)
     const published = inRedis ?? []
@@ -160,11 +159,11 @@ function isUnknownSymbol(thrown: unknown): boolean {
 
 /** The stored coins that COINS names and that today's table of pairs still allows. */
 function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coin[] {
-  const upbit = stored.map(({ symbol, name, upbit: market }) => ({ market, base: symbol, name }))
+  const upbit = stored.map(({ symbol, name, upbit: market }) => ({ market, asset: symbol, name }))
   const binance = stored.map(({ binance: market }) => {
-    return { market, base: market.replace(/USDT$/, ''), trading: true }
+    return { market, asset: market.replace(/USDT$/, ''), trading: true }
   })
-  return matchCoins({ upbit: { markets: upbit }, binance: { markets: binance }, wanted, strict: false }).coins
+  return matchCoins({ upbit, binance, wanted, strict: false }).coins
 }
 
 /** Refuses unknown coins, but not one that was tracked before and has been delisted; denied ones always. */

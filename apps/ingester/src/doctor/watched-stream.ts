@@ -36,7 +36,7 @@ const OPEN_EVERY_MS: Milliseconds = 300
 
 /** Opens the streams of these coins. @throws why one cannot be opened */
 export async function openStreams(coins: readonly Coin[], instruments: Instruments): Promise<Streams> {
-  const { protocols, context } = instruments
+  const { context } = instruments
   const marketsOf = (exchange: Exchange) => coins.map(coin => coin[exchange])
   const codes = subscribedMarkets('upbit', marketsOf('upbit'))
   const symbols = subscribedMarkets('binance', marketsOf('binance'))

@@ -35,9 +35,9 @@ function samplesOf(moment: Moment, minute: number): Sample[] {
 }
 
 function coinsOf({ coins }: Moment): readonly Coin[] {
-  const upbit = coins.map(({ sym, name }) => ({ market: `KRW-${sym}`, base: sym, name }))
-  const binance = coins.map(({ sym }) => ({ market: `${sym}USDT`, base: sym, trading: true }))
-  return matchCoins({ upbit: { markets: upbit }, binance: { markets: binance }, wanted: 'all' }).coins
+  const upbit = coins.map(({ sym, name }) => ({ market: `KRW-${sym}`, asset: sym, name }))
+  const binance = coins.map(({ sym }) => ({ market: `${sym}USDT`, asset: sym, trading: true }))
+  return matchCoins({ upbit, binance, wanted: 'all' }).coins
 }
 
 t.test('the formula gives what the author of the recording and a calculation by hand give', { skip }, t => {

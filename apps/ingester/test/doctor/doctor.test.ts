@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE_MS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { parseUpbitMarkets } from '@kimchi/feeds'
+import { parseUpbitListings } from '@kimchi/feeds'
 import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
@@ -277,5 +277,5 @@ t.test('--record: frames and answers in files that tests can read', async t => {
     t.ok(lines.length > 100)
     t.ok(lines.every(({ recv, payload }) => recv > 1e9 && JSON.parse(payload)))
   }
-  t.ok(parseUpbitMarkets(JSON.parse(linesOf('upbit-market-all.json').join())).markets.length > 5)
+  t.ok(parseUpbitListings(JSON.parse(linesOf('upbit-market-all.json').join())).length > 5)
 })

@@ -1,5 +1,5 @@
 import { type Coin, KimchiError } from '@kimchi/core'
-import type { BinanceMarket, Listing, UpbitMarket } from './listings.ts'
+import type { BinanceListing, Listings, UpbitListing } from './listings.ts'
 import { ALIASES, DENIALS, LEFT_OUT } from './pairs.ts'
 
 /** Which coins to track: every pair that is the same coin, or these symbols in this order. */
@@ -24,10 +24,8 @@ export interface Catalogue {
   readonly unknown: readonly string[]
 }
 
-/** The two listings, and which coins are wanted. */
-interface MatchOptions {
-  readonly upbit: Pick<Listing<UpbitMarket>, 'markets'>
-  readonly binance: Pick<Listing<BinanceMarket>, 'markets'>
+/** What the exchanges list, and which coins are wanted. */
+interface MatchOptions extends Listings {
   readonly wanted: WantedCoins
   /** Whether to refuse unknown and denied symbols, as at a start, or to leave them out. @default true */
   readonly strict?: boolean
@@ -46,8 +44,8 @@ interface MatchOptions {
  * @see docs/exchanges.md#symbol-mapping
  */
 export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }: MatchOptions): Catalogue {
-  const binanceMarkets = new Map(binance.markets.map(market => [market.base, market]))
-  const matches = new Map(upbit.markets.map(market => [market.base, matchOne(market, binanceMarkets)]))
+  const partners = new Map(binance.map(listing => [listing.asset, listing]))
+  const matches = new Map(upbit.map(listing => [listing.asset, matchOne(listing, partners)]))
   const symbols = wanted === 'all' ? sortedAll(matches.keys()) : distinct(wanted)
   const problems = wanted === 'all' ? [] : problemsOf(symbols, matches)
   if (strict && problems.length > 0) {
@@ -71,31 +69,28 @@ interface Match {
   readonly obstacle?: LeftOut
 }
 
-const TABLE = {
-  aliases: new Map(Object.entries(ALIASES)),
-  denials: new Map(Object.entries(DENIALS)),
-  leftOut: new Map(Object.entries(LEFT_OUT)),
-  /** Binance tickers that belong to a coin with another Upbit ticker. */
-  owners: new Map(Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol])),
-}
+/** Upbit's ticker of a coin that has another on Binance, by that one. */
+const OWNERS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol]),
+)
 
 function matchOne(
-  { market, base, name }: UpbitMarket,
-  binanceMarkets: ReadonlyMap<string, BinanceMarket>,
+  { market, asset: symbol, name }: UpbitListing,
+  partners: ReadonlyMap<string, BinanceListing>,
 ): Match {
-  const not = (kind: LeftOutKind, reason: string): Match => ({ obstacle: { symbol: base, kind, reason } })
-  const denial = TABLE.denials.get(base)
-  if (denial !== undefined) return not('denied', denial)
+  const not = (kind: LeftOutKind, reason: string): Match => ({ obstacle: { symbol, kind, reason } })
   // A symbol is a path segment of the public API.
-  if (!/^[A-Z0-9]{1,20}$/.test(base)) return not('unpublishable', 'its ticker is not A–Z and 0–9')
-  const owner = TABLE.owners.get(base)
-  if (owner !== undefined) return not('denied', `${base} on Binance is what Upbit calls ${owner}`)
-  const ticker = TABLE.aliases.get(base)?.binance ?? base
-  const partner = binanceMarkets.get(ticker)
+  if (!/^[A-Z0-9]{1,20}$/.test(symbol)) return not('unpublishable', 'its ticker is not A–Z and 0–9')
+  const denial = DENIALS[symbol]
+  if (denial !== undefined) return not('denied', denial)
+  const owner = OWNERS[symbol]
+  if (owner !== undefined) return not('denied', `${symbol} on Binance is what Upbit calls ${owner}`)
+  const ticker = ALIASES[symbol]?.binance ?? symbol
+  const partner = partners.get(ticker)
   if (partner === undefined) return not('not-on-binance', `Binance has no ${ticker}USDT`)
-  const coin = { symbol: base, name, upbit: market, binance: partner.market }
+  const coin = { symbol, name, upbit: market, binance: partner.market }
   if (!partner.trading) return { coin, ...not('not-trading', `${ticker}USDT does not trade on Binance`) }
-  const noCoin = TABLE.leftOut.get(base)
+  const noCoin = LEFT_OUT[symbol]
   return noCoin === undefined ? { coin } : { coin, ...not('no-coin', noCoin) }
 }
 
@@ -112,7 +107,7 @@ function distinct(wanted: readonly string[]): string[] {
 function problemsOf(symbols: readonly string[], matches: ReadonlyMap<string, Match>): string[] {
   return symbols.flatMap(symbol => {
     const match = matches.get(symbol)
-    const denial = TABLE.denials.get(symbol)
+    const denial = DENIALS[symbol]
     if (denial !== undefined) return `${symbol} cannot be tracked: ${denial}`
     if (match === undefined) return `${symbol} is not on Upbit in KRW`
     return match.coin === undefined ? `${symbol} cannot be tracked: ${match.obstacle?.reason}` : []

@@ -1,111 +1,95 @@
-import { type Exchange, KimchiError } from '@kimchi/core'
+import { KimchiError } from '@kimchi/core'
 import { type Fields, isFields, shown } from '../feed/frame.ts'
 
 /** A list with a smaller share of the markets of the list before it is broken. */
 const LEAST_SHARE = 0.75
 
-/** One KRW market of Upbit, from `market/all`. */
-export interface UpbitMarket {
+/** One market of Upbit in KRW, as `market/all` lists it. */
+export interface UpbitListing {
   /** `KRW-BTC` */
   readonly market: string
   /** `BTC` */
-  readonly base: string
+  readonly asset: string
   /** Upbit's English name, or the ticker where it has none. */
   readonly name: string
 }
 
-/** One USDT market of Binance, from `exchangeInfo`. */
-export interface BinanceMarket {
+/** One market of Binance in USDT, as `exchangeInfo` lists it. */
+export interface BinanceListing {
   /** `BTCUSDT` */
   readonly market: string
   /** `BTC` */
-  readonly base: string
+  readonly asset: string
   /** Whether it trades now. Binance keeps listing a market that does not, with its last price, for years. */
   readonly trading: boolean
 }
 
-/** The markets that one exchange lists. */
-export interface Listing<M> {
-  readonly exchange: Exchange
-  /** Markets in KRW on Upbit, in USDT on Binance. */
-  readonly markets: readonly M[]
-}
-
 /** What both exchanges list now. */
 export interface Listings {
-  readonly upbit: Listing<UpbitMarket>
-  readonly binance: Listing<BinanceMarket>
+  readonly upbit: readonly UpbitListing[]
+  readonly binance: readonly BinanceListing[]
 }
 
 /**
- * The markets in Upbit's raw answer to `market/all`. A bad entry is left out.
+ * The KRW markets in Upbit's raw answer to `market/all`. A bad entry is left out.
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is no list, or no entry of it can be read
  * @see docs/exchanges.md#upbit-rest
  */
-export function parseUpbitMarkets(answer: unknown): Listing<UpbitMarket> {
-  return toListing('upbit', 'market/all', answer, toUpbitMarket)
+export function parseUpbitListings(answer: unknown): readonly UpbitListing[] {
+  return toListings('upbit market/all', answer, toUpbitListing)
 }
 
 /**
- * The markets in Binance's raw answer to `exchangeInfo`. A bad entry is left out.
+ * The USDT markets in Binance's raw answer to `exchangeInfo`. A bad entry is left out.
  * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it has no list of symbols, or no entry of it can be read
  * @see docs/exchanges.md#binance-rest
  */
-export function parseBinanceSymbols(answer: unknown): Listing<BinanceMarket> {
+export function parseBinanceListings(answer: unknown): readonly BinanceListing[] {
   const symbols = isFields(answer) ? answer.symbols : answer
-  return toListing('binance', 'exchangeInfo symbols', symbols, toBinanceMarket)
+  return toListings('binance exchangeInfo symbols', symbols, toBinanceListing)
 }
 
 /**
- * Refuses an implausible listing, so that the caller keeps the one before.
- * @param previousCount markets of the listing before; 0 when there was none
- * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when it is empty or has lost more than a quarter of the markets
+ * Refuses implausible lists, so that the caller keeps those before.
+ * @param before undefined when there were none
+ * @throws KimchiError `KIMCHI_ERR_CATALOGUE` when one is empty or has lost more than a quarter of the markets
  *   before: an exchange never delists so many within an hour
  */
-export function checkListing(
-  previousCount: number,
-  { exchange, markets }: Pick<Listing<unknown>, 'exchange' | 'markets'>,
-): void {
-  if (markets.length > 0 && markets.length >= previousCount * LEAST_SHARE) return
-  throw new KimchiError(
-    'KIMCHI_ERR_CATALOGUE',
-    `${exchange} listing must have at least three quarters of the ${previousCount} markets before, got: ${markets.length}`,
-  )
-}
-
-/** A market, `other` for one in another currency, or undefined for an entry that cannot be read. */
-type Entry<M> = M | 'other' | undefined
-
-function toListing<M>(
-  exchange: Exchange,
-  field: string,
-  answer: unknown,
-  toMarket: (entry: Fields) => Entry<M>,
-): Listing<M> {
-  const entries = Array.isArray(answer)
-    ? answer.map(entry => (isFields(entry) ? toMarket(entry) : undefined))
-    : []
-  if (entries.some(entry => entry !== undefined)) {
-    return { exchange, markets: entries.filter(entry => entry !== undefined && entry !== 'other') as M[] }
+export function checkListings(before: Listings | undefined, now: Listings): void {
+  for (const exchange of ['upbit', 'binance'] as const) {
+    const [count, countBefore] = [now[exchange].length, before?.[exchange].length ?? 0]
+    if (count > 0 && count >= countBefore * LEAST_SHARE) continue
+    const least = `must have at least three quarters of the ${countBefore} markets before`
+    throw new KimchiError('KIMCHI_ERR_CATALOGUE', `${exchange} list ${least}, got: ${count}`)
   }
+}
+
+/** A listing, `other` for one in another currency, or undefined for an entry that cannot be read. */
+type Entry<L> = L | 'other' | undefined
+
+function toListings<L>(field: string, answer: unknown, toListing: (entry: Fields) => Entry<L>): readonly L[] {
+  const entries = Array.isArray(answer) ? answer : []
+  const listings = entries.map(entry => (isFields(entry) ? toListing(entry) : undefined))
+  if (listings.some(listing => listing !== undefined))
+    return listings.filter(listing => listing !== undefined && listing !== 'other') as L[]
   const got = Array.isArray(answer) ? `${answer.length} entries, none of them readable` : shown(answer)
-  throw new KimchiError('KIMCHI_ERR_CATALOGUE', `${exchange} ${field} must be a list of markets, got: ${got}`)
+  throw new KimchiError('KIMCHI_ERR_CATALOGUE', `${field} must be a list of markets, got: ${got}`)
 }
 
-function toUpbitMarket({ market, english_name: englishName }: Fields): Entry<UpbitMarket> {
+function toUpbitListing({ market, english_name: englishName }: Fields): Entry<UpbitListing> {
   if (typeof market !== 'string') return undefined
-  const [quote = '', base = '', ...rest] = market.split('-')
-  if (quote === '' || base === '' || rest.length > 0) return undefined
+  const [quote = '', asset = '', ...rest] = market.split('-')
+  if (quote === '' || asset === '' || rest.length > 0) return undefined
   if (quote !== 'KRW') return 'other'
-  return { market, base, name: displayName(englishName) ?? base }
+  return { market, asset, name: displayName(englishName) ?? asset }
 }
 
-function toBinanceMarket(entry: Fields): Entry<BinanceMarket> {
-  const { symbol: market, baseAsset: base, quoteAsset: quote, status } = entry
-  if (typeof market !== 'string' || typeof base !== 'string' || typeof status !== 'string') return undefined
-  if (base === '' || market !== `${base}${quote}`) return undefined
+function toBinanceListing(entry: Fields): Entry<BinanceListing> {
+  const { symbol: market, baseAsset: asset, quoteAsset: quote, status } = entry
+  if (typeof market !== 'string' || typeof asset !== 'string' || typeof status !== 'string') return undefined
+  if (asset === '' || market !== `${asset}${quote}`) return undefined
   if (quote !== 'USDT') return 'other'
-  return { market, base, trading: status === 'TRADING' && entry.isSpotTradingAllowed !== false }
+  return { market, asset, trading: status === 'TRADING' && entry.isSpotTradingAllowed !== false }
 }
 
 /** A name fit for a line of text: trimmed, in NFC, without control characters, at most 80 characters long. */

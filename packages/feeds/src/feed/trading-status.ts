@@ -50,7 +50,6 @@ export class TradingStatus {
   readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
   /** Markets whose current price is still to be requested. */
   #unseeded = new Set<Market>()
-  #isDue = false
   /** Markets that an answer lacked, and when it was asked for. */
   #absent: ReadonlyMap<Market, Asked> = new Map()
   /** Whether an absence is still to be confirmed. */
@@ -71,7 +70,6 @@ export class TradingStatus {
    */
   seed(markets: readonly Market[]): void {
     for (const market of markets) this.#unseeded.add(market)
-    this.#isDue = true
     this.#idle.abort()
   }
 
@@ -82,32 +80,21 @@ export class TradingStatus {
     for (let failures = 0; !signal.aborted; ) {
       this.#idle = new AbortController()
       const waitMs = this.#isInDoubt ? CONFIRM_AFTER_MS : untilNext(clock.now(), offsetMs)
-      if (!this.#isDue) await clock.wait(waitMs, this.#idle.signal)
+      if (failures === 0 && this.#unseeded.size === 0) await clock.wait(waitMs, this.#idle.signal)
       if (signal.aborted) return
-      this.#isDue = false
+      const unseeded = this.#unseeded
+      this.#unseeded = new Set()
+      const asked = { at: clock.now(), elapsed: clock.elapsed() }
       try {
-        await this.#request()
+        const prices = await this.#options.ask()
+        if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, asked)
         failures = 0
       } catch (cause) {
         if (signal.aborted) return
+        for (const market of unseeded) this.#unseeded.add(market)
         this.#options.onFailure(cause)
-        this.#isDue = true
         await clock.wait(retryDelay(failures++, random, cause), signal)
       }
-    }
-  }
-
-  async #request(): Promise<void> {
-    const { clock, signal } = this.#context
-    const asked = { at: clock.now(), elapsed: clock.elapsed() }
-    const unseeded = this.#unseeded
-    this.#unseeded = new Set()
-    try {
-      const prices = await this.#options.ask()
-      if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, asked)
-    } catch (cause) {
-      for (const market of unseeded) this.#unseeded.add(market)
-      throw cause
     }
   }
 

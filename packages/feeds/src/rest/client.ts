@@ -11,7 +11,7 @@ import {
 } from '@kimchi/core'
 import { Bases } from '../bases.ts'
 import { parseTradingPrices } from '../binance/trading-prices.ts'
-import { type Listings, parseBinanceSymbols, parseUpbitMarkets } from '../catalogue/listings.ts'
+import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 import { fetchJson, type HttpAnswer } from '../http.ts'
 
@@ -79,8 +79,8 @@ export class RestClient {
     const all = ccxt.upbit('market/all')
     const info = ccxt.binance('exchangeInfo', { showPermissionSets: 'false' })
     const [upbit, binance] = await Promise.all([
-      this.get('upbit', all, ({ json }) => parseUpbitMarkets(json)),
-      this.get('binance', info, ({ json }) => parseBinanceSymbols(json)),
+      this.get('upbit', all, ({ json }) => parseUpbitListings(json)),
+      this.get('binance', info, ({ json }) => parseBinanceListings(json)),
     ])
     return { upbit, binance }
   }

@@ -2,18 +2,16 @@ import t from 'tap'
 import { matchCoins, type WantedCoins } from '../../src/catalogue/catalogue.ts'
 import { ALIASES, DENIALS, LEFT_OUT } from '../../src/catalogue/pairs.ts'
 
-function upbit(...bases: string[]) {
-  return {
-    markets: bases.map(base => ({ market: `KRW-${base}`, base, name: `${base} coin` })),
-  }
+function upbit(...assets: string[]) {
+  return assets.map(asset => ({ market: `KRW-${asset}`, asset, name: `${asset} coin` }))
 }
 
-function binance(...bases: string[]) {
-  return { markets: bases.map(base => ({ market: `${base}USDT`, base, trading: true })) }
+function binance(...assets: string[]) {
+  return assets.map(asset => ({ market: `${asset}USDT`, asset, trading: true }))
 }
 
-function symbolsOf(wanted: WantedCoins, upbitBases: string[], binanceBases: string[]): string[] {
-  const options = { upbit: upbit(...upbitBases), binance: binance(...binanceBases), wanted }
+function symbolsOf(wanted: WantedCoins, onUpbit: string[], onBinance: string[]): string[] {
+  const options = { upbit: upbit(...onUpbit), binance: binance(...onBinance), wanted }
   return matchCoins(options).coins.map(({ symbol, binance: market }) => `${symbol}=${market}`)
 }
 
@@ -100,10 +98,7 @@ t.test('a list keeps its order; repetitions, blanks and letter case do not matte
 })
 
 t.test('every unknown symbol is named at once', async t => {
-  const listing = {
-    markets: [{ market: 'KRW-BTC', base: 'BTC', name: 'Bitcoin' }, ...upbit('ETH', 'BORA').markets],
-  }
-  const options = { upbit: listing, binance: binance('BTC', 'ETH') }
+  const options = { upbit: upbit('BTC', 'ETH', 'BORA'), binance: binance('BTC', 'ETH') }
   t.throws(() => matchCoins({ ...options, wanted: ['BITCOIN', 'BTC', 'ETHH', 'BORA', 'QQQQ'] }), {
     code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
     message:
@@ -132,7 +127,7 @@ t.test('a refresh leaves out a symbol that is gone instead of refusing it', asyn
 t.test(
   'a coin that Binance halts stays when it is known or asked for by name, and is left out otherwise',
   async t => {
-    const halted = { markets: [{ market: 'BTCUSDT', base: 'BTC', trading: false }] }
+    const halted = [{ market: 'BTCUSDT', asset: 'BTC', trading: false }]
     const listings = { upbit: upbit('BTC'), binance: halted }
     t.match(matchCoins({ ...listings, wanted: 'all' }), { coins: [], leftOut: [{ kind: 'not-trading' }] })
     t.match(matchCoins({ ...listings, wanted: 'all', known: ['BTC'] }), {
@@ -144,8 +139,8 @@ t.test(
 )
 
 t.test('a ticker that is no path segment is left out', async t => {
-  const listing = { upbit: upbit('币安人生', '__proto__'), binance: binance('币安人生', '__proto__') }
-  t.match(matchCoins({ ...listing, wanted: 'all' }), {
+  const listings = { upbit: upbit('币安人生', '__proto__'), binance: binance('币安人生', '__proto__') }
+  t.match(matchCoins({ ...listings, wanted: 'all' }), {
     coins: { length: 0 },
     leftOut: [{ kind: 'unpublishable' }, { kind: 'unpublishable' }],
   })

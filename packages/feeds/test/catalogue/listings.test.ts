@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkListing, parseBinanceSymbols, parseUpbitMarkets } from '../../src/catalogue/listings.ts'
+import { checkListings, parseBinanceListings, parseUpbitListings } from '../../src/catalogue/listings.ts'
 
 // Made after docs/exchanges.md#upbit-rest (market/all) and #binance-rest (exchangeInfo).
 const UPBIT = [
@@ -36,26 +36,20 @@ const BINANCE = {
 }
 
 t.test('KRW markets are read with their names', async t => {
-  t.strictSame(parseUpbitMarkets(UPBIT), {
-    exchange: 'upbit',
-    markets: [
-      { market: 'KRW-BTC', base: 'BTC', name: 'Bitcoin' },
-      { market: 'KRW-AERGO', base: 'AERGO', name: 'Aergo' },
-      { market: 'KRW-NEW', base: 'NEW', name: 'NEW' },
-    ],
-  })
+  t.strictSame(parseUpbitListings(UPBIT), [
+    { market: 'KRW-BTC', asset: 'BTC', name: 'Bitcoin' },
+    { market: 'KRW-AERGO', asset: 'AERGO', name: 'Aergo' },
+    { market: 'KRW-NEW', asset: 'NEW', name: 'NEW' },
+  ])
 })
 
 t.test('USDT markets are read with whether they trade', async t => {
-  t.strictSame(parseBinanceSymbols(BINANCE), {
-    exchange: 'binance',
-    markets: [
-      { market: 'BTCUSDT', base: 'BTC', trading: true },
-      { market: 'ETHUSDT', base: 'ETH', trading: false },
-      { market: 'XRPUSDT', base: 'XRP', trading: false },
-      { market: '币安人生USDT', base: '币安人生', trading: true },
-    ],
-  })
+  t.strictSame(parseBinanceListings(BINANCE), [
+    { market: 'BTCUSDT', asset: 'BTC', trading: true },
+    { market: 'ETHUSDT', asset: 'ETH', trading: false },
+    { market: 'XRPUSDT', asset: 'XRP', trading: false },
+    { market: '币安人生USDT', asset: '币安人生', trading: true },
+  ])
 })
 
 t.test('a bad entry is left out, not fatal', async t => {
@@ -70,9 +64,7 @@ t.test('a bad entry is left out, not fatal', async t => {
     { market: 'KRW-' },
     { market: 'KRW-A-B' },
   ]
-  t.match(parseUpbitMarkets([...bad, ...UPBIT]), {
-    markets: { length: 3 },
-  })
+  t.equal(parseUpbitListings([...bad, ...UPBIT]).length, 3)
   const symbols = [
     null,
     {},
@@ -80,7 +72,7 @@ t.test('a bad entry is left out, not fatal', async t => {
     { ...BINANCE.symbols[0], symbol: 'OTHER' },
     ...BINANCE.symbols,
   ]
-  t.match(parseBinanceSymbols({ symbols }), { markets: { length: 4 } })
+  t.equal(parseBinanceListings({ symbols }).length, 4)
 })
 
 t.test('an answer of the wrong shape is refused, and shown', async t => {
@@ -95,8 +87,8 @@ t.test('an answer of the wrong shape is refused, and shown', async t => {
     [1, 2],
     { error: { name: 404 } },
   ]) {
-    t.throws(() => parseUpbitMarkets(answer), { code: 'KIMCHI_ERR_CATALOGUE', message: /upbit market\/all/ })
-    t.throws(() => parseBinanceSymbols(answer), {
+    t.throws(() => parseUpbitListings(answer), { code: 'KIMCHI_ERR_CATALOGUE', message: /upbit market\/all/ })
+    t.throws(() => parseBinanceListings(answer), {
       code: 'KIMCHI_ERR_CATALOGUE',
       message: /binance exchangeInfo/,
     })
@@ -105,7 +97,7 @@ t.test('an answer of the wrong shape is refused, and shown', async t => {
 
 t.test('names of any script are made fit for a line of text', async t => {
   const nameOf = (englishName: unknown) =>
-    parseUpbitMarkets([{ market: 'KRW-X', english_name: englishName }]).markets[0]?.name
+    parseUpbitListings([{ market: 'KRW-X', english_name: englishName }])[0]?.name
   t.equal(nameOf('  Æther\u0000\n Coin '), 'Æther Coin')
   t.equal(nameOf('币安人生'), '币安人生')
   t.equal(nameOf('Cafe\u0301'), 'Café')
@@ -115,20 +107,24 @@ t.test('names of any script are made fit for a line of text', async t => {
   t.equal(nameOf('𝔹'.repeat(500)), '𝔹'.repeat(80), 'no character is cut in two')
 })
 
-t.test('a listing that is empty or has lost more than a quarter is refused', async t => {
-  const listing = (count: number) => ({ exchange: 'upbit', markets: Array.from({ length: count }) }) as const
-  checkListing(0, listing(1))
-  checkListing(200, listing(150))
-  checkListing(200, listing(300))
+t.test('a list that is empty or has lost more than a quarter is refused', async t => {
+  const lists = (count: number) => ({
+    upbit: Array.from({ length: count }, () => ({ market: 'KRW-BTC', asset: 'BTC', name: 'Bitcoin' })),
+    binance: [{ market: 'BTCUSDT', asset: 'BTC', trading: true }],
+  })
+  checkListings(undefined, lists(1))
+  checkListings(lists(200), lists(150))
+  checkListings(lists(200), lists(300))
   for (const [before, count] of [
     [200, 149],
     [200, 100],
     [200, 0],
     [0, 0],
   ] as const) {
-    t.throws(() => checkListing(before, listing(count)), {
+    t.throws(() => checkListings(lists(before), lists(count)), {
       code: 'KIMCHI_ERR_CATALOGUE',
-      message: `upbit listing must have at least three quarters of the ${before} markets before, got: ${count}`,
+      message: `upbit list must have at least three quarters of the ${before} markets before, got: ${count}`,
     })
   }
+  t.throws(() => checkListings(undefined, { ...lists(1), binance: [] }), { message: /^binance list/ })
 })

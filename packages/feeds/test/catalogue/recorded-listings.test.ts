@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { type Catalogue, matchCoins } from '../../src/catalogue/catalogue.ts'
-import { parseBinanceSymbols, parseUpbitMarkets } from '../../src/catalogue/listings.ts'
+import { parseBinanceListings, parseUpbitListings } from '../../src/catalogue/listings.ts'
 import { ALIASES, DENIALS, LEFT_OUT } from '../../src/catalogue/pairs.ts'
 import { noRecordings, recordedJson } from '../recorded.ts'
 
@@ -28,13 +28,13 @@ function binance2026() {
           },
         ]
   })
-  return parseBinanceSymbols({ symbols })
+  return parseBinanceListings({ symbols })
 }
 
 /** Upbit's KRW codes of 2026-10-05; the recording holds no names. */
 function upbit2026() {
   const { markets } = recordedJson('market-lists/upbit-krw-markets.2026-10-05.json') as { markets: string[] }
-  return parseUpbitMarkets(markets.map(market => ({ market })))
+  return parseUpbitListings(markets.map(market => ({ market })))
 }
 
 function countsOf({ coins, leftOut }: Catalogue) {
@@ -96,15 +96,15 @@ const NOBODYS_2026 = [
 t.test('the lists of 2026: no coin is paired with another', { skip }, async t => {
   const upbit = upbit2026()
   const binance = binance2026()
-  t.match({ upbit: upbit.markets.length, binance: binance.markets.length }, { upbit: 291, binance: 484 })
+  t.match({ upbit: upbit.length, binance: binance.length }, { upbit: 291, binance: 484 })
   const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
   const counts = countsOf(catalogue)
   print(t, catalogue)
   t.strictSame(counts, EXPECTED_2026)
   const bySymbol = new Map(catalogue.coins.map(coin => [coin.symbol, coin]))
   t.equal(catalogue.coins[0]?.symbol, 'BTC')
-  const onUpbit = new Set(upbit.markets.map(({ base }) => base))
-  const onBinance = new Set(binance.markets.map(({ base }) => base))
+  const onUpbit = new Set(upbit.map(({ asset }) => asset))
+  const onBinance = new Set(binance.map(({ asset }) => asset))
   for (const [symbol, { binance: ticker }] of Object.entries(ALIASES)) {
     if (!onUpbit.has(symbol)) continue
     t.equal(
@@ -132,16 +132,16 @@ t.test('the lists of 2026: no coin is paired with another', { skip }, async t =>
 })
 
 t.test('the raw answers of 2021 are read, and TON is not paired', { skip }, async t => {
-  const upbit = parseUpbitMarkets(recordedJson('cryptofeed/upbit-market-all.2021-04-17.json'))
-  const binance = parseBinanceSymbols(
+  const upbit = parseUpbitListings(recordedJson('cryptofeed/upbit-market-all.2021-04-17.json'))
+  const binance = parseBinanceListings(
     recordedJson('cryptofeed/binance-exchangeInfo.usdt-symbols.2021-10-12.json'),
   )
-  t.equal(upbit.markets.length, 117)
-  t.equal(binance.markets.length, 342)
+  t.equal(upbit.length, 117)
+  t.equal(binance.length, 342)
   // 315 say TRADING; 40 of them are leveraged tokens (BTCUP, BTCDOWN, …) without spot trading.
-  t.equal(binance.markets.filter(({ trading }) => trading).length, 275)
+  t.equal(binance.filter(({ trading }) => trading).length, 275)
   t.match(
-    binance.markets.filter(({ base }) => base === 'BTCUP' || base === 'BTCDOWN'),
+    binance.filter(({ asset }) => asset === 'BTCUP' || asset === 'BTCDOWN'),
     [{ trading: false }, { trading: false }],
   )
   const catalogue = matchCoins({ upbit, binance, wanted: 'all' })
@@ -149,14 +149,14 @@ t.test('the raw answers of 2021 are read, and TON is not paired', { skip }, asyn
   t.match(catalogue.coins, [{ symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }])
   t.notOk(catalogue.coins.some(({ symbol }) => symbol === 'TON'))
   t.notOk(catalogue.leftOut.some(({ reason }) => reason === ''))
-  const older = parseUpbitMarkets(recordedJson('market-lists/upbit-market-all.2021-03-06.json'))
-  t.equal(older.markets.length, 114)
+  const older = parseUpbitListings(recordedJson('market-lists/upbit-market-all.2021-03-06.json'))
+  t.equal(older.length, 114)
 })
 
 t.test('market/all of 2026 gives the names', { skip }, async t => {
   const captures = recordedJson('maxt/upbit-captures.2026-07-30.json') as Record<string, unknown>
-  const { markets } = parseUpbitMarkets(captures.market_all_is_details_4_of_800)
-  t.match(markets, [
+  const listings = parseUpbitListings(captures.market_all_is_details_4_of_800)
+  t.match(listings, [
     { market: 'KRW-BTC', name: 'Bitcoin' },
     { market: 'KRW-AERGO', name: 'Aergo' },
     { market: 'KRW-ZIL' },

@@ -39,12 +39,12 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
   const { upbit, binance } = await rest.fetchListings()
   for (const base of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
     t.match(
-      upbit.markets.find(({ market }) => market === `KRW-${base}`),
-      { base, name: `${base} of Upbit` },
+      upbit.find(({ market }) => market === `KRW-${base}`),
+      { asset: base, name: `${base} of Upbit` },
     )
     t.match(
-      binance.markets.find(({ market }) => market === `${base}USDT`),
-      { base },
+      binance.find(({ market }) => market === `${base}USDT`),
+      { asset: base },
     )
   }
   const { coins } = matchCoins({ upbit, binance, wanted: 'all' })

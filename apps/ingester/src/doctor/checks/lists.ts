@@ -1,12 +1,5 @@
 import { type Coin, type Market, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
-import {
-  type BinanceMarket,
-  isFields,
-  matchCoins,
-  parseBinanceSymbols,
-  parseUpbitMarkets,
-  type UpbitMarket,
-} from '@kimchi/feeds'
+import { isFields, type Listings, matchCoins, parseBinanceListings, parseUpbitListings } from '@kimchi/feeds'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
 import { fetchRecorded, type Instruments } from '../instruments.ts'
 import { type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
@@ -18,9 +11,7 @@ const FAR_POINTS = 5
 const LEAST_MATCHED_SHARE = 1 / 3
 
 /** What the exchanges list. */
-export interface Lists {
-  readonly upbit: readonly UpbitMarket[]
-  readonly binance: readonly BinanceMarket[]
+export interface Lists extends Listings {
   readonly coins: readonly Coin[]
   /** Markets of which Upbit itself warns that their price is far from the world's. */
   readonly warned: ReadonlySet<Market>
@@ -34,11 +25,11 @@ export async function fetchLists(instruments: Instruments): Promise<Lists> {
     'binance',
     '/api/v3/exchangeInfo?showPermissionSets=false',
   )
-  const upbit = parseUpbitMarkets(upbitAnswer.json)
-  const binance = parseBinanceSymbols(binanceAnswer.json)
+  const upbit = parseUpbitListings(upbitAnswer.json)
+  const binance = parseBinanceListings(binanceAnswer.json)
   const { coins } = matchCoins({ upbit, binance, wanted: instruments.config.COINS, strict: false })
   const warned = [upbitAnswer.json].flat().flatMap(entry => (isWarned(entry) ? [String(entry.market)] : []))
-  return { upbit: upbit.markets, binance: binance.markets, coins, warned: new Set(warned) }
+  return { upbit, binance, coins, warned: new Set(warned) }
 }
 
 function isWarned(entry: unknown): entry is { market: unknown } {

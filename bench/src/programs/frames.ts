@@ -34,10 +34,10 @@ class CountingTicks extends LatestTicks {
 function openOurs() {
   const sink = new CountingTicks()
   const context = { clock: systemClock, random: Math.random, log: createLogger('bench', 'warn') }
-  const open = (protocol: Protocol, markets: string[]) =>
-    openFeed({ protocol, userAgent: 'bench', markets, sink }, context)
-  open(upbitProtocol(upbitWsUrl), marketsOf('KRW-', ''))
-  open(binanceProtocol(binanceWsUrl), marketsOf('', 'USDT'))
+  const open = (protocol: Protocol, bases: string, markets: string[]) =>
+    openFeed({ protocol, bases, userAgent: 'bench', markets, sink }, context)
+  open(upbitProtocol, upbitWsUrl, marketsOf('KRW-', ''))
+  open(binanceProtocol, binanceWsUrl, marketsOf('', 'USDT'))
 }
 
 function openBare() {

@@ -53,7 +53,7 @@ export async function fetchJson(
   if (ok) return { json, text, headers }
   const untimedMs = status === 429 ? UNTIMED_429_MS : undefined
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), clock.now()) ?? untimedMs
-  throw httpErrorOf({ exchange, what, status, retryAfterMs })
+  throw httpErrorOf(exchange, what, status, retryAfterMs)
 }
 
 /** The value of a text in JSON, undefined for any other text. No JSON has that value. */

@@ -12,7 +12,7 @@ const TIMEOUT = new KimchiError('KIMCHI_ERR_REST', 'no answer within 10000 ms')
 const UNKNOWN_NAME = new KimchiError('KIMCHI_ERR_REST', 'getaddrinfo ENOTFOUND')
 
 function refused(status: number) {
-  return httpErrorOf({ exchange: 'binance', what: 'GET /', status, retryAfterMs: undefined })
+  return httpErrorOf('binance', 'GET /', status)
 }
 
 function open(...list: readonly string[]) {
@@ -68,7 +68,7 @@ t.test('a refusal that another base would repeat moves nothing', async t => {
 // docs/faults.md, 70
 t.test('a handshake that is answered with 400 or 404 has found no stream', async t => {
   for (const status of [400, 404]) {
-    const error = httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs: undefined })
+    const error = httpErrorOf('binance', 'handshake', status)
     t.equal(await ask(open('a', 'b').bases, { a: error }), 'b')
   }
 })
@@ -110,7 +110,7 @@ for (const status of [
   t.test(`${status} to the handshake: the stream moves to the next base at once, and stays`, async t => {
     const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
     front.state.upgrade = refuseWith(status)
-    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol([front.url, vision.url]) })
+    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol, bases: [front.url, vision.url] })
     await passUntil(clock, 'the second base', () => vision.peers.length === 1)
     t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
     vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
@@ -127,7 +127,7 @@ for (const status of [
 // docs/faults.md, 70
 t.test('a stream that connects but brings no data is left for the next base', async t => {
   const [silent, vision] = [await scriptExchange(t), await scriptExchange(t)]
-  const { clock } = watchFeed(t, { protocol: binanceProtocol([silent.url, vision.url]) })
+  const { clock } = watchFeed(t, { protocol: binanceProtocol, bases: [silent.url, vision.url] })
   await until('the first base', () => silent.peers.length === 1)
   await passUntil(clock, 'the second base', () => vision.peers.length === 1)
   t.ok(clock.now() - AT <= 20_000, `${clock.now() - AT} ms`)
@@ -170,7 +170,7 @@ t.test('every request has our name, no Origin, and no header of a browser', asyn
   await t.rejects(rest.fetchListings())
   await t.rejects(rest.fetchCandles({ exchange: 'upbit', market: 'KRW-BTC', count: 1, before: 2 }))
   const exchange = await scriptExchange(t)
-  watchFeed(t, { protocol: binanceProtocol(exchange.url), userAgent })
+  watchFeed(t, { protocol: binanceProtocol, bases: exchange.url, userAgent })
   await until('the handshake', () => exchange.peers.length === 1)
   const all = [...server.headers, exchange.peers[0]?.request.headers ?? {}]
   t.ok(all.length >= 4)

@@ -43,7 +43,7 @@ export function memoryLog() {
 /** A feed and all that it has reported; closed at the end of the test. */
 export function watchFeed(
   t: Test,
-  options: Pick<FeedOptions, 'protocol'> & Partial<FeedOptions>,
+  options: Pick<FeedOptions, 'protocol' | 'bases'> & Partial<FeedOptions>,
   clock = createManualClock(AT),
   random = () => 0.5,
 ): {

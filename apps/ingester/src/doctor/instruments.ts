@@ -1,5 +1,5 @@
 import type { Context, Exchange } from '@kimchi/core'
-import { Bases, binanceProtocol, type HttpAnswer, RestClient, upbitProtocol } from '@kimchi/feeds'
+import { Bases, type HttpAnswer, RestClient } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -19,15 +19,11 @@ export type Instruments = ReturnType<typeof createInstruments>
 export function createInstruments(options: DoctorOptions, context: Context) {
   const { config, userAgent } = options
   const rest = { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL, userAgent }
-  const protocols = {
-    upbit: upbitProtocol(config.UPBIT_WS_URL),
-    binance: binanceProtocol(config.BINANCE_WS_URL),
-  }
   const streamBases = {
     upbit: new Bases('upbit', 'stream', config.UPBIT_WS_URL, context),
     binance: new Bases('binance', 'stream', config.BINANCE_WS_URL, context),
   }
-  return { ...options, context, rest: new RestClient(rest, context), protocols, streamBases }
+  return { ...options, context, rest: new RestClient(rest, context), streamBases }
 }
 
 /** One REST answer at the base in use, recorded under the last part of its path. */

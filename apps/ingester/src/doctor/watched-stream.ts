@@ -1,11 +1,13 @@
 import type { Coin, EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
 import {
+  binanceProtocol,
   type Connection,
   type Decoded,
   isFields,
   openConnection,
   parseFrame,
   subscribedMarkets,
+  upbitProtocol,
 } from '@kimchi/feeds'
 import type { Instruments } from './instruments.ts'
 
@@ -61,10 +63,10 @@ export function openStream(
   exchange: Exchange,
   markets: readonly Market[],
   name: string,
-  { protocols, streamBases, userAgent, recorder, context }: Instruments,
+  { streamBases, userAgent, recorder, context }: Instruments,
   until: 'opened' | 'live' = 'opened',
 ): Promise<WatchedStream> {
-  const protocol = protocols[exchange]
+  const protocol = exchange === 'upbit' ? upbitProtocol : binanceProtocol
   const openAt = async (base: string) => {
     const frames: Decoded[] = []
     const states = new Map<string, number>()

@@ -78,10 +78,10 @@ export class ExchangeFeeds {
     const { config, latest, rest, userAgent, onRefused } = this.#options
     const options = { userAgent, onRefused, markets, sink: latest }
     if (exchange === 'upbit')
-      return openFeed({ ...options, protocol: upbitProtocol(config.UPBIT_WS_URL) }, this.#context)
-    const protocol = binanceProtocol(config.BINANCE_WS_URL)
+      return openFeed({ ...options, protocol: upbitProtocol, bases: config.UPBIT_WS_URL }, this.#context)
+    const binance = { protocol: binanceProtocol, bases: config.BINANCE_WS_URL }
     const fetchTradingPrices = () => rest.fetchTradingPrices()
-    return openFeed({ ...options, protocol, fetchTradingPrices }, this.#context)
+    return openFeed({ ...options, ...binance, fetchTradingPrices }, this.#context)
   }
 
   #statusOf(exchange: Exchange, feed: Feed): ExchangeStatus {

@@ -1,5 +1,4 @@
 import { HOUR_MS, type Market } from '@kimchi/core'
-import { DEFAULT_BASES } from '../bases.ts'
 import type { Protocol } from '../feed/protocol.ts'
 import { createBinanceDecoder } from './decoder.ts'
 
@@ -8,23 +7,19 @@ const STREAMS_PER_MESSAGE = 300
 
 /**
  * Binance spot's combined miniTicker streams: one connection, subscribed by message.
- * @param bases the part before `/stream` @default Binance's own
  * @see docs/exchanges.md#binance-websocket
  */
-export function binanceProtocol(bases: string | readonly string[] = DEFAULT_BASES.BINANCE_WS_URL): Protocol {
-  return {
-    exchange: 'binance',
-    bases: [bases].flat(),
-    urlOf: base => `${base}/stream`,
-    subscribe: changes,
-    createDecoder: createBinanceDecoder,
-    stallAfterMs: 15_000,
-    // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
-    maxAgeMs: 20 * HOUR_MS,
-    pingEveryMs: undefined,
-    // The limit is 5 messages a second.
-    sendSpacingMs: 1_000,
-  }
+export const binanceProtocol: Protocol = {
+  exchange: 'binance',
+  urlOf: base => `${base}/stream`,
+  subscribe: changes,
+  createDecoder: createBinanceDecoder,
+  stallAfterMs: 15_000,
+  // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
+  maxAgeMs: 20 * HOUR_MS,
+  pingEveryMs: undefined,
+  // The limit is 5 messages a second.
+  sendSpacingMs: 1_000,
 }
 
 function changes(previous: readonly Market[], next: readonly Market[], id: number): string[] {

@@ -38,7 +38,6 @@ export class SubscriptionRefused extends KimchiError {}
 /** What one connection is opened with. Callbacks run synchronously and must not throw. */
 export interface ConnectionOptions {
   readonly protocol: Protocol
-  /** One of the protocol's bases. */
   readonly base: string
   readonly userAgent: string
   readonly markets: readonly Market[]
@@ -60,7 +59,6 @@ export function openConnection(
 
 /** One WebSocket from its handshake to its end. It never reconnects; the feed does. */
 export class Connection {
-  readonly base: string
   /** When the handshake succeeded; undefined before. */
   openedAt: EpochMs | undefined
   readonly #options: ConnectionOptions
@@ -93,7 +91,6 @@ export class Connection {
   readonly ended = this.#ended.passed
 
   constructor(socket: WebSocket, options: ConnectionOptions, context: Pick<Context, 'clock' | 'random'>) {
-    this.base = options.base
     this.#options = options
     this.#protocol = options.protocol
     this.#context = context
@@ -230,7 +227,7 @@ export class Connection {
     const { exchange } = this.#protocol
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#context.clock.now())
     response.resume()
-    return httpErrorOf({ exchange, what: 'handshake', status: response.statusCode ?? 0, retryAfterMs })
+    return httpErrorOf(exchange, 'handshake', response.statusCode ?? 0, retryAfterMs)
   }
 
   #socketError(cause: Error): KimchiError {

@@ -17,7 +17,7 @@ import type { BasesStatus } from '../bases.ts'
 export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 
 /** How a feed is doing, for /ready, /metrics and the status hash. */
-export interface FeedStatus extends Readonly<Omit<FeedCounters, 'drop' | 'remember'>> {
+export interface FeedStatus extends Readonly<Omit<FeedCounters, 'countFailure' | 'remember'>> {
   readonly exchange: Exchange
   readonly state: FeedState
   /** The addresses, and the one in use. */
@@ -68,13 +68,13 @@ export class FeedCounters {
     this.#context = context
   }
 
-  /** Counts a broken frame. The 1st, 10th, 100th and 1,000th are logged, then every 10,000th. */
-  drop(reason: string): void {
-    this.malformed += 1
-    this.remember(new KimchiError('KIMCHI_ERR_FRAME', reason))
-    if (!isWorthALine(this.malformed)) return
-    const fields = { exchange: this.#exchange, malformed: this.malformed, reason }
-    this.#context.log.warn(fields, 'dropped a malformed frame')
+  /** Counts a failure. The 1st, 10th, 100th and 1,000th of a kind get a line, then every 10,000th. */
+  countFailure(kind: 'malformed' | 'statusFailures', cause: unknown, line: string): void {
+    this[kind] += 1
+    this.remember(cause)
+    if (!isWorthALine(this[kind])) return
+    const fields = { exchange: this.#exchange, [kind]: this[kind], reason: messageOf(cause) }
+    this.#context.log.warn(fields, line)
   }
 
   /** Keeps an error as the last one. */

@@ -22,6 +22,8 @@ import { type TradingPrices, TradingStatus } from './trading-status.ts'
 /** What a feed is opened with. Callbacks run synchronously and must not throw. */
 export interface FeedOptions {
   readonly protocol: Protocol
+  /** Where the exchange streams, in the order in which it is tried. */
+  readonly bases: string | readonly string[]
   /** Our name in the handshake. */
   readonly userAgent: string
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
@@ -39,6 +41,9 @@ export interface FeedOptions {
    */
   readonly fetchTradingPrices?: () => Promise<TradingPrices>
 }
+
+const DROPPED = 'dropped a malformed frame'
+const STATUS_FAILED = 'the request for the trading status failed and will be repeated'
 
 /** What a feed gets from the outside. */
 export type FeedContext = Pick<Context, 'clock' | 'random' | 'log'>
@@ -94,15 +99,15 @@ export class Feed {
     this.#context = { ...context, signal: this.#stop.signal }
     this.#markets = subscribedMarkets(this.#exchange, options.markets)
     this.#counters = new FeedCounters(this.#exchange, context)
-    this.#bases = new Bases(this.#exchange, 'stream', protocol.bases, this.#context)
+    this.#bases = new Bases(this.#exchange, 'stream', options.bases, this.#context)
     this.#spendConnection = createConnectionBudget(this.#context)
     this.#tradingStatus = new TradingStatus(
       {
         exchange: this.#exchange,
         markets: () => this.#markets,
-        ask: options.fetchTradingPrices ?? (async () => this.#renewSubscription()),
+        ask: options.fetchTradingPrices ?? (async () => void this.#reading?.renewSubscription()),
         sink,
-        onFailure: cause => this.#noteStatusFailure(cause),
+        onFailure: cause => this.#counters.countFailure('statusFailures', cause, STATUS_FAILED),
       },
       this.#context,
     )
@@ -185,7 +190,9 @@ export class Feed {
       this.#context,
     )
     this.#connections.add(connection)
-    void connection.opened.then(() => this.#noteOpening(connection))
+    void connection.opened.then(() => {
+      if (connection.openedAt !== undefined) this.#counters.connections += 1
+    })
     void connection.ended.then(error => this.#noteEnd(connection, error))
     await connection.live
     if (connection.signal.aborted) throw (await connection.ended) ?? signal.reason
@@ -223,17 +230,13 @@ export class Feed {
     await clock.wait(delayMs, isRefused ? this.#changed.signal : signal)
   }
 
-  #noteOpening({ openedAt }: Connection): void {
-    if (openedAt !== undefined) this.#counters.connections += 1
-  }
-
   #noteEnd(connection: Connection, error: KimchiError | undefined): void {
     void connection.close().then(() => this.#connections.delete(connection))
     if (error === undefined) return
     if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
     if (error.code === 'KIMCHI_ERR_FEED_STALLED') this.#counters.stalls += 1
-    if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.drop(error.message)
-    this.#counters.remember(error)
+    if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countFailure('malformed', error, DROPPED)
+    else this.#counters.remember(error)
   }
 
   #receive(decoded: Decoded, connection: Connection): void {
@@ -242,7 +245,8 @@ export class Feed {
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
     else if (decoded.kind === 'halted')
       sink.setTradable(this.#exchange, decoded.market, false, this.#context.clock.now())
-    else if (decoded.kind === 'malformed') this.#counters.drop(decoded.reason)
+    else if (decoded.kind === 'malformed')
+      this.#counters.countFailure('malformed', new KimchiError('KIMCHI_ERR_FRAME', decoded.reason), DROPPED)
     else this.#counters.ignored += 1
   }
 
@@ -277,19 +281,6 @@ export class Feed {
     if (before?.signal.aborted === true) this.#counters.reconnects += 1
     else if (before !== undefined) this.#counters.replacements += 1
     for (const other of this.#connections) if (other !== connection) void other.close()
-  }
-
-  #renewSubscription(): undefined {
-    this.#reading?.renewSubscription()
-  }
-
-  #noteStatusFailure(cause: unknown): void {
-    this.#counters.statusFailures += 1
-    this.#counters.remember(cause)
-    if (!isWorthALine(this.#counters.statusFailures)) return
-    const { statusFailures: failures } = this.#counters
-    const fields = { exchange: this.#exchange, failures, error: messageOf(cause) }
-    this.#context.log.warn(fields, 'the request for the trading status failed and will be repeated')
   }
 }
 

@@ -25,21 +25,18 @@ export class HttpError extends KimchiError {
   }
 }
 
-/** One refused request. */
-interface RefusedRequest {
-  readonly exchange: Exchange
-  /** Which request, for the message: `handshake`, `GET /api/v3/ticker/price`. */
-  readonly what: string
-  readonly status: number
-  readonly retryAfterMs: Milliseconds | undefined
-}
-
 /**
  * The error for a refused request: `KIMCHI_ERR_GEO_BLOCKED` for a 451, else `KIMCHI_ERR_FEED_REFUSED` for a
  * handshake and `KIMCHI_ERR_REST` for a REST call. Its message explains to an operator what the status means
  * and what to do.
+ * @param what which request: `handshake`, `GET /api/v3/ticker/price`
  */
-export function httpErrorOf({ exchange, what, status, retryAfterMs }: RefusedRequest): HttpError {
+export function httpErrorOf(
+  exchange: Exchange,
+  what: string,
+  status: number,
+  retryAfterMs?: Milliseconds,
+): HttpError {
   const wait = retryAfterMs === undefined ? '' : `, retry in ${Math.ceil(retryAfterMs / 1_000)} s`
   const start = `${exchange} ${what}: HTTP ${status}, `
   if (status === 451) {

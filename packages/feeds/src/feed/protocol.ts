@@ -2,13 +2,11 @@ import type { EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core
 
 /**
  * All that the feed needs to know of an exchange: plain values and pure functions, no sockets. A test changes a
- * limit with `{ ...binanceProtocol(url), maxAgeMs: 2_000 }`.
+ * limit with `{ ...binanceProtocol, maxAgeMs: 2_000 }`.
  * @see docs/exchanges.md
  */
 export interface Protocol {
   readonly exchange: Exchange
-  /** The exchange's addresses, in the order in which they are tried. */
-  readonly bases: readonly string[]
   /** The WebSocket address at one of the bases. */
   urlOf(base: string): string
   /**

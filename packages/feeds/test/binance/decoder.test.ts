@@ -1,4 +1,5 @@
 import t from 'tap'
+import { DEFAULT_BASES } from '../../src/bases.ts'
 import { createBinanceDecoder } from '../../src/binance/decoder.ts'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
 
@@ -148,7 +149,7 @@ t.test('a broken price is not compared with the next one', async t => {
 })
 
 t.test('a new connection subscribes everything in one message', async t => {
-  const messages = binanceProtocol().subscribe([], ['BTCUSDT', 'ETHUSDT'], 7)
+  const messages = binanceProtocol.subscribe([], ['BTCUSDT', 'ETHUSDT'], 7)
   t.strictSame(
     messages.map(text => JSON.parse(text)),
     [{ method: 'SUBSCRIBE', params: ['btcusdt@miniTicker', 'ethusdt@miniTicker'], id: 7 }],
@@ -156,7 +157,7 @@ t.test('a new connection subscribes everything in one message', async t => {
 })
 
 t.test('a change is sent as the difference, and a long list in parts', async t => {
-  const { subscribe } = binanceProtocol()
+  const { subscribe } = binanceProtocol
   t.strictSame(
     subscribe(['BTCUSDT', 'ETHUSDT'], ['BTCUSDT', 'XRPUSDT'], 9).map(text => JSON.parse(text)),
     [
@@ -173,8 +174,7 @@ t.test('a change is sent as the difference, and a long list in parts', async t =
 })
 
 t.test('the address of each base is its combined stream', async t => {
-  const { bases, urlOf } = binanceProtocol()
-  t.strictSame(bases.map(urlOf), [
+  t.strictSame(DEFAULT_BASES.BINANCE_WS_URL.map(binanceProtocol.urlOf), [
     'wss://stream.binance.com:9443/stream',
     'wss://data-stream.binance.vision/stream',
   ])

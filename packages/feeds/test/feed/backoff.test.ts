@@ -5,7 +5,7 @@ import { httpErrorOf } from '../../src/feed/http-error.ts'
 import { AT } from '../harness.ts'
 
 function refused(status: number, retryAfterMs?: number) {
-  return httpErrorOf({ exchange: 'binance', what: 'handshake', status, retryAfterMs })
+  return httpErrorOf('binance', 'handshake', status, retryAfterMs)
 }
 
 t.test('the wait doubles from half a second to half a minute, less up to a random half', async t => {

@@ -13,30 +13,29 @@ function frameOf({ exchange }: Protocol, price = 5): string | Buffer {
   return exchange === 'upbit' ? upbitTicker('KRW-BTC', price, AT) : miniTicker('BTCUSDT', String(price), AT)
 }
 
-async function openScripted(t: Test, protocolOf: (url: string) => Protocol, changes: Partial<Protocol> = {}) {
+async function openScripted(t: Test, protocol: Protocol, changes: Partial<Protocol> = {}) {
   const exchange = await scriptExchange(t)
-  const watched = watchFeed(t, { protocol: { ...protocolOf(exchange.url), ...changes } })
-  const protocol = protocolOf(exchange.url)
+  const watched = watchFeed(t, { protocol: { ...protocol, ...changes }, bases: exchange.url })
   const bringUp = async (count = 1): Promise<void> => {
     await until(`connection ${count}`, () => exchange.peers.length === count)
     const before = watched.ticks.length
     exchange.peers[count - 1]?.socket.send(frameOf(protocol))
     await until('a tick', () => watched.ticks.length > before)
   }
-  return { exchange, protocol, bringUp, ...watched }
+  return { exchange, bringUp, ...watched }
 }
 
-for (const [protocolOf, limitMs] of [
+for (const [protocol, limitMs] of [
   [upbitProtocol, 30_000],
   [binanceProtocol, 15_000],
 ] as const) {
-  const name = protocolOf('ws://127.0.0.1').exchange
+  const name = protocol.exchange
 
   // docs/faults.md, 14
   t.test(
     `${name}: an open connection that answers pings but brings no data is replaced within ${limitMs / 1_000} s`,
     async t => {
-      const { exchange, bringUp, clock, interruptions, feed, ticks } = await openScripted(t, protocolOf)
+      const { exchange, bringUp, clock, interruptions, feed, ticks } = await openScripted(t, protocol)
       await bringUp()
       const peer = exchange.peers[0]
       for (let acks = 1; acks <= 3; acks++) {
@@ -58,7 +57,7 @@ for (const [protocolOf, limitMs] of [
 
   // docs/faults.md, 15
   t.test(`${name}: a connection is kept for as long as data comes`, async t => {
-    const { exchange, protocol, bringUp, clock, ticks } = await openScripted(t, protocolOf, {
+    const { exchange, bringUp, clock, ticks } = await openScripted(t, protocol, {
       pingEveryMs: undefined,
     })
     await bringUp()
@@ -71,7 +70,7 @@ for (const [protocolOf, limitMs] of [
   })
 
   t.test(`${name}: a connection that never brings a first frame is replaced too`, async t => {
-    const { exchange, clock, interruptions } = await openScripted(t, protocolOf)
+    const { exchange, clock, interruptions } = await openScripted(t, protocol)
     await until('connection', () => exchange.peers[0]?.received.length === 1)
     await clock.advance(limitMs)
     await until('the next connection', () => exchange.state.attempts === 2)
@@ -81,8 +80,8 @@ for (const [protocolOf, limitMs] of [
   // docs/faults.md, 14
   t.test(`${name}: half-open in the simulator is noticed`, async t => {
     const simulator = await simulate(t)
-    const protocol = protocolOf(name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl)
-    const { clock, feed, interruptions } = watchFeed(t, { protocol })
+    const bases = name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl
+    const { clock, feed, interruptions } = watchFeed(t, { protocol, bases })
     await until('up', () => feed.status().state === 'up')
     simulator.faults.set({ kind: 'half-open', exchange: name })
     await clock.advance(limitMs)
@@ -94,7 +93,7 @@ for (const [protocolOf, limitMs] of [
 // docs/faults.md, 71
 t.test('Upbit: pings go out, and a stream whose pongs are missing lives on', async t => {
   const exchange = await scriptExchange(t, false)
-  const { clock, feed, ticks } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+  const { clock, feed, ticks } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
   await until('the subscription', () => exchange.peers[0]?.received.length === 1)
   let pings = 0
   exchange.peers[0]?.socket.on('ping', () => {
@@ -112,7 +111,7 @@ t.test('Upbit: pings go out, and a stream whose pongs are missing lives on', asy
 t.test('a handshake that hangs is given up after 10 s', async t => {
   const exchange = await scriptExchange(t)
   exchange.state.upgrade = (_socket, attempt) => attempt === 1
-  const { clock, feed } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+  const { clock, feed } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
   await until('the handshake', () => exchange.state.attempts === 1)
   await clock.advance(10_000)
   await until('the retry', () => feed.status().state === 'waiting')
@@ -122,11 +121,11 @@ t.test('a handshake that hangs is given up after 10 s', async t => {
 })
 
 t.test('a wall clock that steps by an hour neither ends a live connection nor hides a dead one', async t => {
-  const { exchange, protocol, bringUp, clock, ticks, feed } = await openScripted(t, binanceProtocol)
+  const { exchange, bringUp, clock, ticks, feed } = await openScripted(t, binanceProtocol)
   await bringUp()
   clock.step(3_600_000)
   await clock.advance(10_000)
-  exchange.peers[0]?.socket.send(frameOf(protocol, 6))
+  exchange.peers[0]?.socket.send(frameOf(binanceProtocol, 6))
   await until('the tick', () => ticks.length === 2)
   t.equal(feed.status().state, 'up')
   clock.step(-3_600_000)
@@ -147,7 +146,7 @@ for (const [status, headers, state, delayMs] of [
   t.test(`${status} ${headers.trim()} waits ${delayMs} ms and then tries again`, async t => {
     const exchange = await scriptExchange(t)
     exchange.state.upgrade = refuseWith(status, headers)
-    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol(exchange.url) })
+    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol, bases: exchange.url })
     await until('the refusal', () => feed.status().state === state)
     t.match(feed.status().lastError, { message: new RegExp(`HTTP ${status.slice(0, 3)}`) })
     await clock.advance(delayMs * 0.99)
@@ -165,7 +164,7 @@ for (const [status, headers, state, delayMs] of [
 
 // docs/faults.md, 17
 t.test('refused connections back off, doubling, without a storm', async t => {
-  const { clock, feed, log } = watchFeed(t, { protocol: upbitProtocol('ws://127.0.0.1:9') })
+  const { clock, feed, log } = watchFeed(t, { protocol: upbitProtocol, bases: 'ws://127.0.0.1:9' })
   const delays: number[] = []
   for (let failures = 0; failures < 9; failures++) {
     await until('a failure', () => log.lines.length > failures)
@@ -184,12 +183,12 @@ t.test('refused connections back off, doubling, without a storm', async t => {
 t.test(
   'failures are forgotten after a minute of healthy data, not on opening or at the first frame',
   async t => {
-    const { exchange, protocol, bringUp, clock, log } = await openScripted(t, binanceProtocol)
+    const { exchange, bringUp, clock, log } = await openScripted(t, binanceProtocol)
     const delays = () =>
       log.lines.map(({ fields }) => fields.delayMs).filter(delayMs => delayMs !== undefined)
     for (let i = 0; i < 3; i++) {
       await until('a connection', () => exchange.peers.length === i + 1)
-      exchange.peers[i]?.socket.send(i === 0 ? '{"result":null,"id":1}' : frameOf(protocol))
+      exchange.peers[i]?.socket.send(i === 0 ? '{"result":null,"id":1}' : frameOf(binanceProtocol))
       exchange.peers[i]?.socket.close()
       await until('its end', () => delays().length === i + 1)
       await clock.advance(10_000)
@@ -267,12 +266,12 @@ t.test(
   'while no successor can be opened the old connection goes on; when it dies too, that is an interruption',
   async t => {
     const watched = await openScripted(t, binanceProtocol, { maxAgeMs: 2_000 })
-    const { exchange, protocol, bringUp, clock, feed, ticks, interruptions } = watched
+    const { exchange, bringUp, clock, feed, ticks, interruptions } = watched
     await bringUp()
     exchange.state.upgrade = refuseWith('503 Service Unavailable')
     await clock.advance(2_000)
     await passUntil(clock, 'a refused successor', () => feed.status().lastError !== undefined)
-    exchange.peers[0]?.socket.send(frameOf(protocol, 7))
+    exchange.peers[0]?.socket.send(frameOf(binanceProtocol, 7))
     await until('the old one goes on', () => ticks.at(-1)?.price === 7)
     t.equal(feed.status().state, 'up')
     const before = interruptions.length
@@ -289,8 +288,8 @@ t.test(
 t.test('the shutdown of the simulator costs nothing', async t => {
   const simulator = await simulate(t)
   // The test's clock runs faster than the simulator's.
-  const protocol = { ...binanceProtocol(simulator.binanceWsUrl), stallAfterMs: 3_600_000 }
-  const { clock, feed } = watchFeed(t, { protocol })
+  const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
+  const { clock, feed } = watchFeed(t, { protocol, bases: simulator.binanceWsUrl })
   await until('up', () => feed.status().state === 'up')
   await clock.advance(2_000)
   const { ignored } = feed.status()
@@ -314,7 +313,7 @@ t.test('an error frame ends the connection, and its text is kept', async t => {
 })
 
 t.test('garbage is dropped and counted, the log stays short, and good frames go on', async t => {
-  const { exchange, protocol, bringUp, feed, ticks, log } = await openScripted(t, binanceProtocol)
+  const { exchange, bringUp, feed, ticks, log } = await openScripted(t, binanceProtocol)
   await bringUp()
   const socket = exchange.peers[0]?.socket
   const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
@@ -330,7 +329,7 @@ t.test('garbage is dropped and counted, the log stays short, and good frames go 
   for (const frame of garbage) socket?.send(frame, { binary: false })
   for (let i = 0; i < 200; i++) socket?.send(miniTicker('BTCUSDT', '0.00000000', AT))
   await until('all of it', () => feed.status().malformed === expected)
-  socket?.send(frameOf(protocol, 9))
+  socket?.send(frameOf(binanceProtocol, 9))
   await until('the good one', () => ticks.at(-1)?.price === 9)
   t.equal(exchange.state.attempts, 1)
   t.equal(
@@ -345,7 +344,7 @@ t.test('garbage is dropped and counted, the log stays short, and good frames go 
 t.test('garbage of the simulator, shape by shape', async t => {
   const simulator = await simulate(t)
   for (const shape of ['truncated', 'utf8', 'nested', 'noise'] as const) {
-    const { feed } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
+    const { feed } = watchFeed(t, { protocol: upbitProtocol, bases: simulator.upbitWsUrl })
     await until('up', () => feed.status().state === 'up')
     const undo = simulator.faults.set({ kind: 'garbage', exchange: 'upbit', shape, frames: 3 })
     await until(`${shape} is counted`, () => feed.status().malformed + feed.status().ignored >= 3)
@@ -382,7 +381,7 @@ t.test('a deflate bomb is not unpacked: the client never offers compression', as
   await once(server, 'listening')
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : 0
-  const { feed } = watchFeed(t, { protocol: binanceProtocol(`ws://127.0.0.1:${port}`) })
+  const { feed } = watchFeed(t, { protocol: binanceProtocol, bases: `ws://127.0.0.1:${port}` })
   await until('the end', () => feed.status().malformed === 1)
   t.equal(extensions[0], 'undefined')
   t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FRAME', message: /RSV1/ })

@@ -13,7 +13,8 @@ const ALWAYS = subscribedMarkets('upbit', [])
 t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one connection', async t => {
   const simulator = await simulate(t)
   const { feed, ticks } = watchFeed(t, {
-    protocol: upbitProtocol(simulator.upbitWsUrl),
+    protocol: upbitProtocol,
+    bases: simulator.upbitWsUrl,
     markets: ['KRW-ETH', 'KRW-DOT'],
   })
   await until('stream ticks of BTC', () =>
@@ -33,7 +34,8 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
   const simulator = await simulate(t)
   const rest = createRest(simulator.binanceRestUrl)
   const { feed, clock, ticks, tradable } = watchFeed(t, {
-    protocol: binanceProtocol(simulator.binanceWsUrl),
+    protocol: binanceProtocol,
+    bases: simulator.binanceWsUrl,
     fetchTradingPrices: () => rest.fetchTradingPrices(),
     markets: ['ETHUSDT', 'NOSUCHUSDT'],
   })
@@ -52,7 +54,7 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
 
 t.test('never sends an Origin header', async t => {
   const exchange = await scriptExchange(t)
-  watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+  watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
   await until('connection', () => exchange.peers.length === 1)
   t.equal(exchange.peers[0]?.request.headers.origin, undefined)
 })
@@ -61,7 +63,8 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
   const exchange = await scriptExchange(t)
   let calls = 0
   const { feed, clock, ticks, tradable } = watchFeed(t, {
-    protocol: binanceProtocol(exchange.url),
+    protocol: binanceProtocol,
+    bases: exchange.url,
     fetchTradingPrices: async () => {
       calls += 1
       if (calls < 3) throw new Error('no answer')
@@ -90,7 +93,8 @@ t.test('Binance: an absence counts when a second answer, 15 s later, lacks the m
   const askedAt: number[] = []
   let listed = ['BTCUSDT', 'ETHUSDT']
   const { clock, ticks, tradable } = watchFeed(t, {
-    protocol: { ...binanceProtocol(exchange.url), stallAfterMs: 3_600_000 },
+    protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
+    bases: exchange.url,
     markets: ['ETHUSDT'],
     fetchTradingPrices: async () => {
       askedAt.push((clock.now() - AT) / 1_000)
@@ -122,7 +126,8 @@ t.test('Binance: an absence counts when a second answer, 15 s later, lacks the m
 t.test('Upbit: the subscription is sent again once a minute, for its snapshots', async t => {
   const exchange = await scriptExchange(t)
   const { clock, feed, ticks } = watchFeed(t, {
-    protocol: { ...upbitProtocol(exchange.url), pingEveryMs: undefined },
+    protocol: { ...upbitProtocol, pingEveryMs: undefined },
+    bases: exchange.url,
     markets: ['KRW-DOT'],
   })
   await until('the subscription', () => exchange.peers[0]?.received.length === 1)
@@ -146,7 +151,7 @@ t.test('Upbit: the subscription is sent again once a minute, for its snapshots',
 
 t.test('Upbit: snapshots are no data', async t => {
   const exchange = await scriptExchange(t)
-  const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+  const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
   await until('the connection', () => exchange.peers.length === 1)
   for (const market of ['KRW-BTC', 'KRW-USDT']) {
     exchange.peers[0]?.socket.send(upbitTicker(market, 5, AT, 'SNAPSHOT'))
@@ -162,7 +167,7 @@ t.test('Upbit: snapshots are no data', async t => {
 t.test('prices of a new connection count from its opening, unless it was silent afterwards', async t => {
   for (const quietMs of [2_900, 3_100]) {
     const exchange = await scriptExchange(t)
-    const { clock, feed, interruptions } = watchFeed(t, { protocol: upbitProtocol(exchange.url) })
+    const { clock, feed, interruptions } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
     await until('the subscription', () => exchange.peers[0]?.received.length === 1)
     const openedAt = clock.now()
     await clock.advance(quietMs)
@@ -179,9 +184,8 @@ t.test('prices of a new connection count from its opening, unless it was silent 
 t.test(
   'a silence of more than three seconds is an interruption, and current prices are requested',
   async t => {
-    for (const protocolOf of [upbitProtocol, binanceProtocol]) {
+    for (const protocol of [upbitProtocol, binanceProtocol]) {
       const exchange = await scriptExchange(t)
-      const protocol = protocolOf(exchange.url)
       let asked = 0
       const fetchTradingPrices = async () => {
         asked += 1
@@ -190,6 +194,7 @@ t.test(
       const isUpbit = protocol.exchange === 'upbit'
       const { clock, feed, ticks, interruptions } = watchFeed(t, {
         protocol,
+        bases: exchange.url,
         ...(isUpbit ? {} : { fetchTradingPrices }),
       })
       await until('the connection', () => exchange.peers.length === 1)
@@ -218,7 +223,7 @@ t.test(
   'a step of the wall clock is an interruption too, so that no times across it are compared',
   async t => {
     const exchange = await scriptExchange(t)
-    const { clock, ticks, interruptions } = watchFeed(t, { protocol: binanceProtocol(exchange.url) })
+    const { clock, ticks, interruptions } = watchFeed(t, { protocol: binanceProtocol, bases: exchange.url })
     await until('the connection', () => exchange.peers.length === 1)
     for (const [index, stepMs] of [0, 90_000, -90_000].entries()) {
       clock.step(stepMs)
@@ -234,7 +239,8 @@ t.test(
   async t => {
     const exchange = await scriptExchange(t)
     const { feed, clock, ticks } = watchFeed(t, {
-      protocol: upbitProtocol(exchange.url),
+      protocol: upbitProtocol,
+      bases: exchange.url,
       markets: ['KRW-DOT'],
     })
     await until('subscription', () => exchange.peers[0]?.received.length === 1)
@@ -259,7 +265,8 @@ t.test(
 t.test('Binance: changed markets are sent as the difference, and those added are seeded', async t => {
   const exchange = await scriptExchange(t)
   const { feed, clock, ticks } = watchFeed(t, {
-    protocol: binanceProtocol(exchange.url),
+    protocol: binanceProtocol,
+    bases: exchange.url,
     markets: ['ETHUSDT'],
     fetchTradingPrices: async () =>
       new Map(['BTCUSDT', 'ETHUSDT', 'XRPUSDT', 'OTHER'].map(market => [market, 1])),
@@ -296,7 +303,8 @@ t.test('Binance: changed markets are sent as the difference, and those added are
 t.test('Binance: a long list is seeded when its last part is acknowledged', async t => {
   const exchange = await scriptExchange(t)
   const { ticks } = watchFeed(t, {
-    protocol: binanceProtocol(exchange.url),
+    protocol: binanceProtocol,
+    bases: exchange.url,
     markets: Array.from({ length: 400 }, (_, i) => `C${i}USDT`),
     fetchTradingPrices: async () => new Map([['C0USDT', 1]]),
   })
@@ -309,7 +317,7 @@ t.test('Binance: a long list is seeded when its last part is acknowledged', asyn
   await until('the seed', () => ticks.at(-1)?.market === 'C0USDT')
 })
 
-for (const [name, protocolOf, markets] of [
+for (const [name, protocol, markets] of [
   ['upbit', upbitProtocol, ['KRW-BTC']],
   ['binance', binanceProtocol, ['BTCUSDT']],
 ] as const) {
@@ -317,7 +325,7 @@ for (const [name, protocolOf, markets] of [
     await t.test('while it is up', async t => {
       const simulator = await simulate(t)
       const url = name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl
-      const { feed, clock } = watchFeed(t, { protocol: protocolOf(url), markets })
+      const { feed, clock } = watchFeed(t, { protocol, bases: url, markets })
       await until('up', () => feed.status().state === 'up')
       await Promise.all([feed.close(), feed.close()])
       t.equal(feed.status().state, 'closed')
@@ -327,21 +335,21 @@ for (const [name, protocolOf, markets] of [
     await t.test('in the middle of a handshake', async t => {
       const exchange = await scriptExchange(t)
       exchange.state.upgrade = () => true
-      const { feed, clock } = watchFeed(t, { protocol: protocolOf(exchange.url) })
+      const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
       await until('handshake', () => exchange.state.attempts === 1)
       await feed.close()
       t.equal(clock.waiting, 0)
       await until('no socket left', () => exchange.sockets.size === 0)
     })
     await t.test('in the middle of a backoff', async t => {
-      const { feed, clock } = watchFeed(t, { protocol: protocolOf('ws://127.0.0.1:9') })
+      const { feed, clock } = watchFeed(t, { protocol, bases: 'ws://127.0.0.1:9' })
       await until('backoff', () => feed.status().state === 'waiting')
       await feed.close()
       t.equal(clock.waiting, 0)
     })
     await t.test('with a peer that never answers the close frame', async t => {
       const exchange = await scriptExchange(t)
-      const { feed, clock } = watchFeed(t, { protocol: protocolOf(exchange.url) })
+      const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
       await until('connection', () => exchange.peers.length === 1)
       exchange.peers[0]?.request.socket.pause()
       await feed.close()
@@ -361,7 +369,8 @@ t.test('the frames of a newer connection alone are read, and prices count from i
   const { feed } = watchFeed(
     t,
     {
-      protocol: binanceProtocol(exchange.url),
+      protocol: binanceProtocol,
+      bases: exchange.url,
       markets: ['QUIETUSDT'],
       sink: latest,
       fetchTradingPrices: async () => {
@@ -408,7 +417,8 @@ t.test('a clock that steps back and a reconnect leave no price from before', asy
   const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
   const { clock, feed } = watchFeed(t, {
-    protocol: binanceProtocol(exchange.url),
+    protocol: binanceProtocol,
+    bases: exchange.url,
     markets: ['QUIETUSDT'],
     sink: latest,
   })
@@ -430,7 +440,10 @@ t.test('a clock that steps back and a reconnect leave no price from before', asy
 
 t.test('no tick follows close', async t => {
   const simulator = await simulate(t)
-  const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol(simulator.upbitWsUrl) })
+  const { feed, ticks, interruptions } = watchFeed(t, {
+    protocol: upbitProtocol,
+    bases: simulator.upbitWsUrl,
+  })
   await until('up', () => feed.status().state === 'up')
   const closing = feed.close()
   const count = ticks.length

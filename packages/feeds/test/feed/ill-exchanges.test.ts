@@ -55,8 +55,8 @@ const ILLNESSES: Readonly<Record<string, Illness>> = {
 /** After these the feed may wait longer than after others: the exchange asks for it. */
 const SHUT_OUT = /418|Retry-After/
 
-for (const protocolOf of [upbitProtocol, binanceProtocol]) {
-  const isUpbit = protocolOf === upbitProtocol
+for (const protocol of [upbitProtocol, binanceProtocol]) {
+  const isUpbit = protocol === upbitProtocol
   const name = isUpbit ? 'upbit' : 'binance'
 
   /** A feed of an exchange that a test makes ill or well, and the times of its attempts. */
@@ -69,7 +69,7 @@ for (const protocolOf of [upbitProtocol, binanceProtocol]) {
       attempts.push(clock.now())
       return illness?.refuse?.(socket, attempt) ?? false
     }
-    const { feed } = watchFeed(t, { protocol: protocolOf(exchange.url) }, clock, random)
+    const { feed } = watchFeed(t, { protocol, bases: exchange.url }, clock, random)
     let greeted = 0
     const step = async () => {
       for (; greeted < exchange.peers.length; greeted++) {

@@ -10,7 +10,8 @@ t.test('a refused subscription loads the lists, and lists that change it end the
   const exchange = await scriptExchange(t)
   let refusals = 0
   const { clock, feed, log } = watchFeed(t, {
-    protocol: upbitProtocol(exchange.url),
+    protocol: upbitProtocol,
+    bases: exchange.url,
     markets: ['KRW-GOOD', 'KRW-DEAD'],
     onRefused: () => {
       refusals += 1
@@ -37,7 +38,8 @@ t.test('a refused subscription loads the lists, and lists that change it end the
 t.test('a general refusal leaves no market out: the feed comes back whole', async t => {
   const exchange = await scriptExchange(t)
   const { clock, feed } = watchFeed(t, {
-    protocol: upbitProtocol(exchange.url),
+    protocol: upbitProtocol,
+    bases: exchange.url,
     markets: ['KRW-DOT'],
   })
   let answered = 0

@@ -155,7 +155,7 @@ t.test('a key named __proto__ changes nothing', async t => {
 })
 
 t.test('the subscription is one message with the complete list', async t => {
-  const messages = upbitProtocol().subscribe(['KRW-XRP'], ['KRW-BTC', 'KRW-ETH'], 35)
+  const messages = upbitProtocol.subscribe(['KRW-XRP'], ['KRW-BTC', 'KRW-ETH'], 35)
   t.strictSame(
     messages.map(text => JSON.parse(text)),
     [[{ ticket: 'kimchi-z' }, { type: 'ticker', codes: ['KRW-BTC', 'KRW-ETH'] }]],

@@ -2,12 +2,10 @@ export { Bases, type BasesStatus, DEFAULT_BASES } from './bases.ts'
 export { binanceProtocol } from './binance/protocol.ts'
 export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalogue.ts'
 export {
-  type BinanceListing,
   checkListings,
   type Listings,
   parseBinanceListings,
   parseUpbitListings,
-  type UpbitListing,
 } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
 export { retryDelay } from './feed/backoff.ts'

@@ -2,17 +2,14 @@ import { utcMs } from '@kimchi/client'
 import { describe, type Firing } from './alerts/alert.ts'
 import { isOverdue, type Live } from './live/live.ts'
 import { fill } from './text/language.ts'
-import { useView } from './view.ts'
+import { useView, type View } from './view.ts'
 
 /** What a reader must know before reading a number, and the alerts whose threshold is reached. */
-export function Notices({ list, error, isGathering, firing }: Live & { firing: readonly Firing[] }) {
-  const { t, f, now, isSimulated } = useView()
-  const at = list && utcMs(list.updated_at)
-  const text = error ? (list ? t.down : t.downEmpty) : list && isOverdue(list, now) ? t.overdue : undefined
-  const trouble =
-    at === undefined
-      ? text
-      : text && fill(text, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
+export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] }) {
+  const view = useView()
+  const { t, f, now, isSimulated } = view
+  const { list, isGathering } = live
+  const trouble = troubleOf(live, view)
   return (
     <>
       {isSimulated && (
@@ -22,7 +19,7 @@ export function Notices({ list, error, isGathering, firing }: Live & { firing: r
       )}
       <div role="status">
         {trouble && !isGathering && (
-          <p class="notice trouble" {...(at !== undefined && { title: f.utc(at, now) })}>
+          <p class="notice trouble" {...(list && { title: f.utc(utcMs(list.updated_at), now) })}>
             {trouble}
           </p>
         )}
@@ -36,6 +33,14 @@ export function Notices({ list, error, isGathering, firing }: Live & { firing: r
       </div>
     </>
   )
+}
+
+/** Why the list is not current, and how old it is; undefined while it is current. */
+function troubleOf({ list, error }: Live, { t, f, now }: View): string | undefined {
+  if (!list) return error && t.downEmpty
+  if (!error && !isOverdue(list, now)) return undefined
+  const at = utcMs(list.updated_at)
+  return fill(error ? t.down : t.overdue, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
 }
 
 /** Says that something could not be loaded, and tries again where that may help. */

@@ -29,14 +29,11 @@ export interface View {
   readonly now: number
 }
 
-export const ViewContext = createContext<View | undefined>(undefined)
+/** Given by the page to all that is drawn in it. */
+export const ViewContext = createContext({} as View)
 
 /** The view of the page. */
-export function useView(): View {
-  const view = useContext(ViewContext)
-  if (!view) throw new Error('a part of the page was drawn outside of it')
-  return view
-}
+export const useView = (): View => useContext(ViewContext)
 
 /** Ages begin in seconds; an update every five seconds is calm and close enough. */
 const TICK_MS = 5_000

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 import { parseThreshold, targetName } from './alert.ts'
-import { askPermission, permission } from './notify.ts'
+import { type Permission, permission } from './notify.ts'
 
 /** Sets and removes the alert of a coin, or of the median. */
 export function AlertForm({ target }: { target: string }) {
@@ -10,14 +10,14 @@ export function AlertForm({ target }: { target: string }) {
   const [{ [target]: alert, ...others }, setAlerts] = alerts
   const [isAbove, setAbove] = useState(alert?.isAbove ?? true)
   const [text, setText] = useState(String(alert?.threshold ?? ''))
-  const [allowed, setAllowed] = useState(permission)
+  const [allowed, setAllowed] = useState<Permission>(permission)
   const name = fill(t.alertOf, targetName(target, t))
   const threshold = parseThreshold(text)
   const save = (event: Event) => {
     event.preventDefault()
     if (threshold === undefined) return
     setAlerts({ ...others, [target]: { isAbove, threshold } })
-    void askPermission().then(setAllowed)
+    if (allowed === 'default') void Notification.requestPermission().then(setAllowed)
   }
   return (
     <form onSubmit={save} aria-label={name}>

@@ -25,11 +25,6 @@ function canNotify(): boolean {
   return isConstructible ?? !/Android|iPhone|iPad/.test(navigator.userAgent)
 }
 
-/** Asks for permission to notify, unless the visitor has already given or denied it. */
-export async function askPermission(): Promise<Permission> {
-  return permission() === 'default' ? Notification.requestPermission() : permission()
-}
-
 /** Shows a notification if the browser permits it. */
 export function notify(title: string, tag: string): void {
   if (permission() !== 'granted') return

@@ -5,7 +5,7 @@ const WHOLE_DAY = 1440
 
 /** A day as it is shown. */
 export interface Day extends DailyPremium {
-  /** It is today in UTC; or it is over, and some of its minutes have no sample; or none of both. */
+  /** Today in UTC is running; a day that is over is partial when some of its minutes have no sample. */
   readonly status: 'running' | 'partial' | 'whole'
 }
 

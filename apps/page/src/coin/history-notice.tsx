@@ -3,15 +3,9 @@ import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 import type { KnownHistory } from './history.ts'
 
-/** What is known of a history, and of its coin. */
-export interface HistoryNoticeProps extends KnownHistory {
-  readonly symbol: string
-  /** The coin is in the live list. */
-  readonly isListed: boolean
-  readonly reload: () => void
-}
+type HistoryNoticeProps = KnownHistory & { symbol: string; isListed: boolean; reload: () => void }
 
-/** Says why a history is missing or old. */
+/** Says why a history is missing or old. @param props `isListed`: the coin is in the live list */
 export function HistoryNotice({ history, error, symbol, isListed, reload }: HistoryNoticeProps) {
   const { t } = useView()
   const isUnknown = error?.code === 'unknown_symbol'

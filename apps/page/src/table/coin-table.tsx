@@ -1,4 +1,4 @@
-import type { LiveList } from '@kimchi/client'
+import type { CoinPremium, LiveList } from '@kimchi/client'
 import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import { MEDIAN } from '../alerts/alert.ts'
@@ -6,15 +6,8 @@ import { AlertButton } from '../alerts/alert-button.tsx'
 import { useKept } from '../storage.ts'
 import { useView } from '../view.ts'
 import { CoinRow } from './coin-row.tsx'
-import { arrange, COLUMNS, type Column, nextSorting, type Sorting } from './rows.ts'
+import { arrange, COLUMNS, type Column, nextSorting, type Search, type Sorting } from './rows.ts'
 import { useChanges } from './yesterday-closes.ts'
-
-/** What a visitor has searched and sorted by. */
-export interface Search {
-  readonly text: string
-  /** Undefined until somebody sorts: the order of the list, BTC first, then as configured. */
-  readonly sorting?: Sorting | undefined
-}
 
 /** The search, and what changes it. */
 export interface SearchProps {
@@ -32,7 +25,8 @@ export function CoinTable({ list, search, onSearch }: { list: LiveList } & Searc
     const others = favourites.filter(one => one !== symbol)
     setFavourites(others.length < favourites.length ? others : [...favourites, symbol])
   }
-  const rows = arrange(list.data, sorting, { text, only: isOnly ? new Set(favourites) : undefined, nameOf })
+  const isShown = (coin: CoinPremium) => !isOnly || favourites.includes(coin.symbol)
+  const rows = arrange(list.data.filter(isShown), search, nameOf)
   const body = useRef<HTMLTableSectionElement>(null)
   const changeOf = useChanges(list, body)
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>

@@ -27,13 +27,11 @@ export interface Sorting {
   readonly isAscending: boolean
 }
 
-/** The search. */
-export interface Filter {
+/** What a visitor has searched and sorted by. */
+export interface Search {
   readonly text: string
-  /** Only these symbols; undefined for all. */
-  readonly only?: ReadonlySet<string> | undefined
-  /** A coin's name in the reader's language. */
-  readonly nameOf: (coin: CoinPremium) => string
+  /** Undefined until somebody sorts: the order of the list, BTC first, then as configured. */
+  readonly sorting?: Sorting | undefined
 }
 
 /** The sorting after a click on a column: names start at A, numbers with the largest. */
@@ -42,17 +40,21 @@ export function nextSorting(now: Sorting | undefined, column: Column): Sorting {
   return { column, isAscending }
 }
 
-/** The rows whose symbol or name, in either language, contains the text; in the list's order until sorted. */
+/**
+ * The rows whose symbol or name, in either language, contains the text; in the list's order until sorted.
+ * @param nameOf a coin's name in the reader's language
+ */
 export function arrange(
   coins: readonly CoinPremium[],
-  sorting: Sorting | undefined,
-  { text, only, nameOf }: Filter,
+  { text, sorting }: Search,
+  nameOf: (coin: CoinPremium) => string,
 ) {
   const wanted = patternOf(text)
-  const found = coins.filter(coin => {
-    const names = `${coin.symbol}\n${coin.name}\n${nameOf(coin)}`
-    return wanted.test(names) && (only?.has(coin.symbol) ?? true)
-  })
+  const found = coins.filter(coin =>
+    wanted.test(`${coin.symbol}
+${coin.name}
+${nameOf(coin)}`),
+  )
   if (!sorting) return found
   const sign = sorting.isAscending ? 1 : -1
   const value = COLUMNS[sorting.column]

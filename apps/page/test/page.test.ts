@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { History, LiveList } from '@kimchi/client'
-import { minuteOf } from '@kimchi/core'
 import { eventually } from '@kimchi/testkit'
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Stack, startStack } from './stack.ts'
+import { PAGES_AT_A_TIME } from './views.ts'
 import {
   installClock,
   liveListAt,
@@ -27,17 +27,18 @@ t.test(
     const stack = await startStack(t)
     const browser = await openChromium(program ?? '', t)
     const open = (options?: VisitOptions) => visit(browser, stack.page, options)
-    await t.test('sorts, searches and keeps favourites', t => table(t, open))
-    await t.test('speaks the browser’s language until somebody switches', t => languages(t, open))
-    await t.test('shows a coin’s days as they are in the API, and gives them as a file', t =>
-      coin(t, open, stack),
-    )
-    await t.test('says why a row is old, and that prices are simulated', t => staleRows(t, open))
-    await t.test('asks 60 times an hour while it is seen, never while hidden, once on return', t =>
-      anHour(t, open),
-    )
-    await t.test('shows the same numbers as the API, also a minute later', t => aMinuteLater(t, open, stack))
-    await t.test('shows the last prices while the API is down, and recovers', t => apiDown(t, open, stack))
+    const test = (title: string, run: (t: Test, open: Open, stack: Stack) => Promise<void>) =>
+      t.test(title, { buffered: true }, t => run(t, open, stack))
+    t.jobs = PAGES_AT_A_TIME
+    await Promise.all([
+      test('sorts, searches and keeps favourites', table),
+      test('speaks the browser’s language until somebody switches', languages),
+      test('shows a coin’s days as they are in the API, and gives them as a file', coin),
+      test('says why a row is old, and that prices are simulated', staleRows),
+      test('asks 60 times an hour while it is seen, never while hidden, once on return', anHour),
+    ])
+    await test('shows the same numbers as the API, also a minute later', aMinuteLater)
+    await test('shows the last prices while the API is down, and recovers', apiDown)
   },
 )
 
@@ -47,7 +48,7 @@ async function aMinuteLater(t: Test, open: Open, stack: Stack) {
   const { page, context, asked, complaints } = await open({ prepare: installClock })
   await page.waitForSelector('.coins tbody tr')
   await checkNumbers(t, page, await askLive(stack))
-  await stack.writeMinute(minuteOf(Date.now()))
+  await stack.writeNext()
   await page.clock.fastForward(70_000)
   const list = await askLive(stack)
   await eventually('it on screen', async () => (await minuteOnScreen(page)) === list.updated_at)
@@ -106,6 +107,9 @@ async function table(t: Test, open: Open) {
   await page.reload()
   await page.getByRole('button', { name: 'Favourites' }).click()
   t.strictSame(await symbols(), ['BTC'], 'kept on the device')
+  await page.getByRole('searchbox').fill('eth')
+  t.strictSame(await symbols(), [], 'searched among favourites alone')
+  await page.getByRole('searchbox').fill('')
   await page.getByRole('button', { name: 'Favourite BTC' }).click()
   t.match(await page.locator('.empty').textContent(), 'No favourites yet')
   await context.close()

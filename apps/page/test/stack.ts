@@ -20,8 +20,8 @@ export interface Stack {
   readonly page: string
   /** Base of the API itself. */
   readonly api: string
-  /** Has the API serve another minute. */
-  writeMinute(minute: EpochMinute): Promise<void>
+  /** Has the API serve the next minute. */
+  writeNext(): Promise<void>
   /** Ends the API at once (SIGKILL). */
   killApi(): Promise<void>
   startApi(): Promise<void>
@@ -33,7 +33,7 @@ const COINS = liveListOf('').data
 const RETENTION_DAYS = 8
 const IMPORTED_DAYS = 30
 
-/** Starts everything, with the minute before this one; torn down with the test. */
+/** Starts everything, with a minute to show; torn down with the test. */
 export async function startStack(t: Teardown): Promise<Stack> {
   await stayClearOfMidnight(Date.now())
   const redis = await startRedis(t)
@@ -45,17 +45,17 @@ export async function startStack(t: Teardown): Promise<Stack> {
       const answer = await fetch(`${api}/api/v1/kimchi-premium`).catch(() => undefined)
       return answer?.ok && (await answer.json()).updated_at === timeOf(minute)
     })
-  let newest = minuteOf(Date.now()) - 1
-  const writeMinute = async (minute: EpochMinute) => {
-    newest = minute
-    await write(minute)
-    await untilServed(minute)
+  // Not the first of the day: a row may have to be older and of today.
+  let newest = Math.max(minuteOf(Date.now()) - 1, dayStart(minuteOf(Date.now())) + 1)
+  const writeNewest = async () => {
+    await write(newest)
+    await untilServed(newest)
   }
   let program: Program
   const startApi = async () => {
     const env = { REDIS_URL: redis.url, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0' }
     program = startProgram(t, ['--enable-source-maps', API], env)
-    await writeMinute(newest)
+    await writeNewest()
   }
   await startApi()
   const server = await preview({
@@ -65,7 +65,16 @@ export async function startStack(t: Teardown): Promise<Stack> {
   })
   t.teardown(() => server.close())
   const [page = ''] = server.resolvedUrls?.local ?? []
-  return { page, api, writeMinute, startApi, killApi: async () => void (await program.end('SIGKILL')) }
+  return {
+    page,
+    api,
+    writeNext: () => {
+      newest += 1
+      return writeNewest()
+    },
+    startApi,
+    killApi: async () => void (await program.end('SIGKILL')),
+  }
 }
 
 /** Writes whole days of ETH, a partial yesterday of every coin, and then whatever minute it is given. */

@@ -3,9 +3,9 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { LiveList } from '@kimchi/client'
 import type { Teardown } from '@kimchi/testkit'
-import type { Page } from '@kimchi/testkit/chromium'
+import type { Browser, Page } from '@kimchi/testkit/chromium'
 import { preview } from 'vite'
-import { type Answers, historyOf, liveListOf, minuteAt } from './answers.ts'
+import { type Answers, answerWith, historyOf, liveListOf, minuteAt } from './answers.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -18,6 +18,25 @@ export async function servePage(t: Teardown): Promise<string> {
   const server = await preview({ root, logLevel: 'silent', preview: { port: 0, proxy: {} } })
   t.teardown(() => server.close())
   return server.resolvedUrls?.local[0] ?? ''
+}
+
+/** A page whose device remembers nothing, to show one view after another ({@link show}). */
+export async function openForgetful(
+  browser: Browser,
+  options: Parameters<Browser['newPage']>[0],
+): Promise<Page> {
+  const page = await browser.newPage(options)
+  await page.addInitScript('localStorage.clear()')
+  return page
+}
+
+/** Shows what is at an address when the service answers so. */
+export async function show(page: Page, address: string, answers: Answers): Promise<void> {
+  await page.unrouteAll()
+  await answerWith(page, answers)
+  // From one view straight to another the page would not be loaded again.
+  await page.goto('about:blank')
+  await page.goto(address)
 }
 
 /** Answers of a service in good health: 500 days of BTC, 8 of ETH. */

@@ -1,10 +1,10 @@
 import type { History } from '@kimchi/client'
 import { eventually } from '@kimchi/testkit'
-import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
+import { type Browser, findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Answers, answerWith } from './answers.ts'
-import { goodAnswers, PAGES_AT_A_TIME, servePage } from './views.ts'
-import { installClock, type VisitOptions, visit } from './visit.ts'
+import { goodAnswers, openForgetful, PAGES_AT_A_TIME, servePage, show } from './views.ts'
+import { installClock, visit } from './visit.ts'
 
 const program = findChromium()
 const ROWS = '.coins tbody tr'
@@ -26,57 +26,78 @@ t.test(
   async t => {
     const base = await servePage(t)
     const browser = await openChromium(program ?? '', t)
-    const tests: Promise<unknown>[] = []
     t.jobs = PAGES_AT_A_TIME
-    for (const locale of ['en-US', 'ko-KR'])
-      for (const width of [390, 1440]) {
-        const open = async (t: Test, answers: Answers, { prepare, ...options }: VisitOptions = {}) => {
-          const visited = await visit(browser, base, {
-            ...options,
-            locale,
-            width,
-            prepare: async page => {
-              await answerWith(page, answers)
-              await prepare?.(page)
-            },
-          })
-          t.teardown(() => visited.context.close())
-          return visited
-        }
-        const look: Look = { open, isKorean: locale === 'ko-KR', isPhone: width === 390 }
-        const test = (title: string, run: (t: Test, look: Look) => Promise<void>) =>
-          tests.push(t.test(`${title}, ${locale}, ${width} px`, { buffered: true }, t => run(t, look)))
-        test('the days need no sideways scrolling, each row as high as the next', dayTable)
-        test('lists BTC first until somebody sorts, with the change since yesterday', order)
-        // The others depend on the language or the width alone, the last on neither.
-        if (width === 390) {
-          test('a premium is rounded to two digits, and has a sign where these have one', rounding)
-          test('a phone whose notifications can only throw is offered the title', phoneAlert)
-          test('says when a day begins, and how old the prices are', words)
-        }
-        if (locale === 'ko-KR') test('a few days fill the chart, none wider than a tenth', fewDays)
-        if (locale === 'ko-KR' && width === 1440) test('asks for at most 20 changes a minute', manyCoins)
-      }
-    await Promise.all(tests)
+    const looks = ['en-US', 'ko-KR'].flatMap(locale => [390, 1440].map(width => ({ locale, width })))
+    await Promise.all(
+      looks.map(look =>
+        t.test(`${look.locale}, ${look.width} px`, { buffered: true }, t => seen(t, browser, base, look)),
+      ),
+    )
   },
 )
 
+async function seen(
+  t: Test,
+  browser: Browser,
+  base: string,
+  { locale, width }: { locale: string; width: number },
+) {
+  const page = await openForgetful(browser, { locale, viewport: { width, height: 800 } })
+  const open = async (t: Test, answers: Answers, prepare: (page: Page) => Promise<unknown>) => {
+    const visited = await visit(browser, base, {
+      locale,
+      width,
+      prepare: async page => {
+        await answerWith(page, answers)
+        await prepare(page)
+      },
+    })
+    t.teardown(() => visited.context.close())
+    return visited
+  }
+  const showHere = async (answers: Answers, hash = '') => {
+    await show(page, `${base}${hash}`, answers)
+    return page
+  }
+  const look: Look = { open, show: showHere, isKorean: locale === 'ko-KR', isPhone: width === 390 }
+  const test = (title: string, run: (t: Test, look: Look) => Promise<void>) =>
+    t.test(title, t => run(t, look))
+  await test('the days need no sideways scrolling, each row as high as the next', dayTable)
+  await test('lists BTC first until somebody sorts, with the change since yesterday', order)
+  // The others depend on the language or the width alone, the last on neither.
+  if (look.isPhone) {
+    await test('a premium is rounded to two digits, and has a sign where these have one', rounding)
+    await test('a phone whose notifications can only throw is offered the title', phoneAlert)
+    await test('says when a day begins, and how old the prices are', words)
+  }
+  if (look.isKorean) await test('a few days fill the chart, none wider than a tenth', fewDays)
+  if (look.isKorean && !look.isPhone) await test('asks for at most 20 changes a minute', manyCoins)
+  await page.close()
+}
+
 interface Look {
-  readonly open: (t: Test, answers: Answers, options?: VisitOptions) => ReturnType<typeof visit>
+  /** Shows a view on the page that the tests of a look share. */
+  readonly show: (answers: Answers, hash?: string) => Promise<Page>
+  /** Opens a page that is prepared before it is loaded. */
+  readonly open: (
+    t: Test,
+    answers: Answers,
+    prepare: (page: Page) => Promise<unknown>,
+  ) => ReturnType<typeof visit>
   readonly isKorean: boolean
   readonly isPhone: boolean
 }
 
 const textsOf = (page: Page, selector: string) => page.locator(selector).allTextContents()
 
-async function rounding(t: Test, { open, isKorean }: Look) {
+async function rounding(t: Test, { show, isKorean }: Look) {
   const good = goodAnswers()
   const premiums = [13.9951, 1.5561, 0.0099, 0.0049, -0.0049, -1.555]
   const data = good.list.data.slice(0, premiums.length).map((coin, index) => ({
     ...coin,
     premium_pct: premiums[index] ?? 0,
   }))
-  const { page } = await open(t, { ...good, list: { ...good.list, count: data.length, data } })
+  const page = await show({ ...good, list: { ...good.list, count: data.length, data } })
   await page.waitForSelector(ROWS)
   t.strictSame(await textsOf(page, '.coins .premium .pct'), [
     ...['+14.00%', '+1.56%', '+0.01%', '0.00%', '0.00%', '−1.56%'],
@@ -95,9 +116,7 @@ async function rounding(t: Test, { open, isKorean }: Look) {
 }
 
 async function phoneAlert(t: Test, { open, isKorean }: Look) {
-  const { page } = await open(t, goodAnswers(), {
-    prepare: page => page.addInitScript(UNUSABLE_NOTIFICATIONS),
-  })
+  const { page } = await open(t, goodAnswers(), page => page.addInitScript(UNUSABLE_NOTIFICATIONS))
   await page.locator('.alert > button').click()
   const hint = await page.locator('.alert .hint').textContent()
   t.match(
@@ -113,7 +132,7 @@ async function phoneAlert(t: Test, { open, isKorean }: Look) {
 
 async function words(t: Test, { open, isKorean }: Look) {
   const answers: Answers = goodAnswers()
-  const { page } = await open(t, answers, { prepare: installClock })
+  const { page } = await open(t, answers, installClock)
   await page.waitForSelector(ROWS)
   t.match(
     await page.locator('footer').textContent(),
@@ -134,8 +153,8 @@ async function words(t: Test, { open, isKorean }: Look) {
   )
 }
 
-async function dayTable(t: Test, { open, isKorean, isPhone }: Look) {
-  const { page } = await open(t, goodAnswers(), { hash: '#/BTC/all' })
+async function dayTable(t: Test, { show, isKorean, isPhone }: Look) {
+  const page = await show(goodAnswers(), '#/BTC/all')
   await page.waitForSelector(DAYS)
   const scroll = page.locator('.scroll')
   t.ok(await scroll.evaluate(box => box.scrollWidth <= box.clientWidth), 'nothing is cut off')
@@ -151,9 +170,9 @@ async function dayTable(t: Test, { open, isKorean, isPhone }: Look) {
   t.match((await textsOf(page, '.days .dot'))[2], isKorean ? /^집계 중, .* 기준/ : /^running, as of/)
 }
 
-async function order(t: Test, { open, isKorean, isPhone }: Look) {
+async function order(t: Test, { show, isKorean, isPhone }: Look) {
   const good = goodAnswers()
-  const { page } = await open(t, good)
+  const page = await show(good)
   await page.waitForSelector(`${ROWS}[data-symbol=ETH] .change`)
   t.strictSame(
     await textsOf(page, '.coin strong'),
@@ -187,7 +206,7 @@ async function manyCoins(t: Test, { open }: Look) {
   const { page, asked } = await open(
     t,
     { list: { ...good.list, count: data.length, data }, histories },
-    { prepare: installClock },
+    installClock,
   )
   await page.setViewportSize({ width: 1440, height: 3_000 })
   const daily = () => asked.filter(url => url.endsWith('/daily?days=2')).length
@@ -209,9 +228,8 @@ async function manyCoins(t: Test, { open }: Look) {
   t.ok(daily() <= 20 * Math.ceil(seconds / 60), `${daily()} in ${seconds} s`)
 }
 
-async function fewDays(t: Test, { open }: Look) {
-  const good = goodAnswers()
-  const { page } = await open(t, good, { hash: '#/ETH' })
+async function fewDays(t: Test, { show }: Look) {
+  const page = await show(goodAnswers(), '#/ETH')
   await page.waitForSelector('.canvas[data-style=candles]')
   // The chart is drawn in the frame after the table.
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Coin, Context, EpochMs, Milliseconds } from '@kimchi/core'
+import type { Coin, Context, Milliseconds } from '@kimchi/core'
 import { Lease, type RedisConnection } from '@kimchi/store'
 
 /** Leases are claimed this often, so that the coins stay with one process for as long as that one lives. */
@@ -19,10 +19,10 @@ export class BackfillLease {
   readonly #redis: RedisConnection
   readonly #id: string
   readonly #context: Pick<Context, 'clock' | 'log'>
-  #name = ''
   #lease: Lease | undefined
   #isHeld = false
-  #claimedAt: EpochMs = Number.NEGATIVE_INFINITY
+  /** By the clock's elapsed time. */
+  #claimedAt: Milliseconds = Number.NEGATIVE_INFINITY
 
   /** @param id names the holder; shown to people at redis-cli */
   constructor(redis: RedisConnection, id: string, context: Pick<Context, 'clock' | 'log'>) {
@@ -36,29 +36,18 @@ export class BackfillLease {
    * 10 s; when it is not, it frees the lease, so that another ingester goes on at once.
    */
   async hold(coins: readonly Coin[], isFit: boolean): Promise<boolean> {
-    const now = this.#context.clock.now()
+    const now = this.#context.clock.elapsed()
     if (!isFit) {
       if (this.#isHeld) await this.#lease?.close()
       this.#isHeld = false
       this.#claimedAt = Number.NEGATIVE_INFINITY
-    } else if (Math.abs(now - this.#claimedAt) >= CLAIM_EVERY_MS) {
-      // Absolute, because the clock may have stepped back.
-      this.#isHeld = await this.#claim(coins)
+    } else if (now - this.#claimedAt >= CLAIM_EVERY_MS) {
+      // A lease on another list of coins expires by itself.
+      this.#lease = new Lease(this.#redis, nameOf(coins), this.#id, EXPIRES_AFTER_MS)
+      this.#isHeld = await this.#lease.claim()
       this.#claimedAt = now
     }
     return this.#isHeld
-  }
-
-  async #claim(coins: readonly Coin[]): Promise<boolean> {
-    const symbols = coins.map(({ symbol }) => symbol).sort()
-    const list = createHash('sha256').update(symbols.join()).digest('hex').slice(0, 8)
-    const name = `backfill:${list}`
-    if (name !== this.#name) {
-      await this.#lease?.close()
-      this.#name = name
-      this.#lease = new Lease(this.#redis, name, this.#id, EXPIRES_AFTER_MS)
-    }
-    return this.#lease?.claim() ?? false
   }
 
   /** Frees it when the process ends. Does not reject. */
@@ -70,4 +59,9 @@ export class BackfillLease {
       .finally(() => closed.abort())
     await clock.wait(CLOSE_WITHIN_MS, closed.signal)
   }
+}
+
+function nameOf(coins: readonly Coin[]): string {
+  const symbols = coins.map(({ symbol }) => symbol).sort()
+  return `backfill:${createHash('sha256').update(symbols.join()).digest('hex').slice(0, 8)}`
 }

@@ -12,95 +12,79 @@ const BELIEVED_AFTER_MINUTES = 3
  * M − 60 s, and earlier ones whose price is carried into the block.
  *
  * Upbit writes no candle for a minute without a trade. Binance writes one for every minute: one that is absent
- * is no silence, and no price is carried over it.
+ * is no silence, and no price is carried over it. Nor is it over an empty page of either.
  */
 export class CandleBlock {
-  /** Candles with a trade, ascending. */
-  readonly #trades: readonly MinuteCandle[]
-  readonly #newest: EpochMinute
+  /** The minute at which its newest candle opens. */
+  readonly newest: EpochMinute
+  /** Whether the answer lacks something that another one may have. */
+  readonly isDoubted: boolean
+  /** Candles with a trade, by the minute at which they open. */
+  readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
+  readonly #newestTrade: EpochMinute
   readonly #askedAt: EpochMinute
   readonly #absent: ReadonlyMap<EpochMinute, boolean>
 
   /**
    * @param candles ascending, each minute at most once
-   * @param askedAt the newest minute whose candles were complete when they were fetched; `-Infinity` for an
-   *   answer that is not believed yet
-   * @param absent minutes of Binance without a candle, and whether that is believed
+   * @param askedAt the newest minute whose candles were complete when they were fetched
+   * @param absent minutes that lack a candle, and whether that is believed
    */
   constructor(
     candles: readonly MinuteCandle[],
     askedAt: EpochMinute,
     absent: ReadonlyMap<EpochMinute, boolean> = new Map(),
   ) {
-    this.#trades = candles.filter(([, , volume]) => volume > 0)
-    this.#newest = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
+    const trades = candles.filter(([, , volume]) => volume > 0)
+    this.newest = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
+    this.isDoubted = [...absent.values()].includes(false)
+    this.#trades = new Map(trades.map(candle => [candle[0], candle]))
+    this.#newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#askedAt = askedAt
     this.#absent = absent
   }
 
-  /** Whether the answer lacks something that another one may have. */
-  get isDoubted(): boolean {
-    return this.#askedAt === Number.NEGATIVE_INFINITY || [...this.#absent.values()].includes(false)
-  }
-
   /** Whether it surely holds no trade. Upbit's market has no earlier one either then. */
   get isEmpty(): boolean {
-    return this.#trades.length === 0 && !this.isDoubted
-  }
-
-  /** The minute at which its newest candle opens. */
-  get newest(): EpochMinute {
-    return this.#newest
+    return this.#trades.size === 0 && !this.isDoubted
   }
 
   /** Whether the candle before `minute`, or a later one, is there. */
   reaches(minute: EpochMinute): boolean {
-    return this.#newest >= minute - 1
+    return this.newest >= minute - 1
   }
 
   /** Whether everything that decides `minute` is there, or so late that it will not come. */
   knows(minute: EpochMinute): boolean {
     const isThere = this.reaches(minute) || this.#askedAt >= minute + BELIEVED_AFTER_MINUTES
-    return isThere && this.#absentSinceTrade(minute).every(open => this.#absent.get(open))
+    return isThere && this.#absent.get(this.#decisive(minute)) !== false
   }
 
-  /** Whether Binance has no candle of the 60 s before `minute`. */
+  /** Whether there surely should be a candle of the 60 s before `minute`, and is none. */
   lacks(minute: EpochMinute): boolean {
     return this.#absent.has(minute - 1)
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */
   traded(minute: EpochMinute): boolean {
-    return this.lastTrade(minute)?.[0] === minute - 1
+    return this.#trades.has(minute - 1)
   }
 
   /** Whether there was a trade at or after `minute`. */
   tradedSince(minute: EpochMinute): boolean {
-    return (this.#trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY) >= minute
+    return this.#newestTrade >= minute
   }
 
-  /** The newest candle with a trade that opens before `minute`, unless one after it is absent. */
+  /** The last trade that opens before `minute` and may be carried to it, unless a candle after it is absent. */
   lastTrade(minute: EpochMinute): MinuteCandle | undefined {
-    return this.#absentSinceTrade(minute).length > 0 ? undefined : this.#newestTrade(minute)
+    return this.#trades.get(this.#decisive(minute))
   }
 
-  /** Absent minutes between the last trade before `minute`, or the oldest that may be carried, and `minute`. */
-  #absentSinceTrade(minute: EpochMinute): readonly EpochMinute[] {
-    if (this.#absent.size === 0) return []
-    const from = Math.max(this.#newestTrade(minute)?.[0] ?? 0, minute - CARRY_MINUTES)
-    return Array.from({ length: minute - from }, (_, back) => minute - 1 - back).filter(open =>
-      this.#absent.has(open),
-    )
-  }
-
-  #newestTrade(minute: EpochMinute): MinuteCandle | undefined {
-    let low = 0
-    let high = this.#trades.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#trades[middle] as MinuteCandle)[0] < minute) low = middle + 1
-      else high = middle
-    }
-    return this.#trades[low - 1]
+  /** The newest minute before this one that has a trade or lacks a candle; if none, the oldest to carry from. */
+  #decisive(minute: EpochMinute): EpochMinute {
+    let open = minute - 1
+    const oldest = minute - CARRY_MINUTES
+    while (open > oldest && !this.#trades.has(open) && !this.#absent.has(open)) open -= 1
+    return open
   }
 }

@@ -1,7 +1,6 @@
 import {
   type Clock,
   type EpochMinute,
-  type EpochMs,
   type Exchange,
   HOUR_MS,
   KimchiError,
@@ -9,25 +8,17 @@ import {
   MINUTE_MS,
   type Milliseconds,
   minuteOf,
-  RATE_MARKET,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
 import type { CandlePage, CandleRequest } from '@kimchi/feeds'
 import { CARRY_MINUTES, CandleBlock } from './candle-block.ts'
 
-/** Markets whose candles every coin needs. */
-const SHARED_MARKETS: ReadonlySet<Market> = new Set([RATE_MARKET, ...Object.values(REFERENCE_MARKETS)])
-
 /**
- * Minutes that one block decides. Windows have the length of Upbit's, so that each lies within one block of
- * either exchange. An answer holds 200 candles of Upbit, 1,000 of Binance.
+ * Minutes that one block decides; each of Upbit's lies within one of Binance's. An answer holds 200 candles of
+ * Upbit, 1,000 of Binance.
  * @see docs/exchanges.md#upbit-rest
  */
-const BLOCK_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 800 }
-export const WINDOW_MINUTES = BLOCK_MINUTES.upbit
-
-/** A coin's windows within one Binance block are filled one after another, so that the block is fetched once. */
-export const BINANCE_BLOCK_MINUTES = BLOCK_MINUTES.binance
+export const BLOCK_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, binance: 800 }
 
 /** A candle is fetched this long after its end at the earliest. @see docs/exchanges.md#unconfirmed */
 export const CANDLE_GRACE_MS: Milliseconds = 10_000
@@ -38,24 +29,22 @@ const FINAL_AFTER_MINUTES = 10
 /** What an answer lacks although it should be there is believed when another one, so much later, lacks it too. */
 export const DOUBTED_MS: Milliseconds = MINUTE_MS
 
-/** How many blocks of the shared markets are kept: more than three days of each. */
-const MAX_BLOCKS = 64
-
-/** A coin's windows are decided one after another, and need one block of each of its markets at a time. */
-const MAX_OWN_BLOCKS = 4
+/**
+ * How many blocks are kept: those of three markets that all coins need, and of the eight coins that are filled at
+ * once, with room for a day between two uses.
+ */
+const MAX_BLOCKS = 128
 
 /** Fetches candles by one request. */
 export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
 interface CachedBlock {
   readonly askedAt: EpochMinute
-  readonly fetchedAt: EpochMs
+  /** By the clock's elapsed time. */
+  readonly fetchedAt: Milliseconds
   readonly block: Promise<CandleBlock>
   loaded?: CandleBlock
 }
-
-/** Blocks of one coin's own markets, kept while its windows are decided. */
-export type OwnBlocks = Map<string, CachedBlock>
 
 /**
  * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
@@ -67,11 +56,9 @@ export class CandleBlocks {
   readonly #clock: Clock
   readonly #max: number
   readonly #blocks = new Map<string, CachedBlock>()
-  /** Since when answers lack all candles of a market, or one minute of Binance. */
-  readonly #absentSince = new Map<string, EpochMs>()
-  /** Markets without a trade since a minute: a long outage is searched for its end once a minute. */
-  readonly #quiet = new Map<Market, { readonly newest: EpochMinute; readonly since: EpochMinute }>()
-  #newest: { ours: EpochMinute; minute: Promise<EpochMinute> } | undefined
+  /** Since when answers lack all candles of a market, or that of a minute; by the clock's elapsed time. */
+  readonly #absentSince = new Map<string, Milliseconds>()
+  #newest: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
   constructor(fetchPage: FetchPage, clock: Clock, max = MAX_BLOCKS) {
     this.#fetchPage = fetchPage
@@ -86,70 +73,54 @@ export class CandleBlocks {
    * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle at all
    */
   newest(): Promise<EpochMinute> {
-    const ours = minuteOf(this.#clock.now() - CANDLE_GRACE_MS)
-    if (this.#newest?.ours === ours) return this.#newest.minute
-    const asked = { ours, minute: this.#fetchNewest(ours) }
-    this.#newest = asked
-    asked.minute.catch(() => {
-      if (this.#newest === asked) this.#newest = undefined
-    })
-    return asked.minute
+    const clockMinute = minuteOf(this.#clock.now() - CANDLE_GRACE_MS)
+    if (this.#newest?.clockMinute !== clockMinute)
+      this.#newest = { clockMinute, minute: this.#fetchNewest(clockMinute) }
+    return this.#newest.minute
   }
 
   /**
    * The block that decides `minute` of a market.
    * @param minute the newest minute to decide, no newer than {@link newest}
-   * @param own where blocks of markets are kept that not every coin needs
    */
-  async blockOf(
-    exchange: Exchange,
-    market: Market,
-    minute: EpochMinute,
-    own: OwnBlocks = new Map(),
-  ): Promise<CandleBlock> {
+  async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
     const newest = await this.newest()
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
-    const isShared = SHARED_MARKETS.has(market)
-    const [blocks, max] = isShared ? [this.#blocks, this.#max] : [own, MAX_OWN_BLOCKS]
-    const known = blocks.get(key)
-    blocks.delete(key)
+    const known = this.#blocks.get(key)
     const entry =
       known !== undefined && this.#isEnough(known, minute, newest)
         ? known
         : {
             askedAt: newest,
-            fetchedAt: this.#clock.now(),
+            fetchedAt: this.#clock.elapsed(),
             block: this.#fetchBlock(exchange, market, start, newest),
           }
-    blocks.set(key, entry)
-    if (blocks.size > max) blocks.delete(blocks.keys().next().value ?? '')
+    // The order of a Map is that of its insertions: the least recently used one comes first.
+    this.#blocks.delete(key)
+    this.#blocks.set(key, entry)
+    if (this.#blocks.size > this.#max) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
     try {
       entry.loaded = await entry.block
       return entry.loaded
     } catch (thrown) {
-      if (blocks.get(key) === entry) blocks.delete(key)
+      if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
       throw thrown
     }
   }
 
   #isEnough({ askedAt, fetchedAt, loaded }: CachedBlock, minute: EpochMinute, newest: EpochMinute): boolean {
-    if (loaded?.isDoubted) return Math.abs(this.#clock.now() - fetchedAt) < DOUBTED_MS
+    if (loaded?.isDoubted) return this.#clock.elapsed() - fetchedAt < DOUBTED_MS
     return askedAt >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || loaded?.reaches(minute) === true
   }
 
-  /** Whether a market has traded since `minute`, by its complete candles. */
+  /**
+   * Whether a market has traded since `minute`, by its newest candles. While its last trade is older than these,
+   * it has not.
+   */
   async hasTradedSince(exchange: Exchange, market: Market, minute: EpochMinute): Promise<boolean> {
-    const newest = await this.newest()
-    const quiet = this.#quiet.get(market)
-    if (quiet?.newest === newest && minute >= quiet.since) return false
-    const length = BLOCK_MINUTES[exchange]
-    for (let start = minute - (minute % length); start <= newest; start += length) {
-      const block = await this.blockOf(exchange, market, Math.min(start + length - 1, newest))
-      if (block.tradedSince(minute)) return true
-    }
-    this.#quiet.set(market, { newest, since: minute })
-    return false
+    const block = await this.blockOf(exchange, market, await this.newest())
+    return block.tradedSince(minute)
   }
 
   async #fetchBlock(
@@ -164,23 +135,23 @@ export class CandleBlocks {
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
     const { candles } = await this.#fetchPage({ exchange, market, count, before })
-    if (candles.length > 0) this.#absentSince.delete(market)
-    const isBelieved = candles.length > 0 || this.#isStillAbsent(market)
-    if (exchange === 'upbit') return new CandleBlock(candles, isBelieved ? newest : Number.NEGATIVE_INFINITY)
+    const isEmpty = candles.length === 0
+    if (!isEmpty) this.#absentSince.delete(market)
     const there = new Set(candles.map(([open]) => open))
     const absent = new Map<EpochMinute, boolean>()
-    for (let open = from; open < before; open++) {
-      if (!there.has(open))
-        absent.set(open, candles.length > 0 ? this.#isStillAbsent(`${market} ${open}`) : isBelieved)
+    if (exchange === 'binance' || isEmpty) {
+      for (let open = from; open < before; open++) {
+        if (!there.has(open)) absent.set(open, this.#isStillAbsent(isEmpty ? market : `${market} ${open}`))
+      }
     }
     return new CandleBlock(candles, newest, absent)
   }
 
   /** Whether an answer of a minute ago lacked it too. An hour later nobody remembers. */
   #isStillAbsent(what: string): boolean {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     for (const [other, since] of this.#absentSince) {
-      if (Math.abs(now - since) < HOUR_MS) break
+      if (now - since < HOUR_MS) break
       this.#absentSince.delete(other)
     }
     const since = this.#absentSince.get(what) ?? now
@@ -188,11 +159,16 @@ export class CandleBlocks {
     return now - since >= DOUBTED_MS
   }
 
-  async #fetchNewest(ours: EpochMinute): Promise<EpochMinute> {
-    const market = REFERENCE_MARKETS.binance
-    const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1 })
-    const open = candles.at(-1)?.[0]
-    if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
-    return Math.min(open, ours)
+  async #fetchNewest(clockMinute: EpochMinute): Promise<EpochMinute> {
+    try {
+      const market = REFERENCE_MARKETS.binance
+      const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1 })
+      const open = candles.at(-1)?.[0]
+      if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
+      return Math.min(open, clockMinute)
+    } catch (thrown) {
+      this.#newest = undefined
+      throw thrown
+    }
   }
 }

@@ -33,115 +33,92 @@ export interface CandleRequestsOptions {
   readonly upbitPerSecond: number
 }
 
+/** The requests to one exchange. Its instants are of the clock's elapsed time. */
+class Line {
+  requests = 0
+  failures = 0
+  /** Pauses since the last success. */
+  pauses = 0
+  /** When the next request may go out, and until when a pause lasts. */
+  freeAt: Milliseconds = 0
+  pausedUntil: Milliseconds = 0
+  /** Why it pauses, or paused last. */
+  reason = ''
+  /** Settles when the last request that has asked for a turn has it. */
+  last = Promise.resolve()
+}
+
 /** Requests for both exchanges' candles, at an even pace each, and a pause where an exchange needs one. */
 export class CandleRequests {
-  readonly #exchanges: Readonly<Record<Exchange, ExchangeRequests>>
-
-  constructor(options: CandleRequestsOptions, context: Context) {
-    setMaxListeners(MAX_LISTENERS, context.signal)
-    this.#exchanges = {
-      upbit: new ExchangeRequests(options, context),
-      binance: new ExchangeRequests(options, context),
-    }
-    this.setPace(options.upbitPerSecond)
-  }
-
+  readonly #rest: CandleRequestsOptions['rest']
+  readonly #context: Context
+  readonly #lines: Readonly<Record<Exchange, Line>> = { upbit: new Line(), binance: new Line() }
   /** From the next request on. */
-  setPace(upbitPerSecond: number): void {
-    const { upbit, binance } = this.#exchanges
-    upbit.spacingMs = 1_000 / upbitPerSecond
-    binance.spacingMs = upbit.spacingMs / BINANCE_FOR_ONE
+  upbitPerSecond: number
+
+  constructor({ rest, upbitPerSecond }: CandleRequestsOptions, context: Context) {
+    setMaxListeners(MAX_LISTENERS, context.signal)
+    this.#rest = rest
+    this.#context = context
+    this.upbitPerSecond = upbitPerSecond
   }
 
   /**
    * One page of candles. While the exchange refuses all requests, it waits and asks again.
    * @throws any other failure, which concerns this request alone
    */
-  fetchPage(request: CandleRequest): Promise<CandlePage> {
-    return this.#exchanges[request.exchange].fetch(request)
-  }
-
-  status(): readonly CandleRequestStatus[] {
-    const { upbit, binance } = this.#exchanges
-    return [
-      { exchange: 'upbit', ...upbit.status() },
-      { exchange: 'binance', ...binance.status() },
-    ]
-  }
-}
-
-class ExchangeRequests {
-  spacingMs: Milliseconds = 0
-  readonly #options: CandleRequestsOptions
-  readonly #context: Context
-  readonly #counts = { requests: 0, failures: 0 }
-  /** Pauses since the last success. */
-  #pauses = 0
-  /** Why the exchange gets no request; undefined while it does. */
-  #problem: string | undefined
-  /** Settles when the next request may go out. */
-  #gate: Promise<unknown> = Promise.resolve()
-
-  constructor(options: CandleRequestsOptions, context: Context) {
-    this.#options = options
-    this.#context = context
-  }
-
-  status() {
-    return { ...this.#counts, problem: this.#problem }
-  }
-
-  async fetch(request: CandleRequest): Promise<CandlePage> {
-    const { signal } = this.#context
+  async fetchPage(request: CandleRequest): Promise<CandlePage> {
+    const { clock, signal } = this.#context
+    const line = this.#lines[request.exchange]
     for (;;) {
-      await this.#turn()
+      line.last = line.last.then(() => this.#untilFree(request.exchange))
+      await line.last
       try {
-        const page = await this.#options.rest.fetchCandles(request)
-        this.#pauses = 0
-        if (page.pauseMs !== undefined) void this.#holdFor(page.pauseMs)
+        const page = await this.#rest.fetchCandles(request)
+        line.pauses = 0
+        line.freeAt = Math.max(line.freeAt, clock.elapsed() + (page.pauseMs ?? 0))
         return page
       } catch (thrown) {
         signal.throwIfAborted()
-        this.#counts.failures += 1
+        line.failures += 1
         if (!isOfTheExchange(thrown)) throw thrown
         this.#pause(request.exchange, thrown)
       }
     }
   }
 
-  /** Waits until a request may be sent. */
-  async #turn(): Promise<void> {
+  status(): readonly CandleRequestStatus[] {
+    const now = this.#context.clock.elapsed()
+    return (['upbit', 'binance'] as const).map(exchange => {
+      const { requests, failures, pausedUntil, reason } = this.#lines[exchange]
+      return { exchange, requests, failures, problem: now < pausedUntil ? reason : undefined }
+    })
+  }
+
+  async #untilFree(exchange: Exchange): Promise<void> {
     const { clock, signal } = this.#context
-    for (;;) {
-      signal.throwIfAborted()
-      const gate = this.#gate
-      await gate
-      if (gate === this.#gate) break
-    }
+    const line = this.#lines[exchange]
+    while (clock.elapsed() < line.freeAt && !signal.aborted)
+      await clock.wait(line.freeAt - clock.elapsed(), signal)
     signal.throwIfAborted()
-    this.#gate = clock.wait(this.spacingMs, signal)
-    this.#counts.requests += 1
+    const perSecond = this.upbitPerSecond * (exchange === 'binance' ? BINANCE_FOR_ONE : 1)
+    line.freeAt = clock.elapsed() + 1_000 / perSecond
+    line.requests += 1
   }
 
   /** Holds all requests back. A request that was sent before the pause, and fails during it, does not prolong it. */
   #pause(exchange: Exchange, thrown: unknown): void {
-    if (this.#problem !== undefined) return
-    const { random, log } = this.#context
-    const waitMs = retryDelay(this.#pauses++, random, thrown)
-    const reason = messageOf(thrown)
-    this.#problem = reason
-    if (isWorthALine(this.#pauses))
-      log.warn({ exchange, reason, waitMs: Math.round(waitMs) }, 'candle requests wait for the exchange')
-    void this.#holdFor(waitMs).then(() => {
-      this.#problem = undefined
-    })
-  }
-
-  #holdFor(waitMs: Milliseconds): Promise<void> {
-    const { clock, signal } = this.#context
-    const hold = clock.wait(waitMs, signal)
-    this.#gate = Promise.all([this.#gate, hold])
-    return hold
+    const { clock, random, log } = this.#context
+    const line = this.#lines[exchange]
+    if (clock.elapsed() < line.pausedUntil) return
+    const waitMs = retryDelay(line.pauses++, random, thrown)
+    line.reason = messageOf(thrown)
+    line.pausedUntil = clock.elapsed() + waitMs
+    line.freeAt = Math.max(line.freeAt, line.pausedUntil)
+    if (isWorthALine(line.pauses)) {
+      const fields = { exchange, reason: line.reason, waitMs: Math.round(waitMs) }
+      log.warn(fields, 'candle requests wait for the exchange')
+    }
   }
 }
 

@@ -2,7 +2,6 @@ import {
   type Coin,
   type EpochMinute,
   type Leg,
-  MAX_CARRY_MS,
   minuteStart,
   RATE_MARKET,
   REFERENCE_MARKETS,
@@ -12,7 +11,7 @@ import {
 } from '@kimchi/core'
 import type { SettledMinute } from '@kimchi/store'
 import type { CandleBlock } from './candle-block.ts'
-import type { CandleBlocks, OwnBlocks } from './candle-blocks.ts'
+import type { CandleBlocks } from './candle-blocks.ts'
 
 /** Minutes of one coin, ascending. */
 export interface CoinMinutes {
@@ -20,40 +19,34 @@ export interface CoinMinutes {
   readonly minutes: readonly EpochMinute[]
 }
 
-/** What candles say about the minutes of a window; a minute in neither list stays open. */
+/** What candles say about the minutes of a window. */
 export interface Decided {
   readonly samples: readonly Sample[]
   readonly settled: readonly SettledMinute[]
-  /** Minutes that an answer of a minute later may decide. */
-  readonly doubted: readonly EpochMinute[]
+  /** Minutes that another answer, a minute later, may decide. */
+  readonly open: readonly EpochMinute[]
 }
 
 /** Nothing is decided. */
-export const NOTHING: Decided = { samples: [], settled: [], doubted: [] }
+export const NOTHING: Decided = { samples: [], settled: [], open: [] }
 
-/** Candles that every coin needs. */
-interface SharedBlocks {
+/** The candles by which a coin's minutes are decided. */
+export interface CandleLegs {
+  readonly upbit: CandleBlock
+  readonly binance: CandleBlock
   readonly rate: CandleBlock
   readonly upbitReference: CandleBlock
   readonly binanceReference: CandleBlock
 }
 
-/** The candles by which a coin's minutes are decided. */
-export interface CandleLegs extends SharedBlocks {
-  readonly upbit: CandleBlock
-  readonly binance: CandleBlock
-}
+/** Those that every coin needs. */
+type SharedLegs = Omit<CandleLegs, 'upbit' | 'binance'>
 
 /**
  * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down,
  * fetches only the markets that always trade, not the coin's.
- * @param own keeps the coin's blocks from one window to the next
  */
-export async function decideWindow(
-  { coin, minutes }: CoinMinutes,
-  blocks: CandleBlocks,
-  own: OwnBlocks = new Map(),
-): Promise<Decided> {
+export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: CandleBlocks): Promise<Decided> {
   const newest = minutes.length > 0 ? await blocks.newest() : 0
   const complete = minutes.filter(minute => minute <= newest)
   const last = complete.at(-1)
@@ -63,28 +56,24 @@ export async function decideWindow(
     blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, last),
     blocks.blockOf('binance', REFERENCE_MARKETS.binance, last),
   ])
-  const shared: SharedBlocks = { rate, upbitReference, binanceReference }
+  const shared: SharedLegs = { rate, upbitReference, binanceReference }
   const decidable: EpochMinute[] = []
-  const doubted: EpochMinute[] = []
-  const isDoubted = Object.values(shared).some(block => block.isDoubted)
-  for (const minute of complete) {
-    if (await isOver(minute, shared, blocks)) decidable.push(minute)
-    else if (isDoubted) doubted.push(minute)
-  }
-  if (decidable.length === 0) return { ...NOTHING, doubted }
+  const open: EpochMinute[] = []
+  for (const minute of complete) ((await isOver(minute, shared, blocks)) ? decidable : open).push(minute)
+  if (decidable.length === 0) return { ...NOTHING, open }
   const [upbit, binance] = await Promise.all([
-    blocks.blockOf('upbit', coin.upbit, last, own),
-    blocks.blockOf('binance', coin.binance, last, own),
+    blocks.blockOf('upbit', coin.upbit, last),
+    blocks.blockOf('binance', coin.binance, last),
   ])
   const samples: Sample[] = []
   const settled: SettledMinute[] = []
   for (const minute of decidable) {
     const outcome = candleSampleOrGap(coin, minute, { ...shared, upbit, binance })
-    if (outcome === 'open') doubted.push(minute)
+    if (outcome === 'open') open.push(minute)
     else if (typeof outcome === 'string') settled.push({ symbol: coin.symbol, minute, reason: outcome })
     else samples.push(outcome)
   }
-  return { samples, settled, doubted }
+  return { samples, settled, open }
 }
 
 /**
@@ -98,11 +87,10 @@ export function candleSampleOrGap(
   minute: EpochMinute,
   { upbit, binance, rate, upbitReference, binanceReference }: CandleLegs,
 ): Sample | SettledReason | 'open' {
-  if (![upbit, binance, rate].every(block => block.knows(minute))) return 'open'
+  if (![upbit, binance, rate, upbitReference, binanceReference].every(block => block.knows(minute)))
+    return 'open'
   const upbitUp = [upbit, rate, upbitReference].some(block => block.traded(minute))
   const binanceUp = [binance, binanceReference].some(block => block.traded(minute))
-  if (!upbitUp && !upbitReference.knows(minute)) return 'open'
-  if (!binanceUp && !binanceReference.knows(minute)) return 'open'
   // Binance writes no candles during maintenance.
   if (binance.lacks(minute)) return 'binance-down'
   return sampleOrGap(symbol, minute, 'candle', {
@@ -118,16 +106,15 @@ export function candleSampleOrGap(
 /** Whether later trades show that an outage in this minute, if any, is over: else candles may still come. */
 async function isOver(
   minute: EpochMinute,
-  { rate, upbitReference, binanceReference }: SharedBlocks,
+  { rate, upbitReference, binanceReference }: SharedLegs,
   blocks: CandleBlocks,
 ): Promise<boolean> {
+  const { upbit, binance } = REFERENCE_MARKETS
   const isUpbitUp = rate.traded(minute) || upbitReference.traded(minute)
-  const hasRate = minuteStart(minute) - (legOf(rate, minute)?.tradedAt ?? 0) <= MAX_CARRY_MS
   return (
-    (isUpbitUp || (await blocks.hasTradedSince('upbit', REFERENCE_MARKETS.upbit, minute))) &&
-    (hasRate || (await blocks.hasTradedSince('upbit', RATE_MARKET, minute))) &&
-    (binanceReference.traded(minute) ||
-      (await blocks.hasTradedSince('binance', REFERENCE_MARKETS.binance, minute)))
+    (isUpbitUp || (await blocks.hasTradedSince('upbit', upbit, minute))) &&
+    (rate.lastTrade(minute) !== undefined || (await blocks.hasTradedSince('upbit', RATE_MARKET, minute))) &&
+    (binanceReference.traded(minute) || (await blocks.hasTradedSince('binance', binance, minute)))
   )
 }
 
@@ -135,7 +122,7 @@ async function isOver(
  * The candle's start stands for its last trade: minutes are whole, so "at most 60 minutes before M" decides
  * the same for both.
  */
-function legOf(block: CandleBlock, minute: EpochMinute): (Leg & { tradedAt: number }) | undefined {
+function legOf(block: CandleBlock, minute: EpochMinute): Leg | undefined {
   const candle = block.lastTrade(minute)
   return candle && { price: candle[1], tradedAt: minuteStart(candle[0]), tradable: true }
 }

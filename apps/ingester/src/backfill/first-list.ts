@@ -28,10 +28,9 @@ export class FirstList {
   /** The coins whose newest minute should be stored now. */
   due(tracked: readonly Coin[], untested: readonly Coin[]): readonly Coin[] {
     const minute = this.#newest()
-    const listedAt = ({ symbol }: Coin) => this.#listed.get(symbol) ?? 0
     return [
-      ...tracked.filter(coin => listedAt(coin) === 0),
-      ...untested.filter(coin => listedAt(coin) < minute),
+      ...tracked.filter(({ symbol }) => !this.#listed.has(symbol)),
+      ...untested.filter(({ symbol }) => this.#listed.get(symbol) !== minute),
     ]
   }
 
@@ -39,23 +38,21 @@ export class FirstList {
   async run(coins: readonly Coin[], store: (decided: Decided) => Promise<void>): Promise<void> {
     const listed = this.#newest()
     const minute = await this.#options.blocks.newest()
-    const byPaceMs = (coins.length * 1_000) / this.#options.upbitPerSecond
     const { clock, signal } = this.#context
+    const byPaceMs = (coins.length * 1_000) / this.#options.upbitPerSecond
     const late = clock.wait(byPaceMs + PATIENCE_MS, signal).then(() => NOTHING)
     const decided = await Promise.all(coins.map(coin => Promise.race([this.#decide(coin, minute), late])))
-    await store({
-      samples: decided.flatMap(each => each.samples),
-      settled: decided.flatMap(each => each.settled),
-      doubted: [],
-    })
+    const samples = decided.flatMap(each => each.samples)
+    await store({ samples, settled: decided.flatMap(each => each.settled), open: [] })
     for (const { symbol } of coins) this.#listed.set(symbol, listed)
   }
 
   async #decide(coin: Coin, minute: EpochMinute): Promise<Decided> {
     const { reader, blocks } = this.#options
-    const open = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
+    const [open] = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
+    if (open === undefined) return NOTHING
     // A failure is reported when the coin is filled.
-    return decideWindow({ coin, minutes: open.length > 0 ? [minute] : [] }, blocks).catch(() => NOTHING)
+    return decideWindow({ coin, minutes: [minute] }, blocks).catch(() => NOTHING)
   }
 
   #newest(): EpochMinute {

@@ -6,17 +6,17 @@ import {
   dayStart,
   type EpochMinute,
   foldDays,
-  type Milliseconds,
+  isWorthALine,
   messageOf,
   minuteOf,
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import { retryDelay } from '@kimchi/feeds'
+import { type CandleRequest, retryDelay } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { CandleBlocks, DOUBTED_MS, type OwnBlocks } from './candle-blocks.ts'
+import { CandleBlocks, DOUBTED_MS } from './candle-blocks.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
-import { type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
+import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { minutesOf, windowsOf } from './open-minutes.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
@@ -25,11 +25,11 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 /** Coins that are imported at once. */
 const COINS_AT_ONCE = 8
 
-/** How many blocks of the shared markets are kept: those of a step. */
-const MAX_BLOCKS = 100
+/** How many blocks are kept: those of a step, 45 of each coin at once and 81 that all coins need. */
+const MAX_BLOCKS = 450
 
-/** A coin whose candles fail without being refused is left out after these retries. */
-const RETRIES_MS: readonly Milliseconds[] = [5_000, 20_000, 60_000]
+/** A coin whose candles fail without being refused is left out after so many retries, about a minute. */
+const MAX_RETRIES = 7
 
 /** Days of a coin that are not whole, or not there at all. */
 export interface Skipped {
@@ -57,8 +57,16 @@ export interface HistoryImportOptions {
   readonly onProgress: (done: number, total: number, symbol: string) => void
 }
 
-/** A coin's candles can't be fetched for now. */
-class CoinFailure extends Error {}
+/** What is left to import of a coin: days by their first minutes, ascending. */
+interface Wanted {
+  readonly coin: Coin
+  readonly days: EpochMinute[]
+  /** Days that an import has marked, and that have no row. */
+  readonly marked: ReadonlySet<EpochMinute>
+}
+
+/** There are no candles up to a window's end, and never were. */
+class NotListedYet extends Error {}
 
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
@@ -68,25 +76,16 @@ export class HistoryImport {
   readonly #options: HistoryImportOptions
   readonly #context: Context
   readonly #blocks: CandleBlocks
-  /** The day after the last one. */
-  readonly #end: EpochMinute
-  readonly #oldest: EpochMinute
   readonly #skipped = new Map<string, Skipped>()
-  /** Coins of which nothing older can be imported. */
-  readonly #ended = new Set<string>()
-  #done = 0
   #hasFailed = false
-  /** Why Redis can't be read or written. */
-  #problem: string | undefined
 
   constructor(options: HistoryImportOptions, context: Context) {
-    const { requests, days, retentionDays } = options
     this.#options = options
     this.#context = context
-    this.#blocks = new CandleBlocks(request => requests.fetchPage(request), context.clock, MAX_BLOCKS)
-    const today = dayStart(minuteOf(context.clock.now()))
-    this.#end = today - retentionDays * DAY_MINUTES
-    this.#oldest = today - days * DAY_MINUTES
+    const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
+    const fetchPage = (request: CandleRequest) =>
+      this.#patiently(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
+    this.#blocks = new CandleBlocks(fetchPage, context.clock, MAX_BLOCKS)
   }
 
   /** Whether a coin was left out that another import may complete. */
@@ -100,148 +99,121 @@ export class HistoryImport {
    * @throws why Redis refuses what is written
    */
   async run(): Promise<readonly Skipped[]> {
-    const { coins, onStep } = this.#options
-    const newest = this.#end - DAY_MINUTES
-    for (
-      let start = newest - (newest % STEP_MINUTES);
-      start + STEP_MINUTES > this.#oldest;
-      start -= STEP_MINUTES
-    ) {
-      const first = Math.max(start, this.#oldest)
-      const count = (Math.min(start + STEP_MINUTES, this.#end) - first) / DAY_MINUTES
-      const days = Array.from({ length: count }, (_, at) => first + at * DAY_MINUTES)
-      for (let at = 0; at < coins.length; at += COINS_AT_ONCE) {
-        if (onStep) await this.#patiently(onStep)
-        await Promise.all(coins.slice(at, at + COINS_AT_ONCE).map(coin => this.#importStep(coin, days)))
-      }
+    const { coins, onStep = async () => {}, onProgress } = this.#options
+    const all: Wanted[] = []
+    for (const coin of coins) all.push(await this.#patiently(() => this.#readWanted(coin)))
+    const countDays = () => all.reduce((sum, { days }) => sum + days.length, 0)
+    const total = countDays()
+    while (countDays() > 0) {
+      const newest = Math.max(...all.map(({ days }) => days.at(-1) ?? 0))
+      const start = newest - (newest % STEP_MINUTES)
+      const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_AT_ONCE)
+      await this.#patiently(onStep)
+      await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
+      // Nobody waits for progress after the end.
+      this.#context.signal.throwIfAborted()
+      onProgress(total - countDays(), total, due.at(-1)?.coin.symbol ?? '')
     }
     const skipped = [...this.#skipped.values()]
     return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
   }
 
-  /** @param days their first minutes, ascending */
-  async #importStep(coin: Coin, days: readonly EpochMinute[]): Promise<void> {
-    const { coins, onProgress } = this.#options
-    try {
-      await this.#importDays(coin, days)
-    } catch (thrown) {
-      if (!(thrown instanceof CoinFailure)) throw thrown
-      this.#hasFailed = true
-      await this.#endCoin(coin, thrown.message, days.at(-1) ?? 0)
+  /**
+   * The days that are neither whole nor as whole as an import could make them. One that is marked and has no row
+   * is asked for once more: the row may have been lost.
+   */
+  async #readWanted(coin: Coin): Promise<Wanted> {
+    const { days, retentionDays, reader } = this.#options
+    const { entries } = await reader.readDays(coin.symbol)
+    const rows = new Map(entries.map(({ date, samples }) => [date, samples]))
+    const marks = new Set(await reader.readImported(coin.symbol))
+    const today = dayStart(minuteOf(this.#context.clock.now()))
+    const wanted = { coin, days: [] as EpochMinute[], marked: new Set<EpochMinute>() }
+    for (let ago = days; ago > retentionDays; ago--) {
+      const day = today - ago * DAY_MINUTES
+      const date = dateOf(day)
+      const isWhole = rows.get(date) === DAY_MINUTES || (rows.has(date) && marks.has(date))
+      if (isWhole || marks.has(emptyMark(date))) continue
+      wanted.days.push(day)
+      if (marks.has(date)) wanted.marked.add(day)
     }
-    // Nobody waits for progress after the end.
-    this.#context.signal.throwIfAborted()
-    this.#done += days.length
-    onProgress(this.#done, (coins.length * (this.#end - this.#oldest)) / DAY_MINUTES, coin.symbol)
+    return wanted
   }
 
-  async #importDays({ symbol, ...coin }: Coin, days: readonly EpochMinute[]): Promise<void> {
-    if (this.#ended.has(symbol)) return
-    const { writer } = this.#options
-    const { finished, imported } = await this.#knownDays(symbol)
-    const wanted = days.filter(day => !finished.has(dateOf(day)))
-    const minutes = wanted.flatMap(day => minutesOf({ start: day, end: day + DAY_MINUTES }))
+  /** Imports the coin's days from this minute on. A coin that fails, or was not listed yet, ends there. */
+  async #importStep(wanted: Wanted, start: EpochMinute): Promise<void> {
+    const { coin, days } = wanted
+    const { signal, log } = this.#context
+    const step = days.splice(days.findIndex(day => day >= start))
+    const minutes = step.flatMap(day => minutesOf({ start: day, end: day + DAY_MINUTES }))
     const decided: Decided[] = []
-    for await (const window of this.#decide({ symbol, ...coin }, minutes)) decided.push(window)
-    const folded = foldDays(decided.flatMap(({ samples }) => samples))
-    for (const day of folded) {
-      const outcome = await this.#patiently(() => writer.importDay(symbol, day))
-      if (outcome === 'refused') this.#skip(symbol, 'samples of it are kept, so ingesters fill it', day.date)
+    for (const window of windowsOf(minutes)) {
+      try {
+        decided.push(await this.#decide({ coin, minutes: window }))
+      } catch (thrown) {
+        signal.throwIfAborted()
+        const hasFailed = !(thrown instanceof NotListedYet)
+        const left = [...days.splice(0), ...step].filter(day => hasFailed || day <= (window.at(-1) ?? 0))
+        for (const day of left) this.#skip(coin.symbol, messageOf(thrown), dateOf(day))
+        if (!hasFailed) break
+        log.warn({ reason: `${coin.symbol}: ${messageOf(thrown)}` }, 'coin left out')
+        this.#hasFailed = true
+        return
+      }
     }
-    const reasons = new Map<UtcDate, Set<string>>()
-    for (const { minute, reason } of decided.flatMap(({ settled }) => settled)) {
-      reasons.set(dateOf(minute), (reasons.get(dateOf(minute)) ?? new Set()).add(reason))
-    }
-    for (const [date, each] of reasons) for (const reason of each) this.#skip(symbol, reason, date)
-    const hasRow = new Set(folded.map(({ date }) => date))
-    const marks = [...reasons.keys()].map(date => {
-      return imported.has(date) && !hasRow.has(date) ? emptyMark(date) : date
-    })
-    await this.#patiently(() => writer.markImported(symbol, marks))
+    for (const day of step) await this.#storeDay(wanted, day, decided)
   }
 
-  /** Reads or writes, again and again while Redis is away. */
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+  /** Decides a window; where candles may be missing, by what they are a minute later. */
+  async #decide(window: CoinMinutes): Promise<Decided> {
+    const { clock, signal } = this.#context
+    const decided = await this.#decideOnce(window)
+    if (decided.open.length === 0) return decided
+    await clock.wait(DOUBTED_MS, signal)
+    return this.#decideOnce(window)
+  }
+
+  async #decideOnce(window: CoinMinutes): Promise<Decided> {
+    for (const market of [RATE_MARKET, window.coin.upbit]) {
+      const { isEmpty } = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
+      if (isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
+    }
+    return decideWindow(window, this.#blocks)
+  }
+
+  async #storeDay({ coin, marked }: Wanted, day: EpochMinute, decided: readonly Decided[]): Promise<void> {
+    const { writer } = this.#options
+    const { symbol } = coin
+    const date = dateOf(day)
+    const isOfDay = ({ minute }: { readonly minute: EpochMinute }) => dayStart(minute) === day
+    const [row] = foldDays(decided.flatMap(({ samples }) => samples).filter(isOfDay))
+    const outcome = row && (await this.#patiently(() => writer.importDay(symbol, row)))
+    if (outcome === 'refused') this.#skip(symbol, 'samples of it are kept, so ingesters fill it', date)
+    const settled = decided.flatMap(window => window.settled).filter(isOfDay)
+    const reasons = new Set(settled.map(({ reason }) => reason))
+    for (const reason of reasons) this.#skip(symbol, reason, date)
+    const mark = marked.has(day) && row === undefined ? emptyMark(date) : date
+    await this.#patiently(() => writer.markImported(symbol, reasons.size > 0 ? [mark] : []))
+  }
+
+  /** Works, again and again while that fails for a reason that may pass. */
+  async #patiently<T>(
+    work: () => Promise<T>,
+    source = 'Redis',
+    mayRetry: (thrown: unknown, failures: number) => boolean = isRetryable,
+  ): Promise<T> {
     const { clock, random, signal, log } = this.#context
     for (let failures = 0; ; failures++) {
       try {
-        const result = await work()
-        this.#problem = undefined
-        return result
+        return await work()
       } catch (thrown) {
         signal.throwIfAborted()
-        if (!isRetryable(thrown)) throw thrown
+        if (!mayRetry(thrown, failures)) throw thrown
         const reason = messageOf(thrown)
-        if (this.#problem === undefined) log.warn({ reason }, 'the import waits for Redis')
-        this.#problem = reason
+        if (isWorthALine(failures + 1)) log.warn({ reason }, `the import waits for ${source}`)
         await clock.wait(retryDelay(failures, random), signal)
       }
     }
-  }
-
-  /** Decides minutes window by window, from new to old, until the coin ends. @throws CoinFailure */
-  async *#decide(coin: Coin, minutes: readonly EpochMinute[]): AsyncGenerator<Decided> {
-    const own: OwnBlocks = new Map()
-    for (const window of windowsOf(minutes)) {
-      yield await this.#decideWindow({ coin, minutes: window }, own)
-      if (this.#ended.has(coin.symbol)) return
-    }
-  }
-
-  async #decideWindow(window: CoinMinutes, own: OwnBlocks): Promise<Decided> {
-    const { clock, signal, log } = this.#context
-    let hasDoubted = false
-    for (let failures = 0; ; failures++) {
-      try {
-        if (await this.#isBeforeListing(window, own)) return NOTHING
-        const decided = await decideWindow(window, this.#blocks, own)
-        if (decided.doubted.length === 0 || hasDoubted) return decided
-        hasDoubted = true
-        await clock.wait(DOUBTED_MS, signal)
-      } catch (thrown) {
-        signal.throwIfAborted()
-        const waitMs = isRefusal(thrown) ? undefined : RETRIES_MS[failures]
-        const outcome =
-          waitMs === undefined ? 'coin left out' : 'candles cannot be fetched, the import will try again'
-        log.warn({ reason: `${window.coin.symbol}: ${messageOf(thrown)}` }, outcome)
-        if (waitMs === undefined) throw new CoinFailure(messageOf(thrown))
-        await clock.wait(waitMs, signal)
-      }
-    }
-  }
-
-  /** Whether there are no candles up to a window's end, and never were: then the coin ends. */
-  async #isBeforeListing({ coin, minutes }: CoinMinutes, own: OwnBlocks): Promise<boolean> {
-    const last = minutes.at(-1) ?? 0
-    for (const market of [RATE_MARKET, coin.upbit]) {
-      const { isEmpty } = await this.#blocks.blockOf('upbit', market, last, own)
-      if (!isEmpty) continue
-      await this.#endCoin(coin, `${market} has no older candles: not listed yet`, last)
-      return true
-    }
-    return false
-  }
-
-  /** Nothing of a coin up to this minute can be imported; another import tries again. */
-  async #endCoin({ symbol }: Coin, reason: string, minute: EpochMinute): Promise<void> {
-    this.#ended.add(symbol)
-    const { finished } = await this.#knownDays(symbol)
-    for (let day = dayStart(minute); day >= this.#oldest; day -= DAY_MINUTES) {
-      if (!finished.has(dateOf(day))) this.#skip(symbol, reason, dateOf(day))
-    }
-  }
-
-  /**
-   * Days that are whole, or as whole as an import could make them, and those that an import has marked. One that
-   * is marked and has no row is asked for once more: the row may have been lost.
-   */
-  async #knownDays(symbol: string) {
-    const { reader } = this.#options
-    const { entries } = await this.#patiently(() => reader.readDays(symbol))
-    const imported = new Set(await this.#patiently(() => reader.readImported(symbol)))
-    const finished = entries.filter(({ date, samples }) => samples === DAY_MINUTES || imported.has(date))
-    const empty = [...imported].filter(mark => imported.has(emptyMark(mark)))
-    return { finished: new Set([...finished.map(({ date }) => date), ...empty]), imported }
   }
 
   #skip(symbol: string, reason: string, date: UtcDate): void {

@@ -13,7 +13,7 @@ import {
 } from '@kimchi/core'
 import { matchCoins, RestClient, userAgentOf } from '@kimchi/feeds'
 import { systemClock, withSecretFiles } from '@kimchi/runtime'
-import { type KnownCoin, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
+import { type KnownCoin, openRedis, type RedisConnection, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Config, readConfig } from '../config.ts'
@@ -71,82 +71,70 @@ async function main(): Promise<void> {
     },
   })
   if (values.help === true) return void process.stdout.write(HELP)
-  const config = readConfig({
-    ...withSecretFiles(process.env, ['REDIS_URL']),
-    ...(values.coins === undefined ? {} : { COINS: values.coins }),
-  })
-  const { skipped, hasFailed, retentionDays } = await importHistory(config, readDays(values.days))
-  for (const { symbol, reason, days, from, to } of skipped) {
-    const count = `${days} ${days === 1 ? 'day' : 'days'}`
-    process.stdout.write(`${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`)
+  const named = values.coins === undefined ? {} : { COINS: values.coins }
+  const config = readConfig({ ...withSecretFiles(process.env, ['REDIS_URL']), ...named })
+  const days = readDays(values.days)
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random: context.random })
+  try {
+    await importHistory(config, redis, days)
+  } finally {
+    ending.abort()
+    await redis.close()
   }
-  const unfilled = unfilledDays(config, retentionDays)
-  const missing = [
-    ...(hasFailed ? ['run it again for what was left out'] : []),
-    ...(unfilled ? [`no ingester with BACKFILL_DAYS=${config.BACKFILL_DAYS} fills ${unfilled}`] : []),
-  ]
-  process.stdout.write(
-    missing.length > 0 ? `Not complete: ${missing.join('; ')}.\n` : 'History is complete.\n',
-  )
-}
-
-/** What could not be imported, and whether another import may. */
-interface ImportResult {
-  readonly skipped: readonly Skipped[]
-  readonly hasFailed: boolean
-  /** Days of which the ingesters keep single samples. */
-  readonly retentionDays: number
 }
 
 /**
  * Brings the history of the configured coins back to `days` before today; the days of which single samples are
  * kept are the ingesters'. What is there already is not fetched again, so it may be stopped and started
- * at any time.
+ * at any time. Prints what could not be imported.
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
  * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED` when an exchange's lists are refused
  */
-async function importHistory(config: Config, days: number): Promise<ImportResult> {
-  const { random, signal, log } = context
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
-  const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
-  const rest = new RestClient(
-    { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL, userAgent },
-    context,
-  )
-  const bar = progressBar()
-  try {
-    if (!(await redis.untilReady(5_000, signal))) {
-      const { reason } = redis.status()
-      throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
-    }
-    const reader = new SampleReader({ redis })
-    const { retentionDays = config.SAMPLE_RETENTION_DAYS } = await reader.readMeta()
-    const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log })
-    // Refuses a Redis with the other kind of prices before anything is fetched.
-    await writer.verify()
-    const tracked = (await reader.readBoard()).coins.filter(({ order }) => order !== undefined)
-    const coins = await findCoins(rest, tracked, config)
-    const perSecond = config.UPBIT_REQUESTS_PER_SECOND
-    const requests = new CandleRequests({ rest, upbitPerSecond: perSecond / 2 }, context)
-    // An ingester fetches candles of its own at the same time.
-    const onStep = async () => {
-      const { announcedAt = 0 } = await reader.readMeta()
-      const hasIngester = context.clock.now() - announcedAt < INGESTER_LIVES_MS
-      requests.setPace(hasIngester ? perSecond / 2 : perSecond)
-    }
-    const onProgress = (done: number, total: number, symbol: string) => {
-      if (!bar.isActive) bar.start(total, 0, { symbol })
-      bar.update(done, { symbol })
-    }
-    const options = { coins, days, retentionDays, reader, writer, requests, onStep, onProgress }
-    const importing = new HistoryImport(options, context)
-    const skipped = await importing.run()
-    return { skipped, hasFailed: importing.hasFailed, retentionDays }
-  } finally {
-    if (bar.isActive) bar.stop()
-    ending.abort()
-    await redis.close()
+async function importHistory(config: Config, redis: RedisConnection, days: number): Promise<void> {
+  if (!(await redis.untilReady(5_000, context.signal))) {
+    const { reason } = redis.status()
+    throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
   }
+  const reader = new SampleReader({ redis })
+  const { retentionDays = config.SAMPLE_RETENTION_DAYS } = await reader.readMeta()
+  const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log: context.log })
+  // Refuses a Redis with the other kind of prices before anything is fetched.
+  await writer.verify()
+  const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
+  const rest = new RestClient({ upbit, binance, userAgent }, context)
+  const coins = await findCoins(rest, (await reader.readBoard()).coins, config)
+  const perSecond = config.UPBIT_REQUESTS_PER_SECOND
+  const requests = new CandleRequests({ rest, upbitPerSecond: perSecond / 2 }, context)
+  // An ingester fetches candles of its own at the same time.
+  const onStep = async () => {
+    const { announcedAt = 0 } = await reader.readMeta()
+    const hasIngester = context.clock.now() - announcedAt < INGESTER_LIVES_MS
+    requests.upbitPerSecond = hasIngester ? perSecond / 2 : perSecond
+  }
+  const bar = progressBar()
+  const onProgress = (done: number, total: number, symbol: string) => {
+    if (!bar.isActive) bar.start(total, 0, { symbol })
+    bar.update(done, { symbol })
+  }
+  const options = { coins, days, retentionDays, reader, writer, requests, onStep, onProgress }
+  const importing = new HistoryImport(options, context)
+  const skipped = await importing.run().finally(() => bar.stop())
+  report(skipped, importing.hasFailed, unfilledDays(config, retentionDays))
+}
+
+/** Says what is missing, and what helps. */
+function report(skipped: readonly Skipped[], hasFailed: boolean, unfilled: string | undefined): void {
+  for (const { symbol, reason, days, from, to } of skipped) {
+    const count = `${days} ${days === 1 ? 'day' : 'days'}`
+    process.stdout.write(`${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`)
+  }
+  const missing = [
+    ...(hasFailed ? ['run it again for what was left out'] : []),
+    ...(unfilled ? [unfilled] : []),
+  ]
+  const whole = missing.length === 0
+  process.stdout.write(whole ? 'History is complete.\n' : `Not complete: ${missing.join('; ')}.\n`)
 }
 
 /**
@@ -155,7 +143,7 @@ async function importHistory(config: Config, days: number): Promise<ImportResult
  */
 async function findCoins(
   rest: RestClient,
-  tracked: readonly KnownCoin[],
+  known: readonly KnownCoin[],
   { COINS: wanted, ALLOW: allow, DENY: deny }: Config,
 ): Promise<readonly Coin[]> {
   const listings = await rest.fetchListings()
@@ -166,18 +154,19 @@ async function findCoins(
   }
   if (coins.length === 0)
     throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', 'COINS must name a coin of both exchanges, got: none')
-  const published = new Set(tracked.map(({ symbol }) => symbol))
-  const takesAll = wanted !== 'all' || tracked.length === 0
+  const published = new Set(known.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol))
+  const takesAll = wanted !== 'all' || published.size === 0
   return coins
     .filter(({ symbol }) => (takesAll || published.has(symbol)) && !deny.includes(symbol))
     .map(coin => ({ ...coin, allowed: allow.includes(coin.symbol) }))
 }
 
-/** Days of which samples are kept that no ingester of this configuration fills, for people. */
+/** Names the days of which samples are kept and that no ingester of this configuration fills. */
 function unfilledDays({ BACKFILL_DAYS: filled }: Config, retentionDays: number): string | undefined {
   const today = dayStart(minuteOf(context.clock.now()))
   const ago = (days: number): UtcDate => dateOf(today - days * DAY_MINUTES)
-  return filled < retentionDays ? `${ago(retentionDays)} to ${ago(filled + 1)}` : undefined
+  if (filled >= retentionDays) return undefined
+  return `no ingester with BACKFILL_DAYS=${filled} fills ${ago(retentionDays)} to ${ago(filled + 1)}`
 }
 
 function complain(fields: object, message: string): void {

@@ -13,13 +13,13 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
-import { BINANCE_BLOCK_MINUTES, CANDLE_GRACE_MS, DOUBTED_MS, WINDOW_MINUTES } from './candle-blocks.ts'
+import { BLOCK_MINUTES, CANDLE_GRACE_MS } from './candle-blocks.ts'
 import { isRefusal } from './candle-requests.ts'
 import type { CoinMinutes } from './decide-minutes.ts'
 
-/** How often Redis is asked for open minutes: of the whole retention, and of the last minutes. */
-const READ_EVERY_MS: Milliseconds = 300_000
-const READ_RECENT_EVERY_MS: Milliseconds = MINUTE_MS
+/** How often Redis is asked for a coin's open minutes: the last ones, and every fifth time the whole retention. */
+const READ_EVERY_MS: Milliseconds = MINUTE_MS
+const READS_OF_ALL = 5
 const RECENT_MINUTES = 15
 
 /** A minute that the minute loop has not reported is left to the feeds for this long. */
@@ -54,18 +54,36 @@ export interface OpenMinutesOptions {
   readonly reader: Pick<SampleReader, 'readOpenMinutes'>
   /** Whole UTC days before today that are filled. */
   readonly days: number
+  /** Minutes of a coin that is being filled are neither read nor returned. */
+  readonly isBusy: (symbol: string) => boolean
   readonly clock: Clock
+}
+
+/** What is known of one coin. Its instants are of the clock's elapsed time. */
+interface OpenCoin {
+  readonly coin: Coin
+  /** Ascending. */
+  open: readonly MinuteRange[]
+  /** When it is read again, and from which minute on, unless the last minutes begin earlier; 0 for all. */
+  readAt: Milliseconds
+  readFrom: EpochMinute
+  reads: number
+  /** It is not filled until then. */
+  waitsUntil: Milliseconds
+  trouble: CoinTrouble | undefined
 }
 
 /** The coins' open minutes, as Redis named them last, and which to fill next. */
 export class OpenMinutes {
   readonly #options: OpenMinutesOptions
-  readonly #coins = new Map<string, OpenCoin>()
+  readonly #clock: Clock
+  #coins: ReadonlyMap<string, OpenCoin> = new Map()
   /** At first the minute of the start: no feed of this process has sampled it. */
   #finished: FinishedMinute
 
   constructor(options: OpenMinutesOptions) {
     this.#options = options
+    this.#clock = options.clock
     this.#finished = { minute: minuteOf(options.clock.now()), waiting: [] }
   }
 
@@ -82,133 +100,112 @@ export class OpenMinutes {
   /** The minute's gaps are read as soon as their candles are complete. */
   noteMinute(finished: FinishedMinute): void {
     this.#finished = finished
-    const readableAt = minuteStart(finished.minute) + CANDLE_GRACE_MS
-    for (const coin of this.#coins.values()) coin.recentAt = Math.min(coin.recentAt, readableAt)
+    const completeInMs = minuteStart(finished.minute) + CANDLE_GRACE_MS - this.#clock.now()
+    const readableAt = this.#clock.elapsed() + completeInMs
+    for (const coin of this.#coins.values()) coin.readAt = Math.min(coin.readAt, readableAt)
   }
 
   /** Keeps these coins, and forgets all others. */
   follow(coins: readonly Coin[]): void {
-    const before = new Map(this.#coins)
-    this.#coins.clear()
-    for (const coin of coins) {
-      const known = before.get(coin.symbol)
-      const isSame = known?.coin.upbit === coin.upbit && known.coin.binance === coin.binance
-      this.#coins.set(coin.symbol, known !== undefined && isSame ? known : newOpenCoin(coin))
-    }
+    const known = this.#coins
+    this.#coins = new Map(coins.map(coin => [keyOf(coin), known.get(keyOf(coin)) ?? newOpenCoin(coin)]))
   }
 
-  /** Reads what is due. @param isBusy coins whose minutes are being filled are left for later */
-  async read(isBusy: (symbol: string) => boolean): Promise<void> {
-    const { clock, days } = this.#options
+  /** Reads what is due. */
+  async read(): Promise<void> {
+    const { reader, days, isBusy } = this.#options
+    const oldest = dayStart(minuteOf(this.#clock.now())) - days * DAY_MINUTES
     for (const coin of this.#coins.values()) {
-      const now = clock.now()
-      // The clock may have stepped back.
-      coin.recentAt = Math.min(coin.recentAt, now + READ_RECENT_EVERY_MS)
-      coin.allAt = Math.min(coin.allAt, now + HOUR_MS)
-      if (isBusy(coin.coin.symbol) || now < Math.min(coin.allAt, coin.recentAt)) continue
-      const end = this.#endOf(coin.coin.symbol)
-      const isAll = now >= coin.allAt
-      await this.#readFrom(
-        coin,
-        isAll ? dayStart(minuteOf(now)) - days * DAY_MINUTES : end - RECENT_MINUTES,
-        end,
-      )
-      if (isAll) coin.allAt = now + READ_EVERY_MS
-      coin.recentAt = now + READ_RECENT_EVERY_MS
+      const { symbol } = coin.coin
+      const now = this.#clock.elapsed()
+      if (isBusy(symbol) || now < coin.readAt) continue
+      const end = this.#endOf(symbol)
+      const from = Math.max(oldest, Math.min(end - RECENT_MINUTES, coin.readFrom))
+      const open = await reader.readOpenMinutes(symbol, from, end)
+      coin.open = [...before(coin.open, from), ...open]
+      coin.reads += 1
+      coin.readFrom = coin.reads % READS_OF_ALL === 0 ? 0 : end
+      coin.readAt = now + READ_EVERY_MS
     }
   }
 
   /** The newest minutes of a coin within one block of Binance: those of the last minutes first, then by day. */
-  next(isBusy: (symbol: string) => boolean): CoinMinutes | undefined {
-    const now = this.#options.clock.now()
-    const urgent = minuteOf(now) - URGENT_MINUTES
-    let next: OpenCoin | undefined
-    let highest = Number.NEGATIVE_INFINITY
-    for (const coin of this.#coins.values()) {
-      const waitMs = (coin.trouble?.retryAt ?? now) - now
-      // Longer than the longest wait: the clock has stepped back.
-      const isWaiting = waitMs > 0 && waitMs <= HOUR_MS
-      if (isWaiting || isBusy(coin.coin.symbol)) continue
+  next(): CoinMinutes | undefined {
+    const now = this.#clock.elapsed()
+    const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
+    const rankOf = (coin: OpenCoin) => {
       const newest = newestOf(coin)
-      const rank = newest >= urgent ? Number.POSITIVE_INFINITY : Math.floor(newest / DAY_MINUTES)
-      if (rank > highest) [next, highest] = [coin, rank]
+      return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / DAY_MINUTES)
     }
+    const [next] = [...this.#coins.values()]
+      .filter(({ open, waitsUntil }) => open.length > 0 && now >= waitsUntil)
+      .filter(({ coin }) => !this.#options.isBusy(coin.symbol))
+      .sort((a, b) => rankOf(b) - rankOf(a))
     if (next === undefined) return undefined
-    const start = newestOf(next) - (newestOf(next) % BINANCE_BLOCK_MINUTES)
+    const start = newestOf(next) - (newestOf(next) % BLOCK_MINUTES.binance)
     const ranges = next.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
     return { coin: next.coin, minutes: ranges.flatMap(minutesOf) }
   }
 
   /**
    * Forgets these minutes: they are decided, or stay open until Redis names them again.
-   * @param doubted those of them that another answer, a minute later, may decide
+   * @param leftOpen those of them that another answer, a minute later, may decide
    */
-  finish({ coin: { symbol }, minutes: [start = 0] }: CoinMinutes, doubted: readonly EpochMinute[]): void {
-    const coin = this.#coins.get(symbol)
+  finish({ coin: finished, minutes: [start = 0] }: CoinMinutes, leftOpen: readonly EpochMinute[]): void {
+    const coin = this.#coins.get(keyOf(finished))
     if (coin === undefined) return
-    const now = this.#options.clock.now()
     coin.open = before(coin.open, start)
+    coin.readFrom = Math.min(coin.readFrom, ...leftOpen)
     coin.trouble = undefined
-    const isOld = (minute: EpochMinute) => minute < minuteOf(now) - RECENT_MINUTES
-    if (doubted.some(isOld)) coin.allAt = Math.min(coin.allAt, now + DOUBTED_MS)
   }
 
-  /** The coin is left alone for a while; then all of its open minutes are read again. */
-  fail(symbol: string, thrown: unknown): CoinTrouble | undefined {
-    const coin = this.#coins.get(symbol)
+  /** The coin is left alone for a while. All of its open minutes are read again: some may be decided. */
+  fail(failed: Coin, thrown: unknown): CoinTrouble | undefined {
+    const coin = this.#coins.get(keyOf(failed))
     if (coin === undefined) return undefined
-    const now = this.#options.clock.now()
-    const { failures = 0 } = coin.trouble ?? {}
+    const failures = (coin.trouble?.failures ?? 0) + 1
     const firstMs = isRefusal(thrown) ? RETRY_REFUSED_MS : RETRY_MS
-    coin.allAt = now + Math.min(firstMs * 2 ** failures, HOUR_MS)
-    coin.trouble = { symbol, reason: messageOf(thrown), retryAt: coin.allAt, failures: failures + 1 }
+    const waitMs = Math.min(firstMs * 2 ** (failures - 1), HOUR_MS)
+    const [reason, retryAt] = [messageOf(thrown), this.#clock.now() + waitMs]
+    coin.trouble = { symbol: failed.symbol, reason, retryAt, failures }
+    coin.waitsUntil = this.#clock.elapsed() + waitMs
+    coin.readAt = coin.waitsUntil
+    coin.readFrom = 0
     return coin.trouble
   }
 
   /** The feeds may still sample minutes from this one on. */
   #endOf(symbol: string): EpochMinute {
-    const now = this.#options.clock.now()
+    const now = this.#clock.now()
     const { minute, waiting } = this.#finished
     const finished = waiting.includes(symbol) ? minute - 1 : minute
     return Math.min(minuteOf(now - CANDLE_GRACE_MS), Math.max(finished, minuteOf(now - LEFT_TO_FEEDS_MS))) + 1
   }
-
-  async #readFrom(coin: OpenCoin, from: EpochMinute, end: EpochMinute): Promise<void> {
-    const open = await this.#options.reader.readOpenMinutes(coin.coin.symbol, from, end)
-    coin.open = [...before(coin.open, from), ...open]
-  }
 }
 
-/** What is known of one coin. */
-interface OpenCoin {
-  readonly coin: Coin
-  /** Ascending. */
-  open: readonly MinuteRange[]
-  /** When the whole retention, and when the last minutes are read again. */
-  allAt: EpochMs
-  recentAt: EpochMs
-  trouble: CoinTrouble | undefined
+/** The same symbol on other markets is another coin. */
+function keyOf({ symbol, upbit, binance }: Coin): string {
+  return `${symbol} ${upbit} ${binance}`
 }
 
 function newOpenCoin(coin: Coin): OpenCoin {
-  return { coin, open: [], allAt: 0, recentAt: 0, trouble: undefined }
+  return { coin, open: [], readAt: 0, readFrom: 0, reads: 0, waitsUntil: 0, trouble: undefined }
 }
 
 function newestOf({ open }: OpenCoin): EpochMinute {
-  return (open.at(-1)?.end ?? Number.NEGATIVE_INFINITY) - 1
+  return (open.at(-1)?.end ?? 0) - 1
 }
 
 /** Minutes by the blocks of candles that decide them, from new to old. @param minutes ascending */
 export function windowsOf(minutes: readonly EpochMinute[]): (readonly EpochMinute[])[] {
-  const windows: EpochMinute[][] = []
+  const windows = new Map<number, EpochMinute[]>()
   for (const minute of minutes) {
-    const [window] = windows
-    const isSame =
-      window && Math.floor((window[0] ?? 0) / WINDOW_MINUTES) === Math.floor(minute / WINDOW_MINUTES)
-    if (isSame) window.push(minute)
-    else windows.unshift([minute])
+    const block = Math.floor(minute / BLOCK_MINUTES.upbit)
+    const window = windows.get(block) ?? []
+    windows.set(block, window)
+    window.push(minute)
   }
-  return windows
+  return [...windows.values()].reverse()
 }
 
 /** The parts of the ranges before a minute. */

@@ -12,7 +12,7 @@ import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import type { BackfillLease } from './backfill-lease.ts'
-import { CandleBlocks, type OwnBlocks } from './candle-blocks.ts'
+import { CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
@@ -23,8 +23,8 @@ import { type CoinTrouble, type FinishedMinute, OpenMinutes, windowsOf } from '.
 /** Backfill checks for new work at least this often. */
 const IDLE_MS: Milliseconds = 1_000
 
-/** Coins that are filled at once: enough to keep both exchanges busy while one is decided and stored. */
-const COINS_AT_ONCE = 8
+/** What is done at once, a coin each: enough to keep both exchanges busy while one is decided and stored. */
+const TASKS_AT_ONCE = 8
 
 /** A history of so many minutes takes long enough for people to ask how far it is. */
 const LONG_HISTORY = 1_000
@@ -76,10 +76,8 @@ export class Backfill {
   readonly #openMinutes: OpenMinutes
   readonly #firstList: FirstList
   readonly #health: ExchangeHealth
-  /** Coins that are being filled, by symbol. */
-  readonly #coins = new Map<string, Promise<void>>()
-  /** Work for all coins that is under way. */
-  readonly #chores = new Map<'first-list' | 'drift' | 'health', Promise<void>>()
+  /** Work under way: coins that are filled, by symbol, and what is done for all coins. */
+  readonly #tasks = new Map<string, Promise<void>>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   #isClockWrong = false
   #filling: number | undefined
@@ -98,7 +96,8 @@ export class Backfill {
     this.#context = context
     this.#requests = new CandleRequests(options, context)
     this.#blocks = new CandleBlocks(request => this.#requests.fetchPage(request), clock)
-    this.#openMinutes = new OpenMinutes({ reader, days, clock })
+    const isBusy = (symbol: string) => this.#tasks.has(symbol)
+    this.#openMinutes = new OpenMinutes({ reader, days, isBusy, clock })
     this.#firstList = new FirstList({ reader, blocks: this.#blocks, upbitPerSecond }, context)
     this.#health = new ExchangeHealth(this.#blocks, clock)
   }
@@ -117,15 +116,12 @@ export class Backfill {
         this.#problem = messageOf(thrown)
         this.#filling = 0
         const delayMs = retryDelay(failures++, random, thrown)
-        if (isWorthALine(failures))
-          log.warn(
-            { err: thrown, failures, delayMs: Math.round(delayMs) },
-            'backfill failed and will try again',
-          )
+        const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
+        if (isWorthALine(failures)) log.warn(fields, 'backfill failed and will try again')
         await clock.wait(delayMs, signal)
       }
     }
-    await Promise.all([...this.#coins.values(), ...this.#chores.values()])
+    await Promise.all(this.#tasks.values())
     await this.#options.lease.close()
   }
 
@@ -154,78 +150,61 @@ export class Backfill {
     const { tracked, untested } = quarantine
     const coins = [...tracked, ...untested]
     // Every ingester asks the exchanges, whoever fills the gaps.
-    if (coins.length > 0 && this.#health.isDue && !this.#chores.has('health'))
-      this.#start(this.#chores, 'health', () => this.#health.ask())
+    if (coins.length > 0 && this.#health.isDue) this.#start('health', () => this.#health.ask())
     const isFit = coins.length > 0 && this.#health.isWell && !this.#isClockWrong
-    const isOurs = await lease.hold(coins, isFit)
-    this.#filling = isOurs ? coins.length : 0
-    this.#openMinutes.follow(isOurs ? tracked : [])
-    if (isOurs) {
-      this.#startFirstList(tracked, untested)
-      if (!this.#chores.has('first-list')) await this.#startCoins()
-      this.#startMeasuring(tracked)
-    }
-    await Promise.race([...this.#coins.values(), ...this.#chores.values(), clock.wait(IDLE_MS, signal)])
+    const isHolder = await lease.hold(coins, isFit)
+    this.#filling = isHolder ? coins.length : 0
+    this.#openMinutes.follow(isHolder ? tracked : [])
+    if (isHolder) await this.#startFilling(tracked, untested)
+    await Promise.race([...this.#tasks.values(), clock.wait(IDLE_MS, signal)])
     const trouble = this.#trouble
     this.#trouble = undefined
     if (trouble !== undefined) throw trouble.thrown
   }
 
-  /** Measures the drift once an hour, while nothing waits to be filled. */
-  #startMeasuring(tracked: readonly Coin[]): void {
+  /** The newest minute of all coins comes before the coins one by one, and the drift when nothing is left. */
+  async #startFilling(tracked: readonly Coin[], untested: readonly Coin[]): Promise<void> {
+    const due = this.#firstList.due(tracked, untested)
+    if (due.length > 0)
+      this.#start('first list', () => this.#firstList.run(due, decided => this.#store(decided)))
+    if (this.#tasks.has('first list')) return
+    await this.#openMinutes.read()
+    while (this.#tasks.size < TASKS_AT_ONCE) {
+      const next = this.#openMinutes.next()
+      if (next === undefined) break
+      this.#start(next.coin.symbol, () => this.#fill(next))
+    }
     const now = this.#context.clock.now()
     const hour = Math.floor(now / HOUR_MS)
-    if (hour === this.#driftHour || this.#coins.size > 0 || this.#chores.size > 0) return
+    if (hour === this.#driftHour || this.#tasks.size > 0) return
     this.#driftHour = hour
-    this.#start(this.#chores, 'drift', async () => {
+    this.#start('drift', async () => {
       this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
     })
   }
 
-  #startFirstList(tracked: readonly Coin[], untested: readonly Coin[]): void {
-    if (this.#chores.has('first-list')) return
-    const coins = this.#firstList.due(tracked, untested)
-    if (coins.length === 0) return
-    this.#start(this.#chores, 'first-list', () => this.#firstList.run(coins, decided => this.#store(decided)))
-  }
-
-  async #startCoins(): Promise<void> {
-    const isBusy = (symbol: string) => this.#coins.has(symbol)
-    await this.#openMinutes.read(isBusy)
-    while (this.#coins.size < COINS_AT_ONCE) {
-      const due = this.#openMinutes.next(isBusy)
-      if (due === undefined) return
-      this.#start(this.#coins, due.coin.symbol, () => this.#fill(due))
-    }
-  }
-
   /** @throws why Redis could not be read or written */
   async #fill(due: CoinMinutes): Promise<void> {
-    const { symbol } = due.coin
-    const own: OwnBlocks = new Map()
-    const doubted: EpochMinute[] = []
+    const leftOpen: EpochMinute[] = []
     for (const minutes of windowsOf(due.minutes)) {
-      let decided: Decided
-      try {
-        decided = await decideWindow({ coin: due.coin, minutes }, this.#blocks, own)
-      } catch (thrown) {
-        if (!this.#context.signal.aborted) this.#wait(symbol, thrown)
-        return
-      }
+      const window = { coin: due.coin, minutes }
+      const decided = await decideWindow(window, this.#blocks).catch(thrown => this.#fail(due.coin, thrown))
+      if (decided === undefined) return
       await this.#store(decided)
-      doubted.push(...decided.doubted)
+      leftOpen.push(...decided.open)
     }
-    this.#openMinutes.finish(due, doubted)
-    this.#logProgress(symbol)
+    this.#openMinutes.finish(due, leftOpen)
+    this.#logProgress(due.coin)
   }
 
-  #wait(symbol: string, thrown: unknown): void {
-    const trouble = this.#openMinutes.fail(symbol, thrown)
+  #fail(coin: Coin, thrown: unknown): void {
+    if (this.#context.signal.aborted) return
+    const trouble = this.#openMinutes.fail(coin, thrown)
     if (trouble !== undefined && isWorthALine(trouble.failures))
       this.#context.log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
   }
 
-  async #store({ samples, settled }: Pick<Decided, 'samples' | 'settled'>): Promise<void> {
+  async #store({ samples, settled }: Decided): Promise<void> {
     const { release, quarantine, writer } = this.#options
     const publishable = release(samples)
     const tracked = new Set(quarantine.tracked.map(({ symbol }) => symbol))
@@ -239,22 +218,23 @@ export class Backfill {
   }
 
   /** Logs how far a long history is, whenever it has come another percent further. */
-  #logProgress(symbol: string): void {
+  #logProgress({ symbol }: Coin): void {
     const { stored, settled } = this.#counts
     const [done, open] = [stored + settled, this.#openMinutes.count]
     const percent = Math.floor((100 * done) / Math.max(1, done + open))
-    if (percent > this.#percent && done + open >= LONG_HISTORY) {
-      this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')
-      this.#percent = percent
-    }
+    if (percent <= this.#percent || done + open < LONG_HISTORY) return
+    this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')
+    this.#percent = percent
   }
 
-  #start<K>(tasks: Map<K, Promise<void>>, key: K, work: () => Promise<void>): void {
+  /** Starts it unless it is under way. */
+  #start(name: string, work: () => Promise<void>): void {
+    if (this.#tasks.has(name)) return
     const done = work()
       .catch(thrown => {
         this.#trouble = { thrown }
       })
-      .finally(() => tasks.delete(key))
-    tasks.set(key, done)
+      .finally(() => this.#tasks.delete(name))
+    this.#tasks.set(name, done)
   }
 }

@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { CandleBlock } from '../../src/backfill/candle-block.ts'
-import { CandleBlocks, type OwnBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
 
 /** A multiple of both exchanges' blocks. */
 const D = 16_000 * 1_800
@@ -30,9 +30,8 @@ function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY
     clock,
     max,
   )
-  const own: OwnBlocks = new Map()
   const blockOf = (exchange: Exchange, market: Market, minute: number) =>
-    blocks.blockOf(exchange, market, minute, own)
+    blocks.blockOf(exchange, market, minute)
   const askedFor = (market: Market) => asked.filter(request => request.market === market)
   return { blocks, blockOf, lacking, clock, asked, askedFor, broken }
 }
@@ -91,24 +90,22 @@ t.test(
 )
 
 // docs/faults.md, 57
-t.test(
-  'of the shared markets only so many blocks are kept; the least recently used ones are dropped',
-  async t => {
-    const { blockOf, asked, askedFor } = open({ max: 2 })
-    const [first, second, third] = [D, D + 200, D + 400]
-    for (const minute of [first, second, first, third, first]) await blockOf('upbit', 'KRW-BTC', minute)
-    t.equal(askedFor('KRW-BTC').length, 3)
-    await blockOf('upbit', 'KRW-BTC', second)
-    t.equal(askedFor('KRW-BTC').length, 4)
-    t.equal(asked.length, 5, 'and one for the newest minute')
-  },
-)
+t.test('only so many blocks are kept; the least recently used ones are dropped', async t => {
+  const { blockOf, asked, askedFor } = open({ max: 2 })
+  const [first, second, third] = [D, D + 200, D + 400]
+  for (const minute of [first, second, first, third, first]) await blockOf('upbit', 'KRW-BTC', minute)
+  t.equal(askedFor('KRW-BTC').length, 3)
+  await blockOf('upbit', 'KRW-BTC', second)
+  t.equal(askedFor('KRW-BTC').length, 4)
+  t.equal(asked.length, 5, 'and one for the newest minute')
+})
 
-t.test('blocks of coins push out none of the shared markets', async t => {
-  const { blockOf, askedFor } = open({ max: 2 })
-  await blockOf('upbit', 'KRW-USDT', D)
-  for (let coin = 0; coin < 10; coin++) await blockOf('upbit', `KRW-${coin}`, D)
-  await blockOf('upbit', 'KRW-USDT', D)
+t.test('coins push out no block that all of them need', async t => {
+  const { blockOf, askedFor } = open({ max: 3 })
+  for (let coin = 0; coin < 10; coin++) {
+    await blockOf('upbit', 'KRW-USDT', D)
+    await blockOf('upbit', `KRW-${coin}`, D)
+  }
   t.equal(askedFor('KRW-USDT').length, 1)
 })
 
@@ -177,6 +174,23 @@ t.test('an empty page is believed when another one, a minute later, is empty too
   const believed = await ask()
   t.match({ knows: believed.knows(D + 100), isEmpty: believed.isEmpty }, { knows: true, isEmpty: true })
   t.equal(askedFor('KRW-A').length, 2)
+})
+
+t.test('once it is believed that a market has no candles, each further block costs one request', async t => {
+  for (const [exchange, market] of [
+    ['upbit', 'KRW-A'],
+    ['binance', 'AUSDT'],
+  ] as const) {
+    const { blockOf, lacking, clock, askedFor } = open()
+    lacking.set(market, () => true)
+    await blockOf(exchange, market, D + 900)
+    await clock.advance(60_000)
+    for (const minute of [D + 900, D + 100, D - 700]) {
+      const block = await blockOf(exchange, market, minute)
+      t.match({ knows: block.knows(minute), isEmpty: block.isEmpty }, { knows: true, isEmpty: true })
+    }
+    t.equal(askedFor(market).length, 4)
+  }
 })
 
 // docs/faults.md, 81

@@ -147,9 +147,9 @@ async function decide(
   const first = await decideWindow({ coin, minutes }, blocks)
   await clock.advance(60_000)
   const { samples, settled } =
-    first.doubted.length > 0 && lacking.length > 0 ? await decideWindow({ coin, minutes }, blocks) : first
+    first.open.length > 0 && lacking.length > 0 ? await decideWindow({ coin, minutes }, blocks) : first
   return {
-    doubted: first.doubted.map(minute => minute - M),
+    open: first.open.map(minute => minute - M),
     samples: samples.map(({ minute }) => minute - M),
     settled: settled.map(({ minute, reason }) => [minute - M, reason]),
     fetched,
@@ -208,10 +208,10 @@ t.test('a rate older than an hour is settled only once KRW-USDT has traded again
 })
 
 // docs/faults.md, 81
-t.test('minutes without a candle of Binance are doubted once, and settled by the next answer', async t => {
+t.test('minutes without a candle of Binance are left open once, and settled by the next answer', async t => {
   const quiet = { ETHUSDT: [20, 22] } as const
-  const { doubted, samples, settled } = await decide(ETH, [20, 21, 22, 23], { quiet, lacking: ['ETHUSDT'] })
-  t.strictSame(doubted, [21, 22])
+  const { open, samples, settled } = await decide(ETH, [20, 21, 22, 23], { quiet, lacking: ['ETHUSDT'] })
+  t.strictSame(open, [21, 22])
   t.strictSame(samples, [20, 23])
   t.strictSame(settled, [
     [21, 'binance-down'],

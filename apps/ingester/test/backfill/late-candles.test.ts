@@ -20,8 +20,9 @@ for (const [title, lateMarket] of [
     const { noteMinute } = start([BTC, ETH], {
       around: fetchCandles => async range => {
         const page = await fetchCandles(range)
+        // A candle comes no sooner than those before it.
         const isThere = ([open]: (typeof page.candles)[number]) =>
-          clock.now() >= minuteStart(open + 1) + (lateMs.get(open) ?? 0)
+          [...lateMs].every(([late, ms]) => open < late || clock.now() >= minuteStart(late + 1) + ms)
         return range.market === lateMarket ? { ...page, candles: page.candles.filter(isThere) } : page
       },
     })

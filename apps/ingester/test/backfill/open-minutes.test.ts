@@ -8,16 +8,17 @@ import { BTC, ETH } from '../support/backfill-bench.ts'
 
 /** 00:00 UTC of a day, and a multiple of a window. */
 const D = 20_005 * 1_440
-const free = (_symbol: string) => false
 
 /** Open minutes as Redis would name them, of each coin. */
 function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
   const clock = createManualClock(minuteStart(at) + secondsInto * 1_000)
   const redis = new Map<string, readonly MinuteRange[]>()
   const reads: { symbol: string; from: number; to: number }[] = []
+  const busy = new Set<string>()
   const openMinutes = new OpenMinutes({
     clock,
     days,
+    isBusy: symbol => busy.has(symbol),
     reader: {
       readOpenMinutes: async (symbol, from, to) => {
         reads.push({ symbol, from, to })
@@ -28,13 +29,13 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
     },
   })
   /** As backfill does when it decides all of a coin's minutes. */
-  const next = async (isBusy = free) => {
-    await openMinutes.read(isBusy)
-    const window = openMinutes.next(isBusy)
+  const next = async () => {
+    await openMinutes.read()
+    const window = openMinutes.next()
     if (window !== undefined) openMinutes.finish(window, [])
     return window
   }
-  return { clock, redis, reads, openMinutes, next }
+  return { clock, redis, reads, busy, openMinutes, next }
 }
 
 /** First and last minutes of what came, by coin. */
@@ -139,12 +140,14 @@ t.test(
 t.test(
   'a coin that is being filled is neither read nor returned; one that has left is forgotten',
   async t => {
-    const { redis, reads, openMinutes, next } = open()
+    const { redis, reads, busy, openMinutes, next } = open()
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])
     openMinutes.follow([BTC])
-    t.equal(await next(symbol => symbol === 'BTC'), undefined)
+    busy.add('BTC')
+    t.equal(await next(), undefined)
     t.equal(reads.length, 0)
-    await openMinutes.read(free)
+    busy.clear()
+    await openMinutes.read()
     openMinutes.follow([ETH])
     t.equal(await next(), undefined)
     openMinutes.follow([{ ...BTC, binance: 'OTHER' }])
@@ -162,10 +165,10 @@ t.test(
     const startedAt = clock.now()
     const at: number[] = []
     for (; clock.now() - startedAt < 10 * HOUR_MS; await clock.advance(1_000)) {
-      await openMinutes.read(free)
-      if (openMinutes.next(free) === undefined) continue
+      await openMinutes.read()
+      if (openMinutes.next() === undefined) continue
       at.push(clock.now() - startedAt)
-      openMinutes.fail('BTC', new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))
+      openMinutes.fail(BTC, new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))
     }
     t.strictSame(
       at.slice(1).map((ms, index) => (ms - (at[index] ?? 0)) / 60_000),
@@ -173,16 +176,16 @@ t.test(
     )
     t.ok(at.length > 10)
     await clock.advance(HOUR_MS)
-    await openMinutes.read(free)
-    const again = openMinutes.next(free)
+    await openMinutes.read()
+    const again = openMinutes.next()
     if (again !== undefined) openMinutes.finish(again, [])
     t.strictSame(openMinutes.waiting, [], 'a success forgives')
-    openMinutes.fail('BTC', new Error('socket hang up'))
+    openMinutes.fail(BTC, new Error('socket hang up'))
     t.match(openMinutes.waiting, [{ symbol: 'BTC', reason: 'socket hang up', retryAt: clock.now() + 5_000 }])
     redis.set('BTC', [{ start: D + 10, end: D + 20 }])
     await clock.advance(5_000)
-    await openMinutes.read(free)
-    const window = openMinutes.next(free)
+    await openMinutes.read()
+    const window = openMinutes.next()
     t.equal(openMinutes.count, 10, 'what is being filled is still open')
     if (window !== undefined) openMinutes.finish(window, [])
     t.strictSame(openMinutes.waiting, [])
@@ -214,26 +217,26 @@ t.test('minutes that an answer left in doubt are read again a minute later', asy
   const { redis, openMinutes, clock } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
   openMinutes.follow([BTC] satisfies Coin[])
-  await openMinutes.read(free)
-  const due = openMinutes.next(free)
+  await openMinutes.read()
+  const due = openMinutes.next()
   if (due !== undefined) openMinutes.finish(due, [D + 12])
   redis.set('BTC', [{ start: D + 12, end: D + 13 }])
   await clock.advance(59_000)
-  await openMinutes.read(free)
-  t.equal(openMinutes.next(free), undefined)
+  await openMinutes.read()
+  t.equal(openMinutes.next(), undefined)
   await clock.advance(1_000)
-  await openMinutes.read(free)
-  t.strictSame(openMinutes.next(free)?.minutes, [D + 12])
+  await openMinutes.read()
+  t.strictSame(openMinutes.next()?.minutes, [D + 12])
 })
 
 t.test('a clock that steps back hours makes no coin wait for hours', async t => {
   const { redis, openMinutes, clock } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
   openMinutes.follow([BTC] satisfies Coin[])
-  openMinutes.fail('BTC', new Error('socket hang up'))
+  openMinutes.fail(BTC, new Error('socket hang up'))
   clock.step(-3 * HOUR_MS)
-  await openMinutes.read(free)
+  await openMinutes.read()
   await clock.advance(HOUR_MS)
-  await openMinutes.read(free)
-  t.ok(openMinutes.next(free))
+  await openMinutes.read()
+  t.ok(openMinutes.next())
 })

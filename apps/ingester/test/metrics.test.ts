@@ -80,7 +80,7 @@ const STATUS: IngesterStatus = {
     waiting: [
       { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', retryAt: 0, failures: 1 },
     ],
-    candleRequests: [{ exchange: 'upbit', requests: 70, failures: 1, problem: undefined }],
+    candleRequests: [{ exchange: 'upbit', problem: undefined }],
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
     problem: undefined,
   },

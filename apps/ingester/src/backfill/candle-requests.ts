@@ -18,11 +18,9 @@ const MAX_LISTENERS = 1_000
  */
 const FOR_ALL: readonly number[] = [403, 418, 429, 451]
 
-/** The requests to one exchange. Counters run since the start. */
+/** The requests to one exchange. */
 export interface CandleRequestStatus {
   readonly exchange: Exchange
-  readonly requests: number
-  readonly failures: number
   /** Why requests wait; undefined while they go out. */
   readonly problem: string | undefined
 }
@@ -35,8 +33,6 @@ export interface CandleRequestsOptions {
 
 /** The requests to one exchange. Its instants are of the clock's elapsed time. */
 class Line {
-  requests = 0
-  failures = 0
   /** Pauses since the last success. */
   pauses = 0
   /** When the next request may go out, and until when a pause lasts. */
@@ -80,7 +76,6 @@ export class CandleRequests {
         return page
       } catch (thrown) {
         signal.throwIfAborted()
-        line.failures += 1
         if (!isOfTheExchange(thrown)) throw thrown
         this.#pause(request.exchange, thrown)
       }
@@ -90,8 +85,8 @@ export class CandleRequests {
   status(): readonly CandleRequestStatus[] {
     const now = this.#context.clock.elapsed()
     return (['upbit', 'binance'] as const).map(exchange => {
-      const { requests, failures, pausedUntil, reason } = this.#lines[exchange]
-      return { exchange, requests, failures, problem: now < pausedUntil ? reason : undefined }
+      const { pausedUntil, reason } = this.#lines[exchange]
+      return { exchange, problem: now < pausedUntil ? reason : undefined }
     })
   }
 
@@ -103,7 +98,6 @@ export class CandleRequests {
     signal.throwIfAborted()
     const perSecond = this.upbitPerSecond * (exchange === 'binance' ? BINANCE_FOR_ONE : 1)
     line.freeAt = clock.elapsed() + 1_000 / perSecond
-    line.requests += 1
   }
 
   /** Holds all requests back. A request that was sent before the pause, and fails during it, does not prolong it. */

@@ -17,11 +17,12 @@ const BELIEVED_AFTER_MINUTES = 3
 export class CandleBlock {
   /** The minute at which its newest candle opens. */
   readonly newest: EpochMinute
+  /** The minute at which its newest candle with a trade opens. */
+  readonly newestTrade: EpochMinute
   /** Whether the answer lacks something that another one may have. */
   readonly isDoubted: boolean
   /** Candles with a trade, by the minute at which they open. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
-  readonly #newestTrade: EpochMinute
   readonly #askedAt: EpochMinute
   readonly #absent: ReadonlyMap<EpochMinute, boolean>
 
@@ -39,7 +40,7 @@ export class CandleBlock {
     this.newest = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.isDoubted = [...absent.values()].includes(false)
     this.#trades = new Map(trades.map(candle => [candle[0], candle]))
-    this.#newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
+    this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#askedAt = askedAt
     this.#absent = absent
   }
@@ -68,11 +69,6 @@ export class CandleBlock {
   /** Whether there was a trade in the 60 s before `minute`. */
   traded(minute: EpochMinute): boolean {
     return this.#trades.has(minute - 1)
-  }
-
-  /** Whether there was a trade at or after `minute`. */
-  tradedSince(minute: EpochMinute): boolean {
-    return this.#newestTrade >= minute
   }
 
   /** The last trade that opens before `minute` and may be carried to it, unless a candle after it is absent. */

@@ -114,15 +114,6 @@ export class CandleBlocks {
     return askedAt >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || loaded?.reaches(minute) === true
   }
 
-  /**
-   * Whether a market has traded since `minute`, by its newest candles. While its last trade is older than these,
-   * it has not.
-   */
-  async hasTradedSince(exchange: Exchange, market: Market, minute: EpochMinute): Promise<boolean> {
-    const block = await this.blockOf(exchange, market, await this.newest())
-    return block.tradedSince(minute)
-  }
-
   async #fetchBlock(
     exchange: Exchange,
     market: Market,

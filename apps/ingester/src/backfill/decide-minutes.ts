@@ -10,7 +10,7 @@ import {
   sampleOrGap,
 } from '@kimchi/core'
 import type { SettledMinute } from '@kimchi/store'
-import type { CandleBlock } from './candle-block.ts'
+import { CARRY_MINUTES, type CandleBlock } from './candle-block.ts'
 import type { CandleBlocks } from './candle-blocks.ts'
 
 /** Minutes of one coin, ascending. */
@@ -49,19 +49,14 @@ type SharedLegs = Omit<CandleLegs, 'upbit' | 'binance'>
 export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: CandleBlocks): Promise<Decided> {
   const newest = minutes.length > 0 ? await blocks.newest() : 0
   const complete = minutes.filter(minute => minute <= newest)
-  const last = complete.at(-1)
-  if (last === undefined) return NOTHING
-  const [rate, upbitReference, binanceReference] = await Promise.all([
-    blocks.blockOf('upbit', RATE_MARKET, last),
-    blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, last),
-    blocks.blockOf('binance', REFERENCE_MARKETS.binance, last),
-  ])
-  const shared: SharedLegs = { rate, upbitReference, binanceReference }
-  const decidable: EpochMinute[] = []
-  const open: EpochMinute[] = []
-  for (const minute of complete) ((await isOver(minute, shared, blocks)) ? decidable : open).push(minute)
-  if (decidable.length === 0) return { ...NOTHING, open }
-  const [upbit, binance] = await Promise.all([
+  if (complete.length === 0) return NOTHING
+  const over = newestOver(await fetchShared(newest, blocks))
+  const open = complete.filter(minute => minute > over)
+  const decidable = complete.filter(minute => minute <= over)
+  const last = decidable.at(-1)
+  if (last === undefined) return { ...NOTHING, open }
+  const [shared, upbit, binance] = await Promise.all([
+    fetchShared(last, blocks),
     blocks.blockOf('upbit', coin.upbit, last),
     blocks.blockOf('binance', coin.binance, last),
   ])
@@ -103,19 +98,22 @@ export function candleSampleOrGap(
   })
 }
 
-/** Whether later trades show that an outage in this minute, if any, is over: else candles may still come. */
-async function isOver(
-  minute: EpochMinute,
-  { rate, upbitReference, binanceReference }: SharedLegs,
-  blocks: CandleBlocks,
-): Promise<boolean> {
-  const { upbit, binance } = REFERENCE_MARKETS
-  const isUpbitUp = rate.traded(minute) || upbitReference.traded(minute)
-  return (
-    (isUpbitUp || (await blocks.hasTradedSince('upbit', upbit, minute))) &&
-    (rate.lastTrade(minute) !== undefined || (await blocks.hasTradedSince('upbit', RATE_MARKET, minute))) &&
-    (binanceReference.traded(minute) || (await blocks.hasTradedSince('binance', binance, minute)))
-  )
+async function fetchShared(minute: EpochMinute, blocks: CandleBlocks): Promise<SharedLegs> {
+  const [rate, upbitReference, binanceReference] = await Promise.all([
+    blocks.blockOf('upbit', RATE_MARKET, minute),
+    blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute),
+    blocks.blockOf('binance', REFERENCE_MARKETS.binance, minute),
+  ])
+  return { rate, upbitReference, binanceReference }
+}
+
+/**
+ * The newest minute at which both exchanges were up and the rate was known, by the newest candles: an outage in
+ * it or before it, if any, is over. Candles of later minutes may still come.
+ */
+function newestOver({ rate, upbitReference, binanceReference }: SharedLegs): EpochMinute {
+  const upbitUp = Math.max(rate.newestTrade, upbitReference.newestTrade) + 1
+  return Math.min(upbitUp, binanceReference.newestTrade + 1, rate.newestTrade + CARRY_MINUTES)
 }
 
 /**

@@ -6,17 +6,18 @@ import {
   isWorthALine,
   type Milliseconds,
   messageOf,
+  minuteOf,
   type Sample,
 } from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import type { BackfillLease } from './backfill-lease.ts'
-import { CandleBlocks } from './candle-blocks.ts'
+import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
-import { FirstList } from './first-list.ts'
+import { decideFirstList } from './first-list.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type CoinTrouble, type FinishedMinute, OpenMinutes, windowsOf } from './open-minutes.ts'
 
@@ -74,10 +75,11 @@ export class Backfill {
   readonly #requests: CandleRequests
   readonly #blocks: CandleBlocks
   readonly #openMinutes: OpenMinutes
-  readonly #firstList: FirstList
   readonly #health: ExchangeHealth
   /** Work under way: coins that are filled, by symbol, and what is done for all coins. */
   readonly #tasks = new Map<string, Promise<void>>()
+  /** The minute in which a coin was listed last. */
+  readonly #listedAt = new Map<string, EpochMinute>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   #isClockWrong = false
   #filling: number | undefined
@@ -90,7 +92,7 @@ export class Backfill {
   #driftHour = 0
 
   constructor(options: BackfillOptions, context: Context) {
-    const { reader, days, upbitPerSecond } = options
+    const { reader, days } = options
     const { clock } = context
     this.#options = options
     this.#context = context
@@ -98,7 +100,6 @@ export class Backfill {
     this.#blocks = new CandleBlocks(request => this.#requests.fetchPage(request), clock)
     const isBusy = (symbol: string) => this.#tasks.has(symbol)
     this.#openMinutes = new OpenMinutes({ reader, days, isBusy, clock })
-    this.#firstList = new FirstList({ reader, blocks: this.#blocks, upbitPerSecond }, context)
     this.#health = new ExchangeHealth(this.#blocks, clock)
   }
 
@@ -164,9 +165,7 @@ export class Backfill {
 
   /** The newest minute of all coins comes before the coins one by one, and the drift when nothing is left. */
   async #startFilling(tracked: readonly Coin[], untested: readonly Coin[]): Promise<void> {
-    const due = this.#firstList.due(tracked, untested)
-    if (due.length > 0)
-      this.#start('first list', () => this.#firstList.run(due, decided => this.#store(decided)))
+    this.#startFirstList(tracked, untested)
     if (this.#tasks.has('first list')) return
     await this.#openMinutes.read()
     while (this.#tasks.size < TASKS_AT_ONCE) {
@@ -180,6 +179,20 @@ export class Backfill {
     this.#driftHour = hour
     this.#start('drift', async () => {
       this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
+    })
+  }
+
+  /** Lists new coins at once, and those that are not tested yet every minute until they are. */
+  #startFirstList(tracked: readonly Coin[], untested: readonly Coin[]): void {
+    const minute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
+    const due = [
+      ...tracked.filter(({ symbol }) => !this.#listedAt.has(symbol)),
+      ...untested.filter(({ symbol }) => this.#listedAt.get(symbol) !== minute),
+    ]
+    if (due.length === 0) return
+    this.#start('first list', async () => {
+      await this.#store(await decideFirstList(due, { ...this.#options, blocks: this.#blocks }, this.#context))
+      for (const { symbol } of due) this.#listedAt.set(symbol, minute)
     })
   }
 

@@ -127,24 +127,13 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   await t.rejects(empty.newest(), { message: 'binance has no candle of BTCUSDT' })
 })
 
-t.test('a later trade is found in later blocks, too', async t => {
-  const { blocks, clock } = open({ quiet: 700 })
-  t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', D + 1), true, 'three blocks later')
-  for (let calls = 0; calls < 2; calls++) {
-    t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', NOW - 10), false)
-  }
-  t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', D + 700), true)
-  await clock.advance(420 * 60_000)
-  t.equal(await blocks.hasTradedSince('upbit', 'KRW-A', NOW - 10), true)
-})
-
 t.test('a candle is complete ten seconds after its end, not sooner', async t => {
   const { blocks, clock } = open()
   clock.step(-1)
   t.equal(await blocks.newest(), NOW - 1)
 })
 
-t.test('a candle without volume is no trade; one that opens at a minute is a trade since it', async t => {
+t.test('a candle without volume is no trade', async t => {
   const block = new CandleBlock(
     [
       [D, 1, 1],
@@ -152,7 +141,7 @@ t.test('a candle without volume is no trade; one that opens at a minute is a tra
     ],
     D + 20,
   )
-  t.strictSame([block.tradedSince(D), block.tradedSince(D + 1)], [true, false])
+  t.strictSame([block.newest, block.newestTrade], [D + 1, D])
   t.strictSame([block.isEmpty, new CandleBlock([[D, 1, 0]], D + 20).isEmpty], [false, true])
 })
 

@@ -87,15 +87,11 @@ export class CandleBlocks {
     const newest = await this.newest()
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
-    const known = this.#blocks.get(key)
-    const entry =
-      known !== undefined && this.#isEnough(known, minute, newest)
-        ? known
-        : {
-            askedAt: newest,
-            fetchedAt: this.#clock.elapsed(),
-            block: this.#fetchBlock(exchange, market, start, newest),
-          }
+    let entry = this.#blocks.get(key)
+    if (entry === undefined || !this.#isEnough(entry, minute, newest)) {
+      const block = this.#fetchBlock(exchange, market, start, newest)
+      entry = { askedAt: newest, fetchedAt: this.#clock.elapsed(), block }
+    }
     // The order of a Map is that of its insertions: the least recently used one comes first.
     this.#blocks.delete(key)
     this.#blocks.set(key, entry)

@@ -1,10 +1,4 @@
-import {
-  type Clock,
-  type EpochMinute,
-  type Exchange,
-  type Milliseconds,
-  REFERENCE_MARKETS,
-} from '@kimchi/core'
+import { type Clock, type EpochMinute, type Milliseconds, REFERENCE_MARKETS } from '@kimchi/core'
 import type { CandleBlocks } from './candle-blocks.ts'
 
 /** An ingester that fills gaps has seen a new candle of each exchange within this time. */
@@ -13,8 +7,6 @@ const NEW_WITHIN_MS: Milliseconds = 90_000
 /** The exchanges are asked this often; what is known of a minute costs no request. */
 const ASK_EVERY_MS: Milliseconds = 10_000
 
-const NEVER = { candle: Number.NEGATIVE_INFINITY, at: Number.NEGATIVE_INFINITY }
-
 /**
  * Whether this ingester gets the candles of both exchanges, so that it may hold the lease: one that is banned,
  * refused for its region or cut off leaves the work to another.
@@ -22,8 +14,9 @@ const NEVER = { candle: Number.NEGATIVE_INFINITY, at: Number.NEGATIVE_INFINITY }
 export class ExchangeHealth {
   readonly #blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>
   readonly #clock: Clock
-  /** The newest candles, and when they were new, by the clock's elapsed time. */
-  readonly #seen: Record<Exchange, typeof NEVER> = { upbit: NEVER, binance: NEVER }
+  #newest: EpochMinute = Number.NEGATIVE_INFINITY
+  /** When that candle was new, and when the exchanges were asked last, by the clock's elapsed time. */
+  #newAt: Milliseconds = Number.NEGATIVE_INFINITY
   #askedAt: Milliseconds = Number.NEGATIVE_INFINITY
 
   constructor(blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>, clock: Clock) {
@@ -32,8 +25,7 @@ export class ExchangeHealth {
   }
 
   get isWell(): boolean {
-    const now = this.#clock.elapsed()
-    return Object.values(this.#seen).every(({ at }) => now - at <= NEW_WITHIN_MS)
+    return this.#clock.elapsed() - this.#newAt <= NEW_WITHIN_MS
   }
 
   /** Whether it is time to ask again. */
@@ -41,15 +33,16 @@ export class ExchangeHealth {
     return this.#clock.elapsed() - this.#askedAt >= ASK_EVERY_MS
   }
 
-  /** Fetches the newest candles of the reference markets: one request a minute to each exchange. */
+  /**
+   * Fetches the newest candles of the reference markets: one request a minute to each exchange. Upbit's are
+   * fetched up to Binance's newest minute, so there is a new one only while both exchanges answer.
+   */
   async ask(): Promise<void> {
     this.#askedAt = this.#clock.elapsed()
-    const newest = await this.#blocks.newest()
-    this.#see('binance', newest)
-    this.#see('upbit', (await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, newest)).newest)
-  }
-
-  #see(exchange: Exchange, candle: EpochMinute): void {
-    if (candle !== this.#seen[exchange].candle) this.#seen[exchange] = { candle, at: this.#clock.elapsed() }
+    const minute = await this.#blocks.newest()
+    const { newest } = await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute)
+    if (newest <= this.#newest) return
+    this.#newest = newest
+    this.#newAt = this.#clock.elapsed()
   }
 }

@@ -23,17 +23,17 @@ export class CandleBlock {
   readonly isDoubted: boolean
   /** Candles with a trade, by the minute at which they open. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
-  readonly #askedAt: EpochMinute
+  readonly #completeTo: EpochMinute
   readonly #absent: ReadonlyMap<EpochMinute, boolean>
 
   /**
    * @param candles ascending, each minute at most once
-   * @param askedAt the newest minute whose candles were complete when they were fetched
+   * @param completeTo the newest minute whose candles were complete when they were fetched
    * @param absent minutes that lack a candle, and whether that is believed
    */
   constructor(
     candles: readonly MinuteCandle[],
-    askedAt: EpochMinute,
+    completeTo: EpochMinute,
     absent: ReadonlyMap<EpochMinute, boolean> = new Map(),
   ) {
     const trades = candles.filter(([, , volume]) => volume > 0)
@@ -41,7 +41,7 @@ export class CandleBlock {
     this.isDoubted = [...absent.values()].includes(false)
     this.#trades = new Map(trades.map(candle => [candle[0], candle]))
     this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
-    this.#askedAt = askedAt
+    this.#completeTo = completeTo
     this.#absent = absent
   }
 
@@ -57,7 +57,7 @@ export class CandleBlock {
 
   /** Whether everything that decides `minute` is there, or so late that it will not come. */
   knows(minute: EpochMinute): boolean {
-    const isThere = this.reaches(minute) || this.#askedAt >= minute + BELIEVED_AFTER_MINUTES
+    const isThere = this.reaches(minute) || this.#completeTo >= minute + BELIEVED_AFTER_MINUTES
     return isThere && this.#absent.get(this.#decisive(minute)) !== false
   }
 

@@ -39,11 +39,11 @@ const MAX_BLOCKS = 128
 export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
 interface CachedBlock {
-  readonly askedAt: EpochMinute
+  readonly completeTo: EpochMinute
   /** By the clock's elapsed time. */
   readonly fetchedAt: Milliseconds
   readonly block: Promise<CandleBlock>
-  loaded?: CandleBlock
+  fetched?: CandleBlock
 }
 
 /**
@@ -90,24 +90,28 @@ export class CandleBlocks {
     let entry = this.#blocks.get(key)
     if (entry === undefined || !this.#isEnough(entry, minute, newest)) {
       const block = this.#fetchBlock(exchange, market, start, newest)
-      entry = { askedAt: newest, fetchedAt: this.#clock.elapsed(), block }
+      entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
     // The order of a Map is that of its insertions: the least recently used one comes first.
     this.#blocks.delete(key)
     this.#blocks.set(key, entry)
     if (this.#blocks.size > this.#max) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
     try {
-      entry.loaded = await entry.block
-      return entry.loaded
+      entry.fetched = await entry.block
+      return entry.fetched
     } catch (thrown) {
       if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
       throw thrown
     }
   }
 
-  #isEnough({ askedAt, fetchedAt, loaded }: CachedBlock, minute: EpochMinute, newest: EpochMinute): boolean {
-    if (loaded?.isDoubted) return this.#clock.elapsed() - fetchedAt < DOUBTED_MS
-    return askedAt >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || loaded?.reaches(minute) === true
+  #isEnough(
+    { completeTo, fetchedAt, fetched }: CachedBlock,
+    minute: EpochMinute,
+    newest: EpochMinute,
+  ): boolean {
+    if (fetched?.isDoubted) return this.#clock.elapsed() - fetchedAt < DOUBTED_MS
+    return completeTo >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || fetched?.reaches(minute) === true
   }
 
   async #fetchBlock(

@@ -40,7 +40,7 @@ class Line {
   pausedUntil: Milliseconds = 0
   /** Why it pauses, or paused last. */
   reason = ''
-  /** Settles when the last request that has asked for a turn has it. */
+  /** Settles when the last request that waits for a turn has it. */
   last = Promise.resolve()
 }
 

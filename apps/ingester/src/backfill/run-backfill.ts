@@ -150,8 +150,8 @@ export class Backfill {
     const { lease, quarantine } = this.#options
     const { tracked, untested } = quarantine
     const coins = [...tracked, ...untested]
-    // Every ingester asks the exchanges, whoever fills the gaps.
-    if (coins.length > 0 && this.#health.isDue) this.#start('health', () => this.#health.ask())
+    // Every ingester fetches the newest candles, whoever fills the gaps.
+    if (coins.length > 0 && this.#health.isDue) this.#start('health', () => this.#health.fetch())
     const isFit = coins.length > 0 && this.#health.isWell && !this.#isClockWrong
     const isHolder = await lease.hold(coins, isFit)
     this.#filling = isHolder ? coins.length : 0

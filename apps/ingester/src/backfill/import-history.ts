@@ -164,20 +164,21 @@ export class HistoryImport {
     for (const day of step) await this.#storeDay(wanted, day, decided)
   }
 
-  /** Decides a window; where candles may be missing, by what they are a minute later. */
+  /**
+   * Decides a window; where candles may be missing, by what they are a minute later.
+   * @throws NotListedYet
+   */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
-    const decided = await this.#decideOnce(window)
+    for (const market of [RATE_MARKET, window.coin.upbit]) {
+      const fetchBlock = () => this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
+      if ((await fetchBlock()).isDoubted) await clock.wait(DOUBTED_MS, signal)
+      if ((await fetchBlock()).isEmpty)
+        throw new NotListedYet(`${market} has no older candles: not listed yet`)
+    }
+    const decided = await decideWindow(window, this.#blocks)
     if (decided.open.length === 0) return decided
     await clock.wait(DOUBTED_MS, signal)
-    return this.#decideOnce(window)
-  }
-
-  async #decideOnce(window: CoinMinutes): Promise<Decided> {
-    for (const market of [RATE_MARKET, window.coin.upbit]) {
-      const { isEmpty } = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
-      if (isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
-    }
     return decideWindow(window, this.#blocks)
   }
 

@@ -33,9 +33,9 @@ export async function startPageServer(dir: string, api: string, port: number) {
   return {
     url,
     close: async () => {
-      const closed = new Promise(resolve => server.close(resolve))
+      server.close()
       server.closeAllConnections()
-      await closed
+      await once(server, 'close')
     },
   }
 }

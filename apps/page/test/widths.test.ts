@@ -2,7 +2,7 @@ import type { History } from '@kimchi/client'
 import { eventually } from '@kimchi/testkit'
 import { type Browser, findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
-import { type Answers, answerWith } from './answers.ts'
+import { type Answers, answerWith, historyOf } from './answers.ts'
 import { goodAnswers, openForgetful, PAGES_AT_A_TIME, servePage, show } from './views.ts'
 import { installClock, visit } from './visit.ts'
 
@@ -154,7 +154,9 @@ async function words(t: Test, { open, isKorean }: Look) {
 }
 
 async function dayTable(t: Test, { show, isKorean, isPhone }: Look) {
-  const page = await show(goodAnswers(), '#/BTC/all')
+  const good = goodAnswers()
+  const BTC = historyOf('BTC', 'Bitcoin', good.list.updated_at, 40)
+  const page = await show({ ...good, histories: { BTC } }, '#/BTC')
   await page.waitForSelector(DAYS)
   const scroll = page.locator('.scroll')
   t.ok(await scroll.evaluate(box => box.scrollWidth <= box.clientWidth), 'nothing is cut off')

@@ -1,7 +1,7 @@
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t, { type Test } from 'tap'
 import { type Answers, answerWith, liveListOf, minuteAt } from './answers.ts'
-import { goodAnswers, PAGES_AT_A_TIME, servePage } from './views.ts'
+import { goodAnswers, openForgetful, PAGES_AT_A_TIME, servePage, show } from './views.ts'
 import { installClock, type VisitOptions, visit } from './visit.ts'
 
 const program = findChromium()
@@ -27,13 +27,34 @@ t.test(
     }
     const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
       t.test(title, { buffered: true }, t => run(t, open))
+    const inTurn = (
+      locale: string,
+      tests: Readonly<Record<string, (t: Test, show: Show) => Promise<void>>>,
+    ) =>
+      t.test(locale, { buffered: true }, async t => {
+        const page = await openForgetful(browser, { locale })
+        const showHere = async (answers: Answers, { hash = '', width = 1200 } = {}) => {
+          await page.setViewportSize({ width, height: 800 })
+          await show(page, `${base}${hash}`, answers)
+          return page
+        }
+        for (const [title, run] of Object.entries(tests)) await t.test(title, t => run(t, showHere))
+        await page.close()
+      })
+    const phoneTitle = 'a phone shows more than six coins, with targets of 44 pixels'
     t.jobs = PAGES_AT_A_TIME
     await Promise.all([
+      inTurn('en-US', {
+        'the range is in the address, and those beyond the data are disabled': ranges,
+        'draws a year as a line on a phone, a week as candles': chartStyles,
+        'explains an empty list and an address without a page': emptyWords,
+        [phoneTitle]: phone,
+      }),
+      inTurn('ko-KR', {
+        'shows and finds Korean names, and times in Seoul': korean,
+        [phoneTitle]: phone,
+      }),
       test('search and sorting survive a visit to a coin, favourites-only a reload', lastingList),
-      test('the range is in the address, and those beyond the data are disabled', ranges),
-      test('draws a year as a line on a phone, a week as candles', chartStyles),
-      test('shows and finds Korean names, and times in Seoul', korean),
-      test('a phone shows more than six coins, with targets of 44 pixels', phone),
       // docs/faults.md, 75
       test(
         'says that the first values are being collected, and shows the list when it is there',
@@ -42,12 +63,14 @@ t.test(
       // docs/faults.md, 75
       test('a coin that was opened too early is shown as soon as its history is there', early),
       test('an alert is in the title and a notification, also while the page is hidden', alerts),
-      test('explains an empty list and an address without a page', emptyWords),
     ])
   },
 )
 
 type Open = (t: Test, answers: Answers, options?: VisitOptions) => ReturnType<typeof visit>
+
+/** Shows a view on the page that tests share. */
+type Show = (answers: Answers, at?: { hash?: string; width?: number }) => Promise<Page>
 
 const symbols = (page: Page) => page.locator('.coin strong').allTextContents()
 
@@ -70,8 +93,8 @@ async function lastingList(t: Test, open: Open) {
   t.strictSame(await symbols(page), ['BTC'])
 }
 
-async function ranges(t: Test, open: Open) {
-  const { page } = await open(t, goodAnswers(), { hash: '#/BTC/365' })
+async function ranges(t: Test, show: Show) {
+  const page = await show(goodAnswers(), { hash: '#/BTC/365' })
   await page.waitForSelector(DAYS)
   t.equal(await page.locator(DAYS).count(), 365)
   await page.getByRole('button', { name: '7 days' }).click()
@@ -93,8 +116,8 @@ async function ranges(t: Test, open: Open) {
   ])
 }
 
-async function chartStyles(t: Test, open: Open) {
-  const { page } = await open(t, goodAnswers(), { hash: '#/BTC/365', width: 360 })
+async function chartStyles(t: Test, show: Show) {
+  const page = await show(goodAnswers(), { hash: '#/BTC/365', width: 360 })
   await page.waitForSelector('.canvas[data-style=line]')
   await page.getByRole('button', { name: '7 days' }).click()
   await page.waitForSelector('.canvas[data-style=candles]')
@@ -103,9 +126,9 @@ async function chartStyles(t: Test, open: Open) {
   t.equal(await average.getAttribute('aria-pressed'), 'true')
 }
 
-async function korean(t: Test, open: Open) {
+async function korean(t: Test, show: Show) {
   const answers = goodAnswers()
-  const { page } = await open(t, answers, { locale: 'ko-KR' })
+  const page = await show(answers)
   await page.waitForSelector(ROWS)
   await page.getByRole('searchbox').fill('비트')
   t.strictSame(await page.locator('.coin a').allTextContents(), ['BTC 비트코인'])
@@ -117,32 +140,30 @@ async function korean(t: Test, open: Open) {
   t.equal(await page.evaluate(() => document.documentElement.lang), 'ko')
 }
 
-async function phone(t: Test, open: Open) {
+async function phone(t: Test, show: Show) {
   const answers = goodAnswers()
   answers.list = { ...answers.list, note: 'SIMULATED PRICES.' }
-  for (const locale of ['en-US', 'ko-KR']) {
-    const { page } = await open(t, answers, { locale, width: 360 })
-    await page.setViewportSize({ width: 360, height: 780 })
-    await page.waitForSelector(ROWS)
-    const bottoms = await page
-      .locator(ROWS)
-      .evaluateAll(rows => rows.map(row => row.getBoundingClientRect().bottom))
-    const visible = bottoms.filter(bottom => bottom <= 780).length
-    t.ok(visible > 6, `${locale}: ${visible} coins are visible`)
-    const small = () =>
-      page
-        .locator('button:visible, input:visible, .back, .empty a')
-        .evaluateAll(found =>
-          found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
-        )
-    t.strictSame(await small(), [])
-    await page.locator('.coin a').first().click()
-    await page.waitForSelector('.back')
-    t.strictSame(await small(), [])
-    await page.goto(`${page.url().replace(/#.*/, '')}#/a/b/c`)
-    await page.waitForSelector('.empty a')
-    t.strictSame(await small(), [], 'on an address without a page')
-  }
+  const page = await show(answers, { width: 360 })
+  await page.setViewportSize({ width: 360, height: 780 })
+  await page.waitForSelector(ROWS)
+  const bottoms = await page
+    .locator(ROWS)
+    .evaluateAll(rows => rows.map(row => row.getBoundingClientRect().bottom))
+  const visible = bottoms.filter(bottom => bottom <= 780).length
+  t.ok(visible > 6, `${visible} coins are visible`)
+  const small = () =>
+    page
+      .locator('button:visible, input:visible, .back, .empty a')
+      .evaluateAll(found =>
+        found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
+      )
+  t.strictSame(await small(), [])
+  await page.locator('.coin a').first().click()
+  await page.waitForSelector('.back')
+  t.strictSame(await small(), [])
+  await page.goto(`${page.url().replace(/#.*/, '')}#/a/b/c`)
+  await page.waitForSelector('.empty a')
+  t.strictSame(await small(), [], 'on an address without a page')
 }
 
 async function firstSeconds(t: Test, open: Open) {
@@ -215,9 +236,9 @@ async function alerts(t: Test, open: Open) {
   t.match(await page.locator('.firing').textContent(), 'BTC +2.50%', 'the device remembers it')
 }
 
-async function emptyWords(t: Test, open: Open) {
+async function emptyWords(t: Test, show: Show) {
   const good = goodAnswers()
-  const { page } = await open(t, { ...good, list: { ...good.list, count: 0, data: [] } })
+  const page = await show({ ...good, list: { ...good.list, count: 0, data: [] } })
   await page.getByText('No coin has a current price.').waitFor()
   await page.goto(`${page.url().replace(/#.*/, '')}#/a/b/c`)
   await page.waitForSelector('.empty h1')

@@ -30,13 +30,17 @@ export async function openForgetful(
   return page
 }
 
+let shown = 0
+
 /** Shows what is at an address when the service answers so. */
 export async function show(page: Page, address: string, answers: Answers): Promise<void> {
   await page.unrouteAll()
   await answerWith(page, answers)
-  // From one view straight to another the page would not be loaded again.
-  await page.goto('about:blank')
-  await page.goto(address)
+  // Of two addresses that differ after # alone, the second would not be loaded.
+  const url = new URL(address)
+  shown += 1
+  url.search = `${shown}`
+  await page.goto(url.href)
 }
 
 /** Answers of a service in good health: 500 days of BTC, 8 of ETH. */

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { dateOf } from '@kimchi/core'
-import { createMemoryLog, type RawRedis } from '@kimchi/testkit'
+import type { RawRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { Lease } from '../src/lease.ts'
 import { SampleReader } from '../src/reader.ts'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, connected, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, connected, listenTo, openStore, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 // docs/faults.md, 34
 t.test(
@@ -19,15 +18,7 @@ t.test(
     const url = redis.url.replace('//', '//api:api@')
     const reading = await connected(t, { ...redis, url })
     const reader = new SampleReader({ redis: reading })
-    const heard: number[] = []
-    const listening = new Promise<void>(resolve => {
-      const subscription = reader.subscribeMinutes(
-        minute => heard.push(minute),
-        state => state.ready && resolve(),
-      )
-      t.teardown(() => subscription.close())
-    })
-    await listening
+    const heard = await listenTo(t, reader)
     await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
     t.equal((await reader.readBoard()).rows[0]?.minute, now)
     t.equal((await reader.readDays('BTC')).entries.length, 1)
@@ -60,12 +51,7 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const url = redis.url.replace('//', '//ingester:ingester@')
   const connection = await connected(t, { ...redis, url })
   const { now, today } = await todayMinutes(connection)
-  const writer = new SampleWriter({
-    redis: connection,
-    prices: 'live',
-    retentionDays: 8,
-    log: createMemoryLog(),
-  })
+  const writer = writerOn(connection)
   await writer.track([BTC])
   const samples = [sampleOf('BTC', now), sampleOf('BTC', today - 1)]
   t.match(await writer.write({ minute: now, samples, halted: ['ETH'] }), { stored: 2 })

@@ -2,8 +2,7 @@ import { createMemoryLog, startCluster, type TestRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openRedis } from '../src/redis/connect.ts'
 import { readServerHealth } from '../src/redis/server-health.ts'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', async t => {
   const group = await startCluster(t)
@@ -19,7 +18,7 @@ t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', a
   replica.pause()
   other.pause()
   const log = createMemoryLog()
-  const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log })
+  const writer = writerOn(redis, { log })
   await writer.verify()
   t.match(log.lines, [
     {

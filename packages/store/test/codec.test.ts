@@ -74,7 +74,7 @@ t.test('a damaged member is refused by the field that is wrong', async t => {
 })
 
 t.test('Redis reads the same integers and prices out of a member', async t => {
-  const { connection, writer, raw } = await openStore(t)
+  const { connection, writer, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([])
   const sample: Sample = {
@@ -86,7 +86,7 @@ t.test('Redis reads the same integers and prices out of a member', async t => {
     source: 'candle',
   }
   await writer.write({ minute: today, samples: [sample] })
-  const lines = await raw.call('FCALL_RO', 'kp_samples', '1', '{kp}:meta', 'BTC', today, today + 1)
+  const lines = await ask('kp_samples', 'BTC', today, today + 1)
   const at = new Date(today * 60_000).toISOString().slice(0, 19)
   t.strictSame(lines, [
     `${at} -999999.9999% upbit_krw=0.30000000000000004 binance_usdt=1000000000000 usdt_krw=1463.5 candle`,

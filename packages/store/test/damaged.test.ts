@@ -8,7 +8,7 @@ for (const [name, keyOf] of [
   ['settled minutes', (date: string) => settledKey('ETH', date, 0)],
 ] as const) {
   t.test(`a key of a coin's ${name} that is of a wrong type holds up that coin alone`, async t => {
-    const { connection, writer, reader, raw, log } = await openStore(t)
+    const { connection, writer, reader, raw, ask, log } = await openStore(t)
     const { today } = await todayMinutes(connection)
     await writer.track([BTC, ETH])
     const key = keyOf(dateOf(today))
@@ -33,12 +33,12 @@ for (const [name, keyOf] of [
     ])
     const entries = [{ symbol: 'ETH', minute: today + 5, reason: 'no-rate' }] as const
     await writer.write({ minute: today, samples: [], settled: entries })
-    const status = (await raw.call('FCALL_RO', 'kp_status', '1', '{kp}:meta')) as string[]
+    const status = await ask('kp_status')
     t.match(
       status.find(line => line.startsWith('BTC')),
       / fresh /,
     )
-    await t.rejects(raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'ETH'), { message: key })
+    await t.rejects(ask('kp_check', 'ETH'), { message: key })
     await raw.del(key)
     t.match(await write(1), { stored: 2, refused: [] })
     t.match(await reader.readOpenMinutes('ETH', today, today + 1), [{ start: today, end: today + 1 }])

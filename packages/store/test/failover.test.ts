@@ -5,8 +5,7 @@ import t, { type Test } from 'tap'
 import { MinuteQueue } from '../src/minute-queue.ts'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 /** What an ingester writes by, on a group of servers. */
 async function openWay(t: Test, group: RedisGroup) {
@@ -14,7 +13,7 @@ async function openWay(t: Test, group: RedisGroup) {
   t.teardown(() => redis.close())
   t.ok(await redis.untilReady(10_000))
   const log = createMemoryLog()
-  const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log })
+  const writer = writerOn(redis, { log })
   const onFatal = (error: Error) => void t.fail(error.message)
   const queue = new MinuteQueue({ writer, redis, clock: systemClock, random: () => 0.5, log, onFatal })
   t.teardown(() => queue.close())

@@ -7,11 +7,12 @@ import {
   type TestRedisOptions,
 } from '@kimchi/testkit'
 import { SampleReader } from '../src/reader.ts'
-import { openRedis, type RedisConnection } from '../src/redis/connect.ts'
+import { type ConnectionStatus, openRedis, type RedisConnection } from '../src/redis/connect.ts'
 import { type BoardRow, formatLiveRow } from '../src/rows.ts'
-import { SampleWriter } from '../src/writer.ts'
+import { SampleWriter, type WriterOptions } from '../src/writer.ts'
 
 type T = { teardown(close: () => unknown): void }
+type StoreOptions = TestRedisOptions & { prices?: PricesKind }
 
 export const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
 export const ETH: Coin = { symbol: 'ETH', name: '이더리움 "E"', upbit: 'KRW-ETH', binance: 'ETHUSDT' }
@@ -51,19 +52,34 @@ export async function connected(t: T, redis: TestRedis, options = {}): Promise<R
   return connection
 }
 
+/** A writer of live prices that keeps samples for 8 days. */
+export function writerOn(redis: RedisConnection, options: Partial<WriterOptions> = {}): SampleWriter {
+  return new SampleWriter({ redis, prices: 'live', retentionDays: 8, log: createMemoryLog(), ...options })
+}
+
 /** A server with a writer and a reader on it. */
-export async function openStore(t: T, options: TestRedisOptions & { prices?: PricesKind } = {}) {
+export async function openStore(t: T, { prices = 'live', ...options }: StoreOptions = {}) {
   const redis = await startRedis(t, options)
   const connection = await connected(t, redis)
   const log = createMemoryLog()
-  const writer = new SampleWriter({
-    redis: connection,
-    prices: options.prices ?? 'live',
-    retentionDays: 8,
-    log,
-  })
+  const writer = writerOn(connection, { prices, log })
   const reader = new SampleReader({ redis: connection })
-  return { redis, connection, writer, reader, log, raw: redis.client() }
+  const raw = redis.client()
+  /** Calls a function as people do at redis-cli. */
+  const ask = (name: string, ...args: (string | number)[]) =>
+    raw.call('FCALL_RO', [name, 1, '{kp}:meta', ...args]) as Promise<string[]>
+  return { redis, connection, writer, reader, log, raw, ask }
+}
+
+/** The minutes that a reader hears from now on. */
+export async function listenTo(t: T, reader: SampleReader): Promise<readonly number[]> {
+  const heard: number[] = []
+  await new Promise<void>(resolve => {
+    const onStatus = ({ ready }: ConnectionStatus) => ready && resolve()
+    const subscription = reader.subscribeMinutes(minute => heard.push(minute), onStatus)
+    t.teardown(() => subscription.close())
+  })
+  return heard
 }
 
 /** This minute by Redis' clock, and the first one of today, which stays today for the length of a test. */

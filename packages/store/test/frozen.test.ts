@@ -11,7 +11,7 @@ async function openFrozenDay(t: Test, daysAgo: number) {
   const samples = [0, 1, 60, 61].map(at => sampleOf('BTC', start + at))
   await store.writer.write({ minute: start + 61, samples })
   await store.raw.del(samplesKey('BTC', dateOf(start), 0))
-  const check = () => store.raw.call('FCALL_RO', ['kp_check', 1, '{kp}:meta', 'BTC']) as Promise<string[]>
+  const check = () => store.ask('kp_check', 'BTC')
   return { ...store, start, samples, check }
 }
 

@@ -6,7 +6,7 @@ import { BTC, dailyKey, openStore, sampleOf, samplesKey, todayMinutes } from './
 /** A closed day of four samples in two hours. */
 async function openDay(t: Test) {
   const store = await openStore(t)
-  const { writer, reader, raw } = store
+  const { writer, reader, raw, ask } = store
   const { today } = await todayMinutes(store.connection)
   const [start, date] = [today - 1_440, dateOf(today - 1_440)]
   await writer.track([BTC])
@@ -17,7 +17,7 @@ async function openDay(t: Test) {
     ...{ ...store, start, date, samples, rowOf },
     uncounted: () => reader.readUncountedDays('BTC', start, today),
     mend: () => writer.mendDay('BTC', date),
-    check: (...args: string[]) => raw.call('FCALL_RO', ['kp_check', 1, '{kp}:meta', 'BTC', ...args]),
+    check: (...args: string[]) => ask('kp_check', 'BTC', ...args),
     add: (hour: number, minute: number, member: Buffer) =>
       raw.zadd(samplesKey('BTC', date, hour), minute, member),
     stored: async () => (await reader.readSamples('BTC', start, today)).entries,

@@ -1,9 +1,8 @@
-import { createMemoryLog, eventually, type RawRedis, startRedis } from '@kimchi/testkit'
+import { eventually, type RawRedis, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { SampleReader } from '../src/reader.ts'
 import { openRedis } from '../src/redis/connect.ts'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 /** A writer on one URL, and a reader that listens on another. */
 async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
@@ -14,8 +13,7 @@ async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
     return connection
   }
   const writing = await connect(writingUrl)
-  const log = createMemoryLog()
-  const writer = new SampleWriter({ redis: writing, prices: 'live', retentionDays: 8, log })
+  const writer = writerOn(writing)
   await writer.track([BTC])
   const { today } = await todayMinutes(writing)
   const reading = await connect(readingUrl)

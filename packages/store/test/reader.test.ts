@@ -7,7 +7,7 @@ import { BTC, dailyKey, ETH, openStore, sampleOf, samplesKey, todayMinutes } fro
 
 // docs/faults.md, 12
 t.test('what cannot be read is skipped and counted, the rest is served', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
+  const { connection, writer, reader, raw, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC, ETH])
   const samples = [sampleOf('BTC', today), sampleOf('BTC', today + 1)]
@@ -25,10 +25,7 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
 
   t.strictSame(await reader.readSamples('BTC', today, today + 5), { entries: samples, corrupt: 1 })
   t.match(await reader.readSamples('ETH', today, today + 9), { entries: { length: 1 }, corrupt: 1 })
-  t.match(await raw.call('FCALL_RO', 'kp_samples', '1', '{kp}:meta', 'ETH', today, today + 9), [
-    /live$/,
-    / corrupt$/,
-  ])
+  t.match(await ask('kp_samples', 'ETH', today, today + 9), [/live$/, / corrupt$/])
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays(samples), corrupt: 4 })
   const board = await reader.readBoard()
   t.strictSame(
@@ -38,7 +35,7 @@ t.test('what cannot be read is skipped and counted, the rest is served', async t
   t.equal(board.corrupt, 4)
   t.strictSame([...board.todayRows.keys()].sort(), ['BTC', 'ETH'])
   await raw.hdel(dailyKey('ETH'), dateOf(today))
-  t.match(await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'ETH'), [
+  t.match(await ask('kp_check', 'ETH'), [
     /WRONG row is absent, samples fold to .*"samples":1,.* odd members: \S+ unreadable: /,
   ])
 })
@@ -104,15 +101,13 @@ t.test('a subscription says when it stops listening, and listens again when Redi
 })
 
 t.test('people at redis-cli get readable answers', async t => {
-  const { connection, writer, raw } = await openStore(t)
+  const { connection, writer, raw, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
   await writer.track([ETH])
   await writer.announce('a1', { version: '1.0.0' })
   const samples = [sampleOf('BTC', today - 1, 150_000_123), sampleOf('ETH', today, 140_000_000.5)]
   await writer.write({ minute: today, samples })
-  const ask = (name: string, ...args: (string | number)[]) =>
-    raw.call('FCALL_RO', [name, '1', '{kp}:meta', ...args]) as Promise<string[]>
   const [yesterday, date] = [dateOf(today - 1), dateOf(today)]
 
   t.strictSame(await ask('kp_samples', 'BTC', today - 1), [
@@ -137,7 +132,7 @@ t.test('people at redis-cli get readable answers', async t => {
 })
 
 t.test('kp_gaps prints a line for each gap of a day', async t => {
-  const { connection, writer, raw } = await openStore(t)
+  const { connection, writer, raw, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)
   const yesterday = today - 1_440
   await writer.track([BTC])
@@ -145,25 +140,25 @@ t.test('kp_gaps prints a line for each gap of a day', async t => {
     at => at !== 60 && (at < 700 || at > 720),
   )
   await writer.write({ minute: today - 1, samples: stored.map(at => sampleOf('BTC', yesterday + at)) })
-  const ask = (...args: string[]) => raw.call('FCALL_RO', ['kp_gaps', '1', '{kp}:meta', ...args])
+  const gaps = (...args: string[]) => ask('kp_gaps', ...args)
   const date = dateOf(yesterday)
-  t.strictSame(await ask('BTC', date), [
+  t.strictSame(await gaps('BTC', date), [
     `BTC ${date}: 1418 of 1440 minutes stored, 2 gaps`,
     '01:00 to 01:00 1 min  open',
     '11:40 to 12:00 21 min open',
   ])
   const settled = [{ symbol: 'BTC', minute: yesterday + 60, reason: 'no-rate' }] as const
   await writer.write({ minute: yesterday, samples: [], settled })
-  t.match(await ask('BTC', date), [/1418 of 1440/, /^01:00 to 01:00 1 min {2}no-rate$/, / open$/])
+  t.match(await gaps('BTC', date), [/1418 of 1440/, /^01:00 to 01:00 1 min {2}no-rate$/, / open$/])
   const row = String(await raw.hget(dailyKey('BTC'), date))
   await raw.hset(dailyKey('BTC'), date, row.replace('"samples":1418', '"samples":1419'))
-  t.match(await ask('BTC', date), [/1418 of 1440/, /no-rate/, /stays: the day is frozen/])
-  t.match(await ask('BTC'), [new RegExp(`^BTC ${dateOf(today)}: 0 of \\d+ minutes stored, `)])
-  await t.rejects(ask('BTC', '2026-02-30'), /date must be YYYY-MM-DD, got: 2026-02-30/)
+  t.match(await gaps('BTC', date), [/1418 of 1440/, /no-rate/, /stays: the day is frozen/])
+  t.match(await gaps('BTC'), [new RegExp(`^BTC ${dateOf(today)}: 0 of \\d+ minutes stored, `)])
+  await t.rejects(gaps('BTC', '2026-02-30'), /date must be YYYY-MM-DD, got: 2026-02-30/)
 })
 
 t.test('kp_status prints what is stored, each coin and each ingester', async t => {
-  const { connection, writer, raw } = await openStore(t)
+  const { connection, writer, raw, ask } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC, ETH, { ...ETH, symbol: 'XRP' }])
   await writer.announce('host:12', {
@@ -182,7 +177,7 @@ t.test('kp_status prints what is stored, each coin and each ingester', async t =
   await raw.del('{kp}:ingester:gone')
   await writer.write({ minute: now, samples: [sampleOf('BTC', now)], halted: ['XRP'] })
   await writer.write({ minute: now - 3, samples: [sampleOf('ETH', now - 3)] })
-  const lines = (await raw.call('FCALL_RO', 'kp_status', '1', '{kp}:meta')) as string[]
+  const lines = await ask('kp_status')
   for (const expected of [
     /^now {9}\S+ UTC$/,
     new RegExp(`^last minute ${formatTimestamp(now)}, \\d+ s ago$`),
@@ -211,12 +206,15 @@ t.test('another layout is refused instead of misread', async t => {
 
 // docs/faults.md, 82
 t.test('a call for more than ten days is refused before Redis is held up', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
+  const { connection, writer, reader, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([])
   for (const name of ['kp_missing', 'kp_members', 'kp_uncounted', 'kp_samples']) {
-    const ask = raw.call('FCALL_RO', [name, 1, '{kp}:meta', 'BTC', 29_000_000, 129_000_000])
-    await t.rejects(ask, { message: /KIMCHI_ARGUMENT to must be at most from \+ \d+, got: 129000000/ }, name)
+    await t.rejects(
+      ask(name, 'BTC', 29_000_000, 129_000_000),
+      { message: /KIMCHI_ARGUMENT to must be at most from \+ \d+, got: 129000000/ },
+      name,
+    )
   }
   await reader.readSamples('BTC', today, today + 7_200)
   await t.rejects(reader.readSamples('BTC', today, today + 7_201), { message: /at most from \+ 7200, got/ })

@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { createMemoryLog, eventually, followProgram, startRedis } from '@kimchi/testkit'
+import { eventually, followProgram, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, connected, ETH, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, connected, ETH, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 const USERS = fileURLToPath(new URL('../../../deploy/redis/users.acl', import.meta.url))
 
@@ -29,8 +28,7 @@ t.test('a killed Redis with the shipped users comes back with every key', async 
   const server = start()
   const connection = await connected(t, as('ingester'))
   const { now } = await todayMinutes(connection)
-  const log = createMemoryLog()
-  const writer = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const writer = writerOn(connection)
   await writer.track([BTC, ETH])
   for (const minute of [now - 1_440, now - 1, now]) {
     await writer.write({ minute, samples: [sampleOf('BTC', minute), sampleOf('ETH', minute)] })

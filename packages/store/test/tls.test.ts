@@ -6,51 +6,15 @@ import { openRedis } from '../src/redis/connect.ts'
 
 /** A private authority, and certificates of a server and a client that it has signed. */
 async function createCertificates(folder: string) {
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  openssl(
-    'req',
-    '-x509',
-    ...key,
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.pem',
-    '-days',
-    '2',
-    '-subj',
-    '/CN=test authority',
-  )
+  const openssl = (command: string) =>
+    execFileSync('openssl', command.split(' '), { cwd: folder, stdio: 'ignore' })
+  const key = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+  openssl(`req -x509 ${key} -keyout ca.key -out ca.pem -days 2 -subj /CN=authority`)
   for (const name of ['server', 'client']) {
-    openssl(
-      'req',
-      ...key,
-      '-keyout',
-      `${name}.key`,
-      '-out',
-      `${name}.csr`,
-      '-subj',
-      `/CN=${name}`,
-      '-addext',
-      'subjectAltName=IP:127.0.0.1',
-    )
-    openssl(
-      'x509',
-      '-req',
-      '-in',
-      `${name}.csr`,
-      '-CA',
-      'ca.pem',
-      '-CAkey',
-      'ca.key',
-      '-CAcreateserial',
-      '-out',
-      `${name}.pem`,
-      '-days',
-      '2',
-      '-copy_extensions',
-      'copy',
-    )
+    const subject = `-subj /CN=${name} -addext subjectAltName=IP:127.0.0.1`
+    openssl(`req ${key} -keyout ${name}.key -out ${name}.csr ${subject}`)
+    const authority = '-CA ca.pem -CAkey ca.key -CAcreateserial'
+    openssl(`x509 -req -in ${name}.csr ${authority} -out ${name}.pem -days 2 -copy_extensions copy`)
   }
 }
 

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { SampleReader } from '../src/reader.ts'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, ETH, openStore, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, ETH, openStore, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 const XRP = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
 
@@ -10,7 +9,7 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
   const store = await openStore(t)
   const { connection, log, raw, writer, reader } = store
   const { now } = await todayMinutes(connection)
-  const other = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const other = writerOn(connection, { log })
   const samples = [BTC, ETH, XRP].map(({ symbol }) => sampleOf(symbol, now))
   await writer.write({ minute: now, samples })
   /** Makes everything that was announced this much older; Redis' clock can't be set. */
@@ -73,7 +72,7 @@ t.test('a restart unlists nothing, however long it lasts', async t => {
   await one.track([BTC, ETH])
   await other.track([BTC, XRP])
   await age(86_400)
-  const again = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
+  const again = writerOn(connection, { log })
   await again.track([BTC, ETH])
   t.equal(await list(), 'BTC ETH XRP', 'the one that is back first unlists nothing of the other')
   t.strictSame((await new SampleReader({ redis: connection }).readBoard()).corrupt, 0)

@@ -1,20 +1,17 @@
 import { dateOf, foldDays, premiumE4, type Sample, type SettledReason } from '@kimchi/core'
-import { createMemoryLog } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
 import type { SampleReader } from '../src/reader.ts'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, connected, ETH, openStore, rowOf, sampleOf, todayMinutes } from './fixtures.ts'
+import { BTC, connected, ETH, openStore, rowOf, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 // Few minutes around two day turns and an hour turn, so that they meet again and again.
 const MINUTES = [-61, -60, -59, -2, -1, 0, 1, 2, 1438, 1439, 1440, 1441]
 
 // docs/faults.md, 4
 t.test('days equal the fold of the stored samples, whatever order, repetition and rivalry', async t => {
-  const { redis, connection, reader, raw } = await openStore(t)
-  const log = createMemoryLog()
-  const one = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
-  const other = new SampleWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
+  const { redis, connection, reader, raw, ask } = await openStore(t)
+  const one = writerOn(connection)
+  const other = writerOn(await connected(t, redis))
   const { today } = await todayMinutes(connection)
   const from = today - 2 * 1440
 
@@ -75,7 +72,7 @@ t.test('days equal the fold of the stored samples, whatever order, repetition an
             'the first stored wins whole',
           )
         }
-        const lines = (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', symbol)) as string[]
+        const lines = await ask('kp_check', symbol)
         t.equal(lines.filter(line => / ok \d+ samples$/.test(line)).length, foldDays(samples).length)
       }
       t.equal(stored, kept, 'what is reported as stored is stored')
@@ -86,9 +83,8 @@ t.test('days equal the fold of the stored samples, whatever order, repetition an
 
 t.test('a minute is stored, settled or open, whatever order and rivalry', async t => {
   const { redis, connection, reader, raw } = await openStore(t)
-  const log = createMemoryLog()
-  const one = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
-  const other = new SampleWriter({ redis: await connected(t, redis), prices: 'live', retentionDays: 8, log })
+  const one = writerOn(connection)
+  const other = writerOn(await connected(t, redis))
   const { today } = await todayMinutes(connection)
   const minutes = MINUTES.map(at => today - 1440 + at)
   const entry = fc.record({

@@ -1,8 +1,16 @@
 import { type Day, dateOf, foldDays, type Sample } from '@kimchi/core'
-import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
-import { SampleWriter } from '../src/writer.ts'
-import { BTC, dailyKey, ETH, openStore, rowOf, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import {
+  BTC,
+  dailyKey,
+  ETH,
+  openStore,
+  rowOf,
+  sampleOf,
+  samplesKey,
+  todayMinutes,
+  writerOn,
+} from './fixtures.ts'
 
 t.test('what is written is what is read', async t => {
   const { connection, writer, reader } = await openStore(t)
@@ -87,12 +95,7 @@ t.test('all hours of a UTC day expire at one instant, and nothing is stored in a
   t.match(log.lines.at(-1), { level: 'warn', message: /day has expired/, fields: { samples: 1 } })
 
   // A longer retention from now on: the hours of one day still expire together.
-  const longer = new SampleWriter({
-    redis: connection,
-    prices: 'live',
-    retentionDays: 10,
-    log: createMemoryLog(),
-  })
+  const longer = writerOn(connection, { retentionDays: 10 })
   await longer.write({ minute: today, samples: [sampleOf('BTC', oldest + 120)] })
   const later = await Promise.all((await raw.keys('{kp}:samples:*')).map(key => raw.call('EXPIRETIME', key)))
   t.strictSame(
@@ -115,7 +118,7 @@ t.test('a missing or damaged day row is rebuilt from the stored samples', async 
 
 // docs/faults.md, 63
 t.test('absent and unreadable day rows are folded again from their samples', async t => {
-  const { connection, writer, reader, raw } = await openStore(t)
+  const { connection, writer, reader, raw, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)
   await writer.track([BTC, ETH])
   const days = [7, 6, 5, 4, 3, 2, 1, 0].map(back => today - back * 1_440)
@@ -133,7 +136,7 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
   for (const [at, day] of days.entries()) {
     await raw.hset(dailyKey('ETH'), dateOf(day), JSON.stringify(garbage[at % garbage.length]))
   }
-  const check = async () => (await raw.call('FCALL_RO', 'kp_check', '1', '{kp}:meta', 'BTC')) as string[]
+  const check = () => ask('kp_check', 'BTC')
   t.match(
     await check(),
     Array(8).fill(/WRONG row is absent, samples fold to .* mends the day within 10 minutes$/),
@@ -171,12 +174,7 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
   const { connection, writer, raw } = await openStore(t)
   const { now } = await todayMinutes(connection)
   await writer.track([BTC])
-  const simulated = new SampleWriter({
-    redis: connection,
-    prices: 'simulated',
-    retentionDays: 8,
-    log: createMemoryLog(),
-  })
+  const simulated = writerOn(connection, { prices: 'simulated' })
   const refusal = {
     code: 'KIMCHI_ERR_PRICES_KIND',
     message: /holds live prices, the writer brings simulated/,
@@ -217,7 +215,7 @@ t.test('an import goes by the retention of the ingesters, and does not change it
   const { today } = await todayMinutes(connection)
   await writer.track([BTC])
   const old = dateOf(today - 9 * 1440)
-  const other = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 30, log })
+  const other = writerOn(connection, { retentionDays: 30, log })
   await other.verify()
   t.equal(await other.importDay('BTC', dayOf(old, 1)), 'stored')
   t.equal(await raw.hget('{kp}:meta', 'retention'), '8')
@@ -229,7 +227,7 @@ t.test('an import goes by the retention of the ingesters, and does not change it
 t.test('a day of which samples are still stored is not imported', async t => {
   const { connection, writer, raw, log } = await openStore(t)
   const { today } = await todayMinutes(connection)
-  const longer = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 30, log })
+  const longer = writerOn(connection, { retentionDays: 30, log })
   const samples = [0, 1, 2].map(at => sampleOf('BTC', today - 20 * 1440 + at))
   await longer.write({ minute: today, samples })
   await raw.hset('{kp}:meta', 'retention', 8)

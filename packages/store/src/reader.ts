@@ -166,8 +166,8 @@ function toBoard(reply: unknown): Board {
   const counters = readable(pairs(counterTexts), (symbol, counter) =>
     /^\d+$/.test(counter) ? ([symbol, Number(counter)] as const) : undefined,
   )
-  const place = ({ order = Number.MAX_SAFE_INTEGER }: KnownCoin) => order
-  const coins = known.entries.toSorted((a, b) => place(a) - place(b) || (a.symbol < b.symbol ? -1 : 1))
+  const orderOf = ({ order = Number.MAX_SAFE_INTEGER }: KnownCoin) => order
+  const coins = known.entries.toSorted((a, b) => orderOf(a) - orderOf(b) || (a.symbol < b.symbol ? -1 : 1))
   const rows = new Map(live.entries.map(row => [row.symbol, row]))
   return {
     prices: prices === 'live' || prices === 'simulated' ? prices : undefined,

@@ -15,7 +15,7 @@ export interface BoardRow extends Pick<Sample, 'symbol' | 'minute' | 'premiumE4'
   readonly json: string
 }
 
-/** A coin as Redis knows it: a tracked coin has a place in the live list, any other has only its history. */
+/** A coin as Redis knows it: a tracked coin is in the live list, any other has only its history. */
 export interface KnownCoin extends Coin {
   /** Place in the live list, from 0; undefined when no longer tracked. */
   readonly order: number | undefined

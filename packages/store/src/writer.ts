@@ -214,22 +214,22 @@ export class SampleWriter {
   }
 }
 
-/** @param refusal the sample's place, counted from 1, and the reason */
+/** @param refusal the sample's index, counted from 1, and the reason */
 function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
-  const [place, reason] = refusal.split(' ')
-  const { symbol, minute } = samples[Number(place) - 1] as Sample
+  const [index, reason] = refusal.split(' ')
+  const { symbol, minute } = samples[Number(index) - 1] as Sample
   return { symbol, minute, reason: reason as RefusedSample['reason'] }
 }
 
 /** Coins whose order is equal are listed by symbol. */
 function coinArguments(coins: readonly Coin[], { order = 'all' }: ListRules): string[] {
-  const placeOf = (symbol: string) => {
+  const orderOf = (symbol: string) => {
     if (order === 'all') return symbol === 'BTC' ? 0 : 1
     return order.includes(symbol) ? order.indexOf(symbol) : order.length
   }
   return coins.flatMap(({ symbol, name, upbit, binance }) => [
     symbol,
-    JSON.stringify({ order: placeOf(symbol), name, upbit, binance }),
+    JSON.stringify({ order: orderOf(symbol), name, upbit, binance }),
   ])
 }
 

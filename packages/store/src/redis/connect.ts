@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
 import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
@@ -8,12 +9,10 @@ import { describeTarget, parseRedisUrl, type RedisTarget, URL_FORMS } from './re
 /** What may be sent with a command. */
 export type RedisArgument = string | number | Buffer
 
-/** Whether commands can be sent now, and if not, why. */
-export interface ConnectionStatus {
-  readonly ready: boolean
-  /** The newest trouble, for people; without credentials. */
-  readonly reason: string | undefined
-}
+/** Whether commands can be sent now, and if not, why: the newest trouble, for people, without credentials. */
+export type ConnectionStatus =
+  | { readonly ready: true; readonly reason: undefined }
+  | { readonly ready: false; readonly reason: string }
 
 /**
  * Opens a connection that reconnects by itself. Returns at once, whether or not Redis is there.
@@ -25,9 +24,6 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
   if (target !== undefined) return new RedisConnection(target, options)
   throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${URL_FORMS}`)
 }
-
-/** The client's error for a command that it could not send; the connection's status knows the reason. */
-const UNSENT = /^Stream isn't writeable/
 
 /**
  * A Redis, whichever way it is set up. Reconnects until it is closed; a command fails at once while Redis is
@@ -73,14 +69,11 @@ export class RedisConnection {
 
   /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts; true when they can. */
   async untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
-    if (this.#status.ready || signal?.aborted) return this.#status.ready
+    if (this.#status.ready) return true
     const over = new AbortController()
-    const end = () => over.abort()
-    const timer = setTimeout(end, timeoutMs)
-    signal?.addEventListener('abort', end)
-    await once(this.#events, 'change', { signal: over.signal }).catch(() => {})
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', end)
+    const change = once(this.#events, 'change', { signal: over.signal })
+    await Promise.race([change, wait(timeoutMs, undefined, { signal, ref: false })]).catch(() => {})
+    over.abort()
     return this.#status.ready
   }
 
@@ -137,10 +130,12 @@ export class RedisConnection {
   }
 
   #report(trouble: string | undefined): void {
-    const ready = trouble === undefined
-    const hasTurned = ready !== this.#status.ready
-    this.#status = { ready, reason: ready ? undefined : `${this.target}: ${trouble}` }
-    if (hasTurned) this.#events.emit('change', this.#status)
+    const wasReady = this.#status.ready
+    const isReady = trouble === undefined
+    this.#status = isReady
+      ? { ready: true, reason: undefined }
+      : { ready: false, reason: `${this.target}: ${trouble}` }
+    if (isReady !== wasReady) this.#events.emit('change', this.#status)
   }
 
   /** Behind Sentinel the client gives up when a failover is announced while it asks for the primary. */
@@ -151,14 +146,13 @@ export class RedisConnection {
   }
 
   async #send(on: Redis | Cluster, method: 'call' | 'callBuffer', command: string, args: RedisArgument[]) {
+    // The client would only say that it cannot write.
+    if (!this.#status.ready) throw new KimchiError('KIMCHI_ERR_REDIS', this.#status.reason)
     try {
       // The client knows the commands, and which of them only read, by their names in small letters.
       return await on[method](command.toLowerCase(), args)
     } catch (error) {
-      const { ready, reason } = this.#status
-      throw !ready && reason !== undefined && UNSENT.test(messageOf(error))
-        ? new KimchiError('KIMCHI_ERR_REDIS', reason)
-        : toRedisError(error, this.target)
+      throw toRedisError(error, this.target)
     }
   }
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openEdge } from '@kimchi/e2e/edge'
-import { createFolder, type Teardown } from '@kimchi/testkit'
+import type { Teardown } from '@kimchi/testkit'
 import { compare, SCENARIOS, type Scenario, type Service } from './lib/compare.ts'
 import { startFile } from './lib/nginx.ts'
 import type { Options } from './lib/report.ts'
@@ -20,9 +20,7 @@ export async function edge(options: Options): Promise<void> {
 }
 
 async function startBoth(t: Teardown, { path }: Scenario, { api, plain }: Service) {
-  const dir = await createFolder(t)
-  const { port, pid, close } = await openEdge({ ...LIMITS, dir, replicas: ['127.0.0.1'], apiPort: api.port })
-  t.teardown(close)
+  const { port, pid } = await openEdge(t, { ...LIMITS, addresses: ['127.0.0.1'], apiPort: api.port })
   pin(pid)
   return { 'a file': await startFile(t, path, plain), 'the edge': { port, pid } }
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { type Program, startProgram } from '@kimchi/testkit'
+import { freePort } from '@kimchi/local-redis'
+import { type Program, startProgram, type Teardown } from '@kimchi/testkit'
 
 const SCRIPTS = {
   simulator: '../../packages/simulator/dist/main.js',
@@ -7,10 +8,47 @@ const SCRIPTS = {
   api: '../../apps/api/dist/main.js',
 }
 
-/** Starts an app, or the simulator, with exactly this environment, plus PATH. Kill it in a teardown. */
-export function startApp(app: keyof typeof SCRIPTS, env: Record<string, string>): Program {
+/** Starts an app, or the simulator, with exactly this environment, plus PATH; it ends with the test. */
+export function startApp(t: Teardown, app: keyof typeof SCRIPTS, env: Record<string, string>): Program {
   const script = fileURLToPath(new URL(SCRIPTS[app], import.meta.url))
-  return startProgram(undefined, ['--enable-source-maps', script], env)
+  return startProgram(t, ['--enable-source-maps', script], env)
+}
+
+/** One API process; it can be ended and started again at its address. */
+export interface Replica {
+  readonly address: string
+  readonly opsPort: number
+  process: Program
+  /** Starts it and waits until it has read Redis. */
+  start(): Promise<void>
+}
+
+/**
+ * Starts API processes. One name stands for all of them, so they have one port, and each an address of its own.
+ * @param env more of their environment
+ */
+export async function startReplicas(t: Teardown, redisUrl: string, count = 1, env = {}) {
+  const apiPort = await freePort()
+  const own = { REDIS_URL: redisUrl, PORT: String(apiPort), ...env }
+  const addresses = Array.from({ length: count }, (_, index) => `127.0.0.${index + 1}`)
+  const replicas = await Promise.all(addresses.map(address => startReplica(t, address, own)))
+  return { apiPort, addresses, replicas }
+}
+
+async function startReplica(t: Teardown, address: string, env: Record<string, string>): Promise<Replica> {
+  const startAt = async (opsPort: number) => {
+    const process = startApp(t, 'api', { HOST: address, OPS_PORT: String(opsPort), ...env })
+    return { process, opsPort: await opsPortOf(process) }
+  }
+  // It chooses this port; on a second start it must have the same.
+  const replica = {
+    address,
+    ...(await startAt(0)),
+    async start() {
+      replica.process = (await startAt(replica.opsPort)).process
+    },
+  }
+  return replica
 }
 
 /** The port of `/metrics` and `/ready` that an app or an ingester of a testbed says it listens on. */

@@ -4,15 +4,13 @@ import { cp, mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
-import { ask, eventually, followProgram, type Program } from '@kimchi/testkit'
+import { ask, createFolder, eventually, followProgram, type Program, type Teardown } from '@kimchi/testkit'
 import { openNameServer } from './name-server.ts'
 
 /** How an edge is opened. */
 export interface EdgeOptions {
-  /** Folder of its own for its configuration, cache and log. */
-  readonly dir: string
   /** IPv4 addresses of the API's replicas. */
-  readonly replicas: readonly string[]
+  readonly addresses: readonly string[]
   /** The port of all of them. */
   readonly apiPort: number
   /** Folder of static files served at `/`. @default an empty one */
@@ -44,25 +42,24 @@ export const lacksNginx = existsSync(join(NGINX, 'nginx'))
   : 'nginx 1.27.3 or newer is not here (scripts/image-nginx.sh)'
 
 /**
- * Starts an nginx on free ports and resolves when it answers.
+ * Starts an nginx on free ports and resolves when it answers; it ends with the test.
  * @throws Error with nginx's own words when it does not start
  */
-export async function openEdge(options: EdgeOptions) {
-  const { dir } = options
+export async function openEdge(t: Teardown, options: EdgeOptions) {
+  const dir = await createFolder(t)
   await cp(SHIPPED, join(dir, 'shipped'), { recursive: true })
   await mkdir(join(dir, 'page'), { recursive: true })
-  if (options.workers !== undefined) {
-    await adapt(dir, 'nginx.conf', [['worker_processes 2;', `worker_processes ${options.workers};`]])
-  }
-  const names = await openNameServer(options.replicas)
+  const names = await openNameServer(options.addresses)
+  t.teardown(names.close)
   // nginx accepts a port here, which the resolv.conf of a machine never has.
   await writeFile(join(dir, 'resolv.conf'), `nameserver 127.0.0.1:${names.port}\n`)
-  const { nginx, ...ports } = await startNginx(options).catch(error => {
+  const { nginx, ...ports } = await startNginx(dir, options).catch(error => {
     // Another program took a port between choosing and listening.
     if (!String(error).includes('bind()')) throw error
-    return startNginx(options)
+    return startNginx(dir, options)
   })
-  let closing: Promise<void> | undefined
+  // A SIGKILL would leave its workers alive.
+  t.teardown(() => nginx.end())
   return {
     pid: nginx.pid,
     /** `port`; `opsPort` for `/live` and `/metrics`; `plainPort`, which redirects to TLS, 0 without TLS. */
@@ -70,20 +67,17 @@ export async function openEdge(options: EdgeOptions) {
     /** Its log file: a line of JSON for each request that reached a replica. */
     log: join(dir, LOG),
     /** Has the name of the API stand for these replicas; resolves when nginx has asked for it. */
-    scale: (replicas: readonly string[]) => names.answerWith(replicas),
+    scale: names.answerWith,
     /** Ends it in order. Idempotent. */
-    close() {
-      closing ??= nginx.end().then(() => names.close())
-      return closing
-    },
+    close: () => nginx.end(),
   }
 }
 
-async function startNginx(options: EdgeOptions) {
-  const { dir, apiPort, tls } = options
+async function startNginx(dir: string, options: EdgeOptions) {
+  const { apiPort, tls } = options
   const [port, opsPort] = [await freePort(), await freePort()]
   const plainPort = tls === undefined ? 0 : await freePort()
-  await writeSite(options, { port, opsPort, plainPort })
+  await writeSite(dir, options, { port, opsPort, plainPort })
   const log = await open(join(dir, LOG), 'a')
   // Started by root, its workers would be someone else, who must not read a temporary folder.
   const directives = process.getuid?.() === 0 ? ['user root;'] : []
@@ -106,11 +100,13 @@ async function startNginx(options: EdgeOptions) {
 }
 
 async function writeSite(
+  dir: string,
   options: EdgeOptions,
   ports: Readonly<Record<'port' | 'opsPort' | 'plainPort', number>>,
 ) {
   const { port, opsPort, plainPort } = ports
-  const { dir, page = join(dir, 'page'), perSecond, connections, proxies, tls } = options
+  const { page = join(dir, 'page'), perSecond = 50, connections = 100, workers = 2, proxies, tls } = options
+  await adapt(dir, 'nginx.conf', [['worker_processes 2;', `worker_processes ${workers};`]])
   if (tls === undefined) {
     await adapt(dir, 'site/listen.conf', [['/srv/page', page], ...listen(8080, port)])
   } else {
@@ -124,8 +120,8 @@ async function writeSite(
   }
   await adapt(dir, 'site/ops.conf', listen(8081, opsPort))
   await adapt(dir, 'site/limits.conf', [
-    ...(perSecond === undefined ? [] : [['rate=50r/s', `rate=${perSecond}r/s`] as const]),
-    ...(connections === undefined ? [] : [['connections 100;', `connections ${connections};`] as const]),
+    ['rate=50r/s', `rate=${perSecond}r/s`],
+    ['connections 100;', `connections ${connections};`],
   ])
   if (proxies !== undefined) {
     await adapt(dir, 'site/proxies.conf', [
@@ -166,7 +162,6 @@ async function untilAnswers(nginx: Program, port: number, path: string, status: 
   const isOver = async () => child.exitCode !== null || (await answers())
   const isKnown = await eventually('an answer', isOver).catch(() => false)
   if (isKnown && child.exitCode === null) return
-  // Its workers would outlive a SIGKILL.
   await nginx.end()
   throw new Error(`nginx did not start:\n${await readFile(log, 'utf8')}`)
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
+import { systemClock } from '@kimchi/runtime'
 import type { SimulatorClock } from '@kimchi/simulator'
 
 /**
@@ -13,20 +13,23 @@ export interface FastClock extends Clock, SimulatorClock {
   jump(ms: Milliseconds): void
   /** Resolves when it has reached `at`. */
   until(at: EpochMs): Promise<void>
-  /** What another process needs to have the same time, for {@link clockFrom}. */
-  readonly text: string
+  /** What {@link createFastClock} needs in another process, as JSON. */
+  toJSON(): Parameters<typeof createFastClock>
 }
 
-/** A clock that starts at `startAt`, `factor` times as fast as real time. */
-export function createFastClock(startAt: EpochMs, factor: number): FastClock {
-  const realStart = Date.now()
+/** A clock that stood at `startAt` at `realStartAt`, and goes `factor` times as fast as real time. */
+export function createFastClock(
+  startAt: EpochMs,
+  factor: number,
+  realStartAt: EpochMs = Date.now(),
+): FastClock {
   let start = startAt
-  const now = () => start + (Date.now() - realStart) * factor
-  const wait = (ms: Milliseconds, signal?: AbortSignal) => waitReal(ms / factor, signal)
+  const now = () => start + (Date.now() - realStartAt) * factor
+  const wait = (ms: Milliseconds, signal?: AbortSignal) => systemClock.wait(ms / factor, signal)
   return {
     factor,
     now,
-    elapsed: () => performance.now() * factor,
+    elapsed: () => systemClock.elapsed() * factor,
     wait,
     every(ms, run) {
       const timer = setInterval(run, ms / factor)
@@ -38,24 +41,6 @@ export function createFastClock(startAt: EpochMs, factor: number): FastClock {
     async until(at) {
       while (now() < at) await wait(at - now())
     },
-    get text() {
-      return [realStart, start, factor].join(',')
-    },
+    toJSON: () => [start, factor, realStartAt],
   }
-}
-
-/** The clock that {@link FastClock.text} describes. */
-export function clockFrom(text: string): Clock {
-  const [realStart = Number.NaN, start = Number.NaN, factor = Number.NaN] = text.split(',').map(Number)
-  return {
-    now: () => start + (Date.now() - realStart) * factor,
-    elapsed: () => performance.now() * factor,
-    wait: (ms, signal) => waitReal(ms / factor, signal),
-  }
-}
-
-function waitReal(ms: Milliseconds, signal?: AbortSignal): Promise<void> {
-  return delay(ms, undefined, signal && { signal }).catch(thrown => {
-    if (!signal?.aborted) throw thrown
-  })
 }

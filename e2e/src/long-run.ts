@@ -1,25 +1,36 @@
 import { parseArgs } from 'node:util'
 import type { Teardown } from '@kimchi/testkit'
 
+/** What a long run works with. */
+export interface LongRun {
+  /** How much of it is run. */
+  readonly amount: number
+  readonly seed: number
+  /** Only what has this in its name is run. */
+  readonly only: string
+  /** A new generator from the seed: the same seed brings the same faults at the same moments. */
+  readonly random: () => () => number
+  readonly t: Teardown
+  /** Tears down what there is so far. */
+  readonly closeAll: () => Promise<void>
+}
+
 /**
  * Runs `main`, then tears down what it has left, also after Ctrl-C, and ends this program: with 1 when `main`
  * names a problem or throws, with 2 when the command line is wrong.
- * @param numbers options that must be positive numbers, with their defaults; `seed` must be whole
+ * @param unit what the amount counts; the option that sets it
  */
-export async function runLong<Numbers extends Record<string, number> & { seed: number }>(
-  usage: string,
-  numbers: Numbers,
-  main: (run: LongRun<Numbers>) => Promise<readonly string[]>,
+export async function runLong(
+  unit: 'rounds' | 'minutes',
+  defaultAmount: number,
+  main: (run: LongRun) => Promise<readonly string[]>,
 ): Promise<never> {
-  const options = Object.fromEntries(
-    [...Object.keys(numbers), 'only'].map(name => [name, { type: 'string' as const }]),
-  )
+  const option = (fallback: unknown) => ({ type: 'string', default: String(fallback) }) as const
+  const options = { [unit]: option(defaultAmount), seed: option(1), only: option('') }
   const { values } = parseArgs({ options })
-  const given = Object.fromEntries(
-    Object.entries(numbers).map(([name, fallback]) => [name, Number(values[name] ?? fallback)]),
-  ) as Numbers
-  if (!Object.values(given).every(value => value > 0) || !Number.isInteger(given.seed)) {
-    console.error(`usage: ${usage}`)
+  const [amount, seed] = [Number(values[unit]), Number(values.seed)]
+  if (!(amount > 0) || !Number.isInteger(seed)) {
+    console.error(`usage: [--${unit} ${defaultAmount}] [--seed 1] [--only text]`)
     process.exit(2)
   }
   const closers: (() => unknown)[] = []
@@ -29,27 +40,12 @@ export async function runLong<Numbers extends Record<string, number> & { seed: n
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void closeAll().then(() => process.exit(130)))
   }
-  const problems = await main({
-    ...given,
-    only: String(values.only ?? ''),
-    random: () => seededRandom(given.seed),
-    t: { teardown: close => closers.unshift(close) },
-    closeAll,
-  }).catch(thrown => [thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)])
+  const t: Teardown = { teardown: close => closers.unshift(close) }
+  const run = { amount, seed, only: String(values.only), random: () => seededRandom(seed), t, closeAll }
+  const problems = await main(run).catch(thrown => [String(thrown?.stack ?? thrown)])
   await closeAll()
   for (const problem of problems) console.error(`FAILED: ${problem}`)
   process.exit(problems.length === 0 ? 0 : 1)
-}
-
-/** What a long run works with; its numbers are those of the command line. */
-export type LongRun<Numbers> = Numbers & {
-  /** Only what has this in its name is run. */
-  readonly only: string
-  /** A new generator from the seed: the same seed brings the same faults at the same moments. */
-  readonly random: () => () => number
-  readonly t: Teardown
-  /** Tears down what there is so far. */
-  readonly closeAll: () => Promise<void>
 }
 
 /** Numbers 0 ≤ x < 1 that are the same for the same seed (mulberry32). */

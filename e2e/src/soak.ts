@@ -1,47 +1,39 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { lacksNginx } from './edge.ts'
 import { type LongRun, runLong } from './long-run.ts'
 import { runFaults } from './soak/faults.ts'
 import { openLoad } from './soak/load.ts'
-import { appUse, growthOf, type Reading, redisUse, tableOf } from './soak/report.ts'
+import { growthOf, type Reading, readUse, tableOf } from './soak/report.ts'
 import { openSoakStack } from './soak/stack.ts'
 
 const READ_EVERY_MS = 5_000
 
-await runLong('npm run soak -- [--minutes 30] [--seed 1]', { minutes: 30, seed: 1 }, soak)
+await runLong('minutes', 30, soak)
 
-async function soak(run: LongRun<{ minutes: number; seed: number }>): Promise<readonly string[]> {
-  const { minutes, seed, t } = run
-  const random = run.random()
+async function soak({ amount: minutes, seed, t, random: newRandom }: LongRun): Promise<readonly string[]> {
+  if (lacksNginx) return [lacksNginx]
+  const random = newRandom()
   const stack = await openSoakStack(t)
   console.log(`${minutes} minutes of faults and load, seed ${seed}`)
-  if (!stack.hasEdge)
-    console.log('nginx is not installed (apt-get install nginx-light): the load goes to one replica')
   const load = openLoad(stack.port, stack.bed.coins, random)
   t.teardown(load.close)
   const ending = new AbortController()
   const startedAt = performance.now()
   const minute = () => (performance.now() - startedAt) / 60_000
-  const faults = runFaults(stack, random, ending.signal, name =>
-    console.log(`${minute().toFixed(1)} min  ${name}`),
-  )
+  const onFault = (name: string) => console.log(`${minute().toFixed(1)} min  ${name}`)
+  const faults = runFaults(stack, random, ending.signal, onFault)
   const readings: Reading[] = []
   while (minute() < minutes) {
     await delay(READ_EVERY_MS)
     const { requests, failed } = load.counts
-    const used = [
-      appUse('ingester', stack.opsPorts.ingester),
-      appUse('API', stack.opsPorts.api),
-      redisUse(stack.raw),
-    ]
-    readings.push(Object.assign({ requests, failed }, ...(await Promise.all(used))))
+    readings.push({ requests, failed, ...(await readUse(stack.opsPorts, stack.raw)) })
   }
   ending.abort()
   await faults
   await load.close()
   const { failed, failures } = load.counts
-  const verdict = await stack.bed.settle()
+  const { lost, doubled, wrong, live, candle, findings } = await stack.bed.settle()
   console.table(tableOf(readings))
-  const { lost, doubled, wrong, live, candle, findings } = verdict
   console.log(
     `audit: ${live} live and ${candle} candle samples, ${lost} lost, ${doubled} doubled, ${wrong} wrong`,
   )

@@ -1,12 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { DAY_MINUTES, DAY_MS, dayStart, HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
-import { type Exchange, startSimulator } from '@kimchi/simulator'
+import { DAY_MINUTES, DAY_MS, dayStart, HOUR_MS, MINUTE_MS, type Milliseconds, minuteOf } from '@kimchi/core'
+import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
 import {
   audit,
   eventually,
   type Program,
-  type RawRedis,
+  type RedisGroup,
   startProgram,
   startRedis,
   type Teardown,
@@ -17,10 +16,6 @@ import { createFastClock } from './fast-clock.ts'
 
 /** How a testbed is opened. */
 export interface TestbedOptions {
-  /** The ingesters' REDIS_URL; may be Sentinel or Cluster. */
-  readonly redisUrl: string
-  /** A connection to the server that holds the data at this moment. */
-  readonly raw: () => RawRedis | Promise<RawRedis>
   /** Milliseconds of its clock per real one. @default 20 */
   readonly factor?: number
   /** Where its clock starts. @default ten minutes before the last UTC midnight */
@@ -43,37 +38,27 @@ const HALT_ENDS_WITHIN_MS = 150_000
 /** A quiet market's last frame before a minute may be this much older: no price is carried for longer. */
 const LONGEST_CARRY_MS = HOUR_MS
 
-/** A stretch of time, by the testbed's clock, in which one thing was different. */
-interface Spell {
-  /** A market, or a symbol. */
-  readonly of: string
-  readonly factor: number
-  readonly from: number
-  to: number
-}
+type Fault = Parameters<Simulator['faults']['set']>[0]
 
 /** Starts an append-only Redis and a testbed that writes to it. */
 export async function openRedisBed(
   t: Teardown,
-  options: Partial<TestbedOptions> & { readonly redis?: TestRedisOptions } = {},
+  options: TestbedOptions & { readonly redis?: TestRedisOptions } = {},
 ) {
   const redis = await startRedis(t, { appendonly: true, ...options.redis })
   const raw = redis.client()
-  return { redis, raw, bed: await openTestbed(t, { redisUrl: redis.url, raw: () => raw, ...options }) }
+  return { redis, raw, bed: await openTestbed(t, { url: redis.url, primary: async () => raw }, options) }
 }
 
 /** Starts the exchanges; the test starts the ingesters. Everything ends with it. */
-export async function openTestbed(t: Teardown, options: TestbedOptions) {
+export async function openTestbed(
+  t: Teardown,
+  { url, primary }: Pick<RedisGroup, 'url' | 'primary'>,
+  options: TestbedOptions = {},
+) {
   const { factor = 20, coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
-  const scales: Spell[] = []
-  const halts: Spell[] = []
-  const begin = (spells: Spell[], of: string, factor: number) => {
-    const spell: Spell = { of, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
-    spells.push(spell)
-    return spell
-  }
   /** The same exchanges seen from elsewhere: same prices, own faults. */
   const openView = async () => {
     const view = await startSimulator({ seed: 'fault', clock, pumpMs: 10 * factor, limits: false })
@@ -81,16 +66,29 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
     return view
   }
   const exchanges = await openView()
+  /** When a market or a coin was different, by the testbed's clock. */
+  const spells: { of: string; factor: number; from: number; to: number }[] = []
+  const spellsAt = (name: string, at: number) =>
+    spells.filter(({ of, from, to }) => of === name && from <= at && at <= to)
+  /** Sets a fault until the returned function is called; its consequences may last longer. */
+  const allowFault = (of: string, fault: Fault, lastsMs: Milliseconds, factor = 1) => {
+    const spell = { of, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
+    spells.push(spell)
+    const undo = exchanges.faults.set(fault)
+    return () => {
+      undo()
+      spell.to = clock.now() + lastsMs
+    }
+  }
   const running = new Set<Program>()
   /** Starts an ingester process. @param id stays the same when it is started again */
   const start = (id: string, env: Record<string, string> = {}, view = exchanges) => {
-    const place = { FAST_CLOCK: clock.text, INGESTER_ID: id, REDIS_URL: options.redisUrl, ...view.env }
-    const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1' }
-    const ops = { OPS_PORT: '0', LOG_LEVEL: 'info' }
-    const all = { ...place, ...settings, ...ops, ...env }
+    const place = { FAST_CLOCK: JSON.stringify(clock), INGESTER_ID: id, REDIS_URL: url, ...view.env }
+    const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1', OPS_PORT: '0' }
     // The IPC channel ends the process when this one is gone.
-    const stdio = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] as ('ignore' | 'pipe' | 'ipc')[] }
-    const ingester = startProgram(undefined, ['--enable-source-maps', MAIN], all, stdio)
+    const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] satisfies ('ignore' | 'pipe' | 'ipc')[]
+    const args = ['--enable-source-maps', MAIN]
+    const ingester = startProgram(undefined, args, { ...place, ...settings, ...env }, { stdio })
     running.add(ingester)
     return ingester
   }
@@ -102,16 +100,11 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
   t.teardown(killAll)
   const auditTo = async (to: number) =>
     audit({
-      redis: await options.raw(),
+      redis: await primary(),
       truth: {
         ...exchanges,
-        scaled: (exchange, market, at) =>
-          scales
-            .filter(
-              ({ of, from, to }) => of === exchange + market && from <= at && at <= to + LONGEST_CARRY_MS,
-            )
-            .map(({ factor }) => factor),
-        halted: (symbol, at) => halts.some(({ of, from, to }) => of === symbol && from < at && at <= to),
+        scaled: (exchange, market, at) => spellsAt(exchange + market, at).map(({ factor }) => factor),
+        halted: (symbol, at) => spellsAt(symbol, at).length > 0,
       },
       coins,
       // The oldest minute that BACKFILL_DAYS=1 fills.
@@ -119,7 +112,13 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
       to,
     })
   /** Resolves when all that can be stored before a minute is, and is right. */
-  const untilFilled = (to: number) => eventually('all is right', () => isWhole(() => auditTo(to)))
+  const untilFilled = (to: number) => {
+    const isWhole = async () => {
+      const { lost, wrong } = await auditTo(to).catch(() => ({ lost: 1, wrong: 0 }))
+      return lost + wrong === 0
+    }
+    return eventually('all is right', isWhole, undefined, 300)
+  }
   let settledTo = 0
   return {
     clock,
@@ -130,22 +129,14 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
     openView,
     /** Scales a market's prices in frames until the returned function is called; the audit allows for it. */
     scalePrice(exchange: Exchange, market: string, factor: number) {
-      const spell = begin(scales, exchange + market, factor)
-      const undo = exchanges.faults.set({ kind: 'price', exchange, market, factor })
-      return () => {
-        undo()
-        spell.to = clock.now()
-      }
+      const fault = { kind: 'price', exchange, market, factor } as const
+      return allowFault(exchange + market, fault, LONGEST_CARRY_MS, factor)
     },
     /** Halts a coin on Upbit until the returned function is called; the audit allows for it. */
     halt(symbol: string) {
-      const spell = begin(halts, symbol, 1)
       const market = `KRW-${symbol}`
-      const undo = exchanges.faults.set({ kind: 'halt', exchange: 'upbit', market, state: 'DELISTED' })
-      return () => {
-        undo()
-        spell.to = clock.now() + HALT_ENDS_WITHIN_MS
-      }
+      const fault = { kind: 'halt', exchange: 'upbit', market, state: 'DELISTED' } as const
+      return allowFault(symbol, fault, HALT_ENDS_WITHIN_MS)
     },
     start,
     killAll,
@@ -157,7 +148,7 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
       await killAll()
       settledTo = minuteOf(clock.now()) - LEFT_TO_LIVE
       // Its holder is gone, and it expires in real time.
-      const raw = await options.raw()
+      const raw = await primary()
       for (const lease of await raw.keys('{kp}:lease:*')) await raw.del(lease)
       start('last')
       // What is still missing or wrong after that is the audit's to judge; a day row may first have to be repaired.
@@ -166,10 +157,4 @@ export async function openTestbed(t: Teardown, options: TestbedOptions) {
       return auditTo(settledTo)
     },
   }
-}
-
-async function isWhole(audited: () => Promise<Verdict>): Promise<boolean> {
-  const { lost, wrong } = await audited().catch(() => ({ lost: 1, wrong: 0 }))
-  await delay(300)
-  return lost + wrong === 0
 }

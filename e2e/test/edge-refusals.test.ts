@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { minuteOf } from '@kimchi/core'
 import { ask, createFolder } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { lacksNginx as skip } from '../src/edge.ts'
+import { lacksNginx, openEdge } from '../src/edge.ts'
 import { makeCertificate } from './support/certificate.ts'
-import { LIVE, openEdgeStack } from './support/edge-stack.ts'
+import { LIVE, openReplicas } from './support/edge-stack.ts'
 
 t.test('the edge refuses with the codes and in the words of the contract', async t => {
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -22,149 +22,150 @@ t.test('the edge refuses with the codes and in the words of the contract', async
   }
 })
 
-// docs/faults.md, 74
-t.test('a client over its limit is refused in JSON, another is not', { skip }, async t => {
-  const { edge } = await openEdgeStack(t, {
-    minute: minuteOf(Date.now()),
-    replicas: 1,
-    perSecond: 1,
-    proxies: '127.0.0.1',
-  })
-  const from = (address: string, path = LIVE) =>
-    ask(edge.port, path, { headers: { 'x-forwarded-for': address } })
-  const untilRefused = async (address: (n: number) => string) => {
-    // Beyond the burst a request is allowed every second: a slow machine never knows whether the next one is.
-    for (let n = 0; n < 400; n++) {
-      const answer = await from(address(n))
-      if (answer.status === 429) return answer
+t.test('the edge', { skip: lacksNginx }, async t => {
+  const place = await openReplicas(t, { minute: minuteOf(Date.now()), replicas: 1 })
+
+  // docs/faults.md, 74
+  await t.test('a client over its limit is refused in JSON, another is not', async t => {
+    const edge = await openEdge(t, { ...place, perSecond: 1, proxies: '127.0.0.1' })
+    const from = (address: string, path = LIVE) =>
+      ask(edge.port, path, { headers: { 'x-forwarded-for': address } })
+    const untilRefused = async (address: (n: number) => string) => {
+      // Beyond the burst a request is allowed every second: a slow machine never knows whether the next one is.
+      for (let n = 0; n < 400; n++) {
+        const answer = await from(address(n))
+        if (answer.status === 429) return answer
+      }
+      throw new Error('never refused')
     }
-    throw new Error('never refused')
-  }
-  const refused = await untilRefused(() => '203.0.113.7')
-  checkError(t, refused, 'too_many_requests')
-  t.equal(refused.headers['retry-after'], '1')
-  const metrics = (await ask(edge.opsPort, '/metrics')).body.toString()
-  t.match(
-    metrics,
-    /^kimchi_edge_requests_total\{route="live",status="429",cache="none"\} [1-9]/m,
-    'it is counted',
-  )
-  t.equal((await from('203.0.113.8')).status, 200, 'the neighbour behind the same CDN is served')
-  t.equal((await from('203.0.113.7', '/')).status, 403, 'the page (here an empty folder) is not limited')
-  t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')
-
-  t.ok(await untilRefused(n => `2001:db8:1:2::${(n + 1).toString(16)}`), 'one IPv6 network is one client')
-  t.equal((await from('2001:db8:1:3::1')).status, 200)
-})
-
-t.test('X-Forwarded-For counts only from trusted proxies', { skip }, async t => {
-  const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, perSecond: 1 })
-  const statuses = new Set<number>()
-  for (let n = 0; n < 400 && !statuses.has(429); n++) {
-    statuses.add(
-      (await ask(edge.port, LIVE, { headers: { 'x-forwarded-for': `203.0.113.${n % 256}` } })).status,
-    )
-  }
-  t.ok(statuses.has(429))
-})
-
-t.test('the page is at /, the API below /api, and every refusal of the edge is JSON', { skip }, async t => {
-  const page = join(await createFolder(t), 'page')
-  await mkdir(join(page, 'assets'), { recursive: true })
-  await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
-  await writeFile(join(page, 'index.html'), 'curl https://premium.example/api, https://premium.example')
-  await writeFile(join(page, 'openapi.json'), '"https://premium.example"')
-  const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, page })
-
-  const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
-  t.match(index, {
-    status: 200,
-    headers: {
-      'content-type': 'text/html',
-      'x-content-type-options': 'nosniff',
-      'content-security-policy': "frame-ancestors 'none'",
-      'referrer-policy': 'no-referrer',
-    },
-  })
-  const named = async (path: string, headers: Record<string, string>) =>
-    String((await ask(edge.port, path, { headers })).body)
-  const host = 'mine.example:8080'
-  t.equal(await named('/', { host }), `curl http://${host}/api, http://${host}`)
-  t.equal(await named('/openapi.json', { host, 'x-forwarded-proto': 'https' }), `"https://${host}"`)
-  t.match(await named('/', { host: '<b>' }), /"bad_request"/, 'nothing but a host is repeated')
-  const { headers } = await ask(edge.port, '/assets/index-1a2b.js')
-  t.match(headers, { 'content-type': /javascript/, 'cache-control': /immutable/ })
-  for (const [path, status, code] of [
-    ['/api', 404, 'no_such_route'],
-    ['/api/v1/other', 404, 'no_such_route'],
-    [`${LIVE}/B-T/daily`, 400, 'invalid_symbol'],
-    [`${LIVE}/NONE/daily`, 404, 'unknown_symbol'],
-  ] as const) {
-    const answer = await ask(edge.port, path)
-    t.equal(answer.status, status, path)
-    checkError(t, answer, code)
-  }
-  for (const [method, path, status, code] of [
-    ['POST', LIVE, 405, 'method_not_allowed'],
-    ['TRACE', LIVE, 405, 'method_not_allowed'],
-    ['POST', '/', 405, 'method_not_allowed'],
-    ['GET', `/${'a'.repeat(9_000)}`, 431, 'headers_too_large'],
-  ] as const) {
-    const answer = await ask(edge.port, path, { method })
-    t.equal(answer.status, status, `${method} ${path.slice(0, 30)}`)
-    checkError(t, answer, code)
-  }
-  for (const head of [
-    'GET / HTTP/1.1\r\n\r\n',
-    'GET /api/%zz HTTP/1.1\r\nHost: a\r\n\r\n',
-    'what is this\r\n\r\n',
-  ]) {
+    const refused = await untilRefused(() => '203.0.113.7')
+    checkError(t, refused, 'too_many_requests')
+    t.equal(refused.headers['retry-after'], '1')
+    const metrics = (await ask(edge.opsPort, '/metrics')).body.toString()
     t.match(
-      await raw(edge.port, head),
-      /^HTTP\/1.1 400 .*access-control-allow-origin: \*.*"bad_request"/is,
-      head,
+      metrics,
+      /^kimchi_edge_requests_total\{route="live",status="429",cache="none"\} [1-9]/m,
+      'it is counted',
     )
-  }
-  for (const path of [
-    `${LIVE}%0d%0aX-Injected:%201/BTC/daily`,
-    '/api/..%2f..%2fetc/passwd',
-    '/../../etc/passwd',
-  ]) {
-    const answer = await raw(edge.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-    t.match(answer, /^HTTP\/1.1 4\d\d /, path)
-    t.notMatch(answer, /^x-injected/im)
-  }
-})
+    t.equal((await from('203.0.113.8')).status, 200, 'the neighbour behind the same CDN is served')
+    t.equal((await from('203.0.113.7', '/')).status, 403, 'the page (here an empty folder) is not limited')
+    t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')
 
-t.test('the TLS variant speaks HTTP/2 and redirects plain HTTP', { skip }, async t => {
-  const tls = await makeCertificate(await createFolder(t))
-  const { edge } = await openEdgeStack(t, { minute: minuteOf(Date.now()), replicas: 1, tls })
+    t.ok(await untilRefused(n => `2001:db8:1:2::${(n + 1).toString(16)}`), 'one IPv6 network is one client')
+    t.equal((await from('2001:db8:1:3::1')).status, 200)
+  })
 
-  const session = connectH2(`https://127.0.0.1:${edge.port}`, { rejectUnauthorized: false })
-  t.teardown(() => session.close())
-  const answers = await Promise.all(
-    [LIVE, `${LIVE}/BTC/daily`, LIVE].map(
-      path =>
-        new Promise<Record<string, unknown>>((resolve, reject) => {
-          session.request({ ':path': path }).on('response', resolve).on('error', reject).resume()
-        }),
-    ),
-  )
-  for (const headers of answers) {
-    t.match(headers, {
-      ':status': 200,
-      'strict-transport-security': /max-age/,
-      'access-control-allow-origin': '*',
+  await t.test('X-Forwarded-For counts only from trusted proxies', async t => {
+    const edge = await openEdge(t, { ...place, perSecond: 1 })
+    const statuses = new Set<number>()
+    for (let n = 0; n < 400 && !statuses.has(429); n++) {
+      statuses.add(
+        (await ask(edge.port, LIVE, { headers: { 'x-forwarded-for': `203.0.113.${n % 256}` } })).status,
+      )
+    }
+    t.ok(statuses.has(429))
+  })
+
+  await t.test('the page is at /, the API below /api, and every refusal of the edge is JSON', async t => {
+    const page = join(await createFolder(t), 'page')
+    await mkdir(join(page, 'assets'), { recursive: true })
+    await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
+    await writeFile(join(page, 'index.html'), 'curl https://premium.example/api, https://premium.example')
+    await writeFile(join(page, 'openapi.json'), '"https://premium.example"')
+    const edge = await openEdge(t, { ...place, page })
+
+    const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
+    t.match(index, {
+      status: 200,
+      headers: {
+        'content-type': 'text/html',
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "frame-ancestors 'none'",
+        'referrer-policy': 'no-referrer',
+      },
     })
-  }
-  t.equal(session.alpnProtocol, 'h2')
+    const named = async (path: string, headers: Record<string, string>) =>
+      String((await ask(edge.port, path, { headers })).body)
+    const host = 'mine.example:8080'
+    t.equal(await named('/', { host }), `curl http://${host}/api, http://${host}`)
+    t.equal(await named('/openapi.json', { host, 'x-forwarded-proto': 'https' }), `"https://${host}"`)
+    t.match(await named('/', { host: '<b>' }), /"bad_request"/, 'nothing but a host is repeated')
+    const { headers } = await ask(edge.port, '/assets/index-1a2b.js')
+    t.match(headers, { 'content-type': /javascript/, 'cache-control': /immutable/ })
+    for (const [path, status, code] of [
+      ['/api', 404, 'no_such_route'],
+      ['/api/v1/other', 404, 'no_such_route'],
+      [`${LIVE}/B-T/daily`, 400, 'invalid_symbol'],
+      [`${LIVE}/NONE/daily`, 404, 'unknown_symbol'],
+    ] as const) {
+      const answer = await ask(edge.port, path)
+      t.equal(answer.status, status, path)
+      checkError(t, answer, code)
+    }
+    for (const [method, path, status, code] of [
+      ['POST', LIVE, 405, 'method_not_allowed'],
+      ['TRACE', LIVE, 405, 'method_not_allowed'],
+      ['POST', '/', 405, 'method_not_allowed'],
+      ['GET', `/${'a'.repeat(9_000)}`, 431, 'headers_too_large'],
+    ] as const) {
+      const answer = await ask(edge.port, path, { method })
+      t.equal(answer.status, status, `${method} ${path.slice(0, 30)}`)
+      checkError(t, answer, code)
+    }
+    for (const head of [
+      'GET / HTTP/1.1\r\n\r\n',
+      'GET /api/%zz HTTP/1.1\r\nHost: a\r\n\r\n',
+      'what is this\r\n\r\n',
+    ]) {
+      t.match(
+        await raw(edge.port, head),
+        /^HTTP\/1.1 400 .*access-control-allow-origin: \*.*"bad_request"/is,
+        head,
+      )
+    }
+    for (const path of [
+      `${LIVE}%0d%0aX-Injected:%201/BTC/daily`,
+      '/api/..%2f..%2fetc/passwd',
+      '/../../etc/passwd',
+    ]) {
+      const answer = await raw(edge.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+      t.match(answer, /^HTTP\/1.1 4\d\d /, path)
+      t.notMatch(answer, /^x-injected/im)
+    }
+  })
 
-  t.match(await overTls(edge.port, LIVE), { status: 200, protocol: 'TLSv1.3' }, 'HTTP/1.1 works too')
-  for (const port of [edge.plainPort, edge.port]) {
-    const { status, headers } = await ask(port, `${LIVE}?days=1`, { headers: { host: 'example.org' } })
-    t.match({ status, to: headers.location }, { status: 308, to: `https://example.org${LIVE}?days=1` })
-  }
-  await t.rejects(overTls(edge.port, LIVE, { maxVersion: 'TLSv1.1' as const, minVersion: 'TLSv1' as const }))
+  await t.test('the TLS variant speaks HTTP/2 and redirects plain HTTP', async t => {
+    const tls = await makeCertificate(await createFolder(t))
+    const edge = await openEdge(t, { ...place, tls })
+
+    const session = connectH2(`https://127.0.0.1:${edge.port}`, { rejectUnauthorized: false })
+    t.teardown(() => session.close())
+    const answers = await Promise.all(
+      [LIVE, `${LIVE}/BTC/daily`, LIVE].map(
+        path =>
+          new Promise<Record<string, unknown>>((resolve, reject) => {
+            session.request({ ':path': path }).on('response', resolve).on('error', reject).resume()
+          }),
+      ),
+    )
+    for (const headers of answers) {
+      t.match(headers, {
+        ':status': 200,
+        'strict-transport-security': /max-age/,
+        'access-control-allow-origin': '*',
+      })
+    }
+    t.equal(session.alpnProtocol, 'h2')
+
+    t.match(await overTls(edge.port, LIVE), { status: 200, protocol: 'TLSv1.3' }, 'HTTP/1.1 works too')
+    for (const port of [edge.plainPort, edge.port]) {
+      const { status, headers } = await ask(port, `${LIVE}?days=1`, { headers: { host: 'example.org' } })
+      t.match({ status, to: headers.location }, { status: 308, to: `https://example.org${LIVE}?days=1` })
+    }
+    await t.rejects(
+      overTls(edge.port, LIVE, { maxVersion: 'TLSv1.1' as const, minVersion: 'TLSv1' as const }),
+    )
+  })
 })
 
 function checkError(t: Test, { headers, body }: Awaited<ReturnType<typeof ask>>, code: string) {

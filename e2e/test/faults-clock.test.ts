@@ -1,12 +1,11 @@
 import t from 'tap'
-import { openSteppedClock } from '../src/faketime.ts'
+import { openSteppedClock, lacksFaketime as skip } from '../src/faketime.ts'
 import { hasAll, isWhole, nextMinute, openFaultBed } from './support/fault-bed.ts'
 
 // docs/faults.md, 23
-t.test('a wall clock stepped by −90 s and +1 h stores no wrong minute', async t => {
+t.test('a wall clock stepped by −90 s and +1 h stores no wrong minute', { skip }, async t => {
   const { bed, redis } = await openFaultBed(t)
   const stepped = await openSteppedClock(redis.dir)
-  if (stepped === undefined) return t.comment('LEFT OUT: libfaketime is not installed')
   const ingester = bed.start('a', { ...stepped.env, TZ: 'Pacific/Kiritimati' })
   await nextMinute(ingester, hasAll)
   for (const stepMs of [-90_000, 3_600_000]) {

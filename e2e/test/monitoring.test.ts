@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '@kimchi/local-redis'
 import { createFolder, eventually } from '@kimchi/testkit'
 import { parser } from '@prometheus-io/lezer-promql'
 import t from 'tap'
 import { parse } from 'yaml'
-import { getJson, opsPortOf, startApp } from '../src/apps.ts'
+import { getJson, opsPortOf, startReplicas } from '../src/apps.ts'
 import { lacksNginx, openEdge } from '../src/edge.ts'
 import { makeCertificate } from './support/certificate.ts'
 import { openFaultBed } from './support/fault-bed.ts'
@@ -15,14 +14,10 @@ import { missingPrograms, openMonitoring, type SentAlert, SHIPPED } from './supp
 
 async function openStack() {
   const { bed, redis } = await openFaultBed(t)
-  const apiPort = await freePort()
-  const env = { REDIS_URL: redis.url, HOST: '127.0.0.1', PORT: String(apiPort), OPS_PORT: '0' }
-  const api = startApp('api', env)
-  t.teardown(() => api.end('SIGKILL'))
   const ingester = bed.start('a')
-  const ops = { api: await opsPortOf(api), ingester: await opsPortOf(ingester) }
-  const edge = await openEdge({ dir: await createFolder(t), replicas: ['127.0.0.1'], apiPort })
-  t.teardown(() => edge.close())
+  const { replicas, ...place } = await startReplicas(t, redis.url)
+  const ops = { api: Number(replicas[0]?.opsPort), ingester: await opsPortOf(ingester) }
+  const edge = await openEdge(t, place)
   const url = `http://127.0.0.1:${edge.port}`
   // Some metrics are there only when there are prices.
   await eventually(
@@ -31,6 +26,7 @@ async function openStack() {
   )
   return {
     bed,
+    place,
     edge,
     ports: {
       'api:9464': ops.api,
@@ -182,16 +178,7 @@ t.test('where the edge ends TLS it is asked all the same, and its certificate is
   const dir = await createFolder(t)
   await writeFile(join(dir, 'index.html'), '<title>Kimchi premium</title>')
   const tls = await makeCertificate(dir)
-  const { api } = stack.targets
-  const apiPort = Number(String(api[0]).split(':')[1])
-  const edge = await openEdge({
-    dir: await createFolder(t),
-    page: dir,
-    replicas: ['127.0.0.1'],
-    apiPort,
-    tls,
-  })
-  t.teardown(() => edge.close())
+  const edge = await openEdge(t, { ...stack.place, page: dir, tls })
   const alerts: SentAlert[] = []
   const target = `https://127.0.0.1:${edge.port}/`
   const targets = { ...stack.targets, probe: [target] }

@@ -11,22 +11,21 @@ const MAX_GROWTH_MB = 5
 /** A shorter run says nothing about slopes: caches, pools and heaps are still filling. */
 const SLOPE_FROM_MINUTES = 15
 
-/** What an app says of itself at `/metrics`; sockets are among the handles. */
-export async function appUse(app: string, opsPort: number): Promise<Reading> {
-  const text = (await ask(opsPort, '/metrics')).body.toString()
-  const figure = (metric: string) => Number(new RegExp(`^${metric} (.+)$`, 'm').exec(text)?.[1])
-  return {
-    [`${app} ${MEMORY}`]: figure('process_resident_memory_bytes') / 1e6,
-    [`${app} handles`]: figure('process_open_fds'),
+/** What the apps say of themselves at `/metrics`, and Redis of itself; nothing of one while it does not answer. */
+export async function readUse(opsPorts: Readonly<Record<string, number>>, redis: RawRedis): Promise<Reading> {
+  const readings: Record<string, number> = {}
+  for (const [app, port] of Object.entries(opsPorts)) {
+    const text = (await ask(port, '/metrics')).body.toString()
+    const figure = (metric: string) => Number(new RegExp(`^${metric} (.+)$`, 'm').exec(text)?.[1])
+    readings[`${app} ${MEMORY}`] = figure('process_resident_memory_bytes') / 1e6
+    // Sockets are among them.
+    readings[`${app} handles`] = figure('process_open_fds')
   }
-}
-
-/** What Redis says of itself; nothing while it does not answer. */
-export async function redisUse(redis: RawRedis): Promise<Reading> {
   const info = await redis.info().catch(() => '')
-  if (info === '') return {}
+  if (info === '') return readings
   const figure = (name: RegExp) => Number(name.exec(info)?.[1])
   return {
+    ...readings,
     [`Redis ${MEMORY}`]: figure(/used_memory:(\d+)/) / 1e6,
     'Redis keys': figure(/keys=(\d+)/),
     'Redis clients': figure(/connected_clients:(\d+)/),
@@ -35,13 +34,13 @@ export async function redisUse(redis: RawRedis): Promise<Reading> {
 
 /** A row per name: the median of each third of the run, and the largest value. */
 export function tableOf(readings: readonly Reading[]): Record<string, string>[] {
-  return namesOf(readings).map(name => ({
-    '': name,
-    'first third': shown(medianOf(readings, name, 0)),
-    'second third': shown(medianOf(readings, name, 1)),
-    'last third': shown(medianOf(readings, name, 2)),
-    largest: shown(Math.max(...readings.map(reading => reading[name] ?? 0))),
-  }))
+  return namesOf(readings).map(name => {
+    const [first = '', second = '', last = ''] = [0, 1, 2].map(third =>
+      shown(medianOf(readings, name, third)),
+    )
+    const largest = shown(Math.max(...readings.map(reading => reading[name] ?? 0)))
+    return { '': name, 'first third': first, 'second third': second, 'last third': last, largest }
+  })
 }
 
 /** Whose memory still grows late in a long run, in words; nobody's in a short one. */

@@ -10,37 +10,10 @@ import {
   premiumE4,
   type Sample,
 } from '@kimchi/core'
-import { freePort } from '@kimchi/local-redis'
 import { openRedis, SampleWriter } from '@kimchi/store'
-import { ask, createFolder, createMemoryLog, type Program, startRedis, type Teardown } from '@kimchi/testkit'
-import { opsPortOf, startApp } from '../../src/apps.ts'
-import { type Edge, type EdgeOptions, openEdge } from '../../src/edge.ts'
-
-/** One API process; it can be ended and started again at its address. */
-export interface Replica {
-  readonly address: string
-  readonly opsPort: number
-  process: Program
-  /** Starts it and waits until it has read Redis. */
-  start(): Promise<void>
-}
-
-/** Redis, real API processes, and nginx in front of them. */
-export interface EdgeStack {
-  readonly edge: Edge
-  readonly replicas: readonly Replica[]
-  writeMinute(minute: EpochMinute): Promise<unknown>
-}
-
-/** How an edge stack is opened. */
-export interface EdgeStackOptions extends Omit<Partial<EdgeOptions>, 'replicas' | 'apiPort'> {
-  /** Written before the replicas start; none when undefined. */
-  readonly minute?: EpochMinute
-  /** @default 2 */
-  readonly replicas?: number
-  /** More environment for the replicas. */
-  readonly env?: Record<string, string>
-}
+import { ask, createMemoryLog, startRedis, type Teardown } from '@kimchi/testkit'
+import { type Replica, startReplicas } from '../../src/apps.ts'
+import type { Edge } from '../../src/edge.ts'
 
 /** Enough of them that every document is worth coding. */
 const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT']
@@ -51,21 +24,20 @@ export const aheadMinute = (): EpochMinute => minuteOf(Date.now()) + 1
 
 export const LIVE = '/api/v1/kimchi-premium'
 
-/** Starts everything; it ends with the test. */
-export async function openEdgeStack(t: Teardown, options: EdgeStackOptions = {}): Promise<EdgeStack> {
-  const { minute, replicas: count = 2, env = {}, ...edgeOptions } = options
+/**
+ * Starts Redis and real API processes, for `openEdge`; they end with the test.
+ * @param options.minute written before the replicas start; none when undefined
+ * @param options.env more environment for the replicas
+ */
+export async function openReplicas(
+  t: Teardown,
+  options: { minute?: EpochMinute; replicas?: number; env?: Record<string, string> } = {},
+) {
+  const { minute, replicas = 2, env } = options
   const redis = await startRedis(t)
   const writeMinute = await openMinutes(t, redis.url)
   if (minute !== undefined) await writeMinute(minute)
-  const apiPort = await freePort()
-  const own = { REDIS_URL: redis.url, PORT: String(apiPort), ...env }
-  // One name, so one port: each replica has an address of its own.
-  const addresses = Array.from({ length: count }, (_, index) => `127.0.0.${index + 2}`)
-  const replicas = await Promise.all(addresses.map(address => startReplica(t, address, own)))
-  const dir = await createFolder(t)
-  const edge = await openEdge({ dir, ...edgeOptions, replicas: addresses, apiPort })
-  t.teardown(() => edge.close())
-  return { edge, replicas, writeMinute }
+  return { writeMinute, ...(await startReplicas(t, redis.url, replicas, env)) }
 }
 
 async function openMinutes(t: Teardown, url: string) {
@@ -109,25 +81,6 @@ function wholeDay(first: EpochMinute): Day {
 /** The premium of every coin in a minute, in percent: another one in each of a hundred minutes. */
 export function premiumAt(minute: EpochMinute): number {
   return percentOf(sampleOf('BTC', minute).premiumE4)
-}
-
-async function startReplica(t: Teardown, address: string, env: Record<string, string>): Promise<Replica> {
-  const startAt = async (opsPort: number) => {
-    const process = startApp('api', { HOST: address, OPS_PORT: String(opsPort), ...env })
-    t.teardown(() => process.end('SIGKILL'))
-    return { process, opsPort: await opsPortOf(process) }
-  }
-  // It chooses this port; on a second start it must have the same.
-  const { process, opsPort } = await startAt(0)
-  const replica: Replica = {
-    address,
-    opsPort,
-    process,
-    async start() {
-      replica.process = (await startAt(opsPort)).process
-    },
-  }
-  return replica
 }
 
 /** Requests that the replicas answered since they started, counted by themselves. */

@@ -13,9 +13,9 @@ import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { getJson } from '../src/apps.ts'
-import { minutesOf } from '../test/support/fault-bed.ts'
-import { type Observer, observe } from './observer.ts'
-import { openStack, type Stack } from './stack.ts'
+import { minutesOf } from './support/fault-bed.ts'
+import { type Observer, observe } from './support/observer.ts'
+import { openService } from './support/service.ts'
 
 const COINS = ['BTC', 'ETH', 'XRP', 'DOGE']
 const UPBIT = ['KRW-USDT', ...COINS.map(symbol => `KRW-${symbol}`)]
@@ -39,33 +39,39 @@ interface LiveList {
 t.test(
   'prices sent by the exchanges come out of both routes, and no process takes a minute with it',
   async t => {
-    const stack = await openStack(t, { COINS: COINS.join(',') })
-    await startExchanges(stack)
-    const observer = await observe(stack.exchanges, UPBIT, BINANCE)
-    t.teardown(() => observer.close())
-    const ingester = stack.start('ingester')
-    stack.start('api')
+    const service = await openService(t, COINS)
+    const { api, replica, redis } = service
+    let exchanges = await service.startExchanges()
+    const observer = await observe(t, service.exchanges, UPBIT, BINANCE)
+    let ingester = service.startIngester()
 
     // It may have started too shortly before a turn for that minute.
     const { minute } = await eventually('a minute with every coin', () =>
       minutesOf(ingester).find(({ samples, gaps }) => samples === COINS.length && gaps === 0),
     )
-    const first = await nextList(stack, formatTimestamp(minute - 1))
+    const first = await nextList(api, formatTimestamp(minute - 1))
     t.equal(minuteOfList(first), minute)
     checkList(t, first, observer)
 
-    await endAndRestartEverything(stack)
-    const fresh = await observe(stack.exchanges, UPBIT, BINANCE)
-    t.teardown(() => fresh.close())
-    const served = await nextList(stack, '')
+    // Each process is killed once in the middle of a minute, and starts again.
+    await replica.process.end('SIGKILL')
+    await replica.start()
+    await ingester.end('SIGKILL')
+    ingester = service.startIngester()
+    await redis.kill()
+    await redis.restart()
+    await exchanges.end('SIGKILL')
+    exchanges = await service.startExchanges()
+    const fresh = await observe(t, service.exchanges, UPBIT, BINANCE)
+    const served = await nextList(api, '')
     t.ok(served.updated_at >= first.updated_at, 'what was written before the kills is served after them')
-    const second = await nextList(stack, first.updated_at)
+    const second = await nextList(api, first.updated_at)
     t.equal(minuteOfList(second), minuteOfList(first) + 1, 'the very next minute is there')
     checkList(t, second, fresh)
 
-    t.equal(await stack.running('ingester').end('SIGTERM'), 0, 'the ingester ends in order')
+    t.equal(await ingester.end('SIGTERM'), 0, 'the ingester ends in order')
     for (const symbol of COINS) {
-      const samples = await storedSamples(stack, symbol, minuteOfList(second))
+      const samples = await storedSamples(redis.url, symbol, minuteOfList(second))
       t.strictSame(
         samples
           .filter(({ minute }) => minute >= minuteOfList(first))
@@ -78,34 +84,17 @@ t.test(
       )
       const days = foldDays(samples).map(publishedDay)
       await eventually(`${symbol}'s days are the fold of its stored samples`, async () => {
-        const answer = await getJson<{ data: unknown[] }>(`${stack.api}/${symbol.toLowerCase()}/daily`)
+        const answer = await getJson<{ data: unknown[] }>(`${api}/${symbol.toLowerCase()}/daily`)
         return isDeepStrictEqual(answer?.body.data, days) ? days : undefined
       })
     }
   },
 )
 
-async function startExchanges(stack: Stack) {
-  stack.start('simulator')
-  await eventually('the simulator answers', () => getJson(`${stack.exchanges}/api/v3/ping`))
-}
-
-/** Kills each process once in the middle of a minute, and starts it again. */
-async function endAndRestartEverything(stack: Stack) {
-  await stack.running('api').end('SIGKILL')
-  stack.start('api')
-  await stack.running('ingester').end('SIGKILL')
-  stack.start('ingester')
-  await stack.redis.kill()
-  await stack.redis.restart()
-  await stack.running('simulator').end('SIGKILL')
-  await startExchanges(stack)
-}
-
 /** The first list that is newer than `after`. */
-function nextList(stack: Stack, after: string): Promise<LiveList> {
+function nextList(api: string, after: string): Promise<LiveList> {
   return eventually(`a list newer than ${after || 'nothing'}`, async () => {
-    const answer = await getJson<LiveList>(stack.api)
+    const answer = await getJson<LiveList>(api)
     return answer?.status === 200 && answer.body.updated_at > after ? answer.body : undefined
   })
 }
@@ -154,8 +143,8 @@ function publishedDay({ date, open, high, low, close, sum, samples }: Day) {
 }
 
 /** Everything stored of a coin up to a minute, backfill included. */
-async function storedSamples(stack: Stack, symbol: string, last: number): Promise<readonly Sample[]> {
-  const redis = openRedis(stack.redis.url)
+async function storedSamples(url: string, symbol: string, last: number): Promise<readonly Sample[]> {
+  const redis = openRedis(url)
   try {
     await redis.untilReady(5_000)
     const reader = new SampleReader({ redis })

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
+import type { Teardown } from '@kimchi/testkit'
 import { WebSocket } from 'ws'
 
 /** Another client of the same exchanges, with none of the ingester's code. */
 export interface Observer {
   /** The last price with an event time before `at`, as sent over the wire. */
   lastBefore(market: string, at: number): number | undefined
-  close(): void
 }
 
 interface SeenPrice {
@@ -15,10 +15,12 @@ interface SeenPrice {
 }
 
 /**
- * Subscribes to the given markets of both exchanges and remembers every price with its event time.
+ * Subscribes to the given markets of both exchanges and remembers every price with its event time, until
+ * the test ends.
  * @param url the simulator's `http://host:port`
  */
 export async function observe(
+  t: Teardown,
   url: string,
   upbit: readonly string[],
   binance: readonly string[],
@@ -26,6 +28,7 @@ export async function observe(
   const seen: SeenPrice[] = []
   const base = url.replace('http', 'ws')
   const upbitSocket = new WebSocket(`${base}/websocket/v1`)
+  t.teardown(() => upbitSocket.terminate())
   await once(upbitSocket, 'open')
   upbitSocket.on('message', frame => {
     const { code, trade_price, trade_timestamp } = JSON.parse(String(frame))
@@ -38,6 +41,7 @@ export async function observe(
 
   const streams = binance.map(market => `${market.toLowerCase()}@miniTicker`).join('/')
   const binanceSocket = new WebSocket(`${base}/stream?streams=${streams}`)
+  t.teardown(() => binanceSocket.terminate())
   await once(binanceSocket, 'open')
   binanceSocket.on('message', frame => {
     const { s, c, E } = JSON.parse(String(frame)).data ?? {}
@@ -53,10 +57,6 @@ export async function observe(
     lastBefore(market, at) {
       const before = seen.filter(price => price.market === market && price.eventAt < at)
       return before.sort((a, b) => a.eventAt - b.eventAt).at(-1)?.price
-    },
-    close() {
-      upbitSocket.terminate()
-      binanceSocket.terminate()
     },
   }
 }

@@ -1,8 +1,8 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type EpochMinute, type EpochMs, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { type SimulatedCoin, type Simulator, startSimulator } from '@kimchi/simulator'
-import { audit, eventually, startRedis } from '@kimchi/testkit'
+import { audit, eventually, startRedis, untilIdle } from '@kimchi/testkit'
 import t from 'tap'
 import { readConfig } from '../src/config.ts'
 import { type Ingester, startIngester } from '../src/start.ts'
@@ -63,10 +63,7 @@ t.test('hours with outages of everything, and every minute and day row is true',
       BACKFILL_DAYS: '1',
       OPS_PORT: '0',
       REDIS_URL: redis.url,
-      UPBIT_WS_URL: simulator.upbitWsUrl,
-      UPBIT_REST_URL: simulator.upbitRestUrl,
-      BINANCE_WS_URL: simulator.binanceWsUrl,
-      BINANCE_REST_URL: simulator.binanceRestUrl,
+      ...simulator.env,
     })
     const ingester = await startIngester(config, { log: silent, clock, random, id, version: 'test' })
     ingester.failed.catch(thrown => t.fail(`ingester ${id} failed: ${thrown}`))
@@ -84,7 +81,7 @@ t.test('hours with outages of everything, and every minute and day row is true',
     // What an end waits for hangs on the clock as well; a step of it is too short to matter.
     while (closing !== undefined && !isClosed) {
       await clock.advance(1)
-      await turn()
+      await untilIdle()
     }
     await clock.advance((STEP_MS - (clock.now() % STEP_MS)) % STEP_MS)
   }
@@ -136,18 +133,11 @@ t.test('hours with outages of everything, and every minute and day row is true',
   )
   events.sort((a, b) => a.at - b.at)
 
-  let lively = 0
-  let connections = ''
   const step = async () => {
     await clock.advance(STEP_MS)
     simulator.pump()
     while (events[0] !== undefined && events[0].at <= clock.now()) await events.shift()?.run()
-    for (let turns = 0; turns < 4; turns++) await turn()
-    // Handshakes and seeds travel in real time: the clock goes slower while connections come and go.
-    const now = `${simulator.connections('upbit')} ${simulator.connections('binance')}`
-    if (now !== connections || now !== `${running.size} ${running.size}`) lively = 5
-    connections = now
-    if (lively-- > 0) await delay(2)
+    await untilIdle()
   }
   await start('a')
   await start('b')

@@ -11,14 +11,25 @@ export class ManualClock implements Clock {
   #now: EpochMs
   #elapsed: Milliseconds = 0
   #waits: { readonly due: Milliseconds; readonly resolve: () => void }[] = []
+  #held = 0
 
   constructor(now: EpochMs) {
     this.#now = now
   }
 
-  /** How many waits are not yet due. */
+  /** How many waits are not yet due; none while something takes real time. */
   get waiting(): number {
-    return this.#waits.length
+    return this.#held > 0 ? 0 : this.#waits.length
+  }
+
+  /** Lets this take real time, and none of the clock's. */
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#held += 1
+    try {
+      return await work
+    } finally {
+      this.#held -= 1
+    }
   }
 
   now(): EpochMs {

@@ -89,3 +89,12 @@ t.test('a pause lets time pass by both clocks, and ends no wait by itself', asyn
   clock.step(-500)
   t.strictSame([clock.now(), clock.elapsed()], [2_500, 2_000])
 })
+
+t.test('nothing seems to wait for a clock that is held', async t => {
+  const clock = createManualClock(0)
+  void clock.wait(100)
+  const held = clock.hold(new Promise<string>(resolve => setImmediate(resolve, 'done')))
+  t.equal(clock.waiting, 0)
+  t.equal(await held, 'done')
+  t.equal(clock.waiting, 1)
+})

@@ -1,9 +1,10 @@
 import { KimchiError } from '@kimchi/core'
+import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { Bases } from '../src/bases.ts'
 import { binanceProtocol } from '../src/binance/protocol.ts'
 import { httpErrorOf } from '../src/feed/http-error.ts'
-import { AT, createRest, memoryLog, passUntil, serve, simulate, until, watchFeed } from './harness.ts'
+import { AT, createRest, serve, simulate, watchFeed } from './harness.ts'
 import { miniTicker, refuseWith, scriptExchange } from './scripted-exchange.ts'
 
 const REGION = refused(451)
@@ -16,7 +17,7 @@ function refused(status: number) {
 }
 
 function open(...list: readonly string[]) {
-  const log = memoryLog()
+  const log = createMemoryLog()
   const stop = new AbortController()
   return { log, stop, bases: new Bases('binance', 'rest', list, { log, signal: stop.signal }) }
 }
@@ -114,7 +115,7 @@ for (const status of [
     await passUntil(clock, 'the second base', () => vision.peers.length === 1)
     t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
     vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
-    await until('the frame', () => feed.status().frames > 0)
+    await eventually('the frame', () => feed.status().frames > 0)
     t.match(feed.status(), { state: 'up', base: { inUse: vision.url, index: 1 } })
     t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
     front.state.upgrade = undefined
@@ -128,7 +129,7 @@ for (const status of [
 t.test('a stream that connects but brings no data is left for the next base', async t => {
   const [silent, vision] = [await scriptExchange(t), await scriptExchange(t)]
   const { clock } = watchFeed(t, { protocol: binanceProtocol, bases: [silent.url, vision.url] })
-  await until('the first base', () => silent.peers.length === 1)
+  await eventually('the first base', () => silent.peers.length === 1)
   await passUntil(clock, 'the second base', () => vision.peers.length === 1)
   t.ok(clock.now() - AT <= 20_000, `${clock.now() - AT} ms`)
 })
@@ -171,7 +172,7 @@ t.test('every request has our name, no Origin, and no header of a browser', asyn
   await t.rejects(rest.fetchCandles({ exchange: 'upbit', market: 'KRW-BTC', count: 1, before: 2 }))
   const exchange = await scriptExchange(t)
   watchFeed(t, { protocol: binanceProtocol, bases: exchange.url, userAgent })
-  await until('the handshake', () => exchange.peers.length === 1)
+  await eventually('the handshake', () => exchange.peers.length === 1)
   const all = [...server.headers, exchange.peers[0]?.request.headers ?? {}]
   t.ok(all.length >= 4)
   for (const headers of all) {

@@ -1,44 +1,15 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Interruption, Market, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
+import { createMemoryLog } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 import { RestClient, type RestClientOptions } from '../src/rest/client.ts'
 
 /** When the tests' clock starts. */
 export const AT = Date.UTC(2026, 10, 20, 12)
-
-/** Waits in real time until a condition holds; throws when it does not in time. */
-export async function until(what: string, condition: () => boolean, timeoutMs = 15_000): Promise<void> {
-  const giveUpAt = Date.now() + timeoutMs
-  while (!condition()) {
-    if (Date.now() > giveUpAt) throw new Error(`${what}: not within ${timeoutMs} ms`)
-    await delay(5)
-  }
-}
-
-/**
- * Advances the clock by 50 ms at a time, with real time for the network in between, until a condition holds.
- */
-export async function passUntil(clock: ManualClock, what: string, condition: () => boolean): Promise<void> {
-  for (let steps = 0; !condition(); steps++) {
-    if (steps > 5_000) throw new Error(`${what}: not within 250 s by the clock`)
-    await clock.advance(50)
-    await delay(1)
-  }
-}
-
-/** A log that keeps its lines. */
-export function memoryLog() {
-  const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
-  const at = (level: string) => (fields: object, message: string) => {
-    lines.push({ level, message, fields: { ...fields } })
-  }
-  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
 
 /** A feed and all that it has reported; closed at the end of the test. */
 export function watchFeed(
@@ -54,12 +25,12 @@ export function watchFeed(
   interruptions: Omit<Interruption, 'exchange'>[]
   /** What the feed last reported of each market without a tick. */
   tradable: Map<Market, boolean>
-  log: ReturnType<typeof memoryLog>
+  log: ReturnType<typeof createMemoryLog>
 } {
   const ticks: Tick[] = []
   const interruptions: Omit<Interruption, 'exchange'>[] = []
   const tradable = new Map<Market, boolean>()
-  const log = memoryLog()
+  const log = createMemoryLog()
   const context: FeedContext = { clock, random, log }
   const feed = openFeed(
     {
@@ -84,7 +55,10 @@ export function createRest(
   { userAgent = 'test', signal = new AbortController().signal } = {},
 ) {
   const options = typeof urls === 'string' ? { upbit: urls, binance: urls } : urls
-  return new RestClient({ ...options, userAgent }, { clock: createManualClock(AT), log: memoryLog(), signal })
+  return new RestClient(
+    { ...options, userAgent },
+    { clock: createManualClock(AT), log: createMemoryLog(), signal },
+  )
 }
 
 /** An HTTP server that answers as a test says. */

@@ -1,8 +1,9 @@
 import { mock } from 'node:test'
 import { createManualClock } from '@kimchi/core/testing'
+import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { fetchJson, userAgentOf } from '../src/http.ts'
-import { AT, serve, until } from './harness.ts'
+import { AT, serve } from './harness.ts'
 
 const clock = createManualClock(AT)
 
@@ -51,7 +52,7 @@ t.test('a request without an answer fails after 10 s', async t => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const slow = ask(url)
-  await until('the request', () => requests === 1)
+  await eventually('the request', () => requests === 1)
   mock.timers.tick(10_000)
   await t.rejects(slow, { code: 'KIMCHI_ERR_REST', message: /no answer within 10000 ms/ })
 })
@@ -63,7 +64,7 @@ t.test('a request ends at once when aborted', async t => {
   })
   const stop = new AbortController()
   const aborted = ask(url, stop.signal)
-  await until('the request', () => requests === 1)
+  await eventually('the request', () => requests === 1)
   stop.abort()
   await t.rejects(aborted, { code: 'KIMCHI_ERR_REST', message: /aborted/ })
   await t.rejects(ask(url, stop.signal), { code: 'KIMCHI_ERR_REST', message: /aborted/ })

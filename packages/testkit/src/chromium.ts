@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import type { Teardown } from './redis.ts'
@@ -25,14 +25,7 @@ const FLAGS = [
 /** Path of the first Chromium on PATH; undefined when there is none. */
 export function findChromium(path: string = process.env.PATH ?? ''): string | undefined {
   const candidates = path.split(':').flatMap(folder => PROGRAMS.map(program => join(folder, program)))
-  return candidates.find(candidate => {
-    try {
-      accessSync(candidate, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return candidates.find(candidate => existsSync(candidate))
 }
 
 /** Opens the system's Chromium without a window; torn down with the test when one is given. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DAY_MS, type EpochMs, type Milliseconds } from '@kimchi/core'
 import type { ManualClock } from '@kimchi/core/testing'
+import { untilIdle } from './until-idle.ts'
 
 /** How long a test waits for anything. */
 const LONGEST_MS: Milliseconds = 180_000
@@ -32,7 +33,7 @@ export async function eventually<T>(
 
 /**
  * Lets a manual clock run while something waits for it, until the answer is neither undefined nor false; it
- * stands still while work is under way.
+ * stands still while work is under way, held or between sockets of this process.
  * @param stepMs how far the clock goes at a time. @default 250
  * @throws Error naming `what`, after 3 min of real time
  */
@@ -43,6 +44,7 @@ export function passUntil<T>(
   stepMs: Milliseconds = 250,
 ): Promise<T> {
   const askOrPass = async () => {
+    await untilIdle()
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
     if (clock.waiting > 0) await clock.advance(stepMs)

@@ -14,3 +14,4 @@ export {
   type TestRedisOptions,
 } from './redis.ts'
 export { type RedisGroup, startCluster, startSentinels } from './redis-groups.ts'
+export { untilIdle } from './until-idle.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
-import { coinOf, MARKET, MARKET_COINS, NEW } from '../support/market.ts'
+import { MARKET, MARKET_COINS, NEW } from '../support/market.ts'
 
 // docs/faults.md, 25
 t.test('coins are halted, marked, renamed, delisted and listed, and the others notice nothing', async t => {
@@ -70,12 +70,8 @@ t.test('coins are halted, marked, renamed, delisted and listed, and the others n
   t.equal((await read.status()).quarantined_coins, '', 'a coin that comes back is not judged again')
 
   for (const symbol of ['BTC', 'ETH', 'SOL', 'ADA', 'LINK']) {
-    t.strictSame(await wrongMinutes(coinOf(symbol), first, minute()), [], `${symbol} has lost no minute`)
+    t.strictSame(await wrongMinutes(symbol, first, minute()), [], `${symbol} has lost no minute`)
   }
-  t.strictSame(
-    await wrongMinutes(coinOf('NEW'), releasedAt, minute()),
-    [],
-    'nor has NEW since it was released',
-  )
+  t.strictSame(await wrongMinutes('NEW', releasedAt, minute()), [], 'nor has NEW since it was released')
   t.equal(opened.size, 2, 'one connection to each exchange for all of it')
 })

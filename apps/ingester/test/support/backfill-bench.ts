@@ -3,12 +3,11 @@ import {
   DAY_MINUTES,
   dayStart,
   type EpochMinute,
-  type EpochMs,
   type Log,
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
-import { ManualClock } from '@kimchi/core/testing'
+import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
@@ -100,12 +99,15 @@ export async function openBench(
   const redis = openRedis(testRedis.url, { name: 'test' })
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const work = new WorkUnderWay()
-  const writer = work.counted(new SampleWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent }))
-  const reader = work.counted(new SampleReader({ redis }))
+  const clock = createManualClock(minuteStart(YESTERDAY + at) + 30_000)
+  for (const method of ['call', 'callBuffer'] as const) {
+    const send = redis[method].bind(redis)
+    redis[method] = (...command) => clock.hold(send(...command))
+  }
+  const writer = new SampleWriter({ redis, prices: 'simulated', retentionDays: 8, log: silent })
+  const reader = new SampleReader({ redis })
   // As an ingester's first announcement does, which loads the library.
   await writer.verify()
-  const clock = work.clock(minuteStart(YESTERDAY + at) + 30_000)
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
@@ -119,7 +121,7 @@ export async function openBench(
         reader,
         writer,
         upbitPerSecond: 400,
-        rest: { fetchCandles: around(work.count(range => rest.fetchCandles(range))) },
+        rest: { fetchCandles: around(range => clock.hold(rest.fetchCandles(range))) },
         lease: new BackfillLease(redis, id, { clock, log }),
         ...changes,
       },
@@ -151,41 +153,4 @@ export async function openBench(
     return ranges?.flat().length === 0
   }
   return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole }
-}
-
-type Work = (...args: never[]) => Promise<unknown>
-
-/** Lets a manual clock stand still while a request or a command is under way: that takes real time, not its. */
-class WorkUnderWay {
-  #count = 0
-
-  count<F extends Work>(work: F): F {
-    const counting = async (...args: Parameters<F>) => {
-      this.#count += 1
-      try {
-        return await work(...args)
-      } finally {
-        this.#count -= 1
-      }
-    }
-    return counting as F
-  }
-
-  /** An object whose methods count. */
-  counted<T extends object>(target: T): T {
-    const methodOf = (name: PropertyKey) =>
-      Reflect.get(target, name) as (...args: never[]) => Promise<unknown>
-    return new Proxy(target, { get: (_, name) => this.count(methodOf(name).bind(target)) })
-  }
-
-  /** A manual clock that seems to have nothing to wait for while work is under way. */
-  clock(now: EpochMs): ManualClock {
-    const isBusy = () => this.#count > 0
-    class PatientClock extends ManualClock {
-      override get waiting() {
-        return isBusy() ? 0 : super.waiting
-      }
-    }
-    return new PatientClock(now)
-  }
 }

@@ -1,9 +1,18 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { type Coin, type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
-import { createMemoryLog, type RawRedis, startRedis } from '@kimchi/testkit'
+import {
+  type Answer,
+  createMemoryLog,
+  eventually,
+  passUntil as passClockUntil,
+  problemOf,
+  type RawRedis,
+  startRedis,
+  untilIdle,
+} from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { startIngester } from '../../src/start.ts'
@@ -64,17 +73,20 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       if (second % 60 === 0 && (await isOver())) return
       if (second % 10 === 0) await ageLeases(raw, 10)
       simulator.pump()
-      for (let turns = 0; turns < 4; turns++) await turn()
+      await untilIdle()
+      // Redis is another process.
       await delay(1)
       await clock.advance(STEP_S * 1_000)
     }
   }
-  /** Waits for what does not hang on the clock, such as an answer over REST. */
-  const passUntil = async (what: string, isOver: () => unknown) => {
-    for (let tries = 0; !(await isOver()); tries++) {
-      if (tries > 3_000) throw new Error(`waited eight hours by the clock in vain: ${what}`)
-      await pass(1 / 6)
+  /** Lets time pass until the answer is neither undefined nor false. */
+  const passUntil = <T>(what: string, ask: () => Answer<T> | Promise<Answer<T>>) => {
+    const askOrPass = async () => {
+      const answer = await ask()
+      if (answer === undefined || answer === false) await pass(1 / 6)
+      return answer
     }
+    return eventually(what, askOrPass, undefined, 1)
   }
   const start = async ({ id = 'a', env = {} }: StartOptions = {}) => {
     const config = readConfig({
@@ -83,10 +95,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       BACKFILL_DAYS: '0',
       OPS_PORT: '0',
       REDIS_URL: redis.url,
-      UPBIT_WS_URL: simulator.upbitWsUrl,
-      UPBIT_REST_URL: simulator.upbitRestUrl,
-      BINANCE_WS_URL: simulator.binanceWsUrl,
-      BINANCE_REST_URL: simulator.binanceRestUrl,
+      ...simulator.env,
       ...env,
     })
     const ingester = await startIngester(config, {
@@ -103,10 +112,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       const closing = ingester.close().finally(() => {
         isClosed = true
       })
-      while (!isClosed) {
-        await clock.advance(100)
-        await turn()
-      }
+      await passClockUntil(clock, 'the ingester ends', () => isClosed, 100)
       await closing
     }
     t.teardown(close)
@@ -118,16 +124,12 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     }
     return { failed: ingester.failed, close, opsUrl }
   }
-  /** Minutes of [from, to) of which the coin has no sample with the exchange's own last price. */
-  const wrongMinutes = async (coin: Pick<Coin, 'symbol' | 'upbit'>, from: EpochMinute, to: EpochMinute) => {
-    const { entries } = await reader.readSamples(coin.symbol, from, to)
-    const prices = new Map(entries.map(({ minute, upbitKrw }) => [minute, upbitKrw]))
-    const wrong: EpochMinute[] = []
-    for (let minute = from; minute < to; minute++) {
-      const truth = simulator.prices.lastTrade('upbit', coin.upbit, minuteStart(minute))?.price
-      if (prices.get(minute) !== truth) wrong.push(minute)
-    }
-    return wrong
+  /** Minutes of [from, to) of which the coin has no sample that the exchanges confirm. */
+  const wrongMinutes = async (symbol: string, from: EpochMinute, to: EpochMinute) => {
+    const { entries } = await reader.readSamples(symbol, from, to)
+    const isRight = (minute: EpochMinute) =>
+      entries.some(sample => sample.minute === minute && problemOf(sample, simulator) === undefined)
+    return Array.from({ length: to - from }, (_, index) => from + index).filter(minute => !isRight(minute))
   }
   const minute = () => minuteOf(clock.now())
   return {

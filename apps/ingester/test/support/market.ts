@@ -22,6 +22,3 @@ export function lie(symbol: string, factor: number): SimulatedCoin[] {
     { id: `${symbol}-b`, price: 5, follows: `${symbol}-a`, binance: { base: symbol, tradesPerMinute: 5 } },
   ]
 }
-
-/** The part of a coin that finds its truth. */
-export const coinOf = (symbol: string) => ({ symbol, upbit: `KRW-${symbol}` })

@@ -1,9 +1,8 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { type Coin, LatestTicks, minuteStart, type Sample, SpikeFilter } from '@kimchi/core'
+import { type Coin, LatestTicks, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { DEFAULT_COINS, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
-import { createMemoryLog } from '@kimchi/testkit'
+import { createMemoryLog, problemOf, untilIdle } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
@@ -30,15 +29,11 @@ export async function openMinuteBench(
   }: { coins?: readonly Coin[]; simulated?: readonly SimulatedCoin[] } = {},
 ) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
-  let sent = 0
   const simulator = await startSimulator({
     coins: simulated,
     clock: { now: () => clock.now(), every: () => () => {} },
     pumpMs: 0,
     limits: false,
-    onFrame: () => {
-      sent += 1
-    },
   })
   const ending = new AbortController()
   const context = { clock, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
@@ -72,29 +67,17 @@ export async function openMinuteBench(
     await closing
     await simulator.close()
   })
-  const received = () => feeds.status().feeds.reduce((sum, { frames }) => sum + frames, 0)
   const step = async () => {
     await clock.advance(STEP_MS)
     simulator.pump()
-    for (let turns = 0; turns < 2 || (received() < sent && turns < 50); turns++) await turn()
-    // What is not here by now went to a connection that has ended.
-    sent = received()
+    await untilIdle()
   }
   const passTo = async (at: number) => {
     while (clock.now() < at) await step()
   }
   feeds.setCoins(coins)
-  while (simulator.connections('upbit') + simulator.connections('binance') < 2) await turn()
+  await untilIdle()
   /** Samples that differ from what the exchange itself last sent, or would have sent, before their minute. */
-  const wrong = () =>
-    samples.filter(({ symbol, minute, upbitKrw, binanceUsdt, usdtKrw }) => {
-      const priceOf = (exchange: 'upbit' | 'binance', market: string) =>
-        simulator.lastFrame(exchange, market, minuteStart(minute))?.price
-      return (
-        priceOf('upbit', `KRW-${symbol}`) !== upbitKrw ||
-        priceOf('upbit', 'KRW-USDT') !== usdtKrw ||
-        priceOf('binance', `${symbol}USDT`) !== binanceUsdt
-      )
-    })
+  const wrong = () => samples.filter(sample => problemOf(sample, simulator) !== undefined)
   return { clock, simulator, samples, reports, passTo, wrong }
 }

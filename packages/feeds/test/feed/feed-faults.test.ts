@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import { eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { WebSocketServer } from 'ws'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
 import type { Protocol } from '../../src/feed/protocol.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
-import { AT, passUntil, simulate, until, watchFeed } from '../harness.ts'
+import { AT, simulate, watchFeed } from '../harness.ts'
 import { miniTicker, refuseWith, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 /** One data frame of the protocol's exchange. */
@@ -17,10 +18,10 @@ async function openScripted(t: Test, protocol: Protocol, changes: Partial<Protoc
   const exchange = await scriptExchange(t)
   const watched = watchFeed(t, { protocol: { ...protocol, ...changes }, bases: exchange.url })
   const bringUp = async (count = 1): Promise<void> => {
-    await until(`connection ${count}`, () => exchange.peers.length === count)
+    await eventually(`connection ${count}`, () => exchange.peers.length === count)
     const before = watched.ticks.length
     exchange.peers[count - 1]?.socket.send(frameOf(protocol))
-    await until('a tick', () => watched.ticks.length > before)
+    await eventually('a tick', () => watched.ticks.length > before)
   }
   return { exchange, bringUp, ...watched }
 }
@@ -41,17 +42,17 @@ for (const [protocol, limitMs] of [
       for (let acks = 1; acks <= 3; acks++) {
         await clock.advance(limitMs * 0.3)
         peer?.socket.send(name === 'upbit' ? '{"status":"UP"}' : '{"result":null,"id":1}')
-        await until('the ack', () => feed.status().ignored === acks)
+        await eventually('the ack', () => feed.status().ignored === acks)
       }
       t.equal(exchange.state.attempts, 1, 'not yet')
       await clock.advance(limitMs * 0.1)
-      await until('the next connection', () => exchange.state.attempts === 2)
+      await eventually('the next connection', () => exchange.state.attempts === 2)
       t.match(feed.status(), { stalls: 1, lastError: { code: 'KIMCHI_ERR_FEED_STALLED' } })
       await bringUp(2)
       t.equal(interruptions.length, 2)
       t.match(feed.status(), { state: 'up', reconnects: 1, connections: 2 })
       t.equal(ticks.length, 2)
-      await until('the dead socket is gone', () => exchange.sockets.size === 1)
+      await eventually('the dead socket is gone', () => exchange.sockets.size === 1)
     },
   )
 
@@ -64,16 +65,16 @@ for (const [protocol, limitMs] of [
     for (let i = 2; i <= 12; i++) {
       await clock.advance(limitMs * 0.8)
       exchange.peers[0]?.socket.send(frameOf(protocol, i))
-      await until('the tick', () => ticks.length === i)
+      await eventually('the tick', () => ticks.length === i)
     }
     t.equal(exchange.state.attempts, 1)
   })
 
   t.test(`${name}: a connection that never brings a first frame is replaced too`, async t => {
     const { exchange, clock, interruptions } = await openScripted(t, protocol)
-    await until('connection', () => exchange.peers[0]?.received.length === 1)
+    await eventually('connection', () => exchange.peers[0]?.received.length === 1)
     await clock.advance(limitMs)
-    await until('the next connection', () => exchange.state.attempts === 2)
+    await eventually('the next connection', () => exchange.state.attempts === 2)
     t.strictSame(interruptions, [], 'there was no data yet to interrupt')
   })
 
@@ -82,10 +83,10 @@ for (const [protocol, limitMs] of [
     const simulator = await simulate(t)
     const bases = name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl
     const { clock, feed, interruptions } = watchFeed(t, { protocol, bases })
-    await until('up', () => feed.status().state === 'up')
+    await eventually('up', () => feed.status().state === 'up')
     simulator.faults.set({ kind: 'half-open', exchange: name })
     await clock.advance(limitMs)
-    await until('up again', () => feed.status().reconnects === 1)
+    await eventually('up again', () => feed.status().reconnects === 1)
     t.equal(interruptions.length, 2)
   })
 }
@@ -94,7 +95,7 @@ for (const [protocol, limitMs] of [
 t.test('Upbit: pings go out, and a stream whose pongs are missing lives on', async t => {
   const exchange = await scriptExchange(t, false)
   const { clock, feed, ticks } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   let pings = 0
   exchange.peers[0]?.socket.on('ping', () => {
     pings += 1
@@ -102,9 +103,9 @@ t.test('Upbit: pings go out, and a stream whose pongs are missing lives on', asy
   for (let second = 2; second <= 120; second += 2) {
     await clock.advance(2_000)
     exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', second, AT))
-    await until('the tick', () => ticks.at(-1)?.price === second)
+    await eventually('the tick', () => ticks.at(-1)?.price === second)
   }
-  await until('the pings', () => pings === 6)
+  await eventually('the pings', () => pings === 6)
   t.match(feed.status(), { state: 'up', connections: 1, stalls: 0 })
 })
 
@@ -112,12 +113,12 @@ t.test('a handshake that hangs is given up after 10 s', async t => {
   const exchange = await scriptExchange(t)
   exchange.state.upgrade = (_socket, attempt) => attempt === 1
   const { clock, feed } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-  await until('the handshake', () => exchange.state.attempts === 1)
+  await eventually('the handshake', () => exchange.state.attempts === 1)
   await clock.advance(10_000)
-  await until('the retry', () => feed.status().state === 'waiting')
+  await eventually('the retry', () => feed.status().state === 'waiting')
   t.match(feed.status().lastError, { message: /handshake: no answer within 10000 ms/ })
   await clock.advance(500)
-  await until('the next one', () => exchange.peers.length === 1)
+  await eventually('the next one', () => exchange.peers.length === 1)
 })
 
 t.test('a wall clock that steps by an hour neither ends a live connection nor hides a dead one', async t => {
@@ -126,7 +127,7 @@ t.test('a wall clock that steps by an hour neither ends a live connection nor hi
   clock.step(3_600_000)
   await clock.advance(10_000)
   exchange.peers[0]?.socket.send(frameOf(binanceProtocol, 6))
-  await until('the tick', () => ticks.length === 2)
+  await eventually('the tick', () => ticks.length === 2)
   t.equal(feed.status().state, 'up')
   clock.step(-3_600_000)
   await clock.advance(15_000)
@@ -147,12 +148,12 @@ for (const [status, headers, state, delayMs] of [
     const exchange = await scriptExchange(t)
     exchange.state.upgrade = refuseWith(status, headers)
     const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol, bases: exchange.url })
-    await until('the refusal', () => feed.status().state === state)
+    await eventually('the refusal', () => feed.status().state === state)
     t.match(feed.status().lastError, { message: new RegExp(`HTTP ${status.slice(0, 3)}`) })
     await clock.advance(delayMs * 0.99)
     t.equal(exchange.state.attempts, 1, 'not before its time')
     await clock.advance(delayMs * 0.07)
-    await until('the next attempt', () => exchange.state.attempts === 2)
+    await eventually('the next attempt', () => exchange.state.attempts === 2)
     if (!status.startsWith('451')) return
     t.match(feed.status().lastError, {
       code: 'KIMCHI_ERR_GEO_BLOCKED',
@@ -167,7 +168,7 @@ t.test('refused connections back off, doubling, without a storm', async t => {
   const { clock, feed, log } = watchFeed(t, { protocol: upbitProtocol, bases: 'ws://127.0.0.1:9' })
   const delays: number[] = []
   for (let failures = 0; failures < 9; failures++) {
-    await until('a failure', () => log.lines.length > failures)
+    await eventually('a failure', () => log.lines.length > failures)
     delays.push(Number(log.lines[failures]?.fields.delayMs))
     await clock.advance(30_000)
   }
@@ -187,10 +188,10 @@ t.test(
     const delays = () =>
       log.lines.map(({ fields }) => fields.delayMs).filter(delayMs => delayMs !== undefined)
     for (let i = 0; i < 3; i++) {
-      await until('a connection', () => exchange.peers.length === i + 1)
+      await eventually('a connection', () => exchange.peers.length === i + 1)
       exchange.peers[i]?.socket.send(i === 0 ? '{"result":null,"id":1}' : frameOf(binanceProtocol))
       exchange.peers[i]?.socket.close()
-      await until('its end', () => delays().length === i + 1)
+      await eventually('its end', () => delays().length === i + 1)
       await clock.advance(10_000)
     }
     t.strictSame(delays(), [375, 750, 1_500])
@@ -200,7 +201,7 @@ t.test(
       await bringUp(4)
     }
     exchange.peers[3]?.socket.close()
-    await until('its end', () => delays().length === 4)
+    await eventually('its end', () => delays().length === 4)
     t.equal(delays()[3], 3_000, 'six milliseconds short of a minute')
     await clock.advance(10_000)
     await bringUp(5)
@@ -209,7 +210,7 @@ t.test(
       await bringUp(5)
     }
     exchange.peers[4]?.socket.close()
-    await until('its end', () => delays().length === 5)
+    await eventually('its end', () => delays().length === 5)
     t.equal(delays()[4], 375)
   },
 )
@@ -227,13 +228,13 @@ t.test('an announced end opens the next connection first, where it costs no minu
   await passUntil(clock, 'nearly ten seconds', () => clock.now() - AT >= 69_750)
   t.equal(exchange.state.attempts, 1)
   await clock.advance(70_000 - (clock.now() - AT))
-  await until('the successor, ten seconds after the minute', () => exchange.peers.length === 2)
+  await eventually('the successor, ten seconds after the minute', () => exchange.peers.length === 2)
   exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '6', AT))
-  await until('a tick of the old one', () => ticks.at(-1)?.price === 6)
+  await eventually('a tick of the old one', () => ticks.at(-1)?.price === 6)
   const openedAt = clock.now()
   await clock.advance(1_000)
   await bringUp(2)
-  await until('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
+  await eventually('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
   t.match(interruptions.slice(1), [{}, { pricesFrom: openedAt }])
   t.match(feed.status(), { state: 'up', replacements: 1, reconnects: 0, stalls: 0 })
 })
@@ -256,7 +257,7 @@ t.test('a connection is replaced when it grows old, again and again', async t =>
     }
     t.ok(clock.now() % 60_000 >= 10_000 && clock.now() % 60_000 <= 40_000)
     await bringUp(turn + 1)
-    await until('the old one is gone', () => exchange.sockets.size === 1)
+    await eventually('the old one is gone', () => exchange.sockets.size === 1)
   }
   t.equal(interruptions.length, 4, 'the start and three changes')
   t.match(feed.status(), { replacements: 3, connections: 4, reconnects: 0 })
@@ -272,11 +273,11 @@ t.test(
     await clock.advance(2_000)
     await passUntil(clock, 'a refused successor', () => feed.status().lastError !== undefined)
     exchange.peers[0]?.socket.send(frameOf(binanceProtocol, 7))
-    await until('the old one goes on', () => ticks.at(-1)?.price === 7)
+    await eventually('the old one goes on', () => ticks.at(-1)?.price === 7)
     t.equal(feed.status().state, 'up')
     const before = interruptions.length
     exchange.peers[0]?.socket.close(1001)
-    await until('its end', () => feed.status().state !== 'up')
+    await eventually('its end', () => feed.status().state !== 'up')
     exchange.state.upgrade = undefined
     await passUntil(clock, 'the next connection', () => exchange.peers.length === 2)
     await bringUp(2)
@@ -290,13 +291,13 @@ t.test('the shutdown of the simulator costs nothing', async t => {
   // The test's clock runs faster than the simulator's.
   const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
   const { clock, feed } = watchFeed(t, { protocol, bases: simulator.binanceWsUrl })
-  await until('up', () => feed.status().state === 'up')
+  await eventually('up', () => feed.status().state === 'up')
   await clock.advance(2_000)
   const { ignored } = feed.status()
   simulator.faults.set({ kind: 'shutdown', exchange: 'binance', frames: 1 })
-  await until('the announcement', () => feed.status().ignored > ignored)
+  await eventually('the announcement', () => feed.status().ignored > ignored)
   await passUntil(clock, 'the replacement', () => feed.status().replacements === 1)
-  await until('one connection', () => simulator.connections('binance') === 1)
+  await eventually('one connection', () => simulator.connections('binance') === 1)
   t.match(feed.status(), { state: 'up', reconnects: 0 })
 })
 
@@ -304,7 +305,7 @@ t.test('an error frame ends the connection, and its text is kept', async t => {
   const { exchange, bringUp, clock, feed } = await openScripted(t, upbitProtocol)
   await bringUp()
   exchange.peers[0]?.socket.send(Buffer.from('{"error":{"name":"TOO_MANY_REQUEST","message":"slow down"}}'))
-  await until('the end', () => feed.status().state === 'waiting')
+  await eventually('the end', () => feed.status().state === 'waiting')
   t.match(feed.status().lastError, {
     code: 'KIMCHI_ERR_FEED_REFUSED',
     message: /TOO_MANY_REQUEST.*slow down/,
@@ -328,9 +329,9 @@ t.test('garbage is dropped and counted, the log stays short, and good frames go 
   const expected = garbage.length + 200
   for (const frame of garbage) socket?.send(frame, { binary: false })
   for (let i = 0; i < 200; i++) socket?.send(miniTicker('BTCUSDT', '0.00000000', AT))
-  await until('all of it', () => feed.status().malformed === expected)
+  await eventually('all of it', () => feed.status().malformed === expected)
   socket?.send(frameOf(binanceProtocol, 9))
-  await until('the good one', () => ticks.at(-1)?.price === 9)
+  await eventually('the good one', () => ticks.at(-1)?.price === 9)
   t.equal(exchange.state.attempts, 1)
   t.equal(
     log.lines.filter(({ message }) => message === 'dropped a malformed frame').length,
@@ -345,12 +346,12 @@ t.test('garbage of the simulator, shape by shape', async t => {
   const simulator = await simulate(t)
   for (const shape of ['truncated', 'utf8', 'nested', 'noise'] as const) {
     const { feed } = watchFeed(t, { protocol: upbitProtocol, bases: simulator.upbitWsUrl })
-    await until('up', () => feed.status().state === 'up')
+    await eventually('up', () => feed.status().state === 'up')
     const undo = simulator.faults.set({ kind: 'garbage', exchange: 'upbit', shape, frames: 3 })
-    await until(`${shape} is counted`, () => feed.status().malformed + feed.status().ignored >= 3)
+    await eventually(`${shape} is counted`, () => feed.status().malformed + feed.status().ignored >= 3)
     undo()
     const { ticks } = feed.status()
-    await until('ticks go on', () => feed.status().ticks > ticks)
+    await eventually('ticks go on', () => feed.status().ticks > ticks)
     t.match(feed.status(), { state: 'up', connections: 1 }, shape)
     await feed.close()
   }
@@ -361,7 +362,7 @@ t.test('a frame beyond the limit ends the connection, not the feed', async t => 
   const { exchange, bringUp, clock, feed } = await openScripted(t, upbitProtocol)
   await bringUp()
   exchange.peers[0]?.socket.send(Buffer.alloc(2_000_000, 0x20))
-  await until('the end', () => feed.status().malformed === 1)
+  await eventually('the end', () => feed.status().malformed === 1)
   await clock.advance(1_000)
   await bringUp(2)
   t.match(feed.status(), { state: 'up', reconnects: 1, lastError: { code: 'KIMCHI_ERR_FRAME' } })
@@ -382,7 +383,7 @@ t.test('a deflate bomb is not unpacked: the client never offers compression', as
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : 0
   const { feed } = watchFeed(t, { protocol: binanceProtocol, bases: `ws://127.0.0.1:${port}` })
-  await until('the end', () => feed.status().malformed === 1)
+  await eventually('the end', () => feed.status().malformed === 1)
   t.equal(extensions[0], 'undefined')
   t.match(feed.status().lastError, { code: 'KIMCHI_ERR_FRAME', message: /RSV1/ })
 })

@@ -1,10 +1,11 @@
 import { LatestTicks, minuteOf } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
+import { eventually, passUntil } from '@kimchi/testkit'
 import t from 'tap'
 import { binanceProtocol } from '../../src/binance/protocol.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
-import { AT, createRest, passUntil, simulate, until, watchFeed } from '../harness.ts'
+import { AT, createRest, simulate, watchFeed } from '../harness.ts'
 import { acknowledge, miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 /** The markets that Upbit's feed always subscribes to. */
@@ -17,7 +18,7 @@ t.test('Upbit: every market brings a snapshot, then ticks of its trades, on one 
     bases: simulator.upbitWsUrl,
     markets: ['KRW-ETH', 'KRW-DOT'],
   })
-  await until('stream ticks of BTC', () =>
+  await eventually('stream ticks of BTC', () =>
     ticks.some(({ origin, market }) => origin === 'stream' && market === 'KRW-BTC'),
   )
   const snapshots = ticks.filter(({ origin }) => origin === 'snapshot').map(({ market }) => market)
@@ -39,7 +40,7 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
     fetchTradingPrices: () => rest.fetchTradingPrices(),
     markets: ['ETHUSDT', 'NOSUCHUSDT'],
   })
-  await until('seeds', () => tradable.size === 2)
+  await eventually('seeds', () => tradable.size === 2)
   const seeds = ticks.filter(({ origin }) => origin === 'seed')
   t.strictSame(seeds.map(({ market }) => market).sort(), ['BTCUSDT', 'ETHUSDT'])
   t.ok(
@@ -55,7 +56,7 @@ t.test('Binance: every market that trades brings frames and one seed', async t =
 t.test('never sends an Origin header', async t => {
   const exchange = await scriptExchange(t)
   watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-  await until('connection', () => exchange.peers.length === 1)
+  await eventually('connection', () => exchange.peers.length === 1)
   t.equal(exchange.peers[0]?.request.headers.origin, undefined)
 })
 
@@ -71,13 +72,13 @@ t.test('a trading status that fails changes nothing, is counted and requested ag
       return new Map([['BTCUSDT', 5]])
     },
   })
-  await until('the connection', () => exchange.peers.length === 1)
-  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  await eventually('the connection', () => exchange.peers.length === 1)
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '4', AT))
-  await until('data', () => ticks.length === 1)
+  await eventually('data', () => ticks.length === 1)
   t.equal(calls, 0, 'no price is requested before the subscription is acknowledged: a trade would be lost')
   acknowledge(exchange.peers[0])
-  await until('a first failure', () => feed.status().statusFailures === 1)
+  await eventually('a first failure', () => feed.status().statusFailures === 1)
   await clock.advance(500)
   t.equal(calls, 2)
   t.equal(tradable.size, 0)
@@ -130,37 +131,37 @@ t.test('Upbit: the subscription is sent again once a minute, for its snapshots',
     bases: exchange.url,
     markets: ['KRW-DOT'],
   })
-  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   const peer = exchange.peers[0]
   peer?.socket.send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
-  await until('data', () => ticks.length === 1)
+  await eventually('data', () => ticks.length === 1)
   await clock.advance(34_999 - 15_000)
   peer?.socket.send(upbitTicker('KRW-BTC', 5, AT, 'REALTIME'))
-  await until('data', () => ticks.length === 2)
-  await until('the renewal after the silence of 20 seconds', () => peer?.received.length === 2)
+  await eventually('data', () => ticks.length === 2)
+  await eventually('the renewal after the silence of 20 seconds', () => peer?.received.length === 2)
   await clock.advance(15_000)
   t.equal(peer?.received.length, 2, 'no other before the next one is due')
   await clock.advance(1)
-  await until('the renewal', () => peer?.received.length === 3)
+  await eventually('the renewal', () => peer?.received.length === 3)
   t.strictSame(JSON.parse(peer?.received[2] ?? '')[1].codes, [...ALWAYS, 'KRW-DOT'])
   t.equal(feed.status().statusAt, AT, 'not known yet')
   peer?.socket.send(upbitTicker('KRW-ETH', 5, AT, 'SNAPSHOT'))
-  await until('the snapshot', () => ticks.length === 3)
+  await eventually('the snapshot', () => ticks.length === 3)
   t.equal(feed.status().statusAt, clock.now())
 })
 
 t.test('Upbit: snapshots are no data', async t => {
   const exchange = await scriptExchange(t)
   const { feed, ticks, interruptions } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-  await until('the connection', () => exchange.peers.length === 1)
+  await eventually('the connection', () => exchange.peers.length === 1)
   for (const market of ['KRW-BTC', 'KRW-USDT']) {
     exchange.peers[0]?.socket.send(upbitTicker(market, 5, AT, 'SNAPSHOT'))
   }
-  await until('the snapshots', () => ticks.length === 2)
+  await eventually('the snapshots', () => ticks.length === 2)
   t.match(feed.status(), { state: 'connecting', lastDataAt: undefined })
   t.strictSame(interruptions, [])
   exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
-  await until('data', () => feed.status().state === 'up')
+  await eventually('data', () => feed.status().state === 'up')
   t.strictSame(interruptions, [{ pricesFrom: AT, isClockBack: false }])
 })
 
@@ -168,15 +169,15 @@ t.test('prices of a new connection count from its opening, unless it was silent 
   for (const quietMs of [2_900, 3_100]) {
     const exchange = await scriptExchange(t)
     const { clock, feed, interruptions } = watchFeed(t, { protocol: upbitProtocol, bases: exchange.url })
-    await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+    await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
     const openedAt = clock.now()
     await clock.advance(quietMs)
     exchange.peers[0]?.socket.send(upbitTicker('KRW-BTC', 5, AT))
-    await until('data', () => feed.status().state === 'up')
+    await eventually('data', () => feed.status().state === 'up')
     t.match(interruptions, [{ pricesFrom: quietMs > 3_000 ? clock.now() : openedAt }])
     await clock.advance(100)
     const asked = () => exchange.peers[0]?.received.length
-    if (quietMs > 3_000) await until('current prices are requested', () => asked() === 2)
+    if (quietMs > 3_000) await eventually('current prices are requested', () => asked() === 2)
     else t.equal(asked(), 1, 'nothing is requested')
   }
 })
@@ -197,12 +198,12 @@ t.test(
         bases: exchange.url,
         ...(isUpbit ? {} : { fetchTradingPrices }),
       })
-      await until('the connection', () => exchange.peers.length === 1)
+      await eventually('the connection', () => exchange.peers.length === 1)
       const send = async () => {
         const frame = isUpbit ? upbitTicker('KRW-BTC', 5, AT) : miniTicker('BTCUSDT', '5', AT)
         const { frames } = feed.status()
         exchange.peers[0]?.socket.send(frame)
-        await until('data', () => feed.status().frames > frames)
+        await eventually('data', () => feed.status().frames > frames)
       }
       await send()
       await clock.advance(3_000)
@@ -213,8 +214,8 @@ t.test(
       await send()
       t.strictSame(interruptions[1], { pricesFrom: from + 3_001, isClockBack: false })
       t.equal(feed.status().silences, 1)
-      if (isUpbit) await until('a second subscription', () => exchange.peers[0]?.received.length === 2)
-      else await until('a seed', () => ticks.at(-1)?.origin === 'seed')
+      if (isUpbit) await eventually('a second subscription', () => exchange.peers[0]?.received.length === 2)
+      else await eventually('a seed', () => ticks.at(-1)?.origin === 'seed')
     }
   },
 )
@@ -224,11 +225,11 @@ t.test(
   async t => {
     const exchange = await scriptExchange(t)
     const { clock, ticks, interruptions } = watchFeed(t, { protocol: binanceProtocol, bases: exchange.url })
-    await until('the connection', () => exchange.peers.length === 1)
+    await eventually('the connection', () => exchange.peers.length === 1)
     for (const [index, stepMs] of [0, 90_000, -90_000].entries()) {
       clock.step(stepMs)
       exchange.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', AT))
-      await until('data', () => ticks.length === index + 1)
+      await eventually('data', () => ticks.length === index + 1)
       t.match(interruptions[index], { pricesFrom: clock.now(), isClockBack: stepMs < 0 })
     }
   },
@@ -243,16 +244,16 @@ t.test(
       bases: exchange.url,
       markets: ['KRW-DOT'],
     })
-    await until('subscription', () => exchange.peers[0]?.received.length === 1)
+    await eventually('subscription', () => exchange.peers[0]?.received.length === 1)
     feed.setMarkets(['KRW-DOT', 'KRW-LINK'])
     feed.setMarkets(['KRW-ADA'])
     await clock.advance(1_000)
     const peer = exchange.peers[0]
-    await until('second subscription', () => peer?.received.length === 2)
+    await eventually('second subscription', () => peer?.received.length === 2)
     t.strictSame(JSON.parse(peer?.received[1] ?? '')[1].codes, [...ALWAYS, 'KRW-ADA'])
     peer?.socket.send(upbitTicker('KRW-DOT', 5, AT))
     peer?.socket.send(upbitTicker('KRW-ADA', 6, AT))
-    await until('tick', () => ticks.length > 0)
+    await eventually('tick', () => ticks.length > 0)
     t.strictSame(
       ticks.map(({ market }) => market),
       ['KRW-ADA'],
@@ -272,16 +273,16 @@ t.test('Binance: changed markets are sent as the difference, and those added are
       new Map(['BTCUSDT', 'ETHUSDT', 'XRPUSDT', 'OTHER'].map(market => [market, 1])),
   })
   const streamed = (market: string) => exchange.peers[0]?.socket.send(miniTicker(market, '5', AT))
-  await until('subscription', () => exchange.peers[0]?.received.length === 1)
+  await eventually('subscription', () => exchange.peers[0]?.received.length === 1)
   streamed('ETHUSDT')
   acknowledge(exchange.peers[0])
-  await until('seeds', () => ticks.length === 3)
+  await eventually('seeds', () => ticks.length === 3)
   feed.setMarkets(['XRPUSDT'])
   await clock.advance(1_000)
-  await until('difference', () => exchange.peers[0]?.received.length === 3)
+  await eventually('difference', () => exchange.peers[0]?.received.length === 3)
   t.equal(ticks.length, 3, 'no seed before the subscription is acknowledged')
   acknowledge(exchange.peers[0])
-  await until('the seed', () => ticks.length === 4)
+  await eventually('the seed', () => ticks.length === 4)
   const methods = exchange.peers[0]?.received.map(text => [
     JSON.parse(text).method,
     ...JSON.parse(text).params,
@@ -293,7 +294,7 @@ t.test('Binance: changed markets are sent as the difference, and those added are
   ])
   streamed('ETHUSDT')
   streamed('XRPUSDT')
-  await until('tick', () => ticks.at(-1)?.origin === 'stream')
+  await eventually('tick', () => ticks.at(-1)?.origin === 'stream')
   t.strictSame(
     ticks.map(({ origin, market }) => `${origin} ${market}`),
     ['stream ETHUSDT', 'seed BTCUSDT', 'seed ETHUSDT', 'seed XRPUSDT', 'stream XRPUSDT'],
@@ -308,13 +309,13 @@ t.test('Binance: a long list is seeded when its last part is acknowledged', asyn
     markets: Array.from({ length: 400 }, (_, i) => `C${i}USDT`),
     fetchTradingPrices: async () => new Map([['C0USDT', 1]]),
   })
-  await until('the subscription', () => exchange.peers[0]?.received.length === 2)
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 2)
   acknowledge(exchange.peers[0], 1)
   exchange.peers[0]?.socket.send(miniTicker('C399USDT', '5', AT))
-  await until('a tick', () => ticks.length === 1)
+  await eventually('a tick', () => ticks.length === 1)
   t.equal(ticks[0]?.origin, 'stream', 'a trade of the other part could be lost yet')
   acknowledge(exchange.peers[0])
-  await until('the seed', () => ticks.at(-1)?.market === 'C0USDT')
+  await eventually('the seed', () => ticks.at(-1)?.market === 'C0USDT')
 })
 
 for (const [name, protocol, markets] of [
@@ -326,31 +327,31 @@ for (const [name, protocol, markets] of [
       const simulator = await simulate(t)
       const url = name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl
       const { feed, clock } = watchFeed(t, { protocol, bases: url, markets })
-      await until('up', () => feed.status().state === 'up')
+      await eventually('up', () => feed.status().state === 'up')
       await Promise.all([feed.close(), feed.close()])
       t.equal(feed.status().state, 'closed')
       t.equal(clock.waiting, 0)
-      await until('the exchange sees it', () => simulator.connections(name) === 0)
+      await eventually('the exchange sees it', () => simulator.connections(name) === 0)
     })
     await t.test('in the middle of a handshake', async t => {
       const exchange = await scriptExchange(t)
       exchange.state.upgrade = () => true
       const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
-      await until('handshake', () => exchange.state.attempts === 1)
+      await eventually('handshake', () => exchange.state.attempts === 1)
       await feed.close()
       t.equal(clock.waiting, 0)
-      await until('no socket left', () => exchange.sockets.size === 0)
+      await eventually('no socket left', () => exchange.sockets.size === 0)
     })
     await t.test('in the middle of a backoff', async t => {
       const { feed, clock } = watchFeed(t, { protocol, bases: 'ws://127.0.0.1:9' })
-      await until('backoff', () => feed.status().state === 'waiting')
+      await eventually('backoff', () => feed.status().state === 'waiting')
       await feed.close()
       t.equal(clock.waiting, 0)
     })
     await t.test('with a peer that never answers the close frame', async t => {
       const exchange = await scriptExchange(t)
       const { feed, clock } = watchFeed(t, { protocol, bases: exchange.url })
-      await until('connection', () => exchange.peers.length === 1)
+      await eventually('connection', () => exchange.peers.length === 1)
       exchange.peers[0]?.request.socket.pause()
       await feed.close()
       t.equal(clock.waiting, 0)
@@ -384,17 +385,17 @@ t.test('the frames of a newer connection alone are read, and prices count from i
     clock,
   )
   const priceOf = (minute: number) => latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + minute).price
-  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   acknowledge(exchange.peers[0])
   await clock.advance(1_000)
   send(0, 'QUIETUSDT', '1')
   send(0, 'BTCUSDT', '5')
-  await until('prices', () => feed.status().ticks >= 2)
+  await eventually('prices', () => feed.status().ticks >= 2)
   for (let second = 2; second <= 64; second += 2) {
     await clock.advance(2_000)
     const { ticks } = feed.status()
     send(0, 'BTCUSDT', String(second))
-    await until('a tick', () => feed.status().ticks > ticks)
+    await eventually('a tick', () => feed.status().ticks > ticks)
   }
   t.equal(priceOf(1), 1)
   exchange.peers[0]?.socket.send(
@@ -403,12 +404,12 @@ t.test('the frames of a newer connection alone are read, and prices count from i
   await passUntil(clock, 'the successor', () => exchange.peers[1]?.received.length === 1)
   t.ok(clock.now() % 60_000 >= 10_000, 'it is opened ten seconds into the minute')
   send(1, 'BTCUSDT', '9')
-  await until('the change', () => feed.status().replacements === 1)
-  await until('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
+  await eventually('the change', () => feed.status().replacements === 1)
+  await eventually('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
   await clock.advance(5_000)
   t.equal(priceOf(2), undefined, 'what the old one said may have been followed by what it did not say')
   acknowledge(exchange.peers[1])
-  await until('a seed', () => priceOf(2) !== undefined)
+  await eventually('a seed', () => priceOf(2) !== undefined)
   t.equal(priceOf(2), asked)
 })
 
@@ -425,9 +426,9 @@ t.test('a clock that steps back and a reconnect leave no price from before', asy
   const send = async (peer: number, market: string) => {
     const { frames } = feed.status()
     exchange.peers[peer]?.socket.send(miniTicker(market, '1', clock.now()))
-    await until('the frame', () => feed.status().frames > frames)
+    await eventually('the frame', () => feed.status().frames > frames)
   }
-  await until('the subscription', () => exchange.peers[0]?.received.length === 1)
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   await send(0, 'QUIETUSDT')
   await send(0, 'BTCUSDT')
   clock.step(-90_000)
@@ -444,7 +445,7 @@ t.test('no tick follows close', async t => {
     protocol: upbitProtocol,
     bases: simulator.upbitWsUrl,
   })
-  await until('up', () => feed.status().state === 'up')
+  await eventually('up', () => feed.status().state === 'up')
   const closing = feed.close()
   const count = ticks.length
   await closing

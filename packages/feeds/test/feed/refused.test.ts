@@ -1,6 +1,7 @@
+import { eventually, passUntil } from '@kimchi/testkit'
 import t from 'tap'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
-import { AT, passUntil, until, watchFeed } from '../harness.ts'
+import { AT, watchFeed } from '../harness.ts'
 import { scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
 const REFUSAL = Buffer.from('{"error":{"name":"INVALID_PARAM","message":"no such code"}}')
@@ -27,11 +28,11 @@ t.test('a refused subscription loads the lists, and lists that change it end the
   t.match(line, { message: /DENY=SYMBOL/, fields: { error: /no such code/ } })
   const waitedFrom = clock.now()
   feed.setMarkets(['KRW-GOOD'])
-  await until('the next connection', () => exchange.peers[6]?.received.length === 1)
+  await eventually('the next connection', () => exchange.peers[6]?.received.length === 1)
   t.equal(clock.now(), waitedFrom, 'at once')
   t.notOk(exchange.peers[6]?.received[0]?.includes('KRW-DEAD'))
   exchange.peers[6]?.socket.send(upbitTicker('KRW-GOOD', 5, AT))
-  await until('data', () => feed.status().state === 'up')
+  await eventually('data', () => feed.status().state === 'up')
 })
 
 // docs/faults.md, 60

@@ -152,16 +152,13 @@ async function adapt(dir: string, name: string, changes: readonly Change[]): Pro
   await writeFile(join(dir, 'shipped', name.replace(/^tls\//, 'site/')), text)
 }
 
-/** @throws Error with nginx's log when it ends, or does not answer so within 10 s */
+/** @throws Error with nginx's log when it ends, or does not answer so in time */
 async function untilAnswers(nginx: Program, port: number, path: string, status: number, log: string) {
   const { child } = nginx
-  const answers = () =>
-    ask(port, path)
-      .then(answer => answer.status === status)
-      .catch(() => false)
-  const isOver = async () => child.exitCode !== null || (await answers())
-  const isKnown = await eventually('an answer', isOver).catch(() => false)
-  if (isKnown && child.exitCode === null) return
-  await nginx.end()
-  throw new Error(`nginx did not start:\n${await readFile(log, 'utf8')}`)
+  const isOver = async () => {
+    const answer = await ask(port, path).catch(() => undefined)
+    return child.exitCode !== null || answer?.status === status
+  }
+  await eventually('an answer', isOver).catch(() => nginx.end())
+  if (child.exitCode !== null) throw new Error(`nginx did not start:\n${await readFile(log, 'utf8')}`)
 }

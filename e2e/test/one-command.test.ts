@@ -52,7 +52,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function allGone(pids: readonly number[]): Promise<void> {
-  await eventually('every process is gone', async () => (pids.some(isAlive) ? undefined : true))
+  await eventually('every process is gone', () => !pids.some(isAlive))
 }
 
 async function apiOf(demo: Program): Promise<string> {
@@ -61,48 +61,46 @@ async function apiOf(demo: Program): Promise<string> {
 }
 
 // docs/faults.md, 37
-t.test('the demo answers with prices, ends whole and in order, and goes on where it was', async t => {
-  const dataDir = await createFolder(t)
-  const demo = startDemo(t, dataDir)
-  const api = await apiOf(demo)
-  await demo.line(text => text.startsWith('First prices'))
-  const before = await eventually('every coin', async () => {
-    const answer = await getJson<{ updated_at: string; note: string; count: number }>(api)
-    return answer?.body.count === 10 && answer
-  })
-  t.match(before, { status: 200, body: { result: 'ok', count: 10, note: /^SIMULATED PRICES/ } })
-  const [address = ''] = demo.lines.filter(line => line.includes('http://'))
-  t.match(address, /^ {2}Page {4}http:\/\/127\.0\.0\.1:\d+\/$/, 'the page is the first of the addresses')
-  const page = address.replace(/^ *Page +/, '')
-  t.match(await (await fetch(page)).text(), '<title>Kimchi premium</title>')
-  t.match(await getJson(`${page}api/v1/kimchi-premium`), { status: 200, body: { result: 'ok', count: 10 } })
-  const processes = descendants(demo.pid)
-  t.ok(processes.length >= 4, 'Redis, simulator, ingester and API run')
+t.test(
+  'the demo answers with prices, outlives its processes, ends in order, and goes on where it was',
+  async t => {
+    const dataDir = await createFolder(t)
+    const demo = startDemo(t, dataDir)
+    const api = await apiOf(demo)
+    await demo.line(text => text.startsWith('First prices'))
+    const before = await eventually('every coin', async () => {
+      const answer = await getJson<{ updated_at: string; note: string; count: number }>(api)
+      return answer?.body.count === 10 && answer
+    })
+    t.match(before, { status: 200, body: { result: 'ok', count: 10, note: /^SIMULATED PRICES/ } })
+    const [address = ''] = demo.lines.filter(line => line.includes('http://'))
+    t.match(address, /^ {2}Page {4}http:\/\/127\.0\.0\.1:\d+\/$/, 'the page is the first of the addresses')
+    const page = address.replace(/^ *Page +/, '')
+    t.match(await (await fetch(page)).text(), '<title>Kimchi premium</title>')
+    t.match(await getJson(`${page}api/v1/kimchi-premium`), { status: 200, body: { result: 'ok', count: 10 } })
 
-  t.equal(await demo.end('SIGINT'), 0)
-  await allGone(processes)
+    for (const name of ['redis', 'simulator', 'ingester', 'api']) {
+      process.kill(pidOf(demo.pid, name), 'SIGKILL')
+      await demo.line(text => text.startsWith(`${name} ended unexpectedly (SIGKILL)`))
+    }
+    const restarted = await eventually('the API answers again', () => getJson<{ updated_at: string }>(api))
+    t.ok(restarted.body.updated_at >= before.body.updated_at, 'nothing that was written is lost')
 
-  const again = startDemo(t, dataDir)
-  const after = await eventually('the same data is served again', () => getJson<{ updated_at: string }>(api))
-  t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'port and data are reusable at once')
-  const rest = descendants(again.pid)
-  await again.end('SIGKILL')
-  await allGone(rest)
-})
+    const processes = descendants(demo.pid)
+    t.ok(processes.length >= 4, 'Redis, simulator, ingester and API run')
+    t.equal(await demo.end('SIGINT'), 0)
+    await allGone(processes)
 
-t.test('a killed process is started again on its port, with its data', async t => {
-  const demo = startDemo(t, await createFolder(t))
-  const api = await apiOf(demo)
-  await demo.line(text => text.startsWith('First prices'))
-  const before = await getJson<{ updated_at: string }>(api)
-  for (const name of ['redis', 'simulator', 'ingester', 'api']) {
-    process.kill(pidOf(demo.pid, name), 'SIGKILL')
-    await demo.line(text => text.startsWith(`${name} ended unexpectedly (SIGKILL)`))
-  }
-  const after = await eventually('the API answers again', () => getJson<{ updated_at: string }>(api))
-  t.ok(after.body.updated_at >= (before?.body.updated_at ?? ''), 'nothing that was written is lost')
-  t.equal(await demo.end('SIGTERM'), 0)
-})
+    const again = startDemo(t, dataDir)
+    const after = await eventually('the same data is served again', () =>
+      getJson<{ updated_at: string }>(api),
+    )
+    t.ok(after.body.updated_at >= restarted.body.updated_at, 'port and data are reusable at once')
+    const rest = descendants(again.pid)
+    await again.end('SIGKILL')
+    await allGone(rest)
+  },
+)
 
 t.test('a configured port that is in use is an error that names it', async t => {
   const taken = createServer().listen(0, '127.0.0.1')
@@ -111,13 +109,11 @@ t.test('a configured port that is in use is an error that names it', async t => 
   const { port } = taken.address() as { port: number }
   const demo = startDemo(t, await createFolder(t), { PORT: String(port) })
   t.match(await demo.line(text => text.includes('taken; end')), new RegExp(`PORT=${port} is taken`))
-  await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true))
-  t.equal(await demo.end(), 1)
+  t.equal(await demo.ended, 1)
 })
 
 t.test('a coin that does not exist ends the demo with an error that names it', async t => {
   const demo = startDemo(t, await createFolder(t), { COINS: 'BTC,ETHH' })
   t.match(await demo.line(text => text.includes('ETHH')), /ETHH is not on Upbit in KRW/)
-  await eventually('it ends', async () => (isAlive(demo.pid) ? undefined : true))
-  t.equal(await demo.end(), 1)
+  t.equal(await demo.ended, 1)
 })

@@ -1,12 +1,11 @@
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
-import type { SimulatorClock } from '@kimchi/simulator'
 
 /**
  * A clock that runs faster than real time. All processes of a testbed read the same time from the machine's
  * clock.
  */
-export interface FastClock extends Clock, SimulatorClock {
+export interface FastClock extends Clock {
   /** Its milliseconds per real millisecond. */
   readonly factor: number
   /** Lets it jump. Processes started before don't notice: end them first. */
@@ -31,10 +30,6 @@ export function createFastClock(
     now,
     elapsed: () => systemClock.elapsed() * factor,
     wait,
-    every(ms, run) {
-      const timer = setInterval(run, ms / factor)
-      return () => clearInterval(timer)
-    },
     jump(ms) {
       start += ms
     },

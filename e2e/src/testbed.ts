@@ -61,7 +61,7 @@ export async function openTestbed(
   const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
   /** The same exchanges seen from elsewhere: same prices, own faults. */
   const openView = async () => {
-    const view = await startSimulator({ seed: 'fault', clock, pumpMs: 10 * factor, limits: false })
+    const view = await startSimulator({ seed: 'fault', clock, pumpMs: 10, limits: false })
     t.teardown(() => view.close())
     return view
   }

@@ -1,13 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import type { Agent } from 'node:http'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { EpochMinute, Sample } from '@kimchi/core'
 import { premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { openRedis, SampleWriter } from '@kimchi/store'
-import { type Answer, askTwice, type MemoryCgroup, eventually as within } from '@kimchi/testkit'
+import {
+  type Answer,
+  askTwice,
+  followProgram,
+  type MemoryCgroup,
+  eventually as within,
+} from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
 import { type RunningApi, startApi } from '../src/start.ts'
 import type { SeenAnswer } from './contract.ts'
@@ -73,56 +77,28 @@ export async function startTestApi(
 }
 
 /** A replica as a process of its own. */
-export interface Replica {
-  readonly child: ChildProcess
-  readonly port: number
-  readonly opsPort: number
-  readonly base: string
-  readonly lines: readonly string[]
-  /** Sends a signal and waits for the end. */
-  end(signal: NodeJS.Signals): Promise<number | null>
-}
+export type Replica = Awaited<ReturnType<typeof startReplica>>
 
 /**
  * Starts the real program on free ports (or on `port`) and waits until it says that it listens.
  * @param cgroup limits its memory
  */
-export async function startReplica(
-  t: Teardown,
-  url: string,
-  port = 0,
-  cgroup?: MemoryCgroup,
-): Promise<Replica> {
+export async function startReplica(t: Teardown, url: string, port = 0, cgroup?: MemoryCgroup) {
   const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
   const command = [process.execPath, main] as const
   const [program, ...args] = cgroup?.wrap(command) ?? command
-  const child = spawn(program, args, {
-    env: { REDIS_URL: url, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  const lines: string[] = []
-  const listening = new Promise<{ port: number; opsPort: number }>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', line => {
-      lines.push(line)
-      const { msg, port, opsPort } = JSON.parse(line)
-      if (msg === 'API listens') resolve({ port, opsPort })
-    })
-    child.once('exit', code => reject(new Error(`the API ended with ${code} before it listened`)))
-  })
-  const ports = await listening
+  const env = { REDIS_URL: url, HOST: '127.0.0.1', PORT: String(port), OPS_PORT: '0' }
+  const replica = followProgram(
+    spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] }),
+    'the API',
+  )
+  t.teardown(() => replica.end('SIGKILL'))
+  const listening = JSON.parse(await replica.line(line => line.includes('"API listens"')))
   return {
-    child,
-    ...ports,
-    base: `http://127.0.0.1:${ports.port}/api/v1/kimchi-premium`,
-    lines,
-    end: async signal => {
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill(signal)
-        await once(child, 'exit')
-      }
-      return child.exitCode
-    },
+    ...replica,
+    port: Number(listening.port),
+    opsPort: Number(listening.opsPort),
+    base: `http://127.0.0.1:${listening.port}/api/v1/kimchi-premium`,
   }
 }
 

@@ -46,7 +46,7 @@ t.test('hours with outages of everything, and every minute and day row is true',
   const simulator = await startSimulator({
     coins: SIMULATED,
     seed: 'truth',
-    clock: { now: () => clock.now(), every: () => () => {} },
+    clock,
     pumpMs: 0,
     limits: false,
     onRequest: () => requests++,

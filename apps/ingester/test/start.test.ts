@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type Clock, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
-import { type Simulator, type SimulatorClock, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
+import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { eventually, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
@@ -10,16 +10,9 @@ import { startIngester } from '../src/start.ts'
 import { silent } from './support/backfill-bench.ts'
 
 /** The system's clock, put forward to ten seconds before a minute. */
-function clockBeforeMinute(): Clock & SimulatorClock {
+function clockBeforeMinute(): Clock {
   const ahead: Milliseconds = MINUTE_MS - 10_000 - (Date.now() % MINUTE_MS)
-  return {
-    ...systemClock,
-    now: () => Date.now() + ahead,
-    every(ms, run) {
-      const timer = setInterval(run, ms)
-      return () => clearInterval(timer)
-    },
-  }
+  return { ...systemClock, now: () => Date.now() + ahead }
 }
 
 /** An ingester in this process. */

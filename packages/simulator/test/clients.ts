@@ -12,7 +12,6 @@ export async function startManual(t: Test, options: SimulatorOptions = {}) {
   let now = NOON
   const clock = {
     now: () => now,
-    every: () => () => {},
     advance(ms: Milliseconds) {
       now += ms
     },

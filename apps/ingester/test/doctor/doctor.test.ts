@@ -36,7 +36,7 @@ async function examined(
 ) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
   const simulator = await startSimulator({
-    clock: { now: () => clock.now(), every: () => () => {} },
+    clock,
     pumpMs: 0,
     coins,
   })

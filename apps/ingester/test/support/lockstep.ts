@@ -38,7 +38,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   const clock = createManualClock(minuteStart(YESTERDAY + (options.at ?? 720)) + 1_500)
   const opened = new Set<number>()
   const simulator = await startSimulator({
-    clock: { now: () => clock.now(), every: () => () => {} },
+    clock,
     pumpMs: 0,
     speed: 2,
     limits: false,

@@ -31,7 +31,7 @@ export async function openMinuteBench(
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
   const simulator = await startSimulator({
     coins: simulated,
-    clock: { now: () => clock.now(), every: () => () => {} },
+    clock,
     pumpMs: 0,
     limits: false,
   })

@@ -36,7 +36,7 @@ export interface SimulatorOptions {
   readonly speed?: number
   /** @default the system's clock */
   readonly clock?: SimulatorClock
-  /** How often due frames are sent by itself, in milliseconds; 0 leaves it to `pump()`. @default 20 */
+  /** How often due frames are sent by itself, in real milliseconds; 0 leaves it to `pump()`. @default 20 */
   readonly pumpMs?: number
   /** Multiplies the exchanges' limits of requests, messages, connections and idle time; `false` for none. @default 1 */
   readonly limits?: number | false
@@ -51,19 +51,11 @@ export type SimulatedExchanges = ReturnType<typeof createExchanges>
 
 /** Both exchanges without their connections. @param settle sends what is due */
 export function createExchanges(options: SimulatorOptions, settle: () => void) {
-  const { clock = systemClock, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
+  const { clock = Date, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
   const { onFrame = () => {}, onRequest = () => {} } = options
   const markets = createMarkets(coins, speed)
   const faults = new Faults(clock, settle)
   const prices = createPrices(seed, markets, faults)
   const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
   return { clock, markets, prices, faults, limitFactor, onFrame, onRequest }
-}
-
-const systemClock: SimulatorClock = {
-  now: () => Date.now(),
-  every(ms, run) {
-    const timer = setInterval(run, ms)
-    return () => clearInterval(timer)
-  },
 }

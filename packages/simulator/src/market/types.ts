@@ -11,8 +11,6 @@ export type Milliseconds = number
 export interface SimulatorClock {
   /** Wall-clock time, UTC. */
   now(): EpochMs
-  /** Calls `run` about every `ms` milliseconds; the returned function ends it. */
-  every(ms: Milliseconds, run: () => void): () => void
 }
 
 /** What Binance calls the state of a symbol. */

@@ -24,7 +24,7 @@ async function start(options: SimulatorOptions) {
   server.on('upgrade', sockets.upgrade)
   server.listen(port, host)
   await once(server, 'listening')
-  const stopPump = pumpMs > 0 ? exchanges.clock.every(pumpMs, sockets.pump) : () => {}
+  const pumping = pumpMs > 0 ? setInterval(sockets.pump, pumpMs) : undefined
   let closed: Promise<void> | undefined
   const authority = `${host}:${(server.address() as AddressInfo).port}`
   const [url, binanceWsUrl] = [`http://${authority}`, `ws://${authority}`]
@@ -71,7 +71,7 @@ async function start(options: SimulatorOptions) {
     },
     /** Closes the port and every connection. May be called more than once. */
     close(): Promise<void> {
-      stopPump()
+      clearInterval(pumping)
       sockets.closeAll()
       closed ??= new Promise(resolve => {
         server.close(() => resolve())

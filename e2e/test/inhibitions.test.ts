@@ -1,13 +1,8 @@
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
-import { createFolder, eventually, followProgram } from '@kimchi/testkit'
+import { createFolder, eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { missingPrograms, SHIPPED } from './support/monitoring.ts'
-
-const PROGRAM = 'prometheus-alertmanager'
-const missing = missingPrograms()
-const skip = missing.length > 0 ? `not installed: ${missing.join(', ')}` : false
+import { SHIPPED, lacksMonitoring as skip, startAlertmanager } from './support/monitoring.ts'
 
 interface Alert {
   readonly labels: Readonly<Record<string, string>>
@@ -16,17 +11,7 @@ interface Alert {
 
 t.test('an alert suppresses those of the same cause, and no other', { skip }, async t => {
   const port = await freePort()
-  const args = [
-    `--config.file=${join(SHIPPED, 'alertmanager.yml')}`,
-    '--storage.path=alerts',
-    `--web.listen-address=127.0.0.1:${port}`,
-    '--cluster.listen-address=',
-    '--log.level=error',
-  ]
-  const cwd = await createFolder(t)
-  const child = spawn(PROGRAM, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  const manager = followProgram(child, PROGRAM)
-  t.teardown(() => manager.end('SIGKILL'))
+  startAlertmanager(t, await createFolder(t), join(SHIPPED, 'alertmanager.yml'), port)
   const url = `http://127.0.0.1:${port}/api/v2/alerts`
 
   const fire = async (...alerts: readonly string[]) => {

@@ -10,7 +10,7 @@ import { getJson, opsPortOf, startReplicas } from '../src/apps.ts'
 import { lacksNginx, openEdge } from '../src/edge.ts'
 import { makeCertificate } from './support/certificate.ts'
 import { openFaultBed } from './support/fault-bed.ts'
-import { missingPrograms, openMonitoring, type SentAlert, SHIPPED } from './support/monitoring.ts'
+import { openMonitoring, type SentAlert, SHIPPED, lacksMonitoring as skip } from './support/monitoring.ts'
 
 async function openStack() {
   const { bed, redis } = await openFaultBed(t)
@@ -116,9 +116,6 @@ t.test('each expression asks for metrics that there are, and each metric of ours
   t.throws(() => metricsIn('sum(rate(x[5m])'), /not PromQL/)
 })
 
-const missing = missingPrograms()
-const skip = missing.length > 0 && `not installed: ${missing.join(', ')}`
-
 t.test('every curl of docs/operations.md gets an answer', { skip }, async t => {
   const monitoring = await openMonitoring(t, { targets: stack.targets, onAlert: () => {} })
   const commands = await readCommands()
@@ -147,7 +144,7 @@ t.test('a silent feed and a dead edge page somebody, and the watchdog is heard',
   const named = (name: string, job?: string) =>
     alerts.filter(({ labels }) => labels.alertname === name && [undefined, labels.job].includes(job))
   const becomes = (name: string, status: SentAlert['status'], job?: string) =>
-    eventually(`${name} is ${status}`, () => named(name, job).find(alert => alert.status === status), 60_000)
+    eventually(`${name} is ${status}`, () => named(name, job).find(alert => alert.status === status))
   const readiness = `http://${targets.ingester[0]}/ready`
   await eventually('the ingester is ready', async () => (await fetch(readiness)).ok)
   const { ports } = await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })

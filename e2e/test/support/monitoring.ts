@@ -14,12 +14,11 @@ import { parse } from 'yaml'
 export const SHIPPED = fileURLToPath(new URL('../../../deploy/prometheus', import.meta.url))
 
 const PROGRAMS = ['prometheus', 'prometheus-alertmanager', 'prometheus-blackbox-exporter']
+const FOLDERS = (process.env.PATH ?? '').split(delimiter)
+const MISSING = PROGRAMS.filter(program => !FOLDERS.some(folder => existsSync(join(folder, program))))
 
-/** The programs of {@link openMonitoring} that are missing, for a test that is skipped then. */
-export function missingPrograms(): readonly string[] {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return PROGRAMS.filter(program => !folders.some(folder => existsSync(join(folder, program))))
-}
+/** Why nothing is monitored here, for a test that is skipped then; false when it can be. */
+export const lacksMonitoring = MISSING.length > 0 && `not installed: ${MISSING.join(', ')}`
 
 /** One alert as Alertmanager sends it. */
 export interface SentAlert {
@@ -75,23 +74,10 @@ export async function openMonitoring(t: Test, options: MonitoringOptions): Promi
     job.static_configs = [{ targets: targets[job.job_name] ?? [] }]
   }
   await writeFile(join(dir, 'prometheus.yml'), JSON.stringify(config))
-  const start = (program: string, ...args: readonly string[]) => {
-    const child = spawn(program, [...args, '--log.level=error'], {
-      cwd: dir,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const running = followProgram(child, program)
-    t.teardown(() => running.end('SIGKILL'))
-    return running
-  }
-  const alertmanager = start(
-    'prometheus-alertmanager',
-    '--config.file=alertmanager.yml',
-    '--storage.path=alerts',
-    `--web.listen-address=127.0.0.1:${alertPort}`,
-    '--cluster.listen-address=',
-  )
+  const alertmanager = startAlertmanager(t, dir, join(dir, 'alertmanager.yml'), alertPort)
   start(
+    t,
+    dir,
     'prometheus-blackbox-exporter',
     `--config.file=${join(SHIPPED, 'blackbox.yml')}`,
     `--web.listen-address=127.0.0.1:${probePort}`,
@@ -99,6 +85,8 @@ export async function openMonitoring(t: Test, options: MonitoringOptions): Promi
     ...(hurried ? ['--timeout-offset=0'] : []),
   )
   const prometheus = start(
+    t,
+    dir,
     'prometheus',
     '--config.file=prometheus.yml',
     '--storage.tsdb.path=series',
@@ -107,6 +95,26 @@ export async function openMonitoring(t: Test, options: MonitoringOptions): Promi
     `--web.listen-address=127.0.0.1:${port}`,
   )
   return { ports: { prometheus: port, alertmanager: alertPort }, prometheus, alertmanager }
+}
+
+/** Alertmanager with its state in `dir`; it ends with the test. */
+export function startAlertmanager(t: Test, dir: string, config: string, port: number): Program {
+  return start(
+    t,
+    dir,
+    'prometheus-alertmanager',
+    `--config.file=${config}`,
+    '--storage.path=alerts',
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--cluster.listen-address=',
+  )
+}
+
+function start(t: Test, cwd: string, program: string, ...args: readonly string[]): Program {
+  const child = spawn(program, [...args, '--log.level=error'], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const running = followProgram(child, program)
+  t.teardown(() => running.end('SIGKILL'))
+  return running
 }
 
 async function openReceiver(t: Test, onAlert: MonitoringOptions['onAlert']): Promise<number> {

@@ -4,7 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { isMainThread } from 'node:worker_threads'
 
 /** Lets a Node that can't do so by itself run the tests' TypeScript; `.taprc` starts them with it. */
-if (isMainThread && !process.features.typescript) register(import.meta.url)
+if (isMainThread && !process.features.typescript) {
+  // Each module that is imported later goes through the thread of the hooks, which is slow; tap has hundreds.
+  await import('tap')
+  register(import.meta.url)
+}
 
 const OPTIONS = {
   swcrc: false,

@@ -15,7 +15,7 @@ import { breachesOf } from './contract.ts'
 export const MINUTE: EpochMinute = minuteOf(Date.UTC(2026, 10, 20, 13, 5))
 
 /** A coin as Redis lists it. */
-export function coinOf(symbol: string, order: number | undefined): KnownCoin {
+function coinOf(symbol: string, order: number | undefined): KnownCoin {
   const name = symbol === 'BTC' ? 'Bitcoin' : `Coin ${symbol}`
   return { symbol, name, upbit: `KRW-${symbol}`, binance: `${symbol}USDT`, order }
 }

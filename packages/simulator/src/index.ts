@@ -1,5 +1,5 @@
 export { DEFAULT_COINS, syntheticCoins } from './market/coins.ts'
 export type { Prices } from './market/prices.ts'
 export type { SentFrame, SimulatorOptions } from './market/simulated-exchanges.ts'
-export type { Exchange, SimulatedCoin, SimulatorClock } from './market/types.ts'
+export type { Exchange, SimulatedCoin } from './market/types.ts'
 export { type Simulator, startSimulator } from './server/start.ts'

@@ -20,7 +20,7 @@ const portSetting = (description: string) => ({
 /** The variables that the stack itself reads; the apps read their own. */
 export const settings = {
   REDIS_URL: {
-    description: 'a Redis for `npm start` instead of its own; `npm run demo` always has its own',
+    description: 'a Redis for `npm start` instead of its own',
     default: undefined,
     allowed: 'what the ingester allows',
     sensitive: true,

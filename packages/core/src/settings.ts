@@ -96,7 +96,7 @@ export function urlListSetting(
   return {
     description,
     default: fallback.join(','),
-    allowed: `URLs starting with ${starts}, without user or password, separated by commas (a comma inside a URL is written %2C)`,
+    allowed: `${starts} URLs without user or password, separated by commas`,
     parse: text => {
       const urls = text.split(',').map(url => url.trim().replace(/\/+$/, ''))
       return urls.every(isAllowed) ? [...new Set(urls)] : undefined

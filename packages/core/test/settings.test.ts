@@ -64,7 +64,7 @@ t.test('reports every problem at once: name, what is allowed, value', async t =>
       'bad configuration:',
       '  PORT must be an integer from 0 to 65535, got: "70000"',
       '  LOG_LEVEL must be one of debug, info, got: "loud"',
-      '  WS_URL must be URLs starting with ws:// or wss://, without user or password, separated by commas (a comma inside a URL is written %2C), got: "wss://a.test,http://example.test"',
+      '  WS_URL must be ws:// or wss:// URLs without user or password, separated by commas, got: "wss://a.test,http://example.test"',
       '  HOST must be a text without spaces, got: "a b"',
       '  SECRET must be a text starting with s3, got: (hidden)',
     ].join('\n'),

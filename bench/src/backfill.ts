@@ -20,7 +20,7 @@ export async function backfill({ coins, days, refused }: Options): Promise<void>
   const rows: (readonly string[])[] = []
   for (const percent of refused) rows.push(await onStage(t => measure(t, coins, days, percent)))
   publish('Backfill', [
-    `A real ingester and an empty Redis, ${coins} coins, ${days} whole days and today, from the simulator at the exchanges' own limits. Least requests: each market's minutes by the page (Upbit ${PAGE.upbit} candles, Binance ${PAGE.binance.toLocaleString('en')}). Least time: what our ${UPBIT_PER_SECOND} requests a second to Upbit need for its share. Then Upbit is silent for ${SILENCE_MS / 1_000} s around a minute's end: seconds from that end until the first coin's gap is filled, and the last one's.`,
+    `A real ingester and an empty Redis, ${coins} coins, ${days} whole days and today, from the simulator at the exchanges' own limits. Least requests: each market's minutes by the page. Least time: Upbit's share of them at ${UPBIT_PER_SECOND} a second. A lone gap: Upbit is silent around a minute's end; the time from there until the first coin's gap is filled, and the last one's.`,
     table(['429s', 'time', '÷ least', 'requests', '÷ least', 'a lone gap'], rows),
   ])
 }

@@ -14,7 +14,7 @@ const LIMITS = { perSecond: 1_000_000, connections: 10_000, workers: 1 }
 export async function edge(options: Options): Promise<void> {
   execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
   const notes =
-    'The edge is deploy/nginx with one worker, as shipped but for the limits’ figures, a real API behind it; the file is the same nginx with the API’s bytes (gzip made beforehand), without limits, log or cache.'
+    'The edge is deploy/nginx with one worker and a real API behind it, as shipped but for the limits’ figures; the file is the API’s bytes from the same nginx, without limits, log or cache.'
   const base = 'a file'
   await compare({ title: 'The edge', scenarios: SCENARIOS, start: startBoth, base, notes }, options)
 }

@@ -42,7 +42,7 @@ export async function streaming({ rounds }: Options): Promise<void> {
     return [name, `${median(micros).toFixed(1)} µs`, ratio.toFixed(2), `${median(mb).toFixed(0)} MB`]
   })
   publish('Streaming', [
-    `${COINS} coins, ${FRAMES_PER_SECOND.toLocaleString('en')} frames a second from the simulator in another process, without compression; ${rounds} rounds, each contestant in turn in a fresh process, ${FRAMES.frames.toLocaleString('en')} frames after ${FRAMES.warmUp.toLocaleString('en')} to warm up; medians, ratios within a round.`,
+    `${COINS} coins, ${FRAMES_PER_SECOND.toLocaleString('en')} frames a second from the simulator in another process; ${rounds} rounds, each contestant in a fresh process, ${FRAMES.frames.toLocaleString('en')} frames after ${FRAMES.warmUp.toLocaleString('en')} to warm up.`,
     table(['', 'CPU per frame', '÷ bare', 'resident'], rows),
     `A whole ingester on the same exchanges and a real Redis, for ${SECONDS} s: ${ingester}.`,
   ])

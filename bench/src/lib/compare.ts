@@ -74,7 +74,7 @@ export async function compare(what: Comparison, options: Options): Promise<void>
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
   publish(title, [
     `${options.rounds} rounds; the load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`.trimEnd(),
-    `Processor time of a request in µs, and in brackets ÷ ${base}:`,
+    `Processor time of a request in µs (÷ ${base}):`,
     tableOf(({ cpu }, bases) => `${median(cpu).toFixed(1)} (${medianRatio(cpu, bases.cpu).toFixed(2)})`),
     'Requests per second:',
     tableOf(({ rps }) => Math.round(median(rps)).toLocaleString('en')),

@@ -30,8 +30,16 @@ export const settings = {
   PRICES: choiceSetting('`simulated` when the exchanges are a simulator', 'live', ['live', 'simulated']),
   UPBIT_WS_URL: urlListSetting('Upbit WebSocket, the whole URL', DEFAULT_BASES.UPBIT_WS_URL, WS),
   UPBIT_REST_URL: urlListSetting('Upbit REST, the part before `/v1`', DEFAULT_BASES.UPBIT_REST_URL, HTTP),
-  BINANCE_WS_URL: urlListSetting('Binance WebSocket, the part before `/stream`', DEFAULT_BASES.BINANCE_WS_URL, WS),
-  BINANCE_REST_URL: urlListSetting('Binance REST, the part before `/api/v3`', DEFAULT_BASES.BINANCE_REST_URL, HTTP),
+  BINANCE_WS_URL: urlListSetting(
+    'Binance WebSocket, the part before `/stream`',
+    DEFAULT_BASES.BINANCE_WS_URL,
+    WS,
+  ),
+  BINANCE_REST_URL: urlListSetting(
+    'Binance REST, the part before `/api/v3`',
+    DEFAULT_BASES.BINANCE_REST_URL,
+    HTTP,
+  ),
   PROJECT_URL: {
     description: 'address of your project, for the `User-Agent` of requests to the exchanges',
     default: '',

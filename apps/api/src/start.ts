@@ -94,7 +94,8 @@ export async function startApi(
  */
 function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Logger) {
   const onReady = ({ ready }: ConnectionStatus) => {
-    if (ready) void documents.onReconnect()
+    // Both connect at the same time: whichever is ready last has everything read.
+    if (ready && redis.status().ready) void documents.onReconnect()
   }
   const subscription = reader.subscribeMinutes(minute => documents.onMinute(minute), onReady)
   let wasAway = false

@@ -128,7 +128,7 @@ t.test('corrupt rows are skipped and counted, never a 500', async t => {
 t.test('a taken port ends the program with a reason and exit code 1', async t => {
   const redis = await startRedis(t)
   const api = await startTestApi(t, redis.url)
-  await t.rejects(startReplica(t, redis.url, api.port), /ended with 1/)
+  await t.rejects(startReplica(t, redis.url, api.port), /ended \(1\)/)
 })
 
 t.test('SIGTERM ends the program in order', async t => {

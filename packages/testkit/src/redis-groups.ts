@@ -45,11 +45,15 @@ export async function startSentinels(t: Teardown, args: readonly string[] = []) 
 /** Three primaries, each with one replica. */
 export async function startCluster(t: Teardown) {
   const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1500', ...NO_DELAY]
-  const nodes = await Promise.all(Array.from({ length: 6 }, () => startRedis(t, { appendonly: true, args })))
+  // The default, 10,000 above a server's port, is as likely as not somebody else's.
+  const busPorts = await Promise.all(Array.from({ length: 6 }, () => freePort()))
+  const startNode = (busPort: number) =>
+    startRedis(t, { appendonly: true, args: [...args, '--cluster-port', String(busPort)] })
+  const nodes = await Promise.all(busPorts.map(startNode))
   const [first] = nodes as [TestRedis]
   const raws = nodes.map(node => node.client())
   for (const [index, raw] of raws.entries()) {
-    await raw.call('CLUSTER', 'MEET', '127.0.0.1', first.port)
+    await raw.call('CLUSTER', 'MEET', '127.0.0.1', first.port, busPorts[0] ?? '')
     const [start, end] = [index, index + 1].map(third => Math.floor((16_384 * third) / 3))
     if (index < 3) await raw.call('CLUSTER', 'ADDSLOTSRANGE', start ?? 0, (end ?? 0) - 1)
   }

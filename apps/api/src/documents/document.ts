@@ -18,7 +18,7 @@ export interface CodedForms {
   make(coding: Coding): Promise<void>
 }
 
-/** A response body, made once, sent many times, never changed. */
+/** A response body, made once and sent many times; its content never changes. */
 export interface Document {
   /** The newest snapshot in it. */
   readonly minute: EpochMinute
@@ -28,6 +28,8 @@ export interface Document {
   readonly chunks: Chunks
   /** Its coded forms; undefined when every replica sends it plain to everyone. */
   readonly coded?: CodedForms | undefined
+  /** Kept here by whoever sends it, because a WeakMap beside it costs a request more than its routing. */
+  prepared?: Map<string, unknown>
 }
 
 /** How many bytes these are. */

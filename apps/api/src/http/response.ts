@@ -78,12 +78,12 @@ function bodyOf({ chunks, coded }: Document, coding: AcceptedCoding): Chunks | u
 /** A response and its `max-age`. */
 type Prepared = HttpResponse & { readonly maxAge: number }
 
-/** The newest responses of each document: nearly all requests within a second get the same one. */
-const prepared = new WeakMap<Document, Map<string, Prepared>>()
-
+/** A document keeps its newest responses: nearly all requests within a second get the same one. */
 function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 304, maxAge: number) {
-  const responses = prepared.get(document) ?? new Map<string, Prepared>()
-  const key = `${status} ${coding}`
+  document.prepared ??= new Map<string, Prepared>()
+  const responses = document.prepared as Map<string, Prepared>
+  // A text made anew would be hashed at each request.
+  const key = status === 200 ? coding : `${status} ${coding}`
   const known = responses.get(key)
   if (known?.maxAge === maxAge) return known
   const body = status === 200 ? bodyOf(document, coding) : []
@@ -101,6 +101,6 @@ function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 3
     ...CORS_HEADERS,
   }
   const response = { status, headers: Object.entries(headers).flat(), maxAge, ...(ofBody && { body }) }
-  prepared.set(document, responses.set(key, response))
+  responses.set(key, response)
   return response
 }

@@ -18,8 +18,8 @@ export interface CoinTrackingOptions {
 /** Keeps the feeds and Redis in step with the coins that are tracked. */
 export class CoinTracking {
   readonly #options: CoinTrackingOptions
-  /** The coins that Redis was last told of. */
-  #tracked: readonly Coin[] = []
+  /** The coins that Redis was last told of; undefined before the first time, which also tells DENY. */
+  #tracked: readonly Coin[] | undefined
   #quarantined = new Set<string>()
 
   constructor(options: CoinTrackingOptions) {

@@ -25,7 +25,7 @@ t.test('reads a list of addresses in its order; a comma inside one is written %2
     'wss://b/x%2Cy',
   ])
   t.throws(() => readConfig({ BINANCE_WS_URL: 'ws://a,' }), {
-    message: /BINANCE_WS_URL must be ws:\/\/ or wss:\/\/ URLs/,
+    message: /BINANCE_WS_URL must be wss:\/\/ or ws:\/\/ URLs/,
   })
 })
 

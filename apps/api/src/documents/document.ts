@@ -28,7 +28,7 @@ export interface Document {
   readonly chunks: Chunks
   /** Its coded forms; undefined when every replica sends it plain to everyone. */
   readonly coded?: CodedForms | undefined
-  /** Kept here by whoever sends it, because a WeakMap beside it costs a request more than its routing. */
+  /** What its sender has prepared from it; kept here, so that no request has to look it up elsewhere. */
   prepared?: Map<string, unknown>
 }
 

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { fastify } from 'fastify'
-import { openApiDocument } from '../scripts/openapi-document.mjs'
-import * as errors from '../src/contract/errors.ts'
-import * as parameters from '../src/contract/parameters.ts'
+import { ERRORS } from '../src/contract/errors.ts'
 
-/** The contract in code. */
-export const contract = { ...errors, ...parameters }
+/** The contract as callers read it. */
+export const document = JSON.parse(
+  readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
+)
 
 /** An answer as a client sees it. */
 export interface SeenAnswer {
@@ -19,8 +20,6 @@ interface DocumentedResponse {
   readonly content?: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>
 }
 
-const document = JSON.parse(JSON.stringify(openApiDocument(contract)))
-
 /** Refuses fields that the document does not name; for callers it leaves room for more. */
 function strict(schema: unknown): unknown {
   if (Array.isArray(schema) || typeof schema !== 'object' || schema === null) return schema
@@ -33,8 +32,8 @@ const validator = fastify({
   bodyLimit: 10_000_000,
   ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
 })
-const { schemas: documented } = document.components
-documented.Error.properties.code.enum = Object.keys(errors.ERRORS)
+const documented = structuredClone(document.components.schemas)
+documented.Error.properties.code.enum = Object.keys(ERRORS)
 for (const [name, schema] of Object.entries(documented))
   validator.post(`/${name}`, { schema: { body: strict(schema) } }, async () => 'fits')
 

@@ -68,8 +68,7 @@ function obey({ streams }: Client, text: string): object {
 }
 
 /** Streams may be named in the address of a combined connection only. */
-function clientOf(url: string): Client {
-  const { pathname, searchParams } = new URL(url, 'ws://simulator')
+function clientOf({ pathname, searchParams }: URL): Client {
   const names = searchParams.get('streams')?.split('/') ?? []
   return { streams: new Set(names), combined: pathname.startsWith('/stream') }
 }

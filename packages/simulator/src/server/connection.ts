@@ -6,8 +6,8 @@ import type { EpochMs, Exchange } from '../market/types.ts'
 
 /** One exchange's side of the connections to it. */
 export interface ExchangeStream {
-  /** Takes over an open connection. @param url path and query of the handshake */
-  open(connection: Connection, url: string): void
+  /** Takes over an open connection. @param url of the handshake */
+  open(connection: Connection, url: URL): void
   /** One message of the client. */
   message(connection: Connection, text: string): void
   closed(connection: Connection): void

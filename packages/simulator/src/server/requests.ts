@@ -7,15 +7,13 @@ import type { ActiveFault } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
-import type { RestResponse, RestSide } from './wire.ts'
-
-const BASE = 'http://simulator'
+import { type RestResponse, type RestSide, urlOf } from './wire.ts'
 
 /** Responds to REST requests of both exchanges, and to those about faults. */
 export function createRequestListener(exchanges: SimulatedExchanges): RequestListener {
   const sides = { upbit: createUpbitRest(exchanges), binance: createBinanceRest(exchanges) }
   return (request, response) => {
-    const url = URL.canParse(request.url ?? '', BASE) ? new URL(request.url ?? '', BASE) : new URL(BASE)
+    const url = urlOf(request)
     const { pathname } = url
     const exchange = exchangeOf(pathname)
     if (/^\/faults(\/|$)/.test(pathname)) {

@@ -7,14 +7,14 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
 import { Connection, type ExchangeStream } from './connection.ts'
-import { createWindowCounter } from './wire.ts'
+import { createWindowCounter, urlOf } from './wire.ts'
 
 /** Accepts and feeds WebSocket connections. */
 export function createSockets(exchanges: SimulatedExchanges) {
   const { clock, limitFactor } = exchanges
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
-  server.on('headers', (headers, { url = '/' }) => {
-    if (exchangeOf(url) === 'upbit') headers.push('remaining-req: group=websocket; min=100; sec=3')
+  server.on('headers', (headers, request) => {
+    if (exchangeOf(urlOf(request)) === 'upbit') headers.push('remaining-req: group=websocket; min=100; sec=3')
   })
   const open = new Set<Connection>()
   const sockets = new Set<Duplex>()
@@ -37,7 +37,7 @@ export function createSockets(exchanges: SimulatedExchanges) {
     upbit: createUpbitStream(exchanges, pump),
     binance: createBinanceStream(exchanges, pump),
   }
-  const accept = (socket: WebSocket, exchange: Exchange, url: string): void => {
+  const accept = (socket: WebSocket, exchange: Exchange, url: URL): void => {
     const now = pump()
     const connection = new Connection(exchanges, exchange, ++accepted, socket)
     const stream = streams[exchange]
@@ -53,16 +53,15 @@ export function createSockets(exchanges: SimulatedExchanges) {
     socket.on('ping', () => stream.pinged?.(connection))
     connection.obey(now)
   }
-  const refusalOfHandshake = (exchange: Exchange, url: string, caller = ''): Refusal | undefined => {
+  const refusalOfHandshake = (exchange: Exchange, url: URL, caller = ''): Refusal | undefined => {
     const count = handshakes[exchange](caller, clock.now())
-    return count > allowed[exchange]
-      ? { status: 429, headers: {} }
-      : refusalOf(exchanges, 'ws', exchange, url)
+    if (count > allowed[exchange]) return { status: 429, headers: {} }
+    return refusalOf(exchanges, 'ws', exchange, url.pathname + url.search)
   }
   return {
     /** Listener for node's `upgrade` event. */
     upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
-      const url = request.url ?? '/'
+      const url = urlOf(request)
       const exchange = exchangeOf(url)
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket))
@@ -82,8 +81,7 @@ export function createSockets(exchanges: SimulatedExchanges) {
   }
 }
 
-function exchangeOf(url: string): Exchange | undefined {
-  const { pathname } = new URL(url, 'ws://simulator')
+function exchangeOf({ pathname }: URL): Exchange | undefined {
   if (pathname === '/websocket/v1') return 'upbit'
   return /^\/(ws|stream)(\/|$)/.test(pathname) ? 'binance' : undefined
 }

@@ -1,4 +1,12 @@
+import type { IncomingMessage } from 'node:http'
 import type { EpochMs, Milliseconds } from '../market/types.ts'
+
+const BASE = 'http://simulator'
+
+/** The address that a client asks for; the root for one that cannot be read. */
+export function urlOf({ url = '' }: IncomingMessage): URL {
+  return URL.canParse(url, BASE) ? new URL(url, BASE) : new URL(BASE)
+}
 
 /** One REST response before it is written to the socket. */
 export interface RestResponse {

@@ -1,10 +1,11 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
-import { type Connection, type ExchangeStream, subscribersByKey } from '../server/connection.ts'
+import { type Connection, type ExchangeStream, listenersByKey } from '../server/connection.ts'
 import { createWindowCounter, parseJson } from '../server/wire.ts'
 import { createMiniTickers } from './mini-ticker.ts'
 
 interface Client {
+  readonly connection: Connection
   readonly streams: Set<string>
   /** Whether frames name their stream. */
   readonly combined: boolean
@@ -16,38 +17,44 @@ const MAX_MESSAGES_PER_SECOND = 5
 /** Binance's spot streams. @param settle sends what is due before a subscription takes effect */
 export function createBinanceStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
   const { clock, limitFactor, faults } = exchanges
-  const clients = new Map<Connection, Client>()
+  const clients = new Set<Client>()
   const perSecond = createWindowCounter(1_000)
   const tickers = createMiniTickers(exchanges)
 
   const announceShutdown = (at: EpochMs): void => {
     const payload = { e: 'serverShutdown', E: at }
-    for (const [connection, { combined }] of clients) {
+    for (const { connection, combined } of clients) {
       connection.reply(combined ? { stream: '!serverShutdown', data: payload } : payload)
     }
   }
   return {
-    open: (connection, url) => void clients.set(connection, clientOf(url)),
-    closed: connection => void clients.delete(connection),
-    message(connection, text) {
-      const client = clients.get(connection)
-      const count = perSecond(String(connection.number), clock.now())
-      if (count > MAX_MESSAGES_PER_SECOND * limitFactor) connection.close(1008, 'Too many requests')
-      else if (client) {
-        settle()
-        connection.reply(obey(client, text))
+    open(connection, { pathname, searchParams }) {
+      // Streams may be named in the address of a combined connection only.
+      const streams = new Set(searchParams.get('streams')?.split('/'))
+      const client: Client = { connection, streams, combined: pathname.startsWith('/stream') }
+      clients.add(client)
+      return {
+        message(text) {
+          const count = perSecond(String(connection.number), clock.now())
+          if (count > MAX_MESSAGES_PER_SECOND * limitFactor) connection.close(1008, 'Too many requests')
+          else {
+            settle()
+            connection.reply(obey(client, text))
+          }
+        },
+        closed: () => clients.delete(client),
       }
     },
     pump(from, to) {
-      const byStream = subscribersByKey(clients, ({ streams }) => streams)
+      const byStream = listenersByKey(clients, ({ streams }) => streams)
       const due = [...byStream.keys()].flatMap(stream => tickers.due(stream, from, to))
-      due.sort((a, b) => a.at - b.at)
+      due.sort((a, b) => a.eventAt - b.eventAt)
       for (const frame of due) {
         const { stream, market } = frame
         const raw = JSON.stringify(tickers.payload(frame))
         const wrapped = `{"stream":${JSON.stringify(stream)},"data":${raw}}`
-        for (const connection of byStream.get(stream) ?? []) {
-          connection.stream(clients.get(connection)?.combined ? wrapped : raw, market.code, frame.at)
+        for (const { connection, combined } of byStream.get(stream) ?? []) {
+          connection.stream(combined ? wrapped : raw, market.code, frame.eventAt)
         }
       }
       if (faults.find('shutdown', { exchange: 'binance', at: to })) announceShutdown(to)
@@ -65,10 +72,4 @@ function obey({ streams }: Client, text: string): object {
   else if (wanted.size > MAX_STREAMS) return { error: { code: 4, msg: 'Too many subscriptions' }, id }
   else for (const stream of wanted) streams.add(stream)
   return { result: null, id }
-}
-
-/** Streams may be named in the address of a combined connection only. */
-function clientOf({ pathname, searchParams }: URL): Client {
-  const names = searchParams.get('streams')?.split('/') ?? []
-  return { streams: new Set(names), combined: pathname.startsWith('/stream') }
 }

@@ -1,18 +1,21 @@
 import type { WebSocket } from 'ws'
 import { GARBAGE } from '../faults/apply.ts'
-import { type ActiveFault, type FaultTarget, spend } from '../faults/faults.ts'
+import type { ActiveFault, FaultTarget } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
+
+/** What an exchange does when the client of a connection does something. */
+export interface ConnectionEvents {
+  message(text: string): void
+  /** The client sent a WebSocket ping. */
+  pinged?(): void
+  closed(): void
+}
 
 /** One exchange's side of the connections to it. */
 export interface ExchangeStream {
   /** Takes over an open connection. @param url of the handshake */
-  open(connection: Connection, url: URL): void
-  /** One message of the client. */
-  message(connection: Connection, text: string): void
-  closed(connection: Connection): void
-  /** The client sent a WebSocket ping. */
-  pinged?(connection: Connection): void
+  open(connection: Connection, url: URL): ConnectionEvents
   /** Sends everything that is due in [from, to), in time order. */
   pump(from: EpochMs, to: EpochMs): void
 }
@@ -26,7 +29,7 @@ export class Connection {
   /** The faults that were set before it was opened: none of them makes it half-open. */
   readonly #older: readonly ActiveFault[]
   /** Frames that come when a silence ends. */
-  readonly #held = new Map<ActiveFault, { text: string; market: string }[]>()
+  #held: { silence: ActiveFault; text: string; market: string }[] = []
 
   constructor(exchanges: SimulatedExchanges, exchange: Exchange, number: number, socket: WebSocket) {
     this.#exchanges = exchanges
@@ -40,26 +43,20 @@ export class Connection {
   stream(text: string, market: string, at: EpochMs): void {
     this.#release(at)
     const target = { exchange: this.exchange, market, at }
-    const silence = this.#exchanges.faults.find('silence', target)
-    if (silence?.fault.delivery === 'late') {
-      const frames = this.#held.get(silence) ?? []
-      this.#held.set(silence, frames)
-      frames.push({ text, market })
-    }
-    const active = silence ?? this.#halfOpen(at)
-    if (active) spend(active)
-    else this.#send(text, target)
+    const silence = this.#exchanges.faults.use('silence', target)
+    if (silence?.fault.delivery === 'late') this.#held.push({ silence, text, market })
+    if (!silence && !this.#halfOpen('use', at)) this.#send(text, target)
   }
 
   /** Sends a reply or an error, which only a half-open connection holds back. */
   reply(message: object): void {
-    if (!this.#halfOpen(this.#exchanges.clock.now())) this.#write(JSON.stringify(message))
+    if (!this.#halfOpen('find', this.#exchanges.clock.now())) this.#write(JSON.stringify(message))
   }
 
   /** Does what faults want of the connection itself at an instant. */
   obey(at: EpochMs): void {
     this.#release(at)
-    if (this.#halfOpen(at)) this.#socket.pause()
+    if (this.#halfOpen('find', at)) this.#socket.pause()
     else if (this.#socket.isPaused) this.#socket.resume()
     if (this.#exchanges.faults.find('drop', { exchange: this.exchange, at })) this.close()
   }
@@ -70,23 +67,20 @@ export class Connection {
     else this.#socket.close(code, reason)
   }
 
-  #halfOpen(at: EpochMs): ActiveFault | undefined {
+  #halfOpen(how: 'find' | 'use', at: EpochMs): ActiveFault | undefined {
     const target = { exchange: this.exchange, at }
-    return this.#exchanges.faults.find('half-open', target, active => !this.#older.includes(active))
+    return this.#exchanges.faults[how]('half-open', target, active => !this.#older.includes(active))
   }
 
   #release(at: EpochMs): void {
-    for (const [silence, frames] of this.#held) {
-      if (silence.to > at) continue
-      this.#held.delete(silence)
-      for (const { text, market } of frames) this.#send(text, { exchange: this.exchange, market, at })
-    }
+    const due = this.#held.filter(({ silence }) => silence.to <= at)
+    this.#held = this.#held.filter(({ silence }) => silence.to > at)
+    for (const { text, market } of due) this.#send(text, { exchange: this.exchange, market, at })
   }
 
   #send(text: string, target: FaultTarget): void {
-    const garbage = this.#exchanges.faults.find('garbage', target)
+    const garbage = this.#exchanges.faults.use('garbage', target)
     this.#write(garbage ? GARBAGE[garbage.fault.shape](text) : text)
-    if (garbage) spend(garbage)
   }
 
   #write(payload: string | Buffer): void {
@@ -98,17 +92,14 @@ export class Connection {
   }
 }
 
-/** Every key, a code or a stream, with the connections that listen to it. */
-export function subscribersByKey<C>(
-  clients: ReadonlyMap<Connection, C>,
-  keysOf: (client: C) => Iterable<string>,
-): Map<string, Connection[]> {
-  const byKey = new Map<string, Connection[]>()
-  for (const [connection, client] of clients) {
+/** Every key, a code or a stream, with the clients that listen to it. */
+export function listenersByKey<C>(clients: Iterable<C>, keysOf: (client: C) => Iterable<string>) {
+  const byKey = new Map<string, C[]>()
+  for (const client of clients) {
     for (const key of keysOf(client)) {
       const known = byKey.get(key)
-      if (known) known.push(connection)
-      else byKey.set(key, [connection])
+      if (known) known.push(client)
+      else byKey.set(key, [client])
     }
   }
   return byKey

@@ -40,17 +40,16 @@ export function createSockets(exchanges: SimulatedExchanges) {
   const accept = (socket: WebSocket, exchange: Exchange, url: URL): void => {
     const now = pump()
     const connection = new Connection(exchanges, exchange, ++accepted, socket)
-    const stream = streams[exchange]
     open.add(connection)
+    const events = streams[exchange].open(connection, url)
     socket.on('close', () => {
       open.delete(connection)
-      stream.closed(connection)
+      events.closed()
     })
     // A client that breaks the protocol is closed by the library; its 'close' follows.
     socket.on('error', () => {})
-    stream.open(connection, url)
-    socket.on('message', message => stream.message(connection, message.toString()))
-    socket.on('ping', () => stream.pinged?.(connection))
+    socket.on('message', message => events.message(message.toString()))
+    socket.on('ping', () => events.pinged?.())
     connection.obey(now)
   }
   const refusalOfHandshake = (exchange: Exchange, url: URL, caller = ''): Refusal | undefined => {

@@ -1,7 +1,7 @@
 import type { FaultOf } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
-import { type Connection, type ExchangeStream, subscribersByKey } from '../server/connection.ts'
+import { type Connection, type ExchangeStream, listenersByKey } from '../server/connection.ts'
 import { createWindowCounter, parseJson } from '../server/wire.ts'
 import { newestPublished, publishedTrades } from './published.ts'
 import { tickerText, type UpbitFormat, upbitTicker } from './ticker.ts'
@@ -11,70 +11,77 @@ const IDLE_MS = 60_000
 /** It closes a connection this long after an error frame: between the 150 and 180 ms that were measured. */
 const CLOSE_AFTER_ERROR_MS = 165
 
+/** A client, and what it listens to; a new subscription replaces the one before. */
+interface Client extends Subscription {
+  readonly connection: Connection
+  pingedAt: EpochMs
+  closesAt: EpochMs
+}
+
 /** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
 export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
   const { markets, faults, clock, limitFactor } = exchanges
   const ignores = (what: FaultOf<'ignore'>['what']) =>
     faults.find('ignore', { exchange: 'upbit', at: clock.now() }, ({ fault }) => fault.what === what)
-  const clients = new Map<Connection, UpbitSubscription>()
-  const pingedAt = new Map<Connection, EpochMs>()
-  const closesAt = new Map<Connection, EpochMs>()
+  const isRejected = (market: string) => faults.find('reject', { exchange: 'upbit', market, at: clock.now() })
+  const clients = new Set<Client>()
   const isTooFast = createMessageLimit(exchanges)
 
-  const fail = (connection: Connection, name: string, message: string): void => {
-    connection.reply({ error: { name, message } })
-    closesAt.set(connection, clock.now() + CLOSE_AFTER_ERROR_MS)
+  const fail = (client: Client, name: string, message: string): void => {
+    client.connection.reply({ error: { name, message } })
+    client.closesAt = clock.now() + CLOSE_AFTER_ERROR_MS
   }
 
-  const subscribe = (connection: Connection, subscription: UpbitSubscription): void => {
+  const subscribe = (client: Client, { codes, format }: Subscription): void => {
     const now = settle()
-    const isSecond = (clients.get(connection)?.codes.size ?? 0) > 0
-    clients.set(connection, subscription)
+    const isSecond = client.codes.size > 0
+    Object.assign(client, { codes, format: ignores('format') ? 'DEFAULT' : format })
     if (isSecond && ignores('resubscription')) return
-    for (const code of subscription.codes) {
+    for (const code of codes) {
       const market = markets.listed('upbit', code)
       const last = market && newestPublished(exchanges, code, now)
       if (!market || !last) continue
       const ticker = upbitTicker(exchanges, market, last, now, 'SNAPSHOT')
-      connection.stream(tickerText(ticker, subscription.format), code, now)
+      client.connection.stream(tickerText(ticker, client.format), code, now)
     }
   }
   return {
     open(connection) {
-      clients.set(connection, { codes: new Set(), format: 'DEFAULT' })
-      pingedAt.set(connection, clock.now())
-    },
-    closed(connection) {
-      for (const map of [clients, pingedAt, closesAt]) map.delete(connection)
-    },
-    pinged: connection => void pingedAt.set(connection, clock.now()),
-    message(connection, text) {
-      const subscription = readSubscription(text)
-      const isRejected = (code: string) =>
-        faults.find('reject', { exchange: 'upbit', market: code, at: clock.now() })
-      if (isTooFast(connection)) fail(connection, 'TOO_MANY_REQUEST', '요청 수 제한을 초과했습니다.')
-      else if (!subscription) fail(connection, 'WRONG_FORMAT', 'Format이 맞지 않습니다.')
-      else if ([...subscription.codes].some(isRejected))
-        fail(connection, 'INVALID_PARAM', '지원하지 않는 코드입니다.')
-      else subscribe(connection, ignores('format') ? { ...subscription, format: 'DEFAULT' } : subscription)
+      const times = { pingedAt: clock.now(), closesAt: Number.POSITIVE_INFINITY }
+      const client: Client = { connection, codes: new Set(), format: 'DEFAULT', ...times }
+      clients.add(client)
+      return {
+        message(text) {
+          const subscription = readSubscription(text)
+          if (isTooFast(connection)) fail(client, 'TOO_MANY_REQUEST', '요청 수 제한을 초과했습니다.')
+          else if (!subscription) fail(client, 'WRONG_FORMAT', 'Format이 맞지 않습니다.')
+          else if ([...subscription.codes].some(isRejected))
+            fail(client, 'INVALID_PARAM', '지원하지 않는 코드입니다.')
+          else subscribe(client, subscription)
+        },
+        pinged() {
+          client.pingedAt = clock.now()
+        },
+        closed: () => clients.delete(client),
+      }
     },
     pump(from, to) {
-      const byCode = subscribersByKey(clients, ({ codes }) => codes)
-      const due = [...byCode].flatMap(([code, connections]) => {
+      const due = [...listenersByKey(clients, ({ codes }) => codes)].flatMap(([code, listeners]) => {
         const market = markets.listed('upbit', code)
         if (!market) return []
-        return publishedTrades(exchanges, code, from, to).map(trade => ({ ...trade, market, connections }))
+        return publishedTrades(exchanges, code, from, to).map(trade => ({ ...trade, market, listeners }))
       })
       due.sort((a, b) => a.publishedAt - b.publishedAt)
-      for (const { market, trade, publishedAt, connections } of due) {
+      for (const { market, trade, publishedAt, listeners } of due) {
         const ticker = upbitTicker(exchanges, market, trade, publishedAt, 'REALTIME')
-        for (const connection of connections) {
-          const { format = 'DEFAULT' } = clients.get(connection) ?? {}
+        for (const { connection, format } of listeners) {
           connection.stream(tickerText(ticker, format), market.code, publishedAt)
         }
       }
-      for (const [connection, at] of closesAt) if (at <= to) connection.close(1000)
-      for (const [connection, at] of pingedAt) if (at + IDLE_MS * limitFactor <= to) connection.close()
+      for (const { connection, closesAt, pingedAt } of clients) {
+        if (closesAt <= to) connection.close(1000)
+        if (pingedAt + IDLE_MS * limitFactor <= to) connection.close()
+      }
     },
   }
 }
@@ -90,14 +97,14 @@ function createMessageLimit({ clock, limitFactor }: SimulatedExchanges) {
   }
 }
 
-/** What a connection listens to; a new subscription replaces the one before. */
-interface UpbitSubscription {
+/** What a client asks for. */
+interface Subscription {
   readonly codes: ReadonlySet<string>
   readonly format: UpbitFormat
 }
 
 /** Reads a ticket, type objects of tickers, and perhaps a format; undefined for whatever else Upbit accepts. */
-function readSubscription(text: string): UpbitSubscription | undefined {
+function readSubscription(text: string): Subscription | undefined {
   const message = parseJson(text)
   if (!Array.isArray(message)) return undefined
   const parts: Readonly<Record<string, unknown>>[] = message.filter(part => part instanceof Object)

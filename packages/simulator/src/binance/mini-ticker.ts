@@ -1,4 +1,3 @@
-import { priceFactor } from '../faults/apply.ts'
 import { hash, keyOf } from '../market/hash.ts'
 import type { Prices } from '../market/prices.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
@@ -6,18 +5,16 @@ import { meanVolume } from '../market/trades.ts'
 import type { EpochMs, Market } from '../market/types.ts'
 import { decimal } from './symbols.ts'
 
-/** One miniTicker frame that is due. */
-export interface DueFrame {
-  readonly at: EpochMs
-  readonly stream: string
-  readonly market: Market
-  readonly price: number
-}
-
 /** The event time of a frame, and its price. */
 export interface LastFrame {
   readonly eventAt: EpochMs
   readonly price: number
+}
+
+/** One miniTicker frame that is due. */
+export interface DueFrame extends LastFrame {
+  readonly stream: string
+  readonly market: Market
 }
 
 const SECOND = 1_000
@@ -36,18 +33,14 @@ export function createMiniTickers(exchanges: SimulatedExchanges) {
       const name = NAME.exec(stream)?.[1]
       const market = name && exchanges.markets.listed('binance', name.toUpperCase())
       if (!market || (market.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
-      const due: DueFrame[] = []
-      for (let at = newestInstant(market, to); at >= from; at -= SECOND) {
-        const price = framePrice(exchanges, market, at)
-        if (price !== undefined) due.unshift({ at, stream, market, price })
-      }
-      return due
+      return [...framesOf(exchanges, market, from, to)].map(frame => ({ ...frame, stream, market }))
     },
     /** The payload of a frame, with the price that a fault asks for. */
-    payload({ at, market, price }: DueFrame): object {
-      const c = decimal(price * priceFactor(exchanges, { exchange: 'binance', market: market.code, at }))
-      const [o, v] = [decimal(price), decimal(rollingVolume(market, at))]
-      return { e: '24hrMiniTicker', E: at, s: market.code, c, o, h: o, l: o, v, q: v }
+    payload({ eventAt, market, price }: DueFrame): object {
+      const target = { exchange: 'binance', market: market.code, at: eventAt } as const
+      const c = decimal(price * (exchanges.faults.use('price', target)?.fault.factor ?? 1))
+      const [o, v] = [decimal(price), decimal(rollingVolume(market, eventAt))]
+      return { e: '24hrMiniTicker', E: eventAt, s: market.code, c, o, h: o, l: o, v, q: v }
     },
   }
 }
@@ -60,11 +53,21 @@ export function lastMiniTicker(
 ): LastFrame | undefined {
   const market = exchanges.markets.get('binance', code)
   if (!market) return undefined
-  for (let at = newestInstant(market, before); at > before - DAY; at -= SECOND) {
-    const price = framePrice(exchanges, market, at)
-    if (price !== undefined) return { eventAt: at, price }
+  const [newest] = framesOf(exchanges, market, before - DAY, before)
+  return newest
+}
+
+/** The frames of a market with `E` in [from, to), the newest first. */
+function* framesOf(
+  exchanges: SimulatedExchanges,
+  market: Market,
+  from: EpochMs,
+  to: EpochMs,
+): Generator<LastFrame> {
+  for (let eventAt = newestInstant(market, to); eventAt >= from; eventAt -= SECOND) {
+    const price = framePrice(exchanges, market, eventAt)
+    if (price !== undefined) yield { eventAt, price }
   }
-  return undefined
 }
 
 /** The price of a frame, if one is due: a trade came in the second before, or one left the 24-hour window. */

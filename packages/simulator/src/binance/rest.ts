@@ -27,12 +27,13 @@ export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
   return {
     respond(url, caller) {
       const now = clock.now()
-      const weight = usedWeight(caller, now, weightOf(url))
+      const route = ROUTES[url.pathname]
+      const weight = usedWeight(caller, now, route?.weight ?? 1)
       if (weight > WEIGHT_PER_MINUTE * limitFactor || (bannedUntil.get(caller) ?? 0) > now) {
         return refuse(caller, now)
       }
       bannedUntil.delete(caller)
-      const response = ROUTES[url.pathname]?.(exchanges, url) ?? failed(404, -1000, 'Path not found')
+      const response = route?.respond(exchanges, url) ?? failed(404, -1000, 'Path not found')
       return { ...response, headers: { 'x-mbx-used-weight-1m': String(weight) } }
     },
     refusalBody(status) {
@@ -42,17 +43,13 @@ export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
   }
 }
 
-const ROUTES: Readonly<Record<string, (exchanges: SimulatedExchanges, url: URL) => RestResponse>> = {
-  '/api/v3/ping': () => ({ status: 200, body: {} }),
-  '/api/v3/exchangeInfo': exchangeInfo,
-  '/api/v3/ticker/price': tickerPrice,
-  '/api/v3/klines': klines,
-}
-
-function weightOf({ pathname }: URL): number {
-  if (pathname === '/api/v3/exchangeInfo') return 20
-  if (pathname === '/api/v3/ticker/price') return 4
-  return pathname === '/api/v3/klines' ? 2 : 1
+const ROUTES: Readonly<
+  Record<string, { weight: number; respond: (exchanges: SimulatedExchanges, url: URL) => RestResponse }>
+> = {
+  '/api/v3/ping': { weight: 1, respond: () => ({ status: 200, body: {} }) },
+  '/api/v3/exchangeInfo': { weight: 20, respond: exchangeInfo },
+  '/api/v3/ticker/price': { weight: 4, respond: tickerPrice },
+  '/api/v3/klines': { weight: 2, respond: klines },
 }
 
 function exchangeInfo(exchanges: SimulatedExchanges, url: URL): RestResponse {

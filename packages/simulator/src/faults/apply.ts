@@ -3,7 +3,6 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import type { RestResponse } from '../server/wire.ts'
 import type { FaultOf } from './fault.ts'
-import { type FaultTarget, spend } from './faults.ts'
 
 /** How a handshake or request is refused; 'hang' is never responding. */
 export type Refusal = 'hang' | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
@@ -16,24 +15,15 @@ export function refusalOf(
   path: string,
   market?: string,
 ): Refusal | undefined {
-  const active = faults.find('refuse', { exchange, market, at: clock.now() }, met => {
+  const active = faults.use('refuse', { exchange, market, at: clock.now() }, met => {
     const { on: sides = 'both', path: start = '/', share = 1 } = met.fault
     if ((sides !== 'both' && sides !== on) || !path.startsWith(start)) return false
     return fraction(0x51ed270b, met.met++) < share
   })
   if (!active) return undefined
-  spend(active)
   const { status, retryAfter } = active.fault
   if (status === 'hang') return status
   return { status, headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) } }
-}
-
-/** By what the price of a market's frame is multiplied. */
-export function priceFactor({ faults }: SimulatedExchanges, target: FaultTarget): number {
-  const active = faults.find('price', target)
-  if (!active) return 1
-  spend(active)
-  return active.fault.factor
 }
 
 /** Makes bytes that are no frame from the text of one. */
@@ -55,12 +45,12 @@ export function mangledBody(
 ): string {
   const text = JSON.stringify(body)
   const target = { exchange, at: clock.now() }
-  const active = faults.find('rest', target, ({ fault: { path = '/' } }) => requested.startsWith(path))
+  const active = faults.use('rest', target, ({ fault: { path = '/', mode } }) => {
+    // Shorter candle lists would be a different past, and only halts and outages change the past.
+    return requested.startsWith(path) && (mode === 'truncated' || !CANDLES.test(requested))
+  })
   if (!active) return text
   const { mode, without } = active.fault
-  // Shorter candle lists would be a different past, and only halts and outages change the past.
-  if (mode !== 'truncated' && CANDLES.test(requested)) return text
-  spend(active)
   if (mode === 'truncated') return text.slice(0, Math.floor(text.length / 2))
   const isKept = (entry: unknown): boolean => !Object.values(entry as object).some(value => value === without)
   const shortened = (list: readonly unknown[]): readonly unknown[] =>

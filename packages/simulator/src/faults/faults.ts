@@ -94,6 +94,17 @@ export class Faults {
     })
   }
 
+  /** Like {@link find}; counts one altered frame or response, and ends the fault when it was the last. */
+  use<K extends FaultKind>(
+    kind: K,
+    target: FaultTarget,
+    accepts?: (active: ActiveFault<FaultOf<K>>) => boolean,
+  ): ActiveFault<FaultOf<K>> | undefined {
+    const active = this.find(kind, target, accepts)
+    if (active && ++active.altered === active.fault.frames) end(active)
+    return active
+  }
+
   /** The fault for which a market did not trade at an instant. */
   pauseAt(target: FaultTarget): ActiveFault<FaultOf<'halt' | 'outage'>> | undefined {
     return this.find('halt', target) ?? this.find('outage', target)
@@ -111,12 +122,6 @@ export class Faults {
   #isSet({ fault, from, to }: ActiveFault): boolean {
     return to > this.#clock.now() || ('from' in fault && to > from)
   }
-}
-
-/** Counts one altered frame or response, and ends the fault when it was the last. */
-export function spend(active: ActiveFault): void {
-  active.altered += 1
-  if (active.altered === active.fault.frames) end(active)
 }
 
 /** Ends a fault at once, for frames too that were due before and are sent only now. */

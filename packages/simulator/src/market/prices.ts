@@ -21,11 +21,9 @@ export function createPrices(seed: string, markets: Markets, faults: Pick<Faults
   const tape = (exchange: Exchange, code: string): TradeTape | undefined => {
     const market = markets.get(exchange, code)
     if (!market) return undefined
-    const known = tapes.get(market)
-    if (known) return known
-    const made = createTape(seed, market, walks)
-    tapes.set(market, made)
-    return made
+    const known = tapes.get(market) ?? createTape(seed, market, walks)
+    tapes.set(market, known)
+    return known
   }
   /** Trades with from ≤ at < to, in time order; empty for an unknown market. */
   const trades = (exchange: Exchange, market: string, from: EpochMs, to: EpochMs): Trade[] => {
@@ -34,12 +32,9 @@ export function createPrices(seed: string, markets: Markets, faults: Pick<Faults
   }
   /** The newest trade with at < before. */
   const lastTrade = (exchange: Exchange, market: string, before: EpochMs): Trade | undefined => {
-    let last = tape(exchange, market)?.lastBefore(before)
-    for (let since = last && pausedSince(exchange, market, last.at); since !== undefined; ) {
-      last = tape(exchange, market)?.lastBefore(since)
-      since = last && pausedSince(exchange, market, last.at)
-    }
-    return last
+    const last = tape(exchange, market)?.lastBefore(before)
+    const since = last && pausedSince(exchange, market, last.at)
+    return since === undefined ? last : lastTrade(exchange, market, since)
   }
   return {
     trades,

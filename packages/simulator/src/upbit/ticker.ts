@@ -1,4 +1,3 @@
-import { priceFactor } from '../faults/apply.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Market, Trade } from '../market/types.ts'
 
@@ -60,7 +59,7 @@ export function upbitTicker(
   return {
     type: 'ticker',
     code,
-    trade_price: price * priceFactor(exchanges, target),
+    trade_price: price * (exchanges.faults.use('price', target)?.fault.factor ?? 1),
     trade_volume: volume,
     trade_date: iso.slice(0, 10).replaceAll('-', ''),
     trade_time: iso.slice(11, 19).replaceAll(':', ''),

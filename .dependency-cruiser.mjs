@@ -16,7 +16,6 @@ const THIRD_PARTIES = {
   '@fastify/[^/]+': ['^apps/api/src/'],
   ccxt: ['^packages/feeds/src/rest/'],
   'cli-progress': ['^apps/ingester/src/backfill/import-main\\.ts$'],
-  'close-with-grace': ['^packages/runtime/src/run-app\\.ts$'],
   fastify: ['^apps/api/src/'],
   httpxy: ['^apps/local/src/page-server\\.ts$'],
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],

@@ -1,5 +1,4 @@
 import { KimchiError, type Milliseconds } from '@kimchi/core'
-import closeWithGrace from 'close-with-grace'
 
 /** A started app. */
 export interface RunningApp {
@@ -35,34 +34,32 @@ export async function runApp(start: () => Promise<RunningApp>): Promise<void> {
 
 function endInOrder(app: RunningApp, hadParent: boolean): void {
   let isEnding = false
-  const { close } = closeWithGrace(
-    {
-      delay: CLOSE_WITHIN_MS,
-      logger: false,
-      skip: [...END_SIGNALS],
-      onTimeout: delay => complain(`not closed within ${delay} ms, giving up`),
-      onSecondError: complain,
-    },
-    async ({ err }) => {
-      isEnding = true
-      if (err) complain(err)
-      await app.close().catch(thrown => {
-        complain(thrown)
-        throw thrown
-      })
-    },
-  )
-  const end = (): void => {
-    if (!isEnding) close()
+  const end = async (): Promise<void> => {
+    if (isEnding) return
+    isEnding = true
+    setTimeout(giveUp, CLOSE_WITHIN_MS)
+    await app.close().catch(fail)
+    process.exit()
+  }
+  const fail = (thrown: unknown): void => {
+    complain(thrown)
+    process.exitCode = 1
+    void end()
   }
   for (const signal of END_SIGNALS) process.on(signal, end)
+  process.on('uncaughtException', fail)
   process.once('disconnect', end)
-  if (hadParent && !process.connected) end() // the parent went during the start
+  if (hadParent && !process.connected) void end() // the parent went during the start
   app.failed.catch(thrown => {
     tellParent({ final: true })
-    if (!isEnding) throw thrown // unhandled on purpose: the fatal error that ends the app
-    complain(thrown)
+    if (isEnding) complain(thrown)
+    else fail(thrown)
   })
+}
+
+function giveUp(): void {
+  complain(`not closed within ${CLOSE_WITHIN_MS} ms, giving up`)
+  process.exit(1)
 }
 
 /** From this a supervisor can tell a failed start from a later crash. */

@@ -1,10 +1,10 @@
-import { createLogger, runApp, systemClock, withSecretFiles } from '@kimchi/runtime'
+import { createLogger, runApp, systemClock, withSecretFile } from '@kimchi/runtime'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig } from './config.ts'
 import { startApi } from './start.ts'
 
 await runApp(async () => {
-  const config = readConfig(withSecretFiles(process.env, ['REDIS_URL']))
+  const config = readConfig(withSecretFile(process.env))
   return startApi(config, {
     log: createLogger('api', config.LOG_LEVEL),
     clock: systemClock,

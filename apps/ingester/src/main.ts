@@ -1,12 +1,12 @@
 import { hostname } from 'node:os'
-import { createLogger, runApp, systemClock, withSecretFiles } from '@kimchi/runtime'
+import { createLogger, runApp, systemClock, withSecretFile } from '@kimchi/runtime'
 import { holderId } from '@kimchi/store'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig } from './config.ts'
 import { startIngester } from './start.ts'
 
 await runApp(() => {
-  const config = readConfig(withSecretFiles(process.env, ['REDIS_URL']))
+  const config = readConfig(withSecretFile(process.env))
   return startIngester(config, {
     log: createLogger('ingester', config.LOG_LEVEL),
     clock: systemClock,

@@ -7,7 +7,7 @@ import {
   type SettingValues,
   wordSetting,
 } from '@kimchi/core'
-import { withSecretFiles } from '@kimchi/runtime'
+import { withSecretFile } from '@kimchi/runtime'
 
 /** `demo` runs on the simulator, `live` on the exchanges. */
 export type Mode = 'demo' | 'live'
@@ -59,7 +59,7 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
   if (mode !== 'demo' && mode !== 'live') {
     throw new KimchiError('KIMCHI_ERR_CONFIG', `the mode must be demo or live, got: ${mode}`)
   }
-  const given = mode === 'live' ? withSecretFiles(env, ['REDIS_URL']) : { ...env, REDIS_URL: undefined }
+  const given = mode === 'live' ? withSecretFile(env) : { ...env, REDIS_URL: undefined }
   const values = readSettings(settings, given)
   const dataDir = values.DATA_DIR ? resolve(values.DATA_DIR) : join(root, '.data', mode)
   // The apps get the URL itself.

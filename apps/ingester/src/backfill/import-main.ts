@@ -12,7 +12,7 @@ import {
   type UtcDate,
 } from '@kimchi/core'
 import { matchCoins, RestClient, userAgentOf } from '@kimchi/feeds'
-import { systemClock, withSecretFiles } from '@kimchi/runtime'
+import { systemClock, withSecretFile } from '@kimchi/runtime'
 import { type KnownCoin, openRedis, type RedisConnection, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   })
   if (values.help === true) return void process.stdout.write(HELP)
   const named = values.coins === undefined ? {} : { COINS: values.coins }
-  const config = readConfig({ ...withSecretFiles(process.env, ['REDIS_URL']), ...named })
+  const config = readConfig({ ...withSecretFile(process.env), ...named })
   const days = readDays(values.days)
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random: context.random })
   try {

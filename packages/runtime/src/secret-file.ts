@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { KimchiError, messageOf } from '@kimchi/core'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * An environment in which `REDIS_URL` is the text of the file that `REDIS_URL_FILE` points at, as container
+ * secrets are mounted.
+ * @throws KimchiError `KIMCHI_ERR_CONFIG` when the file can't be read, or both variables are set
+ */
+export function withSecretFile(env: Environment): Environment {
+  const { REDIS_URL_FILE: file, REDIS_URL: url } = env
+  if (!file) return env
+  if (url) throw configError('REDIS_URL and REDIS_URL_FILE must not both be set')
+  try {
+    return { ...env, REDIS_URL: readFileSync(file, 'utf8').trim() }
+  } catch (thrown) {
+    const shown = `${JSON.stringify(file)} (${messageOf(thrown)})`
+    throw configError(`REDIS_URL_FILE must be a readable file, got: ${shown}`)
+  }
+}
+
+function configError(message: string): KimchiError {
+  return new KimchiError('KIMCHI_ERR_CONFIG', message)
+}

@@ -1,5 +1,5 @@
 import { type Clock, type EpochMs, minuteStart } from '@kimchi/core'
-import { MetricsRegistry, type Reason, readyGauge } from '@kimchi/runtime'
+import { MetricsRegistry } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
 import type { Responder } from './http/responder.ts'
 
@@ -9,13 +9,11 @@ export interface MetricsOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly documents: () => DocumentsStatus
   readonly durations: Responder['durations']
-  readonly reasons: () => readonly Reason[]
 }
 
 /** The API's Prometheus metrics. */
-export function createMetrics({ version, clock, documents, durations, reasons }: MetricsOptions) {
+export function createMetrics({ version, clock, documents, durations }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'api', version })
-  metrics.gauge(readyGauge(reasons))
   metrics.add(durations)
   const gauge = (name: string, help: string, read: (status: DocumentsStatus) => number | undefined) =>
     metrics.gauge({ name: `kimchi_api_${name}`, help, read: () => read(documents()) })

@@ -51,7 +51,7 @@ export async function startApi(
     ...(isDraining ? [{ reason: 'shutting-down', text: 'shutting down' }] : []),
     ...reasonsAgainst(documents.status(), redis.status(), clock.now()),
   ]
-  const metrics = createMetrics({ version, clock, documents: () => documents.status(), durations, reasons })
+  const metrics = createMetrics({ version, clock, documents: () => documents.status(), durations })
   const isServing = () => !isDraining && documents.live() !== undefined
   const free = async () => {
     stopFollowing()

@@ -1,5 +1,5 @@
 import type { Clock } from '@kimchi/core'
-import { MetricsRegistry, type Reason, readyGauge } from '@kimchi/runtime'
+import { MetricsRegistry } from '@kimchi/runtime'
 import type { ServerHealth } from '@kimchi/store'
 import { type Figure, type FigureName, figuresOf, isSeveral } from './figures.ts'
 import type { IngesterStatus } from './status.ts'
@@ -9,7 +9,6 @@ export interface MetricsOptions {
   readonly version: string
   readonly clock: Pick<Clock, 'now'>
   readonly status: () => IngesterStatus
-  readonly reasons: () => readonly Reason[]
   /** Redis' health; undefined when Redis does not answer. */
   readonly redisHealth: () => Promise<ServerHealth | undefined>
 }
@@ -43,9 +42,8 @@ const COUNTERS = {
 } satisfies Readonly<Record<string, Metrics>>
 
 /** The ingester's Prometheus metrics, read from its status whenever they are asked for. */
-export function createMetrics({ version, clock, status, reasons, redisHealth }: MetricsOptions) {
+export function createMetrics({ version, clock, status, redisHealth }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'ingester', version })
-  metrics.gauge(readyGauge(reasons))
   const read = (name: string, label: string, unit?: number) => {
     const { own, byExchange } = figuresOf(status(), clock.now())
     const figures: Readonly<Record<string, Figure>> = { ...own, ...byExchange }

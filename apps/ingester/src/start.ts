@@ -150,7 +150,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     port: config.OPS_PORT,
     reasons,
     notes: () => notesOf(status()),
-    metrics: createMetrics({ version, clock, status, reasons, redisHealth: () => readServerHealth(redis) }),
+    metrics: createMetrics({ version, clock, status, redisHealth: () => readServerHealth(redis) }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
   const announcing = announceEachMinute(writer, id, () => statusFields(status(), clock.now()), context)

@@ -94,19 +94,12 @@ const metricsOf = (health: typeof HEALTH | undefined) =>
     version: 'test',
     clock: { now: () => 10_000 },
     status: () => STATUS,
-    reasons: () => [
-      { reason: 'redis', text: '5 minutes wait' },
-      { reason: 'damaged-key', text: 'BTC is not stored' },
-      { reason: 'damaged-key', text: 'ETH is not stored' },
-    ],
     redisHealth: async () => health,
   }).text()
 
 t.test('reports the status of all parts as Prometheus metrics', async t => {
   const lines = (await metricsOf(HEALTH)).split('\n')
   for (const line of [
-    'kimchi_ready{reason="redis"} 0',
-    'kimchi_ready{reason="damaged-key"} 0',
     'kimchi_ingester_quarantined_coins 1',
     'kimchi_ingester_watermark_age_seconds{exchange="upbit"} 2',
     'kimchi_ingester_watermark_wait_seconds_bucket{le="0.262144"} 1',

@@ -61,7 +61,6 @@ async function quietTurn(server: Server): Promise<void> {
   server.off('connection', count)
 }
 
-/** How many connections are open. */
-export function connectionCount(server: Server): Promise<number> {
+function connectionCount(server: Server): Promise<number> {
   return new Promise(resolve => server.getConnections((_error, count) => resolve(count ?? 0)))
 }

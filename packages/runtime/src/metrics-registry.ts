@@ -17,13 +17,6 @@ export interface MetricDefinition {
   readonly read: () => MetricValue | Promise<MetricValue>
 }
 
-/** What runs, for `kimchi_build_info`. */
-export interface Build {
-  /** `api` or `ingester`. */
-  readonly app: string
-  readonly version: string
-}
-
 /** Of `nodejs_active_*_total`: gauges of prom-client whose names `promtool check metrics` refuses. */
 const MISNAMED = ['handles', 'requests', 'resources']
 
@@ -32,14 +25,15 @@ export class MetricsRegistry {
   readonly #registry = new Registry()
   readonly #histograms: Histogram[] = []
 
-  constructor({ app, version }: Build) {
+  /** @param build what runs, for `kimchi_build_info` */
+  constructor(build: { readonly app: string; readonly version: string }) {
     collectDefaultMetrics({ register: this.#registry })
     for (const name of MISNAMED) this.#registry.removeSingleMetric(`nodejs_active_${name}_total`)
     this.gauge({
       name: 'kimchi_build_info',
       help: 'What runs, always 1.',
       labels: ['app', 'version', 'node'],
-      read: () => [[{ app, version, node: process.versions.node }, 1]],
+      read: () => [[{ ...build, node: process.versions.node }, 1]],
     })
   }
 

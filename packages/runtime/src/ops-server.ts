@@ -4,7 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { messageOf } from '@kimchi/core'
 import { listenAt } from './listen.ts'
 import type { MetricsRegistry } from './metrics-registry.ts'
-import type { Reason } from './readiness.ts'
+
+/** Why an app is not ready. */
+export interface Reason {
+  /** A short name that stays the same while the sentence changes, for the label `reason` of `kimchi_ready`. */
+  readonly reason: string
+  /** One plain sentence, for `/ready`. */
+  readonly text: string
+}
 
 /** What an ops server shows of its app, and where. */
 export interface OpsOptions {
@@ -17,7 +24,8 @@ export interface OpsOptions {
   readonly notes?: () => readonly string[]
   /** Whether a load balancer should send requests here. @default not said: no `/serving` */
   readonly isServing?: () => boolean
-  readonly metrics: Pick<MetricsRegistry, 'contentType' | 'text'>
+  /** Gets `kimchi_ready` added: what `/ready` says, for alerts. */
+  readonly metrics: MetricsRegistry
 }
 
 /**
@@ -27,6 +35,7 @@ export interface OpsOptions {
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when the port or the address cannot be bound
  */
 export async function openOpsServer(options: OpsOptions) {
+  addReadyGauge(options)
   const routes = createRoutes(options)
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (request, response) => {
     const route = routes[request.url?.split('?')[0] ?? '']
@@ -45,6 +54,18 @@ export async function openOpsServer(options: OpsOptions) {
         server.closeAllConnections()
       }),
   }
+}
+
+function addReadyGauge({ metrics, reasons }: OpsOptions): void {
+  metrics.gauge({
+    name: 'kimchi_ready',
+    help: '1 without a reason while /ready is 200, else 0 for each reason.',
+    labels: ['reason'],
+    read: () => {
+      const names = [...new Set(reasons().map(({ reason }) => reason))]
+      return names.length === 0 ? [[{ reason: '' }, 1]] : names.map(reason => [{ reason }, 0] as const)
+    },
+  })
 }
 
 type Route = (response: ServerResponse) => Promise<unknown>

@@ -3,7 +3,7 @@ import { Agent, createServer, get, type IncomingMessage, type Server } from 'nod
 import { type AddressInfo, connect } from 'node:net'
 import type { Milliseconds } from '@kimchi/core'
 import t, { type Test } from 'tap'
-import { connectionCount, drain } from '../src/drain.ts'
+import { drain } from '../src/drain.ts'
 
 async function listen(t: Test): Promise<Server> {
   const server = createServer((_request, response) => response.end('here'))
@@ -86,10 +86,8 @@ t.test('a client that stays connected without a request is cut after two seconds
   const socket = connect(portOf(server), '127.0.0.1')
   const cut = once(socket.resume(), 'close', { signal: AbortSignal.timeout(10_000) })
   await once(server, 'connection')
-  t.equal(await connectionCount(server), 1)
   t.equal(await drained(server, async () => {}), 2_000)
   await cut
-  t.equal(await connectionCount(server), 0)
 })
 
 async function connects(port: number): Promise<boolean> {

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { MetricsRegistry } from '../src/metrics-registry.ts'
-import { type OpsOptions, openOpsServer } from '../src/ops-server.ts'
-import type { Reason } from '../src/readiness.ts'
+import { type OpsOptions, openOpsServer, type Reason } from '../src/ops-server.ts'
 
 const BUILD = { app: 'api', version: '1.2.3' }
 
@@ -52,6 +51,15 @@ t.test('is ready exactly while there is no reason against it', async t => {
   const unready = await fetch(`${url}/ready`)
   t.equal(unready.status, 503)
   t.strictSame(await unready.json(), { ready: false, reasons: texts })
+})
+
+t.test('kimchi_ready is 1 while the app is ready, else 0 for each reason', async t => {
+  const reasons: Reason[] = []
+  const url = await open(t, { reasons: () => reasons })
+  const read = async () => (await (await fetch(`${url}/metrics`)).text()).match(/^kimchi_ready.*$/gm)
+  t.strictSame(await read(), ['kimchi_ready{reason=""} 1'])
+  for (const reason of ['redis', 'upbit', 'redis']) reasons.push({ reason, text: 'any' })
+  t.strictSame(await read(), ['kimchi_ready{reason="redis"} 0', 'kimchi_ready{reason="upbit"} 0'])
 })
 
 t.test('prints the metrics in Prometheus text', async t => {
@@ -103,8 +111,9 @@ t.test('a taken port is an error that names its setting, port and address', asyn
 })
 
 t.test('closes although a client keeps its connection, as often as asked, and frees the port', async t => {
-  const options = { host: '127.0.0.1', reasons: () => [], metrics: new MetricsRegistry(BUILD) }
-  const server = await openOpsServer({ ...options, port: 0 })
+  const openAt = (port: number) =>
+    openOpsServer({ host: '127.0.0.1', port, reasons: () => [], metrics: new MetricsRegistry(BUILD) })
+  const server = await openAt(0)
   const idle = connect(server.port, '127.0.0.1')
   await once(idle, 'connect')
   idle.write('GET /live HTTP/1.1\r\nhost: x\r\n\r\n')
@@ -112,7 +121,7 @@ t.test('closes although a client keeps its connection, as often as asked, and fr
   const closed = once(idle, 'close')
   await Promise.all([server.close(), server.close(), closed])
   await server.close()
-  const again = await openOpsServer({ ...options, port: server.port })
+  const again = await openAt(server.port)
   t.equal(again.port, server.port)
   await again.close()
 })

@@ -47,12 +47,13 @@ type SharedLegs = Omit<CandleLegs, 'upbit' | 'binance'>
  * fetches only the markets that always trade, not the coin's.
  */
 export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: CandleBlocks): Promise<Decided> {
-  const newest = minutes.length > 0 ? await blocks.newest() : 0
-  const complete = minutes.filter(minute => minute <= newest)
-  if (complete.length === 0) return NOTHING
+  const [first] = minutes
+  if (first === undefined) return NOTHING
+  const newest = await blocks.newest()
+  if (first > newest) return { ...NOTHING, open: minutes }
   const over = newestOver(await fetchShared(newest, blocks))
-  const open = complete.filter(minute => minute > over)
-  const decidable = complete.filter(minute => minute <= over)
+  const open = minutes.filter(minute => minute > over)
+  const decidable = minutes.filter(minute => minute <= over)
   const last = decidable.at(-1)
   if (last === undefined) return { ...NOTHING, open }
   const [shared, upbit, binance] = await Promise.all([

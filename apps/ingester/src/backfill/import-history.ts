@@ -166,7 +166,7 @@ export class HistoryImport {
 
   /**
    * Decides a window; where candles may be missing, by what they are a minute later.
-   * @throws NotListedYet
+   * @throws NotListedYet; why it cannot be decided
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
@@ -179,7 +179,10 @@ export class HistoryImport {
     const decided = await decideWindow(window, this.#blocks)
     if (decided.open.length === 0) return decided
     await clock.wait(DOUBTED_MS, signal)
-    return decideWindow(window, this.#blocks)
+    const again = await decideWindow(window, this.#blocks)
+    const undecided = again.open.length
+    if (undecided > 0) throw new Error(`the exchanges' candles leave ${undecided} minutes undecided`)
+    return again
   }
 
   async #storeDay({ coin, marked }: Wanted, day: EpochMinute, decided: readonly Decided[]): Promise<void> {

@@ -2,6 +2,7 @@ import {
   type Clock,
   type Coin,
   DAY_MINUTES,
+  DAY_MS,
   dateOf,
   KimchiError,
   MINUTE_MS,
@@ -167,6 +168,18 @@ t.test('a coin that is refused is left out and named, the others are whole', asy
   simulator.faults.clear()
   t.strictSame(await run([ETH, BTC], 4), [], 'and it is tried again the next time')
   t.strictSame(await whole('ETH'), [1_440, 1_440])
+})
+
+t.test('a coin whose days the candles leave undecided is left out and named', async t => {
+  const { run, samplesOf } = await openImport(t)
+  const now = Date.now()
+  const market = 'BTCUSDT'
+  simulator.faults.set({ kind: 'halt', exchange: 'binance', market, from: now - DAY_MS, to: now + DAY_MS })
+  t.match(await run([ETH], 4), [{ symbol: 'ETH', reason: /undecided/, days: 2, from: day(4).date }])
+  t.strictSame(await samplesOf('ETH'), new Map())
+  simulator.faults.clear()
+  t.strictSame(await run([ETH], 4), [], 'and it is tried again the next time')
+  t.strictSame([...(await samplesOf('ETH')).values()], [1_440, 1_440])
 })
 
 t.test('an import stops where the rate begins', async t => {

@@ -2,12 +2,9 @@ import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { noteServer, openDataDirLock } from '../src/data-dir-lock.ts'
-import { freePort, isPortFree } from '../src/port.ts'
-import { projectRedis } from '../src/project-redis.ts'
 
 const WORKER = fileURLToPath(new URL('fixtures/lock-rounds.mjs', import.meta.url))
 
@@ -67,23 +64,4 @@ t.test('a server that inherited the lock holds it until it ends, also after its 
   server.kill('SIGKILL')
   await once(server, 'exit')
   await (await openDataDirLock(dir, 0)).close()
-})
-
-// docs/faults.md, 54
-t.test('a living redis-server of the folder is not displaced, whoever wrote the lock', async t => {
-  const { server } = await projectRedis(process.env.PATH ?? '')
-  const [dir, elsewhere] = [t.testdir({ data: {}, other: {} })].flatMap(root => [
-    join(root, 'data'),
-    join(root, 'other'),
-  ]) as [string, string]
-  const port = await freePort()
-  const redis = spawn(server, ['--port', String(port), '--save', '', '--dir', dir], { stdio: 'ignore' })
-  t.teardown(() => redis.kill('SIGKILL'))
-  while (await isPortFree(port)) await wait(20)
-  for (const text of [`7e57 ${redis.pid} ${port}`, `${redis.pid} ${port}`, `process ${redis.pid}`]) {
-    await writeFile(join(dir, 'server.lock'), text)
-    await t.rejects(openDataDirLock(dir, 0), { message: new RegExp(`in use.*${redis.pid}`) }, text)
-    await writeFile(join(elsewhere, 'server.lock'), text)
-    await (await openDataDirLock(elsewhere, 0)).close()
-  }
 })

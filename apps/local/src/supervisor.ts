@@ -41,9 +41,8 @@ export class Supervisor {
   readonly ending: AbortSignal
   readonly #context: LocalContext
   readonly #closing = new AbortController()
-  /** In the order of their first start. */
-  readonly #running = new Map<string, Running>()
-  readonly #starting = new Set<Promise<Running>>()
+  /** The newest start of each, in the order of the first ones; undefined when it failed. */
+  readonly #starts = new Map<string, Promise<Running | undefined>>()
 
   constructor(context: LocalContext) {
     this.#context = context
@@ -60,22 +59,18 @@ export class Supervisor {
   /** Ends every process within 5 s; the first that was started last, because the others depend on it. */
   async close(): Promise<void> {
     this.#closing.abort()
-    await Promise.allSettled(this.#starting)
-    const [first, ...others] = this.#running.values()
-    await Promise.all(others.map(running => running.stop()))
+    const [first, ...others] = await Promise.all(this.#starts.values())
+    await Promise.all(others.map(running => running?.stop()))
     await first?.stop()
   }
 
-  async #begin<R extends Running>(name: string, start: Start<R>): Promise<R> {
+  #begin<R extends Running>(name: string, start: Start<R>): Promise<R> {
     const starting = start(this.ending)
-    this.#starting.add(starting)
-    try {
-      const running = await starting
-      this.#running.set(name, running)
-      return running
-    } finally {
-      this.#starting.delete(starting)
-    }
+    this.#starts.set(
+      name,
+      starting.catch(() => undefined),
+    )
+    return starting
   }
 
   async #keep(name: string, start: Start<Running>, first: Running): Promise<void> {

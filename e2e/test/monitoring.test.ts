@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createFolder, eventually } from '@kimchi/testkit'
 import { parser } from '@prometheus-io/lezer-promql'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { getJson, opsPortOf, startReplicas } from '../src/apps.ts'
 import { lacksNginx, openEdge } from '../src/edge.ts'
@@ -12,7 +12,7 @@ import { makeCertificate } from './support/certificate.ts'
 import { openFaultBed } from './support/fault-bed.ts'
 import { openMonitoring, type SentAlert, SHIPPED, lacksMonitoring as skip } from './support/monitoring.ts'
 
-async function openStack() {
+async function openStack(t: Test) {
   const { bed, redis } = await openFaultBed(t)
   const ingester = bed.start('a')
   const { replicas, ...place } = await startReplicas(t, redis.url)
@@ -82,110 +82,119 @@ async function readCommands(): Promise<readonly string[]> {
   return blocks.flatMap(([, block = '']) => block.trim().split('\n'))
 }
 
-if (lacksNginx) {
-  t.pass('SKIPPED', { skip: lacksNginx })
-  process.exit()
-}
-const stack = await openStack()
+t.test('what watches the stack', { skip: lacksNginx }, async t => {
+  const stack = await openStack(t)
 
-t.test('each expression asks for metrics that there are, and each metric of ours is read', async t => {
-  const { 'edge:8080': _, ...ports } = stack.ports
-  const others = ['up', 'probe_success', 'probe_duration_seconds', 'probe_ssl_earliest_cert_expiry']
-  const given = (await Promise.all(Object.values(ports).map(namesAt))).flat()
-  const known = new Set([...others, 'kimchi:lists_old:ratio', ...given])
-  const expressions = await readExpressions()
-  t.ok(expressions.length > 40, `${expressions.length} expressions`)
-  const read = new Set<string>()
-  for (const expression of expressions) {
-    const names = metricsIn(expression).map(name => name.replace(/_(bucket|sum|count)$/, ''))
-    t.ok(names.length > 0 || expression === 'vector(1)', expression)
+  await t.test(
+    'each expression asks for metrics that there are, and each metric of ours is read',
+    async t => {
+      const { 'edge:8080': _, ...ports } = stack.ports
+      const others = ['up', 'probe_success', 'probe_duration_seconds', 'probe_ssl_earliest_cert_expiry']
+      const given = (await Promise.all(Object.values(ports).map(namesAt))).flat()
+      const known = new Set([...others, 'kimchi:lists_old:ratio', ...given])
+      const expressions = await readExpressions()
+      t.ok(expressions.length > 40, `${expressions.length} expressions`)
+      const read = new Set<string>()
+      for (const expression of expressions) {
+        const names = metricsIn(expression).map(name => name.replace(/_(bucket|sum|count)$/, ''))
+        t.ok(names.length > 0 || expression === 'vector(1)', expression)
+        t.strictSame(
+          names.filter(name => !known.has(name)),
+          [],
+          expression,
+        )
+        for (const name of names) read.add(name)
+      }
+      const ours = new Set(given.filter(name => name.startsWith('kimchi_')))
+      t.comment(`${ours.size} metrics`)
+      t.strictSame(
+        [...ours].filter(name => !read.has(name)),
+        [],
+        'no metric is there for nobody',
+      )
+      t.throws(() => metricsIn('sum(rate(x[5m])'), /not PromQL/)
+    },
+  )
+
+  await t.test('every curl of docs/operations.md gets an answer', { skip }, async t => {
+    const monitoring = await openMonitoring(t, { targets: stack.targets, onAlert: () => {} })
+    const commands = await readCommands()
     t.strictSame(
-      names.filter(name => !known.has(name)),
+      commands.filter(command => !/^(curl|redis-cli) /.test(command)),
       [],
-      expression,
+      'packages/store/test/operations.test.ts runs the others',
     )
-    for (const name of names) read.add(name)
-  }
-  const ours = new Set(given.filter(name => name.startsWith('kimchi_')))
-  t.comment(`${ours.size} metrics`)
-  t.strictSame(
-    [...ours].filter(name => !read.has(name)),
-    [],
-    'no metric is there for nobody',
-  )
-  t.throws(() => metricsIn('sum(rate(x[5m])'), /not PromQL/)
-})
-
-t.test('every curl of docs/operations.md gets an answer', { skip }, async t => {
-  const monitoring = await openMonitoring(t, { targets: stack.targets, onAlert: () => {} })
-  const commands = await readCommands()
-  t.strictSame(
-    commands.filter(command => !/^(curl|redis-cli) /.test(command)),
-    [],
-    'packages/store/test/operations.test.ts runs the others',
-  )
-  const curls = new Set(commands.filter(command => command.startsWith('curl ')))
-  t.ok(curls.size > 4)
-  const { prometheus, alertmanager } = monitoring.ports
-  const ports = { ...stack.ports, 'prometheus:9090': prometheus, 'alertmanager:9093': alertmanager }
-  const isUp = (port: number) => fetch(`http://127.0.0.1:${port}/-/healthy`).catch(() => undefined)
-  for (const port of [prometheus, alertmanager]) await eventually('it is up', () => isUp(port))
-  const places = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
-  for (const command of curls) {
-    const { stdout } = await run('sh', ['-ec', command.replace('curl ', `curl ${places.join(' ')} `)])
-    t.match(stdout, /^(\{.*\}\s*|# HELP .*|OK|Prometheus Server is Healthy\.\s*)$/s, command)
-  }
-})
-
-// docs/faults.md, 74
-t.test('a silent feed and a dead edge page somebody, and the watchdog is heard', { skip }, async t => {
-  const { bed, edge, targets } = stack
-  const alerts: SentAlert[] = []
-  const named = (name: string, job?: string) =>
-    alerts.filter(({ labels }) => labels.alertname === name && [undefined, labels.job].includes(job))
-  const becomes = (name: string, status: SentAlert['status'], job?: string) =>
-    eventually(`${name} is ${status}`, () => named(name, job).find(alert => alert.status === status))
-  const readiness = `http://${targets.ingester[0]}/ready`
-  await eventually('the ingester is ready', async () => (await fetch(readiness)).ok)
-  const { ports } = await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
-  t.match(await becomes('Watchdog', 'firing'), { to: '/watchdog' })
-  // On a busy machine an ingester whose clock runs fast may have lost a minute.
-  await eventually('all is well', () => named('NotReady', 'ingester').at(-1)?.status !== 'firing')
-  alerts.length = 0
-  const undo = bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })
-  t.match(await becomes('NotReady', 'firing', 'ingester'), {
-    labels: { job: 'ingester', severity: 'page' },
-    annotations: { summary: /no ingester is ready: ./ },
-    to: '/page',
+    const curls = new Set(commands.filter(command => command.startsWith('curl ')))
+    t.ok(curls.size > 4)
+    const { prometheus, alertmanager } = monitoring.ports
+    const ports = { ...stack.ports, 'prometheus:9090': prometheus, 'alertmanager:9093': alertmanager }
+    const isUp = (port: number) => fetch(`http://127.0.0.1:${port}/-/healthy`).catch(() => undefined)
+    for (const port of [prometheus, alertmanager]) await eventually('it is up', () => isUp(port))
+    const places = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
+    for (const command of curls) {
+      const { stdout } = await run('sh', ['-ec', command.replace('curl ', `curl ${places.join(' ')} `)])
+      t.match(stdout, /^(\{.*\}\s*|# HELP .*|OK|Prometheus Server is Healthy\.\s*)$/s, command)
+    }
   })
-  // The page names what was known first, on a busy machine that minutes have no sample.
-  await eventually('Prometheus names the feed', async () => {
-    const response = await fetch(`http://127.0.0.1:${ports.prometheus}/api/v1/alerts`)
-    return /no ingester is ready: [^"]*binance-data/.test(await response.text())
-  })
-  undo()
-  t.match(await becomes('NotReady', 'resolved', 'ingester'), { labels: { job: 'ingester' }, to: '/page' })
-  await eventually('the edge answers', async () => (await fetch(String(targets.probe[0]))).ok)
-  t.strictSame(named('EdgeDown'), [], 'silent while it answers')
-  await edge.close()
-  t.match(await becomes('EdgeDown', 'firing'), { labels: { severity: 'page' }, to: '/page' })
-})
 
-t.test('where the edge ends TLS it is asked all the same, and its certificate is told', { skip }, async t => {
-  const dir = await createFolder(t)
-  await writeFile(join(dir, 'index.html'), '<title>Kimchi premium</title>')
-  const tls = await makeCertificate(dir)
-  const edge = await openEdge(t, { ...stack.place, page: dir, tls })
-  const alerts: SentAlert[] = []
-  const target = `https://127.0.0.1:${edge.port}/`
-  const targets = { ...stack.targets, probe: [target] }
-  await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
-  const told = await eventually('the end is told', () =>
-    alerts.find(({ labels }) => labels.alertname === 'CertificateEnds'),
+  // docs/faults.md, 74
+  await t.test(
+    'a silent feed and a dead edge page somebody, and the watchdog is heard',
+    { skip },
+    async t => {
+      const { bed, edge, targets } = stack
+      const alerts: SentAlert[] = []
+      const named = (name: string, job?: string) =>
+        alerts.filter(({ labels }) => labels.alertname === name && [undefined, labels.job].includes(job))
+      const becomes = (name: string, status: SentAlert['status'], job?: string) =>
+        eventually(`${name} is ${status}`, () => named(name, job).find(alert => alert.status === status))
+      const readiness = `http://${targets.ingester[0]}/ready`
+      await eventually('the ingester is ready', async () => (await fetch(readiness)).ok)
+      const { ports } = await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
+      t.match(await becomes('Watchdog', 'firing'), { to: '/watchdog' })
+      // On a busy machine an ingester whose clock runs fast may have lost a minute.
+      await eventually('all is well', () => named('NotReady', 'ingester').at(-1)?.status !== 'firing')
+      alerts.length = 0
+      const undo = bed.exchanges.faults.set({ kind: 'silence', exchange: 'binance' })
+      t.match(await becomes('NotReady', 'firing', 'ingester'), {
+        labels: { job: 'ingester', severity: 'page' },
+        annotations: { summary: /no ingester is ready: ./ },
+        to: '/page',
+      })
+      // The page names what was known first, on a busy machine that minutes have no sample.
+      await eventually('Prometheus names the feed', async () => {
+        const response = await fetch(`http://127.0.0.1:${ports.prometheus}/api/v1/alerts`)
+        return /no ingester is ready: [^"]*binance-data/.test(await response.text())
+      })
+      undo()
+      t.match(await becomes('NotReady', 'resolved', 'ingester'), { labels: { job: 'ingester' }, to: '/page' })
+      await eventually('the edge answers', async () => (await fetch(String(targets.probe[0]))).ok)
+      t.strictSame(named('EdgeDown'), [], 'silent while it answers')
+      await edge.close()
+      t.match(await becomes('EdgeDown', 'firing'), { labels: { severity: 'page' }, to: '/page' })
+    },
   )
-  t.match(told, { labels: { instance: target, severity: 'ticket' }, to: '/ticket' })
-  t.strictSame(
-    alerts.filter(({ labels }) => labels.alertname === 'EdgeDown'),
-    [],
+
+  await t.test(
+    'where the edge ends TLS it is asked all the same, and its certificate is told',
+    { skip },
+    async t => {
+      const dir = await createFolder(t)
+      await writeFile(join(dir, 'index.html'), '<title>Kimchi premium</title>')
+      const tls = await makeCertificate(dir)
+      const edge = await openEdge(t, { ...stack.place, page: dir, tls })
+      const alerts: SentAlert[] = []
+      const target = `https://127.0.0.1:${edge.port}/`
+      const targets = { ...stack.targets, probe: [target] }
+      await openMonitoring(t, { targets, onAlert: alert => alerts.push(alert) })
+      const told = await eventually('the end is told', () =>
+        alerts.find(({ labels }) => labels.alertname === 'CertificateEnds'),
+      )
+      t.match(told, { labels: { instance: target, severity: 'ticket' }, to: '/ticket' })
+      t.strictSame(
+        alerts.filter(({ labels }) => labels.alertname === 'EdgeDown'),
+        [],
+      )
+    },
   )
 })

@@ -1,23 +1,34 @@
 #!/usr/bin/env node
 /**
- * Runs a workspace's tests by tap's settings, like `tap` itself, but without what that loads into each of them
- * for mocks and coverage: it takes longer to start than most of them run.
+ * Runs a workspace's tests by tap's settings, like `tap` itself, but in as many processes as it has jobs: to start
+ * one for each file takes longer than most files run. Coverage and mocks of modules are left to `tap`.
  *   run-tests [test/one.test.ts ...]
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { TapConfig } from '@tapjs/config'
 import t from 'tap'
 
+const RUN_FILES = fileURLToPath(new URL('run-files.mjs', import.meta.url))
 const { values, positionals } = (await TapConfig.load()).parse()
 const files = positionals.length > 0 ? positionals : testFiles('test')
+const jobs = Math.min(values.jobs, files.length)
 
 t.setTimeout(0)
-t.jobs = values.jobs
-for (const file of files) {
+t.jobs = jobs
+for (let job = 0; job < jobs; job += 1) {
+  const own = files.filter((_, index) => index % jobs === job)
   // tap hands its loaders down in NODE_OPTIONS, also to the programs that a test starts.
-  const args = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', ...values['node-arg'], file]
-  t.spawn('env', args, { buffered: values.jobs > 1, timeout: values.timeout * 1_000 }, file)
+  const args = [
+    '-u',
+    'NODE_OPTIONS',
+    process.execPath,
+    '--enable-source-maps',
+    ...values['node-arg'],
+    RUN_FILES,
+  ]
+  t.spawn('env', [...args, ...own], { buffered: jobs > 1, timeout: values.timeout * 1_000 }, own.join(' '))
 }
 
 /** @param {string} folder */

@@ -7,12 +7,10 @@ import { startProgram } from '../src/program.ts'
 const RUN_TESTS = fileURLToPath(new URL('../run-tests.mjs', import.meta.url))
 const TAP = import.meta.resolve('tap')
 
-/** A workspace with these test files, run. */
-async function runTests(t: Test, files: Readonly<Record<string, string>>, args: readonly string[] = []) {
-  const cwd = t.testdir({
-    'package.json':
-      '{"type":"module","tap":{"timeout":15,"jobs":2,"node-arg":["--import=@kimchi/testkit/strip-types"]}}',
-  })
+/** A workspace with these test files, run in as many processes; each file has 15 s. */
+async function runTests(t: Test, jobs: number, files: Readonly<Record<string, string>>, ...args: string[]) {
+  const tap = { timeout: 15, jobs, 'node-arg': ['--import=@kimchi/testkit/strip-types'] }
+  const cwd = t.testdir({ 'package.json': JSON.stringify({ type: 'module', tap }) })
   await mkdir(join(cwd, 'test/inner'), { recursive: true })
   for (const [name, text] of Object.entries(files)) {
     await writeFile(join(cwd, 'test', name), `import t from '${TAP}'\n${text}`)
@@ -27,11 +25,11 @@ t.test('runs every test file of a workspace, or those that are named', async t =
     'inner/b.test.ts': "t.notMatch(process.env.NODE_OPTIONS ?? '', /processinfo/, 'second')",
     'helper.ts': "t.fail('not a test')",
   }
-  const all = await runTests(t, files)
+  const all = await runTests(t, 2, files)
   t.equal(all.code, 0)
-  t.match(all.output, /# \{ total: 2, pass: 2 \}/)
-  const one = await runTests(t, files, ['test/a.test.ts'])
-  t.match(one.output, /# \{ total: 1, pass: 1 \}/)
+  t.match(all.output, /# \{ total: 4, pass: 4 \}/)
+  const one = await runTests(t, 2, files, 'test/a.test.ts')
+  t.match(one.output, /# \{ total: 2, pass: 2 \}/)
 })
 
 t.test('a test that fails, throws, hangs or ends too early fails the run', async t => {
@@ -39,10 +37,24 @@ t.test('a test that fails, throws, hangs or ends too early fails the run', async
     'fails.test.ts': "t.fail('no')",
     'throws.test.ts': "t.pass('yes')\nthrow new Error('no')",
     'hangs.test.ts': "t.test('waits', () => new Promise(resolve => setTimeout(resolve, 60_000)))",
-    'ends.test.ts': "t.plan(2)\nt.pass('yes')\nprocess.exit(0)",
+    'ends.test.ts': "t.test('half', t => { t.plan(2); t.pass('yes'); process.exit(0) })",
   }
-  const { code, output } = await runTests(t, { 'right.test.ts': "t.pass('yes')", ...wrong })
+  const { code, output } = await runTests(t, 5, { 'right.test.ts': "t.pass('yes')", ...wrong })
   t.equal(code, 1)
-  const failed = new Set([...output.matchAll(/^not ok \d+ - (test\/\S+)/gm)].map(([, name]) => name))
-  t.strictSame(failed, new Set(Object.keys(wrong).map(name => `test/${name}`)))
+  const failed = [...output.matchAll(/^not ok \d+ - test\/(\S+)/gm)].map(([, name]) => name)
+  t.strictSame(new Set(failed), new Set(Object.keys(wrong)))
+})
+
+t.test('files that share a process run one after another, each within its own time', async t => {
+  const waits = (name: string) =>
+    `t.test('waits in ${name}', () => new Promise(resolve => setTimeout(resolve, 6_000)))`
+  const files = { 'a.test.ts': waits('a'), 'b.test.ts': waits('b'), 'c.test.ts': waits('c') }
+  const { code, output } = await runTests(t, 1, files)
+  t.equal(code, 0, output)
+  t.match(output, /- test\/a.*- waits in a .*- test\/b.*- waits in b .*- test\/c.*- waits in c /s)
+})
+
+t.test('a file that ends its process fails the run for those that were to come after it', async t => {
+  const files = { 'a.test.ts': "t.pass('yes')\nprocess.exit(0)", 'b.test.ts': "t.pass('yes')" }
+  t.equal((await runTests(t, 1, files)).code, 1)
 })

@@ -2,7 +2,7 @@ import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
 import { startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import { eventually, startProgram, startRedis } from '@kimchi/testkit'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { BTC, silent } from '../support/backfill-bench.ts'
 
 /** The built program, as `npm run backfill` starts it. */
@@ -12,7 +12,13 @@ const simulator = await startSimulator({ limits: false, pumpMs: 0 })
 t.teardown(() => simulator.close())
 const redis = await startRedis(t)
 const raw = redis.client()
-t.beforeEach(() => raw.flushall())
+
+/** A test that finds Redis empty. */
+const test = (title: string, run: (t: Test) => Promise<void>) =>
+  t.test(title, async t => {
+    await raw.flushall()
+    await run(t)
+  })
 
 const start = (days: string, env: Readonly<Record<string, string>>) =>
   startProgram(t, [PROGRAM, '--days', days], {
@@ -38,7 +44,7 @@ const imported = async () => {
 }
 
 // docs/faults.md, 62
-t.test('Ctrl-C ends an import within seconds; what it stored stays', async t => {
+test('Ctrl-C ends an import within seconds; what it stored stays', async t => {
   const program = start('3650', { COINS: 'BTC' })
   await eventually('something is stored', async () => (await imported()).length > 0)
   t.strictSame(await raw.keys('{kp}:lease:*'), [], 'ingesters fill its coins meanwhile')
@@ -50,7 +56,7 @@ t.test('Ctrl-C ends an import within seconds; what it stored stays', async t => 
   t.equal((await run({ COINS: 'BTC' })).at(-1), 'History is complete.')
 })
 
-t.test('days that are there are passed over at once, however many', async t => {
+test('days that are there are passed over at once, however many', async t => {
   const dates = Array.from({ length: 3_660 }, (_, ago) => dateOf(minuteOf(Date.now()) - ago * DAY_MINUTES))
   for (const symbol of ['BTC', 'ETH', 'XRP']) {
     await raw.sadd(`{kp}:imported:${symbol}`, ...dates, ...dates.map(date => `${date} empty`))
@@ -60,7 +66,7 @@ t.test('days that are there are passed over at once, however many', async t => {
   t.strictSame(program.lines, ['History is complete.'])
 })
 
-t.test('imports of all coins only those that are tracked, by the retention of the ingesters', async t => {
+test('imports of all coins only those that are tracked, by the retention of the ingesters', async t => {
   const connection = openRedis(redis.url, { name: 'test' })
   t.teardown(() => connection.close())
   await connection.untilReady(10_000)
@@ -75,13 +81,13 @@ t.test('imports of all coins only those that are tracked, by the retention of th
   t.equal(await raw.hget('{kp}:meta', 'retention'), '1', 'which is as it was')
 })
 
-t.test('a coin that is unknown is named, one that is denied never imported, the others are', async t => {
+test('a coin that is unknown is named, one that is denied never imported, the others are', async t => {
   const lines = await run({ COINS: 'ETH,NOSUCH' })
   t.match(lines.join('\n'), /NOSUCH: not on Upbit in KRW/)
   t.strictSame(await imported(), ['ETH'])
 })
 
-t.test('what can never work ends it with code 1 and the reason', async t => {
+test('what can never work ends it with code 1 and the reason', async t => {
   for (const [days, env, reason] of [
     ['0', {}, 'KIMCHI_ERR_CONFIG: --days must be an integer from 1 to 3650, got: "0"'],
     ['1', { COINS: 'NOSUCH' }, /^KIMCHI_ERR_UNKNOWN_SYMBOL: /],
@@ -93,20 +99,20 @@ t.test('what can never work ends it with code 1 and the reason', async t => {
   }
 })
 
-t.test('days that neither the import nor an ingester fills are named in the last line', async t => {
+test('days that neither the import nor an ingester fills are named in the last line', async t => {
   const env = { COINS: 'BTC', SAMPLE_RETENTION_DAYS: '2', BACKFILL_DAYS: '0' }
   const ago = (days: number) => dateOf(minuteOf(Date.now()) - days * DAY_MINUTES)
   const days = `${ago(2)} to ${ago(1)}`
   t.equal((await run(env)).at(-1), `Not complete: no ingester with BACKFILL_DAYS=0 fills ${days}.`)
 })
 
-t.test('--help says how it is called, and needs neither a Redis nor an exchange', async t => {
+test('--help says how it is called, and needs neither a Redis nor an exchange', async t => {
   const program = startProgram(t, [PROGRAM, '--help'], { REDIS_URL: 'nothing' })
   t.equal(await program.ended, 0)
   t.match(program.lines.join('\n'), /npm run backfill -- \[--days N\] \[--coins BTC,ETH\][\s\S]*REDIS_URL/)
 })
 
-t.test('an import of real prices into the Redis of a demo says in a sentence what is wrong', async t => {
+test('an import of real prices into the Redis of a demo says in a sentence what is wrong', async t => {
   await run({ COINS: 'BTC' })
   const program = start('1', { PRICES: 'live', COINS: 'BTC' })
   t.equal(await program.ended, 1)

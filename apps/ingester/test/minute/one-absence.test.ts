@@ -2,8 +2,6 @@ import { MINUTE_MS } from '@kimchi/core'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
-t.setTimeout(120_000)
-
 // docs/faults.md, 59
 t.test('one status answer that leaves out a quiet market halts nothing', async t => {
   const { clock, simulator, reports, passTo } = await openMinuteBench(t)

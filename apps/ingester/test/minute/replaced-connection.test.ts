@@ -2,8 +2,6 @@ import { MINUTE_MS, minuteStart } from '@kimchi/core'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
-t.setTimeout(120_000)
-
 // docs/faults.md, 38
 t.test('no price of a connection that stopped counts once its successor brings data', async t => {
   const { clock, simulator, samples, passTo, wrong } = await openMinuteBench(t)

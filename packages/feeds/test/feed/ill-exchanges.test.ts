@@ -6,8 +6,6 @@ import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, watchFeed } from '../harness.ts'
 import { miniTicker, type Peer, refuseWith, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
-t.setTimeout(300_000)
-
 const STEP_MS = 250
 const MINUTE_MS = 60_000
 

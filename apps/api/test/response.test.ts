@@ -2,14 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { minuteStart } from '@kimchi/core'
 import t from 'tap'
-import { CodedBodies } from '../src/documents/coded-bodies.ts'
-import { type Document, hashOf } from '../src/documents/document.ts'
+import { hashOf } from '../src/documents/chunks.ts'
+import { CodedForms } from '../src/documents/coded-forms.ts'
+import type { Document } from '../src/documents/document.ts'
+import { createQueue } from '../src/documents/queue.ts'
 import { codeFor, etagOf, maxAgeAt, respond } from '../src/http/response.ts'
 import { MINUTE } from './board.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 200 }, (_, n) => ({ n })) })
 const parts = { minute: MINUTE, tag: hashOf(text), chunks: [text.slice(0, 9), Buffer.from(text.slice(9))] }
-const codable = (): Document => ({ ...parts, coded: new CodedBodies().formsOf('x', parts) })
+const codable = (): Document => ({ ...parts, coded: new CodedForms(parts.chunks, createQueue(2)) })
 const document = codable()
 await Promise.all([document.coded?.make('br'), document.coded?.make('gzip')])
 const now = minuteStart(MINUTE) + 26_000

@@ -1,10 +1,11 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import type { Board, BoardRow, KnownCoin } from '@kimchi/store'
-import { codedForms } from './coded-bodies.ts'
+import { codedForms } from './coded-forms.ts'
 import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
+import { createQueue } from './queue.ts'
 import { createRefresher } from './refresher.ts'
 
 /** How the documents are doing, for readiness and metrics. */
@@ -155,7 +156,10 @@ export class Documents {
     this.#problem = undefined
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
-      this.#live = { ...list, coded: await codedForms(list.chunks) }
+      // Its own queue, so that it never waits for histories.
+      const coded = codedForms(list.chunks, createQueue(2))
+      await Promise.all([coded?.make('br'), coded?.make('gzip')])
+      this.#live = { ...list, coded }
     }
     this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     this.#rows = board.rows

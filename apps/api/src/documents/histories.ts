@@ -1,7 +1,6 @@
 import type { Context, EpochMinute, EpochMs, Milliseconds, UtcDate } from '@kimchi/core'
 import { isWorthALine } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
-import { CodedBodies } from './coded-bodies.ts'
 import type { Document } from './document.ts'
 import { createHistory, type DayRows, dayRows, type History, withDay } from './history.ts'
 import { createQueue } from './queue.ts'
@@ -34,8 +33,11 @@ interface Held extends ReadDays {
   readonly history: History
 }
 
+/** How many documents are coded at a time: there are few cores. */
+const CODED_AT_A_TIME = 2
+
 /** How many histories are read at a time: while one is read, each of its days is an object. */
-const AT_A_TIME = 4
+const READ_AT_A_TIME = 4
 
 /** After a failed read a history is not read again for this long, unless Redis comes back. */
 const RETRY_MS: Milliseconds = 10_000
@@ -49,8 +51,8 @@ export class Histories {
   readonly #sources: Sources
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
-  readonly #bodies = new CodedBodies()
-  readonly #queue = createQueue(AT_A_TIME)
+  readonly #coders = createQueue(CODED_AT_A_TIME)
+  readonly #readers = createQueue(READ_AT_A_TIME)
   #board: HistoryBoard | undefined
   /** When to try again, by coin. */
   #retries = new Map<string, EpochMs>()
@@ -76,7 +78,7 @@ export class Histories {
   load(symbol: string): Promise<void> {
     const running = this.#loading.get(symbol)
     if (running !== undefined) return running
-    const work = this.#queue(() => this.#load(symbol)).finally(() => this.#loading.delete(symbol))
+    const work = this.#readers(() => this.#load(symbol)).finally(() => this.#loading.delete(symbol))
     this.#loading.set(symbol, work)
     return work
   }
@@ -112,7 +114,7 @@ export class Histories {
         const days = await this.#readDays(symbol, board, held)
         if (days === undefined) return
         const rows = withDay(days.rows, board.todayRows.get(symbol))
-        const history = createHistory(rows, coin, board.minute, this.#bodies)
+        const history = createHistory(rows, coin, board.minute, this.#coders)
         this.#held.set(symbol, { ...days, rows, board, history })
       }
     } catch (thrown) {

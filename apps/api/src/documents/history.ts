@@ -1,6 +1,8 @@
 import type { Day, EpochMinute } from '@kimchi/core'
-import type { CodedBodies } from './coded-bodies.ts'
-import { type Document, hashOf } from './document.ts'
+import { hashOf } from './chunks.ts'
+import { codedForms } from './coded-forms.ts'
+import type { Document } from './document.ts'
+import type { Queue } from './queue.ts'
 import { toDailyRow } from './wire.ts'
 
 /** Numbers of days that many ask for; 3650 is all. Their documents are kept, and coded. */
@@ -34,12 +36,12 @@ export function withDay(rows: DayRows, day: Day | undefined): DayRows {
 /** A coin's history at one minute: gives the newest `days` rows, ascending. */
 export type History = (days: number) => Document
 
-/** The history of these rows. @param bodies keeps the coded forms of the common documents */
+/** The history of these rows. @param coders in which the common documents are coded */
 export function createHistory(
   { closed, starts, hash, last }: DayRows,
   { symbol, name }: { readonly symbol: string; readonly name: string },
   minute: EpochMinute,
-  bodies: CodedBodies,
+  coders: Queue,
 ): History {
   const newest = last === undefined ? '' : render(last)
   const length = last === undefined ? 0 : starts.length
@@ -56,9 +58,8 @@ export function createHistory(
     const known = common.get(count)
     if (known !== undefined) return known
     const document = make(count)
-    const span = SPANS.find(some => Math.min(some, length) === count)
-    if (span === undefined) return document
-    const kept = { ...document, coded: bodies.formsOf(`${symbol} ${span}`, document) }
+    if (!SPANS.some(span => Math.min(span, length) === count)) return document
+    const kept = { ...document, coded: codedForms(document.chunks, coders) }
     common.set(count, kept)
     return kept
   }

@@ -1,7 +1,8 @@
 import type { LiveList } from '@kimchi/client'
 import { formatTimestamp } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
-import { type Document, hashOf } from './document.ts'
+import { hashOf } from './chunks.ts'
+import type { Document } from './document.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 

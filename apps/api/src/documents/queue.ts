@@ -1,8 +1,11 @@
+/** Runs a piece of work in its turn. */
+export type Queue = <T>(work: () => Promise<T>) => Promise<T>
+
 /**
  * Runs pieces of work in the order in which they were given, a few at a time.
  * @param width how many run at a time
  */
-export function createQueue(width: number) {
+export function createQueue(width: number): Queue {
   const waiting: (() => void)[] = []
   let running = 0
   return async <T>(work: () => Promise<T>): Promise<T> => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
-import { byteLength, type Chunks, type Document, NEXT_AFTER_MS } from '../documents/document.ts'
+import { byteLength, type Chunks } from '../documents/chunks.ts'
+import { type Document, NEXT_AFTER_MS } from '../documents/document.ts'
 import { type AcceptedCoding, bestCoding } from './coding.ts'
 
 /** A whole HTTP response. */

@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 15
+local VERSION = 16
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -168,9 +168,6 @@ local function argument_reader(args)
     return day
   end
   function reader.has_more() return args[next_index + 1] ~= nil end
-  function reader.optional_integer(field, fallback)
-    return reader.has_more() and reader.integer(field) or fallback
-  end
   -- Calls read() as many times as the next argument says.
   function reader.list(field, read)
     local list = {}
@@ -303,9 +300,12 @@ end
 
 -- A day whose hours are partly gone (evicted, deleted, expired under a shorter retention) has a row that
 -- counts minutes that nobody can see any more: writing them again would count them twice. It is frozen: only
--- minutes after its last are stored.
-local function is_frozen(symbol, day, row, minute)
-  return row and minute <= row.last and stored_count(symbol, day) < row.samples
+-- minutes after its last are stored. A stored sample raises both counts, so a call counts a day's samples once.
+local function is_frozen(write, symbol, day, row, minute)
+  if not row or minute > row.last then return false end
+  local name = symbol .. day
+  if write.lost[name] == nil then write.lost[name] = stored_count(symbol, day) < row.samples end
+  return write.lost[name]
 end
 
 local function has_minute(key, minute) return redis.call('ZCOUNT', key, minute, minute) > 0 end
@@ -323,7 +323,7 @@ local function store_sample(write, sample)
   local samples, date = hour_key('samples', symbol, hour_of(minute)), date_of_day(day)
   if has_minute(samples, minute) then return 'duplicate' end
   local row = read_row(symbol, date) or (fold_stored(symbol, day))
-  if is_frozen(symbol, day, row, minute) then return 'frozen' end
+  if is_frozen(write, symbol, day, row, minute) then return 'frozen' end
   redis.call('ZREMRANGEBYSCORE', hour_key('settled', symbol, hour_of(minute)), minute, minute)
   redis.call('ZADD', samples, minute, sample.member)
   if redis.call('ZCARD', samples) == 1 then
@@ -448,7 +448,7 @@ end
 local function kp_write(_, args)
   local reader = argument_reader(args)
   local write = {
-    now = redis_seconds(), retention = check_writer(reader), stored = 0, duplicates = 0, refused = {}, changed = {},
+    now = redis_seconds(), retention = check_writer(reader), stored = 0, duplicates = 0, refused = {}, changed = {}, lost = {},
   }
   local samples, entries, minute, halted = read_batch(reader)
   for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
@@ -718,18 +718,15 @@ local function gaps_of(symbol, from, to, kinds)
   return gaps
 end
 
--- Arguments: symbol fromMinute toMinute (not included) [andSettled]. Reply: {start end}*, the ranges of open
--- minutes, the end not included: neither stored nor settled, and kp_write would store them. andSettled 1: settled
--- ones too, each in ranges of one reason. A coin with a damaged key has none.
+-- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges of open minutes, the end
+-- not included: neither stored nor settled, and kp_write would store them. A coin with a damaged key has none.
 local function kp_missing(_, args)
   local reader = argument_reader(args)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_SPAN)
-  local and_settled = reader.optional_integer('andSettled', 0) == 1
-  local kinds, ranges = and_settled and { 'samples' } or { 'samples', 'settled' }, {}
-  local gaps = unless_damaged(gaps_of, symbol, from, to, kinds)
+  local gaps, ranges = unless_damaged(gaps_of, symbol, from, to, { 'samples', 'settled' }), {}
   for _, gap in ipairs(gaps == 'damaged' and {} or gaps) do
-    if gap.reason == 'open' or and_settled and gap.reason ~= REFUSED then append(ranges, gap.first, gap.past) end
+    if gap.reason == 'open' then append(ranges, gap.first, gap.past) end
   end
   return ranges
 end

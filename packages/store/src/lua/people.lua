@@ -71,7 +71,7 @@ local function kp_history(_, args)
   local reader = argument_reader(args)
   local symbol = reader.symbol()
   local dates, texts = sorted_dates(symbol)
-  local wanted = reader.optional_integer('days', 30)
+  local wanted = reader.has_more() and reader.integer('days') or 30
   local rows = { { 'date', 'open', 'high', 'low', 'close', 'avg', 'samples', 'first', 'last' } }
   for index = math.max(1, #dates - wanted + 1), #dates do
     local row = parse_row(texts[dates[index]])

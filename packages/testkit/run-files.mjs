@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 
-/** Runs test files in this process, one after another; {@link file://./run-tests.mjs} starts it. */
-const files = process.argv.slice(2)
+/** Runs the files of TEST_FILES in this process, one after another; run-tests.mjs starts it. */
+const files = (process.env.TEST_FILES ?? '').split(' ')
 const timeoutMs = t.options.timeout ?? 0
 
 let begun = 0

@@ -19,16 +19,11 @@ t.setTimeout(0)
 t.jobs = jobs
 for (let job = 0; job < jobs; job += 1) {
   const own = files.filter((_, index) => index % jobs === job)
-  // tap hands its loaders down in NODE_OPTIONS, also to the programs that a test starts.
-  const args = [
-    '-u',
-    'NODE_OPTIONS',
-    process.execPath,
-    '--enable-source-maps',
-    ...values['node-arg'],
-    RUN_FILES,
-  ]
-  t.spawn('env', [...args, ...own], { buffered: jobs > 1, timeout: values.timeout * 1_000 }, own.join(' '))
+  const program = [process.execPath, '--enable-source-maps', ...values['node-arg'], RUN_FILES]
+  // tap hands its loaders down in NODE_OPTIONS, also to the programs that a test starts, and names folders of
+  // tests after all arguments.
+  const args = ['-u', 'NODE_OPTIONS', `TEST_FILES=${own.join(' ')}`, ...program]
+  t.spawn('env', args, { buffered: jobs > 1, timeout: values.timeout * 1_000 }, own.join(' '))
 }
 
 /** @param {string} folder */

@@ -95,7 +95,7 @@ t.test('CONNECT, Upgrade, half requests and resets harm nobody else', async t =>
 
 // docs/faults.md, 67
 const floods: readonly [title: string, targets: (n: number) => string][] = [
-  ['20 clients that send 5,000 requests each and read nothing cost at most 150 MB', () => LIVE],
+  ['20 clients that send 2,000 requests each and read nothing cost at most 150 MB', () => LIVE],
   ['20 clients that ask for an uncommon span and read nothing cost at most 150 MB', () => UNCOMMON],
   ['20 clients that ask for every route and span and read nothing cost at most 150 MB', mixedTarget],
 ]
@@ -109,7 +109,7 @@ for (const [title, targetOf] of floods) {
     t.teardown(() => {
       for (const { socket } of clients) socket.destroy()
     })
-    const requests = Array.from({ length: 5_000 }, (_, n) => `GET ${targetOf(n)} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const requests = Array.from({ length: 2_000 }, (_, n) => `GET ${targetOf(n)} HTTP/1.1\r\nHost: a\r\n\r\n`)
     const bytes = requests.join('')
     for (const { socket } of clients) socket.pause().write(bytes)
     let highest = 0
@@ -157,7 +157,7 @@ t.test('a client that asks after 20 others sent 5,000 requests each waits for fe
 })
 
 // docs/faults.md, 67
-t.test('20,000 random strings of bytes harm nobody', async t => {
+t.test('4,000 random strings of bytes harm nobody', async t => {
   const replica = await startTarget(t)
   const parts = [
     ...[
@@ -179,7 +179,7 @@ t.test('20,000 random strings of bytes harm nobody', async t => {
   ].map(text => Buffer.from(text))
   const noise = fc.uint8Array({ maxLength: 40 }).map(bytes => Buffer.from(bytes))
   const strings = fc.array(fc.oneof(fc.constantFrom(...parts), noise), { maxLength: 12 })
-  const all = fc.sample(strings, { numRuns: 20_000, seed: 19 }).map(pieces => Buffer.concat(pieces))
+  const all = fc.sample(strings, { numRuns: 4_000, seed: 19 }).map(pieces => Buffer.concat(pieces))
   let next = 0
   const client = async () => {
     for (let bytes = all[next++]; bytes !== undefined; bytes = all[next++]) {

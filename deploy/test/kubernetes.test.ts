@@ -77,6 +77,10 @@ async function complaints(manifests: readonly Manifest[]): Promise<string[]> {
 
 t.test('the manifests', { skip }, async t => {
   const manifests = await render()
+  const external = await render('external-redis', 'monitoring')
+  const { stdout } = await run('kubectl', ['kustomize', join(FOLDER, 'demo')])
+  const demo: Manifest[] = parseAllDocuments(stdout).map(document => document.toJS())
+  const rules = parse((await run(join(FOLDER, 'monitoring/rules.sh'))).stdout)
   const of = <T extends Manifest>(kind: string) =>
     manifests.filter(manifest => manifest.kind === kind) as unknown as T[]
   type Workload = (Deployment | StatefulSet) & Manifest
@@ -84,7 +88,8 @@ t.test('the manifests', { skip }, async t => {
   const podOf = (workload: Workload) => workload.spec?.template.spec as PodSpec
 
   await t.test('each manifest has the fields of its kind, and no other', async t => {
-    t.strictSame(await complaints(manifests), [])
+    const variants = [...(await render('monitoring')), ...external, ...demo]
+    t.strictSame(await complaints([...manifests, ...variants, rules]), [])
     const [api] = of<Deployment & Manifest>('Deployment').filter(({ metadata }) => metadata.name === 'api')
     const misspelt = JSON.parse(
       JSON.stringify(api).replace('"readOnlyRootFilesystem"', '"readonlyRootFilesystem"'),
@@ -100,31 +105,25 @@ t.test('the manifests', { skip }, async t => {
   })
 
   await t.test('with monitoring there are the same rules as with compose', async t => {
-    t.strictSame(await complaints(await render('monitoring')), [])
-    const rules = parse((await run(join(FOLDER, 'monitoring/rules.sh'))).stdout)
-    t.strictSame(await complaints([rules]), [])
-    const { spec } = rules
-    t.strictSame(spec, parse(await readFile(new URL('../prometheus/rules.yml', import.meta.url), 'utf8')))
+    t.strictSame(
+      rules.spec,
+      parse(await readFile(new URL('../prometheus/rules.yml', import.meta.url), 'utf8')),
+    )
   })
 
   await t.test('with an external Redis ours is left out, and the apps may reach it', async t => {
-    const rest = await render('external-redis', 'monitoring')
-    t.strictSame(await complaints(rest), [])
     t.strictSame(
-      rest.filter(({ metadata }) => metadata.name === 'redis'),
+      external.filter(({ metadata }) => metadata.name === 'redis'),
       [],
     )
     for (const name of ['api', 'ingester']) {
-      const policy = rest.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)
+      const policy = external.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)
       const { egress } = (policy as Manifest & { spec: { egress: object[] } }).spec
       t.strictSame(egress.at(-1), { ports: [{ port: 6379 }] }, name)
     }
   })
 
   await t.test('the demo of a test cluster has the simulator, and no other prices', async t => {
-    const { stdout } = await run('kubectl', ['kustomize', join(FOLDER, 'demo')])
-    const demo: Manifest[] = parseAllDocuments(stdout).map(document => document.toJS())
-    t.strictSame(await complaints(demo), [])
     const ingester = demo.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'ingester')
     const { env = [] } = podOf(ingester as Workload).containers[0] ?? {}
     t.match(env.find(({ name }) => name === 'PRICES')?.value, 'simulated')

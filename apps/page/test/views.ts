@@ -6,6 +6,7 @@ import type { Teardown } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import { preview } from 'vite'
 import { type Answers, answerWith, historyOf, liveListOf, minuteAt } from './answers.ts'
+import { SLOWEST_MS } from './visit.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -26,6 +27,7 @@ export async function openForgetful(
   options: Parameters<Browser['newPage']>[0],
 ): Promise<Page> {
   const page = await browser.newPage(options)
+  page.setDefaultTimeout(SLOWEST_MS)
   await page.addInitScript('localStorage.clear()')
   return page
 }

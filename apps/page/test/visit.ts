@@ -23,10 +23,14 @@ export interface VisitOptions {
   readonly prepare?: (page: Page) => Promise<unknown>
 }
 
+/** How long a page may take for anything: only a failure takes so long. */
+export const SLOWEST_MS = 180_000
+
 /** Opens the page in a browser profile of its own. */
 export async function visit(browser: Browser, base: string, options: VisitOptions = {}): Promise<Visit> {
   const { hash = '', locale = 'en-US', colorScheme = 'light', width = 1200 } = options
   const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 } })
+  context.setDefaultTimeout(SLOWEST_MS)
   const page = await context.newPage()
   const asked: string[] = []
   const complaints: string[] = []

@@ -38,7 +38,7 @@ const SPELLINGS = {
 
 const DOCUMENTS = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=7`]
 
-t.test('1,000 clients at the turn of a minute', { skip: lacksNginx || lacksFaketime }, async t => {
+t.test('300 clients at the turn of a minute', { skip: lacksNginx || lacksFaketime }, async t => {
   const clock = await openSteppedClock(await createFolder(t))
   const minute = minuteOf(Date.now()) - 1
   const { replicas, writeMinute, ...place } = await openReplicas(t, { minute, env: clock.env })
@@ -63,9 +63,9 @@ t.test('1,000 clients at the turn of a minute', { skip: lacksNginx || lacksFaket
     if (one.shown === minute + 1) renewedCopies.add(one.copy)
   }
   const run = { now, isOver, onSeen, minuteIn: readMinutes([minute, minute + 1]) }
-  const clients = Array.from({ length: 1_000 }, (_, index) => runClient(edge.port, index, run))
-  // Earlier than an ingester would, since this process is busy with its clients.
-  await delay(next + 500 - now())
+  const clients = Array.from({ length: 300 }, (_, index) => runClient(edge.port, index, run))
+  // Earlier than an ingester would: replicas have it when the edge asks, however busy this machine is.
+  await delay(next - 3_000 - now())
   await writeMinute(minute + 1)
   await Promise.all(clients)
 

@@ -29,7 +29,7 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
   const live = useLive(client, shelf, isVisible || Object.keys(alerts[0]).length > 0)
   const { list, error } = live
   // Kept here, so that it survives a visit to a coin.
-  const [search, onSearch] = useState<Search>({ text: '' })
+  const search = useState<Search>({ text: '' })
   const route = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const { symbol } = route
   const f = useMemo(() => createFormats(language), [language])
@@ -37,7 +37,8 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
   const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const minute = isVisible && !error ? list?.updated_at : undefined
-  const view: View = { client, shelf, alerts, theme, language, t, f, nameOf, isSimulated, minute, now }
+  const kept = { alerts, theme, search }
+  const view: View = { client, shelf, ...kept, language, t, f, nameOf, isSimulated, minute, now }
   const firing = useFiring(list && isOverdue(list, now) ? undefined : list, view)
   const title = titleOf(list, symbol, firing, t, f)
   useEffect(() => {
@@ -64,7 +65,7 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
             <a href="#/">{t.back}</a>
           </div>
         ) : (
-          <Overview {...{ live, search, onSearch }} />
+          <Overview {...live} />
         )}
       </main>
       <Footer />

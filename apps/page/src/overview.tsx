@@ -1,12 +1,11 @@
 import type { Live } from './live/live.ts'
 import { SummaryView } from './live/summary-view.tsx'
-import { CoinTable, type SearchProps } from './table/coin-table.tsx'
+import { CoinTable } from './table/coin-table.tsx'
 import { useView } from './view.ts'
 
 /** The list of coins with its summary; while there is none, what to wait for. */
-export function Overview({ live, ...search }: { live: Live } & SearchProps) {
+export function Overview({ list, error, isGathering }: Live) {
   const { t } = useView()
-  const { list, error, isGathering } = live
   return (
     <>
       <h1 class="unseen">{t.title}</h1>
@@ -15,7 +14,7 @@ export function Overview({ live, ...search }: { live: Live } & SearchProps) {
       ) : list ? (
         <>
           <SummaryView list={list} />
-          <CoinTable list={list} {...search} />
+          <CoinTable list={list} />
         </>
       ) : (
         !error && <p class="empty">{t.loading}</p>

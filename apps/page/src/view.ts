@@ -3,6 +3,7 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
 import type { Kept, Shelf } from './storage.ts'
+import type { Search } from './table/rows.ts'
 import type { Texts } from './text/en.ts'
 import type { Formats } from './text/format.ts'
 import type { Language } from './text/language.ts'
@@ -16,6 +17,7 @@ export interface View {
   readonly shelf: Shelf
   readonly alerts: Kept<Alerts>
   readonly theme: Kept<Theme>
+  readonly search: Kept<Search>
   readonly language: Language
   readonly t: Texts
   readonly f: Formats

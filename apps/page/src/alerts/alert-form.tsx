@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 import { parseThreshold, targetName } from './alert.ts'
-import { type Permission, permission } from './notify.ts'
+import { permission } from './notify.ts'
 
 /** Sets and removes the alert of a coin, or of the median. */
 export function AlertForm({ target }: { target: string }) {
@@ -10,7 +10,7 @@ export function AlertForm({ target }: { target: string }) {
   const [{ [target]: alert, ...others }, setAlerts] = alerts
   const [isAbove, setAbove] = useState(alert?.isAbove ?? true)
   const [text, setText] = useState(String(alert?.threshold ?? ''))
-  const [allowed, setAllowed] = useState<Permission>(permission)
+  const [allowed, setAllowed] = useState(permission)
   const name = fill(t.alertOf, targetName(target, t))
   const threshold = parseThreshold(text)
   const save = (event: Event) => {
@@ -45,7 +45,7 @@ export function AlertForm({ target }: { target: string }) {
           {t.alertRemove}
         </button>
       )}
-      <p class="hint">{allowed === 'granted' || allowed === 'default' ? t.alertHint : t.alertTitleOnly}</p>
+      <p class="hint">{allowed === 'denied' ? t.alertTitleOnly : t.alertHint}</p>
     </form>
   )
 }

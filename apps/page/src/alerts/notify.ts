@@ -1,9 +1,6 @@
-/** Whether this browser lets a page notify; `none` where it can't, or leaves that to service workers. */
-export type Permission = 'granted' | 'denied' | 'default' | 'none'
-
-/** What the browser says about notifications. */
-export function permission(): Permission {
-  return canNotify() ? Notification.permission : 'none'
+/** What the browser says about notifications; denied where it has none, or leaves them to service workers. */
+export function permission(): NotificationPermission {
+  return canNotify() ? Notification.permission : 'denied'
 }
 
 let isConstructible: boolean | undefined

@@ -6,19 +6,13 @@ import { AlertButton } from '../alerts/alert-button.tsx'
 import { useKept } from '../storage.ts'
 import { useView } from '../view.ts'
 import { CoinRow } from './coin-row.tsx'
-import { arrange, COLUMNS, type Column, nextSorting, type Search, type Sorting } from './rows.ts'
+import { arrange, COLUMNS, type Column, nextSorting, type Sorting } from './rows.ts'
 import { useChanges } from './yesterday-closes.ts'
 
-/** The search, and what changes it. */
-export interface SearchProps {
-  readonly search: Search
-  readonly onSearch: (search: Search) => void
-}
-
 /** The coins of the list: searched, sorted, and marked as favourites. */
-export function CoinTable({ list, search, onSearch }: { list: LiveList } & SearchProps) {
-  const { t, nameOf, shelf } = useView()
-  const { text, sorting } = search
+export function CoinTable({ list }: { list: LiveList }) {
+  const { t, nameOf, shelf, search } = useView()
+  const [{ text, sorting }, setSearch] = search
   const [favourites, setFavourites] = useKept<readonly string[]>(shelf, 'favourites', [])
   const [isOnly, setOnly] = useKept(shelf, 'favouritesOnly', false)
   const toggle = (symbol: string) => {
@@ -26,7 +20,7 @@ export function CoinTable({ list, search, onSearch }: { list: LiveList } & Searc
     setFavourites(others.length < favourites.length ? others : [...favourites, symbol])
   }
   const isShown = (coin: CoinPremium) => !isOnly || favourites.includes(coin.symbol)
-  const rows = arrange(list.data.filter(isShown), search, nameOf)
+  const rows = arrange(list.data.filter(isShown), { text, sorting }, nameOf)
   const body = useRef<HTMLTableSectionElement>(null)
   const changeOf = useChanges(list, body)
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>
@@ -38,7 +32,7 @@ export function CoinTable({ list, search, onSearch }: { list: LiveList } & Searc
           aria-label={t.search}
           placeholder={t.search}
           value={text}
-          onInput={event => onSearch({ sorting, text: event.currentTarget.value })}
+          onInput={event => setSearch({ sorting, text: event.currentTarget.value })}
         />
         <button type="button" aria-pressed={isOnly} onClick={() => setOnly(!isOnly)}>
           <span aria-hidden="true">★</span> {t.favouritesOnly}
@@ -46,7 +40,7 @@ export function CoinTable({ list, search, onSearch }: { list: LiveList } & Searc
         <AlertButton target={MEDIAN} />
       </div>
       <table class="coins">
-        <Head sorting={sorting} onSort={next => onSearch({ text, sorting: next })} />
+        <Head sorting={sorting} onSort={next => setSearch({ text, sorting: next })} />
         <tbody ref={body}>
           {rows.map(coin => (
             <CoinRow

@@ -66,19 +66,7 @@ const FIRST_SYLLABLE = '가'.charCodeAt(0)
 /** Unicode orders syllables by their initial consonant, this many to each. */
 const SYLLABLES_PER_INITIAL = 588
 /** A keyboard joins two consonants that are typed one after the other: what it makes, and of which two. */
-const JOINED = [
-  'ㄳㄱㅅ',
-  'ㄵㄴㅈ',
-  'ㄶㄴㅎ',
-  'ㄺㄹㄱ',
-  'ㄻㄹㅁ',
-  'ㄼㄹㅂ',
-  'ㄽㄹㅅ',
-  'ㄾㄹㅌ',
-  'ㄿㄹㅍ',
-  'ㅀㄹㅎ',
-  'ㅄㅂㅅ',
-]
+const JOINED = 'ㄳㄱㅅ ㄵㄴㅈ ㄶㄴㅎ ㄺㄹㄱ ㄻㄹㅁ ㄼㄹㅂ ㄽㄹㅅ ㄾㄹㅌ ㄿㄹㅍ ㅀㄹㅎ ㅄㅂㅅ'.split(' ')
 
 /** Finds a text in names; a Korean consonant also finds the syllables that begin with it: `ㅂㅌ` finds 비트코인. */
 function patternOf(text: string): RegExp {

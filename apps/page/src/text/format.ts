@@ -10,28 +10,18 @@ export type Formats = ReturnType<typeof createFormats>
 export function createFormats(language: Language) {
   const write = (value: number, options: Intl.NumberFormatOptions) =>
     value.toLocaleString(language, options).replace('-', MINUS)
-  const price = new Intl.NumberFormat(language, { maximumFractionDigits: 12 })
-  const unit = (name: string) =>
-    new Intl.NumberFormat(language, {
-      style: 'unit',
-      unit: name,
-      unitDisplay: language === 'ko' ? 'narrow' : 'short',
-    })
-  const units = { second: unit('second'), minute: unit('minute'), hour: unit('hour'), day: unit('day') }
+  const fixed = (digits: number) => ({ minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const unitDisplay = language === 'ko' ? 'narrow' : 'short'
+  const count = (value: number, unit: string) =>
+    write(Math.floor(value), { style: 'unit', unit, unitDisplay })
   const utc = (ms: number, now: number) => `${clock(ms, now)} UTC`
   return {
     /** Percent, rounded: `+1.24`. Without a sign where nothing but zeros is left. */
-    percent: (value: number, digits = 2) =>
-      write(value, {
-        signDisplay: 'exceptZero',
-        minimumFractionDigits: digits,
-        maximumFractionDigits: digits,
-      }),
+    percent: (value: number, digits = 2) => write(value, { signDisplay: 'exceptZero', ...fixed(digits) }),
     /** A plain number with this many decimals. */
-    number: (value: number, digits: number) =>
-      write(value, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+    number: (value: number, digits: number) => write(value, fixed(digits)),
     /** A price, with every digit that the exchange gave. */
-    price: (value: number) => price.format(value),
+    price: (value: number) => write(value, { maximumFractionDigits: 12 }),
     /** A calculated amount of won: no more digits than matter, a difference with its sign. */
     won: (value: number, isDifference = false) =>
       write(value, {
@@ -42,11 +32,11 @@ export function createFormats(language: Language) {
       }),
     /** How long ago, from milliseconds: seconds, minutes, hours or days. */
     age: (ms: number) => {
-      const seconds = Math.max(0, Math.floor(ms / 1_000))
-      if (seconds < 120) return units.second.format(seconds)
-      if (seconds < 7_200) return units.minute.format(Math.floor(seconds / 60))
-      if (seconds < 172_800) return units.hour.format(Math.floor(seconds / 3_600))
-      return units.day.format(Math.floor(seconds / 86_400))
+      const seconds = Math.max(0, ms / 1_000)
+      if (seconds < 120) return count(seconds, 'second')
+      if (seconds < 7_200) return count(seconds / 60, 'minute')
+      if (seconds < 172_800) return count(seconds / 3_600, 'hour')
+      return count(seconds / 86_400, 'day')
     },
     /** `13:05 UTC`, in Korean `22:05 KST`; with the date when `now` is on another day. */
     time: language === 'ko' ? (ms: number, now: number) => `${clock(ms + KST_MS, now + KST_MS)} KST` : utc,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { openEdge } from '@kimchi/e2e/edge'
 import type { Teardown } from '@kimchi/testkit'
-import { compare, SCENARIOS, type Scenario, type Service } from './lib/compare.ts'
+import { compare, type Scenario, type Service } from './lib/compare.ts'
 import { startFile } from './lib/nginx.ts'
 import type { Options } from './lib/report.ts'
 import { pin } from './lib/servers.ts'
@@ -16,7 +16,7 @@ export async function edge(options: Options): Promise<void> {
   const notes =
     'The edge is deploy/nginx with one worker and a real API behind it, as shipped but for the limits’ figures; the file is the API’s bytes from the same nginx, without limits, log or cache.'
   const base = 'a file'
-  await compare({ title: 'The edge', scenarios: SCENARIOS, start: startBoth, base, notes }, options)
+  await compare({ title: 'The edge', start: startBoth, base, notes }, options)
 }
 
 async function startBoth(t: Teardown, { path }: Scenario, { api, plain }: Service) {

@@ -1,6 +1,6 @@
 /**
  * Runs benchmarks, all of them or those named, and writes their sections into docs/benchmarks.md.
- *   npm run bench -- [NAME…] [--rounds 11] [--peers]
+ *   npm run bench -- [NAME…] [--rounds 11]
  *   npm run bench -- backfill [--coins 16] [--days 2] [--refused 0,1,2]
  * --refused gives the percentages of requests that the exchanges answer with a 429, one for each backfill.
  */
@@ -16,7 +16,6 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '11' },
-    peers: { type: 'boolean', default: false },
     coins: { type: 'string', default: '16' },
     days: { type: 'string', default: '2' },
     refused: { type: 'string', default: '0,1,2' },
@@ -25,9 +24,9 @@ const { values, positionals } = parseArgs({
 const unknown = positionals.filter(name => !(name in BENCHMARKS))
 if (unknown.length > 0) throw new Error(`benchmarks are ${Object.keys(BENCHMARKS)}, got: ${unknown}`)
 
-const { rounds, peers, coins, days, refused } = values
+const { rounds, coins, days, refused } = values
 const counts = { rounds: Number(rounds), coins: Number(coins), days: Number(days) }
-const options = { ...counts, peers, refused: refused.split(',').map(Number) }
+const options = { ...counts, refused: refused.split(',').map(Number) }
 for (const [name, measure] of Object.entries(BENCHMARKS)) {
   if (positionals.length === 0 || positionals.includes(name)) await measure(options)
 }

@@ -2,26 +2,18 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, type Teardown } from '@kimchi/testkit'
-import { startAdapter } from './lib/adapter.ts'
-import { type Competitor, compare, SCENARIOS, type Scenario, type Service } from './lib/compare.ts'
+import { compare, type Scenario, type Service } from './lib/compare.ts'
 import { ownHeaders, startFile } from './lib/nginx.ts'
 import { NODE, type Options } from './lib/report.ts'
-import { LIVE, startContestant } from './lib/servers.ts'
+import { LIVE, type Server, startContestant } from './lib/servers.ts'
 
 const BARE = 'bare node:http'
 const OPENAPI = new URL('../../docs/openapi.json', import.meta.url)
 
-/** A scenario of its own, because the framework's work of each second slows down everyone on its core. */
-const ADAPTERS: Scenario = { name: '200 coins, adapters', coins: 200, path: LIVE }
-
 /** Measures the API beside bare node:http, other designs and nginx. Needs wrk and nginx. */
 export async function serve(options: Options): Promise<void> {
   const title = `Serving, Node ${NODE}`
-  const scenarios = options.peers ? [...SCENARIOS, ADAPTERS] : SCENARIOS
-  const notes = options.peers
-    ? 'The adapter framework is Chainlink’s, without its metrics: one coin to a request, each a hit of its cache in memory.'
-    : ''
-  await compare({ title, scenarios, start: startCompetitors, base: BARE, notes }, options)
+  await compare({ title, start: startCompetitors, base: BARE, notes: '' }, options)
 }
 
 async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, answer }: Service) {
@@ -29,13 +21,12 @@ async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, a
   const bodyFile = join(await createFolder(t), 'body')
   await writeFile(bodyFile, isConditional ? plain.body : answer.body)
   const sent = { status: answer.status, headers: ownHeaders(answer), ...(isConditional ? {} : { bodyFile }) }
-  const all: Record<string, Competitor> = {
+  const all: Record<string, Server> = {
     [BARE]: await startContestant(t, 'bare', path, sent),
     API: api,
   }
-  if (scenario === ADAPTERS) all['adapter framework'] = await startAdapter(t, bodyFile)
   // Lean Fastify neither compresses nor compares entity tags.
-  else if (headers === undefined && !isConditional) {
+  if (headers === undefined && !isConditional) {
     const { LiveList, History } = JSON.parse(readFileSync(OPENAPI, 'utf8')).components.schemas
     const schema = path === LIVE ? LiveList : History
     all['lean Fastify'] = await startContestant(t, 'lean', path, { bodyFile })

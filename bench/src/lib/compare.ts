@@ -16,7 +16,7 @@ export interface Scenario {
 }
 
 /** What callers ask for. */
-export const SCENARIOS: readonly Scenario[] = [
+const SCENARIOS: readonly Scenario[] = [
   { name: '16 coins', coins: 16, path: LIVE },
   { name: '200 coins', coins: 200, path: LIVE },
   { name: '200, gzip', coins: 200, path: LIVE, headers: { 'Accept-Encoding': 'gzip' } },
@@ -24,22 +24,14 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: '365 days of a coin', coins: 16, path: `${LIVE}/BTC/daily` },
 ]
 
-/** A server, and what it is asked where that differs from the scenario. */
-export interface Competitor extends Server {
-  readonly path?: string
-  /** A file of wrk's, where a GET isn't what is asked. */
-  readonly script?: string
-}
-
 /** The service in a scenario. */
 export type Service = Awaited<ReturnType<typeof startService>>
 
 /** What is compared, and with whom. */
 export interface Comparison {
   readonly title: string
-  readonly scenarios: readonly Scenario[]
   /** Starts the competitors, by name. */
-  readonly start: (t: Teardown, scenario: Scenario, service: Service) => Promise<Record<string, Competitor>>
+  readonly start: (t: Teardown, scenario: Scenario, service: Service) => Promise<Record<string, Server>>
   /** The competitor whose figures are 1. */
   readonly base: string
   readonly notes: string
@@ -59,9 +51,9 @@ const ROUND_S = 1
 
 /** Measures every competitor in each scenario, and writes two tables: processor time, and requests per second. */
 export async function compare(what: Comparison, options: Options): Promise<void> {
-  const { title, scenarios, base, notes } = what
+  const { title, base, notes } = what
   const columns: Readonly<Record<string, Runs>>[] = []
-  for (const scenario of scenarios)
+  for (const scenario of SCENARIOS)
     columns.push(await onStage(t => measureRounds(t, what, scenario, options)))
   const names = new Set(columns.flatMap(Object.keys))
   const tableOf = (cell: (runs: Runs, base: Runs) => string) => {
@@ -69,7 +61,7 @@ export async function compare(what: Comparison, options: Options): Promise<void>
       name,
       ...columns.map(({ [name]: runs, [base]: bases }) => (runs && bases ? cell(runs, bases) : '')),
     ])
-    return table(['', ...scenarios.map(scenario => scenario.name)], rows)
+    return table(['', ...SCENARIOS.map(scenario => scenario.name)], rows)
   }
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
   publish(title, [
@@ -116,12 +108,11 @@ async function startService(t: Teardown, { coins, path, headers, isConditional }
 }
 
 /** Asks as fast as a server answers, for some seconds. @throws Error when an answer was no success */
-async function load(scenario: Scenario, competitor: Competitor, seconds: number, runs?: Runs): Promise<void> {
-  const { port, pid, script, path = scenario.path } = competitor
+async function load(scenario: Scenario, { port, pid }: Server, seconds: number, runs?: Runs): Promise<void> {
+  const { path } = scenario
   const headers: Record<string, string> = { ...scenario.headers }
   if (scenario.isConditional) headers['If-None-Match'] = `${(await ask(port, path)).headers.etag}`
   const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  if (script !== undefined) flags.push('-s', script)
   const url = `http://127.0.0.1:${port}${path}`
   const wrk = ['wrk', '-t1', '-c64', `-d${seconds}s`, '--timeout', '10s', ...flags, url]
   const timed = ['-c', 'TIMEFORMAT="%U %S"; time "$@"', 'bash', 'taskset', '-c', LOAD_CORE, ...wrk]

@@ -6,8 +6,6 @@ import { fileURLToPath } from 'node:url'
 export interface Options {
   /** How often everything is measured. */
   readonly rounds: number
-  /** Whether what other people use is measured too; it is installed into a temporary folder. */
-  readonly peers: boolean
   /** How many coins a backfill fills. */
   readonly coins: number
   /** How many whole UTC days before today a backfill fills. */

@@ -44,7 +44,7 @@ export async function startServer(
   t: Teardown,
   command: readonly string[],
   url: string,
-  { env, ...request }: RequestInit & { readonly env?: Readonly<Record<string, string>> } = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Server> {
   const child = spawn('taskset', ['-c', SERVER_CORE, ...command], {
     env: { PATH, ...env },
@@ -53,7 +53,7 @@ export async function startServer(
   const { pid, end } = followProgram(child, command.join(' '))
   // A killed nginx would leave its worker behind.
   t.teardown(() => end('SIGTERM'))
-  const isReady = async () => Number((await fetch(url, request).catch(() => undefined))?.status) < 400
+  const isReady = async () => Number((await fetch(url).catch(() => undefined))?.status) < 400
   await eventually(`an answer of ${url}`, isReady, 20_000, 5)
   return { port: Number(new URL(url).port), pid }
 }
@@ -75,7 +75,7 @@ export async function startApi(t: Teardown, redisUrl: string): Promise<Server> {
   const command = [process.execPath, '--enable-source-maps', `${ROOT}apps/api/dist/main.js`]
   const address = { HOST: '127.0.0.1', PORT: `${port}`, OPS_PORT: '0' }
   const env = { ...address, REDIS_URL: redisUrl, LOG_LEVEL: 'warn' }
-  return startServer(t, command, `http://127.0.0.1:${port}${LIVE}`, { env })
+  return startServer(t, command, `http://127.0.0.1:${port}${LIVE}`, env)
 }
 
 /** Starts an ingester of all the simulator's coins; returns its pid. @param days to fill before today */

@@ -2,9 +2,6 @@ import { createHash } from 'node:crypto'
 import type { Coin, Context, Milliseconds } from '@kimchi/core'
 import { Lease, type RedisConnection } from '@kimchi/store'
 
-/** Leases are claimed this often, so that the coins stay with one process for as long as that one lives. */
-const CLAIM_EVERY_MS: Milliseconds = 10_000
-
 /** A lease that nobody claims again for this long is free. */
 const EXPIRES_AFTER_MS: Milliseconds = 60_000
 
@@ -20,9 +17,6 @@ export class BackfillLease {
   readonly #id: string
   readonly #context: Pick<Context, 'clock' | 'log'>
   #lease: Lease | undefined
-  #isHeld = false
-  /** By the clock's elapsed time. */
-  #claimedAt: Milliseconds = Number.NEGATIVE_INFINITY
 
   /** @param id names the holder; shown to people at redis-cli */
   constructor(redis: RedisConnection, id: string, context: Pick<Context, 'clock' | 'log'>) {
@@ -32,29 +26,25 @@ export class BackfillLease {
   }
 
   /**
-   * Whether this process has the lease on these coins. While it is fit to fill them it claims the lease every
-   * 10 s; when it is not, it frees the lease, so that another ingester goes on at once.
+   * Whether this process has the lease on these coins. It claims it while it is fit to fill them; when it is not,
+   * it frees the lease, so that another ingester goes on at once.
    */
   async hold(coins: readonly Coin[], isFit: boolean): Promise<boolean> {
-    const now = this.#context.clock.elapsed()
-    if (!isFit) {
-      if (this.#isHeld) await this.#lease?.close()
-      this.#isHeld = false
-      this.#claimedAt = Number.NEGATIVE_INFINITY
-    } else if (now - this.#claimedAt >= CLAIM_EVERY_MS) {
-      // A lease on another list of coins expires by itself.
-      this.#lease = new Lease(this.#redis, nameOf(coins), this.#id, EXPIRES_AFTER_MS)
-      this.#isHeld = await this.#lease.claim()
-      this.#claimedAt = now
-    }
-    return this.#isHeld
+    // A lease on another list of coins expires by itself.
+    const lease = new Lease(this.#redis, nameOf(coins), this.#id, EXPIRES_AFTER_MS)
+    this.#lease = lease
+    if (isFit) return lease.claim()
+    await lease.close()
+    return false
   }
 
   /** Frees it when the process ends. Does not reject. */
   async close(): Promise<void> {
     const { clock, log } = this.#context
+    if (this.#lease === undefined) return
     const closed = new AbortController()
-    void (this.#lease?.close() ?? Promise.resolve())
+    void this.#lease
+      .close()
       .catch(thrown => log.debug({ err: thrown }, 'backfill lease not freed, it will expire'))
       .finally(() => closed.abort())
     await clock.wait(CLOSE_WITHIN_MS, closed.signal)

@@ -1,4 +1,4 @@
-import { type Clock, type EpochMinute, type Milliseconds, REFERENCE_MARKETS } from '@kimchi/core'
+import { type Context, type EpochMinute, type Milliseconds, REFERENCE_MARKETS } from '@kimchi/core'
 import type { CandleBlocks } from './candle-blocks.ts'
 
 /** An ingester that fills gaps has seen a new candle of each exchange within this time. */
@@ -12,37 +12,41 @@ const FETCH_EVERY_MS: Milliseconds = 10_000
  * refused for its region or cut off leaves the work to another.
  */
 export class ExchangeHealth {
-  readonly #blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>
-  readonly #clock: Clock
+  /** Why the last candles could not be fetched. */
+  failure: unknown
+  readonly #blocks: CandleBlocks
+  readonly #context: Pick<Context, 'clock' | 'signal'>
   #newest: EpochMinute = Number.NEGATIVE_INFINITY
-  /** When that candle was new, and when candles were fetched last, by the clock's elapsed time. */
+  /** When that candle was new, by the clock's elapsed time. */
   #newAt: Milliseconds = Number.NEGATIVE_INFINITY
-  #fetchedAt: Milliseconds = Number.NEGATIVE_INFINITY
 
-  constructor(blocks: Pick<CandleBlocks, 'newest' | 'blockOf'>, clock: Clock) {
+  constructor(blocks: CandleBlocks, context: Pick<Context, 'clock' | 'signal'>) {
     this.#blocks = blocks
-    this.#clock = clock
+    this.#context = context
   }
 
   get isWell(): boolean {
-    return this.#clock.elapsed() - this.#newAt <= NEW_WITHIN_MS
+    return this.#context.clock.elapsed() - this.#newAt <= NEW_WITHIN_MS
   }
 
-  /** Whether it is time to fetch again. */
-  get isDue(): boolean {
-    return this.#clock.elapsed() - this.#fetchedAt >= FETCH_EVERY_MS
+  /** Fetches until the signal aborts. */
+  async run(): Promise<void> {
+    const { clock, signal } = this.#context
+    while (!signal.aborted) {
+      this.failure = await this.#fetch().catch(thrown => thrown)
+      await clock.wait(FETCH_EVERY_MS, signal)
+    }
   }
 
   /**
    * Fetches the newest candles of the reference markets: one request a minute to each exchange. Upbit's are
    * fetched up to Binance's newest minute, so there is a new one only while both exchanges answer.
    */
-  async fetch(): Promise<void> {
-    this.#fetchedAt = this.#clock.elapsed()
+  async #fetch(): Promise<void> {
     const minute = await this.#blocks.newest()
     const { newest } = await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute)
     if (newest <= this.#newest) return
     this.#newest = newest
-    this.#newAt = this.#clock.elapsed()
+    this.#newAt = this.#context.clock.elapsed()
   }
 }

@@ -3,25 +3,19 @@ import type { SampleReader } from '@kimchi/store'
 import type { CandleBlocks } from './candle-blocks.ts'
 import { type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 
-/** A first list waits for this much longer than its requests need by their pace. */
-const PATIENCE_MS: Milliseconds = 5_000
-
-/** What a first list is made from. */
-export interface FirstListOptions {
-  readonly reader: Pick<SampleReader, 'readOpenMinutes'>
-  readonly blocks: CandleBlocks
-  readonly upbitPerSecond: number
-}
-
-/** Decides the newest minute of these coins, to be written together. One whose candle doesn't come holds up nobody. */
+/**
+ * Decides the newest minute of these coins, to be written together. One whose candle doesn't come within
+ * `patienceMs` holds up nobody.
+ */
 export async function decideFirstList(
   coins: readonly Coin[],
-  { reader, blocks, upbitPerSecond }: FirstListOptions,
+  patienceMs: Milliseconds,
+  reader: Pick<SampleReader, 'readOpenMinutes'>,
+  blocks: CandleBlocks,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<Decided> {
   const minute = await blocks.newest()
-  const byPaceMs = (coins.length * 1_000) / upbitPerSecond
-  const late = clock.wait(byPaceMs + PATIENCE_MS, signal).then(() => NOTHING)
+  const late = clock.wait(patienceMs, signal).then(() => NOTHING)
   const decideCoin = async (coin: Coin): Promise<Decided> => {
     const [open] = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
     if (open === undefined) return NOTHING

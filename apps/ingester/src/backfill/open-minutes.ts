@@ -50,15 +50,6 @@ export interface FinishedMinute {
   readonly isClockWrong?: boolean
 }
 
-export interface OpenMinutesOptions {
-  readonly reader: Pick<SampleReader, 'readOpenMinutes'>
-  /** Whole UTC days before today that are filled. */
-  readonly days: number
-  /** Minutes of a coin that is being filled are neither read nor returned. */
-  readonly isBusy: (symbol: string) => boolean
-  readonly clock: Clock
-}
-
 /** What is known of one coin. Its instants are of the clock's elapsed time. */
 interface OpenCoin {
   readonly coin: Coin
@@ -75,16 +66,19 @@ interface OpenCoin {
 
 /** The coins' open minutes, as Redis named them last, and which to fill next. */
 export class OpenMinutes {
-  readonly #options: OpenMinutesOptions
+  readonly #reader: Pick<SampleReader, 'readOpenMinutes'>
+  readonly #days: number
   readonly #clock: Clock
   #coins: ReadonlyMap<string, OpenCoin> = new Map()
   /** At first the minute of the start: no feed of this process has sampled it. */
   #finished: FinishedMinute
 
-  constructor(options: OpenMinutesOptions) {
-    this.#options = options
-    this.#clock = options.clock
-    this.#finished = { minute: minuteOf(options.clock.now()), waiting: [] }
+  /** @param days whole UTC days before today that are filled */
+  constructor(reader: Pick<SampleReader, 'readOpenMinutes'>, days: number, clock: Clock) {
+    this.#reader = reader
+    this.#days = days
+    this.#clock = clock
+    this.#finished = { minute: minuteOf(clock.now()), waiting: [] }
   }
 
   /** Known open minutes, counted per coin and minute. */
@@ -113,15 +107,14 @@ export class OpenMinutes {
 
   /** Reads what is due. */
   async read(): Promise<void> {
-    const { reader, days, isBusy } = this.#options
-    const oldest = dayStart(minuteOf(this.#clock.now())) - days * DAY_MINUTES
+    const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
     for (const coin of this.#coins.values()) {
       const { symbol } = coin.coin
       const now = this.#clock.elapsed()
-      if (isBusy(symbol) || now < coin.readAt) continue
+      if (now < coin.readAt) continue
       const end = this.#endOf(symbol)
       const from = Math.max(oldest, Math.min(end - RECENT_MINUTES, coin.readFrom))
-      const open = await reader.readOpenMinutes(symbol, from, end)
+      const open = await this.#reader.readOpenMinutes(symbol, from, end)
       coin.open = [...before(coin.open, from), ...open]
       coin.reads += 1
       coin.readFrom = coin.reads % READS_OF_ALL === 0 ? 0 : end
@@ -129,22 +122,22 @@ export class OpenMinutes {
     }
   }
 
-  /** The newest minutes of a coin within one block of Binance: those of the last minutes first, then by day. */
-  next(): CoinMinutes | undefined {
+  /**
+   * Of so many coins at most the newest minutes within one block of Binance: those of the last minutes first,
+   * then by day.
+   */
+  next(most: number): CoinMinutes[] {
     const now = this.#clock.elapsed()
     const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
     const rankOf = (coin: OpenCoin) => {
       const newest = newestOf(coin)
       return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / DAY_MINUTES)
     }
-    const [next] = [...this.#coins.values()]
+    return [...this.#coins.values()]
       .filter(({ open, waitsUntil }) => open.length > 0 && now >= waitsUntil)
-      .filter(({ coin }) => !this.#options.isBusy(coin.symbol))
       .sort((a, b) => rankOf(b) - rankOf(a))
-    if (next === undefined) return undefined
-    const start = newestOf(next) - (newestOf(next) % BLOCK_MINUTES.binance)
-    const ranges = next.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
-    return { coin: next.coin, minutes: ranges.flatMap(minutesOf) }
+      .slice(0, most)
+      .map(newestWindow)
   }
 
   /**
@@ -194,6 +187,12 @@ function newOpenCoin(coin: Coin): OpenCoin {
 
 function newestOf({ open }: OpenCoin): EpochMinute {
   return (open.at(-1)?.end ?? 0) - 1
+}
+
+function newestWindow(due: OpenCoin): CoinMinutes {
+  const start = newestOf(due) - (newestOf(due) % BLOCK_MINUTES.binance)
+  const ranges = due.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
+  return { coin: due.coin, minutes: ranges.flatMap(minutesOf) }
 }
 
 /** Minutes by the blocks of candles that decide them, from new to old. @param minutes ascending */

@@ -21,11 +21,14 @@ import { decideFirstList } from './first-list.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type CoinTrouble, type FinishedMinute, OpenMinutes, windowsOf } from './open-minutes.ts'
 
-/** Backfill checks for new work at least this often. */
+/** While nothing is open, backfill looks again after this long. */
 const IDLE_MS: Milliseconds = 1_000
 
-/** What is done at once, a coin each: enough to keep both exchanges busy while one is decided and stored. */
-const TASKS_AT_ONCE = 8
+/** Coins that are filled at once: enough to keep both exchanges busy while one is decided and stored. */
+const COINS_AT_ONCE = 8
+
+/** A first list waits for this much longer than its requests need by their pace. */
+const PATIENCE_MS: Milliseconds = 5_000
 
 /** A history of so many minutes takes long enough for people to ask how far it is. */
 const LONG_HISTORY = 1_000
@@ -76,40 +79,35 @@ export class Backfill {
   readonly #blocks: CandleBlocks
   readonly #openMinutes: OpenMinutes
   readonly #health: ExchangeHealth
-  /** Work under way: coins that are filled, by symbol, and what is done for all coins. */
-  readonly #tasks = new Map<string, Promise<void>>()
   /** The minute in which a coin was listed last. */
   readonly #listedAt = new Map<string, EpochMinute>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   #isClockWrong = false
   #filling: number | undefined
   #problem: string | undefined
-  /** An error that concerns more than one coin; thrown by the next step. */
-  #trouble: { readonly thrown: unknown } | undefined
   #percent = 0
   #drift: Drift | undefined
   /** The hour, since the epoch, in which the drift was measured last. */
   #driftHour = 0
 
   constructor(options: BackfillOptions, context: Context) {
-    const { reader, days } = options
-    const { clock } = context
     this.#options = options
     this.#context = context
     this.#requests = new CandleRequests(options, context)
-    this.#blocks = new CandleBlocks(request => this.#requests.fetchPage(request), clock)
-    const isBusy = (symbol: string) => this.#tasks.has(symbol)
-    this.#openMinutes = new OpenMinutes({ reader, days, isBusy, clock })
-    this.#health = new ExchangeHealth(this.#blocks, clock)
+    this.#blocks = new CandleBlocks(request => this.#requests.fetchPage(request), context.clock)
+    this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
+    this.#health = new ExchangeHealth(this.#blocks, context)
   }
 
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
     this.#filling = 0
+    // Every ingester fetches the newest candles, whoever fills the gaps.
+    const watching = this.#health.run()
     for (let failures = 0; !signal.aborted; ) {
       try {
-        await this.#step()
+        await this.#round()
         failures = 0
         this.#problem = undefined
       } catch (thrown) {
@@ -122,7 +120,7 @@ export class Backfill {
         await clock.wait(delayMs, signal)
       }
     }
-    await Promise.all(this.#tasks.values())
+    await watching
     await this.#options.lease.close()
   }
 
@@ -135,7 +133,8 @@ export class Backfill {
   status(): BackfillStatus {
     return {
       ...this.#counts,
-      filling: this.#filling,
+      // A round that waits for an exchange claims no lease.
+      filling: this.#filling && (this.#health.isWell ? this.#filling : 0),
       open: this.#openMinutes.count,
       waiting: this.#openMinutes.waiting,
       candleRequests: this.#requests.status(),
@@ -144,56 +143,52 @@ export class Backfill {
     }
   }
 
-  /** Starts the work that is due, and waits until some of it is done. */
-  async #step(): Promise<void> {
-    const { clock, signal } = this.#context
+  /** Fills the coins that come first; where none is due, waits a little. */
+  async #round(): Promise<void> {
     const { lease, quarantine } = this.#options
     const { tracked, untested } = quarantine
     const coins = [...tracked, ...untested]
-    // Every ingester fetches the newest candles, whoever fills the gaps.
-    if (coins.length > 0 && this.#health.isDue) this.#start('health', () => this.#health.fetch())
-    const isFit = coins.length > 0 && this.#health.isWell && !this.#isClockWrong
+    const { isWell, failure } = this.#health
+    const isFit = coins.length > 0 && isWell && !this.#isClockWrong
     const isHolder = await lease.hold(coins, isFit)
     this.#filling = isHolder ? coins.length : 0
     this.#openMinutes.follow(isHolder ? tracked : [])
-    if (isHolder) await this.#startFilling(tracked, untested)
-    await Promise.race([...this.#tasks.values(), clock.wait(IDLE_MS, signal)])
-    const trouble = this.#trouble
-    this.#trouble = undefined
-    if (trouble !== undefined) throw trouble.thrown
+    if (!isWell && failure !== undefined) throw failure
+    const isDone = isHolder ? await this.#work(tracked, untested) : true
+    if (isDone) await this.#context.clock.wait(IDLE_MS, this.#context.signal)
   }
 
-  /** The newest minute of all coins comes before the coins one by one, and the drift when nothing is left. */
-  async #startFilling(tracked: readonly Coin[], untested: readonly Coin[]): Promise<void> {
-    this.#startFirstList(tracked, untested)
-    if (this.#tasks.has('first list')) return
+  /** The newest minute of new coins comes before the coins one by one, and the drift when nothing is left. */
+  async #work(tracked: readonly Coin[], untested: readonly Coin[]): Promise<boolean> {
+    await this.#listNew(tracked, untested)
     await this.#openMinutes.read()
-    while (this.#tasks.size < TASKS_AT_ONCE) {
-      const next = this.#openMinutes.next()
-      if (next === undefined) break
-      this.#start(next.coin.symbol, () => this.#fill(next))
-    }
-    const now = this.#context.clock.now()
-    const hour = Math.floor(now / HOUR_MS)
-    if (hour === this.#driftHour || this.#tasks.size > 0) return
-    this.#driftHour = hour
-    this.#start('drift', async () => {
-      this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
-    })
+    const due = this.#openMinutes.next(COINS_AT_ONCE)
+    const filled = await Promise.allSettled(due.map(minutes => this.#fill(minutes)))
+    for (const each of filled) if (each.status === 'rejected') throw each.reason
+    if (due.length === 0) await this.#measureDrift(tracked)
+    return due.length === 0
   }
 
   /** Lists new coins at once, and those that are not tested yet every minute until they are. */
-  #startFirstList(tracked: readonly Coin[], untested: readonly Coin[]): void {
+  async #listNew(tracked: readonly Coin[], untested: readonly Coin[]): Promise<void> {
+    const { reader, upbitPerSecond } = this.#options
     const minute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
     const due = [
       ...tracked.filter(({ symbol }) => !this.#listedAt.has(symbol)),
       ...untested.filter(({ symbol }) => this.#listedAt.get(symbol) !== minute),
     ]
     if (due.length === 0) return
-    this.#start('first list', async () => {
-      await this.#store(await decideFirstList(due, { ...this.#options, blocks: this.#blocks }, this.#context))
-      for (const { symbol } of due) this.#listedAt.set(symbol, minute)
-    })
+    const patienceMs = (due.length * 1_000) / upbitPerSecond + PATIENCE_MS
+    await this.#store(await decideFirstList(due, patienceMs, reader, this.#blocks, this.#context))
+    for (const { symbol } of due) this.#listedAt.set(symbol, minute)
+  }
+
+  async #measureDrift(tracked: readonly Coin[]): Promise<void> {
+    const now = this.#context.clock.now()
+    const hour = Math.floor(now / HOUR_MS)
+    if (hour === this.#driftHour) return
+    this.#driftHour = hour
+    this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
   }
 
   /** @throws why Redis could not be read or written */
@@ -238,16 +233,5 @@ export class Backfill {
     if (percent <= this.#percent || done + open < LONG_HISTORY) return
     this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')
     this.#percent = percent
-  }
-
-  /** Starts it unless it is under way. */
-  #start(name: string, work: () => Promise<void>): void {
-    if (this.#tasks.has(name)) return
-    const done = work()
-      .catch(thrown => {
-        this.#trouble = { thrown }
-      })
-      .finally(() => this.#tasks.delete(name))
-    this.#tasks.set(name, done)
   }
 }

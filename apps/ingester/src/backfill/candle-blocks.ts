@@ -30,8 +30,8 @@ const FINAL_AFTER_MINUTES = 10
 export const DOUBTED_MS: Milliseconds = MINUTE_MS
 
 /**
- * How many blocks are kept: those of three markets that all coins need, and of the eight coins that are filled at
- * once, with room for a day between two uses.
+ * How many blocks are kept: those of three markets that all coins need, and of the sixteen coins that are filled
+ * at once, with room for a day between two uses.
  */
 const MAX_BLOCKS = 128
 

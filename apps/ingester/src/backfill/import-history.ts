@@ -14,10 +14,10 @@ import {
 } from '@kimchi/core'
 import { type CandleRequest, retryDelay } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { CandleBlocks, DOUBTED_MS } from './candle-blocks.ts'
+import { BLOCK_MINUTES, CandleBlocks, DOUBTED_MS } from './candle-blocks.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
-import { minutesOf, windowsOf } from './open-minutes.ts'
+import { minutesOf } from './open-minutes.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
 const STEP_MINUTES = 5 * DAY_MINUTES
@@ -231,4 +231,16 @@ export class HistoryImport {
 /** The mark of a day that had no sample when it was asked for a second time. */
 function emptyMark(date: UtcDate): string {
   return `${date} empty`
+}
+
+/** Minutes by the blocks of candles that decide them, from new to old. @param minutes ascending */
+function windowsOf(minutes: readonly EpochMinute[]): (readonly EpochMinute[])[] {
+  const windows = new Map<number, EpochMinute[]>()
+  for (const minute of minutes) {
+    const block = Math.floor(minute / BLOCK_MINUTES.upbit)
+    const window = windows.get(block) ?? []
+    windows.set(block, window)
+    window.push(minute)
+  }
+  return [...windows.values()].reverse()
 }

@@ -123,15 +123,15 @@ export class OpenMinutes {
   }
 
   /**
-   * Of so many coins at most the newest minutes within one block of Binance: those of the last minutes first,
-   * then by day.
+   * The newest window of so many coins at most: those of the last minutes first, then by Binance's blocks, so
+   * that each block is fetched once.
    */
   next(most: number): CoinMinutes[] {
     const now = this.#clock.elapsed()
     const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
     const rankOf = (coin: OpenCoin) => {
       const newest = newestOf(coin)
-      return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / DAY_MINUTES)
+      return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / BLOCK_MINUTES.binance)
     }
     return [...this.#coins.values()]
       .filter(({ open, waitsUntil }) => open.length > 0 && now >= waitsUntil)
@@ -152,7 +152,7 @@ export class OpenMinutes {
     coin.trouble = undefined
   }
 
-  /** The coin is left alone for a while. All of its open minutes are read again: some may be decided. */
+  /** The coin is left alone for a while. */
   fail(failed: Coin, thrown: unknown): CoinTrouble | undefined {
     const coin = this.#coins.get(keyOf(failed))
     if (coin === undefined) return undefined
@@ -162,8 +162,6 @@ export class OpenMinutes {
     const [reason, retryAt] = [messageOf(thrown), this.#clock.now() + waitMs]
     coin.trouble = { symbol: failed.symbol, reason, retryAt, failures }
     coin.waitsUntil = this.#clock.elapsed() + waitMs
-    coin.readAt = coin.waitsUntil
-    coin.readFrom = 0
     return coin.trouble
   }
 
@@ -189,22 +187,11 @@ function newestOf({ open }: OpenCoin): EpochMinute {
   return (open.at(-1)?.end ?? 0) - 1
 }
 
+/** The minutes that its newest block of Upbit decides, which lies within one of Binance. */
 function newestWindow(due: OpenCoin): CoinMinutes {
-  const start = newestOf(due) - (newestOf(due) % BLOCK_MINUTES.binance)
+  const start = newestOf(due) - (newestOf(due) % BLOCK_MINUTES.upbit)
   const ranges = due.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
   return { coin: due.coin, minutes: ranges.flatMap(minutesOf) }
-}
-
-/** Minutes by the blocks of candles that decide them, from new to old. @param minutes ascending */
-export function windowsOf(minutes: readonly EpochMinute[]): (readonly EpochMinute[])[] {
-  const windows = new Map<number, EpochMinute[]>()
-  for (const minute of minutes) {
-    const block = Math.floor(minute / BLOCK_MINUTES.upbit)
-    const window = windows.get(block) ?? []
-    windows.set(block, window)
-    window.push(minute)
-  }
-  return [...windows.values()].reverse()
 }
 
 /** The parts of the ranges before a minute. */

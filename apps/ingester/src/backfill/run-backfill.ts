@@ -19,13 +19,13 @@ import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.t
 import { ExchangeHealth } from './exchange-health.ts'
 import { decideFirstList } from './first-list.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
-import { type CoinTrouble, type FinishedMinute, OpenMinutes, windowsOf } from './open-minutes.ts'
+import { type CoinTrouble, type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
 /** While nothing is open, backfill looks again after this long. */
 const IDLE_MS: Milliseconds = 1_000
 
 /** Coins that are filled at once: enough to keep both exchanges busy while one is decided and stored. */
-const COINS_AT_ONCE = 8
+const COINS_AT_ONCE = 16
 
 /** A first list waits for this much longer than its requests need by their pace. */
 const PATIENCE_MS: Milliseconds = 5_000
@@ -163,7 +163,7 @@ export class Backfill {
     await this.#listNew(tracked, untested)
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
-    const filled = await Promise.allSettled(due.map(minutes => this.#fill(minutes)))
+    const filled = await Promise.allSettled(due.map(window => this.#fill(window)))
     for (const each of filled) if (each.status === 'rejected') throw each.reason
     if (due.length === 0) await this.#measureDrift(tracked)
     return due.length === 0
@@ -191,18 +191,14 @@ export class Backfill {
     this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
   }
 
-  /** @throws why Redis could not be read or written */
-  async #fill(due: CoinMinutes): Promise<void> {
-    const leftOpen: EpochMinute[] = []
-    for (const minutes of windowsOf(due.minutes)) {
-      const window = { coin: due.coin, minutes }
-      const decided = await decideWindow(window, this.#blocks).catch(thrown => this.#fail(due.coin, thrown))
-      if (decided === undefined) return
-      await this.#store(decided)
-      leftOpen.push(...decided.open)
-    }
-    this.#openMinutes.finish(due, leftOpen)
-    this.#logProgress(due.coin)
+  /** @throws why Redis could not be written */
+  async #fill(window: CoinMinutes): Promise<void> {
+    const { coin } = window
+    const decided = await decideWindow(window, this.#blocks).catch(thrown => this.#fail(coin, thrown))
+    if (decided === undefined) return
+    await this.#store(decided)
+    this.#openMinutes.finish(window, decided.open)
+    this.#logProgress(coin)
   }
 
   #fail(coin: Coin, thrown: unknown): void {

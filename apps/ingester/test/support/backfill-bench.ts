@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   type Coin,
   DAY_MINUTES,
@@ -111,8 +112,13 @@ export async function openBench(
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
-    const { id = 'a', log = silent, around = fetchCandles => fetchCandles, ...changes } = options
+    const { id = 'a', log = silent, around = fetch => fetch, ...changes } = options
     const ending = new AbortController()
+    // The exchanges' requests are of all tests of a file; an ingester's end with it.
+    const ended = once(ending.signal, 'abort').then(() => Promise.reject(ending.signal.reason))
+    ended.catch(() => {})
+    const fetchCandles: FetchCandles = request =>
+      clock.hold(Promise.race([rest.fetchCandles(request), ended]))
     const backfill = new Backfill(
       {
         quarantine: { tracked: coins, untested: [] },
@@ -121,7 +127,7 @@ export async function openBench(
         reader,
         writer,
         upbitPerSecond: 400,
-        rest: { fetchCandles: around(range => clock.hold(rest.fetchCandles(range))) },
+        rest: { fetchCandles: around(fetchCandles) },
         lease: new BackfillLease(redis, id, { clock, log }),
         ...changes,
       },

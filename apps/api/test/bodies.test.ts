@@ -6,7 +6,7 @@ import { exchange, type RawAnswer } from './raw.ts'
 const LIVE = '/api/v1/kimchi-premium'
 const DAILY = `${LIVE}/BTC/daily`
 
-t.test('a document in memory is sent with the headers that Fastify and @fastify/cors would send', async t => {
+t.test('a response that waited for Redis has the headers of one from memory', async t => {
   const { listen, reader, documents } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 400))
   const port = await listen()

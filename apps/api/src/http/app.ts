@@ -1,13 +1,11 @@
 import { createServer, type RequestListener } from 'node:http'
-import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
-import { ALLOWED_METHODS, type ErrorCode } from '../contract/errors.ts'
 import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
 import { Responder } from './responder.ts'
-import { CORS_HEADERS } from './response.ts'
+import { type HttpResponse, PREFLIGHT } from './response.ts'
 import { addRoutes } from './routes.ts'
 
 /** Keep one client from slowing down the others. Durations in milliseconds, sizes in bytes. */
@@ -64,59 +62,39 @@ export function createApp({ documents, clock, log, limits }: AppOptions) {
     routerOptions: { maxParamLength: server.maxHeaderSize, querystringParser: query => ({ query }) },
   })
   app.server.maxConnections = connections
+  // It runs before any route's own hook, and for requests without a route too.
   app.addHook('onRequest', (request, reply, done) => {
-    const { headers, httpVersion } = request.raw
     // After an Upgrade header Node reads nothing more from the connection.
-    if (headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
-    if (headers.host !== undefined || httpVersion === '1.0') return done()
-    reply.raw.shouldKeepAlive = false
-    responder.send(reply, errorResponse('bad_request'))
+    if (request.raw.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
+    const response = responseWithoutRoute(request, reply)
+    if (response === undefined) done()
+    else responder.send(reply, response)
   })
-  answerPreflights(app, responder)
-  refuseTheRest(app, responder, log)
+  let failures = 0
+  app.setErrorHandler<FastifyError>((error, _request, reply) => {
+    failures += 1
+    if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
+    return responder.send(reply, errorResponse('internal'))
+  })
   addRoutes(app, { documents, responder, clock })
   return { app, durations: responder.durations }
 }
 
-/** CORS runs in preParsing, after the onRequest hooks that answer from documents in memory. */
-function answerPreflights(app: FastifyInstance, responder: Responder): void {
-  app.register(fastifyCors, {
-    hook: 'preParsing',
-    methods: ALLOWED_METHODS,
-    allowedHeaders: 'If-None-Match, *',
-    exposedHeaders: CORS_HEADERS['access-control-expose-headers'],
-    maxAge: 86_400,
-    strictPreflight: false,
-  })
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    responder.count(request, 'other', reply.statusCode)
-    // A 204 has no length. @see RFC 9110 §8.6
-    reply.header('allow', ALLOWED_METHODS).removeHeader('content-length')
-    done()
-  })
-}
-
-function refuseTheRest(app: FastifyInstance, responder: Responder, log: Context['log']): void {
-  const refuse = (reply: FastifyReply, code: ErrorCode, got?: unknown) =>
-    responder.send(reply, errorResponse(code, got))
-  // Neither route takes a body, so none is read.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _body, done) => done(null))
-  const refuseUnrouted = ({ method, url }: FastifyRequest, reply: FastifyReply) => {
-    const path = url.split('?', 1)[0] ?? ''
-    const isReading = method === 'GET' || method === 'HEAD'
-    const code = !isReading && ROUTE_PATH.test(path) ? 'method_not_allowed' : 'no_such_route'
-    refuse(reply, code, code === 'no_such_route' ? path : method)
+/** The response to a request that no route answers; undefined for any other. Its body is never read. */
+function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): HttpResponse | undefined {
+  const { method, url } = request
+  const { headers, httpVersion } = request.raw
+  if (headers.host === undefined && httpVersion !== '1.0') {
+    reply.raw.shouldKeepAlive = false
+    return errorResponse('bad_request')
   }
-  app.setNotFoundHandler(refuseUnrouted)
-  let failures = 0
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
-    // Such as a QUERY without a body: that it has no route matters more than what is wrong with it.
-    if (request.is404) return refuseUnrouted(request, reply)
-    failures += 1
-    if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
-    return refuse(reply, 'internal')
-  })
+  if (method === 'OPTIONS') return PREFLIGHT
+  if (!request.is404) return undefined
+  const path = url.split('?', 1)[0] ?? ''
+  const isReading = method === 'GET' || method === 'HEAD'
+  return !isReading && ROUTE_PATH.test(path)
+    ? errorResponse('method_not_allowed', method)
+    : errorResponse('no_such_route', path)
 }
 
 /** Proxies may send the whole URL, and `OPTIONS *` names no path at all. @see RFC 9112 §3.2 */

@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { Milliseconds } from '@kimchi/core'
 import { type Durations, Histogram } from '@kimchi/runtime'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { ErrorCode } from '../contract/errors.ts'
 import { errorResponse } from './error-response.ts'
 import type { HttpResponse } from './response.ts'
@@ -71,12 +71,7 @@ export class Responder {
     for (let n = 0; n < last; n++) raw.write(body?.[n])
     raw.end(body?.[last])
     if (request.raw.socket.writableLength > 0) this.#cutUnlessRead(request.raw.socket)
-    this.count(request, route, status)
-  }
-
-  /** Counts a response that Fastify sends. */
-  count({ raw }: FastifyRequest, route: Route, status: number): void {
-    const asked = this.#queues.get(raw.socket)?.responses.findLast(({ response }) => response.req === raw)
+    const asked = this.#queues.get(request.raw.socket)?.responses.findLast(({ response }) => response === raw)
     const ms = asked === undefined ? 0 : performance.now() - asked.askedAt
     this.#observe(route, status, ms)
   }

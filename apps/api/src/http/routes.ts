@@ -44,8 +44,8 @@ interface Source {
 }
 
 /**
- * Sends what is in memory from the `onRequest` hook: validation, CORS and reply would only add what is known
- * already. Figures: docs/benchmarks.md.
+ * Sends what is in memory from the `onRequest` hook: what comes after it would only add what is known already.
+ * Figures: docs/benchmarks.md.
  */
 function answering(route: Route, { find, load }: Source, { documents, responder, clock }: RouteOptions) {
   const responseTo = (request: FastifyRequest) => {

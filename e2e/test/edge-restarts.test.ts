@@ -59,13 +59,17 @@ t.test('no request fails', { skip }, async t => {
     await delay(9_000)
     t.strictSame(new Set(await load.end()), new Set([200]))
     const asked = await upstreamRequests(edge)
-    const slow = asked.filter(({ seconds }) => Number(seconds) >= 1)
+    const hung = asked.filter(({ upstream }) => upstream.startsWith(`${first.address}:`))
+    const slow = hung.filter(({ seconds }) => Number(seconds) >= 1)
+    // What the other replica takes by itself, on a busy machine.
+    const other = asked.filter(request => !hung.includes(request)).map(({ seconds }) => Number(seconds))
+    const longest = 4 + Math.max(...other)
     t.comment(`${slow.length} of ${asked.length} requests waited`)
     t.ok(slow.length > 0)
     const startOf = ({ time, seconds }: UpstreamRequest) => Date.parse(time) - Number(seconds) * 1_000
     // Logged by whole seconds.
     t.strictSame(
-      slow.filter(request => Number(request.seconds) >= 4 || startOf(request) > stoppedAt + 4_000),
+      slow.filter(request => Number(request.seconds) >= longest || startOf(request) > stoppedAt + 4_000),
       [],
     )
   })

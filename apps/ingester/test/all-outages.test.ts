@@ -7,6 +7,7 @@ import t from 'tap'
 import { readConfig } from '../src/config.ts'
 import { type Ingester, startIngester } from '../src/start.ts'
 import { silent, YESTERDAY } from './support/backfill-bench.ts'
+import { closeByClock } from './support/lockstep.ts'
 
 /** Divides a minute, and is well below the three seconds that make a silence. */
 const STEP_MS = 1_500
@@ -70,19 +71,10 @@ t.test('hours with outages of everything, and every minute and day row is true',
     running.set(id, ingester)
   }
   const stop = async (id: string) => {
-    let isClosed = false
-    const closing = running
-      .get(id)
-      ?.close()
-      .finally(() => {
-        isClosed = true
-      })
+    const ingester = running.get(id)
     running.delete(id)
     // What an end waits for hangs on the clock as well; a step of it is too short to matter.
-    while (closing !== undefined && !isClosed) {
-      await clock.advance(1)
-      await untilIdle()
-    }
+    if (ingester !== undefined) await closeByClock(clock, ingester, 1)
     await clock.advance((STEP_MS - (clock.now() % STEP_MS)) % STEP_MS)
   }
   t.teardown(async () => {

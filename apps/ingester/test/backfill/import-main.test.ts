@@ -3,12 +3,12 @@ import { startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import { eventually, startProgram, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { BTC, silent } from '../support/backfill-bench.ts'
+import { BTC, FEW_TRADES, silent } from '../support/backfill-bench.ts'
 
 /** The built program, as `npm run backfill` starts it. */
 const PROGRAM = new URL('../../dist/backfill/import-main.js', import.meta.url).pathname
 
-const simulator = await startSimulator({ limits: false, pumpMs: 0 })
+const simulator = await startSimulator({ coins: FEW_TRADES, limits: false, pumpMs: 0 })
 t.teardown(() => simulator.close())
 const redis = await startRedis(t)
 const raw = redis.client()

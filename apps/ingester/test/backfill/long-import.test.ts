@@ -6,7 +6,7 @@ const DRIVER = new URL('../support/long-import.ts', import.meta.url).pathname
 
 // docs/faults.md, 62
 t.test('an import of any length runs in bounded memory', async t => {
-  const args = ['--max-old-space-size=200', ...process.execArgv, DRIVER, '16', '3650']
+  const args = ['--max-old-space-size=100', ...process.execArgv, DRIVER, '16', '3650']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''

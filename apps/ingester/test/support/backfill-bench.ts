@@ -35,7 +35,7 @@ export const IQ: Coin = { symbol: 'IQ', name: 'IQ', upbit: 'KRW-IQ', binance: 'I
 /**
  * Candles are folded from every single trade: as few as leave no minute of a lively market without one.
  */
-const COINS = DEFAULT_COINS.map(({ upbit, binance, ...coin }) => ({
+export const FEW_TRADES = DEFAULT_COINS.map(({ upbit, binance, ...coin }) => ({
   ...coin,
   ...(upbit && { upbit: { ...upbit, tradesPerMinute: Math.min(10, upbit.tradesPerMinute) } }),
   ...(binance && { binance: { ...binance, tradesPerMinute: Math.min(10, binance.tradesPerMinute) } }),
@@ -47,7 +47,7 @@ type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const requests: RestRequest[] = []
   const simulator = await startSimulator({
-    coins: COINS,
+    coins: FEW_TRADES,
     pumpMs: 0,
     limits: false,
     onRequest: request => requests.push(request),

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
-import { createManualClock } from '@kimchi/core/testing'
+import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
 import {
@@ -15,7 +15,7 @@ import {
 } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
-import { startIngester } from '../../src/start.ts'
+import { type Ingester, startIngester } from '../../src/start.ts'
 import { YESTERDAY } from './backfill-bench.ts'
 
 /** What an ingester of a test is started with. */
@@ -107,14 +107,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
       refreshMs: REFRESH_MINUTES * MINUTE_MS,
     })
     ingester.failed.catch(() => {})
-    const close = async () => {
-      let isClosed = false
-      const closing = ingester.close().finally(() => {
-        isClosed = true
-      })
-      await passClockUntil(clock, 'the ingester ends', () => isClosed, 100)
-      await closing
-    }
+    const close = () => closeByClock(clock, ingester)
     t.teardown(close)
     const opsUrl = `http://127.0.0.1:${ingester.opsPort}`
     // The lists are loaded in real time; the clock waits for them.
@@ -147,6 +140,16 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     wrongMinutes,
     minute,
   }
+}
+
+/** Closes an ingester whose end waits for the clock. @param stepMs how far the clock goes at a time */
+export async function closeByClock(clock: ManualClock, ingester: Ingester, stepMs = 100): Promise<void> {
+  let isClosed = false
+  const closing = ingester.close().finally(() => {
+    isClosed = true
+  })
+  await passClockUntil(clock, 'the ingester ends', () => isClosed, stepMs)
+  await closing
 }
 
 /** Redis' clock can't be set: what the ingesters have announced is made older instead. */

@@ -12,7 +12,7 @@ const clock = createManualClock(Date.UTC(2026, 10, 20, 12))
 let stored = 0
 let requests = 0
 /** What is begun and not ended after so many requests would have ended long ago if it had been laid out. */
-const ENOUGH = 6_000
+const ENOUGH = 3_000
 const ending = new AbortController()
 const importing = new HistoryImport(
   {

@@ -7,11 +7,8 @@ import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
 import { INSTALL_ADVICE, isUsableServer, type RedisBinary } from './programs.ts'
 
-/** Packages of one server and its client, in order of preference. */
-const SERVER_PACKAGES = [
-  ['redis-server', 'redis-tools'],
-  ['valkey-server', 'valkey-tools'],
-] as const
+/** The packages of a server and its client. */
+const PACKAGES = ['redis-server', 'redis-tools']
 
 const TIMEOUT_MS = 120_000
 
@@ -86,14 +83,11 @@ type Run = (args: readonly string[]) => Promise<{ stdout: string }>
 
 /** What apt would install: the server, its client and the libraries that this machine lacks. */
 async function neededPackages(aptGet: Run): Promise<string[]> {
-  for (const wanted of SERVER_PACKAGES) {
-    // Reinstalled, because an installed server that is not on PATH is no use here.
-    const simulate = ['install', '--simulate', '--reinstall', '--no-install-recommends', ...wanted]
-    const { stdout } = await aptGet(simulate).catch(() => ({ stdout: '' }))
-    const names = [...stdout.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name)
-    if (names.length > 0) return [...wanted, ...names.filter(name => /^lib/.test(name))]
-  }
-  throw adviceError("Neither redis-server nor valkey-server is among this system's packages.")
+  // Reinstalled, because an installed server that is not on PATH is no use here.
+  const simulate = ['install', '--simulate', '--reinstall', '--no-install-recommends', ...PACKAGES]
+  const { stdout } = await aptGet(simulate)
+  const libraries = [...stdout.matchAll(/^Inst (lib\S+)/gm)].map(([, name = '']) => name)
+  return [...PACKAGES, ...libraries]
 }
 
 async function updateLists(aptGet: Run, log: (line: string) => void): Promise<void> {
@@ -120,16 +114,13 @@ async function writeWrappers(folder: string): Promise<void> {
   const libraries = (await readdir(root, { recursive: true }))
     .filter(file => /\.so(\.\d+)*$/.test(file))
     .map(file => `$here/root/${dirname(file)}`)
-  const programs = await readdir(join(root, 'usr/bin'))
-  for (const kind of ['server', 'cli']) {
-    const program = programs.find(name => name.endsWith(`-${kind}`))
-    if (program === undefined) throw new Error(`the packages hold no redis-${kind}`)
+  for (const program of ['redis-server', 'redis-cli']) {
     const lines = [
       '#!/bin/sh',
       'here=$(cd "$(dirname "$0")" && pwd)',
       `LD_LIBRARY_PATH="${[...new Set(libraries)].join(':')}" exec "$here/root/usr/bin/${program}" "$@"`,
     ]
-    await writeFile(join(folder, `redis-${kind}`), lines.map(line => `${line}\n`).join(''), { mode: 0o755 })
+    await writeFile(join(folder, program), lines.map(line => `${line}\n`).join(''), { mode: 0o755 })
   }
 }
 

@@ -96,11 +96,7 @@ export class Connection {
 export function listenersByKey<C>(clients: Iterable<C>, keysOf: (client: C) => Iterable<string>) {
   const byKey = new Map<string, C[]>()
   for (const client of clients) {
-    for (const key of keysOf(client)) {
-      const known = byKey.get(key)
-      if (known) known.push(client)
-      else byKey.set(key, [client])
-    }
+    for (const key of keysOf(client)) byKey.set(key, [...(byKey.get(key) ?? []), client])
   }
   return byKey
 }

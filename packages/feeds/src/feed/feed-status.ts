@@ -26,8 +26,6 @@ export interface FeedStatus extends Readonly<Omit<FeedCounters, 'countFailure' |
   readonly lastDataAt: EpochMs | undefined
   /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
   readonly statusAt: EpochMs
-  /** How many markets are wanted, with those that are always subscribed to. */
-  readonly markets: number
 }
 
 /** The last error, kept after it is over. */
@@ -41,8 +39,6 @@ interface FeedError {
 export class FeedCounters {
   /** Connections tried. */
   attempts = 0
-  /** Handshakes that succeeded. */
-  connections = 0
   /** Times that data came back after it had broken off. */
   reconnects = 0
   /** Connections replaced while they still worked. */
@@ -50,13 +46,10 @@ export class FeedCounters {
   /** Silences of more than 3 s on an open connection. */
   silences = 0
   frames = 0
-  ticks = 0
   /** Well-formed frames of no use, acknowledgements and heartbeats among them. */
   ignored = 0
   /** Frames that were dropped as broken. */
   malformed = 0
-  /** Connections ended by us because they stalled. */
-  stalls = 0
   /** Requests for the trading status that failed. */
   statusFailures = 0
   lastError: FeedError | undefined

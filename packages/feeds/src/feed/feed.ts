@@ -134,7 +134,6 @@ export class Feed {
       base: this.#bases.status(),
       lastDataAt: this.#lastDataAt,
       statusAt: this.#tradingStatus.answeredAt,
-      markets: this.#markets.length,
       ...this.#counters,
     }
   }
@@ -190,9 +189,6 @@ export class Feed {
       this.#context,
     )
     this.#connections.add(connection)
-    void connection.opened.then(() => {
-      if (connection.openedAt !== undefined) this.#counters.connections += 1
-    })
     void connection.ended.then(error => this.#noteEnd(connection, error))
     await connection.live
     if (connection.signal.aborted) throw (await connection.ended) ?? signal.reason
@@ -234,7 +230,6 @@ export class Feed {
     void connection.close().then(() => this.#connections.delete(connection))
     if (error === undefined) return
     if (error instanceof SubscriptionRefused) this.#options.onRefused?.()
-    if (error.code === 'KIMCHI_ERR_FEED_STALLED') this.#counters.stalls += 1
     if (error.code === 'KIMCHI_ERR_FRAME') this.#counters.countFailure('malformed', error, DROPPED)
     else this.#counters.remember(error)
   }
@@ -253,7 +248,6 @@ export class Feed {
   #receiveTick(tick: Tick, connection: Connection): void {
     if (tick.origin === 'stream') this.#noteData(tick.receivedAt, connection)
     else this.#tradingStatus.answeredAt = tick.receivedAt
-    this.#counters.ticks += 1
     this.#options.sink.record(tick)
   }
 

@@ -58,6 +58,12 @@ t.test('reads many older minutes together within a second', async t => {
   t.equal(reader.boardsRead, before)
   await clock.advance(1_000)
   t.equal(reader.boardsRead, before + 1)
+  for (let n = 1; n <= 30; n++) {
+    documents.onMinute(MINUTE - n)
+    await clock.advance(100)
+  }
+  const more = reader.boardsRead - before - 1
+  t.ok(more >= 2 && more <= 3, `${more} reads in 3 s, however many messages come`)
 })
 
 t.test('polls for an overdue minute: at once, every 2 s, after 30 s every 10 s', async t => {

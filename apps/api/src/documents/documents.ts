@@ -6,13 +6,15 @@ import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
 import { createQueue } from './queue.ts'
-import { createRefresher } from './refresher.ts'
 
 /** How the documents are doing, for readiness and metrics. */
 export type DocumentsStatus = ReturnType<Documents['status']>
 
 /** Backfill writes many older minutes in a row; one read covers them. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
+
+/** How often it looks whether a read is due: meanwhile that may become sooner, and the clock may be set. */
+const STEP_MS: Milliseconds = 1_000
 
 /** Redis is polled this often while a minute is overdue, and less often when no poll has brought a minute for a while. */
 const POLL_MS: Milliseconds = 2_000
@@ -28,14 +30,17 @@ const PATIENCE_MS: Milliseconds = 1_000
  */
 export class Documents {
   readonly #sources: Sources
-  readonly #refresher: ReturnType<typeof createRefresher>
   readonly #histories: Histories
   readonly #closed = new AbortController()
   readonly #loading = new Map<string | undefined, Promise<void>>()
   #coins: ReadonlyMap<string, KnownCoin> | undefined
   #live: Document | undefined
-  /** When the next minute was due. */
-  #overdueSince: EpochMs
+  /** When the next minute is due, or was. */
+  #dueAt: EpochMs
+  /** When Redis is to be read without a message of a newer minute. */
+  #readAt: EpochMs
+  #reading: Promise<void> | undefined
+  #isReadWanted = false
   #corrupt = 0
   /** Of the tracked coins. */
   #rows: readonly BoardRow[] = []
@@ -43,8 +48,8 @@ export class Documents {
 
   constructor(sources: Sources) {
     this.#sources = sources
-    this.#overdueSince = sources.clock.now()
-    this.#refresher = createRefresher(() => this.#refresh(), sources.clock)
+    this.#dueAt = sources.clock.now()
+    this.#readAt = this.#dueAt + POLL_MS
     this.#histories = new Histories(sources)
   }
 
@@ -76,7 +81,7 @@ export class Documents {
 
   async #load(symbol: string | undefined): Promise<void> {
     const work = async () => {
-      if (this.#coins === undefined) await (this.#refresher.running() ?? this.#refresher.now())
+      if (this.#coins === undefined) await (this.#reading ?? this.#read())
       if (symbol !== undefined && this.#coins?.has(symbol)) await this.#histories.load(symbol)
     }
     const done = new AbortController()
@@ -88,28 +93,26 @@ export class Documents {
 
   /** A minute was written: the newest is read at once, an older one (backfill) within a second. */
   onMinute(minute: EpochMinute): void {
-    if (this.#live === undefined || minute >= this.#live.minute) void this.#refresher.now()
-    else void this.#refresher.soon(BACKFILL_PAUSE_MS)
+    if (this.#live === undefined || minute >= this.#live.minute) void this.#read()
+    else this.#readAt = Math.min(this.#readAt, this.#sources.clock.now() + BACKFILL_PAUSE_MS)
   }
 
   /** Redis answers (again): reads everything again, because messages were missed. */
   async onReconnect(): Promise<void> {
     this.#histories.invalidate()
-    await this.#refresher.now()
+    await this.#read()
   }
 
   /**
-   * Reads an overdue minute without a message, because a connection may be dead without an error. Ends when
-   * closed.
+   * Reads older minutes, and an overdue one without a message, because a connection may be dead without an error.
+   * Ends when closed.
    */
   async poll(): Promise<void> {
+    const { clock } = this.#sources
     const { signal } = this.#closed
     while (!signal.aborted) {
-      const late = this.#sources.clock.now() - this.#overdueSince
-      const pause = late < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
-      // Until a minute is due it waits in short steps, because the clock may be set meanwhile.
-      await this.#sources.clock.wait(late < 0 ? Math.min(-late, pause) : pause, signal)
-      if (!signal.aborted && this.#sources.clock.now() >= this.#overdueSince) await this.#refresher.now()
+      await clock.wait(Math.min(STEP_MS, this.#readAt - clock.now()), signal)
+      if (clock.now() >= this.#readAt) await this.#read()
     }
   }
 
@@ -131,10 +134,25 @@ export class Documents {
   /** Reads nothing more; what is in memory can still be asked for. Idempotent. */
   close(): void {
     this.#closed.abort()
-    this.#refresher.close()
+  }
+
+  /** Reads Redis, or once more after the read under way, for all who want that meanwhile. */
+  #read(): Promise<void> {
+    this.#isReadWanted = true
+    this.#reading ??= this.#readWhileWanted()
+    return this.#reading
+  }
+
+  async #readWhileWanted(): Promise<void> {
+    while (this.#isReadWanted && !this.#closed.signal.aborted) {
+      this.#isReadWanted = false
+      await this.#refresh()
+    }
+    this.#reading = undefined
   }
 
   async #refresh(): Promise<void> {
+    this.#readAt = Number.POSITIVE_INFINITY
     try {
       await this.#publish(await this.#sources.reader.readBoard())
     } catch (thrown) {
@@ -143,6 +161,9 @@ export class Documents {
       if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
       this.#fail(`Redis could not be read: ${messageOf(thrown)}`)
     }
+    const now = this.#sources.clock.now()
+    const pause = now - this.#dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
+    this.#readAt = Math.min(this.#readAt, now < this.#dueAt ? this.#dueAt : now + pause)
   }
 
   async #publish(board: Board): Promise<void> {
@@ -165,13 +186,12 @@ export class Documents {
     this.#rows = board.rows
     const minute = this.#live?.minute ?? 0
     // A clock that is behind must not keep Redis from being read.
-    this.#overdueSince = Math.min(minuteStart(minute), this.#sources.clock.now()) + NEXT_AFTER_MS
+    this.#dueAt = Math.min(minuteStart(minute), this.#sources.clock.now()) + NEXT_AFTER_MS
     void this.#histories.update({ ...board, coins: this.#coins, minute })
   }
 
   #fail(problem: string): void {
-    if (this.#problem === undefined)
-      this.#overdueSince = Math.min(this.#overdueSince, this.#sources.clock.now())
+    if (this.#problem === undefined) this.#dueAt = Math.min(this.#dueAt, this.#sources.clock.now())
     this.#problem = problem
   }
 }

@@ -1,5 +1,14 @@
 import { fileURLToPath } from 'node:url'
-import { DAY_MINUTES, DAY_MS, dayStart, HOUR_MS, MINUTE_MS, type Milliseconds, minuteOf } from '@kimchi/core'
+import {
+  DAY_MINUTES,
+  DAY_MS,
+  dayStart,
+  type EpochMs,
+  HOUR_MS,
+  MINUTE_MS,
+  type Milliseconds,
+  minuteOf,
+} from '@kimchi/core'
 import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
 import {
   audit,
@@ -18,8 +27,8 @@ import { createFastClock } from './fast-clock.ts'
 export interface TestbedOptions {
   /** Milliseconds of its clock per real one. @default 20 */
   readonly factor?: number
-  /** Where its clock starts. @default ten minutes before the last UTC midnight */
-  readonly startAt?: number
+  /** Where its clock starts. @default ten minutes after the last UTC midnight, with one whole day to fill */
+  readonly startAt?: EpochMs
   /** Tracked coins; KNC trades on Upbit once in twenty minutes. @default BTC, ETH, XRP, KNC */
   readonly coins?: readonly string[]
 }
@@ -40,6 +49,11 @@ const LONGEST_CARRY_MS = HOUR_MS
 
 type Fault = Parameters<Simulator['faults']['set']>[0]
 
+/** That many minutes after the last UTC midnight. */
+export function fromMidnight(minutes: number): EpochMs {
+  return Math.floor(Date.now() / DAY_MS) * DAY_MS + minutes * MINUTE_MS
+}
+
 /** Starts an append-only Redis and a testbed that writes to it. */
 export async function openRedisBed(
   t: Teardown,
@@ -57,8 +71,7 @@ export async function openTestbed(
   options: TestbedOptions = {},
 ) {
   const { factor = 20, coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
-  const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS
-  const clock = createFastClock(options.startAt ?? midnight - 10 * MINUTE_MS, factor)
+  const clock = createFastClock(options.startAt ?? fromMidnight(10), factor)
   /** The same exchanges seen from elsewhere: same prices, own faults. */
   const openView = async () => {
     const view = await startSimulator({ seed: 'fault', clock, pumpMs: 10, limits: false })
@@ -117,7 +130,7 @@ export async function openTestbed(
       const { lost, wrong } = await auditTo(to).catch(() => ({ lost: 1, wrong: 0 }))
       return lost + wrong === 0
     }
-    return eventually('all is right', isWhole, undefined, 300)
+    return eventually('all is right', isWhole, undefined, 1_000)
   }
   let settledTo = 0
   return {

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
+import { fromMidnight } from '../src/testbed.ts'
 import { isWhole, openFaultBed } from './support/fault-bed.ts'
 
 // docs/faults.md, 1
 t.test('an ingester killed at random points leaves no partial and no double minute', async t => {
-  const { bed, raw } = await openFaultBed(t)
+  const { bed, raw } = await openFaultBed(t, { startAt: fromMidnight(-10) })
   for (let kill = 0; kill < 8; kill++) {
     const ingester = bed.start('a')
     await delay(500 + Math.random() * 2_000)

@@ -74,7 +74,9 @@ function checkDays(samples: readonly Sample[], rows: Record<string, string>, fin
   const days = new Map<string, Sample[]>()
   for (const sample of samples.toSorted((a, b) => a.minute - b.minute)) {
     const date = at(sample.minute).slice(0, 10)
-    days.set(date, [...(days.get(date) ?? []), sample])
+    const day = days.get(date)
+    if (day) day.push(sample)
+    else days.set(date, [sample])
   }
   for (const date of new Set([...Object.keys(rows), ...days.keys()])) {
     const row = JSON.parse(rows[date] ?? '{}')

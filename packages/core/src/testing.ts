@@ -6,8 +6,10 @@ export function createManualClock(now: EpochMs): ManualClock {
   return new ManualClock(now)
 }
 
+export type { ManualClock }
+
 /** A clock for tests: time stands still until {@link ManualClock.advance}. */
-export class ManualClock implements Clock {
+class ManualClock implements Clock {
   #now: EpochMs
   #elapsed: Milliseconds = 0
   #waits: { readonly due: Milliseconds; readonly resolve: () => void }[] = []

@@ -83,7 +83,7 @@ export class SampleReader {
   async readSamples(symbol: string, from: EpochMinute, to: EpochMinute): Promise<Readable<Sample>> {
     const command = functionCall('kp_members', [symbol, from, to])
     const reply = pairs((await this.#redis.callBuffer('FCALL_RO', ...command)) as Buffer[])
-    return readable(reply, (minute, member) => toSample(symbol, Number(minute), member))
+    return readable(reply, (minute, member) => decodeSample(symbol, Number(minute), member))
   }
 
   /** Open minutes, neither stored, settled nor refused, from one minute to another, the end not included. */
@@ -184,15 +184,7 @@ function toRanges(reply: unknown): MinuteRange[] {
   return pairs(reply as number[]).map(([start, end]) => ({ start, end }))
 }
 
-function toSample(symbol: string, minute: EpochMinute, member: Buffer): Sample | undefined {
-  try {
-    return decodeSample(symbol, minute, member)
-  } catch {
-    // The caller counts it: one damaged member must not hide the others.
-    return undefined
-  }
-}
-
+/** The caller counts what can't be parsed: one damaged entry must not hide the others. */
 function readable<V, T>(entries: readonly [V, V][], parse: (key: V, value: V) => T | undefined): Readable<T> {
   const parsed = entries.map(([key, value]) => parse(key, value)).filter(entry => entry !== undefined)
   return { entries: parsed, corrupt: entries.length - parsed.length }

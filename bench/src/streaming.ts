@@ -51,7 +51,7 @@ export async function streaming({ rounds }: Options): Promise<void> {
 async function startExchanges(t: Teardown): Promise<Simulator> {
   const tradesPerMinute = ((FRAMES_PER_SECOND - COINS) * 60) / COINS
   const others = Array.from({ length: SYMBOLS - COINS }, (_, n) => {
-    return { id: `other-${n}`, price: 1 + n, binance: { base: `OTHER${n}`, tradesPerMinute: 1 } }
+    return { id: `other-${n}`, price: 1 + n, binance: { asset: `OTHER${n}`, tradesPerMinute: 1 } }
   })
   const coins = [...syntheticCoins(COINS, tradesPerMinute), ...others]
   const exchanges = await startSimulator({ coins, limits: false, pumpMs: 1 })

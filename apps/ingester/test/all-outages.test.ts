@@ -28,7 +28,7 @@ const SIMULATED: readonly SimulatedCoin[] = [
     id: 'USDT',
     price: 1,
     stable: true,
-    upbit: { base: 'USDT', koreanName: '', englishName: 'Tether', tradesPerMinute: 45 },
+    upbit: { asset: 'USDT', koreanName: '', englishName: 'Tether', tradesPerMinute: 45 },
   },
 ]
 
@@ -162,8 +162,8 @@ function simulated(id: string, price: number, upbit: number, binance: number): S
   return {
     id,
     price,
-    upbit: { base: id, koreanName: '', englishName: id, tradesPerMinute: upbit },
-    binance: { base: id, tradesPerMinute: binance },
+    upbit: { asset: id, koreanName: '', englishName: id, tradesPerMinute: upbit },
+    binance: { asset: id, tradesPerMinute: binance },
   }
 }
 

@@ -10,15 +10,15 @@ export const MARKET_COINS = DEFAULT_COINS.filter(({ id }) => [...MARKET, 'USDT']
 export const NEW: SimulatedCoin = {
   id: 'new',
   price: 3.21,
-  upbit: { base: 'NEW', koreanName: '새것', englishName: 'Nouveau ﬁn 币 🚀', tradesPerMinute: 5 },
-  binance: { base: 'NEW', tradesPerMinute: 5 },
+  upbit: { asset: 'NEW', koreanName: '새것', englishName: 'Nouveau ﬁn 币 🚀', tradesPerMinute: 5 },
+  binance: { asset: 'NEW', tradesPerMinute: 5 },
 }
 
 /** Two coins under one ticker; the price on Upbit is steadily higher by `factor`. */
 export function lie(symbol: string, factor: number): SimulatedCoin[] {
-  const upbit = { base: symbol, koreanName: symbol, englishName: `The true ${symbol}`, tradesPerMinute: 5 }
+  const upbit = { asset: symbol, koreanName: symbol, englishName: `The true ${symbol}`, tradesPerMinute: 5 }
   return [
     { id: `${symbol}-a`, price: 5 * factor, upbit },
-    { id: `${symbol}-b`, price: 5, follows: `${symbol}-a`, binance: { base: symbol, tradesPerMinute: 5 } },
+    { id: `${symbol}-b`, price: 5, follows: `${symbol}-a`, binance: { asset: symbol, tradesPerMinute: 5 } },
   ]
 }

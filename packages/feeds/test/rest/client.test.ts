@@ -31,20 +31,20 @@ t.test('both listings have the exchanges’ own codes, and the catalogue matches
 
 t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and in candles', async t => {
   const { simulator, rest } = await open(t)
-  for (const base of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
-    const listing = { base, tradesPerMinute: 10 }
-    const upbit = { ...listing, koreanName: base, englishName: `${base} of Upbit` }
-    simulator.list({ id: base, price: 5, upbit, binance: listing })
+  for (const asset of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
+    const listing = { asset, tradesPerMinute: 10 }
+    const upbit = { ...listing, koreanName: asset, englishName: `${asset} of Upbit` }
+    simulator.list({ id: asset, price: 5, upbit, binance: listing })
   }
   const { upbit, binance } = await rest.fetchListings()
-  for (const base of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
+  for (const asset of ['TON', 'BCC', 'XBT', 'BCHSV', 'YOYO']) {
     t.match(
-      upbit.find(({ market }) => market === `KRW-${base}`),
-      { asset: base, name: `${base} of Upbit` },
+      upbit.find(({ market }) => market === `KRW-${asset}`),
+      { asset, name: `${asset} of Upbit` },
     )
     t.match(
-      binance.find(({ market }) => market === `${base}USDT`),
-      { asset: base },
+      binance.find(({ market }) => market === `${asset}USDT`),
+      { asset },
     )
   }
   const { coins } = matchCoins({ upbit, binance, wanted: 'all' })

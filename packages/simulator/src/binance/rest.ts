@@ -1,5 +1,5 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs, Market } from '../market/types.ts'
+import type { EpochMs, Listing } from '../market/types.ts'
 import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
 import { binanceStatus, decimal, symbolEntry } from './symbols.ts'
 
@@ -56,39 +56,39 @@ function exchangeInfo(exchanges: SimulatedExchanges, url: URL): RestResponse {
   if (url.searchParams.has('symbolStatus') && url.searchParams.has('symbols')) {
     return failed(400, -1128, 'Combination of optional parameters invalid.')
   }
-  const symbols = marketsOf(exchanges, url)?.map(market => symbolEntry(exchanges, market))
+  const symbols = listingsOf(exchanges, url)?.map(listing => symbolEntry(exchanges, listing))
   if (!symbols) return failed(400, -1121, 'Invalid symbol.')
   const head = { timezone: 'UTC', serverTime: exchanges.clock.now(), rateLimits: [], exchangeFilters: [] }
   return { status: 200, body: { ...head, symbols } }
 }
 
 function tickerPrice(exchanges: SimulatedExchanges, url: URL): RestResponse {
-  const markets = marketsOf(exchanges, url)
-  if (!markets) return failed(400, -1121, 'Invalid symbol.')
-  const body = markets.flatMap(({ code }) => {
-    const last = exchanges.prices.lastTrade('binance', code, exchanges.clock.now())
-    return last ? [{ symbol: code, price: decimal(last.price) }] : []
+  const listings = listingsOf(exchanges, url)
+  if (!listings) return failed(400, -1121, 'Invalid symbol.')
+  const body = listings.flatMap(({ market }) => {
+    const last = exchanges.prices.lastTrade('binance', market, exchanges.clock.now())
+    return last ? [{ symbol: market, price: decimal(last.price) }] : []
   })
   return { status: 200, body }
 }
 
 /** What a query asks for; undefined for an unknown market, and for a single `symbol`, not simulated. */
-function marketsOf(exchanges: SimulatedExchanges, { searchParams }: URL): readonly Market[] | undefined {
-  const { markets } = exchanges
+function listingsOf(exchanges: SimulatedExchanges, { searchParams }: URL): readonly Listing[] | undefined {
+  const { listings } = exchanges
   const text = searchParams.get('symbols')
   const names = /^\["(.+)"\]$/.exec(text ?? '')?.[1]?.split('","')
   if (searchParams.has('symbol') || (text !== null && !names)) return undefined
-  const asked = names?.map(name => markets.listed('binance', name)) ?? markets.all('binance')
+  const asked = names?.map(name => listings.get('binance', name)) ?? listings.all('binance')
   const status = searchParams.get('symbolStatus')
-  if (!asked.every(market => market !== undefined)) return undefined
-  return asked.filter(market => status === null || binanceStatus(exchanges, market) === status)
+  if (!asked.every(listing => listing !== undefined)) return undefined
+  return asked.filter(listing => status === null || binanceStatus(exchanges, listing) === status)
 }
 
 /** A row for every minute, with volume 0 when nothing traded. */
 function klines(exchanges: SimulatedExchanges, url: URL): RestResponse {
   const query = url.searchParams
-  const market = exchanges.markets.listed('binance', query.get('symbol') ?? '')
-  if (!market) return failed(400, -1121, 'Invalid symbol.')
+  const listing = exchanges.listings.get('binance', query.get('symbol') ?? '')
+  if (!listing) return failed(400, -1121, 'Invalid symbol.')
   if (query.get('interval') !== '1m') return failed(400, -1120, 'Invalid interval.')
   const limit = wholeNumber(query.get('limit'), 500)
   const now = exchanges.clock.now()
@@ -97,7 +97,7 @@ function klines(exchanges: SimulatedExchanges, url: URL): RestResponse {
   if (!(limit > 0) || Number.isNaN(to) || Number.isNaN(from)) {
     return failed(400, -1100, 'Illegal characters found in a parameter.')
   }
-  return { status: 200, body: rows(exchanges, market, openTimes(from, to, Math.min(limit, MAX_ROWS))) }
+  return { status: 200, body: rows(exchanges, listing, openTimes(from, to, Math.min(limit, MAX_ROWS))) }
 }
 
 /** Opening times in [from, to]: the first `limit` of them when `from` is given, else the last. */
@@ -109,15 +109,15 @@ function openTimes(from: EpochMs, to: EpochMs, limit: number): EpochMs[] {
   return opens
 }
 
-function rows(exchanges: SimulatedExchanges, { code }: Market, opens: readonly EpochMs[]): unknown[][] {
+function rows(exchanges: SimulatedExchanges, { market }: Listing, opens: readonly EpochMs[]): unknown[][] {
   const { prices, clock, faults } = exchanges
   let before: number | undefined
   return opens.flatMap(open => {
     // The newest row is the open minute: it holds what has traded until now.
-    const candle = prices.candle('binance', code, open, clock.now())
-    before = candle?.close ?? before ?? prices.lastTrade('binance', code, open)?.price
+    const candle = prices.candle('binance', market, open, clock.now())
+    before = candle?.close ?? before ?? prices.lastTrade('binance', market, open)?.price
     if (before === undefined) return []
-    const pause = faults.pauseAt({ exchange: 'binance', market: code, at: open })
+    const pause = faults.pauseAt({ exchange: 'binance', market, at: open })
     if (!candle && pause?.fault.klines === 'none') return []
     const { open: first = before, high = before, low = before } = candle ?? {}
     const { volume = 0, quoteVolume = 0, trades = 0 } = candle ?? {}

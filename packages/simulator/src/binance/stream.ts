@@ -50,11 +50,11 @@ export function createBinanceStream(exchanges: SimulatedExchanges, settle: () =>
       const due = [...byStream.keys()].flatMap(stream => tickers.due(stream, from, to))
       due.sort((a, b) => a.eventAt - b.eventAt)
       for (const frame of due) {
-        const { stream, market } = frame
+        const { stream, listing } = frame
         const raw = JSON.stringify(tickers.payload(frame))
         const wrapped = `{"stream":${JSON.stringify(stream)},"data":${raw}}`
         for (const { connection, combined } of byStream.get(stream) ?? []) {
-          connection.stream(combined ? wrapped : raw, market.code, frame.eventAt)
+          connection.stream(combined ? wrapped : raw, listing.market, frame.eventAt)
         }
       }
       if (faults.find('shutdown', { exchange: 'binance', at: to })) announceShutdown(to)

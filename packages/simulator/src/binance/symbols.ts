@@ -1,10 +1,11 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { usdtTickSize } from '../market/tick-size.ts'
-import type { BinanceStatus, Market } from '../market/types.ts'
+import type { BinanceStatus, Listing } from '../market/types.ts'
 
 /** Binance's word for the market's state now. */
-export function binanceStatus({ clock, faults }: SimulatedExchanges, { code, coin }: Market): BinanceStatus {
-  const halt = faults.find('halt', { exchange: 'binance', market: code, at: clock.now() })
+export function binanceStatus({ clock, faults }: SimulatedExchanges, listing: Listing): BinanceStatus {
+  const { market, coin } = listing
+  const halt = faults.find('halt', { exchange: 'binance', market, at: clock.now() })
   return halt ? 'BREAK' : (coin.binance?.status ?? 'TRADING')
 }
 
@@ -15,23 +16,23 @@ const PRECISIONS = ['baseAsset', 'quote', 'quoteAsset', 'baseCommission', 'quote
 const ALLOWED = ['iceberg', 'oco', 'quoteOrderQtyMarket', 'isSpotTrading'].map(name => `${name}Allowed`)
 
 /** One entry of exchangeInfo's `symbols`. @see docs/exchanges.md#binance-rest */
-export function symbolEntry(exchanges: SimulatedExchanges, market: Market): object {
+export function symbolEntry(exchanges: SimulatedExchanges, listing: Listing): object {
   return {
-    symbol: market.code,
-    status: binanceStatus(exchanges, market),
-    baseAsset: market.base,
+    symbol: listing.market,
+    status: binanceStatus(exchanges, listing),
+    baseAsset: listing.asset,
     quoteAsset: 'USDT',
     ...Object.fromEntries(PRECISIONS.map(name => [name, 8])),
     ...Object.fromEntries(ALLOWED.map(name => [name, true])),
     orderTypes: ['LIMIT', 'LIMIT_MAKER', 'MARKET', 'STOP_LOSS_LIMIT', 'TAKE_PROFIT_LIMIT'],
     isMarginTradingAllowed: false,
-    filters: filtersOf(market),
+    filters: filtersOf(listing),
     permissions: [],
     permissionSets: [['SPOT', 'MARGIN']],
   }
 }
 
-function filtersOf({ coin, multiplier }: Market): object[] {
+function filtersOf({ coin, multiplier }: Listing): object[] {
   const tickSize = decimal(usdtTickSize(coin.price * multiplier))
   const stepSize = decimal(coin.price > 1 ? 0.00001 : 1)
   return [

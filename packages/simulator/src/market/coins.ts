@@ -47,15 +47,15 @@ export const DEFAULT_COINS: readonly SimulatedCoin[] = [
 export function syntheticCoins(count: number, tradesPerMinute = 10): SimulatedCoin[] {
   const large = DEFAULT_COINS.filter(coin => coin.id === 'BTC' || coin.id === 'USDT')
   const made = Array.from({ length: count }, (_, i) => {
-    const base = `SYN${String(i).padStart(3, '0')}`
+    const asset = `SYN${String(i).padStart(3, '0')}`
     const price = 10 ** ((i % 8) - 4) * (1 + (i % 7))
-    return both(base, `합성 ${i}`, `Synthetic ${i}`, price, tradesPerMinute, tradesPerMinute)
+    return both(asset, `합성 ${i}`, `Synthetic ${i}`, price, tradesPerMinute, tradesPerMinute)
   })
   return [...large, ...made]
 }
 
 function both(
-  base: string,
+  asset: string,
   koreanName: string,
   englishName: string,
   price: number,
@@ -63,16 +63,16 @@ function both(
   binanceTrades: number,
 ): SimulatedCoin {
   const listings = {
-    upbit: upbit(base, koreanName, englishName, upbitTrades),
-    binance: on(base, binanceTrades),
+    upbit: upbit(asset, koreanName, englishName, upbitTrades),
+    binance: on(asset, binanceTrades),
   }
-  return { id: base, price, ...listings }
+  return { id: asset, price, ...listings }
 }
 
-function upbit(base: string, koreanName: string, englishName: string, tradesPerMinute: number) {
-  return { base, koreanName, englishName, tradesPerMinute }
+function upbit(asset: string, koreanName: string, englishName: string, tradesPerMinute: number) {
+  return { asset, koreanName, englishName, tradesPerMinute }
 }
 
-function on(base: string, tradesPerMinute: number) {
-  return { base, tradesPerMinute }
+function on(asset: string, tradesPerMinute: number) {
+  return { asset, tradesPerMinute }
 }

@@ -1,8 +1,8 @@
 import type { Faults } from '../faults/faults.ts'
-import type { Markets } from './markets.ts'
+import type { Listings } from './listings.ts'
 import { priceWalks } from './price-walk.ts'
 import { createTape, type TradeTape } from './trades.ts'
-import type { EpochMs, Exchange, Market, Trade } from './types.ts'
+import type { EpochMs, Exchange, Listing, Trade } from './types.ts'
 
 /** What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented. */
 export type Prices = ReturnType<typeof createPrices>
@@ -12,17 +12,17 @@ export type Candle = NonNullable<ReturnType<typeof foldCandle>>
 
 const MINUTE = 60_000
 
-/** The prices of `seed` for the given markets. */
-export function createPrices(seed: string, markets: Markets, faults: Pick<Faults, 'pauseAt'>) {
+/** The prices of `seed` for the given listings. */
+export function createPrices(seed: string, listings: Listings, faults: Pick<Faults, 'pauseAt'>) {
   const walks = priceWalks(seed)
   const pausedSince = (exchange: Exchange, market: string, at: EpochMs): EpochMs | undefined =>
     faults.pauseAt({ exchange, market, at })?.from
-  const tapes = new Map<Market, TradeTape>()
-  const tape = (exchange: Exchange, code: string): TradeTape | undefined => {
-    const market = markets.get(exchange, code)
-    if (!market) return undefined
-    const known = tapes.get(market) ?? createTape(seed, market, walks)
-    tapes.set(market, known)
+  const tapes = new Map<Listing, TradeTape>()
+  const tape = (exchange: Exchange, market: string): TradeTape | undefined => {
+    const listing = listings.getEver(exchange, market)
+    if (!listing) return undefined
+    const known = tapes.get(listing) ?? createTape(seed, listing, walks)
+    tapes.set(listing, known)
     return known
   }
   /** Trades with from ≤ at < to, in time order; empty for an unknown market. */

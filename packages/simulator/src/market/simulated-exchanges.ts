@@ -1,6 +1,6 @@
 import { Faults } from '../faults/faults.ts'
 import { DEFAULT_COINS } from './coins.ts'
-import { createMarkets } from './markets.ts'
+import { createListings } from './listings.ts'
 import { createPrices } from './prices.ts'
 import type { EpochMs, Exchange, SimulatedCoin, SimulatorClock } from './types.ts'
 
@@ -53,9 +53,9 @@ export type SimulatedExchanges = ReturnType<typeof createExchanges>
 export function createExchanges(options: SimulatorOptions, settle: () => void) {
   const { clock = Date, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
   const { onFrame = () => {}, onRequest = () => {} } = options
-  const markets = createMarkets(coins, speed)
+  const listings = createListings(coins, speed)
   const faults = new Faults(clock, settle)
-  const prices = createPrices(seed, markets, faults)
+  const prices = createPrices(seed, listings, faults)
   const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
-  return { clock, markets, prices, faults, limitFactor, onFrame, onRequest }
+  return { clock, listings, prices, faults, limitFactor, onFrame, onRequest }
 }

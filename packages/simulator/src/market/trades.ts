@@ -1,7 +1,7 @@
 import { fraction, keyOf } from './hash.ts'
 import type { PriceWalks } from './price-walk.ts'
 import { krwTickSize, roundToStep, usdtTickSize } from './tick-size.ts'
-import type { EpochMs, Market, Trade } from './types.ts'
+import type { EpochMs, Listing, Trade } from './types.ts'
 
 /** All trades of one market, past and future, without state. */
 export type TradeTape = ReturnType<typeof createTape>
@@ -10,19 +10,19 @@ export type TradeTape = ReturnType<typeof createTape>
 const FILLED = 0.8
 
 /** The mean volume of a trade, in units of the base coin. */
-export function meanVolume({ coin, multiplier }: Market): number {
+export function meanVolume({ coin, multiplier }: Listing): number {
   return 220 / (coin.price * multiplier)
 }
 
 /**
- * The tape of `market`. Time is cut into slots, a slot holds one trade or none, and everything about that
+ * The tape of a listing. Time is cut into slots, a slot holds one trade or none, and everything about that
  * trade comes from hashing (seed, market, slot), so any moment can be asked for in any order.
  */
-export function createTape(seed: string, market: Market, walks: PriceWalks) {
-  const key = keyOf(`${seed}/${market.exchange}/${market.code}/${market.coin.id}`)
-  const slotMs = Math.max(1, Math.round((60_000 * FILLED) / market.tradesPerMinute))
-  const price = pricing(market, walks, key)
-  const typicalVolume = 400 / (market.coin.price * market.multiplier)
+export function createTape(seed: string, listing: Listing, walks: PriceWalks) {
+  const key = keyOf(`${seed}/${listing.exchange}/${listing.market}/${listing.coin.id}`)
+  const slotMs = Math.max(1, Math.round((60_000 * FILLED) / listing.tradesPerMinute))
+  const price = pricing(listing, walks, key)
+  const typicalVolume = 400 / (listing.coin.price * listing.multiplier)
 
   const timeIn = (slot: number): EpochMs => {
     if (fraction(key, slot) >= FILLED) return -1
@@ -55,22 +55,22 @@ export function createTape(seed: string, market: Market, walks: PriceWalks) {
   }
 }
 
-function pricing(market: Market, walks: PriceWalks, key: number): (at: EpochMs, slot: number) => number {
-  const { coin, multiplier } = market
+function pricing(listing: Listing, walks: PriceWalks, key: number): (at: EpochMs, slot: number) => number {
+  const { coin, multiplier } = listing
   const movement = walks.coin(coin.follows ?? coin.id)
   const premium = walks.premium(coin.id)
   // Buyers and sellers meet a little above and below the middle.
   const bounce = (slot: number): number => 1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003
   const calm = coin.stable ? 0.003 : 1
   const inUsdt = (at: EpochMs): number => coin.price * multiplier * Math.exp(movement(at) * calm)
-  if (market.exchange === 'binance') {
+  if (listing.exchange === 'binance') {
     const step = usdtTickSize(coin.price * multiplier)
     return (at, slot) => roundToStep(inUsdt(at) * bounce(slot), step)
   }
   return (at, slot) => {
     const inKrw = walks.usdtKrw(at) * bounce(slot)
     // The rate itself is the price of USDT: it has no premium over itself.
-    const krw = market.base === 'USDT' ? inKrw : inKrw * inUsdt(at) * (1 + premium(at))
+    const krw = listing.asset === 'USDT' ? inKrw : inKrw * inUsdt(at) * (1 + premium(at))
     return roundToStep(krw, krwTickSize(krw))
   }
 }

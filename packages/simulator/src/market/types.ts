@@ -28,8 +28,8 @@ export interface SimulatedCoin {
   readonly stable?: boolean
   /** On Upbit, always against KRW. */
   readonly upbit?: {
-    /** Upbit's ticker of the coin, for example `BTC` in `KRW-BTC`. */
-    readonly base: string
+    /** Upbit's own code of the coin, for example `BTC` in `KRW-BTC`. */
+    readonly asset: string
     readonly koreanName: string
     readonly englishName: string
     /** Mean number of trades a minute; 0.05 is one in twenty minutes. */
@@ -39,8 +39,8 @@ export interface SimulatedCoin {
   }
   /** On Binance, always against USDT. */
   readonly binance?: {
-    /** Binance's ticker of the coin, for example `BTC` in `BTCUSDT`. */
-    readonly base: string
+    /** Binance's own code of the coin, for example `BTC` in `BTCUSDT`. */
+    readonly asset: string
     readonly tradesPerMinute: number
     /** Units of the coin in one unit of the market, 1000 for `1000SATS`. @default 1 */
     readonly multiplier?: number
@@ -49,12 +49,12 @@ export interface SimulatedCoin {
   }
 }
 
-/** One market of one exchange. */
-export interface Market {
+/** One market in the list of an exchange. */
+export interface Listing {
   readonly exchange: Exchange
-  /** The exchange's own code, `KRW-BTC` or `BTCUSDT`. */
-  readonly code: string
-  readonly base: string
+  /** The exchange's own pair code, `KRW-BTC` or `BTCUSDT`. */
+  readonly market: string
+  readonly asset: string
   readonly coin: SimulatedCoin
   readonly tradesPerMinute: number
   readonly multiplier: number

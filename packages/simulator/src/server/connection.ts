@@ -92,7 +92,7 @@ export class Connection {
   }
 }
 
-/** Every key, a code or a stream, with the clients that listen to it. */
+/** Every key, a market or a stream, with the clients that listen to it. */
 export function listenersByKey<C>(clients: Iterable<C>, keysOf: (client: C) => Iterable<string>) {
   const byKey = new Map<string, C[]>()
   for (const client of clients) {

@@ -68,7 +68,7 @@ function write(
 
 /** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. */
 async function respondToFaultRequest(
-  { faults, markets }: SimulatedExchanges,
+  { faults, listings }: SimulatedExchanges,
   request: IncomingMessage,
   path: string,
 ): Promise<RestResponse> {
@@ -79,7 +79,8 @@ async function respondToFaultRequest(
     return id === '' || ended > 0 ? { status: 200, body: { ended } } : failed(404, `there is no fault ${id}`)
   }
   if (request.method !== 'POST' || id !== '') return failed(405, 'use GET, POST or DELETE on /faults')
-  const isMarket = (code: string) => Boolean(markets.get('upbit', code) ?? markets.get('binance', code))
+  const isMarket = (market: string) =>
+    Boolean(listings.getEver('upbit', market) ?? listings.getEver('binance', market))
   try {
     return { status: 201, body: shown(faults.add(readFault(await text(request), isMarket))) }
   } catch (error) {

@@ -18,7 +18,7 @@ export function startSimulator(options: SimulatorOptions = {}): Promise<Simulato
 async function start(options: SimulatorOptions) {
   const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
   const exchanges = createExchanges(options, () => void sockets.pump())
-  const { markets, prices, faults } = exchanges
+  const { listings, prices, faults } = exchanges
   const sockets = createSockets(exchanges)
   const server = createServer(createRequestListener(exchanges))
   server.on('upgrade', sockets.upgrade)
@@ -62,12 +62,12 @@ async function start(options: SimulatorOptions) {
     connections: sockets.count,
     /** Sends everything that is due until now; returns that instant. */
     pump: sockets.pump,
-    /** Adds a coin's markets while running, or changes their listing. */
-    list: markets.add,
+    /** Adds a coin's listings while running, or changes them. */
+    list: listings.add,
     /** Takes a market from listings and streams; the returned function brings it back. */
     delist(market: string): () => void {
       sockets.pump()
-      return markets.delist(market)
+      return listings.delist(market)
     },
     /** Closes the port and every connection. May be called more than once. */
     close(): Promise<void> {

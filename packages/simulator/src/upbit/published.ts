@@ -11,15 +11,15 @@ const USUAL_MS = 8
  */
 export function publishedTrades(
   { prices, faults }: SimulatedExchanges,
-  code: string,
+  market: string,
   from: EpochMs,
   to: EpochMs,
 ) {
   const reach = Math.max(USUAL_MS, faults.longestLag(from))
   return prices
-    .trades('upbit', code, from - reach, to)
+    .trades('upbit', market, from - reach, to)
     .map(trade => {
-      const lag = faults.find('lag', { exchange: 'upbit', market: code, at: trade.at })?.fault
+      const lag = faults.find('lag', { exchange: 'upbit', market, at: trade.at })?.fault
       const share = fraction(0x7f4a7c15, trade.at)
       const lateMs = lag ? Math.floor(share * (lag.maxMs + 1)) : 1 + Math.floor(share * USUAL_MS)
       return { trade, publishedAt: trade.at + lateMs }
@@ -29,9 +29,9 @@ export function publishedTrades(
 }
 
 /** The newest trade of a market that is published at an instant. */
-export function newestPublished(exchanges: SimulatedExchanges, code: string, at: EpochMs): Trade | undefined {
+export function newestPublished(exchanges: SimulatedExchanges, market: string, at: EpochMs) {
   const reach = Math.max(USUAL_MS, exchanges.faults.longestLag(at))
-  const recent = publishedTrades(exchanges, code, at - reach, at).map(({ trade }) => trade)
+  const recent = publishedTrades(exchanges, market, at - reach, at).map(({ trade }) => trade)
   const newest = recent.reduce<Trade | undefined>((a, b) => (a && a.at > b.at ? a : b), undefined)
-  return newest ?? exchanges.prices.lastTrade('upbit', code, at - reach)
+  return newest ?? exchanges.prices.lastTrade('upbit', market, at - reach)
 }

@@ -46,9 +46,9 @@ const CAUTION = {
 }
 
 /** Always with details, as if `is_details=true` had been asked for. */
-function marketAll({ markets }: SimulatedExchanges): RestResponse {
-  const body = markets.all('upbit').map(({ code, coin: { upbit } }) => ({
-    market: code,
+function marketAll({ listings }: SimulatedExchanges): RestResponse {
+  const body = listings.all('upbit').map(({ market, coin: { upbit } }) => ({
+    market,
     korean_name: upbit?.koreanName,
     english_name: upbit?.englishName,
     market_event: { warning: upbit?.warning ?? false, caution: CAUTION },
@@ -57,41 +57,42 @@ function marketAll({ markets }: SimulatedExchanges): RestResponse {
 }
 
 /** The last trades of all listed markets in won, whatever `quote_currencies` says; of the real fields only these. */
-function tickerAll({ markets, prices, clock }: SimulatedExchanges): RestResponse {
-  const body = markets.all('upbit').flatMap(({ code }) => {
-    const trade = prices.lastTrade('upbit', code, clock.now())
-    return trade ? [{ market: code, trade_price: trade.price, trade_timestamp: trade.at }] : []
+function tickerAll({ listings, prices, clock }: SimulatedExchanges): RestResponse {
+  const body = listings.all('upbit').flatMap(({ market }) => {
+    const trade = prices.lastTrade('upbit', market, clock.now())
+    return trade ? [{ market, trade_price: trade.price, trade_timestamp: trade.at }] : []
   })
   return { status: 200, body }
 }
 
 function candles(exchanges: SimulatedExchanges, url: URL): RestResponse {
   const query = url.searchParams
-  const market = exchanges.markets.listed('upbit', query.get('market') ?? '')
-  if (!market) return failed(404, 404, 'Code not found')
+  const listing = exchanges.listings.get('upbit', query.get('market') ?? '')
+  if (!listing) return failed(404, 404, 'Code not found')
   const count = wholeNumber(query.get('count'), 1)
   if (!(count > 0)) return failed(400, 400, `Invalid count: ${query.get('count')}`)
   const now = exchanges.clock.now()
   const to = instantOf(query.get('to'), now)
   if (Number.isNaN(to)) return failed(400, 400, `Invalid to: ${query.get('to')}`)
-  const found = candlesBefore(exchanges, market.code, Math.min(to, now), Math.min(count, MAX_CANDLES))
-  return { status: 200, body: found.map(candle => candleObject(market.code, candle)) }
+  const { market } = listing
+  const found = candlesBefore(exchanges, market, Math.min(to, now), Math.min(count, MAX_CANDLES))
+  return { status: 200, body: found.map(candle => candleObject(market, candle)) }
 }
 
 /** The newest `count` candles that open before `to`, newest first; the running minute has one too. */
 function candlesBefore(
   { prices, clock, faults }: SimulatedExchanges,
-  code: string,
+  market: string,
   to: EpochMs,
   count: number,
 ) {
   const found: Candle[] = []
   const now = clock.now()
-  const late = faults.find('late-candles', { exchange: 'upbit', market: code, at: now })?.fault.lateMs
+  const late = faults.find('late-candles', { exchange: 'upbit', market, at: now })?.fault.lateMs
   const isThere = (open: EpochMs) => late === undefined || open + MINUTE + late <= now
   const newest = Math.ceil(to / MINUTE) * MINUTE - MINUTE
   for (let open = newest, empty = 0; found.length < count && empty < MAX_EMPTY; open -= MINUTE) {
-    const candle = isThere(open) ? prices.candle('upbit', code, open, now) : undefined
+    const candle = isThere(open) ? prices.candle('upbit', market, open, now) : undefined
     if (candle) found.push(candle)
     else empty += 1
   }

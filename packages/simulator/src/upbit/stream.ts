@@ -20,7 +20,7 @@ interface Client extends Subscription {
 
 /** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
 export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
-  const { markets, faults, clock, limitFactor } = exchanges
+  const { listings, faults, clock, limitFactor } = exchanges
   const ignores = (what: FaultOf<'ignore'>['what']) =>
     faults.find('ignore', { exchange: 'upbit', at: clock.now() }, ({ fault }) => fault.what === what)
   const isRejected = (market: string) => faults.find('reject', { exchange: 'upbit', market, at: clock.now() })
@@ -37,12 +37,12 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
     const isSecond = client.codes.size > 0
     Object.assign(client, { codes, format: ignores('format') ? 'DEFAULT' : format })
     if (isSecond && ignores('resubscription')) return
-    for (const code of codes) {
-      const market = markets.listed('upbit', code)
-      const last = market && newestPublished(exchanges, code, now)
-      if (!market || !last) continue
-      const ticker = upbitTicker(exchanges, market, last, now, 'SNAPSHOT')
-      client.connection.stream(tickerText(ticker, client.format), code, now)
+    for (const market of codes) {
+      const listing = listings.get('upbit', market)
+      const last = listing && newestPublished(exchanges, market, now)
+      if (!listing || !last) continue
+      const ticker = upbitTicker(exchanges, listing, last, now, 'SNAPSHOT')
+      client.connection.stream(tickerText(ticker, client.format), market, now)
     }
   }
   return {
@@ -66,16 +66,16 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
       }
     },
     pump(from, to) {
-      const due = [...listenersByKey(clients, ({ codes }) => codes)].flatMap(([code, listeners]) => {
-        const market = markets.listed('upbit', code)
-        if (!market) return []
-        return publishedTrades(exchanges, code, from, to).map(trade => ({ ...trade, market, listeners }))
+      const due = [...listenersByKey(clients, ({ codes }) => codes)].flatMap(([market, listeners]) => {
+        const listing = listings.get('upbit', market)
+        if (!listing) return []
+        return publishedTrades(exchanges, market, from, to).map(trade => ({ ...trade, listing, listeners }))
       })
       due.sort((a, b) => a.publishedAt - b.publishedAt)
-      for (const { market, trade, publishedAt, listeners } of due) {
-        const ticker = upbitTicker(exchanges, market, trade, publishedAt, 'REALTIME')
+      for (const { listing, trade, publishedAt, listeners } of due) {
+        const ticker = upbitTicker(exchanges, listing, trade, publishedAt, 'REALTIME')
         for (const { connection, format } of listeners) {
-          connection.stream(tickerText(ticker, format), market.code, publishedAt)
+          connection.stream(tickerText(ticker, format), listing.market, publishedAt)
         }
       }
       for (const { connection, closesAt, pingedAt } of clients) {

@@ -1,5 +1,5 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs, Market, Trade } from '../market/types.ts'
+import type { EpochMs, Listing, Trade } from '../market/types.ts'
 
 /** How the frames of a connection are written. */
 export type UpbitFormat = 'DEFAULT' | 'SIMPLE'
@@ -46,19 +46,19 @@ const ENDS: Readonly<Record<UpbitFormat, string>> = {
 /** The ticker of a market after a trade, without the figures. @see docs/exchanges.md#upbit-websocket */
 export function upbitTicker(
   exchanges: SimulatedExchanges,
-  { code }: Market,
+  { market }: Listing,
   trade: Trade,
   timestamp: EpochMs,
   streamType: 'SNAPSHOT' | 'REALTIME',
 ): object {
   const { at, price, volume } = trade
-  const target = { exchange: 'upbit', market: code, at: timestamp } as const
+  const target = { exchange: 'upbit', market, at: timestamp } as const
   const halt = exchanges.faults.find('halt', target)
   const word = exchanges.faults.find('state', target)?.fault.state ?? 'ACTIVE'
   const iso = new Date(at).toISOString()
   return {
     type: 'ticker',
-    code,
+    code: market,
     trade_price: price * (exchanges.faults.use('price', target)?.fault.factor ?? 1),
     trade_volume: volume,
     trade_date: iso.slice(0, 10).replaceAll('-', ''),

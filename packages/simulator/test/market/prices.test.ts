@@ -1,12 +1,12 @@
 import t from 'tap'
 import { DEFAULT_COINS } from '../../src/market/coins.ts'
-import { createMarkets } from '../../src/market/markets.ts'
+import { createListings } from '../../src/market/listings.ts'
 import { createPrices } from '../../src/market/prices.ts'
 import type { Exchange } from '../../src/market/types.ts'
 import { NOON } from '../clients.ts'
 
 const MINUTE = 60_000
-const prices = createPrices('kimchi', createMarkets(DEFAULT_COINS), { pauseAt: () => undefined })
+const prices = createPrices('kimchi', createListings(DEFAULT_COINS), { pauseAt: () => undefined })
 
 /** Every n-th minute of the last 400 days, spread so that no two markets see the same. */
 function* minutes(count: number, salt: number): Generator<number> {
@@ -16,10 +16,10 @@ function* minutes(count: number, salt: number): Generator<number> {
 
 t.test('a candle is the fold of the trades of its minute', async t => {
   let seen = 0
-  for (const [salt, market] of createMarkets(DEFAULT_COINS).all('upbit').entries()) {
+  for (const [salt, { market }] of createListings(DEFAULT_COINS).all('upbit').entries()) {
     for (const open of minutes(20, salt)) {
-      const trades = prices.trades('upbit', market.code, open, open + MINUTE)
-      const candle = prices.candle('upbit', market.code, open)
+      const trades = prices.trades('upbit', market, open, open + MINUTE)
+      const candle = prices.candle('upbit', market, open)
       if (trades.length === 0) {
         t.equal(candle, undefined)
         continue
@@ -75,8 +75,8 @@ t.test('the price of BTCUSDT changes in every minute, and quiet coins are quiet'
 })
 
 t.test('the same seed gives the same prices, another seed others', async t => {
-  const again = createPrices('kimchi', createMarkets(DEFAULT_COINS), { pauseAt: () => undefined })
-  const other = createPrices('other', createMarkets(DEFAULT_COINS), { pauseAt: () => undefined })
+  const again = createPrices('kimchi', createListings(DEFAULT_COINS), { pauseAt: () => undefined })
+  const other = createPrices('other', createListings(DEFAULT_COINS), { pauseAt: () => undefined })
   const from = NOON - 200 * 86_400_000
   t.strictSame(
     again.trades('upbit', 'KRW-BTC', from, from + MINUTE),

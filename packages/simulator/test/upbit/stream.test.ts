@@ -88,11 +88,11 @@ t.test('more than five messages or handshakes in a second are refused', async t 
 
 t.test('a coin listed while running appears, and a delisted one disappears', async t => {
   const { simulator, run } = await startManual(t)
-  const upbit = { base: 'NEW', koreanName: '새', englishName: 'New', tradesPerMinute: 30 }
+  const upbit = { asset: 'NEW', koreanName: '새', englishName: 'New', tradesPerMinute: 30 }
   const client = await connect(t, simulator.upbitWsUrl)
   client.send(tickersOf('KRW-NEW', 'KRW-BTC'))
   await client.next(frame => frame.code === 'KRW-BTC')
-  simulator.list({ id: 'NEW', price: 3, upbit, binance: { base: 'NEW', tradesPerMinute: 30 } })
+  simulator.list({ id: 'NEW', price: 3, upbit, binance: { asset: 'NEW', tradesPerMinute: 30 } })
   run(20_000)
   t.match(await client.next(frame => frame.code === 'KRW-NEW'), { stream_type: 'REALTIME' })
   const listed = async (): Promise<boolean> => {

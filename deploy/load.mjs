@@ -7,7 +7,7 @@ import { get } from 'node:http'
 
 const [url = '', command = '', ...args] = process.argv.slice(2)
 /** @type {Map<string, number>} */
-const outcomes = new Map()
+const counts = new Map()
 /** @type {Promise<void>[]} */
 const running = []
 
@@ -25,10 +25,10 @@ const ask = () =>
   })
 
 const timer = setInterval(() => {
-  running.push(ask().then(outcome => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)))
+  running.push(ask().then(result => void counts.set(result, (counts.get(result) ?? 0) + 1)))
 }, 50)
 const [code] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
 clearInterval(timer)
 await Promise.all(running)
-process.stdout.write(`${running.length} requests: ${JSON.stringify(Object.fromEntries(outcomes))}\n`)
-process.exitCode = code === 0 && outcomes.get('200') === running.length ? 0 : 1
+process.stdout.write(`${running.length} requests: ${JSON.stringify(Object.fromEntries(counts))}\n`)
+process.exitCode = code === 0 && counts.get('200') === running.length ? 0 : 1

@@ -15,8 +15,8 @@ export async function edge(options: Options): Promise<void> {
   execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
   const notes =
     'The edge is deploy/nginx with one worker and a real API behind it, as shipped but for the limits’ figures; the file is the API’s bytes from the same nginx, without limits, log or cache.'
-  const base = 'a file'
-  await compare({ title: 'The edge', start: startBoth, base, notes }, options)
+  const yardstick = 'a file'
+  await compare({ title: 'The edge', start: startBoth, yardstick, notes }, options)
 }
 
 async function startBoth(t: Teardown, { path }: Scenario, { api, plain }: Service) {

@@ -13,7 +13,7 @@ const OPENAPI = new URL('../../docs/openapi.json', import.meta.url)
 /** Measures the API beside bare node:http, other designs and nginx. Needs wrk and nginx. */
 export async function serve(options: Options): Promise<void> {
   const title = `Serving, Node ${NODE}`
-  await compare({ title, start: startCompetitors, base: BARE, notes: '' }, options)
+  await compare({ title, start: startCompetitors, yardstick: BARE, notes: '' }, options)
 }
 
 async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, answer }: Service) {

@@ -11,7 +11,7 @@ const SYMBOLS = 3_500
 const FRAMES = { warmUp: 60_000, frames: 20_000 }
 const CONTESTANTS = {
   bare: 'bare `ws` and `JSON.parse`',
-  ours: 'this project: feeds and latest ticks',
+  feeds: 'this project: feeds and latest ticks',
   ccxt: 'ccxt pro `watchTickers`',
 }
 const START_MS = 10_000

@@ -12,7 +12,7 @@ const HOST = '127.0.0.1'
  * Serves the page's files on 127.0.0.1, and passes `/api/` on to the API as the edge does in production, so
  * that the page asks its own origin only.
  * @param dir folder of the built page
- * @param api base of the API, such as `http://127.0.0.1:3000`
+ * @param api address of the API, such as `http://127.0.0.1:3000`
  * @param port 0 picks a free one
  */
 export async function startPageServer(dir: string, api: string, port: number) {

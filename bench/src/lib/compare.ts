@@ -33,7 +33,7 @@ export interface Comparison {
   /** Starts the competitors, by name. */
   readonly start: (t: Teardown, scenario: Scenario, service: Service) => Promise<Record<string, Server>>
   /** The competitor whose figures are 1. */
-  readonly base: string
+  readonly yardstick: string
   readonly notes: string
 }
 
@@ -51,23 +51,23 @@ const ROUND_S = 1
 
 /** Measures every competitor in each scenario, and writes two tables: processor time, and requests per second. */
 export async function compare(what: Comparison, options: Options): Promise<void> {
-  const { title, base, notes } = what
+  const { title, yardstick, notes } = what
   const columns: Readonly<Record<string, Runs>>[] = []
   for (const scenario of SCENARIOS)
     columns.push(await onStage(t => measureRounds(t, what, scenario, options)))
   const names = new Set(columns.flatMap(Object.keys))
-  const tableOf = (cell: (runs: Runs, base: Runs) => string) => {
+  const tableOf = (cell: (runs: Runs, others: Runs) => string) => {
     const rows = [...names].map(name => [
       name,
-      ...columns.map(({ [name]: runs, [base]: bases }) => (runs && bases ? cell(runs, bases) : '')),
+      ...columns.map(({ [name]: runs, [yardstick]: others }) => (runs && others ? cell(runs, others) : '')),
     ])
     return table(['', ...SCENARIOS.map(scenario => scenario.name)], rows)
   }
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
   publish(title, [
     `${options.rounds} rounds; the load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`.trimEnd(),
-    `Processor time of a request in µs (÷ ${base}):`,
-    tableOf(({ cpu }, bases) => `${median(cpu).toFixed(1)} (${medianRatio(cpu, bases.cpu).toFixed(2)})`),
+    `Processor time of a request in µs (÷ ${yardstick}):`,
+    tableOf(({ cpu }, others) => `${median(cpu).toFixed(1)} (${medianRatio(cpu, others.cpu).toFixed(2)})`),
     'Requests per second:',
     tableOf(({ rps }) => Math.round(median(rps)).toLocaleString('en')),
   ])
@@ -88,8 +88,8 @@ async function measureRounds(
   }
   for (let round = 0; round < rounds; round++) {
     // Always after the same neighbour, a competitor would be measured with what that one leaves behind.
-    const places = new Map(all.map(each => [each, Math.random()]))
-    for (const each of all.toSorted((a, b) => Number(places.get(a)) - Number(places.get(b)))) {
+    const turns = new Map(all.map(each => [each, Math.random()]))
+    for (const each of all.toSorted((a, b) => Number(turns.get(a)) - Number(turns.get(b)))) {
       await load(scenario, each[1], ROUND_S, runs[each[0]])
       process.stderr.write('.')
     }

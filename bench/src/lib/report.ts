@@ -26,9 +26,9 @@ export function median(values: readonly number[]): number {
   return Number(values.toSorted((a, b) => a - b)[values.length >> 1])
 }
 
-/** The median ratio of each round's value to the same round's base: rounds differ more than contestants do. */
-export function medianRatio(values: readonly number[], bases: readonly number[]): number {
-  return median(values.map((value, round) => value / Number(bases[round])))
+/** The median ratio of each round's value to the yardstick's in the same round: rounds differ more than contestants do. */
+export function medianRatio(values: readonly number[], yardstick: readonly number[]): number {
+  return median(values.map((value, round) => value / Number(yardstick[round])))
 }
 
 /** A Markdown table. */

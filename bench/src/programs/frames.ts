@@ -31,7 +31,7 @@ class CountingTicks extends LatestTicks {
   }
 }
 
-function openOurs() {
+function openFeeds() {
   const sink = new CountingTicks()
   const context = { clock: systemClock, random: Math.random, log: createLogger('bench', 'warn') }
   const open = (protocol: Protocol, bases: string, markets: string[]) =>
@@ -80,6 +80,6 @@ async function watch(exchange: Exchange, symbols: string[]) {
   for (;;) await exchange.watchTickers(symbols)
 }
 
-if (kind === 'ours') openOurs()
+if (kind === 'feeds') openFeeds()
 else if (kind === 'ccxt') openCcxt()
 else openBare()

@@ -37,8 +37,7 @@ export function App({ client, shelf, words }: { client: Client; shelf: Shelf; wo
   const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const minute = isVisible && !error ? list?.updated_at : undefined
-  const kept = { alerts, theme, search }
-  const view: View = { client, shelf, ...kept, language, t, f, nameOf, isSimulated, minute, now }
+  const view = { client, shelf, alerts, theme, search, language, t, f, nameOf, isSimulated, minute, now }
   const firing = useFiring(list && isOverdue(list, now) ? undefined : list, view)
   const title = titleOf(list, symbol, firing, t, f)
   useEffect(() => {

@@ -15,7 +15,8 @@ const CLOSE_AFTER_ERROR_MS = 165
 interface Client extends Subscription {
   readonly connection: Connection
   pingedAt: EpochMs
-  closesAt: EpochMs
+  /** Set by an error frame. */
+  closesAt?: EpochMs
 }
 
 /** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
@@ -47,8 +48,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
   }
   return {
     open(connection) {
-      const times = { pingedAt: clock.now(), closesAt: Number.POSITIVE_INFINITY }
-      const client: Client = { connection, codes: new Set(), format: 'DEFAULT', ...times }
+      const client: Client = { connection, codes: new Set(), format: 'DEFAULT', pingedAt: clock.now() }
       clients.add(client)
       return {
         message(text) {
@@ -79,7 +79,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => E
         }
       }
       for (const { connection, closesAt, pingedAt } of clients) {
-        if (closesAt <= to) connection.close(1000)
+        if (closesAt !== undefined && closesAt <= to) connection.close(1000)
         if (pingedAt + IDLE_MS * limitFactor <= to) connection.close()
       }
     },

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
-import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
+import type { Clock, EpochMs, Log, Milliseconds } from '@kimchi/core'
 import { MINUTE_MS, minuteStart } from '@kimchi/core'
-import { drain, type Logger, listenAt, openOpsServer, type Reason, type RunningApp } from '@kimchi/runtime'
+import { drain, listenAt, openOpsServer, type Reason, type RunningApp } from '@kimchi/runtime'
 import type { ConnectionStatus, RedisConnection } from '@kimchi/store'
 import { openRedis, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
@@ -34,7 +34,7 @@ const BOOT_PATIENCE_MS: Milliseconds = 1_000
  */
 export async function startApi(
   config: Config,
-  { log, clock, version }: { readonly log: Logger; readonly clock: Clock; readonly version: string },
+  { log, clock, version }: { readonly log: Log; readonly clock: Clock; readonly version: string },
 ): Promise<RunningApi> {
   const redis = openRedis(config.REDIS_URL, {
     name: 'kimchi-api',
@@ -92,7 +92,7 @@ export async function startApi(
  * Keeps the documents up to date: reads each minute when it is written, and everything when the connection
  * for commands or the one for messages is back.
  */
-function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Logger) {
+function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Log) {
   const onReady = ({ ready }: ConnectionStatus) => {
     // Both connect at the same time: whichever is ready last has everything read.
     if (ready && redis.status().ready) void documents.onReconnect()

@@ -1,7 +1,7 @@
 export { drain } from './drain.ts'
 export { type Durations, Histogram } from './histogram.ts'
 export { listenAt } from './listen.ts'
-export { createLogger, LOG_LEVELS, type Logger } from './logger.ts'
+export { createLogger, LOG_LEVELS } from './logger.ts'
 export { MetricsRegistry } from './metrics-registry.ts'
 export { openOpsServer, type Reason } from './ops-server.ts'
 export { opsSettings } from './ops-settings.ts'

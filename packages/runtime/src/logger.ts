@@ -1,12 +1,11 @@
-import { type Logger, pino } from 'pino'
-
-export type { Logger }
+import type { Log } from '@kimchi/core'
+import { pino } from 'pino'
 
 /** The values of `LOG_LEVEL`, the most talkative first. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /** A JSON line logger to standard output; times are ISO 8601 UTC, levels are words. */
-export function createLogger(name: string, level: (typeof LOG_LEVELS)[number]): Logger {
+export function createLogger(name: string, level: (typeof LOG_LEVELS)[number]): Log {
   const options = {
     name,
     level,

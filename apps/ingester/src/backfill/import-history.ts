@@ -165,24 +165,23 @@ export class HistoryImport {
   }
 
   /**
-   * Decides a window; where candles may be missing, by what they are a minute later.
+   * Decides a window; what candles leave open, by what they are a minute later.
    * @throws NotListedYet; why it cannot be decided
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
-    for (const market of [RATE_MARKET, window.coin.upbit]) {
-      const fetchBlock = () => this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
-      if ((await fetchBlock()).isDoubted) await clock.wait(DOUBTED_MS, signal)
-      if ((await fetchBlock()).isEmpty)
-        throw new NotListedYet(`${market} has no older candles: not listed yet`)
+    let decided = await decideWindow(window, this.#blocks)
+    if (decided.open.length > 0) {
+      await clock.wait(DOUBTED_MS, signal)
+      decided = await decideWindow(window, this.#blocks)
     }
-    const decided = await decideWindow(window, this.#blocks)
-    if (decided.open.length === 0) return decided
-    await clock.wait(DOUBTED_MS, signal)
-    const again = await decideWindow(window, this.#blocks)
-    const undecided = again.open.length
+    const undecided = decided.open.length
     if (undecided > 0) throw new Error(`the exchanges' candles leave ${undecided} minutes undecided`)
-    return again
+    for (const market of [RATE_MARKET, window.coin.upbit]) {
+      const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
+      if (block.isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
+    }
+    return decided
   }
 
   async #storeDay({ coin, marked }: Wanted, day: EpochMinute, decided: readonly Decided[]): Promise<void> {

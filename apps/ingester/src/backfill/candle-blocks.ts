@@ -89,7 +89,7 @@ export class CandleBlocks {
     const key = `${market} ${start}`
     let entry = this.#blocks.get(key)
     if (entry === undefined || !this.#isEnough(entry, minute, newest)) {
-      const block = this.#fetchBlock(exchange, market, start, newest)
+      const block = this.#fetchBlock(exchange, market, start, newest, entry?.fetched)
       entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
     // The order of a Map is that of its insertions: the least recently used one comes first.
@@ -119,6 +119,7 @@ export class CandleBlocks {
     market: Market,
     start: EpochMinute,
     newest: EpochMinute,
+    previous: CandleBlock | undefined,
   ): Promise<CandleBlock> {
     // The sample of M needs the candles that open before M, from M − 60 s on.
     const before = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
@@ -127,7 +128,8 @@ export class CandleBlocks {
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
     const { candles } = await this.#fetchPage({ exchange, market, count, before })
     const isEmpty = candles.length === 0
-    if (!isEmpty) this.#absentSince.delete(market)
+    // Only candles of the same block show that its empty page was wrong.
+    if (!isEmpty && previous?.isDoubted) this.#absentSince.delete(market)
     const there = new Set(candles.map(([open]) => open))
     const absent = new Map<EpochMinute, boolean>()
     if (exchange === 'binance' || isEmpty) {

@@ -182,6 +182,15 @@ t.test('once it is believed that a market has no candles, each further block cos
   }
 })
 
+t.test('newer candles of a market say nothing against an empty page', async t => {
+  const { blockOf, lacking, clock } = open()
+  lacking.set('KRW-A', open => open < D + 500)
+  await blockOf('upbit', 'KRW-A', D + 100)
+  await clock.advance(60_000)
+  t.ok((await blockOf('upbit', 'KRW-A', NOW)).traded(NOW))
+  t.equal((await blockOf('upbit', 'KRW-A', D + 100)).isEmpty, true)
+})
+
 // docs/faults.md, 81
 t.test('one wrong empty page is forgotten with the next answer', async t => {
   const { blockOf, lacking, clock } = open()

@@ -13,6 +13,7 @@ import {
   minuteStart,
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
+import { pairOf } from '../coins/quarantine.ts'
 import { BLOCK_MINUTES, CANDLE_GRACE_MS } from './candle-blocks.ts'
 import { isRefusal } from './candle-requests.ts'
 import type { CoinMinutes } from './decide-minutes.ts'
@@ -102,7 +103,7 @@ export class OpenMinutes {
   /** Keeps these coins, and forgets all others. */
   follow(coins: readonly Coin[]): void {
     const known = this.#coins
-    this.#coins = new Map(coins.map(coin => [keyOf(coin), known.get(keyOf(coin)) ?? newOpenCoin(coin)]))
+    this.#coins = new Map(coins.map(coin => [pairOf(coin), known.get(pairOf(coin)) ?? newOpenCoin(coin)]))
   }
 
   /** Reads what is due. */
@@ -145,7 +146,7 @@ export class OpenMinutes {
    * @param leftOpen those of them that another answer, a minute later, may decide
    */
   finish({ coin: finished, minutes: [start = 0] }: CoinMinutes, leftOpen: readonly EpochMinute[]): void {
-    const coin = this.#coins.get(keyOf(finished))
+    const coin = this.#coins.get(pairOf(finished))
     if (coin === undefined) return
     coin.open = before(coin.open, start)
     coin.readFrom = Math.min(coin.readFrom, ...leftOpen)
@@ -154,7 +155,7 @@ export class OpenMinutes {
 
   /** The coin is left alone for a while. */
   fail(failed: Coin, thrown: unknown): CoinTrouble | undefined {
-    const coin = this.#coins.get(keyOf(failed))
+    const coin = this.#coins.get(pairOf(failed))
     if (coin === undefined) return undefined
     const failures = (coin.trouble?.failures ?? 0) + 1
     const firstMs = isRefusal(thrown) ? RETRY_REFUSED_MS : RETRY_MS
@@ -172,11 +173,6 @@ export class OpenMinutes {
     const finished = waiting.includes(symbol) ? minute - 1 : minute
     return Math.min(minuteOf(now - CANDLE_GRACE_MS), Math.max(finished, minuteOf(now - LEFT_TO_FEEDS_MS))) + 1
   }
-}
-
-/** The same symbol on other markets is another coin. */
-function keyOf({ symbol, upbit, binance }: Coin): string {
-  return `${symbol} ${upbit} ${binance}`
 }
 
 function newOpenCoin(coin: Coin): OpenCoin {

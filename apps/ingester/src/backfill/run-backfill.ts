@@ -33,7 +33,7 @@ const PATIENCE_MS: Milliseconds = 5_000
 /** A history of so many minutes takes long enough for people to ask how far it is. */
 const LONG_HISTORY = 1_000
 
-export interface BackfillOptions extends Pick<CandleRequestsOptions, 'rest' | 'upbitPerSecond'> {
+export interface BackfillOptions extends CandleRequestsOptions {
   /**
    * The coins to fill. Of those untested at a first start only the newest minute is fetched, to compare them with
    * the market.

@@ -177,7 +177,7 @@ function reasonOf({ off, agreed }: Trial): string {
   return `premium agrees with the market's median for ${agreed} of ${PROBATION_MINUTES} minutes`
 }
 
-/** The same ticker on other markets is another pair. */
-function pairOf({ symbol, upbit, binance }: Coin): string {
+/** What tells a coin's pair of markets apart: the same ticker on other markets is another pair. */
+export function pairOf({ symbol, upbit, binance }: Coin): string {
   return `${symbol} ${upbit} ${binance}`
 }

@@ -79,6 +79,8 @@ export class Backfill {
   readonly #blocks: CandleBlocks
   readonly #openMinutes: OpenMinutes
   readonly #health: ExchangeHealth
+  /** Begins with the first coins, so that no stream waits for what candles load. */
+  #watching: Promise<void> | undefined
   /** The minute in which a coin was listed last. */
   readonly #listedAt = new Map<string, EpochMinute>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
@@ -103,8 +105,6 @@ export class Backfill {
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
     this.#filling = 0
-    // Every ingester fetches the newest candles, whoever fills the gaps.
-    const watching = this.#health.run()
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#round()
@@ -120,7 +120,7 @@ export class Backfill {
         await clock.wait(delayMs, signal)
       }
     }
-    await watching
+    await this.#watching
     await this.#options.lease.close()
   }
 
@@ -148,6 +148,8 @@ export class Backfill {
     const { lease, quarantine } = this.#options
     const { tracked, untested } = quarantine
     const coins = [...tracked, ...untested]
+    // Every ingester fetches the newest candles, whoever fills the gaps.
+    if (coins.length > 0) this.#watching ??= this.#health.run()
     const { isWell, failure } = this.#health
     const isFit = coins.length > 0 && isWell && !this.#isClockWrong
     const isHolder = await lease.hold(coins, isFit)

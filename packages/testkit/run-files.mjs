@@ -1,20 +1,28 @@
-import { resolve } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 
-/** Runs the files of TEST_FILES in this process, one after another; run-tests.mjs starts it. */
-const files = (process.env.TEST_FILES ?? '').split(' ')
+/** Runs those of TEST_FILES that no other process has claimed, one after another; run-tests.mjs starts it. */
+const { TEST_FILES = '', TEST_CLAIMS = '' } = process.env
 const timeoutMs = t.options.timeout ?? 0
 
-let begun = 0
-process.once('exit', () => {
-  if (begun < files.length) process.exitCode = 1
-})
-for (const file of files) {
-  // A test that is added meanwhile comes after this one, and before the next file.
+for (const [index, file] of TEST_FILES.split(' ').entries()) {
+  if (!claim(index)) continue
   await t.test(file, async () => {
-    begun += 1
     t.setTimeout(timeoutMs)
     await import(pathToFileURL(resolve(file)).href)
   })
+  // Behind the tests that the file has added.
+  await t.test(`end of ${file}`, async () => {})
+}
+
+/** @param {number} index */
+function claim(index) {
+  try {
+    mkdirSync(join(TEST_CLAIMS, String(index)))
+    return true
+  } catch {
+    return false
+  }
 }

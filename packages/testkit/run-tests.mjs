@@ -4,7 +4,8 @@
  * one for each file takes longer than most files run. Coverage and mocks of modules are left to `tap`.
  *   run-tests [test/one.test.ts ...]
  */
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TapConfig } from '@tapjs/config'
@@ -13,18 +14,21 @@ import t from 'tap'
 const RUN_FILES = fileURLToPath(new URL('run-files.mjs', import.meta.url))
 const { values, positionals } = (await TapConfig.load()).parse()
 const files = positionals.length > 0 ? positionals : testFiles('test')
-const jobs = Math.min(values.jobs, files.length)
+const claims = mkdtempSync(join(tmpdir(), 'run-tests-'))
 
 t.setTimeout(0)
-t.jobs = jobs
-for (let job = 0; job < jobs; job += 1) {
-  const own = files.filter((_, index) => index % jobs === job)
+t.jobs = Math.min(values.jobs, files.length)
+const processes = Array.from({ length: t.jobs }, (_, job) => {
   const program = [process.execPath, '--enable-source-maps', ...values['node-arg'], RUN_FILES]
   // tap hands its loaders down in NODE_OPTIONS, also to the programs that a test starts, and names folders of
   // tests after all arguments.
-  const args = ['-u', 'NODE_OPTIONS', `TEST_FILES=${own.join(' ')}`, ...program]
-  t.spawn('env', args, { buffered: jobs > 1, timeout: values.timeout * 1_000 }, own.join(' '))
-}
+  const env = ['-u', 'NODE_OPTIONS', `TEST_FILES=${files.join(' ')}`, `TEST_CLAIMS=${claims}`]
+  const options = { buffered: t.jobs > 1, timeout: values.timeout * 1_000 }
+  return t.spawn('env', [...env, ...program], options, `process ${job + 1}`)
+})
+await Promise.all(processes)
+t.equal(readdirSync(claims).length, files.length, 'every file has run')
+rmSync(claims, { recursive: true })
 
 /** @param {string} folder */
 function testFiles(folder) {

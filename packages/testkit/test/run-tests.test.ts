@@ -27,9 +27,10 @@ t.test('runs every test file of a workspace, or those that are named', async t =
   }
   const all = await runTests(t, 2, files)
   t.equal(all.code, 0)
-  t.match(all.output, /# \{ total: 4, pass: 4 \}/)
+  t.match(all.output, /ok \d+ - first\b.*ok \d+ - second\b/s)
   const one = await runTests(t, 2, files, 'test/a.test.ts')
-  t.match(one.output, /# \{ total: 2, pass: 2 \}/)
+  t.equal(one.code, 0)
+  t.notMatch(one.output, /second/)
 })
 
 t.test('a test that fails, throws, hangs or ends too early fails the run', async t => {
@@ -39,10 +40,10 @@ t.test('a test that fails, throws, hangs or ends too early fails the run', async
     'hangs.test.ts': "t.test('waits', () => new Promise(resolve => setTimeout(resolve, 60_000)))",
     'ends.test.ts': "t.test('half', t => { t.plan(2); t.pass('yes'); process.exit(0) })",
   }
-  const { code, output } = await runTests(t, 5, { 'right.test.ts': "t.pass('yes')", ...wrong })
-  t.equal(code, 1)
-  const failed = [...output.matchAll(/^not ok \d+ - test\/(\S+)/gm)].map(([, name]) => name)
-  t.strictSame(new Set(failed), new Set(Object.keys(wrong)))
+  for (const [name, text] of Object.entries(wrong)) {
+    const { code } = await runTests(t, 1, { 'a.test.ts': "t.pass('yes')", [name]: text })
+    t.equal(code, 1, name)
+  }
 })
 
 t.test('files that share a process run one after another, each within its own time', async t => {
@@ -54,7 +55,7 @@ t.test('files that share a process run one after another, each within its own ti
   t.match(output, /- test\/a.*- waits in a .*- test\/b.*- waits in b .*- test\/c.*- waits in c /s)
 })
 
-t.test('a file that ends its process fails the run for those that were to come after it', async t => {
+t.test('a file that ends its process fails the run where another was to come', async t => {
   const files = { 'a.test.ts': "t.pass('yes')\nprocess.exit(0)", 'b.test.ts': "t.pass('yes')" }
   t.equal((await runTests(t, 1, files)).code, 1)
 })

@@ -40,6 +40,8 @@ export interface Skipped {
   /** The first and the last of them. */
   readonly from: UtcDate
   readonly to: UtcDate
+  /** Whether another import may complete them. */
+  readonly isFailure: boolean
 }
 
 export interface HistoryImportOptions {
@@ -77,7 +79,6 @@ export class HistoryImport {
   readonly #context: Context
   readonly #blocks: CandleBlocks
   readonly #skipped = new Map<string, Skipped>()
-  #hasFailed = false
 
   constructor(options: HistoryImportOptions, context: Context) {
     this.#options = options
@@ -86,11 +87,6 @@ export class HistoryImport {
     const fetchPage = (request: CandleRequest) =>
       this.#patiently(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
     this.#blocks = new CandleBlocks(fetchPage, context.clock, MAX_BLOCKS)
-  }
-
-  /** Whether a coin was left out that another import may complete. */
-  get hasFailed(): boolean {
-    return this.#hasFailed
   }
 
   /**
@@ -154,10 +150,9 @@ export class HistoryImport {
         signal.throwIfAborted()
         const hasFailed = !(thrown instanceof NotListedYet)
         const left = [...days.splice(0), ...step].filter(day => hasFailed || day <= (window.at(-1) ?? 0))
-        for (const day of left) this.#skip(coin.symbol, messageOf(thrown), dateOf(day))
+        for (const day of left) this.#skip(coin.symbol, messageOf(thrown), dateOf(day), hasFailed)
         if (!hasFailed) break
         log.warn({ reason: `${coin.symbol}: ${messageOf(thrown)}` }, 'coin left out')
-        this.#hasFailed = true
         return
       }
     }
@@ -219,11 +214,11 @@ export class HistoryImport {
     }
   }
 
-  #skip(symbol: string, reason: string, date: UtcDate): void {
+  #skip(symbol: string, reason: string, date: UtcDate, isFailure = false): void {
     const key = `${symbol} ${reason}`
     const { days = 0, from = date, to = date } = this.#skipped.get(key) ?? {}
     const range = { from: date < from ? date : from, to: date > to ? date : to }
-    this.#skipped.set(key, { symbol, reason, days: days + 1, ...range })
+    this.#skipped.set(key, { symbol, reason, days: days + 1, ...range, isFailure })
   }
 }
 

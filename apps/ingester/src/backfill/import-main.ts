@@ -118,19 +118,18 @@ async function importHistory(config: Config, redis: RedisConnection, days: numbe
     bar.update(done, { symbol })
   }
   const options = { coins, days, retentionDays, reader, writer, requests, onStep, onProgress }
-  const importing = new HistoryImport(options, context)
-  const skipped = await importing.run().finally(() => bar.stop())
-  report(skipped, importing.hasFailed, unfilledDays(config, retentionDays))
+  const skipped = await new HistoryImport(options, context).run().finally(() => bar.stop())
+  report(skipped, unfilledDays(config, retentionDays))
 }
 
 /** Says what is missing, and what helps. */
-function report(skipped: readonly Skipped[], hasFailed: boolean, unfilled: string | undefined): void {
+function report(skipped: readonly Skipped[], unfilled: string | undefined): void {
   for (const { symbol, reason, days, from, to } of skipped) {
     const count = `${days} ${days === 1 ? 'day' : 'days'}`
     process.stdout.write(`${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`)
   }
   const missing = [
-    ...(hasFailed ? ['run it again for what was left out'] : []),
+    ...(skipped.some(({ isFailure }) => isFailure) ? ['run it again for what was left out'] : []),
     ...(unfilled ? [unfilled] : []),
   ]
   const whole = missing.length === 0

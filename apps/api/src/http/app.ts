@@ -1,11 +1,13 @@
 import { createServer, type RequestListener } from 'node:http'
+import { fastifyCors } from '@fastify/cors'
 import { type Context, isWorthALine } from '@kimchi/core'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
+import { ALLOWED_METHODS } from '../contract/errors.ts'
 import type { Documents } from '../documents/documents.ts'
 import { errorResponse } from './error-response.ts'
 import { Responder } from './responder.ts'
-import { type HttpResponse, PREFLIGHT } from './response.ts'
+import { CORS_HEADERS, type HttpResponse } from './response.ts'
 import { addRoutes } from './routes.ts'
 
 /** Keep one client from slowing down the others. Durations in milliseconds, sizes in bytes. */
@@ -70,6 +72,7 @@ export function createApp({ documents, clock, log, limits }: AppOptions) {
     if (response === undefined) done()
     else responder.send(reply, response)
   })
+  answerPreflights(app, responder)
   let failures = 0
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     failures += 1
@@ -80,6 +83,24 @@ export function createApp({ documents, clock, log, limits }: AppOptions) {
   return { app, durations: responder.durations }
 }
 
+/** CORS runs in preParsing, after the onRequest hooks that answer all other requests. */
+function answerPreflights(app: FastifyInstance, responder: Responder): void {
+  app.register(fastifyCors, {
+    hook: 'preParsing',
+    methods: ALLOWED_METHODS,
+    allowedHeaders: 'If-None-Match, *',
+    exposedHeaders: CORS_HEADERS['access-control-expose-headers'],
+    maxAge: 86_400,
+    strictPreflight: false,
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    responder.count(reply, 'other', reply.statusCode)
+    // A 204 has no length. @see RFC 9110 §8.6
+    reply.header('allow', ALLOWED_METHODS).removeHeader('content-length')
+    done()
+  })
+}
+
 /** The response to a request that no route answers; undefined for any other. Its body is never read. */
 function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): HttpResponse | undefined {
   const { method, url } = request
@@ -88,8 +109,7 @@ function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): Htt
     reply.raw.shouldKeepAlive = false
     return errorResponse('bad_request')
   }
-  if (method === 'OPTIONS') return PREFLIGHT
-  if (!request.is404) return undefined
+  if (method === 'OPTIONS' || !request.is404) return undefined
   const path = url.split('?', 1)[0] ?? ''
   const isReading = method === 'GET' || method === 'HEAD'
   return !isReading && ROUTE_PATH.test(path)

@@ -71,6 +71,11 @@ export class Responder {
     for (let n = 0; n < last; n++) raw.write(body?.[n])
     raw.end(body?.[last])
     if (request.raw.socket.writableLength > 0) this.#cutUnlessRead(request.raw.socket)
+    this.count(reply, route, status)
+  }
+
+  /** Counts a response that is handed over. */
+  count({ raw, request }: FastifyReply, route: Route, status: number): void {
     const asked = this.#queues.get(request.raw.socket)?.responses.findLast(({ response }) => response === raw)
     const ms = asked === undefined ? 0 : performance.now() - asked.askedAt
     this.#observe(route, status, ms)

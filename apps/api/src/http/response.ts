@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
-import { ALLOWED_METHODS } from '../contract/errors.ts'
 import { byteLength, type Chunks } from '../documents/chunks.ts'
 import { type Document, NEXT_AFTER_MS } from '../documents/document.ts'
 import { type AcceptedCoding, bestCoding } from './coding.ts'
@@ -14,23 +13,11 @@ export interface HttpResponse {
   readonly body?: Chunks | undefined
 }
 
-/** On every response. */
+/** @fastify/cors adds them to preflights; these go on all other responses. */
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'ETag, Retry-After, Age, Date',
 } as const
-
-/** The response to OPTIONS, whatever is asked: a page may send any header. */
-export const PREFLIGHT: HttpResponse = {
-  status: 204,
-  headers: Object.entries({
-    ...CORS_HEADERS,
-    'access-control-allow-methods': ALLOWED_METHODS,
-    'access-control-allow-headers': 'If-None-Match, *',
-    'access-control-max-age': '86400',
-    allow: ALLOWED_METHODS,
-  }).flat(),
-}
 
 /** Headers of every response with a body. */
 export const JSON_HEADERS = {

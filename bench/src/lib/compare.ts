@@ -38,38 +38,34 @@ export interface Comparison {
 }
 
 /**
- * What each round under load showed of one competitor: requests per second; processor time of the server and
- * its children per request, in µs; the share of its core that the load generator used, near 1 when it was the
- * bottleneck.
+ * What each round under load showed of one competitor: processor time of the server and its children per request,
+ * in µs; the share of its core that the load generator used, near 1 when it was the bottleneck.
  */
-type Runs = Readonly<Record<'rps' | 'cpu' | 'generator', number[]>>
+type Runs = Readonly<Record<'cpu' | 'generator', number[]>>
 
 /** Seconds under load before anything is measured: V8 compiles in stages, and has to reach the last one. */
 const WARM_UP_S = 2
 /** Seconds under load of one measurement. */
 const ROUND_S = 1
 
-/** Measures every competitor in each scenario, and writes two tables: processor time, and requests per second. */
+/** Measures every competitor in each scenario, and writes a table of processor times. */
 export async function compare(what: Comparison, options: Options): Promise<void> {
   const { title, yardstick, notes } = what
   const columns: Readonly<Record<string, Runs>>[] = []
   for (const scenario of SCENARIOS)
     columns.push(await onStage(t => measureRounds(t, what, scenario, options)))
   const names = new Set(columns.flatMap(Object.keys))
-  const tableOf = (cell: (runs: Runs, others: Runs) => string) => {
-    const rows = [...names].map(name => [
-      name,
-      ...columns.map(({ [name]: runs, [yardstick]: others }) => (runs && others ? cell(runs, others) : '')),
-    ])
-    return table(['', ...SCENARIOS.map(scenario => scenario.name)], rows)
-  }
+  const cellOf = ({ cpu }: Runs, others: Runs) =>
+    `${median(cpu).toFixed(1)} (${medianRatio(cpu, others.cpu).toFixed(2)})`
+  const rows = [...names].map(name => [
+    name,
+    ...columns.map(({ [name]: runs, [yardstick]: others }) => (runs && others ? cellOf(runs, others) : '')),
+  ])
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
   publish(title, [
     `${options.rounds} rounds; the load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`.trimEnd(),
     `Processor time of a request in µs (÷ ${yardstick}):`,
-    tableOf(({ cpu }, others) => `${median(cpu).toFixed(1)} (${medianRatio(cpu, others.cpu).toFixed(2)})`),
-    'Requests per second:',
-    tableOf(({ rps }) => Math.round(median(rps)).toLocaleString('en')),
+    table(['', ...SCENARIOS.map(scenario => scenario.name)], rows),
   ])
 }
 
@@ -83,7 +79,7 @@ async function measureRounds(
   const all = Object.entries(await start(t, scenario, await startService(t, scenario)))
   const runs: Record<string, Runs> = {}
   for (const [name, competitor] of all) {
-    runs[name] = { rps: [], cpu: [], generator: [] }
+    runs[name] = { cpu: [], generator: [] }
     await load(scenario, competitor, WARM_UP_S)
   }
   for (let round = 0; round < rounds; round++) {
@@ -121,7 +117,6 @@ async function load(scenario: Scenario, { port, pid }: Server, seconds: number, 
   const used = cpuSeconds(pid) - before
   if (/Non-2xx or 3xx|Socket errors/.test(stdout)) throw new Error(`${url} under load:\n${stdout}`)
   const [user = 0, system = 0] = stderr.trim().split(' ').map(Number)
-  runs?.rps.push(Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]))
   runs?.cpu.push((used / Number(/(\d+) requests in/.exec(stdout)?.[1])) * 1e6)
   runs?.generator.push((user + system) / seconds)
 }

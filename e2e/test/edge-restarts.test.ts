@@ -153,7 +153,7 @@ function startLoad(t: Test, port: number) {
         ({ status }) => statuses.push(status),
         error => statuses.push(String(error)),
       )
-      await delay(50)
+      await delay(100)
     }
     agent.destroy()
   }

@@ -1,5 +1,7 @@
 import t from 'tap'
+import type { CodedForms } from '../src/documents/coded-forms.ts'
 import { boardOf, daysBefore, MINUTE, openTestApp } from './board.ts'
+import { ask, eventually } from './stack.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
 const DAILY = `${LIVE}/BTC/daily`
@@ -139,6 +141,26 @@ t.test('each method and path gets its status', async t => {
     404,
     'an unknown path is 404 with any method',
   )
+})
+
+t.test('a history that is replaced while it is coded is answered all the same', async t => {
+  const { listen, documents, reader } = await openTestApp(t)
+  reader.days.set('BTC', daysBefore('2026-11-20', 400))
+  await documents.load('BTC')
+  const before = documents.history('BTC', 365)
+  const coded = before?.coded as CodedForms
+  const make = coded.make.bind(coded)
+  coded.make = async coding => {
+    reader.board = boardOf(MINUTE + 1)
+    documents.onMinute(MINUTE + 1)
+    await eventually('the next one', () => documents.history('BTC', 365) !== before || undefined)
+    await make(coding)
+  }
+  const url = `http://127.0.0.1:${await listen()}${DAILY}`
+  t.match(await ask(url, { 'accept-encoding': 'gzip' }), {
+    status: 200,
+    headers: { 'content-encoding': 'gzip' },
+  })
 })
 
 t.test('a preflight allows If-None-Match for a day', async t => {

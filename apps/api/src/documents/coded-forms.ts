@@ -43,6 +43,7 @@ export class CodedForms {
     if (known !== undefined) return known
     const making = this.#queue(() => this.#make(coding))
     this.#making.set(coding, making)
+    making.catch(() => this.#making.delete(coding))
     return making
   }
 

@@ -48,14 +48,12 @@ interface Source {
  * Figures: docs/benchmarks.md.
  */
 function answering(route: Route, { find, load }: Source, { documents, responder, clock }: RouteOptions) {
-  const responseTo = (request: FastifyRequest) => {
-    const found = find(request)
-    return found && ('status' in found ? found : respond(found, request.raw, clock.now()))
-  }
+  const responseTo = ({ raw }: FastifyRequest, found: ReturnType<typeof find>) =>
+    found && ('status' in found ? found : respond(found, raw, clock.now()))
   return {
     method: ['GET', 'HEAD'],
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
-      const response = responseTo(request)
+      const response = responseTo(request, find(request))
       if (response) responder.send(reply, response, route)
       else done()
     },
@@ -63,8 +61,10 @@ function answering(route: Route, { find, load }: Source, { documents, responder,
       if (find(request) === undefined) await load(request)
       const found = find(request)
       if (found !== undefined && !('status' in found)) await codeFor(found, request.raw)
+      // What was coded: another document may have taken its place meanwhile.
+      const response = responseTo(request, found)
       const missing = documents.live() === undefined ? 'not_ready' : 'history_not_ready'
-      return responder.send(reply, responseTo(request) ?? errorResponse(missing), route)
+      return responder.send(reply, response ?? errorResponse(missing), route)
     },
   }
 }

@@ -221,6 +221,19 @@ t.test('reads closed days again when their revision changed, and serves the old 
   t.equal(reader.daysRead.length, 2, 'and not again')
 })
 
+t.test('while backfill writes, the history of a coin that stays the same is not coded again', async t => {
+  const { documents, reader } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH']))
+  reader.days.set('BTC', daysBefore('2026-11-20', 30))
+  await Promise.all(['BTC', 'ETH'].map(symbol => documents.load(symbol)))
+  const before = documents.history('BTC', 30)
+  reader.days.set('ETH', daysBefore('2026-11-20', 7))
+  const revisions = new Map(Object.entries({ BTC: 1, ETH: 2 }))
+  reader.board = boardOf(MINUTE, ['BTC', 'ETH'], { revisions })
+  documents.onMinute(MINUTE)
+  await eventually('the days', () => read(documents.history('ETH', 365)).count === 8 || undefined)
+  t.equal(documents.history('BTC', 30), before)
+})
+
 t.test('serves a Redis that was emptied and filled again between two reads', async t => {
   const { documents, reader } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH']))
   reader.days.set('BTC', daysBefore('2026-11-20', 2)).set('ETH', daysBefore('2026-11-20', 2))

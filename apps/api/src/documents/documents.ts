@@ -13,7 +13,7 @@ export type DocumentsStatus = ReturnType<Documents['status']>
 /** Backfill writes many older minutes in a row; one read covers them. */
 const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 
-/** How often it looks whether a read is due: meanwhile that may become sooner, and the clock may be set. */
+/** How often it looks whether a read is due: it may become due sooner, and the clock may be set. */
 const STEP_MS: Milliseconds = 1_000
 
 /** Redis is polled this often while a minute is overdue, and less often when no poll has brought a minute for a while. */

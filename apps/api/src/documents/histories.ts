@@ -2,7 +2,7 @@ import type { Context, EpochMinute, EpochMs, Milliseconds, UtcDate } from '@kimc
 import { isWorthALine } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import type { Document } from './document.ts'
-import { createHistory, type DayRows, dayRows, type History, withDay } from './history.ts'
+import { createHistory, type DayRows, dayRows, type History, hasSameRows, withDay } from './history.ts'
 import { createQueue } from './queue.ts'
 
 /** Where documents come from, and what they are built with. */
@@ -114,7 +114,9 @@ export class Histories {
         const days = await this.#readDays(symbol, board, held)
         if (days === undefined) return
         const rows = withDay(days.rows, board.todayRows.get(symbol))
-        const history = createHistory(rows, coin, board.minute, this.#coders)
+        // While backfill writes, boards of one minute follow each other: most coins need not be coded again.
+        const isSame = held?.board.minute === board.minute && hasSameRows(held.rows, rows)
+        const history = isSame ? held.history : createHistory(rows, coin, board.minute, this.#coders)
         this.#held.set(symbol, { ...days, rows, board, history })
       }
     } catch (thrown) {

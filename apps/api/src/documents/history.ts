@@ -33,6 +33,11 @@ export function withDay(rows: DayRows, day: Day | undefined): DayRows {
   return append(closed, starts, [last], day)
 }
 
+/** Whether both make the same documents. */
+export function hasSameRows(a: DayRows, b: DayRows): boolean {
+  return a.hash === b.hash && JSON.stringify(a.last) === JSON.stringify(b.last)
+}
+
 /** A coin's history at one minute: gives the newest `days` rows, ascending. */
 export type History = (days: number) => Document
 

@@ -56,8 +56,10 @@ export class CandleBlocks {
   readonly #clock: Clock
   readonly #max: number
   readonly #blocks = new Map<string, CachedBlock>()
-  /** Since when answers lack all candles of a market, or that of a minute; by the clock's elapsed time. */
-  readonly #absentSince = new Map<string, Milliseconds>()
+  /**
+   * Since when, by the clock's elapsed time, answers lack a minute's candle, or all candles of a market up to a block.
+   */
+  readonly #absent = new Map<string, { readonly since: Milliseconds; readonly start: EpochMinute }>()
   #newest: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
   constructor(fetchPage: FetchPage, clock: Clock, max = MAX_BLOCKS) {
@@ -89,7 +91,7 @@ export class CandleBlocks {
     const key = `${market} ${start}`
     let entry = this.#blocks.get(key)
     if (entry === undefined || !this.#isEnough(entry, minute, newest)) {
-      const block = this.#fetchBlock(exchange, market, start, newest, entry?.fetched)
+      const block = this.#fetchBlock(exchange, market, start, newest)
       entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
     // The order of a Map is that of its insertions: the least recently used one comes first.
@@ -119,7 +121,6 @@ export class CandleBlocks {
     market: Market,
     start: EpochMinute,
     newest: EpochMinute,
-    previous: CandleBlock | undefined,
   ): Promise<CandleBlock> {
     // The sample of M needs the candles that open before M, from M − 60 s on.
     const before = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
@@ -128,28 +129,37 @@ export class CandleBlocks {
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
     const { candles } = await this.#fetchPage({ exchange, market, count, before })
     const isEmpty = candles.length === 0
-    // Only candles of the same block show that its empty page was wrong.
-    if (!isEmpty && previous?.isDoubted) this.#absentSince.delete(market)
+    // Candles show that an empty page of this block, or of a newer one, was wrong; those of a newer block do not.
+    if (!isEmpty && start <= (this.#absent.get(market)?.start ?? 0)) this.#absent.delete(market)
     const there = new Set(candles.map(([open]) => open))
     const absent = new Map<EpochMinute, boolean>()
     if (exchange === 'binance' || isEmpty) {
       for (let open = from; open < before; open++) {
-        if (!there.has(open)) absent.set(open, this.#isStillAbsent(isEmpty ? market : `${market} ${open}`))
+        if (there.has(open)) continue
+        const isAbsent = isEmpty
+          ? this.#isStillAbsent(market, start)
+          : this.#isStillAbsent(`${market} ${open}`, open)
+        absent.set(open, isAbsent)
       }
     }
     return new CandleBlock(candles, newest, absent)
   }
 
-  /** Whether an answer of a minute ago lacked it too. An hour later nobody remembers. */
-  #isStillAbsent(what: string): boolean {
+  /**
+   * Whether an answer of a minute ago lacked it too, or a market's whole pages from a block of that age or a newer
+   * one on. An hour later nobody remembers.
+   */
+  #isStillAbsent(what: string, start: EpochMinute): boolean {
     const now = this.#clock.elapsed()
-    for (const [other, since] of this.#absentSince) {
+    for (const [other, { since }] of this.#absent) {
       if (now - since < HOUR_MS) break
-      this.#absentSince.delete(other)
+      this.#absent.delete(other)
     }
-    const since = this.#absentSince.get(what) ?? now
-    this.#absentSince.set(what, since)
-    return now - since >= DOUBTED_MS
+    const known = this.#absent.get(what)
+    if (known !== undefined && start <= known.start) return now - known.since >= DOUBTED_MS
+    this.#absent.delete(what)
+    this.#absent.set(what, { since: now, start })
+    return false
   }
 
   async #fetchNewest(clockMinute: EpochMinute): Promise<EpochMinute> {

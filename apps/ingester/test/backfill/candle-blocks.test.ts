@@ -192,6 +192,20 @@ t.test('newer candles of a market say nothing against an empty page', async t =>
 })
 
 // docs/faults.md, 81
+t.test('that a market has no older candles says nothing against an empty page of a newer block', async t => {
+  const { blockOf, lacking, clock } = open()
+  lacking.set('KRW-A', () => true)
+  await blockOf('upbit', 'KRW-A', D + 100)
+  await clock.advance(60_000)
+  t.equal((await blockOf('upbit', 'KRW-A', D + 100)).isEmpty, true)
+  t.equal(
+    (await blockOf('upbit', 'KRW-A', NOW)).isEmpty,
+    false,
+    'one wrong page would settle minutes for good',
+  )
+})
+
+// docs/faults.md, 81
 t.test('one wrong empty page is forgotten with the next answer', async t => {
   const { blockOf, lacking, clock } = open()
   lacking.set('KRW-A', () => true)

@@ -161,7 +161,7 @@ export class HistoryImport {
 
   /**
    * Decides a window; what candles leave open, by what they are a minute later.
-   * @throws NotListedYet; why it cannot be decided
+   * @throws NotListedYet before the listing, and an Error where minutes stay undecided
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context

@@ -79,7 +79,7 @@ export class Backfill {
   readonly #blocks: CandleBlocks
   readonly #openMinutes: OpenMinutes
   readonly #health: ExchangeHealth
-  /** Begins with the first coins, so that no stream waits for what candles load. */
+  /** Started with the first coins: loading ccxt earlier would hold up the streams. */
   #watching: Promise<void> | undefined
   /** The minute in which a coin was listed last. */
   readonly #listedAt = new Map<string, EpochMinute>()
@@ -133,7 +133,7 @@ export class Backfill {
   status(): BackfillStatus {
     return {
       ...this.#counts,
-      // A round that waits for an exchange claims no lease.
+      // While an exchange does not answer the round hangs, and its lease runs out.
       filling: this.#filling && (this.#health.isWell ? this.#filling : 0),
       open: this.#openMinutes.count,
       waiting: this.#openMinutes.waiting,

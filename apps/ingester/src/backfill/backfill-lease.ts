@@ -30,11 +30,13 @@ export class BackfillLease {
    * it frees the lease, so that another ingester goes on at once.
    */
   async hold(coins: readonly Coin[], isFit: boolean): Promise<boolean> {
-    // A lease on another list of coins expires by itself.
-    const lease = new Lease(this.#redis, nameOf(coins), this.#id, EXPIRES_AFTER_MS)
-    this.#lease = lease
-    if (isFit) return lease.claim()
-    await lease.close()
+    if (isFit) {
+      // A lease on another list of coins expires by itself.
+      this.#lease = new Lease(this.#redis, nameOf(coins), this.#id, EXPIRES_AFTER_MS)
+      return this.#lease.claim()
+    }
+    await this.#lease?.close()
+    this.#lease = undefined
     return false
   }
 

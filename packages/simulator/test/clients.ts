@@ -128,6 +128,7 @@ export async function bothClients(t: Test) {
   run(5_000)
   await Promise.all([upbit.settled(), binance.settled()])
   const fresh = async (client: Client, ms = 5_000): Promise<Client['frames']> => {
+    await client.settled()
     const before = client.frames.length
     run(ms, 100)
     await client.settled()

@@ -8,7 +8,7 @@ import { hasAll, isWhole, nextMinute, openFaultBed, readiness, untilStored } fro
 t.test('minutes wait for Redis to load or have disk space, and /ready says which', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
   const { bed, redis, raw } = await openFaultBed(t, {
-    redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '500'] },
+    redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '2000'] },
   })
   await mkdir(join(redis.dir, dumps))
   const ingester = bed.start('a')

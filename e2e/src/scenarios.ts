@@ -19,7 +19,7 @@ import { fromMidnight, openRedisBed, openTestbed, type Testbed } from './testbed
 type Random = () => number
 
 /** Midnight passes meanwhile. */
-const ACROSS_MIDNIGHT = { startAt: fromMidnight(-10) }
+const acrossMidnight = () => ({ startAt: fromMidnight(-10) })
 
 /** One kind of fault, again and again. */
 export interface Scenario {
@@ -54,7 +54,7 @@ interface ScenarioContext {
 /** Starts a scenario, which returns what one round does, and audits after the last round. */
 function onRedis(begin: (context: ScenarioContext) => () => Promise<unknown>): Scenario['run'] {
   return async (t, rounds, random) => {
-    const { redis, bed } = await openRedisBed(t, ACROSS_MIDNIGHT)
+    const { redis, bed } = await openRedisBed(t, acrossMidnight())
     const runRound = begin({ redis, bed, random })
     for (let round = 0; round < rounds; round++) await runRound()
     await delay(2_000)
@@ -120,7 +120,7 @@ function cutFile({ redis, bed, random }: ScenarioContext) {
 function onGroup(open: (t: Teardown) => Promise<RedisGroup>): Scenario['run'] {
   return async (t, rounds, random) => {
     const group = await open(t)
-    const bed = await openTestbed(t, group, ACROSS_MIDNIGHT)
+    const bed = await openTestbed(t, group, acrossMidnight())
     bed.start('a')
     await delay(8_000)
     for (let round = 0; round < rounds; round++) {
@@ -145,7 +145,7 @@ async function minuteConfirmed(primary: RawRedis): Promise<void> {
 
 /** By ±90 s and +1 h of the testbed's clock, and back. */
 async function stepClock(t: Teardown, rounds: number, random: Random) {
-  const { redis, bed } = await openRedisBed(t, ACROSS_MIDNIGHT)
+  const { redis, bed } = await openRedisBed(t, acrossMidnight())
   const stepped = await openSteppedClock(redis.dir)
   bed.start('a', stepped.env)
   await delay(6_000)

@@ -1,3 +1,4 @@
+import { acts } from '../faults/faults.ts'
 import { hash, keyOf } from '../market/hash.ts'
 import type { Prices } from '../market/prices.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
@@ -73,7 +74,7 @@ function* framesOf(
 
 /** The price of a frame, if one is due: a trade came in the second before, or one left the 24-hour window. */
 function framePrice({ prices, faults }: SimulatedExchanges, { market }: Listing, at: EpochMs) {
-  if (faults.pauseAt({ exchange: 'binance', market, at })) return undefined
+  if (faults.pausesOf('binance', market).some(pause => acts(pause, at))) return undefined
   const traded = (to: EpochMs): boolean => prices.traded('binance', market, to - SECOND, to)
   return traded(at) || traded(at - DAY) ? prices.lastTrade('binance', market, at)?.price : undefined
 }

@@ -1,3 +1,4 @@
+import { acts } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Listing } from '../market/types.ts'
 import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
@@ -111,14 +112,14 @@ function openTimes(from: EpochMs, to: EpochMs, limit: number): EpochMs[] {
 
 function rows(exchanges: SimulatedExchanges, { market }: Listing, opens: readonly EpochMs[]): unknown[][] {
   const { prices, clock, faults } = exchanges
+  const unwritten = faults.pausesOf('binance', market).filter(({ fault }) => fault.klines === 'none')
   let before: number | undefined
   return opens.flatMap(open => {
     // The newest row is the open minute: it holds what has traded until now.
     const candle = prices.candle('binance', market, open, clock.now())
     before = candle?.close ?? before ?? prices.lastTrade('binance', market, open)?.price
     if (before === undefined) return []
-    const pause = faults.pauseAt({ exchange: 'binance', market, at: open })
-    if (!candle && pause?.fault.klines === 'none') return []
+    if (!candle && unwritten.some(pause => acts(pause, open))) return []
     const { open: first = before, high = before, low = before } = candle ?? {}
     const { volume = 0, quoteVolume = 0, trades = 0 } = candle ?? {}
     const [v, q, bought, spent] = [volume, quoteVolume, volume / 2, quoteVolume / 2].map(decimal)

@@ -85,13 +85,7 @@ export class Faults {
     { exchange, market, at }: FaultTarget,
     accepts: (active: ActiveFault<FaultOf<K>>) => boolean = () => true,
   ): ActiveFault<FaultOf<K>> | undefined {
-    return this.#known.find((active): active is ActiveFault<FaultOf<K>> => {
-      const { fault, from, to } = active
-      if (fault.kind !== kind || at < from || at >= to) return false
-      if (fault.exchange !== 'both' && fault.exchange !== exchange) return false
-      const only = 'market' in fault ? fault.market : undefined
-      return (only === undefined || only === market) && accepts(active as ActiveFault<FaultOf<K>>)
-    })
+    return this.#of(exchange, market, kind).find(active => acts(active, at) && accepts(active))
   }
 
   /** Like {@link find}; counts one altered frame or response, and ends the fault when it was the last. */
@@ -105,9 +99,9 @@ export class Faults {
     return active
   }
 
-  /** The fault for which a market did not trade at an instant. */
-  pauseAt(target: FaultTarget): ActiveFault<FaultOf<'halt' | 'outage'>> | undefined {
-    return this.find('halt', target) ?? this.find('outage', target)
+  /** The faults for which a market does not trade, whenever that is. */
+  pausesOf(exchange: Exchange, market: string): readonly ActiveFault<FaultOf<'halt' | 'outage'>>[] {
+    return this.#of(exchange, market, 'halt', 'outage')
   }
 
   /** The longest lag of trades that can still be on their way at an instant. */
@@ -118,10 +112,24 @@ export class Faults {
     return Math.max(0, ...lags)
   }
 
+  #of<K extends FaultKind>(exchange: Exchange, market: string | undefined, ...kinds: readonly K[]) {
+    return this.#known.filter((active): active is ActiveFault<FaultOf<K>> => {
+      const { fault } = active
+      const only = 'market' in fault ? fault.market : undefined
+      const isThere = fault.exchange === 'both' || fault.exchange === exchange
+      return kinds.some(kind => kind === fault.kind) && isThere && (only === undefined || only === market)
+    })
+  }
+
   /** Whether it still acts, or lies in the past by hand. */
   #isSet({ fault, from, to }: ActiveFault): boolean {
     return to > this.#clock.now() || ('from' in fault && to > from)
   }
+}
+
+/** Whether a fault acts at an instant. */
+export function acts({ from, to }: ActiveFault, at: EpochMs): boolean {
+  return from <= at && at < to
 }
 
 /** Ends a fault at once, for frames too that were due before and are sent only now. */

@@ -1,4 +1,4 @@
-import { hash, keyOf } from './hash.ts'
+import { fraction, keyOf } from './hash.ts'
 import type { EpochMs } from './types.ts'
 
 /** A smooth wandering value in about [-1, 1] for any instant, without state. */
@@ -10,7 +10,8 @@ export type PriceWalks = ReturnType<typeof priceWalks>
 /** A swing's period in milliseconds, and its height. */
 type Octave = readonly [period: number, height: number]
 
-const HOUR = 3_600_000
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 const COIN: readonly Octave[] = [
@@ -41,42 +42,47 @@ const COIN_PREMIUM: readonly Octave[] = [
 
 /** All walks of one seed; the same seed always gives the same prices. */
 export function priceWalks(seed: string) {
-  const rate = noise(keyOf(`${seed}/usdt-krw`), RATE)
-  const common = noise(keyOf(`${seed}/premium`), COMMON_PREMIUM)
+  const rate = walk(`${seed}/usdt-krw`, RATE)
+  const common = walk(`${seed}/premium`, COMMON_PREMIUM)
   return {
     /** Natural logarithm of the coin's USDT price relative to its base price. */
-    coin: (id: string): Walk => noise(keyOf(`${seed}/coin/${id}`), COIN),
+    coin: (id: string): Walk => walk(`${seed}/coin/${id}`, COIN),
     /** KRW for one USDT, unrounded, around 1,400. */
     usdtKrw: (at: EpochMs) => 1_400 * (1 + rate(at)),
     /** The coin's premium as a fraction, wandering between about -0.01 and +0.03. */
     premium: (id: string): Walk => {
-      const own = noise(keyOf(`${seed}/premium/${id}`), COIN_PREMIUM)
+      const own = walk(`${seed}/premium/${id}`, COIN_PREMIUM)
       return at => 0.01 + common(at) + own(at)
     },
   }
 }
 
-function noise(key: number, octaves: readonly Octave[]): Walk {
-  const waves = octaves.map((octave, i) => valueNoise(hash(key, i), octave))
-  return at => waves.reduce((sum, wave) => sum + wave(at), 0)
+/** Octaves of random values one period apart, joined by a curve whose slope is continuous. */
+function walk(name: string, octaves: readonly Octave[]): Walk {
+  const waves = octaves.map(([period, height], i) => {
+    const key = keyOf(`${name}/${i}`)
+    const levelAt = (cell: number): number => 2 * fraction(key, cell) - 1
+    return { period, height, levelAt }
+  })
+  return at =>
+    waves.reduce((sum, { period, height, levelAt }) => {
+      const cell = Math.floor(at / period)
+      const t = at / period - cell
+      const from = levelAt(cell)
+      return sum + height * (from + (levelAt(cell + 1) - from) * t * t * (3 - 2 * t))
+    }, 0)
 }
 
-/** One octave: random values one period apart, joined by a curve whose slope is continuous. */
-function valueNoise(key: number, [period, height]: Octave): Walk {
-  let [cell, from, step] = [Number.NaN, 0, 0]
+/** Follows a walk from minute to minute, in straight lines: a minute has many trades, and a walk is expensive. */
+export function byMinutes(walk: Walk): Walk {
+  let [minute, from, step] = [Number.NaN, 0, 0]
   return at => {
-    const asked = Math.floor(at / period)
-    // Nearly always the period that was asked for last.
-    if (asked !== cell) {
-      cell = asked
-      from = levelAt(key, cell) * height
-      step = levelAt(key, cell + 1) * height - from
+    const asked = Math.floor(at / MINUTE)
+    if (asked !== minute) {
+      minute = asked
+      from = walk(minute * MINUTE)
+      step = walk((minute + 1) * MINUTE) - from
     }
-    const t = at / period - cell
-    return from + step * (t * t * (3 - 2 * t))
+    return from + step * (at / MINUTE - minute)
   }
-}
-
-function levelAt(key: number, cell: number): number {
-  return hash(key, cell) / 2_147_483_648 - 1
 }

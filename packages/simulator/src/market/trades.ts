@@ -1,10 +1,16 @@
+import { type Candle, foldCandle } from './candle.ts'
 import { fraction, keyOf } from './hash.ts'
-import type { PriceWalks } from './price-walk.ts'
+import { byMinutes, type PriceWalks, type Walk } from './price-walk.ts'
 import { krwTickSize, roundToStep, usdtTickSize } from './tick-size.ts'
 import type { EpochMs, Listing, Trade } from './types.ts'
 
 /** All trades of one market, past and future, without state. */
 export type TradeTape = ReturnType<typeof createTape>
+
+const MINUTE = 60_000
+
+/** Candles of a market that are kept: the exchanges are asked for the newest ones again and again. */
+const KEPT_CANDLES = 1_500
 
 /** Share of slots that hold a trade. */
 const FILLED = 0.8
@@ -20,57 +26,67 @@ export function meanVolume({ coin, multiplier }: Listing): number {
  */
 export function createTape(seed: string, listing: Listing, walks: PriceWalks) {
   const key = keyOf(`${seed}/${listing.exchange}/${listing.market}/${listing.coin.id}`)
-  const slotMs = Math.max(1, Math.round((60_000 * FILLED) / listing.tradesPerMinute))
-  const price = pricing(listing, walks, key)
-  const typicalVolume = 400 / (listing.coin.price * listing.multiplier)
+  const slotMs = Math.max(1, Math.round((MINUTE * FILLED) / listing.tradesPerMinute))
+  const middle = byMinutes(middlePrice(listing, walks))
+  const stepOf = priceStep(listing)
+  const smallest = meanVolume(listing) / 11
 
-  const timeIn = (slot: number): EpochMs => {
-    if (fraction(key, slot) >= FILLED) return -1
-    return slot * slotMs + Math.floor(fraction(key ^ 0x5bd1e995, slot) * slotMs)
+  const timeIn = (slot: number): EpochMs | undefined => {
+    const roll = fraction(key, slot) / FILLED
+    return roll < 1 ? slot * slotMs + Math.floor(roll * slotMs) : undefined
   }
   const tradeAt = (slot: number, at: EpochMs): Trade => {
+    // Buyers and sellers meet a little above and below the middle.
+    const price = middle(at) * (1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003)
     const roll = fraction(key ^ 0x1b873593, slot)
-    const ofTypical = 0.05 + 2 * (roll * roll * roll)
-    const volume = Math.max(1, Math.round(typicalVolume * 1e8 * ofTypical)) / 1e8
-    return { at, price: price(at, slot), volume }
+    const volume = smallest * (1 + 40 * roll * roll * roll)
+    return { at, price: roundToStep(price, stepOf(price)), volume: roundToStep(volume, 1e-8) }
   }
+  const between = (from: EpochMs, to: EpochMs): Trade[] => {
+    const trades: Trade[] = []
+    for (let slot = Math.floor(from / slotMs); slot * slotMs < to; slot++) {
+      const at = timeIn(slot)
+      if (at !== undefined && at >= from && at < to) trades.push(tradeAt(slot, at))
+    }
+    return trades
+  }
+  const candles = new Map<EpochMs, Candle | undefined>()
   return {
     /** Trades with from ≤ at < to, in time order. */
-    between(from: EpochMs, to: EpochMs): Trade[] {
-      const trades: Trade[] = []
-      for (let slot = Math.floor(from / slotMs); slot * slotMs < to; slot++) {
-        const at = timeIn(slot)
-        if (at >= from && at < to) trades.push(tradeAt(slot, at))
+    between,
+    /** The fold of the trades of a whole minute. */
+    candle(openTime: EpochMs): Candle | undefined {
+      if (!candles.has(openTime)) {
+        if (candles.size === KEPT_CANDLES) candles.clear()
+        candles.set(openTime, foldCandle(openTime, between(openTime, openTime + MINUTE)))
       }
-      return trades
+      return candles.get(openTime)
     },
     /** The newest trade with at < before. */
     lastBefore(before: EpochMs): Trade | undefined {
       for (let slot = Math.floor(before / slotMs); slot >= 0; slot--) {
         const at = timeIn(slot)
-        if (at >= 0 && at < before) return tradeAt(slot, at)
+        if (at !== undefined && at < before) return tradeAt(slot, at)
       }
       return undefined
     },
   }
 }
 
-function pricing(listing: Listing, walks: PriceWalks, key: number): (at: EpochMs, slot: number) => number {
-  const { coin, multiplier } = listing
+/** The price around which a market trades, unrounded. */
+function middlePrice({ exchange, asset, coin, multiplier }: Listing, walks: PriceWalks): Walk {
   const movement = walks.coin(coin.follows ?? coin.id)
   const premium = walks.premium(coin.id)
-  // Buyers and sellers meet a little above and below the middle.
-  const bounce = (slot: number): number => 1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003
   const calm = coin.stable ? 0.003 : 1
-  const inUsdt = (at: EpochMs): number => coin.price * multiplier * Math.exp(movement(at) * calm)
-  if (listing.exchange === 'binance') {
-    const step = usdtTickSize(coin.price * multiplier)
-    return (at, slot) => roundToStep(inUsdt(at) * bounce(slot), step)
-  }
-  return (at, slot) => {
-    const inKrw = walks.usdtKrw(at) * bounce(slot)
-    // The rate itself is the price of USDT: it has no premium over itself.
-    const krw = listing.asset === 'USDT' ? inKrw : inKrw * inUsdt(at) * (1 + premium(at))
-    return roundToStep(krw, krwTickSize(krw))
-  }
+  const inUsdt: Walk = at => coin.price * multiplier * Math.exp(movement(at) * calm)
+  if (exchange === 'binance') return inUsdt
+  // The rate itself is the price of USDT: it has no premium over itself.
+  if (asset === 'USDT') return walks.usdtKrw
+  return at => walks.usdtKrw(at) * inUsdt(at) * (1 + premium(at))
+}
+
+/** Upbit's step depends on the price, Binance's is the market's own. */
+function priceStep({ exchange, coin, multiplier }: Listing): (price: number) => number {
+  const usdtStep = usdtTickSize(coin.price * multiplier)
+  return exchange === 'binance' ? () => usdtStep : krwTickSize
 }

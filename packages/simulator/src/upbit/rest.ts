@@ -1,4 +1,4 @@
-import type { Candle } from '../market/prices.ts'
+import type { Candle } from '../market/candle.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
 import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'

@@ -6,7 +6,7 @@ import type { Exchange } from '../../src/market/types.ts'
 import { NOON } from '../clients.ts'
 
 const MINUTE = 60_000
-const prices = createPrices('kimchi', createListings(DEFAULT_COINS), { pauseAt: () => undefined })
+const prices = createPrices('kimchi', createListings(DEFAULT_COINS), { pausesOf: () => [] })
 
 /** Every n-th minute of the last 400 days, spread so that no two markets see the same. */
 function* minutes(count: number, salt: number): Generator<number> {
@@ -75,8 +75,8 @@ t.test('the price of BTCUSDT changes in every minute, and quiet coins are quiet'
 })
 
 t.test('the same seed gives the same prices, another seed others', async t => {
-  const again = createPrices('kimchi', createListings(DEFAULT_COINS), { pauseAt: () => undefined })
-  const other = createPrices('other', createListings(DEFAULT_COINS), { pauseAt: () => undefined })
+  const again = createPrices('kimchi', createListings(DEFAULT_COINS), { pausesOf: () => [] })
+  const other = createPrices('other', createListings(DEFAULT_COINS), { pausesOf: () => [] })
   const from = NOON - 200 * 86_400_000
   t.strictSame(
     again.trades('upbit', 'KRW-BTC', from, from + MINUTE),

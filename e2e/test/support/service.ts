@@ -37,6 +37,7 @@ export async function openService(t: Teardown, coins: readonly string[]) {
         BINANCE_WS_URL: `ws://${authority}`,
         BINANCE_REST_URL: `http://${authority}`,
         OPS_PORT: '0',
+        BACKFILL_DAYS: '1',
       }),
   }
 }

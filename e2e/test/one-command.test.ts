@@ -11,7 +11,7 @@ function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): 
   // tap hands its loader to every Node process below it; the build must run as a user's does.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, 'apps/local/run.mjs', 'demo'], {
     cwd: projectRoot(),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, ...env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, BACKFILL_DAYS: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const demo = followProgram(child, 'demo')

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import type { Teardown } from '@kimchi/testkit'
 import { lacksNginx } from './edge.ts'
-import { type LongRun, runLong } from './long-run.ts'
+import { seededRandom } from './seeded-random.ts'
 import { runFaults } from './soak/faults.ts'
 import { openLoad } from './soak/load.ts'
 import { growthOf, type Reading, readUse, tableOf } from './soak/report.ts'
@@ -8,11 +10,31 @@ import { openSoakStack } from './soak/stack.ts'
 
 const READ_EVERY_MS = 5_000
 
-await runLong('minutes', 30, soak)
+const option = (fallback: string) => ({ type: 'string', default: fallback }) as const
+const { values } = parseArgs({ options: { minutes: option('30'), seed: option('1') } })
+const [minutes, seed] = [Number(values.minutes), Number(values.seed)]
+if (!(minutes > 0) || !Number.isInteger(seed)) {
+  console.error('usage: npm run soak -- [--minutes 30] [--seed 1]')
+  process.exit(2)
+}
+const closers: (() => unknown)[] = []
+const closeAll = async () => {
+  for (const close of closers.splice(0)) await close()
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void closeAll().then(() => process.exit(130)))
+}
+const problems = await soak({ teardown: close => closers.unshift(close) }).catch(thrown => [
+  String(thrown?.stack ?? thrown),
+])
+await closeAll()
+for (const problem of problems) console.error(`FAILED: ${problem}`)
+process.exit(problems.length === 0 ? 0 : 1)
 
-async function soak({ amount: minutes, seed, t, random: newRandom }: LongRun): Promise<readonly string[]> {
+/** What was wrong in the end. */
+async function soak(t: Teardown): Promise<readonly string[]> {
   if (lacksNginx) return [lacksNginx]
-  const random = newRandom()
+  const random = seededRandom(seed)
   const stack = await openSoakStack(t)
   console.log(`${minutes} minutes of faults and load, seed ${seed}`)
   const load = openLoad(stack.port, stack.bed.coins, random)

@@ -33,9 +33,6 @@ export interface TestbedOptions {
   readonly coins?: readonly string[]
 }
 
-/** Both exchanges and any number of real ingester processes, on a clock that runs faster. */
-export type Testbed = Awaited<ReturnType<typeof openTestbed>>
-
 const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
 
 /** The newest minutes are left to the live feeds. @see docs/architecture.md#ingester */
@@ -64,7 +61,10 @@ export async function openRedisBed(
   return { redis, raw, bed: await openTestbed(t, { url: redis.url, primary: async () => raw }, options) }
 }
 
-/** Starts the exchanges; the test starts the ingesters. Everything ends with it. */
+/**
+ * Starts the exchanges on a clock that runs faster; the test starts any number of real ingester processes.
+ * Everything ends with it.
+ */
 export async function openTestbed(
   t: Teardown,
   { url, primary }: Pick<RedisGroup, 'url' | 'primary'>,

@@ -1,11 +1,11 @@
-import { readdir, stat, truncate } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat, truncate } from 'node:fs/promises'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import {
   hasAll,
   isWhole,
   minutesOf,
+  newestAppendOnlyFile,
   nextMinute,
   openFaultBed,
   readable,
@@ -97,9 +97,3 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
 
   isWhole(t, await bed.settle())
 })
-
-async function newestAppendOnlyFile(dir: string): Promise<string> {
-  const folder = join(dir, 'appendonlydir')
-  const files = (await readdir(folder)).filter(name => name.endsWith('.incr.aof'))
-  return join(folder, files.sort().at(-1) ?? '')
-}

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { eventually, type Program, type RawRedis, type Verdict } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { opsPortOf } from '../../src/apps.ts'
@@ -51,4 +53,11 @@ export function untilStored(raw: RawRedis, symbol: string, minute: number): Prom
 export async function readiness(ingester: Program): Promise<{ status: number; text: string }> {
   const response = await fetch(`http://127.0.0.1:${await opsPortOf(ingester)}/ready`)
   return { status: response.status, text: await response.text() }
+}
+
+/** The file that a Redis appends to now. */
+export async function newestAppendOnlyFile(dir: string): Promise<string> {
+  const folder = join(dir, 'appendonlydir')
+  const files = (await readdir(folder)).filter(name => name.endsWith('.incr.aof'))
+  return join(folder, files.sort().at(-1) ?? '')
 }

@@ -1,8 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
+import { type Simulator, startSimulator } from '@kimchi/simulator'
 import { createFolder, eventually, startRedis, type Teardown, type TestRedis } from '@kimchi/testkit'
 import { getJson, type Replica, startApp, startReplicas } from '../../src/apps.ts'
+
+/** Prices are a pure function of the seed, so another simulator knows what the exchanges send. */
+const SEED = 'journey'
+
+/** The same exchanges as those of {@link openService}, for their prices. */
+export async function openTruth(t: Teardown): Promise<Simulator> {
+  const truth = await startSimulator({ seed: SEED, pumpMs: 0 })
+  t.teardown(() => truth.close())
+  return truth
+}
 
 /** The whole service as real processes: Redis and the API; the test starts the exchanges and the ingester. */
 export async function openService(t: Teardown, coins: readonly string[]) {
@@ -17,13 +28,11 @@ export async function openService(t: Teardown, coins: readonly string[]) {
   return {
     redis,
     replica: replicas[0] as Replica,
-    /** Base of the exchanges, `http://host:port`. */
-    exchanges: `http://${authority}`,
     /** The live route. */
     api: `http://127.0.0.1:${apiPort}/api/v1/kimchi-premium`,
     /** Starts the exchanges and waits until they answer. */
     async startExchanges() {
-      const exchanges = startApp(t, 'simulator', { PORT: port, SEED: 'journey' })
+      const exchanges = startApp(t, 'simulator', { PORT: port, SEED })
       await eventually('the simulator answers', () => getJson(`http://${authority}/api/v3/ping`))
       return exchanges
     },
@@ -32,12 +41,12 @@ export async function openService(t: Teardown, coins: readonly string[]) {
         REDIS_URL: urlOf('ingester'),
         PRICES: 'simulated',
         COINS: coins.join(','),
+        BACKFILL_DAYS: '1',
         UPBIT_WS_URL: `ws://${authority}/websocket/v1`,
         UPBIT_REST_URL: `http://${authority}`,
         BINANCE_WS_URL: `ws://${authority}`,
         BINANCE_REST_URL: `http://${authority}`,
         OPS_PORT: '0',
-        BACKFILL_DAYS: '1',
       }),
   }
 }

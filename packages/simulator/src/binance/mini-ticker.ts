@@ -4,6 +4,7 @@ import type { Prices } from '../market/prices.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { meanVolume } from '../market/trades.ts'
 import type { EpochMs, Listing } from '../market/types.ts'
+import type { ExchangeStream } from '../server/connection.ts'
 import { decimal } from './symbols.ts'
 
 /** The event time of a frame, and its price. */
@@ -12,10 +13,10 @@ export interface LastFrame {
   readonly price: number
 }
 
-/** One miniTicker frame that is due. */
-export interface DueFrame extends LastFrame {
+/** A frame with the name of its stream. */
+export interface StreamFrame {
   readonly stream: string
-  readonly listing: Listing
+  readonly data: object
 }
 
 const SECOND = 1_000
@@ -23,27 +24,28 @@ const DAY = 86_400_000
 const NAME = /^([^@A-Z]+)@miniTicker$/
 
 /**
- * The miniTicker streams of all markets; `v` is true, `o`, `h`, `l` and `q` have the right shape only.
+ * What is due on a miniTicker stream; nothing on a stream that is not simulated. `v` is true, `o`, `h`, `l` and
+ * `q` have the right shape only.
  * @see docs/exchanges.md#binance-websocket
  */
-export function createMiniTickers(exchanges: SimulatedExchanges) {
+export function createMiniTickers(exchanges: SimulatedExchanges): ExchangeStream['due'] {
   const rollingVolume = createRollingVolume(exchanges.prices)
-  return {
-    /** What is due on a stream in [from, to); nothing on a stream that is not simulated. */
-    due(stream: string, from: EpochMs, to: EpochMs): DueFrame[] {
-      const name = NAME.exec(stream)?.[1]
-      const listing = name && exchanges.listings.get('binance', name.toUpperCase())
-      if (!listing || (listing.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
-      return [...framesOf(exchanges, listing, from, to)].map(frame => ({ ...frame, stream, listing }))
-    },
-    /** The payload of a frame, with the price that a fault asks for. */
-    payload({ eventAt, listing, price }: DueFrame): object {
-      const { market } = listing
-      const target = { exchange: 'binance', market, at: eventAt } as const
-      const c = decimal(price * (exchanges.faults.use('price', target)?.fault.factor ?? 1))
-      const [o, v] = [decimal(price), decimal(rollingVolume(listing, eventAt))]
-      return { e: '24hrMiniTicker', E: eventAt, s: market, c, o, h: o, l: o, v, q: v }
-    },
+  const dataOf = (listing: Listing, { eventAt, price }: LastFrame): object => {
+    const { market } = listing
+    const target = { exchange: 'binance', market, at: eventAt } as const
+    const c = decimal(price * (exchanges.faults.use('price', target)?.fault.factor ?? 1))
+    const [o, v] = [decimal(price), decimal(rollingVolume(listing, eventAt))]
+    return { e: '24hrMiniTicker', E: eventAt, s: market, c, o, h: o, l: o, v, q: v }
+  }
+  return (stream, from, to) => {
+    const name = NAME.exec(stream)?.[1]
+    const listing = name && exchanges.listings.get('binance', name.toUpperCase())
+    if (!listing || (listing.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
+    return [...framesOf(exchanges, listing, from, to)].map(frame => ({
+      at: frame.eventAt,
+      market: listing.market,
+      make: (): StreamFrame => ({ stream, data: dataOf(listing, frame) }),
+    }))
   }
 }
 

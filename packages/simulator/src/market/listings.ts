@@ -7,20 +7,14 @@ export type Listings = ReturnType<typeof createListings>
 export function createListings(coins: readonly SimulatedCoin[], speed = 1) {
   const byMarket: Record<Exchange, Map<string, Listing>> = { upbit: new Map(), binance: new Map() }
   const delisted = new Set<string>()
-  const put = (
-    exchange: Exchange,
-    market: string,
-    coin: SimulatedCoin,
-    { asset, tradesPerMinute }: { asset: string; tradesPerMinute: number },
-    multiplier = 1,
-  ): void => {
-    const listing = { exchange, market, asset, coin, tradesPerMinute: tradesPerMinute * speed, multiplier }
-    byMarket[exchange].set(market, listing)
+  const put = (coin: SimulatedCoin, listing: Omit<Listing, 'coin'>): void => {
+    const tradesPerMinute = listing.tradesPerMinute * speed
+    byMarket[listing.exchange].set(listing.market, { ...listing, coin, tradesPerMinute })
   }
   const add = (coin: SimulatedCoin): void => {
     const { upbit, binance } = coin
-    if (upbit) put('upbit', `KRW-${upbit.asset}`, coin, upbit)
-    if (binance) put('binance', `${binance.asset}USDT`, coin, binance, binance.multiplier)
+    if (upbit) put(coin, { exchange: 'upbit', market: `KRW-${upbit.asset}`, multiplier: 1, ...upbit })
+    if (binance) put(coin, { exchange: 'binance', market: `${binance.asset}USDT`, multiplier: 1, ...binance })
   }
   coins.forEach(add)
   return {

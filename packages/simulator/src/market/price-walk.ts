@@ -8,13 +8,13 @@ export type Walk = (at: EpochMs) => number
 export type PriceWalks = ReturnType<typeof priceWalks>
 
 /** A swing's period in milliseconds, and its height. */
-type Octave = readonly [period: number, height: number]
+type Swing = readonly [period: number, height: number]
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const COIN: readonly Octave[] = [
+const COIN: readonly Swing[] = [
   [37 * DAY, 0.22],
   [8.3 * DAY, 0.08],
   [1.7 * DAY, 0.035],
@@ -23,19 +23,19 @@ const COIN: readonly Octave[] = [
   [840_000, 0.002],
   [97_000, 0.0008],
 ]
-const RATE: readonly Octave[] = [
+const RATE: readonly Swing[] = [
   [29 * DAY, 0.03],
   [2.9 * DAY, 0.008],
   [5.3 * HOUR, 0.002],
   [1_700_000, 0.0007],
 ]
-const COMMON_PREMIUM: readonly Octave[] = [
+const COMMON_PREMIUM: readonly Swing[] = [
   [17 * DAY, 0.01],
   [1.9 * DAY, 0.004],
   [3.7 * HOUR, 0.0015],
   [610_000, 0.0004],
 ]
-const COIN_PREMIUM: readonly Octave[] = [
+const COIN_PREMIUM: readonly Swing[] = [
   [5.3 * DAY, 0.003],
   [2.3 * HOUR, 0.001],
 ]
@@ -57,20 +57,14 @@ export function priceWalks(seed: string) {
   }
 }
 
-/** Octaves of random values one period apart, joined by a curve whose slope is continuous. */
-function walk(name: string, octaves: readonly Octave[]): Walk {
-  const waves = octaves.map(([period, height], i) => {
-    const key = keyOf(`${name}/${i}`)
-    const levelAt = (cell: number): number => 2 * fraction(key, cell) - 1
-    return { period, height, levelAt }
-  })
+/** The sum of swings, each of which begins somewhere. */
+function walk(name: string, swings: readonly Swing[]): Walk {
+  const waves = swings.map(([period, height], i) => ({ period, height, phase: fraction(keyOf(name), i) }))
   return at =>
-    waves.reduce((sum, { period, height, levelAt }) => {
-      const cell = Math.floor(at / period)
-      const t = at / period - cell
-      const from = levelAt(cell)
-      return sum + height * (from + (levelAt(cell + 1) - from) * t * t * (3 - 2 * t))
-    }, 0)
+    waves.reduce(
+      (sum, { period, height, phase }) => sum + height * Math.sin(2 * Math.PI * (at / period + phase)),
+      0,
+    )
 }
 
 /** Follows a walk from minute to minute, in straight lines: a minute has many trades, and a walk is expensive. */

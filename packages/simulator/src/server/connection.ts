@@ -4,20 +4,34 @@ import type { ActiveFault, FaultTarget } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 
-/** What an exchange does when the client of a connection does something. */
-export interface ConnectionEvents {
+/** A client of an exchange, and what the exchange does with it. */
+export interface Client {
+  readonly connection: Connection
+  /** What it listens to: markets of Upbit, streams of Binance. */
+  readonly keys: ReadonlySet<string>
+  /** A frame in the form that it asked for. */
+  textOf(frame: object): string
   message(text: string): void
-  /** The client sent a WebSocket ping. */
+  /** It sent a WebSocket ping. */
   pinged?(): void
-  closed(): void
+  /** Does at an instant what is due besides frames. */
+  obey(at: EpochMs): void
+}
+
+/** A frame of a stream that is due. */
+export interface DueFrame {
+  readonly at: EpochMs
+  readonly market: string
+  /** Called once, in time order over all frames: a fault may alter the next frame alone. */
+  make(): object
 }
 
 /** One exchange's side of the connections to it. */
 export interface ExchangeStream {
   /** Takes over an open connection. @param url of the handshake */
-  open(connection: Connection, url: URL): ConnectionEvents
-  /** Sends everything that is due in [from, to), in time order. */
-  pump(from: EpochMs, to: EpochMs): void
+  open(connection: Connection, url: URL): Client
+  /** The frames of a market or stream that are due in [from, to). */
+  due(key: string, from: EpochMs, to: EpochMs): readonly DueFrame[]
 }
 
 /** One open WebSocket of a client; every frame passes the faults and is reported. */
@@ -92,11 +106,26 @@ export class Connection {
   }
 }
 
-/** Every key, a market or a stream, with the clients that listen to it. */
-export function listenersByKey<C>(clients: Iterable<C>, keysOf: (client: C) => Iterable<string>) {
-  const byKey = new Map<string, C[]>()
+/** Sends clients all that is due in [from, to), in time order. */
+export function pumpStream(
+  stream: ExchangeStream,
+  clients: ReadonlySet<Client>,
+  from: EpochMs,
+  to: EpochMs,
+): void {
+  const byKey = new Map<string, Client[]>()
   for (const client of clients) {
-    for (const key of keysOf(client)) byKey.set(key, [...(byKey.get(key) ?? []), client])
+    for (const key of client.keys) byKey.set(key, [...(byKey.get(key) ?? []), client])
   }
-  return byKey
+  const due = [...byKey].flatMap(([key, listeners]) =>
+    stream.due(key, from, to).map(frame => ({ frame, listeners })),
+  )
+  for (const { frame, listeners } of due.sort((a, b) => a.frame.at - b.frame.at)) {
+    const made = frame.make()
+    for (const client of listeners) client.connection.stream(client.textOf(made), frame.market, frame.at)
+  }
+  for (const client of clients) {
+    client.obey(to)
+    client.connection.obey(to)
+  }
 }

@@ -6,7 +6,7 @@ import { type Refusal, refusalOf } from '../faults/apply.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
-import { Connection, type ExchangeStream } from './connection.ts'
+import { type Client, Connection, type ExchangeStream, pumpStream } from './connection.ts'
 import { createWindowCounter, urlOf } from './wire.ts'
 
 /** Accepts and feeds WebSocket connections. */
@@ -16,7 +16,7 @@ export function createSockets(exchanges: SimulatedExchanges) {
   server.on('headers', (headers, request) => {
     if (exchangeOf(urlOf(request)) === 'upbit') headers.push('remaining-req: group=websocket; min=100; sec=3')
   })
-  const open = new Set<Connection>()
+  const clients = { upbit: new Set<Client>(), binance: new Set<Client>() }
   const sockets = new Set<Duplex>()
   // By address: Upbit allows 5 handshakes a second, Binance 300 in 5 minutes.
   const allowed = { upbit: 5 * limitFactor, binance: 300 * limitFactor }
@@ -30,9 +30,8 @@ export function createSockets(exchanges: SimulatedExchanges) {
     pumpedTo = to
     // What is due leaves in one piece, which costs clients much less than frame by frame.
     for (const socket of sockets) socket.cork()
-    streams.upbit.pump(from, to)
-    streams.binance.pump(from, to)
-    for (const connection of open) connection.obey(to)
+    pumpStream(streams.upbit, clients.upbit, from, to)
+    pumpStream(streams.binance, clients.binance, from, to)
     for (const socket of sockets) socket.uncork()
     return to
   }
@@ -43,16 +42,13 @@ export function createSockets(exchanges: SimulatedExchanges) {
   const accept = (socket: WebSocket, exchange: Exchange, url: URL): void => {
     const now = pump()
     const connection = new Connection(exchanges, exchange, ++accepted, socket)
-    open.add(connection)
-    const events = streams[exchange].open(connection, url)
-    socket.on('close', () => {
-      open.delete(connection)
-      events.closed()
-    })
+    const client = streams[exchange].open(connection, url)
+    clients[exchange].add(client)
+    socket.on('close', () => clients[exchange].delete(client))
     // A client that breaks the protocol is closed by the library; its 'close' follows.
     socket.on('error', () => {})
-    socket.on('message', message => events.message(message.toString()))
-    socket.on('ping', () => events.pinged?.())
+    socket.on('message', message => client.message(message.toString()))
+    socket.on('ping', () => client.pinged?.())
     connection.obey(now)
   }
   const refusalOfHandshake = (exchange: Exchange, url: URL, caller = ''): Refusal | undefined => {
@@ -75,7 +71,7 @@ export function createSockets(exchanges: SimulatedExchanges) {
     },
     /** Sends everything that is due until now; returns that instant. */
     pump,
-    count: (exchange: Exchange) => [...open].filter(connection => connection.exchange === exchange).length,
+    count: (exchange: Exchange) => clients[exchange].size,
     /** Cuts every connection, and every handshake that was left hanging. */
     closeAll() {
       for (const socket of sockets) socket.destroy()

@@ -1,5 +1,5 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs, Listing, Trade } from '../market/types.ts'
+import type { EpochMs, Trade } from '../market/types.ts'
 
 /** How the frames of a connection are written. */
 export type UpbitFormat = 'DEFAULT' | 'SIMPLE'
@@ -46,7 +46,7 @@ const ENDS: Readonly<Record<UpbitFormat, string>> = {
 /** The ticker of a market after a trade, without the figures. @see docs/exchanges.md#upbit-websocket */
 export function upbitTicker(
   exchanges: SimulatedExchanges,
-  { market }: Listing,
+  market: string,
   trade: Trade,
   timestamp: EpochMs,
   streamType: 'SNAPSHOT' | 'REALTIME',

@@ -11,7 +11,7 @@ const SCRIPTS = {
 /** Starts an app, or the simulator, with exactly this environment, plus PATH; it ends with the test. */
 export function startApp(t: Teardown, app: keyof typeof SCRIPTS, env: Record<string, string>): Program {
   const script = fileURLToPath(new URL(SCRIPTS[app], import.meta.url))
-  return startProgram(t, ['--enable-source-maps', script], env)
+  return startProgram(t, [script], env)
 }
 
 /** One API process; it can be ended and started again at its address. */

@@ -100,8 +100,7 @@ export async function openTestbed(
     const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1', OPS_PORT: '0' }
     // The IPC channel ends the process when this one is gone.
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] satisfies ('ignore' | 'pipe' | 'ipc')[]
-    const args = ['--enable-source-maps', MAIN]
-    const ingester = startProgram(undefined, args, { ...place, ...settings, ...env }, { stdio })
+    const ingester = startProgram(undefined, [MAIN], { ...place, ...settings, ...env }, { stdio })
     running.add(ingester)
     return ingester
   }

@@ -1,5 +1,4 @@
 import type { CoinPremium, History, LiveList } from '@kimchi/client'
-import type { Page } from '@kimchi/testkit/chromium'
 
 /** A service's answers; a test may change days and coins while the page is open. */
 export interface Answers {
@@ -66,23 +65,19 @@ export function historyOf(symbol: string, name: string, updated_at: string, days
   return { result: 'ok', symbol, name, count: days, data }
 }
 
-/** Answers the page's requests in place of a service. */
-export async function answerWith(page: Page, answers: Answers, now: () => number = Date.now): Promise<void> {
-  await page.route('**/api/v1/kimchi-premium**', route => {
-    const url = new URL(route.request().url())
-    const headers = { date: new Date(now()).toUTCString() }
-    const [, symbol] = /kimchi-premium\/([^/]+)\/daily/.exec(url.pathname) ?? []
-    const refuse = (status: number, code: string) =>
-      route.fulfill({
-        status,
-        headers: { ...headers, 'retry-after': '5' },
-        json: { result: 'error', code, message: code },
-      })
-    if (answers.list === 'not_ready') return refuse(503, 'not_ready')
-    if (symbol === undefined) return route.fulfill({ headers, json: answers.list })
-    const history = answers.histories[symbol]
-    if (!history) return refuse(404, 'unknown_symbol')
-    const data = history.data.slice(-Number(url.searchParams.get('days') ?? 365))
-    return route.fulfill({ headers, json: { ...history, count: data.length, data } })
+/** A service's response to a request, with the time of its clock. */
+export function respond(answers: Answers, url: URL, now: number) {
+  const headers = { date: new Date(now).toUTCString(), 'content-type': 'application/json' }
+  const [, symbol] = /kimchi-premium\/([^/]+)\/daily/.exec(url.pathname) ?? []
+  const refuse = (status: number, code: string) => ({
+    status,
+    headers: { ...headers, 'retry-after': '5' },
+    json: { result: 'error', code, message: code },
   })
+  if (answers.list === 'not_ready') return refuse(503, 'not_ready')
+  if (symbol === undefined) return { status: 200, headers, json: answers.list }
+  const history = answers.histories[symbol]
+  if (!history) return refuse(404, 'unknown_symbol')
+  const data = history.data.slice(-Number(url.searchParams.get('days') ?? 365))
+  return { status: 200, headers, json: { ...history, count: data.length, data } }
 }

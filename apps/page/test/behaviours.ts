@@ -1,71 +1,59 @@
-import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
-import t, { type Test } from 'tap'
-import { type Answers, answerWith, liveListOf, minuteAt } from './answers.ts'
-import { goodAnswers, openForgetful, PAGES_AT_A_TIME, servePage, show } from './views.ts'
+import type { Browser, Page } from '@kimchi/testkit/chromium'
+import type { Test } from 'tap'
+import { type Answers, liveListOf, minuteAt } from './answers.ts'
+import { answerWith, goodAnswers, openForgetful, PAGES_AT_A_TIME, show } from './views.ts'
 import { installClock, type VisitOptions, visit } from './visit.ts'
 
-const program = findChromium()
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'
 
-t.test(
-  'the page with answers as a test wants them',
-  { skip: program === undefined && 'no chromium on PATH' },
-  async t => {
-    const base = await servePage(t)
-    const browser = await openChromium(program ?? '', t)
-    const open = async (t: Test, answers: Answers, { prepare, ...options }: VisitOptions = {}) => {
-      const visited = await visit(browser, base, {
-        ...options,
-        prepare: async page => {
-          await answerWith(page, answers)
-          await prepare?.(page)
-        },
-      })
-      t.teardown(() => visited.context.close())
-      return visited
-    }
-    const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
-      t.test(title, { buffered: true }, t => run(t, open))
-    const inTurn = (
-      locale: string,
-      tests: Readonly<Record<string, (t: Test, show: Show) => Promise<void>>>,
-    ) =>
-      t.test(locale, { buffered: true }, async t => {
-        const page = await openForgetful(browser, { locale })
-        const showHere = async (answers: Answers, { hash = '', width = 1200 } = {}) => {
-          await page.setViewportSize({ width, height: 800 })
-          await show(page, `${base}${hash}`, answers)
-          return page
-        }
-        for (const [title, run] of Object.entries(tests)) await t.test(title, t => run(t, showHere))
-        await page.close()
-      })
-    const phoneTitle = 'a phone shows more than six coins, with targets of 44 pixels'
-    t.jobs = PAGES_AT_A_TIME
-    await Promise.all([
-      inTurn('en-US', {
-        'the range is in the address, and those beyond the data are disabled': ranges,
-        'draws a year as a line on a phone, a week as candles': chartStyles,
-        'explains an empty list and an address without a page': emptyWords,
-        [phoneTitle]: phone,
-      }),
-      inTurn('ko-KR', {
-        'shows and finds Korean names, and times in Seoul': korean,
-        [phoneTitle]: phone,
-      }),
-      test('search and sorting survive a visit to a coin, favourites-only a reload', lastingList),
-      // docs/faults.md, 75
-      test(
-        'says that the first values are being collected, and shows the list when it is there',
-        firstSeconds,
-      ),
-      // docs/faults.md, 75
-      test('a coin that was opened too early is shown as soon as its history is there', early),
-      test('an alert is in the title and a notification, also while the page is hidden', alerts),
-    ])
-  },
-)
+/** What the page does, whatever the screen. */
+export async function behaviours(t: Test, browser: Browser, base: string): Promise<void> {
+  const open = async (t: Test, answers: Answers, { prepare, ...options }: VisitOptions = {}) => {
+    const visited = await visit(browser, base, {
+      ...options,
+      prepare: async page => {
+        await answerWith(page, answers)
+        await prepare?.(page)
+      },
+    })
+    t.teardown(() => visited.context.close())
+    return visited
+  }
+  const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
+    t.test(title, { buffered: true }, t => run(t, open))
+  const inTurn = (locale: string, tests: Readonly<Record<string, (t: Test, show: Show) => Promise<void>>>) =>
+    t.test(locale, { buffered: true }, async t => {
+      const page = await openForgetful(browser, { locale })
+      const showHere = async (answers: Answers, { hash = '', width = 1200 } = {}) => {
+        await page.setViewportSize({ width, height: 800 })
+        await show(page, `${base}${hash}`, answers)
+        return page
+      }
+      for (const [title, run] of Object.entries(tests)) await t.test(title, t => run(t, showHere))
+      await page.close()
+    })
+  const phoneTitle = 'a phone shows more than six coins, with targets of 44 pixels'
+  t.jobs = PAGES_AT_A_TIME
+  await Promise.all([
+    inTurn('en-US', {
+      'the range is in the address, and those beyond the data are disabled': ranges,
+      'draws a year as a line on a phone, a week as candles': chartStyles,
+      'explains an empty list and an address without a page': emptyWords,
+      [phoneTitle]: phone,
+    }),
+    inTurn('ko-KR', {
+      'shows and finds Korean names, and times in Seoul': korean,
+      [phoneTitle]: phone,
+    }),
+    test('search and sorting survive a visit to a coin, favourites-only a reload', lastingList),
+    // docs/faults.md, 75
+    test('says that the first values are being collected, and shows the list when it is there', firstSeconds),
+    // docs/faults.md, 75
+    test('a coin that was opened too early is shown as soon as its history is there', early),
+    test('an alert is in the title and a notification, also while the page is hidden', alerts),
+  ])
+}
 
 type Open = (t: Test, answers: Answers, options?: VisitOptions) => ReturnType<typeof visit>
 

@@ -1,12 +1,11 @@
 import type { History } from '@kimchi/client'
 import { eventually } from '@kimchi/testkit'
-import { type Browser, findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
-import t, { type Test } from 'tap'
-import { type Answers, answerWith, historyOf } from './answers.ts'
-import { goodAnswers, openForgetful, PAGES_AT_A_TIME, servePage, show } from './views.ts'
+import type { Browser, Page } from '@kimchi/testkit/chromium'
+import type { Test } from 'tap'
+import { type Answers, historyOf } from './answers.ts'
+import { answerWith, goodAnswers, openForgetful, PAGES_AT_A_TIME, show } from './views.ts'
 import { installClock, visit } from './visit.ts'
 
-const program = findChromium()
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'
 
@@ -20,21 +19,16 @@ const UNUSABLE_NOTIFICATIONS = `
   }
 `
 
-t.test(
-  'what a reader sees, on a phone and a desktop, in both languages',
-  { skip: program === undefined && 'no chromium on PATH' },
-  async t => {
-    const base = await servePage(t)
-    const browser = await openChromium(program ?? '', t)
-    t.jobs = PAGES_AT_A_TIME
-    const looks = ['en-US', 'ko-KR'].flatMap(locale => [390, 1440].map(width => ({ locale, width })))
-    await Promise.all(
-      looks.map(look =>
-        t.test(`${look.locale}, ${look.width} px`, { buffered: true }, t => seen(t, browser, base, look)),
-      ),
-    )
-  },
-)
+/** What a reader sees, on a phone and a desktop, in both languages. */
+export async function looks(t: Test, browser: Browser, base: string): Promise<void> {
+  t.jobs = PAGES_AT_A_TIME
+  const all = ['en-US', 'ko-KR'].flatMap(locale => [390, 1440].map(width => ({ locale, width })))
+  await Promise.all(
+    all.map(look =>
+      t.test(`${look.locale}, ${look.width} px`, { buffered: true }, t => seen(t, browser, base, look)),
+    ),
+  )
+}
 
 async function seen(
   t: Test,

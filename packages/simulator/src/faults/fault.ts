@@ -91,11 +91,8 @@ const KINDS = {
   },
   /** Binance announces its end. */
   shutdown: {},
-  /**
-   * Upbit ignores the format that it is asked for: frames are DEFAULT; or a second subscription of a connection,
-   * which brings no SNAPSHOTs then.
-   */
-  ignore: { what: needed(oneOf('format', 'resubscription')) },
+  /** Upbit ignores a second subscription of a connection as far as it brings no SNAPSHOTs. */
+  ignore: { what: needed(oneOf('resubscription')) },
   /** How long after its minute's end an Upbit candle appears in responses. */
   'late-candles': { market, lateMs: needed(milliseconds) },
   /** Upbit refuses every subscription that names the market: an error frame, then the end. */

@@ -1,6 +1,6 @@
 import { fraction } from '../market/hash.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs, Trade } from '../market/types.ts'
+import type { EpochMs } from '../market/types.ts'
 
 /** Without a `lag` fault a trade is published 1 to 8 ms after it was made. */
 const USUAL_MS = 8
@@ -31,7 +31,7 @@ export function publishedTrades(
 /** The newest trade of a market that is published at an instant. */
 export function newestPublished(exchanges: SimulatedExchanges, market: string, at: EpochMs) {
   const reach = Math.max(USUAL_MS, exchanges.faults.longestLag(at))
+  const older = exchanges.prices.lastTrade('upbit', market, at - reach)
   const recent = publishedTrades(exchanges, market, at - reach, at).map(({ trade }) => trade)
-  const newest = recent.reduce<Trade | undefined>((a, b) => (a && a.at > b.at ? a : b), undefined)
-  return newest ?? exchanges.prices.lastTrade('upbit', market, at - reach)
+  return recent.reduce((newest, trade) => (newest && newest.at > trade.at ? newest : trade), older)
 }

@@ -1,10 +1,9 @@
-import type { FaultOf } from '../faults/fault.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter, parseJson } from '../server/wire.ts'
 import { newestPublished, publishedTrades } from './published.ts'
-import { tickerText, type UpbitFormat, upbitTicker } from './ticker.ts'
+import { tickerText, upbitTicker } from './ticker.ts'
 
 /** Upbit cuts a connection this long after its last ping, without a close frame. */
 const IDLE_MS = 60_000
@@ -14,44 +13,43 @@ const CLOSE_AFTER_ERROR_MS = 165
 /** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
 export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
   const { listings, faults, clock, limitFactor } = exchanges
-  const ignores = (what: FaultOf<'ignore'>['what']) =>
-    faults.find('ignore', { exchange: 'upbit', at: clock.now() }, ({ fault }) => fault.what === what)
+  const ignoresSecond = () => faults.find('ignore', { exchange: 'upbit', at: clock.now() })
   const isRejected = (market: string) => faults.find('reject', { exchange: 'upbit', market, at: clock.now() })
   const isTooFast = createMessageLimit(exchanges)
 
   return {
     open(connection) {
-      let subscription: Subscription = { codes: new Set(), format: 'DEFAULT' }
+      // A new subscription replaces the one before.
+      let keys: ReadonlySet<string> = new Set()
       let pingedAt = clock.now()
       let closesAt = Number.POSITIVE_INFINITY
-      const textOf = (ticker: object): string => tickerText(ticker, subscription.format)
       const fail = (name: string, message: string): void => {
         connection.reply({ error: { name, message } })
         closesAt = clock.now() + CLOSE_AFTER_ERROR_MS
       }
-      const subscribe = ({ codes, format }: Subscription): void => {
+      const subscribe = (codes: ReadonlySet<string>): void => {
         const now = settle()
-        const isSecond = subscription.codes.size > 0
-        subscription = { codes, format: ignores('format') ? 'DEFAULT' : format }
-        if (isSecond && ignores('resubscription')) return
+        const isSecond = keys.size > 0
+        keys = codes
+        if (isSecond && ignoresSecond()) return
         for (const market of codes) {
           const listing = listings.get('upbit', market)
           const last = listing && newestPublished(exchanges, market, now)
           if (!last) continue
-          connection.stream(textOf(upbitTicker(exchanges, market, last, now, 'SNAPSHOT')), market, now)
+          connection.stream(tickerText(upbitTicker(exchanges, market, last, now, 'SNAPSHOT')), market, now)
         }
       }
       return {
         connection,
         get keys() {
-          return subscription.codes
+          return keys
         },
-        textOf,
+        textOf: tickerText,
         message(text) {
-          const asked = readSubscription(text)
+          const asked = readCodes(text)
           if (isTooFast(connection)) fail('TOO_MANY_REQUEST', '요청 수 제한을 초과했습니다.')
           else if (!asked) fail('WRONG_FORMAT', 'Format이 맞지 않습니다.')
-          else if ([...asked.codes].some(isRejected)) fail('INVALID_PARAM', '지원하지 않는 코드입니다.')
+          else if ([...asked].some(isRejected)) fail('INVALID_PARAM', '지원하지 않는 코드입니다.')
           else subscribe(asked)
         },
         pinged() {
@@ -85,23 +83,15 @@ function createMessageLimit({ clock, limitFactor }: SimulatedExchanges) {
   }
 }
 
-/** What a client asks for; a new subscription replaces the one before. */
-interface Subscription {
-  readonly codes: ReadonlySet<string>
-  readonly format: UpbitFormat
-}
-
-/** Reads a ticket, type objects of tickers, and perhaps a format; undefined for whatever else Upbit accepts. */
-function readSubscription(text: string): Subscription | undefined {
+/** Reads the codes of a ticket, and type objects of tickers; undefined for whatever else Upbit accepts. */
+function readCodes(text: string): ReadonlySet<string> | undefined {
   const message = parseJson(text)
   if (!Array.isArray(message)) return undefined
   const parts: Readonly<Record<string, unknown>>[] = message.filter(part => part instanceof Object)
-  const format = parts.find(part => part.format !== undefined)?.format ?? 'DEFAULT'
   const types = parts.filter(part => part.type !== undefined)
   const isKnown =
     types.length > 0 && types.every(({ type, codes }) => type === 'ticker' && Array.isArray(codes))
-  if (!isKnown || !parts.some(part => part.ticket) || (format !== 'DEFAULT' && format !== 'SIMPLE')) {
-    return undefined
-  }
-  return { codes: new Set(types.flatMap(({ codes }) => (codes as unknown[]).map(String))), format }
+  const isDefault = parts.every(({ format = 'DEFAULT' }) => format === 'DEFAULT')
+  if (!isKnown || !isDefault || !parts.some(part => part.ticket)) return undefined
+  return new Set(types.flatMap(({ codes }) => (codes as unknown[]).map(String)))
 }

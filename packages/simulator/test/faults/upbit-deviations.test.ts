@@ -1,14 +1,6 @@
 import t from 'tap'
 import { connect, get, startManual, tickersOf } from '../clients.ts'
 
-t.test('ignore format: frames have full names whatever was asked for', async t => {
-  const { simulator } = await startManual(t)
-  simulator.faults.set({ kind: 'ignore', exchange: 'upbit', what: 'format' })
-  const client = await connect(t, simulator.upbitWsUrl)
-  client.send([...tickersOf('KRW-BTC'), { format: 'SIMPLE' }])
-  t.match(await client.next(), { type: 'ticker', code: 'KRW-BTC', stream_type: 'SNAPSHOT' })
-})
-
 t.test('ignore resubscription: only the first subscription of a connection brings SNAPSHOTs', async t => {
   const { simulator, run } = await startManual(t)
   simulator.faults.set({ kind: 'ignore', exchange: 'upbit', what: 'resubscription' })

@@ -15,13 +15,7 @@ export function startApp(t: Teardown, app: keyof typeof SCRIPTS, env: Record<str
 }
 
 /** One API process; it can be ended and started again at its address. */
-export interface Replica {
-  readonly address: string
-  readonly opsPort: number
-  process: Program
-  /** Starts it and waits until it has read Redis. */
-  start(): Promise<void>
-}
+export type Replica = Awaited<ReturnType<typeof startReplica>>
 
 /**
  * Starts API processes. One name stands for all of them, so they have one port, and each an address of its own.
@@ -35,17 +29,18 @@ export async function startReplicas(t: Teardown, redisUrl: string, count = 1, en
   return { apiPort, addresses, replicas }
 }
 
-async function startReplica(t: Teardown, address: string, env: Record<string, string>): Promise<Replica> {
+async function startReplica(t: Teardown, address: string, env: Record<string, string>) {
   const startAt = async (opsPort: number) => {
     const process = startApp(t, 'api', { HOST: address, OPS_PORT: String(opsPort), ...env })
     return { process, opsPort: await opsPortOf(process) }
   }
-  // It chooses this port; on a second start it must have the same.
+  const first = await startAt(0)
   const replica = {
     address,
-    ...(await startAt(0)),
+    ...first,
+    /** Starts it again, with the port that it chose, and waits until it has read Redis. */
     async start() {
-      replica.process = (await startAt(replica.opsPort)).process
+      replica.process = (await startAt(first.opsPort)).process
     },
   }
   return replica

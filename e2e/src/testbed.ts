@@ -74,7 +74,8 @@ export async function openTestbed(
   const clock = createFastClock(options.startAt ?? fromMidnight(10), factor)
   /** The same exchanges seen from elsewhere: same prices, own faults. */
   const openView = async () => {
-    const view = await startSimulator({ seed: 'fault', clock, pumpMs: 10, limits: false })
+    // Half a second by the clock of most beds, as late as frames may come; each turn costs processor time.
+    const view = await startSimulator({ seed: 'fault', clock, pumpMs: 25, limits: false })
     t.teardown(() => view.close())
     return view
   }

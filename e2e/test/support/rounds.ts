@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/seeded-random.ts'
 import { fromMidnight } from '../../src/testbed.ts'
 
 /** What `npm run chaos` asks for. */
-const { ROUNDS, SEED = '1', ONLY = '' } = process.env
+const { ROUNDS, SEED = String(Date.now()), ONLY = '' } = process.env
 
 /** A test whose fault comes again and again. */
 interface Rounds {
@@ -23,7 +23,10 @@ export function inRounds(
 ): void {
   const rounds = ROUNDS === undefined ? short : Math.max(1, Math.round((Number(ROUNDS) * per200) / 200))
   if (rounds > 0 && title.includes(ONLY)) {
-    t.test(`${title}, ${rounds} times`, { skip }, t => run(t, rounds, seededRandom(Number(SEED))))
+    t.test(`${title}, ${rounds} times`, { skip }, t => {
+      t.comment(`seed ${SEED}`)
+      return run(t, rounds, seededRandom(Number(SEED)))
+    })
   }
 }
 

@@ -4,19 +4,12 @@ import { eventually } from './eventually.ts'
 import type { Teardown } from './redis.ts'
 
 /** A limit of memory for processes, as containers have it. */
-export interface MemoryCgroup {
-  limit(mebibytes: number): void
-  add(pid: number): void
-  /** Makes a command one that runs inside from its first byte on. */
-  wrap(command: readonly string[]): readonly [program: string, ...args: string[]]
-  /** The most that was in use at a time, in mebibytes, files' pages included. */
-  peak(): number
-}
+export type MemoryCgroup = NonNullable<ReturnType<typeof createMemoryCgroup>>
 
 const MEBIBYTE = 1_048_576
 
 /** A memory cgroup of version 2 or 1, removed with the test; undefined where none can be made. */
-export function createMemoryCgroup(t: Teardown): MemoryCgroup | undefined {
+export function createMemoryCgroup(t: Teardown) {
   const isFirst = existsSync('/sys/fs/cgroup/memory')
   const folder = join(isFirst ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup', `kimchi-${process.pid}`)
   const [limit, peak] = isFirst
@@ -31,9 +24,17 @@ export function createMemoryCgroup(t: Teardown): MemoryCgroup | undefined {
   t.teardown(() => eventually('it is empty', () => rmdirSync(folder) === undefined).catch(() => undefined))
   const members = join(folder, 'cgroup.procs')
   return {
-    limit: mebibytes => writeFileSync(join(folder, limit), `${mebibytes * MEBIBYTE}`),
-    add: pid => writeFileSync(members, `${pid}`),
-    wrap: command => ['sh', '-c', 'echo $$ > "$0" && exec "$@"', members, ...command],
+    limit: (mebibytes: number) => writeFileSync(join(folder, limit), `${mebibytes * MEBIBYTE}`),
+    add: (pid: number) => writeFileSync(members, `${pid}`),
+    /** Makes a command one that runs inside from its first byte on. */
+    wrap: (command: readonly string[]): readonly [program: string, ...args: string[]] => [
+      'sh',
+      '-c',
+      'echo $$ > "$0" && exec "$@"',
+      members,
+      ...command,
+    ],
+    /** The most that was in use at a time, in mebibytes, files' pages included. */
     peak: () => Number(readFileSync(join(folder, peak), 'utf8')) / MEBIBYTE,
   }
 }

@@ -8,8 +8,14 @@ export type Formats = ReturnType<typeof createFormats>
 
 /** The formats of a language. */
 export function createFormats(language: Language) {
-  const write = (value: number, options: Intl.NumberFormatOptions) =>
-    value.toLocaleString(language, options).replace('-', MINUS)
+  // Kept, because making one takes as long as writing fifty numbers, and a history has thousands.
+  const made = new Map<string, Intl.NumberFormat>()
+  const write = (value: number, options: Intl.NumberFormatOptions) => {
+    const key = JSON.stringify(options)
+    const format = made.get(key) ?? new Intl.NumberFormat(language, options)
+    made.set(key, format)
+    return format.format(value).replace('-', MINUS)
+  }
   const fixed = (digits: number) => ({ minimumFractionDigits: digits, maximumFractionDigits: digits })
   const unitDisplay = language === 'ko' ? 'narrow' : 'short'
   const count = (value: number, unit: string) =>

@@ -136,32 +136,38 @@ export class HistoryImport {
     return wanted
   }
 
-  /** Imports the coin's days from this minute on. A coin that fails, or was not listed yet, ends there. */
+  /**
+   * Imports the coin's days from this minute on, from new to old. A coin that fails, or was not listed yet, ends
+   * there; a day that candles leave undecided is left out alone.
+   */
   async #importStep(wanted: Wanted, start: EpochMinute): Promise<void> {
     const { coin, days } = wanted
     const { signal, log } = this.#context
-    const step = days.splice(days.findIndex(day => day >= start))
-    const minutes = step.flatMap(day => minutesOf({ start: day, end: day + DAY_MINUTES }))
-    const decided: Decided[] = []
-    for (const window of windowsOf(minutes)) {
+    for (let day = days.at(-1) ?? 0; day >= start; day = days.at(-1) ?? 0) {
+      const decided: Decided[] = []
+      let end: unknown
       try {
-        decided.push(await this.#decide({ coin, minutes: window }))
+        for (const minutes of windowsOf(day)) {
+          const window = await this.#decide({ coin, minutes })
+          decided.push(window)
+          if (window.open.length > 0) break
+        }
       } catch (thrown) {
         signal.throwIfAborted()
-        const hasFailed = !(thrown instanceof NotListedYet)
-        const left = [...days.splice(0), ...step].filter(day => hasFailed || day <= (window.at(-1) ?? 0))
-        for (const day of left) this.#skip(coin.symbol, messageOf(thrown), dateOf(day), hasFailed)
-        if (!hasFailed) break
-        log.warn({ reason: `${coin.symbol}: ${messageOf(thrown)}` }, 'coin left out')
-        return
+        end = thrown
       }
+      const hasFailed = end !== undefined && !(end instanceof NotListedYet)
+      if (hasFailed) log.warn({ reason: `${coin.symbol}: ${messageOf(end)}` }, 'coin left out')
+      else await this.#storeDay(wanted, day, decided)
+      const left = days.splice(end === undefined ? -1 : 0)
+      if (end === undefined) continue
+      for (const each of left) this.#skip(coin.symbol, messageOf(end), dateOf(each), hasFailed)
     }
-    for (const day of step) await this.#storeDay(wanted, day, decided)
   }
 
   /**
    * Decides a window; what candles leave open, by what they are a minute later.
-   * @throws NotListedYet before the listing, and an Error where minutes stay undecided
+   * @throws NotListedYet before the listing
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
@@ -170,8 +176,6 @@ export class HistoryImport {
       await clock.wait(DOUBTED_MS, signal)
       decided = await decideWindow(window, this.#blocks)
     }
-    const undecided = decided.open.length
-    if (undecided > 0) throw new Error(`the exchanges' candles leave ${undecided} minutes undecided`)
     for (const market of [RATE_MARKET, window.coin.upbit]) {
       const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
       if (block.isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
@@ -183,12 +187,14 @@ export class HistoryImport {
     const { writer } = this.#options
     const { symbol } = coin
     const date = dateOf(day)
-    const isOfDay = ({ minute }: { readonly minute: EpochMinute }) => dayStart(minute) === day
-    const [row] = foldDays(decided.flatMap(({ samples }) => samples).filter(isOfDay))
+    if (decided.some(({ open }) => open.length > 0)) {
+      this.#skip(symbol, 'the exchanges’ candles leave minutes undecided', date, true)
+      return
+    }
+    const [row] = foldDays(decided.flatMap(({ samples }) => samples))
     const outcome = row && (await this.#patiently(() => writer.importDay(symbol, row)))
     if (outcome === 'refused') this.#skip(symbol, 'samples of it are kept, so ingesters fill it', date)
-    const settled = decided.flatMap(window => window.settled).filter(isOfDay)
-    const reasons = new Set(settled.map(({ reason }) => reason))
+    const reasons = new Set(decided.flatMap(({ settled }) => settled).map(({ reason }) => reason))
     for (const reason of reasons) this.#skip(symbol, reason, date)
     const mark = marked.has(day) && row === undefined ? emptyMark(date) : date
     await this.#patiently(() => writer.markImported(symbol, reasons.size > 0 ? [mark] : []))
@@ -227,14 +233,13 @@ function emptyMark(date: UtcDate): string {
   return `${date} empty`
 }
 
-/** Minutes by the blocks of candles that decide them, from new to old. @param minutes ascending */
-function windowsOf(minutes: readonly EpochMinute[]): (readonly EpochMinute[])[] {
-  const windows = new Map<number, EpochMinute[]>()
-  for (const minute of minutes) {
-    const block = Math.floor(minute / BLOCK_MINUTES.upbit)
-    const window = windows.get(block) ?? []
-    windows.set(block, window)
-    window.push(minute)
+/** A day's minutes by the blocks of candles that decide them, from new to old. */
+function windowsOf(day: EpochMinute): (readonly EpochMinute[])[] {
+  const windows: (readonly EpochMinute[])[] = []
+  for (let end = day + DAY_MINUTES; end > day; ) {
+    const start = Math.max(day, end - 1 - ((end - 1) % BLOCK_MINUTES.upbit))
+    windows.push(minutesOf({ start, end }))
+    end = start
   }
-  return [...windows.values()].reverse()
+  return windows
 }

@@ -182,6 +182,25 @@ t.test('a coin whose days the candles leave undecided is left out and named', as
   t.strictSame([...(await samplesOf('ETH')).values()], [1_440, 1_440])
 })
 
+t.test('a day that the candles leave undecided is left out alone', async t => {
+  const { run, samplesOf } = await openImport(t)
+  // Each answer lacks another minute, so that none is believed to be absent.
+  const from = minuteOf(day(4).at) + 600
+  let answers = 0
+  const fetchPage = async (request: CandleRequest) => {
+    const page = await rest.fetchCandles(request)
+    if (request.market !== ETH.binance) return page
+    answers += 1
+    return { candles: page.candles.filter(([open]) => open !== from + (answers % 100)) }
+  }
+  t.match(await run([ETH], 6, { requests: { fetchPage } }), [
+    { symbol: 'ETH', reason: /undecided/, days: 1, from: day(4).date, isFailure: true },
+  ])
+  const days = [...(await samplesOf('ETH')).keys()].sort()
+  t.strictSame(days, [day(6).date, day(5).date, day(3).date])
+  t.strictSame(await run([ETH], 6), [], 'and it is tried again the next time')
+})
+
 t.test('an import stops where the rate begins', async t => {
   const { run, samplesOf } = await openImport(t)
   simulator.faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-USDT', from: 0, to: day(4).at })

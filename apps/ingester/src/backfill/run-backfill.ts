@@ -17,15 +17,12 @@ import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
-import { decideFirstList } from './first-list.ts'
+import { COINS_AT_ONCE, decideFirstList } from './first-list.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type CoinTrouble, type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
-/** While nothing is open, backfill looks again after this long. */
+/** The lease is claimed again, and while nothing is open backfill looks again, after this long. */
 const IDLE_MS: Milliseconds = 1_000
-
-/** Coins that are filled at once: enough to keep both exchanges busy while one is decided and stored. */
-const COINS_AT_ONCE = 16
 
 /** A first list waits for this much longer than its requests need by their pace. */
 const PATIENCE_MS: Milliseconds = 5_000
@@ -85,7 +82,10 @@ export class Backfill {
   readonly #listedAt = new Map<string, EpochMinute>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   #isClockWrong = false
+  /** Coins that it has the lease on. */
   #filling: number | undefined
+  /** Why the lease could not be claimed the last time. */
+  #leaseFailure: unknown
   #problem: string | undefined
   #percent = 0
   #drift: Drift | undefined
@@ -104,7 +104,7 @@ export class Backfill {
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
-    this.#filling = 0
+    const holding = this.#holdLease()
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#round()
@@ -113,14 +113,13 @@ export class Backfill {
       } catch (thrown) {
         if (signal.aborted) break
         this.#problem = messageOf(thrown)
-        this.#filling = 0
         const delayMs = retryDelay(failures++, random, thrown)
         const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
         if (isWorthALine(failures)) log.warn(fields, 'backfill failed and will try again')
         await clock.wait(delayMs, signal)
       }
     }
-    await this.#watching
+    await Promise.all([this.#watching, holding])
     await this.#options.lease.close()
   }
 
@@ -133,8 +132,7 @@ export class Backfill {
   status(): BackfillStatus {
     return {
       ...this.#counts,
-      // While an exchange does not answer the round hangs, and its lease runs out.
-      filling: this.#filling && (this.#health.isWell ? this.#filling : 0),
+      filling: this.#filling,
       open: this.#openMinutes.count,
       waiting: this.#openMinutes.waiting,
       candleRequests: this.#requests.status(),
@@ -143,20 +141,38 @@ export class Backfill {
     }
   }
 
+  /** Claims the lease beside the work, which may take longer than the lease lasts. */
+  async #holdLease(): Promise<void> {
+    const { lease, quarantine } = this.#options
+    const { clock, signal } = this.#context
+    while (!signal.aborted) {
+      const coins = [...quarantine.tracked, ...quarantine.untested]
+      // Every ingester fetches the newest candles, whoever fills the gaps.
+      if (coins.length > 0) this.#watching ??= this.#health.run()
+      const isFit = coins.length > 0 && this.#health.isWell && !this.#isClockWrong
+      try {
+        const isHolder = await lease.hold(coins, isFit)
+        this.#filling = isHolder ? coins.length : 0
+        this.#leaseFailure = undefined
+      } catch (thrown) {
+        this.#filling = 0
+        this.#leaseFailure = thrown
+      }
+      await clock.wait(IDLE_MS, signal)
+    }
+  }
+
+  get #isHolder(): boolean {
+    return (this.#filling ?? 0) > 0
+  }
+
   /** Fills the coins that come first; where none is due, waits a little. */
   async #round(): Promise<void> {
-    const { lease, quarantine } = this.#options
-    const { tracked, untested } = quarantine
-    const coins = [...tracked, ...untested]
-    // Every ingester fetches the newest candles, whoever fills the gaps.
-    if (coins.length > 0) this.#watching ??= this.#health.run()
-    const { isWell, failure } = this.#health
-    const isFit = coins.length > 0 && isWell && !this.#isClockWrong
-    const isHolder = await lease.hold(coins, isFit)
-    this.#filling = isHolder ? coins.length : 0
-    this.#openMinutes.follow(isHolder ? tracked : [])
-    if (!isWell && failure !== undefined) throw failure
-    const isDone = isHolder ? await this.#work(tracked, untested) : true
+    const { tracked, untested } = this.#options.quarantine
+    this.#openMinutes.follow(this.#isHolder ? tracked : [])
+    const failure = this.#leaseFailure ?? (this.#health.isWell ? undefined : this.#health.failure)
+    if (failure !== undefined) throw failure
+    const isDone = this.#isHolder ? await this.#work(tracked, untested) : true
     if (isDone) await this.#context.clock.wait(IDLE_MS, this.#context.signal)
   }
 
@@ -181,7 +197,9 @@ export class Backfill {
     ]
     if (due.length === 0) return
     const patienceMs = (due.length * 1_000) / upbitPerSecond + PATIENCE_MS
-    await this.#store(await decideFirstList(due, patienceMs, reader, this.#blocks, this.#context))
+    const goesOn = () => this.#isHolder
+    await this.#store(await decideFirstList(due, patienceMs, goesOn, reader, this.#blocks, this.#context))
+    if (!goesOn()) return
     for (const { symbol } of due) this.#listedAt.set(symbol, minute)
   }
 

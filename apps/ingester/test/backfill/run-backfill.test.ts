@@ -238,6 +238,34 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 
+t.test('a first list that takes longer than a lease lasts is no work for a second ingester', async t => {
+  const { start, clock } = await openBench(t, exchanges)
+  const coins = [ETH, KNC, IQ]
+  const slow = { upbitPerSecond: 0.05 }
+  const first = start(coins, { id: 'a', ...slow })
+  await passUntil(clock, 'the first has the lease', () => first.status().filling === 3, 1_000)
+  const asked = new Set<string>()
+  const second = start(coins, {
+    id: 'b',
+    around: fetchCandles => range => {
+      asked.add(range.market)
+      return fetchCandles(range)
+    },
+  })
+  let wasFilling = 0
+  await passUntil(
+    clock,
+    'the first list is stored',
+    () => {
+      wasFilling = Math.max(wasFilling, second.status().filling ?? 0)
+      return first.status().stored > 0
+    },
+    1_000,
+  )
+  t.equal(wasFilling, 0)
+  t.strictSame([...asked].sort(), ['BTCUSDT', 'KRW-BTC'], 'only what tells whether the exchanges answer')
+})
+
 // docs/faults.md, 46
 t.test('ingesters of different coins fill their own at the same time', async t => {
   const { start, clock, check, reader } = await openBench(t, exchanges)
@@ -286,6 +314,26 @@ t.test('a lease that is lost stops the work, without a loss or an error', async 
   })
   t.equal(status().problem, undefined)
   t.match(await check([ETH], 361), RIGHT)
+})
+
+t.test('a lease that is lost during a first list ends its requests', async t => {
+  const { start, clock } = await openBench(t, exchanges)
+  const coins = Array.from({ length: 40 }, (_, at): Coin => {
+    return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
+  })
+  const asked = new Set<string>()
+  start(coins, {
+    lease: { hold: async (_coins, isFit) => isFit && asked.size === 0, close: async () => {} },
+    upbitPerSecond: 2,
+    around: fetchCandles => range => {
+      if (range.market.startsWith('KRW-C')) asked.add(range.market)
+      return fetchCandles(range)
+    },
+  })
+  await passUntil(clock, 'it has the lease', () => asked.size > 0, 1_000)
+  const lostAt = clock.now()
+  await passUntil(clock, 'a minute', () => clock.now() > lostAt + 60_000, 1_000)
+  t.ok(asked.size <= 18, `${asked.size} of 40 coins`)
 })
 
 for (const [title, appendonly] of [

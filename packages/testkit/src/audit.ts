@@ -71,16 +71,17 @@ type Find = (kind: 'lost' | 'doubled' | 'wrong', finding: string) => void
 
 /** Compares day rows with a fold that sorts first and then reads off. */
 function checkDays(samples: readonly Sample[], rows: Record<string, string>, find: Find): void {
-  const days = new Map<string, Sample[]>()
+  const days = new Map<number, Sample[]>()
   for (const sample of samples.toSorted((a, b) => a.minute - b.minute)) {
-    const date = at(sample.minute).slice(0, 10)
-    const day = days.get(date)
+    const number = Math.floor(sample.minute / 1_440)
+    const day = days.get(number)
     if (day) day.push(sample)
-    else days.set(date, [sample])
+    else days.set(number, [sample])
   }
-  for (const date of new Set([...Object.keys(rows), ...days.keys()])) {
+  const dates = [...days.keys()].map(number => at(number * 1_440).slice(0, 10))
+  for (const date of new Set([...Object.keys(rows), ...dates])) {
     const row = JSON.parse(rows[date] ?? '{}')
-    const expected = foldDay(days.get(date) ?? [])
+    const expected = foldDay(days.get(Date.parse(date) / 86_400_000) ?? [])
     if (row.samples > expected.samples) {
       find('doubled', `${date} counts ${row.samples}, stored are ${expected.samples}`)
     } else if (Object.entries(expected).some(([field, value]) => row[field] !== value)) {

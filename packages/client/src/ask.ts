@@ -49,9 +49,9 @@ function parse(text: string): Record<string, unknown> | null | undefined {
 function refusal(url: string, response: Response, body: ReturnType<typeof parse>, now: number) {
   const { status } = response
   const { code, message } = body ?? {}
-  const isOurs = typeof code === 'string' && typeof message === 'string'
-  return new ApiError(isOurs ? message : `${url} answered ${status} with something else than data`, {
-    code: isOurs ? code : 'bad_answer',
+  const isRefusal = typeof code === 'string' && typeof message === 'string'
+  return new ApiError(isRefusal ? message : `${url} answered ${status} with something else than data`, {
+    code: isRefusal ? code : 'bad_answer',
     status,
     retryAfterMs: retryAfterMs(response.headers.get('retry-after'), now),
   })

@@ -40,7 +40,6 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   const simulator = await startSimulator({
     clock,
     pumpMs: 0,
-    speed: 2,
     limits: false,
     onFrame: ({ connection }) => opened.add(connection),
     ...options,

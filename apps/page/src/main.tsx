@@ -11,5 +11,5 @@ const root = document.getElementById('app')
 const language = pickLanguage(shelf.get('language') ?? null, navigator.languages)
 // No top-level `await`: a module that has one can't share its parts with those that are loaded later.
 void loadWords(language).then(words => {
-  if (root) render(<App {...{ client, shelf, words }} />, root)
+  if (root) render(<App client={client} shelf={shelf} words={words} />, root)
 })

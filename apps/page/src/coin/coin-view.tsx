@@ -61,11 +61,17 @@ export function CoinView({ symbol, range, row }: CoinProps) {
       <HistoryNotice {...known} symbol={symbol} isListed={row !== undefined} />
       {figures && (
         <>
-          <RangeSwitch {...{ symbol, range, total, hasAverage, onAverage }} />
-          <Chart {...{ days, symbol, hasAverage }} average={figures.average} />
+          <RangeSwitch
+            symbol={symbol}
+            range={range}
+            total={total}
+            hasAverage={hasAverage}
+            onAverage={onAverage}
+          />
+          <Chart days={days} symbol={symbol} hasAverage={hasAverage} average={figures.average} />
         </>
       )}
-      <FigureList {...{ row, days, figures }} asOf={asOfText} />
+      <FigureList row={row} days={days} figures={figures} asOf={asOfText} />
       {days.length > 0 && <DayTable days={days} symbol={symbol} asOf={asOfText} />}
     </article>
   )

@@ -181,7 +181,10 @@ export class Feed {
     this.#counters.attempts += 1
     const connection: Connection = openConnection(
       {
-        ...{ protocol, base, userAgent, markets: this.#markets },
+        protocol,
+        base,
+        userAgent,
+        markets: this.#markets,
         onFrame: decoded => this.#receive(decoded, connection),
         // Where snapshots are the prices, a request for them is a subscription, which is acknowledged again.
         onAcknowledged: markets => fetchTradingPrices && this.#tradingStatus.seed(markets),

@@ -557,7 +557,8 @@ t.test('a holder whose clock is wrong leaves the work to another at once', async
   first.noteMinute({ minute: YESTERDAY + 361, waiting: [], isClockWrong: true })
   const wrongAt = clock.now()
   const before = first.status().stored
+  await passUntil(clock, 'the other has the lease', () => second.status().filling === 1, 1_000)
+  t.ok(clock.now() - wrongAt <= 15_000, `after ${clock.now() - wrongAt} ms`)
   await passUntil(clock, 'the other fills', () => second.status().stored > 0, 1_000)
-  t.ok(clock.now() - wrongAt <= 300_000, `after ${clock.now() - wrongAt} ms`)
   t.equal(first.status().stored, before)
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Coin, Context, Milliseconds } from '@kimchi/core'
 import { Lease, type RedisConnection } from '@kimchi/store'
 
-/** A lease that nobody claims again for this long is free. */
+/** A lease is free when its holder has not claimed it again for this long. */
 const EXPIRES_AFTER_MS: Milliseconds = 60_000
 
 /** How long the end of a process may wait for Redis to free its lease; it expires by itself as well. */
@@ -26,8 +26,9 @@ export class BackfillLease {
   }
 
   /**
-   * Whether this process has the lease on these coins. It claims it while it is fit to fill them; when it is not,
-   * it frees the lease, so that another ingester goes on at once.
+   * Claims the lease on these coins while this process is fit to fill them. When it is not, frees the lease, so
+   * that another ingester goes on at once.
+   * @returns whether this process has the lease
    */
   async hold(coins: readonly Coin[], isFit: boolean): Promise<boolean> {
     if (isFit) {
@@ -40,7 +41,7 @@ export class BackfillLease {
     return false
   }
 
-  /** Frees it when the process ends. Does not reject. */
+  /** Frees the lease when the process ends. Does not reject. */
   async close(): Promise<void> {
     const { clock, log } = this.#context
     if (this.#lease === undefined) return

@@ -1,69 +1,76 @@
 import { type EpochMinute, MAX_CARRY_MS, MINUTE_MS } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
 
-/** A price is carried over so many minutes at most. */
+/** A price is carried over at most this many minutes. */
 export const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
 
-/** A candle may come late. One that is still absent this many minutes after its end will not come. */
-const BELIEVED_AFTER_MINUTES = 3
+/** An exchange may publish a candle late, but not later than this many minutes after the candle's end. */
+const MAX_LATE_MINUTES = 3
+
+/**
+ * Candles that should exist but are missing, by the minute at which they open. One is confirmed when a second
+ * answer lacks it too.
+ */
+export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed'>
 
 /**
  * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
  * M − 60 s, and earlier ones whose price is carried into the block.
  *
- * Upbit writes no candle for a minute without a trade. Binance writes one for every minute: one that is absent
- * is no silence, and no price is carried over it. Nor is it over an empty page of either.
+ * Upbit writes no candle for a minute without a trade, Binance writes one for every minute. A missing Binance
+ * candle does not mean that nothing traded, so no price is carried across it, nor across an empty page of
+ * either exchange.
  */
 export class CandleBlock {
   /** The minute at which its newest candle opens. */
   readonly newest: EpochMinute
   /** The minute at which its newest candle with a trade opens. */
   readonly newestTrade: EpochMinute
-  /** Whether the answer lacks something that another one may have. */
-  readonly isDoubted: boolean
+  /** Whether a candle is missing that another answer may have. */
+  readonly isUnconfirmed: boolean
   /** Candles with a trade, by the minute at which they open. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
   readonly #completeTo: EpochMinute
-  readonly #absent: ReadonlyMap<EpochMinute, boolean>
+  readonly #missing: MissingCandles
 
   /**
    * @param candles ascending, each minute at most once
    * @param completeTo the newest minute whose candles were complete when they were fetched
-   * @param absent minutes that lack a candle, and whether that is believed
+   * @param missing the candles that should exist and are not in the answer
    */
   constructor(
     candles: readonly MinuteCandle[],
     completeTo: EpochMinute,
-    absent: ReadonlyMap<EpochMinute, boolean> = new Map(),
+    missing: MissingCandles = new Map(),
   ) {
     const trades = candles.filter(([, , volume]) => volume > 0)
     this.newest = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
-    this.isDoubted = [...absent.values()].includes(false)
+    this.isUnconfirmed = [...missing.values()].includes('unconfirmed')
     this.#trades = new Map(trades.map(candle => [candle[0], candle]))
     this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#completeTo = completeTo
-    this.#absent = absent
+    this.#missing = missing
   }
 
-  /** Whether it surely holds no trade. Upbit's market has no earlier one either then. */
+  /** No trade, confirmed. On Upbit this also means that the market has no older candles. */
   get isEmpty(): boolean {
-    return this.#trades.size === 0 && !this.isDoubted
+    return this.#trades.size === 0 && !this.isUnconfirmed
   }
 
-  /** Whether the candle before `minute`, or a later one, is there. */
+  /** Whether the answer has the candle of the 60 s before `minute`, or a later one. */
   reaches(minute: EpochMinute): boolean {
     return this.newest >= minute - 1
   }
 
-  /** Whether everything that decides `minute` is there, or so late that it will not come. */
+  /** Whether the block can decide `minute`: no candle may still come, and none is missing unconfirmed. */
   knows(minute: EpochMinute): boolean {
-    const isThere = this.reaches(minute) || this.#completeTo >= minute + BELIEVED_AFTER_MINUTES
-    return isThere && this.#absent.get(this.#decisive(minute)) !== false
+    const isComplete = this.reaches(minute) || this.#completeTo >= minute + MAX_LATE_MINUTES
+    return isComplete && this.#missing.get(this.#decidingOpen(minute)) !== 'unconfirmed'
   }
 
-  /** Whether there surely should be a candle of the 60 s before `minute`, and is none. */
+  /** Whether the candle of the 60 s before `minute` should exist but is missing. */
   lacks(minute: EpochMinute): boolean {
-    return this.#absent.has(minute - 1)
+    return this.#missing.has(minute - 1)
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */
@@ -71,16 +78,19 @@ export class CandleBlock {
     return this.#trades.has(minute - 1)
   }
 
-  /** The last trade that opens before `minute` and may be carried to it, unless a candle after it is absent. */
+  /** The last trade that opens before `minute` and may be carried to it, unless a candle after it is missing. */
   lastTrade(minute: EpochMinute): MinuteCandle | undefined {
-    return this.#trades.get(this.#decisive(minute))
+    return this.#trades.get(this.#decidingOpen(minute))
   }
 
-  /** The newest minute before this one that has a trade or lacks a candle; if none, the oldest to carry from. */
-  #decisive(minute: EpochMinute): EpochMinute {
+  /**
+   * When the candle opens that decides `minute`: the newest one before it that has a trade or is missing. If
+   * there is neither, the oldest from which a price may be carried.
+   */
+  #decidingOpen(minute: EpochMinute): EpochMinute {
     let open = minute - 1
     const oldest = minute - CARRY_MINUTES
-    while (open > oldest && !this.#trades.has(open) && !this.#absent.has(open)) open -= 1
+    while (open > oldest && !this.#trades.has(open) && !this.#missing.has(open)) open -= 1
     return open
   }
 }

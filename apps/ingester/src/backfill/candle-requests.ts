@@ -3,8 +3,8 @@ import { type Context, type Exchange, isWorthALine, type Milliseconds, messageOf
 import { type CandlePage, type CandleRequest, HttpError, type RestClient, retryDelay } from '@kimchi/feeds'
 
 /**
- * Candle requests to Binance for one to Upbit: at most 25 a second, 3,000 of the 6,000 of weight that it allows
- * in a minute.
+ * How many candle requests go to Binance for each one to Upbit: at most 25 a second, which uses 3,000 of the
+ * 6,000 of weight that Binance allows in a minute.
  * @see docs/exchanges.md#binance-rest
  */
 const BINANCE_FOR_ONE = 2.5
@@ -13,10 +13,10 @@ const BINANCE_FOR_ONE = 2.5
 const MAX_LISTENERS = 1_000
 
 /**
- * Refusals of all of our requests, not of one market's. The bases have seen to it that a 403 or a 451 is every
- * base's.
+ * An exchange that answers so refuses all of our requests, not only one market's. A 403 or a 451 comes here only
+ * after all of the exchange's bases have failed.
  */
-const FOR_ALL: readonly number[] = [403, 418, 429, 451]
+const REFUSES_ALL: readonly number[] = [403, 418, 429, 451]
 
 /** The requests to one exchange. */
 export interface CandleRequestStatus {
@@ -33,7 +33,7 @@ export interface CandleRequestsOptions {
 
 /** The requests to one exchange. Its instants are of the clock's elapsed time. */
 class Line {
-  /** Pauses since the last success. */
+  /** How many pauses there were since the last success. */
   pauses = 0
   /** When the next request may go out, and until when a pause lasts. */
   freeAt: Milliseconds = 0
@@ -49,7 +49,7 @@ export class CandleRequests {
   readonly #rest: CandleRequestsOptions['rest']
   readonly #context: Context
   readonly #lines: Readonly<Record<Exchange, Line>> = { upbit: new Line(), binance: new Line() }
-  /** From the next request on. */
+  /** A new pace holds from the next request on. */
   upbitPerSecond: number
 
   constructor({ rest, upbitPerSecond }: CandleRequestsOptions, context: Context) {
@@ -117,7 +117,7 @@ export class CandleRequests {
 }
 
 function isOfTheExchange(thrown: unknown): boolean {
-  return thrown instanceof HttpError && FOR_ALL.includes(thrown.status)
+  return thrown instanceof HttpError && REFUSES_ALL.includes(thrown.status)
 }
 
 /** Whether the exchange refused the request itself (4xx). */

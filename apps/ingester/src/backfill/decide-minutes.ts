@@ -11,7 +11,13 @@ import {
 } from '@kimchi/core'
 import type { SettledMinute } from '@kimchi/store'
 import { CARRY_MINUTES, type CandleBlock } from './candle-block.ts'
-import type { CandleBlocks } from './candle-blocks.ts'
+import type { CandleBlockCache } from './candle-block-cache.ts'
+
+/**
+ * Coins that are decided at once. Enough to keep both exchanges busy, few enough that shared requests (BTC, the
+ * rate) don't queue for long.
+ */
+export const COINS_AT_ONCE = 16
 
 /** Minutes of one coin, ascending. */
 export interface CoinMinutes {
@@ -19,15 +25,15 @@ export interface CoinMinutes {
   readonly minutes: readonly EpochMinute[]
 }
 
-/** What candles say about the minutes of a window. */
+/** The decisions on a window's minutes. */
 export interface Decided {
   readonly samples: readonly Sample[]
   readonly settled: readonly SettledMinute[]
-  /** Minutes that another answer, a minute later, may decide. */
+  /** Minutes that candles leave undecided, and may decide a minute later. */
   readonly open: readonly EpochMinute[]
 }
 
-/** Nothing is decided. */
+/** No decision on any minute. */
 export const NOTHING: Decided = { samples: [], settled: [], open: [] }
 
 /** The candles by which a coin's minutes are decided. */
@@ -39,21 +45,24 @@ export interface CandleLegs {
   readonly binanceReference: CandleBlock
 }
 
-/** Those that every coin needs. */
+/** The candles that every coin needs. */
 type SharedLegs = Omit<CandleLegs, 'upbit' | 'binance'>
 
 /**
  * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down,
  * fetches only the markets that always trade, not the coin's.
  */
-export async function decideWindow({ coin, minutes }: CoinMinutes, blocks: CandleBlocks): Promise<Decided> {
+export async function decideWindow(
+  { coin, minutes }: CoinMinutes,
+  blocks: CandleBlockCache,
+): Promise<Decided> {
   const [first] = minutes
   if (first === undefined) return NOTHING
   const newest = await blocks.newest()
   if (first > newest) return { ...NOTHING, open: minutes }
-  const over = newestOver(await fetchShared(newest, blocks))
-  const open = minutes.filter(minute => minute > over)
-  const decidable = minutes.filter(minute => minute <= over)
+  const limit = newestDecidable(await fetchShared(newest, blocks))
+  const open = minutes.filter(minute => minute > limit)
+  const decidable = minutes.filter(minute => minute <= limit)
   const last = decidable.at(-1)
   if (last === undefined) return { ...NOTHING, open }
   const [shared, upbit, binance] = await Promise.all([
@@ -99,7 +108,7 @@ export function candleSampleOrGap(
   })
 }
 
-async function fetchShared(minute: EpochMinute, blocks: CandleBlocks): Promise<SharedLegs> {
+async function fetchShared(minute: EpochMinute, blocks: CandleBlockCache): Promise<SharedLegs> {
   const [rate, upbitReference, binanceReference] = await Promise.all([
     blocks.blockOf('upbit', RATE_MARKET, minute),
     blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute),
@@ -109,10 +118,10 @@ async function fetchShared(minute: EpochMinute, blocks: CandleBlocks): Promise<S
 }
 
 /**
- * The newest minute at which both exchanges were up and the rate was known, by the newest candles: an outage in
- * it or before it, if any, is over. Candles of later minutes may still come.
+ * The newest minute for which the newest candles show that both exchanges were up and the rate was known. Any
+ * outage before it is over, so its minutes can be decided; candles of later minutes may still come.
  */
-function newestOver({ rate, upbitReference, binanceReference }: SharedLegs): EpochMinute {
+function newestDecidable({ rate, upbitReference, binanceReference }: SharedLegs): EpochMinute {
   const upbitUp = Math.max(rate.newestTrade, upbitReference.newestTrade) + 1
   return Math.min(upbitUp, binanceReference.newestTrade + 1, rate.newestTrade + CARRY_MINUTES)
 }

@@ -1,26 +1,27 @@
 import { type Context, type EpochMinute, type Milliseconds, REFERENCE_MARKETS } from '@kimchi/core'
-import type { CandleBlocks } from './candle-blocks.ts'
+import type { CandleBlockCache } from './candle-block-cache.ts'
 
-/** An ingester that fills gaps has seen a new candle of each exchange within this time. */
+/** An ingester may fill gaps if it has seen a new candle of each exchange within this time. */
 const NEW_WITHIN_MS: Milliseconds = 90_000
 
-/** Candles are fetched this often; what is known of a minute costs no request. */
+/** Candles are asked for this often; those that the cache has cost no request. */
 const FETCH_EVERY_MS: Milliseconds = 10_000
 
 /**
- * Whether this ingester gets the candles of both exchanges, so that it may hold the lease: one that is banned,
- * refused for its region or cut off leaves the work to another.
+ * Watches whether this ingester gets the candles of both exchanges, so that it may hold the lease. An ingester
+ * that is banned, refused for its region or cut off leaves the work to another.
  */
 export class ExchangeHealth {
-  /** Why the last candles could not be fetched. */
+  /** Why the last attempt to fetch candles failed; undefined if it succeeded. */
   failure: unknown
-  readonly #blocks: CandleBlocks
+  readonly #blocks: CandleBlockCache
   readonly #context: Pick<Context, 'clock' | 'signal'>
+  /** The minute at which Upbit's newest candle opens. */
   #newest: EpochMinute = Number.NEGATIVE_INFINITY
-  /** When that candle was new, by the clock's elapsed time. */
+  /** When that candle was first seen, by the clock's elapsed time. */
   #newAt: Milliseconds = Number.NEGATIVE_INFINITY
 
-  constructor(blocks: CandleBlocks, context: Pick<Context, 'clock' | 'signal'>) {
+  constructor(blocks: CandleBlockCache, context: Pick<Context, 'clock' | 'signal'>) {
     this.#blocks = blocks
     this.#context = context
   }

@@ -14,7 +14,7 @@ import {
 } from '@kimchi/core'
 import { type CandleRequest, retryDelay } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { BLOCK_MINUTES, CandleBlocks, DOUBTED_MS } from './candle-blocks.ts'
+import { BLOCK_MINUTES, CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { minutesOf } from './open-minutes.ts'
@@ -31,53 +31,54 @@ const MAX_BLOCKS = 450
 /** A coin whose candles fail without being refused is left out after so many retries, about a minute. */
 const MAX_RETRIES = 7
 
-/** Days of a coin that are not whole, or not there at all. */
+/** Days of a coin that the import could not complete, for one reason. */
 export interface Skipped {
   readonly symbol: string
-  /** A gap's reason where candles tell, else a sentence. */
+  /** A gap's reason if candles show it, else a sentence. */
   readonly reason: string
   readonly days: number
   /** The first and the last of them. */
   readonly from: UtcDate
   readonly to: UtcDate
-  /** Whether another import may complete them. */
-  readonly isFailure: boolean
+  /** Whether another run may complete them. */
+  readonly mayImportAgain: boolean
 }
 
 export interface HistoryImportOptions {
   readonly coins: readonly Coin[]
   /** Whole UTC days before today. */
   readonly days: number
-  /** Of these and of today the ingesters keep single samples: they fill them. */
+  /** Newer days still have one-minute samples in Redis; the ingesters fill those. */
   readonly retentionDays: number
   readonly reader: Pick<SampleReader, 'readDays' | 'readImported'>
   readonly writer: Pick<SampleWriter, 'importDay' | 'markImported'>
-  /** Called before each step, e.g. to go on at another pace. */
+  /** Called before each step, so that the command can slow its requests down while an ingester runs. */
   readonly onStep?: () => Promise<void>
   readonly requests: Pick<CandleRequests, 'fetchPage'>
   /** Called with the progress, in days of one coin. */
   readonly onProgress: (done: number, total: number, symbol: string) => void
 }
 
-/** What is left to import of a coin: days by their first minutes, ascending. */
+/** The days that are left to import of a coin. */
 interface Wanted {
   readonly coin: Coin
+  /** Each by its first minute, ascending. */
   readonly days: EpochMinute[]
-  /** Days that an import has marked, and that have no row. */
+  /** Days without a row that an earlier import has marked. */
   readonly marked: ReadonlySet<EpochMinute>
 }
 
-/** There are no candles up to a window's end, and never were. */
+/** The market, or the rate's, was not listed yet at the end of this window. */
 class NotListedYet extends Error {}
 
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
- * all minutes of a day that is not whole, and stores that day in one call. It waits where Redis is away.
+ * all minutes of a day that is not whole, and stores that day in one call. While Redis is away, it waits.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions
   readonly #context: Context
-  readonly #blocks: CandleBlocks
+  readonly #blocks: CandleBlockCache
   readonly #skipped = new Map<string, Skipped>()
 
   constructor(options: HistoryImportOptions, context: Context) {
@@ -85,8 +86,8 @@ export class HistoryImport {
     this.#context = context
     const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
     const fetchPage = (request: CandleRequest) =>
-      this.#patiently(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
-    this.#blocks = new CandleBlocks(fetchPage, context.clock, MAX_BLOCKS)
+      this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
+    this.#blocks = new CandleBlockCache(fetchPage, context.clock, MAX_BLOCKS)
   }
 
   /**
@@ -97,16 +98,16 @@ export class HistoryImport {
   async run(): Promise<readonly Skipped[]> {
     const { coins, onStep = async () => {}, onProgress } = this.#options
     const all: Wanted[] = []
-    for (const coin of coins) all.push(await this.#patiently(() => this.#readWanted(coin)))
+    for (const coin of coins) all.push(await this.#retrying(() => this.#readWanted(coin)))
     const countDays = () => all.reduce((sum, { days }) => sum + days.length, 0)
     const total = countDays()
     while (countDays() > 0) {
       const newest = Math.max(...all.map(({ days }) => days.at(-1) ?? 0))
       const start = newest - (newest % STEP_MINUTES)
       const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_AT_ONCE)
-      await this.#patiently(onStep)
+      await this.#retrying(onStep)
       await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
-      // Nobody waits for progress after the end.
+      // After an abort, report no progress.
       this.#context.signal.throwIfAborted()
       onProgress(total - countDays(), total, due.at(-1)?.coin.symbol ?? '')
     }
@@ -115,8 +116,8 @@ export class HistoryImport {
   }
 
   /**
-   * The days that are neither whole nor as whole as an import could make them. One that is marked and has no row
-   * is asked for once more: the row may have been lost.
+   * Days that lack samples and that no earlier import has completed as far as possible. A marked day without a
+   * row is imported once more: Redis may have lost the row.
    */
   async #readWanted(coin: Coin): Promise<Wanted> {
     const { days, retentionDays, reader } = this.#options
@@ -137,15 +138,15 @@ export class HistoryImport {
   }
 
   /**
-   * Imports the coin's days from this minute on, from new to old. A coin that fails, or was not listed yet, ends
-   * there; a day that candles leave undecided is left out alone.
+   * Imports the coin's days from this minute on, from new to old. The first failure ends the coin's import, and
+   * so does the day of its listing. An undecided day is skipped by itself.
    */
   async #importStep(wanted: Wanted, start: EpochMinute): Promise<void> {
     const { coin, days } = wanted
     const { signal, log } = this.#context
     for (let day = days.at(-1) ?? 0; day >= start; day = days.at(-1) ?? 0) {
       const decided: Decided[] = []
-      let end: unknown
+      let stopReason: unknown
       try {
         for (const minutes of windowsOf(day)) {
           const window = await this.#decide({ coin, minutes })
@@ -154,26 +155,29 @@ export class HistoryImport {
         }
       } catch (thrown) {
         signal.throwIfAborted()
-        end = thrown
+        stopReason = thrown
       }
-      const hasFailed = end !== undefined && !(end instanceof NotListedYet)
-      if (hasFailed) log.warn({ reason: `${coin.symbol}: ${messageOf(end)}` }, 'coin left out')
+      const hasFailed = stopReason !== undefined && !(stopReason instanceof NotListedYet)
+      if (hasFailed) log.warn({ reason: `${coin.symbol}: ${messageOf(stopReason)}` }, 'coin left out')
       else await this.#storeDay(wanted, day, decided)
-      const left = days.splice(end === undefined ? -1 : 0)
-      if (end === undefined) continue
-      for (const each of left) this.#skip(coin.symbol, messageOf(end), dateOf(each), hasFailed)
+      if (stopReason === undefined) {
+        days.pop()
+        continue
+      }
+      const reason = messageOf(stopReason)
+      for (const left of days.splice(0)) this.#skip(coin.symbol, reason, dateOf(left), hasFailed)
     }
   }
 
   /**
-   * Decides a window; what candles leave open, by what they are a minute later.
-   * @throws NotListedYet before the listing
+   * Decides a window. If candles leave minutes open, tries once more a minute later.
+   * @throws NotListedYet
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
     let decided = await decideWindow(window, this.#blocks)
     if (decided.open.length > 0) {
-      await clock.wait(DOUBTED_MS, signal)
+      await clock.wait(CONFIRM_MISSING_AFTER_MS, signal)
       decided = await decideWindow(window, this.#blocks)
     }
     for (const market of [RATE_MARKET, window.coin.upbit]) {
@@ -192,16 +196,16 @@ export class HistoryImport {
       return
     }
     const [row] = foldDays(decided.flatMap(({ samples }) => samples))
-    const outcome = row && (await this.#patiently(() => writer.importDay(symbol, row)))
+    const outcome = row && (await this.#retrying(() => writer.importDay(symbol, row)))
     if (outcome === 'refused') this.#skip(symbol, 'samples of it are kept, so ingesters fill it', date)
     const reasons = new Set(decided.flatMap(({ settled }) => settled).map(({ reason }) => reason))
     for (const reason of reasons) this.#skip(symbol, reason, date)
     const mark = marked.has(day) && row === undefined ? emptyMark(date) : date
-    await this.#patiently(() => writer.markImported(symbol, reasons.size > 0 ? [mark] : []))
+    await this.#retrying(() => writer.markImported(symbol, reasons.size > 0 ? [mark] : []))
   }
 
-  /** Works, again and again while that fails for a reason that may pass. */
-  async #patiently<T>(
+  /** Repeats `work` until it succeeds or fails for good. */
+  async #retrying<T>(
     work: () => Promise<T>,
     source = 'Redis',
     mayRetry: (thrown: unknown, failures: number) => boolean = isRetryable,
@@ -220,11 +224,11 @@ export class HistoryImport {
     }
   }
 
-  #skip(symbol: string, reason: string, date: UtcDate, isFailure = false): void {
+  #skip(symbol: string, reason: string, date: UtcDate, mayImportAgain = false): void {
     const key = `${symbol} ${reason}`
     const { days = 0, from = date, to = date } = this.#skipped.get(key) ?? {}
     const range = { from: date < from ? date : from, to: date > to ? date : to }
-    this.#skipped.set(key, { symbol, reason, days: days + 1, ...range, isFailure })
+    this.#skipped.set(key, { symbol, reason, days: days + 1, ...range, mayImportAgain })
   }
 }
 
@@ -233,7 +237,7 @@ function emptyMark(date: UtcDate): string {
   return `${date} empty`
 }
 
-/** A day's minutes by the blocks of candles that decide them, from new to old. */
+/** Splits a day at the borders of Upbit's blocks, newest part first. */
 function windowsOf(day: EpochMinute): (readonly EpochMinute[])[] {
   const windows: (readonly EpochMinute[])[] = []
   for (let end = day + DAY_MINUTES; end > day; ) {

@@ -129,7 +129,7 @@ function report(skipped: readonly Skipped[], unfilled: string | undefined): void
     process.stdout.write(`${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`)
   }
   const missing = [
-    ...(skipped.some(({ isFailure }) => isFailure) ? ['run it again for what was left out'] : []),
+    ...(skipped.some(({ mayImportAgain }) => mayImportAgain) ? ['run it again for what was left out'] : []),
     ...(unfilled ? [unfilled] : []),
   ]
   const whole = missing.length === 0

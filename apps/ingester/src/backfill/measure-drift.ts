@@ -8,7 +8,7 @@ import {
   type PremiumE4,
 } from '@kimchi/core'
 import type { SampleReader } from '@kimchi/store'
-import type { CandleBlocks } from './candle-blocks.ts'
+import type { CandleBlockCache } from './candle-block-cache.ts'
 import { decideWindow, NOTHING } from './decide-minutes.ts'
 
 /** A gauge must not cost more than the work that it watches. */
@@ -18,7 +18,7 @@ const MINUTES = 10
 /** Newer minutes may not be stored, or their candles not be complete, yet. */
 const NEWEST_AGE_MS: Milliseconds = 300_000
 
-/** How far live samples are from what candles say about the same minutes. */
+/** How far live samples are from candle samples of the same minutes. */
 export interface Drift {
   /** Minutes that have both. */
   readonly compared: number
@@ -38,7 +38,7 @@ export async function measureDrift(
   coins: readonly Coin[],
   now: EpochMs,
   reader: Pick<SampleReader, 'readSamples'>,
-  blocks: CandleBlocks,
+  blocks: CandleBlockCache,
 ): Promise<Drift | undefined> {
   const end = minuteOf(now - NEWEST_AGE_MS) + 1
   const first = Math.floor(now / HOUR_MS) * COINS_AT_A_TIME

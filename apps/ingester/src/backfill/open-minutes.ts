@@ -14,11 +14,11 @@ import {
 } from '@kimchi/core'
 import type { MinuteRange, SampleReader } from '@kimchi/store'
 import { pairOf } from '../coins/quarantine.ts'
-import { BLOCK_MINUTES, CANDLE_GRACE_MS } from './candle-blocks.ts'
+import { BLOCK_MINUTES, CANDLE_GRACE_MS } from './candle-block-cache.ts'
 import { isRefusal } from './candle-requests.ts'
 import type { CoinMinutes } from './decide-minutes.ts'
 
-/** How often Redis is asked for a coin's open minutes: the last ones, and every fifth time the whole retention. */
+/** Redis is asked this often for a coin's last open minutes, and every fifth time for all that are filled. */
 const READ_EVERY_MS: Milliseconds = MINUTE_MS
 const READS_OF_ALL = 5
 const RECENT_MINUTES = 15
@@ -38,7 +38,7 @@ export interface CoinTrouble {
   readonly symbol: string
   readonly reason: string
   readonly retryAt: EpochMs
-  /** In a row. */
+  /** How many fetches have failed in a row. */
   readonly failures: number
 }
 
@@ -51,16 +51,17 @@ export interface FinishedMinute {
   readonly isClockWrong?: boolean
 }
 
-/** What is known of one coin. Its instants are of the clock's elapsed time. */
+/** One coin and its open minutes. Its instants are of the clock's elapsed time. */
 interface OpenCoin {
   readonly coin: Coin
   /** Ascending. */
   open: readonly MinuteRange[]
-  /** When it is read again, and from which minute on, unless the last minutes begin earlier; 0 for all. */
+  /** When it is read again. */
   readAt: Milliseconds
+  /** The next read begins here, or with the last 15 minutes if they begin earlier; 0 reads all. */
   readFrom: EpochMinute
   reads: number
-  /** It is not filled until then. */
+  /** After a failure, nothing of it is fetched until then. */
   waitsUntil: Milliseconds
   trouble: CoinTrouble | undefined
 }
@@ -71,7 +72,7 @@ export class OpenMinutes {
   readonly #days: number
   readonly #clock: Clock
   #coins: ReadonlyMap<string, OpenCoin> = new Map()
-  /** At first the minute of the start: no feed of this process has sampled it. */
+  /** The last one reported. At first the minute of the start, since no feed of this process has sampled it. */
   #finished: FinishedMinute
 
   /** @param days whole UTC days before today that are filled */
@@ -92,7 +93,7 @@ export class OpenMinutes {
     return [...this.#coins.values()].flatMap(({ trouble }) => trouble ?? [])
   }
 
-  /** The minute's gaps are read as soon as their candles are complete. */
+  /** Lets the minute's gaps be read as soon as their candles are complete. */
   noteMinute(finished: FinishedMinute): void {
     this.#finished = finished
     const completeInMs = minuteStart(finished.minute) + CANDLE_GRACE_MS - this.#clock.now()
@@ -106,7 +107,7 @@ export class OpenMinutes {
     this.#coins = new Map(coins.map(coin => [pairOf(coin), known.get(pairOf(coin)) ?? newOpenCoin(coin)]))
   }
 
-  /** Reads what is due. */
+  /** Reads from Redis the open minutes of each coin that is due. */
   async read(): Promise<void> {
     const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
     for (const coin of this.#coins.values()) {
@@ -124,8 +125,8 @@ export class OpenMinutes {
   }
 
   /**
-   * The newest window of so many coins at most: those of the last minutes first, then by Binance's blocks, so
-   * that each block is fetched once.
+   * The newest windows of at most `most` coins. The last minutes come first, then Binance's blocks from new to
+   * old, so that each block is fetched once.
    */
   next(most: number): CoinMinutes[] {
     const now = this.#clock.elapsed()
@@ -142,8 +143,8 @@ export class OpenMinutes {
   }
 
   /**
-   * Forgets these minutes: they are decided, or stay open until Redis names them again.
-   * @param leftOpen those of them that another answer, a minute later, may decide
+   * Forgets these minutes. Redis names again those that are still open.
+   * @param leftOpen minutes that candles may decide a minute later; they are read again
    */
   finish({ coin: finished, minutes: [start = 0] }: CoinMinutes, leftOpen: readonly EpochMinute[]): void {
     const coin = this.#coins.get(pairOf(finished))
@@ -153,7 +154,7 @@ export class OpenMinutes {
     coin.trouble = undefined
   }
 
-  /** The coin is left alone for a while. */
+  /** Leaves the coin alone for a while, longer after each failure. */
   fail(failed: Coin, thrown: unknown): CoinTrouble | undefined {
     const coin = this.#coins.get(pairOf(failed))
     if (coin === undefined) return undefined
@@ -166,7 +167,7 @@ export class OpenMinutes {
     return coin.trouble
   }
 
-  /** The feeds may still sample minutes from this one on. */
+  /** Where backfill's minutes end: the feeds may still sample this minute and later ones. */
   #endOf(symbol: string): EpochMinute {
     const now = this.#clock.now()
     const { minute, waiting } = this.#finished
@@ -183,7 +184,7 @@ function newestOf({ open }: OpenCoin): EpochMinute {
   return (open.at(-1)?.end ?? 0) - 1
 }
 
-/** The minutes that its newest block of Upbit decides, which lies within one of Binance. */
+/** The coin's open minutes in its newest block of Upbit, which lies within one block of Binance. */
 function newestWindow(due: OpenCoin): CoinMinutes {
   const start = newestOf(due) - (newestOf(due) % BLOCK_MINUTES.upbit)
   const ranges = due.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
@@ -197,7 +198,7 @@ function before(ranges: readonly MinuteRange[], minute: EpochMinute): MinuteRang
     .map(({ start, end }) => ({ start, end: Math.min(end, minute) }))
 }
 
-/** Every minute of a range, ascending; none where it ends before it starts. */
+/** Every minute of a range, ascending; none if the range ends before it starts. */
 export function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
   return Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset)
 }

@@ -13,18 +13,18 @@ import { retryDelay } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import type { BackfillLease } from './backfill-lease.ts'
-import { CANDLE_GRACE_MS, CandleBlocks } from './candle-blocks.ts'
+import { CANDLE_GRACE_MS, CandleBlockCache } from './candle-block-cache.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
-import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
+import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
-import { COINS_AT_ONCE, decideFirstList } from './first-list.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
+import { decideNewestMinute } from './newest-minute.ts'
 import { type CoinTrouble, type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
-/** The lease is claimed again, and while nothing is open backfill looks again, after this long. */
+/** Backfill claims its lease again after this long, and looks again for open minutes while there are none. */
 const IDLE_MS: Milliseconds = 1_000
 
-/** A first list waits for this much longer than its requests need by their pace. */
+/** New coins wait for each other as long as their requests take at Upbit's pace, and this much for slow answers. */
 const PATIENCE_MS: Milliseconds = 5_000
 
 /** A history of so many minutes takes long enough for people to ask how far it is. */
@@ -32,11 +32,11 @@ const LONG_HISTORY = 1_000
 
 export interface BackfillOptions extends CandleRequestsOptions {
   /**
-   * The coins to fill. Of those untested at a first start only the newest minute is fetched, to compare them with
-   * the market.
+   * The coins to fill. Of untested coins backfill decides only the newest minute, by which the quarantine
+   * compares them with the market.
    */
   readonly quarantine: Pick<Quarantine, 'tracked' | 'untested'>
-  /** Which samples may be published; their coins' names are announced then. */
+  /** Picks the samples that may be published, and announces their coins' names. */
   readonly release: (samples: readonly Sample[]) => readonly Sample[]
   /** Whole UTC days before today that are filled. */
   readonly days: number
@@ -60,7 +60,7 @@ export interface BackfillStatus {
   readonly waiting: readonly CoinTrouble[]
   readonly candleRequests: readonly CandleRequestStatus[]
   readonly drift: Drift | undefined
-  /** What holds up all coins. */
+  /** Why all coins wait, such as Redis being away; undefined while they need not. */
   readonly problem: string | undefined
 }
 
@@ -73,16 +73,16 @@ export class Backfill {
   readonly #options: BackfillOptions
   readonly #context: Context
   readonly #requests: CandleRequests
-  readonly #blocks: CandleBlocks
+  readonly #blocks: CandleBlockCache
   readonly #openMinutes: OpenMinutes
   readonly #health: ExchangeHealth
   /** Started with the first coins: loading ccxt earlier would hold up the streams. */
   #watching: Promise<void> | undefined
-  /** The minute in which a coin was listed last. */
-  readonly #listedAt = new Map<string, EpochMinute>()
+  /** The minute in which `#showNew` decided a coin last, by symbol. */
+  readonly #shownAt = new Map<string, EpochMinute>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   #isClockWrong = false
-  /** Coins that it has the lease on. */
+  /** How many coins it has the lease on. */
   #filling: number | undefined
   /** Why the lease could not be claimed the last time. */
   #leaseFailure: unknown
@@ -96,7 +96,7 @@ export class Backfill {
     this.#options = options
     this.#context = context
     this.#requests = new CandleRequests(options, context)
-    this.#blocks = new CandleBlocks(request => this.#requests.fetchPage(request), context.clock)
+    this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context.clock)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
     this.#health = new ExchangeHealth(this.#blocks, context)
   }
@@ -166,7 +166,7 @@ export class Backfill {
     return (this.#filling ?? 0) > 0
   }
 
-  /** Fills the coins that come first; where none is due, waits a little. */
+  /** Does what is due, as far as this ingester has the lease, and waits a little when nothing is left. */
   async #round(): Promise<void> {
     const { tracked, untested } = this.#options.quarantine
     this.#openMinutes.follow(this.#isHolder ? tracked : [])
@@ -176,9 +176,12 @@ export class Backfill {
     if (isDone) await this.#context.clock.wait(IDLE_MS, this.#context.signal)
   }
 
-  /** The newest minute of new coins comes before the coins one by one, and the drift when nothing is left. */
+  /**
+   * Shows new coins first, then fills the next coins, and measures the drift when no coin is left to fill.
+   * @returns whether nothing was left to fill
+   */
   async #work(tracked: readonly Coin[], untested: readonly Coin[]): Promise<boolean> {
-    await this.#listNew(tracked, untested)
+    await this.#showNew(tracked, untested)
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     const filled = await Promise.allSettled(due.map(window => this.#fill(window)))
@@ -187,20 +190,22 @@ export class Backfill {
     return due.length === 0
   }
 
-  /** Lists new coins at once, and those that are not tested yet every minute until they are. */
-  async #listNew(tracked: readonly Coin[], untested: readonly Coin[]): Promise<void> {
+  /** Decides the newest minute of new coins at once, so that they show, and of untested ones every minute. */
+  async #showNew(tracked: readonly Coin[], untested: readonly Coin[]): Promise<void> {
     const { reader, upbitPerSecond } = this.#options
     const minute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
     const due = [
-      ...tracked.filter(({ symbol }) => !this.#listedAt.has(symbol)),
-      ...untested.filter(({ symbol }) => this.#listedAt.get(symbol) !== minute),
+      ...tracked.filter(({ symbol }) => !this.#shownAt.has(symbol)),
+      ...untested.filter(({ symbol }) => this.#shownAt.get(symbol) !== minute),
     ]
     if (due.length === 0) return
     const patienceMs = (due.length * 1_000) / upbitPerSecond + PATIENCE_MS
-    const goesOn = () => this.#isHolder
-    await this.#store(await decideFirstList(due, patienceMs, goesOn, reader, this.#blocks, this.#context))
-    if (!goesOn()) return
-    for (const { symbol } of due) this.#listedAt.set(symbol, minute)
+    const holdsLease = () => this.#isHolder
+    await this.#store(
+      await decideNewestMinute(due, patienceMs, holdsLease, reader, this.#blocks, this.#context),
+    )
+    if (!holdsLease()) return
+    for (const { symbol } of due) this.#shownAt.set(symbol, minute)
   }
 
   async #measureDrift(tracked: readonly Coin[]): Promise<void> {
@@ -241,7 +246,7 @@ export class Backfill {
     this.#counts.refused += result.refused.length
   }
 
-  /** Logs how far a long history is, whenever it has come another percent further. */
+  /** Logs how far a long history is, at each further percent. */
   #logProgress({ symbol }: Coin): void {
     const { stored, settled } = this.#counts
     const [done, open] = [stored + settled, this.#openMinutes.count]

@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { CandleBlock } from '../../src/backfill/candle-block.ts'
-import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'
 import { candleSampleOrGap, decideWindow } from '../../src/backfill/decide-minutes.ts'
 
 const M = 29_000_000
@@ -143,7 +143,7 @@ async function decide(
   }
   const clock = createManualClock(minuteStart(M + now) + 10_000)
   const minutes = offsets.map(offset => M + offset)
-  const blocks = new CandleBlocks(fetchPage, clock)
+  const blocks = new CandleBlockCache(fetchPage, clock)
   const first = await decideWindow({ coin, minutes }, blocks)
   await clock.advance(60_000)
   const { samples, settled } =
@@ -224,7 +224,7 @@ t.test('one wrong empty page of a market that all coins need settles nothing', a
   for (const market of ['KRW-USDT', 'KRW-BTC', 'KRW-ETH', 'BTCUSDT', 'ETHUSDT']) {
     const clock = createManualClock(minuteStart(M + 100) + 10_000)
     let isBroken = true
-    const blocks = new CandleBlocks(async ({ market: asked, count, before }) => {
+    const blocks = new CandleBlockCache(async ({ market: asked, count, before }) => {
       // The newest candle of BTCUSDT tells the newest minute.
       if (before === undefined) return { candles: [[M + 100, 100, 1]] }
       if (isBroken && asked === market) return { candles: [] }

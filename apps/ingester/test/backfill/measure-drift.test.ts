@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import type { MinuteCandle } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
 import t from 'tap'
-import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'
 import { measureDrift } from '../../src/backfill/measure-drift.ts'
 import { BTC, ETH, KNC, YESTERDAY } from '../support/backfill-bench.ts'
 
@@ -31,7 +31,7 @@ function liveSamples({ symbol, upbit, binance }: Coin, lagMs: number): Sample[] 
 function open(samples: readonly Sample[], refused: readonly string[] = []) {
   const clock = createManualClock(NOW)
   const asked: string[] = []
-  const blocks = new CandleBlocks(async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
+  const blocks = new CandleBlockCache(async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
     asked.push(market)
     if (refused.includes(market)) throw new Error('refused')
     const opens = Array.from({ length: count }, (_, offset) => before - count + offset)

@@ -198,7 +198,7 @@ t.test('a clock that steps back hours delays reads by a minute, not by hours', a
   t.equal(reads.length, 1)
 })
 
-t.test('minutes that an answer left in doubt are read again a minute later', async t => {
+t.test('minutes that an answer left open are read again a minute later', async t => {
   const { redis, openMinutes, clock } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
   openMinutes.follow([BTC] satisfies Coin[])

@@ -48,7 +48,7 @@ t.test('the newest complete minute of every coin comes in one write before anyth
   t.equal(tooNew.length, 0, 'an open candle is no candle')
 })
 
-t.test('a coin whose newest candle is not there holds up no first list', async t => {
+t.test('a coin without its newest candle does not hold up other new coins', async t => {
   const { start, clock, writer } = await openBench(t, exchanges)
   const batches: (readonly Sample[])[] = []
   const { status } = start([ETH, BTC], {
@@ -70,7 +70,7 @@ t.test('a coin whose newest candle is not there holds up no first list', async t
   )
 })
 
-t.test('a first list is not delayed by a coin whose request is never answered', async t => {
+t.test('new coins show although one coin’s request is never answered', async t => {
   const { start, clock, writer } = await openBench(t, exchanges)
   const batches: string[][] = []
   const over = new AbortController()
@@ -87,7 +87,7 @@ t.test('a first list is not delayed by a coin whose request is never answered', 
     },
   })
   const startedAt = clock.now()
-  await passUntil(clock, 'a first list', () => batches.length > 0)
+  await passUntil(clock, 'new coins are stored', () => batches.length > 0)
   t.strictSame(batches[0], ['BTC'])
   t.ok(clock.now() - startedAt <= 20_000, `after ${clock.now() - startedAt} ms`)
   // Backfill, which is filling the coin by now, ends with its requests.
@@ -161,7 +161,7 @@ t.test('outages stay gaps, and are not asked for again', async t => {
   const { status } = start([BTC, KNC])
   await passUntil(clock, 'both are whole', isWhole([BTC, KNC]))
   t.match(await check([BTC], 357), RIGHT)
-  // KNC's price is not carried over absent candles of Binance: its next trade there ends its gap.
+  // KNC's price is not carried across missing candles of Binance: its next trade there ends its gap.
   const candleOf = (minute: number) =>
     simulator.prices.candle('binance', KNC.binance, at(minute), clock.now())
   let tradedAt = 200
@@ -238,7 +238,7 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 
-t.test('a first list that takes longer than a lease lasts is no work for a second ingester', async t => {
+t.test('new coins that take longer than a lease lasts are no work for a second ingester', async t => {
   const { start, clock, raw } = await openBench(t, exchanges)
   const coins = [ETH, KNC, IQ]
   const slow = { upbitPerSecond: 0.05 }
@@ -255,7 +255,7 @@ t.test('a first list that takes longer than a lease lasts is no work for a secon
   let wasFilling = 0
   await passUntil(
     clock,
-    'the first list is stored',
+    'the new coins are stored',
     async () => {
       // Redis' clock can't be set: its leases are made older instead.
       for (const key of await raw.keys('{kp}:lease:*'))
@@ -319,7 +319,7 @@ t.test('a lease that is lost stops the work, without a loss or an error', async 
   t.match(await check([ETH], 361), RIGHT)
 })
 
-t.test('a lease that is lost during a first list ends its requests', async t => {
+t.test('a lease that is lost while new coins are decided ends their requests', async t => {
   const { start, clock } = await openBench(t, exchanges)
   const coins = Array.from({ length: 40 }, (_, at): Coin => {
     return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }

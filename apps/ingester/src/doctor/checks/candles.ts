@@ -16,7 +16,7 @@ import {
   takeSnapshot,
 } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
-import { CANDLE_GRACE_MS } from '../../backfill/candle-blocks.ts'
+import { CANDLE_GRACE_MS } from '../../backfill/candle-block-cache.ts'
 import { LATEST_SNAPSHOT_MS } from '../../minute/minute-turns.ts'
 import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
 import type { Instruments } from '../instruments.ts'

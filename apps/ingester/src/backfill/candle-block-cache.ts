@@ -23,15 +23,16 @@ export const BLOCK_MINUTES: Readonly<Record<Exchange, number>> = { upbit: 200, b
 /** A candle is fetched this long after its end at the earliest. @see docs/exchanges.md#unconfirmed */
 export const CANDLE_GRACE_MS: Milliseconds = 10_000
 
-/** Candles that were fetched this many minutes after a minute are final. */
+/** A block that was fetched this many minutes after a minute decides it for good. */
 const FINAL_AFTER_MINUTES = 10
 
-/** What an answer lacks although it should be there is believed when another one, so much later, lacks it too. */
-export const DOUBTED_MS: Milliseconds = MINUTE_MS
+/** If a candle that should exist is missing, we ask again after this long; missing twice counts as missing. */
+export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
 
 /**
- * How many blocks are kept: those of three markets that all coins need, and of the sixteen coins that are filled
- * at once, with room for a day between two uses.
+ * How many blocks are kept. The sixteen coins that are filled at once go back over one of Binance's blocks, with
+ * four of Upbit's: 5 blocks each, and 9 of the three markets that all coins need. These 9 must last until the
+ * next sixteen coins use them; the newest blocks have the rest.
  */
 const MAX_BLOCKS = 128
 
@@ -39,27 +40,31 @@ const MAX_BLOCKS = 128
 export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
 interface CachedBlock {
+  /** The newest minute whose candles were complete when the block was fetched. */
   readonly completeTo: EpochMinute
   /** By the clock's elapsed time. */
   readonly fetchedAt: Milliseconds
   readonly block: Promise<CandleBlock>
+  /** The same block, once it is there. */
   fetched?: CandleBlock
 }
 
 /**
  * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
- * was fetched long enough after the minutes in question is final; a younger one that does not reach them, or
- * one that is doubted, is fetched again, once a minute at most. The least recently used blocks are dropped.
+ * was fetched 10 minutes after the minute asked for is final. One that was fetched earlier, and ends before that
+ * minute, is fetched again, at most once a minute. So is any block in which a candle is missing that should
+ * exist, until a second answer lacks it too. The cache drops the least recently used blocks.
  */
-export class CandleBlocks {
+export class CandleBlockCache {
   readonly #fetchPage: FetchPage
   readonly #clock: Clock
   readonly #max: number
   readonly #blocks = new Map<string, CachedBlock>()
   /**
-   * Since when, by the clock's elapsed time, answers lack a minute's candle, or all candles of a market up to a block.
+   * When each missing candle, or a market's empty page, was first seen, by the clock's elapsed time; the oldest
+   * comes first. An empty page at `start` stands for all older blocks of its market as well.
    */
-  readonly #absent = new Map<string, { readonly since: Milliseconds; readonly start: EpochMinute }>()
+  readonly #firstMissing = new Map<string, { readonly since: Milliseconds; readonly start: EpochMinute }>()
   #newest: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
   constructor(fetchPage: FetchPage, clock: Clock, max = MAX_BLOCKS) {
@@ -90,7 +95,7 @@ export class CandleBlocks {
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
     let entry = this.#blocks.get(key)
-    if (entry === undefined || !this.#isEnough(entry, minute, newest)) {
+    if (entry === undefined || !this.#isUsable(entry, minute, newest)) {
       const block = this.#fetchBlock(exchange, market, start, newest)
       entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
@@ -107,12 +112,12 @@ export class CandleBlocks {
     }
   }
 
-  #isEnough(
+  #isUsable(
     { completeTo, fetchedAt, fetched }: CachedBlock,
     minute: EpochMinute,
     newest: EpochMinute,
   ): boolean {
-    if (fetched?.isDoubted) return this.#clock.elapsed() - fetchedAt < DOUBTED_MS
+    if (fetched?.isUnconfirmed) return this.#clock.elapsed() - fetchedAt < CONFIRM_MISSING_AFTER_MS
     return completeTo >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || fetched?.reaches(minute) === true
   }
 
@@ -129,36 +134,36 @@ export class CandleBlocks {
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
     const { candles } = await this.#fetchPage({ exchange, market, count, before })
     const isEmpty = candles.length === 0
-    // Candles show that an empty page of this block, or of a newer one, was wrong; those of a newer block do not.
-    if (!isEmpty && start <= (this.#absent.get(market)?.start ?? 0)) this.#absent.delete(market)
+    // This block has candles, so an empty page of it or of a newer block was a mistake.
+    if (!isEmpty && start <= (this.#firstMissing.get(market)?.start ?? 0)) this.#firstMissing.delete(market)
     const there = new Set(candles.map(([open]) => open))
-    const absent = new Map<EpochMinute, boolean>()
+    const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed'>()
     if (exchange === 'binance' || isEmpty) {
       for (let open = from; open < before; open++) {
         if (there.has(open)) continue
-        const isAbsent = isEmpty
-          ? this.#isStillAbsent(market, start)
-          : this.#isStillAbsent(`${market} ${open}`, open)
-        absent.set(open, isAbsent)
+        const isConfirmed = isEmpty
+          ? this.#noteMissing(market, start)
+          : this.#noteMissing(`${market} ${open}`, open)
+        missing.set(open, isConfirmed ? 'confirmed' : 'unconfirmed')
       }
     }
-    return new CandleBlock(candles, newest, absent)
+    return new CandleBlock(candles, newest, missing)
   }
 
   /**
-   * Whether an answer of a minute ago lacked it too, or a market's whole pages from a block of that age or a newer
-   * one on. An hour later nobody remembers.
+   * Notes a missing candle, or every candle of a market up to a block, for an hour.
+   * @returns whether it was already missing a minute ago
    */
-  #isStillAbsent(what: string, start: EpochMinute): boolean {
+  #noteMissing(what: string, start: EpochMinute): boolean {
     const now = this.#clock.elapsed()
-    for (const [other, { since }] of this.#absent) {
+    for (const [other, { since }] of this.#firstMissing) {
       if (now - since < HOUR_MS) break
-      this.#absent.delete(other)
+      this.#firstMissing.delete(other)
     }
-    const known = this.#absent.get(what)
-    if (known !== undefined && start <= known.start) return now - known.since >= DOUBTED_MS
-    this.#absent.delete(what)
-    this.#absent.set(what, { since: now, start })
+    const known = this.#firstMissing.get(what)
+    if (known !== undefined && start <= known.start) return now - known.since >= CONFIRM_MISSING_AFTER_MS
+    this.#firstMissing.delete(what)
+    this.#firstMissing.set(what, { since: now, start })
     return false
   }
 

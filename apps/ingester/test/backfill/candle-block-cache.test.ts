@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
 import { CandleBlock } from '../../src/backfill/candle-block.ts'
-import { CandleBlocks } from '../../src/backfill/candle-blocks.ts'
+import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'
 
 /** A multiple of both exchanges' blocks. */
 const D = 16_000 * 1_800
@@ -16,7 +16,7 @@ function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY
   const clock = createManualClock(minuteStart(NOW) + 10_000)
   const asked: CandleRequest[] = []
   const broken = new Set<Market>()
-  const blocks = new CandleBlocks(
+  const blocks = new CandleBlockCache(
     async request => {
       const { exchange, market, count, before = minuteOf(clock.now()) + 1 } = request
       asked.push(request)
@@ -78,7 +78,7 @@ t.test('a block is fetched again when it is young and does not reach the minute,
 })
 
 t.test(
-  'an absent candle is fetched again every minute, until an answer of ten minutes later lacks it, too',
+  'a missing candle is fetched again every minute, until an answer of ten minutes later lacks it, too',
   async t => {
     const { blockOf, clock, askedFor } = open({ quiet: 700 })
     for (let minutes = 0; minutes <= 15; minutes++) {
@@ -123,7 +123,7 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   t.equal(await ahead.blocks.newest(), NOW - 60, 'our clock is an hour ahead')
   await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
   t.equal(ahead.askedFor('KRW-A')[0]?.before, NOW - 60, 'no open candle is asked for')
-  const empty = new CandleBlocks(async () => ({ candles: [] }), createManualClock(minuteStart(NOW)))
+  const empty = new CandleBlockCache(async () => ({ candles: [] }), createManualClock(minuteStart(NOW)))
   await t.rejects(empty.newest(), { message: 'binance has no candle of BTCUSDT' })
 })
 
@@ -146,7 +146,7 @@ t.test('a candle without volume is no trade', async t => {
 })
 
 // docs/faults.md, 81
-t.test('an empty page is believed when another one, a minute later, is empty too', async t => {
+t.test('an empty page counts when another one, a minute later, is empty too', async t => {
   const { blockOf, lacking, clock, askedFor } = open()
   lacking.set('KRW-A', () => true)
   const ask = () => blockOf('upbit', 'KRW-A', D + 100)
@@ -160,12 +160,12 @@ t.test('an empty page is believed when another one, a minute later, is empty too
     await clock.advance(30_000)
   }
   t.equal(askedFor('KRW-A').length, 1)
-  const believed = await ask()
-  t.match({ knows: believed.knows(D + 100), isEmpty: believed.isEmpty }, { knows: true, isEmpty: true })
+  const confirmed = await ask()
+  t.match({ knows: confirmed.knows(D + 100), isEmpty: confirmed.isEmpty }, { knows: true, isEmpty: true })
   t.equal(askedFor('KRW-A').length, 2)
 })
 
-t.test('once it is believed that a market has no candles, each further block costs one request', async t => {
+t.test('once it is confirmed that a market has no candles, each further block costs one request', async t => {
   for (const [exchange, market] of [
     ['upbit', 'KRW-A'],
     ['binance', 'AUSDT'],
@@ -219,7 +219,7 @@ t.test('one wrong empty page is forgotten with the next answer', async t => {
 
 // docs/faults.md, 81
 t.test(
-  'an absent candle of Binance is believed when a second answer, a minute later, lacks it too',
+  'a missing candle of Binance is confirmed when a second answer, a minute later, lacks it too',
   async t => {
     const { blockOf, lacking, clock, askedFor } = open()
     lacking.set('AUSDT', open => open === D + 99)
@@ -231,17 +231,17 @@ t.test(
     t.equal(askedFor('AUSDT').length, 2)
     await clock.advance(600_000)
     await blockOf('binance', 'AUSDT', D + 110)
-    t.equal(askedFor('AUSDT').length, 2, 'what is believed is not asked for again')
+    t.equal(askedFor('AUSDT').length, 2, 'what is confirmed is not asked for again')
   },
 )
 
 // docs/faults.md, 81
-t.test('no price is carried over an absent candle of Binance', async t => {
+t.test('no price is carried across a missing candle of Binance', async t => {
   const candles: MinuteCandle[] = [
     [D, 1, 1],
     [D + 2, 1, 0],
   ]
-  const block = new CandleBlock(candles, D + 20, new Map([[D + 1, true]]))
+  const block = new CandleBlock(candles, D + 20, new Map([[D + 1, 'confirmed']]))
   t.strictSame(block.lastTrade(D + 1), [D, 1, 1])
   t.equal(block.lastTrade(D + 3), undefined)
 })

@@ -1,34 +1,29 @@
 import type { Coin, Context, Milliseconds } from '@kimchi/core'
 import type { SampleReader } from '@kimchi/store'
-import type { CandleBlocks } from './candle-blocks.ts'
-import { type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
+import type { CandleBlockCache } from './candle-block-cache.ts'
+import { COINS_AT_ONCE, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 
 /**
- * Coins that are decided at once: enough to keep both exchanges busy, few enough that a request that all coins
- * need does not wait long behind theirs.
+ * Decides the newest minute of coins that are new or not tested yet, to be written together. Coins without an
+ * answer after `patienceMs` are left out.
+ * @param holdsLease asked before each coin: an ingester that loses the lease leaves the rest to another
  */
-export const COINS_AT_ONCE = 16
-
-/**
- * Decides the newest minute of these coins, to be written together. One whose candle doesn't come within
- * `patienceMs` holds up nobody.
- * @param goesOn whether this ingester still fills coins; asked before each of them
- */
-export async function decideFirstList(
+export async function decideNewestMinute(
   coins: readonly Coin[],
   patienceMs: Milliseconds,
-  goesOn: () => boolean,
+  holdsLease: () => boolean,
   reader: Pick<SampleReader, 'readOpenMinutes'>,
-  blocks: CandleBlocks,
+  blocks: CandleBlockCache,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<Decided> {
   const minute = await blocks.newest()
   const decided: Decided[] = []
   let isOver = false
-  const rest = coins.entries()
+  // Each worker takes its next coin from this one iterator.
+  const queue = coins.entries()
   const decideSome = async () => {
-    for (const [at, coin] of rest) {
-      if (isOver || !goesOn()) return
+    for (const [at, coin] of queue) {
+      if (isOver || !holdsLease()) return
       const [open] = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
       if (open === undefined) continue
       // A failure is reported when the coin is filled.
@@ -39,7 +34,7 @@ export async function decideFirstList(
   await Promise.race([all, clock.wait(patienceMs, signal)]).finally(() => {
     isOver = true
   })
-  // A coin that was not reached has left no entry.
+  // `flatMap` skips the coins that were not reached.
   const samples = decided.flatMap(each => each.samples)
   return { samples, settled: decided.flatMap(each => each.settled), open: [] }
 }

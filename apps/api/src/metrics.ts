@@ -1,14 +1,14 @@
 import { type Clock, type EpochMs, minuteStart } from '@kimchi/core'
 import { MetricsRegistry } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
-import type { Responder } from './http/responder.ts'
+import type { Connections } from './http/connections.ts'
 
 /** Where the numbers come from. */
 export interface MetricsOptions {
   readonly version: string
   readonly clock: Pick<Clock, 'now'>
   readonly documents: () => DocumentsStatus
-  readonly durations: Responder['durations']
+  readonly durations: Connections['durations']
 }
 
 /** The API's Prometheus metrics. */

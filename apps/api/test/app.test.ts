@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CodedForms } from '../src/documents/coded-forms.ts'
+import type { CompressedBody } from '../src/documents/compressed-body.ts'
 import { boardOf, daysBefore, MINUTE, openTestApp } from './board.ts'
 import { ask, eventually } from './stack.ts'
 
@@ -143,14 +143,14 @@ t.test('each method and path gets its status', async t => {
   )
 })
 
-t.test('a history that is replaced while it is coded is answered all the same', async t => {
+t.test('a history that is replaced while it is compressed is answered all the same', async t => {
   const { listen, documents, reader } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 400))
   await documents.load('BTC')
   const before = documents.history('BTC', 365)
-  const coded = before?.coded as CodedForms
-  const make = coded.make.bind(coded)
-  coded.make = async coding => {
+  const compressed = before?.compressed as CompressedBody
+  const make = compressed.make.bind(compressed)
+  compressed.make = async coding => {
     reader.board = boardOf(MINUTE + 1)
     documents.onMinute(MINUTE + 1)
     await eventually('the next one', () => documents.history('BTC', 365) !== before || undefined)

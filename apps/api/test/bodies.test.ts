@@ -23,7 +23,7 @@ t.test('a response that waited for Redis has the headers of one from memory', as
   t.strictSame(found, expected)
 })
 
-t.test('bodies are sent byte for byte, plain and coded, in any script', async t => {
+t.test('bodies are sent byte for byte, plain and compressed, in any script', async t => {
   const decoders: Record<string, (body: Buffer) => Buffer> = {
     identity: body => body,
     gzip: gunzipSync,
@@ -52,7 +52,7 @@ t.test('bodies are sent byte for byte, plain and coded, in any script', async t 
   }
 })
 
-t.test('any number of days is sent whole, a common number coded', async t => {
+t.test('any number of days is sent whole, a common number compressed', async t => {
   const { listen, reader, documents } = await openTestApp(t)
   reader.days.set('BTC', daysBefore('2026-11-20', 3_000))
   await documents.load('BTC')

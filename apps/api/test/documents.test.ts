@@ -5,7 +5,7 @@ import { boardOf, dayOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.
 import { eventually } from './stack.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it
-const read = (document: Document | null | undefined): any => JSON.parse(document?.chunks.join('') ?? 'null')
+const read = (document: Document | null | undefined): any => JSON.parse(document?.body.join('') ?? 'null')
 
 t.test('the live list has the rows of the board, in its order, and the newest of their times', async t => {
   const rows = [rowOf('BTC', MINUTE - 2), rowOf('ETH', MINUTE), rowOf('XRP', MINUTE - 7)]
@@ -184,14 +184,14 @@ t.test('a history is read once, however many ask for it first', async t => {
   t.equal(documents.history('BTC', 365), documents.history('BTC', 3_650), 'the same document')
 })
 
-t.test('the live list is coded before it is published', async t => {
+t.test('the live list is compressed before it is published', async t => {
   const coins = Array.from({ length: 20 }, (_, n) => `C${n}`)
   const { documents, reader } = await openTestApp(t, boardOf(MINUTE, coins))
   for (let minute = MINUTE; minute < MINUTE + 5; minute++) {
     reader.board = boardOf(minute, coins)
     documents.onMinute(minute)
     await eventually('the minute', () => {
-      t.ok(documents.live()?.coded?.get('br') && documents.live()?.coded?.get('gzip'))
+      t.ok(documents.live()?.compressed?.get('br') && documents.live()?.compressed?.get('gzip'))
       return documents.live()?.minute === minute || undefined
     })
   }
@@ -221,7 +221,7 @@ t.test('reads closed days again when their revision changed, and serves the old 
   t.equal(reader.daysRead.length, 2, 'and not again')
 })
 
-t.test('while backfill writes, the history of a coin that stays the same is not coded again', async t => {
+t.test('while backfill writes, an unchanged history is not compressed again', async t => {
   const { documents, reader } = await openTestApp(t, boardOf(MINUTE, ['BTC', 'ETH']))
   reader.days.set('BTC', daysBefore('2026-11-20', 30))
   await Promise.all(['BTC', 'ETH'].map(symbol => documents.load(symbol)))

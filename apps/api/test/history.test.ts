@@ -6,7 +6,7 @@ import { dayOf, daysBefore, MINUTE } from './board.ts'
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
 const documentOf = (rows: DayRows, days: number, of = coin) =>
   createHistory(rows, of, MINUTE, createQueue(2))(days)
-const textOf = (rows: DayRows, days: number, of = coin) => documentOf(rows, days, of).chunks.join('')
+const textOf = (rows: DayRows, days: number, of = coin) => documentOf(rows, days, of).body.join('')
 const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
 const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)
 const tagOf = (rows: DayRows, of = coin) => documentOf(rows, 1, of).tag
@@ -72,18 +72,18 @@ t.test('the tag depends on the content alone', async t => {
   t.equal(new Set([tagOf(rows), ...others]).size, 5)
 })
 
-t.test('keeps the documents of common numbers of days, plain and coded, and makes others anew', async t => {
+t.test('keeps documents of common numbers of days, compressed too, and makes others anew', async t => {
   const long = createHistory(dayRows(daysBefore('2026-11-20', 400)), coin, MINUTE, createQueue(2))
   for (const days of [7, 30, 90, 365, 400, 3_650]) {
-    t.equal(long(days).coded !== undefined, true, `${days} days`)
+    t.equal(long(days).compressed !== undefined, true, `${days} days`)
     t.equal(long(days), long(days))
   }
   for (const days of [8, 366, 399]) {
-    t.equal(long(days).coded !== undefined, false, `${days} days`)
+    t.equal(long(days).compressed !== undefined, false, `${days} days`)
     t.not(long(days), long(days))
     t.equal(long(days).tag, long(days).tag)
   }
   const short = createHistory(dayRows(daysBefore('2026-11-20', 20)), coin, MINUTE, createQueue(2))
   t.equal(short(30), short(3_650), 'all there are')
-  t.equal(short(19).coded, undefined)
+  t.equal(short(19).compressed, undefined)
 })

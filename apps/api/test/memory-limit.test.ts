@@ -8,7 +8,7 @@ import { ask, openTestWriter, startReplica } from './stack.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
 const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
-/** Spans that are coded; the others are sent plain. */
+/** Spans that are compressed; the others are sent plain. */
 const COMMON = [3_650, 7, 30, 90, 365]
 const DAYS = 5 * 365
 
@@ -49,8 +49,8 @@ t.test(
     }
     const spans = Array.from({ length: DAYS }, (_, n) => n + 1)
     const seen = await Promise.all(spans.map(days => read('C0', days, 'br')))
-    const coded = spans.filter((_, n) => seen[n] === 'br')
-    t.strictSame(coded, COMMON.slice(1), 'other spans are sent plain')
+    const compressed = spans.filter((_, n) => seen[n] === 'br')
+    t.strictSame(compressed, COMMON.slice(1), 'other spans are sent plain')
     t.equal(replica.child.exitCode ?? replica.child.signalCode, null)
     t.comment(`${Math.round(cgroup?.peak() ?? 0)} of ${shippedLimit()} MB at most`)
   },

@@ -2,18 +2,21 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { minuteStart } from '@kimchi/core'
 import t from 'tap'
-import { hashOf } from '../src/documents/chunks.ts'
-import { CodedForms } from '../src/documents/coded-forms.ts'
+import { contentHash } from '../src/documents/body.ts'
+import { CompressedBody } from '../src/documents/compressed-body.ts'
 import type { Document } from '../src/documents/document.ts'
 import { createQueue } from '../src/documents/queue.ts'
-import { codeFor, etagOf, maxAgeAt, respond } from '../src/http/response.ts'
+import { compressFor, etagOf, maxAgeAt, respond } from '../src/http/response.ts'
 import { MINUTE } from './board.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 200 }, (_, n) => ({ n })) })
-const parts = { minute: MINUTE, tag: hashOf(text), chunks: [text.slice(0, 9), Buffer.from(text.slice(9))] }
-const codable = (): Document => ({ ...parts, coded: new CodedForms(parts.chunks, createQueue(2)) })
-const document = codable()
-await Promise.all([document.coded?.make('br'), document.coded?.make('gzip')])
+const parts = { minute: MINUTE, tag: contentHash(text), body: [text.slice(0, 9), Buffer.from(text.slice(9))] }
+const compressible = (): Document => ({
+  ...parts,
+  compressed: new CompressedBody(parts.body, createQueue(2)),
+})
+const document = compressible()
+await Promise.all([document.compressed?.make('br'), document.compressed?.make('gzip')])
 const now = minuteStart(MINUTE) + 26_000
 const ask = (headers: IncomingHttpHeaders = {}, method = 'GET', of: Document = document) => {
   const response = respond(of, { method, headers }, now)
@@ -55,20 +58,20 @@ t.test('sends the compressed bytes to clients that accept them', async t => {
   t.equal(brotli.headers.vary, 'Accept-Encoding')
 })
 
-t.test('sends a document without coded forms plain', async t => {
+t.test('sends a document without a compressed body plain', async t => {
   const { headers } = ask({ 'accept-encoding': 'br' }, 'GET', parts)
   t.equal(headers['content-encoding'], undefined)
   t.equal(headers.vary, 'Accept-Encoding')
 })
 
-t.test('waits for a body that is not coded yet, unless the client has it', async t => {
-  const fresh = codable()
+t.test('waits for a body that is not compressed yet, unless the client has it', async t => {
+  const fresh = compressible()
   const asked = { method: 'GET', headers: { 'accept-encoding': 'br' } }
   t.equal(respond(fresh, asked, now), undefined)
   t.equal(ask({}, 'GET', fresh).status, 200, 'not by who takes it plain')
   t.equal(ask({ ...asked.headers, 'if-none-match': etagOf(fresh, 'br') }, 'GET', fresh).status, 304)
   t.equal(respond(fresh, asked, now), undefined)
-  await codeFor(fresh, asked)
+  await compressFor(fresh, asked)
   t.equal(ask(asked.headers, 'GET', fresh).headers['content-encoding'], 'br')
 })
 

@@ -1,20 +1,22 @@
 import type { EpochMinute, Milliseconds } from '@kimchi/core'
-import type { Chunks } from './chunks.ts'
-import type { CodedForms } from './coded-forms.ts'
+import type { Body } from './body.ts'
+import type { CompressedBody } from './compressed-body.ts'
 
-/** The row of M + 1 min is published 2 to 5 s after that instant, so nothing newer than M is due until M + 63 s. */
+/**
+ * The next minute is published between M + 62 s and M + 65 s; callers and replicas look again at M + 63 s.
+ */
 export const NEXT_AFTER_MS: Milliseconds = 63_000
 
 /** A response body, made once and sent many times; its content never changes. */
 export interface Document {
   /** The newest snapshot in it. */
   readonly minute: EpochMinute
-  /** Hash of its content, the same on every replica. */
+  /** Hash of its content for the ETag, the same on every replica. */
   readonly tag: string
   /** The JSON. */
-  readonly chunks: Chunks
-  /** Its coded forms; undefined when every replica sends it plain to everyone. */
-  readonly coded?: CodedForms | undefined
-  /** What its sender has prepared from it; kept here, so that no request has to look it up elsewhere. */
+  readonly body: Body
+  /** Undefined for bodies that are never compressed. */
+  readonly compressed?: CompressedBody | undefined
+  /** Ready responses, cached by `http/response.ts`. */
   prepared?: Map<string, unknown>
 }

@@ -1,7 +1,7 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import type { Board, BoardRow, KnownCoin } from '@kimchi/store'
-import { codedForms } from './coded-forms.ts'
+import { createCompressedBody } from './compressed-body.ts'
 import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
@@ -16,7 +16,7 @@ const BACKFILL_PAUSE_MS: Milliseconds = 1_000
 /** How often it looks whether a read is due: it may become due sooner, and the clock may be set. */
 const STEP_MS: Milliseconds = 1_000
 
-/** Redis is polled this often while a minute is overdue, and less often when no poll has brought a minute for a while. */
+/** Redis is polled this often while a minute is overdue, and less often from 30 s after it was due. */
 const POLL_MS: Milliseconds = 2_000
 const SLOW_POLL_MS: Milliseconds = 10_000
 const SLOW_POLL_AFTER_MS: Milliseconds = 30_000
@@ -178,9 +178,9 @@ export class Documents {
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
       // Its own queue, so that it never waits for histories.
-      const coded = codedForms(list.chunks, createQueue(2))
-      await Promise.all([coded?.make('br'), coded?.make('gzip')])
-      this.#live = { ...list, coded }
+      const compressed = createCompressedBody(list.body, createQueue(2))
+      await Promise.all([compressed?.make('br'), compressed?.make('gzip')])
+      this.#live = { ...list, compressed }
     }
     this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     this.#rows = board.rows

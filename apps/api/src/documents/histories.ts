@@ -33,8 +33,8 @@ interface Held extends ReadDays {
   readonly history: History
 }
 
-/** How many documents are coded at a time: there are few cores. */
-const CODED_AT_A_TIME = 2
+/** How many bodies are compressed at a time: there are few cores. */
+const COMPRESSED_AT_A_TIME = 2
 
 /** How many histories are read at a time: while one is read, each of its days is an object. */
 const READ_AT_A_TIME = 4
@@ -51,7 +51,7 @@ export class Histories {
   readonly #sources: Sources
   readonly #held = new Map<string, Held>()
   readonly #loading = new Map<string, Promise<void>>()
-  readonly #coders = createQueue(CODED_AT_A_TIME)
+  readonly #compressions = createQueue(COMPRESSED_AT_A_TIME)
   readonly #readers = createQueue(READ_AT_A_TIME)
   #board: HistoryBoard | undefined
   /** When to try again, by coin. */
@@ -114,9 +114,9 @@ export class Histories {
         const days = await this.#readDays(symbol, board, held)
         if (days === undefined) return
         const rows = withDay(days.rows, board.todayRows.get(symbol))
-        // While backfill writes, boards of one minute follow each other: most coins need not be coded again.
+        // While backfill writes, boards of one minute follow each other: most histories stay as they are.
         const isSame = held?.board.minute === board.minute && hasSameRows(held.rows, rows)
-        const history = isSame ? held.history : createHistory(rows, coin, board.minute, this.#coders)
+        const history = isSame ? held.history : createHistory(rows, coin, board.minute, this.#compressions)
         this.#held.set(symbol, { ...days, rows, board, history })
       }
     } catch (thrown) {

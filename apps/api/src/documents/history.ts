@@ -1,11 +1,11 @@
 import type { Day, EpochMinute } from '@kimchi/core'
-import { hashOf } from './chunks.ts'
-import { codedForms } from './coded-forms.ts'
+import { contentHash } from './body.ts'
+import { createCompressedBody } from './compressed-body.ts'
 import type { Document } from './document.ts'
 import type { Queue } from './queue.ts'
 import { toDailyRow } from './wire.ts'
 
-/** Numbers of days that many ask for; 3650 is all. Their documents are kept, and coded. */
+/** Numbers of days that many ask for; 3650 is all. Their documents are kept, and compressed. */
 const SPANS = [7, 30, 90, 365, 3_650]
 
 /** A coin's days. */
@@ -41,21 +41,21 @@ export function hasSameRows(a: DayRows, b: DayRows): boolean {
 /** A coin's history at one minute: gives the newest `days` rows, ascending. */
 export type History = (days: number) => Document
 
-/** The history of these rows. @param coders in which the common documents are coded */
+/** The history of these rows. @param compressions the queue in which common documents are compressed */
 export function createHistory(
   { closed, starts, hash, last }: DayRows,
   { symbol, name }: { readonly symbol: string; readonly name: string },
   minute: EpochMinute,
-  coders: Queue,
+  compressions: Queue,
 ): History {
   const newest = last === undefined ? '' : render(last)
   const length = last === undefined ? 0 : starts.length
-  const wholeHash = hashOf(hash, symbol, '\n', name, '\n', newest)
+  const wholeHash = contentHash(hash, symbol, '\n', name, '\n', newest)
   const head = `{"result":"ok","symbol":${JSON.stringify(symbol)},"name":${JSON.stringify(name)}`
   const end = `${newest}]}`
   const make = (count: number): Document => {
     const rows = closed.subarray(starts[length - count])
-    return { minute, tag: `${wholeHash}-${count}`, chunks: [`${head},"count":${count},"data":[`, rows, end] }
+    return { minute, tag: `${wholeHash}-${count}`, body: [`${head},"count":${count},"data":[`, rows, end] }
   }
   const common = new Map<number, Document>()
   return days => {
@@ -64,7 +64,7 @@ export function createHistory(
     if (known !== undefined) return known
     const document = make(count)
     if (!SPANS.some(span => Math.min(span, length) === count)) return document
-    const kept = { ...document, coded: codedForms(document.chunks, coders) }
+    const kept = { ...document, compressed: createCompressedBody(document.body, compressions) }
     common.set(count, kept)
     return kept
   }
@@ -78,7 +78,7 @@ function append(closed: Buffer, starts: Uint32Array, days: readonly Day[], last:
   // Rows are ASCII: dates and numbers.
   for (const [n, { length }] of rows.entries())
     begins[starts.length + n] = Number(begins[starts.length + n - 1]) + length
-  return { closed: all, starts: begins, hash: hashOf(all), last }
+  return { closed: all, starts: begins, hash: contentHash(all), last }
 }
 
 function render(day: Day): string {

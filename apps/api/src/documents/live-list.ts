@@ -1,7 +1,7 @@
 import type { LiveList } from '@kimchi/client'
 import { formatTimestamp } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
-import { hashOf } from './chunks.ts'
+import { contentHash } from './body.ts'
 import type { Document } from './document.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
@@ -18,5 +18,5 @@ export function renderLiveList({ rows, prices }: Board): Document | undefined {
   }
   const data = rows.map(({ json }) => json).join(',')
   const plain = Buffer.from(`${JSON.stringify(head).slice(0, -1)},"data":[${data}]}`)
-  return { minute, tag: hashOf(plain), chunks: [plain] }
+  return { minute, tag: contentHash(plain), body: [plain] }
 }

@@ -5,16 +5,20 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { fastify } from 'fastify'
 import { ALLOWED_METHODS } from '../contract/errors.ts'
 import type { Documents } from '../documents/documents.ts'
+import { Connections } from './connections.ts'
 import { errorResponse } from './error-response.ts'
-import { Responder } from './responder.ts'
 import { CORS_HEADERS, type HttpResponse } from './response.ts'
 import { addRoutes } from './routes.ts'
 
-/** Keep one client from slowing down the others. Durations in milliseconds, sizes in bytes. */
+/** Limits that keep clients from slowing down others. Durations in milliseconds, sizes in bytes. */
 export const LIMITS = {
-  /** For a client that reads nothing, which is cut after once or twice this. */
-  unreadTimeout: 22_500,
   connections: 5_000,
+  /** For a client that reads nothing: its connection is cut after 22.5 to 45 s. */
+  unreadTimeout: 22_500,
+  /** Requests that wait for an earlier one of their connection, on all connections; each takes 4 kB. */
+  pipelined: 4_000,
+  /** A refused client gets this long to read why, before its connection is cut. */
+  linger: 500,
   server: {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
@@ -43,48 +47,49 @@ export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
 }
 
 /** The public API: two routes, and JSON with CORS headers for everything else. Does not listen. */
-export function createApp({ documents, clock, log, limits }: AppOptions) {
-  const { unreadTimeout, connections, server } = { ...LIMITS, ...limits }
-  const responder = new Responder(unreadTimeout)
+export function createApp({ documents, clock, log, limits: changed }: AppOptions) {
+  const limits = { ...LIMITS, ...changed }
+  const connections = new Connections(limits)
   const app: FastifyInstance = fastify({
     serverFactory: handle => {
       const answer: RequestListener = (request, response) => {
-        if (responder.begin(request, response)) handle(request, response)
+        if (connections.begin(request, response)) handle(request, response)
       }
-      return createServer(server, answer).on('connection', socket => responder.open(socket))
+      return createServer(limits.server, answer).on('connection', socket => connections.open(socket))
     },
-    clientErrorHandler: (error, socket) => responder.refuse(error, socket),
+    clientErrorHandler: (error, socket) => connections.refuse(error, socket),
     // The router complains about a path that can't be decoded, before any hook.
-    frameworkErrors: (_error, request, reply) => responder.send(reply, errorResponse('bad_url', request.url)),
+    frameworkErrors: (_error, request, reply) =>
+      connections.send(reply, errorResponse('bad_url', request.url)),
     // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => pathOf(url),
-    // A symbol that is too long is malformed, not unrouted; the header limit bounds it.
-    routerOptions: { maxParamLength: server.maxHeaderSize, querystringParser: query => ({ query }) },
+    // An overlong symbol gets `invalid_symbol` (400), not 404; the header limit bounds its length.
+    routerOptions: { maxParamLength: limits.server.maxHeaderSize, querystringParser: query => ({ query }) },
   })
-  app.server.maxConnections = connections
+  app.server.maxConnections = limits.connections
   // It runs before any route's own hook, and for requests without a route too.
   app.addHook('onRequest', (request, reply, done) => {
     // After an Upgrade header Node reads nothing more from the connection.
     if (request.raw.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
     const response = responseWithoutRoute(request, reply)
     if (response === undefined) done()
-    else responder.send(reply, response)
+    else connections.send(reply, response)
   })
-  answerPreflights(app, responder)
+  answerPreflights(app, connections)
   let failures = 0
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     failures += 1
     if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
-    return responder.send(reply, errorResponse('internal'))
+    return connections.send(reply, errorResponse('internal'))
   })
-  addRoutes(app, { documents, responder, clock })
-  return { app, durations: responder.durations }
+  addRoutes(app, { documents, connections, clock })
+  return { app, durations: connections.durations }
 }
 
 /** CORS runs in preParsing, after the onRequest hooks that answer all other requests. */
-function answerPreflights(app: FastifyInstance, responder: Responder): void {
+function answerPreflights(app: FastifyInstance, connections: Connections): void {
   app.register(fastifyCors, {
     hook: 'preParsing',
     methods: ALLOWED_METHODS,
@@ -94,7 +99,7 @@ function answerPreflights(app: FastifyInstance, responder: Responder): void {
     strictPreflight: false,
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    responder.count(reply, 'other', reply.statusCode)
+    connections.count(reply, 'other', reply.statusCode)
     // A 204 has no length. @see RFC 9110 §8.6
     reply.header('allow', ALLOWED_METHODS).removeHeader('content-length')
     done()

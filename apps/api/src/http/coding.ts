@@ -1,4 +1,4 @@
-import type { Coding } from '../documents/coded-forms.ts'
+import type { Coding } from '../documents/compressed-body.ts'
 
 /** A coding of {@link Coding}, or none. */
 export type AcceptedCoding = Coding | 'identity'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type EpochMinute, type EpochMs, type Milliseconds, minuteStart } from '@kimchi/core'
-import { byteLength, type Chunks } from '../documents/chunks.ts'
+import { type Body, byteLength } from '../documents/body.ts'
 import { type Document, NEXT_AFTER_MS } from '../documents/document.ts'
 import { type AcceptedCoding, bestCoding } from './coding.ts'
 
@@ -10,7 +10,7 @@ export interface HttpResponse {
   /** Names and values in turn, as Node sends them without a copy. */
   readonly headers: string[]
   /** What is sent, not empty; undefined for none. */
-  readonly body?: Chunks | undefined
+  readonly body?: Body | undefined
 }
 
 /** @fastify/cors adds them to preflights; these go on all other responses. */
@@ -41,7 +41,7 @@ type Asked = Pick<IncomingMessage, 'method' | 'headers'>
 
 /**
  * The response to a GET or HEAD: 200 in the client's best coding, or 304 when the client has the document
- * already; undefined while the body is not coded yet. The only place that decides this.
+ * already; undefined while the body is not compressed yet. The only place that decides this.
  */
 export function respond(document: Document, asked: Asked, now: EpochMs): HttpResponse | undefined {
   const coding = codingFor(document, asked)
@@ -50,10 +50,10 @@ export function respond(document: Document, asked: Asked, now: EpochMs): HttpRes
   return asked.method === 'HEAD' && response !== undefined ? { ...response, body: undefined } : response
 }
 
-/** Codes the body that {@link respond} needs for this request. */
-export async function codeFor(document: Document, asked: Asked): Promise<void> {
+/** Compresses the body that {@link respond} needs for this request. */
+export async function compressFor(document: Document, asked: Asked): Promise<void> {
   const coding = codingFor(document, asked)
-  if (coding !== 'identity') await document.coded?.make(coding)
+  if (coding !== 'identity') await document.compressed?.make(coding)
 }
 
 /** The strong ETag of a document in a coding, with its quotes. */
@@ -66,14 +66,14 @@ function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
   return ifNoneMatch !== undefined && (ifNoneMatch.trim() === '*' || ifNoneMatch.includes(etag))
 }
 
-function codingFor({ coded }: Document, { headers }: Asked): AcceptedCoding {
-  return coded === undefined ? 'identity' : bestCoding(headers['accept-encoding'] as string | undefined)
+function codingFor({ compressed }: Document, { headers }: Asked): AcceptedCoding {
+  return compressed === undefined ? 'identity' : bestCoding(headers['accept-encoding'] as string | undefined)
 }
 
-function bodyOf({ chunks, coded }: Document, coding: AcceptedCoding): Chunks | undefined {
-  if (coding === 'identity') return chunks
-  const body = coded?.get(coding)
-  return body && [body]
+function bodyIn(coding: AcceptedCoding, { body, compressed }: Document): Body | undefined {
+  if (coding === 'identity') return body
+  const bytes = compressed?.get(coding)
+  return bytes && [bytes]
 }
 
 /** A response and its `max-age`. */
@@ -87,7 +87,7 @@ function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 3
   const key = status === 200 ? coding : `${status} ${coding}`
   const known = responses.get(key)
   if (known?.maxAge === maxAge) return known
-  const body = status === 200 ? bodyOf(document, coding) : []
+  const body = status === 200 ? bodyIn(coding, document) : []
   if (body === undefined) return undefined
   const ofBody = status === 200 && {
     ...JSON_HEADERS,

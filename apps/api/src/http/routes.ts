@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunc
 import { DAYS, SYMBOL } from '../contract/parameters.ts'
 import type { Document } from '../documents/document.ts'
 import type { Documents } from '../documents/documents.ts'
+import type { Connections, Route } from './connections.ts'
 import { errorResponse } from './error-response.ts'
-import type { Responder, Route } from './responder.ts'
-import { codeFor, type HttpResponse, respond } from './response.ts'
+import { compressFor, type HttpResponse, respond } from './response.ts'
 
 const LIVE_PATH = '/api/v1/kimchi-premium'
 const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
 
 export interface RouteOptions {
   readonly documents: Documents
-  readonly responder: Responder
+  readonly connections: Connections
   readonly clock: Clock
 }
 
@@ -20,7 +20,7 @@ export interface RouteOptions {
 export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
   const { documents } = options
   const live = { find: () => documents.live(), load: () => documents.load() }
-  app.route({ url: LIVE_PATH, ...answering('live', live, options) })
+  app.route({ url: LIVE_PATH, ...routeHandlers('live', live, options) })
   const daily = {
     find: (request: FastifyRequest) => {
       const { symbol } = request.params as { symbol: string }
@@ -32,7 +32,7 @@ export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
     },
     load: ({ params }: FastifyRequest) => documents.load((params as { symbol: string }).symbol.toUpperCase()),
   }
-  app.route({ url: DAILY_PATH, ...answering('daily', daily, options) })
+  app.route({ url: DAILY_PATH, ...routeHandlers('daily', daily, options) })
 }
 
 /** Where a route's documents come from. */
@@ -44,27 +44,31 @@ interface Source {
 }
 
 /**
- * Sends what is in memory from the `onRequest` hook: what comes after it would only add what is known already.
- * Figures: docs/benchmarks.md.
+ * Sends what is in memory from the `onRequest` hook. Fastify's later steps would only cost time here
+ * (docs/benchmarks.md).
  */
-function answering(route: Route, { find, load }: Source, { documents, responder, clock }: RouteOptions) {
+function routeHandlers(
+  route: Route,
+  { find, load }: Source,
+  { documents, connections, clock }: RouteOptions,
+) {
   const responseTo = ({ raw }: FastifyRequest, found: ReturnType<typeof find>) =>
     found && ('status' in found ? found : respond(found, raw, clock.now()))
   return {
     method: ['GET', 'HEAD'],
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
       const response = responseTo(request, find(request))
-      if (response) responder.send(reply, response, route)
+      if (response) connections.send(reply, response, route)
       else done()
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       if (find(request) === undefined) await load(request)
       const found = find(request)
-      if (found !== undefined && !('status' in found)) await codeFor(found, request.raw)
-      // What was coded: another document may have taken its place meanwhile.
+      if (found !== undefined && !('status' in found)) await compressFor(found, request.raw)
+      // Answer with the document that was compressed, even if a newer one exists by now.
       const response = responseTo(request, found)
       const missing = documents.live() === undefined ? 'not_ready' : 'history_not_ready'
-      return responder.send(reply, response ?? errorResponse(missing), route)
+      return connections.send(reply, response ?? errorResponse(missing), route)
     },
   }
 }

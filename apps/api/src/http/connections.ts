@@ -10,55 +10,57 @@ import type { HttpResponse } from './response.ts'
 /** What responses are counted by: the two routes, and everything else. */
 export type Route = 'live' | 'daily' | 'other'
 
-/** Requests that wait for an earlier one of their connection, on all connections; each takes 4 kB. */
-const MOST_PIPELINED = 4_000
-
-/** A refused client gets this long to read why, before the connection is cut. */
-const LINGER_MS: Milliseconds = 500
-
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** What a connection has not been sent yet, oldest first. */
-interface Queue {
+/** The part of `LIMITS` (app.ts) that {@link Connections} keeps. */
+interface ConnectionLimits {
+  readonly unreadTimeout: Milliseconds
+  readonly pipelined: number
+  readonly linger: Milliseconds
+}
+
+/** Requests of one connection that are not answered yet, oldest first. */
+interface PendingRequests {
   readonly responses: { readonly response: ServerResponse; readonly askedAt: number }[]
   isRefused: boolean
 }
 
-/** Sends and counts responses, in bounded memory whatever clients ask for and don't read. */
-export class Responder {
-  /** Responses sent, by route and status, and how long each took from its headers to its being handed over. */
+/**
+ * All open connections: answers, counts and cuts, so that memory stays bounded whatever clients ask for and
+ * don't read.
+ */
+export class Connections {
   readonly durations = new Histogram(
     'kimchi_api_request_duration_seconds',
     'From the headers of a request to its response being handed over, by route and status.',
   )
   readonly #byStatus: Readonly<Record<Route, Durations[]>> = { live: [], daily: [], other: [] }
-  readonly #unreadTimeout: Milliseconds
-  readonly #queues = new Map<Socket, Queue>()
+  readonly #limits: ConnectionLimits
+  readonly #pending = new Map<Socket, PendingRequests>()
   #pipelined = 0
 
-  /** @param unreadTimeout a client that reads nothing is cut after once or twice this */
-  constructor(unreadTimeout: Milliseconds) {
-    this.#unreadTimeout = unreadTimeout
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits
   }
 
   /** Notes a connection, before its first request. */
   open(socket: Socket): void {
-    this.#queues.set(socket, { responses: [], isRefused: false })
+    this.#pending.set(socket, { responses: [], isRefused: false })
     socket.once('close', () => this.#forget(socket))
   }
 
   /** Notes a request; false when its connection was cut, so that nobody waits for a response. */
   begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
-    const queue = this.#queues.get(socket)
-    if (queue === undefined) return false
-    this.#forgetSent(queue)
-    if (queue.responses.push({ response, askedAt: performance.now() }) > 1) {
+    const pending = this.#pending.get(socket)
+    if (pending === undefined) return false
+    this.#forgetSent(pending)
+    if (pending.responses.push({ response, askedAt: performance.now() }) > 1) {
       this.#pipelined += 1
       this.#cutUnlessRead(socket)
-      if (this.#pipelined > MOST_PIPELINED) this.#cutLongest()
+      if (this.#pipelined > this.#limits.pipelined) this.#cutLongest()
     }
     return !socket.destroyed
   }
@@ -76,7 +78,9 @@ export class Responder {
 
   /** Counts a response that is handed over. */
   count({ raw, request }: FastifyReply, route: Route, status: number): void {
-    const asked = this.#queues.get(request.raw.socket)?.responses.findLast(({ response }) => response === raw)
+    const asked = this.#pending
+      .get(request.raw.socket)
+      ?.responses.findLast(({ response }) => response === raw)
     const ms = asked === undefined ? 0 : performance.now() - asked.askedAt
     this.#observe(route, status, ms)
   }
@@ -84,18 +88,18 @@ export class Responder {
   /** Answers a client whose request Node could not parse (too large, too slow, malformed), after what came before. */
   refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     if (error.code === 'ECONNRESET') return void socket.destroy()
-    const queue = this.#queues.get(socket)
-    // Each further piece of garbage is an error of its own.
-    if (queue === undefined || queue.isRefused) return
-    queue.isRefused = true
+    const pending = this.#pending.get(socket)
+    // Node reports every further chunk as another error.
+    if (pending === undefined || pending.isRefused) return
+    pending.isRefused = true
     const finish = () => {
       if (!socket.writable) return
       const response = errorResponse(CODES[error.code ?? ''] ?? 'bad_request')
       this.#observe('other', response.status, 0)
       socket.end(textOf(response))
-      setTimeout(() => socket.destroy(), LINGER_MS).unref()
+      setTimeout(() => socket.destroy(), this.#limits.linger).unref()
     }
-    const last = queue.responses.at(-1)?.response
+    const last = pending.responses.at(-1)?.response
     if (last === undefined || last.closed) finish()
     else last.once('close', finish)
   }
@@ -106,7 +110,7 @@ export class Responder {
     known[status].observe(ms / 1_000)
   }
 
-  #forgetSent({ responses }: Queue): void {
+  #forgetSent({ responses }: PendingRequests): void {
     while (responses[0]?.response.closed) {
       responses.shift()
       if (responses.length > 0) this.#pipelined -= 1
@@ -114,28 +118,29 @@ export class Responder {
   }
 
   #forget(socket: Socket): void {
-    const { length = 0 } = this.#queues.get(socket)?.responses ?? {}
+    const { length = 0 } = this.#pending.get(socket)?.responses ?? {}
     this.#pipelined -= Math.max(length - 1, 0)
-    this.#queues.delete(socket)
+    this.#pending.delete(socket)
   }
 
   /** Node restarts the time whenever the client reads, and ends it when nothing is left to be sent. */
   #cutUnlessRead(socket: Socket): void {
-    if (socket.timeout !== this.#unreadTimeout) socket.setTimeout(this.#unreadTimeout)
+    const { unreadTimeout } = this.#limits
+    if (socket.timeout !== unreadTimeout) socket.setTimeout(unreadTimeout)
   }
 
   /** Cuts the connection with the most requests, and reads from no other until its memory is free. */
   #cutLongest(): void {
-    for (const queue of this.#queues.values()) this.#forgetSent(queue)
-    if (this.#pipelined <= MOST_PIPELINED) return
-    const [longest] = [...this.#queues].reduce((a, b) =>
+    for (const pending of this.#pending.values()) this.#forgetSent(pending)
+    if (this.#pipelined <= this.#limits.pipelined) return
+    const [longest] = [...this.#pending].reduce((a, b) =>
       b[1].responses.length > a[1].responses.length ? b : a,
     )
     longest.destroy()
     this.#forget(longest)
     // Node would read 64 kB from each before anyone is answered: a thousand requests.
     // The newest goes first, having waited behind all others.
-    const others = [...this.#queues.keys()].reverse()
+    const others = [...this.#pending.keys()].reverse()
     for (const socket of others) socket.pause()
     setImmediate(() => {
       for (const socket of others) socket.resume()

@@ -1,0 +1,35 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { CompressedBody, createCompressedBody } from '../src/documents/compressed-body.ts'
+import { createQueue } from '../src/documents/queue.ts'
+
+const text = JSON.stringify({ data: Array.from({ length: 400 }, (_, n) => ({ n })) })
+const body = [text.slice(0, 9), Buffer.from(text.slice(9))]
+
+t.test('compressing cuts a body to a third or less, and decompressing gives it back whole', async t => {
+  const compressed = new CompressedBody(body, createQueue(2))
+  t.equal(compressed.get('br'), undefined)
+  await Promise.all([compressed.make('br'), compressed.make('gzip')])
+  const [br, gzip] = [compressed.get('br') ?? Buffer.of(), compressed.get('gzip') ?? Buffer.of()]
+  t.equal(String(brotliDecompressSync(br)), text)
+  t.equal(String(gunzipSync(gzip)), text)
+  for (const { length, buffer } of [br, gzip]) {
+    t.ok(length < text.length / 3)
+    t.equal(buffer.byteLength, length, 'it is no part of something larger')
+  }
+})
+
+t.test('a small body is not worth compressing', async t => {
+  t.equal(createCompressedBody(['x'.repeat(859)], createQueue(2)), undefined)
+  t.ok(createCompressedBody(['x'.repeat(860)], createQueue(2)))
+})
+
+t.test('each coding is made once for all who wait, and no other', async t => {
+  const compressed = new CompressedBody(body, createQueue(2))
+  const first = compressed.make('gzip')
+  t.equal(compressed.make('gzip'), first)
+  await first
+  t.equal(compressed.make('gzip'), first)
+  t.ok(compressed.get('gzip'))
+  t.equal(compressed.get('br'), undefined)
+})

@@ -3,7 +3,7 @@ import { readConfig } from '@kimchi/ingester/config'
 import { createLogger, runApp } from '@kimchi/runtime'
 import { createFastClock } from './fast-clock.ts'
 
-// The ingester itself, whole; only its clock is that of a bed that turns faster.
+// The real ingester on the test bed's accelerated clock.
 const { FAST_CLOCK = '', INGESTER_ID: id = '' } = process.env
 await runApp(() => {
   const config = readConfig(process.env)

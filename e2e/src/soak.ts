@@ -5,7 +5,7 @@ import { lacksNginx } from './edge.ts'
 import { seededRandom } from './seeded-random.ts'
 import { runFaults } from './soak/faults.ts'
 import { openLoad } from './soak/load.ts'
-import { growthOf, type Reading, readUse, tableOf } from './soak/report.ts'
+import { memoryGrowth, type Reading, readResourceUse, resourceTable } from './soak/resource-use.ts'
 import { openSoakStack } from './soak/stack.ts'
 
 const READ_EVERY_MS = 5_000
@@ -48,20 +48,20 @@ async function soak(t: Teardown): Promise<readonly string[]> {
   while (minute() < minutes) {
     await delay(READ_EVERY_MS)
     const { requests, failed } = load.counts
-    readings.push({ requests, failed, ...(await readUse(stack.opsPorts, stack.raw)) })
+    readings.push({ requests, failed, ...(await readResourceUse(stack.opsPorts, stack.raw)) })
   }
   ending.abort()
   await faults
   await load.close()
   const { failed, failures } = load.counts
   const { lost, doubled, wrong, live, candle, findings } = await stack.bed.settle()
-  console.table(tableOf(readings))
+  console.table(resourceTable(readings))
   console.log(
     `audit: ${live} live and ${candle} candle samples, ${lost} lost, ${doubled} doubled, ${wrong} wrong`,
   )
   return [
     ...(failed > 0 ? [`${failed} requests failed, such as ${failures.join('; ')}`] : []),
     ...findings,
-    ...growthOf(readings, minutes),
+    ...memoryGrowth(readings, minutes),
   ]
 }

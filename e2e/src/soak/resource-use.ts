@@ -1,6 +1,6 @@
 import { ask, type RawRedis } from '@kimchi/testkit'
 
-/** Everything measured at one moment, by name and unit; what did not answer is missing. */
+/** Everything measured at one moment, by name and unit; Redis is missing while it does not answer. */
 export type Reading = Readonly<Record<string, number>>
 
 const MEMORY = 'memory, MB'
@@ -11,14 +11,20 @@ const MAX_GROWTH_MB = 5
 /** A shorter run says nothing about slopes: caches, pools and heaps are still filling. */
 const SLOPE_FROM_MINUTES = 15
 
-/** What the apps say of themselves at `/metrics`, and Redis of itself; nothing of one while it does not answer. */
-export async function readUse(opsPorts: Readonly<Record<string, number>>, redis: RawRedis): Promise<Reading> {
+/**
+ * What the apps say of themselves at `/metrics`, and Redis of itself. Leaves Redis out while it does not
+ * answer; an app that does not answer ends the run.
+ */
+export async function readResourceUse(
+  opsPorts: Readonly<Record<string, number>>,
+  redis: RawRedis,
+): Promise<Reading> {
   const readings: Record<string, number> = {}
   for (const [app, port] of Object.entries(opsPorts)) {
     const text = (await ask(port, '/metrics')).body.toString()
     const figure = (metric: string) => Number(new RegExp(`^${metric} (.+)$`, 'm').exec(text)?.[1])
     readings[`${app} ${MEMORY}`] = figure('process_resident_memory_bytes') / 1e6
-    // Sockets are among them.
+    // Open files, sockets included.
     readings[`${app} handles`] = figure('process_open_fds')
   }
   const info = await redis.info().catch(() => '')
@@ -33,7 +39,7 @@ export async function readUse(opsPorts: Readonly<Record<string, number>>, redis:
 }
 
 /** A row per name: the median of each third of the run, and the largest value. */
-export function tableOf(readings: readonly Reading[]): Record<string, string>[] {
+export function resourceTable(readings: readonly Reading[]): Record<string, string>[] {
   return namesOf(readings).map(name => {
     const [first = '', second = '', last = ''] = [0, 1, 2].map(third =>
       shown(medianOf(readings, name, third)),
@@ -43,13 +49,13 @@ export function tableOf(readings: readonly Reading[]): Record<string, string>[] 
   })
 }
 
-/** Whose memory still grows late in a long run, in words; nobody's in a short one. */
-export function growthOf(readings: readonly Reading[], minutes: number): string[] {
+/** Messages about processes whose memory still grows late in the run; none for runs under 15 minutes. */
+export function memoryGrowth(readings: readonly Reading[], minutes: number): string[] {
   if (minutes < SLOPE_FROM_MINUTES) return []
   return namesOf(readings).flatMap(name => {
     const growth = medianOf(readings, name, 2) - medianOf(readings, name, 1)
     return name.endsWith(MEMORY) && growth > MAX_GROWTH_MB
-      ? [`${name}: grew by ${growth.toFixed(1)} in the last third`]
+      ? [`${name}: grew by ${growth.toFixed(1)} MB from the middle third to the last`]
       : []
   })
 }

@@ -11,6 +11,7 @@ import {
 } from '@kimchi/core'
 import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
 import {
+  type AuditResult,
   audit,
   eventually,
   type Program,
@@ -19,7 +20,6 @@ import {
   startRedis,
   type Teardown,
   type TestRedisOptions,
-  type Verdict,
 } from '@kimchi/testkit'
 import { createFastClock } from './fast-clock.ts'
 
@@ -157,7 +157,7 @@ export async function openTestbed(
     /** Audits once more what `settle` audited. */
     audit: () => auditTo(settledTo),
     /** Starts a last ingester, waits until it has filled what can be filled, and audits everything. */
-    async settle(): Promise<Verdict> {
+    async settle(): Promise<AuditResult> {
       await killAll()
       settledTo = minuteOf(clock.now()) - LEFT_TO_LIVE
       // Its holder is gone, and it expires in real time.

@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { eventually, type Program, type RawRedis, type Verdict } from '@kimchi/testkit'
+import { type AuditResult, eventually, type Program, type RawRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { opsPortOf } from '../../src/apps.ts'
 
 export { openRedisBed as openFaultBed } from '../../src/testbed.ts'
 
 /** The audit found nothing; else the test fails with what it found. */
-export function isWhole(t: Test, { lost, doubled, wrong, live, candle, findings }: Verdict): void {
+export function isWhole(t: Test, { lost, doubled, wrong, live, candle, findings }: AuditResult): void {
   t.strictSame({ lost, doubled, wrong, findings }, { lost: 0, doubled: 0, wrong: 0, findings: [] })
   t.comment(`${live} live and ${candle} candle samples audited`)
 }

@@ -16,7 +16,7 @@ const RATE = 'KRW-USDT'
  * What is wrong with a sample; undefined when the exchanges say the same. A leg of a live one must be the
  * exchange's own last frame before the minute, however late frames came; that of a candle its last trade.
  */
-export function problemOf(sample: Sample, truth: Truth): string | undefined {
+export function sampleProblem(sample: Sample, truth: Truth): string | undefined {
   const { symbol, minute, source, upbitKrw, binanceUsdt, usdtKrw, premiumE4 } = sample
   const premium = (upbitKrw / (binanceUsdt * usdtKrw) - 1) * 1_000_000
   if (!(Math.abs(premiumE4 - premium) <= 0.5 + 1e-6)) return `premium should be ${premium}`

@@ -1,5 +1,5 @@
 import type { Sample } from '@kimchi/core'
-import { isExpected, problemOf, type Truth } from './audit-truth.ts'
+import { isExpected, sampleProblem, type Truth } from './audit-truth.ts'
 import type { RawRedis } from './redis.ts'
 import { readSamples, readSettled } from './stored-samples.ts'
 
@@ -13,7 +13,7 @@ export interface AuditOptions {
 }
 
 /** What was found; `lost`, `doubled` and `wrong` must be 0. */
-export interface Verdict {
+export interface AuditResult {
   /** Coin minutes in which both exchanges were up and no sample is stored. */
   lost: number
   /** Coin minutes that are stored, settled or counted more than once. */
@@ -33,13 +33,13 @@ export interface Verdict {
  * decodes by itself, folds by itself. Samples outside of [from, to) must be right too; only missing
  * ones are not counted there.
  */
-export async function audit({ redis, truth, coins, from, to }: AuditOptions): Promise<Verdict> {
-  const verdict: Verdict = { lost: 0, doubled: 0, wrong: 0, live: 0, candle: 0, findings: [] }
+export async function audit({ redis, truth, coins, from, to }: AuditOptions): Promise<AuditResult> {
+  const result: AuditResult = { lost: 0, doubled: 0, wrong: 0, live: 0, candle: 0, findings: [] }
   const live = await redis.hgetall('{kp}:live')
   for (const symbol of coins) {
     const find: Find = (kind, finding) => {
-      verdict[kind] += 1
-      if (verdict.findings.length < 20) verdict.findings.push(`${kind}: ${symbol} ${finding}`)
+      result[kind] += 1
+      if (result.findings.length < 20) result.findings.push(`${kind}: ${symbol} ${finding}`)
     }
     const onUnreadable = (finding: string) => find('wrong', finding)
     const samples = await readSamples(redis, symbol, onUnreadable)
@@ -47,8 +47,8 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
     for (const sample of samples) {
       if (minutes.has(sample.minute)) find('doubled', `${at(sample.minute)} is stored twice`)
       minutes.add(sample.minute)
-      verdict[sample.source] += 1
-      const problem = problemOf(sample, truth)
+      result[sample.source] += 1
+      const problem = sampleProblem(sample, truth)
       if (problem) find('wrong', `${at(sample.minute)} ${problem}: ${JSON.stringify(sample)}`)
     }
     for (let minute = from; minute < to; minute++) {
@@ -64,7 +64,7 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
     // A coin that has left the live list has no row.
     if (live[symbol] !== undefined) checkLiveRow(samples, live[symbol], find)
   }
-  return verdict
+  return result
 }
 
 type Find = (kind: 'lost' | 'doubled' | 'wrong', finding: string) => void

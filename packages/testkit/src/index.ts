@@ -1,6 +1,6 @@
 export { ask, askTwice, type RawResponse } from './ask.ts'
-export { audit, type Verdict } from './audit.ts'
-export { problemOf } from './audit-truth.ts'
+export { type AuditResult, audit } from './audit.ts'
+export { sampleProblem } from './audit-truth.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './cgroup.ts'
 export { type Answer, eventually, passUntil, stayClearOfMidnight } from './eventually.ts'
 export { createMemoryLog } from './memory-log.ts'

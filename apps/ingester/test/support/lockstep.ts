@@ -8,8 +8,8 @@ import {
   createMemoryLog,
   eventually,
   passUntil as passClockUntil,
-  problemOf,
   type RawRedis,
+  sampleProblem,
   startRedis,
   untilIdle,
 } from '@kimchi/testkit'
@@ -120,7 +120,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   const wrongMinutes = async (symbol: string, from: EpochMinute, to: EpochMinute) => {
     const { entries } = await reader.readSamples(symbol, from, to)
     const isRight = (minute: EpochMinute) =>
-      entries.some(sample => sample.minute === minute && problemOf(sample, simulator) === undefined)
+      entries.some(sample => sample.minute === minute && sampleProblem(sample, simulator) === undefined)
     return Array.from({ length: to - from }, (_, index) => from + index).filter(minute => !isRight(minute))
   }
   const minute = () => minuteOf(clock.now())

@@ -2,7 +2,7 @@ import { type Coin, LatestTicks, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { DEFAULT_COINS, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
-import { createMemoryLog, problemOf, untilIdle } from '@kimchi/testkit'
+import { createMemoryLog, sampleProblem, untilIdle } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
@@ -78,6 +78,6 @@ export async function openMinuteBench(
   feeds.setCoins(coins)
   await untilIdle()
   /** Samples that differ from what the exchange itself last sent, or would have sent, before their minute. */
-  const wrong = () => samples.filter(sample => problemOf(sample, simulator) !== undefined)
+  const wrong = () => samples.filter(sample => sampleProblem(sample, simulator) !== undefined)
   return { clock, simulator, samples, reports, passTo, wrong }
 }

@@ -2,7 +2,7 @@ import { acts, type Faults } from '../faults/faults.ts'
 import { foldCandle } from './candle.ts'
 import type { Listings } from './listings.ts'
 import { priceWalks } from './price-walk.ts'
-import { createTape, type TradeTape } from './trades.ts'
+import { createTape, type TradeTape } from './trade-tape.ts'
 import type { EpochMs, Exchange, Listing, Trade } from './types.ts'
 
 /** What both exchanges traded: a pure function of (seed, market, time), less what halts and outages prevented. */

@@ -25,7 +25,7 @@ export async function streaming({ rounds }: Options): Promise<void> {
     const exchanges = await startExchanges(t)
     for (let round = 0; round < rounds; round++) {
       for (const kind of Object.keys(CONTESTANTS)) {
-        const [, ...args] = programOf('frames', { kind, coins: COINS, ...FRAMES })
+        const [, ...args] = programOf('receive-frames', { kind, coins: COINS, ...FRAMES })
         const program = startProgram(t, args, exchanges.env)
         const { micros, mb } = JSON.parse(await program.line(line => line.startsWith('{')))
         results[kind] ??= { micros: [], mb: [] }

@@ -1,4 +1,4 @@
-/** Receives frames of both exchanges in one way, and prints what one costs. */
+/** Receives frames of both exchanges with one of three clients, and prints CPU time per frame and memory. */
 import { LatestTicks, type Tick } from '@kimchi/core'
 import { binanceProtocol, openFeed, type Protocol, upbitProtocol } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'

@@ -30,16 +30,3 @@ export function Header({ onLanguage }: { onLanguage: (language: Language) => voi
     </header>
   )
 }
-
-/** What the numbers mean, and where they come from. */
-export function Footer() {
-  const { t } = useView()
-  return (
-    <footer>
-      <p>{t.basis}</p>
-      <p>
-        <a href={t.referencePath}>{t.reference}</a>
-      </p>
-    </footer>
-  )
-}

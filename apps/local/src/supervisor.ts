@@ -32,7 +32,7 @@ export interface Running {
   stop(): Promise<unknown>
 }
 
-/** Starts a process, and rejects when it does not come to answer; ends it when the signal aborts meanwhile. */
+/** Starts a process, and rejects if it never becomes ready; ends it when the signal aborts meanwhile. */
 type Start<R extends Running> = (signal: AbortSignal) => Promise<R>
 
 /** The processes of one stack: started again whenever they end by themselves, stopped together. */
@@ -56,7 +56,7 @@ export class Supervisor {
     return running
   }
 
-  /** Ends every process within 5 s; the first that was started last, because the others depend on it. */
+  /** Ends every process within 5 s. The one that started first ends last, because the others depend on it. */
   async close(): Promise<void> {
     this.#closing.abort()
     const [first, ...others] = await Promise.all(this.#starts.values())

@@ -1,13 +1,13 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, type Milliseconds, messageOf } from '@kimchi/core'
-import { checkBinance } from './checks/binance.ts'
+import { checkBinance } from './checks/binance-stream.ts'
 import { checkCandles } from './checks/candles.ts'
 import { checkLists, checkPairs, fetchLists } from './checks/lists.ts'
 import { checkPrices } from './checks/prices.ts'
 import { checkClock, checkReach, checkThrottle } from './checks/reach.ts'
-import { checkCodes, checkRenewal, checkStates } from './checks/upbit.ts'
+import { checkCodes, checkRenewal, checkStates } from './checks/upbit-stream.ts'
+import { createExchangeAccess, type DoctorOptions, type ExchangeAccess } from './exchange-access.ts'
 import { type CheckName, EXPECTED, type Finding, fail, unknown, type Verdict, worstOf } from './finding.ts'
-import { createInstruments, type DoctorOptions, type Instruments } from './instruments.ts'
 import { openStreams } from './watched-stream.ts'
 
 /** All checks end within 180 s; closing the connections needs part of that. */
@@ -30,7 +30,7 @@ export async function examine(
   const context = { clock, random, log, signal: ending.signal }
   void clock.wait(DEADLINE_MS, ending.signal).then(() => ending.abort())
   const verdicts: Verdicts = {}
-  const examined = examineInto(verdicts, createInstruments(options, context))
+  const examined = examineInto(verdicts, createExchangeAccess(options, context))
   const unasked = await examined.then(
     () => unknown('not asked'),
     thrown => unknown(messageOf(thrown)),
@@ -41,39 +41,39 @@ export async function examine(
 }
 
 /** Leaves out what cannot be asked. @throws why the streams cannot be opened */
-async function examineInto(verdicts: Verdicts, instruments: Instruments): Promise<void> {
-  const { onProgress } = instruments
+async function examineInto(verdicts: Verdicts, access: ExchangeAccess): Promise<void> {
+  const { onProgress } = access
   onProgress('asking the bases')
-  verdicts.bases = await checkReach(instruments)
+  verdicts.bases = await checkReach(access)
   if (verdicts.bases.outcome === 'FAIL') return
-  verdicts.bases = worstOf([verdicts.bases, await answered(checkThrottle(instruments))])
+  verdicts.bases = worstOf([verdicts.bases, await answered(checkThrottle(access))])
   onProgress('fetching the lists')
-  const lists = await fetchLists(instruments).catch(messageOf)
+  const lists = await fetchLists(access).catch(messageOf)
   if (typeof lists === 'string') {
     verdicts.lists = fail(lists, 'No coin can be tracked. Tell the project.')
     return
   }
-  verdicts.lists = checkLists(lists, instruments)
+  verdicts.lists = checkLists(lists, access)
   const { coins } = lists
   if (coins.length === 0) return
   onProgress('opening the streams')
-  const streams = await openStreams(coins, instruments)
+  const streams = await openStreams(coins, access)
   const judge = async (checks: Partial<Record<CheckName, Verdict | Promise<Verdict>>>) => {
     const judged = Object.entries(checks).map(async ([check, verdict]) => [check, await answered(verdict)])
     Object.assign(verdicts, Object.fromEntries(await Promise.all(judged)))
   }
   // These take time; the others judge what the streams have brought meanwhile.
   await judge({
-    'Upbit, renewal': checkRenewal(streams, instruments),
-    prices: checkPrices(streams, instruments),
-    candles: checkCandles(coins, streams, instruments),
+    'Upbit, renewal': checkRenewal(streams, access),
+    prices: checkPrices(streams, access),
+    candles: checkCandles(coins, streams, access),
   })
   await judge({
     clock: checkClock(streams),
     pairs: checkPairs(lists, streams),
     'Upbit, codes': checkCodes(streams),
     'Upbit, states': checkStates(streams),
-    'Binance, streams': checkBinance(streams, instruments),
+    'Binance, streams': checkBinance(streams, access),
   })
 }
 

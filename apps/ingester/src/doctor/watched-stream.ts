@@ -9,7 +9,8 @@ import {
   subscribedMarkets,
   upbitProtocol,
 } from '@kimchi/feeds'
-import type { Instruments } from './instruments.ts'
+import type { ExchangeAccess } from './exchange-access.ts'
+import { fail, ok, type Verdict } from './finding.ts'
 
 /** A connection of the service's own kind, and everything that it has brought. */
 export interface WatchedStream {
@@ -37,18 +38,18 @@ const GROUP_CODES = 50
 const OPEN_EVERY_MS: Milliseconds = 300
 
 /** Opens the streams of these coins. @throws why one cannot be opened */
-export async function openStreams(coins: readonly Coin[], instruments: Instruments): Promise<Streams> {
-  const { context } = instruments
+export async function openStreams(coins: readonly Coin[], access: ExchangeAccess): Promise<Streams> {
+  const { context } = access
   const marketsOf = (exchange: Exchange) => coins.map(coin => coin[exchange])
   const codes = subscribedMarkets('upbit', marketsOf('upbit'))
   const symbols = subscribedMarkets('binance', marketsOf('binance'))
-  const binance = await openStream('binance', symbols, 'binance-ws', instruments)
-  const upbit = await openStream('upbit', codes, 'upbit-ws', instruments)
+  const binance = await openStream('binance', symbols, 'binance-ws', access)
+  const upbit = await openStream('upbit', codes, 'upbit-ws', access)
   const groups: WatchedStream[] = []
   for (let start = 0; start < codes.length; start += GROUP_CODES) {
     await context.clock.wait(OPEN_EVERY_MS, context.signal)
     const group = codes.slice(start, start + GROUP_CODES)
-    groups.push(await openStream('upbit', group, `upbit-ws-${groups.length}`, instruments))
+    groups.push(await openStream('upbit', group, `upbit-ws-${groups.length}`, access))
   }
   return { upbit, groups, binance }
 }
@@ -63,7 +64,7 @@ export function openStream(
   exchange: Exchange,
   markets: readonly Market[],
   name: string,
-  { streamBases, userAgent, recorder, context }: Instruments,
+  { streamBases, userAgent, recorder, context }: ExchangeAccess,
   until: 'opened' | 'live' = 'opened',
 ): Promise<WatchedStream> {
   const protocol = exchange === 'upbit' ? upbitProtocol : binanceProtocol
@@ -105,4 +106,13 @@ export function framesOf<Kind extends Decoded['kind']>({ frames }: WatchedStream
 /** The ticks of its frames. */
 export function ticksOf(stream: WatchedStream): readonly Tick[] {
   return framesOf(stream, 'tick').map(({ tick }) => tick)
+}
+
+/** Whether every frame could be read. */
+export function judgeFrames(stream: WatchedStream): Verdict {
+  const [count, malformed] = [framesOf(stream, 'tick').length, framesOf(stream, 'malformed')]
+  if (count === 0) return fail(`no frame that could be read, ${malformed.length} malformed`)
+  const [first] = malformed
+  if (first === undefined) return ok(`${count} frames`)
+  return fail(`${malformed.length} malformed frames beside ${count}: ${first.reason}`)
 }

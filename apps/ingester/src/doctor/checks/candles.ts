@@ -18,20 +18,20 @@ import {
 import type { MinuteCandle } from '@kimchi/feeds'
 import { CANDLE_GRACE_MS } from '../../backfill/candle-block-cache.ts'
 import { LATEST_SNAPSHOT_MS } from '../../minute/minute-turns.ts'
+import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
-import type { Instruments } from '../instruments.ts'
 import { type Streams, ticksOf } from '../watched-stream.ts'
 
 /** The watched minute ends at least this long after the streams were opened. */
 const WARM_UP_MS: Milliseconds = 10_000
 
-/** The candles are asked for when the service would read them, and again this long after the minute. */
+/** Candles are fetched when backfill would, and again this long after the minute. */
 const AGAIN_MS: Milliseconds = 40_000
 
 /** Quiet coins that are watched beside a busy one. */
 const QUIET_COINS = 2
 
-/** Binance's ticker may lack the last second: points. */
+/** Tolerated difference, in percentage points: Binance's ticker may miss the last second. */
 const DRIFT_POINTS = 0.05
 
 const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
@@ -39,27 +39,27 @@ const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: '
 type Candles = ReadonlyMap<Market, MinuteCandle | undefined>
 
 /**
- * Whether a busy and some quiet coins have their final candles of a minute when the service reads them, and
+ * Whether a busy and some quiet coins have their final candles of a minute when backfill would fetch them, and
  * whether these give the numbers that the frames give.
  */
 export async function checkCandles(
   coins: readonly Coin[],
   streams: Streams,
-  instruments: Instruments,
+  access: ExchangeAccess,
 ): Promise<Verdict> {
-  const { clock, signal } = instruments.context
+  const { clock, signal } = access.context
   const minute = minuteOf(clock.now() + WARM_UP_MS) + 1
   const untilAfter = (ms: Milliseconds) => clock.wait(minuteStart(minute) + ms - clock.now(), signal)
-  instruments.onProgress(`watching the streams, and the candles at ${formatTimestamp(minute)} UTC`)
+  access.onProgress(`watching the streams, and the candles at ${formatTimestamp(minute)} UTC`)
   await untilAfter(LATEST_SNAPSHOT_MS)
   const chosen = [BTC, ...quietestOf(coins, streams, minute)]
   const latest = new LatestTicks()
   for (const tick of [streams.upbit, streams.binance].flatMap(ticksOf)) latest.record(tick)
   const { samples, gaps } = takeSnapshot(latest, minute, chosen)
   await untilAfter(CANDLE_GRACE_MS)
-  const early = await fetchCandlesOf(chosen, minute, instruments)
+  const early = await fetchCandlesOf(chosen, minute, access)
   await untilAfter(AGAIN_MS)
-  const late = await fetchCandlesOf(chosen, minute, instruments)
+  const late = await fetchCandlesOf(chosen, minute, access)
   const decided = [...samples, ...gaps]
   return worstOf([
     ...[...early].map(([market, candle]) => judgeFinal(market, candle, late.get(market))),
@@ -73,7 +73,7 @@ export async function checkCandles(
   ])
 }
 
-/** Coins with the fewest trades on Upbit in the minute that ends at M, but with one. */
+/** Coins with the fewest trades on Upbit, but at least one, in the minute that ends at M. */
 function quietestOf(coins: readonly Coin[], { upbit }: Streams, minute: EpochMinute): readonly Coin[] {
   const trades = ticksOf(upbit).filter(
     ({ origin, eventAt }) => origin === 'stream' && minuteOf(eventAt) === minute - 1,
@@ -87,7 +87,7 @@ function quietestOf(coins: readonly Coin[], { upbit }: Streams, minute: EpochMin
 async function fetchCandlesOf(
   coins: readonly Coin[],
   before: EpochMinute,
-  { rest }: Instruments,
+  { rest }: ExchangeAccess,
 ): Promise<Candles> {
   const fetchOne = async (exchange: Exchange, market: Market) => {
     const { candles } = await rest.fetchCandles({ exchange, market, count: 1, before })
@@ -107,11 +107,12 @@ function judgeFinal(
 ): Verdict {
   const after = `after ${CANDLE_GRACE_MS / 1_000} s`
   if (early !== undefined && String(early) === String(late)) return ok(`${market} final ${after}`)
-  const advice = 'Minutes are closed later; a candle that changes after it was read is stored wrong.'
-  return fail(
-    `${market} ${early === undefined ? 'not there' : 'not final'} ${after}`,
-    `${advice} Tell the project.`,
-  )
+  return early === undefined
+    ? fail(`${market} not there ${after}`, 'Gaps are filled later than designed. Tell the project.')
+    : fail(
+        `${market} not final ${after}`,
+        'Backfill may store a price that the exchange changes afterwards. Tell the project.',
+      )
 }
 
 /** Whether a gap that is filled later gets the number that the frames have given. */

@@ -1,7 +1,7 @@
 import { type Coin, type Market, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
 import { isFields, type Listings, matchCoins, parseBinanceListings, parseUpbitListings } from '@kimchi/feeds'
+import { type ExchangeAccess, fetchRecorded } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
-import { fetchRecorded, type Instruments } from '../instruments.ts'
 import { type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** Points off the median beyond which a person must judge a pair. */
@@ -17,17 +17,17 @@ export interface Lists extends Listings {
   readonly warned: ReadonlySet<Market>
 }
 
-/** Loads both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
-export async function fetchLists(instruments: Instruments): Promise<Lists> {
-  const upbitAnswer = await fetchRecorded(instruments, 'upbit', '/v1/market/all?is_details=true')
+/** Fetches both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
+export async function fetchLists(access: ExchangeAccess): Promise<Lists> {
+  const upbitAnswer = await fetchRecorded(access, 'upbit', '/v1/market/all?is_details=true')
   const binanceAnswer = await fetchRecorded(
-    instruments,
+    access,
     'binance',
     '/api/v3/exchangeInfo?showPermissionSets=false',
   )
   const upbit = parseUpbitListings(upbitAnswer.json)
   const binance = parseBinanceListings(binanceAnswer.json)
-  const { coins } = matchCoins({ upbit, binance, wanted: instruments.config.COINS, strict: false })
+  const { coins } = matchCoins({ upbit, binance, wanted: access.config.COINS, strict: false })
   const warned = [upbitAnswer.json].flat().flatMap(entry => (isWarned(entry) ? [String(entry.market)] : []))
   return { upbit, binance, coins, warned: new Set(warned) }
 }
@@ -37,8 +37,8 @@ function isWarned(entry: unknown): entry is { market: unknown } {
   return isFields(event.caution) && event.caution.GLOBAL_PRICE_DIFFERENCES === true
 }
 
-/** Whether the lists hold what is wanted of them. */
-export function checkLists({ upbit, binance, coins }: Lists, { config }: Instruments): Verdict {
+/** Whether the lists have enough of the wanted coins, and names for them. */
+export function checkLists({ upbit, binance, coins }: Lists, { config }: ExchangeAccess): Verdict {
   const { COINS } = config
   const wanted = COINS === 'all' ? Math.max(2, Math.ceil(upbit.length * LEAST_MATCHED_SHARE)) : COINS.length
   const named = coins.filter(({ name, symbol }) => name !== symbol).length

@@ -1,28 +1,28 @@
 import { type Exchange, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
+import { type ExchangeAccess, fetchRecorded } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
-import { fetchRecorded, type Instruments } from '../instruments.ts'
 import { openStream, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** An exchange that has not answered by then is not reached from here. */
 const REACHED_WITHIN_MS = 19_000
 
-/** Samples stop beyond this. */
+/** Beyond this clock skew the service takes no samples. */
 const MAX_SKEW_MS = 2_000
 
 const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', binance: '/api/v3/ping' }
 
 /** Whether the service would find a base of each list that answers from here. */
-export async function checkReach(instruments: Instruments): Promise<Verdict> {
-  const { rest, streamBases } = instruments
+export async function checkReach(access: ExchangeAccess): Promise<Verdict> {
+  const { rest, streamBases } = access
   const openLive = (exchange: Exchange) =>
-    openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, instruments, 'live')
+    openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, access, 'live')
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
     const variable = exchange.toUpperCase()
-    const small = fetchRecorded(instruments, exchange, SMALL_REQUEST[exchange])
+    const small = fetchRecorded(access, exchange, SMALL_REQUEST[exchange])
     return [
-      reached(`${variable}_REST_URL`, rest.bases[exchange], small, instruments),
-      reached(`${variable}_WS_URL`, streamBases[exchange], openLive(exchange), instruments),
+      reached(`${variable}_REST_URL`, rest.bases[exchange], small, access),
+      reached(`${variable}_WS_URL`, streamBases[exchange], openLive(exchange), access),
     ]
   })
   return worstOf(await Promise.all(lists))
@@ -32,7 +32,7 @@ async function reached(
   variable: string,
   bases: Bases,
   asked: Promise<unknown>,
-  { context: { clock, signal } }: Instruments,
+  { context: { clock, signal } }: ExchangeAccess,
 ): Promise<Verdict> {
   const startedAt = clock.now()
   const late = clock.wait(REACHED_WITHIN_MS, signal).then(() => {
@@ -50,8 +50,8 @@ async function reached(
 }
 
 /** A request with an `Origin` header, which a proxy may add, is counted in a group of its own: one in ten seconds. */
-export async function checkThrottle(instruments: Instruments): Promise<Verdict> {
-  const { headers } = await fetchRecorded(instruments, 'upbit', SMALL_REQUEST.upbit)
+export async function checkThrottle(access: ExchangeAccess): Promise<Verdict> {
+  const { headers } = await fetchRecorded(access, 'upbit', SMALL_REQUEST.upbit)
   const counted = headers.get('remaining-req')
   if (counted === null) return unknown('Upbit sends no Remaining-Req')
   const seen = `Remaining-Req: ${counted}`

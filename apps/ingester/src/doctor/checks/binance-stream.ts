@@ -1,14 +1,12 @@
 import { type EpochMinute, type Market, messageOf, minuteOf } from '@kimchi/core'
+import { type ExchangeAccess, fetchTradingPrices } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import type { Instruments } from '../instruments.ts'
-import { framesOf, type Streams, ticksOf } from '../watched-stream.ts'
-import { fetchTradingPrices } from './prices.ts'
-import { judgeFrames } from './upbit.ts'
+import { framesOf, judgeFrames, type Streams, ticksOf } from '../watched-stream.ts'
 
 /** Whether Binance streams every symbol that trades, and lists it as trading. */
-export async function checkBinance({ binance }: Streams, instruments: Instruments): Promise<Verdict> {
+export async function checkBinance({ binance }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { markets } = binance
-  const trading = await fetchTradingPrices(instruments)
+  const trading = await fetchTradingPrices(access)
   const sending = new Set(ticksOf(binance).map(({ market }) => market))
   const silent = markets.filter(market => !sending.has(market))
   const unlisted = [...sending].filter(market => !trading.has(market))
@@ -21,7 +19,7 @@ export async function checkBinance({ binance }: Streams, instruments: Instrument
     acks > 0 && errors.length === 0 ? ok(answers) : fail(answers),
     judgeFrames(binance),
     ok(`frames of ${markets.length - silent.length} of ${markets.length}`),
-    ...(await Promise.all(silent.map(market => judgeSilent(market, since, instruments)))),
+    ...(await Promise.all(silent.map(market => judgeSilent(market, since, access)))),
     unlisted.length === 0
       ? ok(listed)
       : fail(
@@ -35,7 +33,7 @@ export async function checkBinance({ binance }: Streams, instruments: Instrument
 async function judgeSilent(
   market: Market,
   since: EpochMinute,
-  { rest, context: { clock } }: Instruments,
+  { rest, context: { clock } }: ExchangeAccess,
 ): Promise<Verdict> {
   const before = minuteOf(clock.now()) + 1
   const request = { exchange: 'binance', market, count: before - since - 1, before } as const

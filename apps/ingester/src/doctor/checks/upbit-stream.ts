@@ -1,24 +1,23 @@
 import type { EpochMs, Market, Tick } from '@kimchi/core'
+import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import type { Instruments } from '../instruments.ts'
-import { framesOf, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
+import { framesOf, judgeFrames, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
 
 /** How long SNAPSHOTs may take. */
 const SNAPSHOTS_WITHIN_MS = 10_000
 
-/** Times between two renewals, and how many there are. */
 const RENEW_EVERY_MS = 15_000
 const RENEWALS = 3
 
 /** A trade this near to a renewal may have been lost by it. */
 const NEAR_MS = 5_000
 
-/** At the ends of the watch one connection may have what the other lacks. */
+/** Trades in the first and last 3 s are not compared: the connections start and end at different times. */
 const EDGE_MS = 3_000
 
 const KNOWN_STATES = ['ACTIVE', 'PREVIEW', 'DELISTED']
 
-const LATER = 'The service goes on, less well: docs/exchanges.md says how. Tell the project.'
+const DEGRADED_ADVICE = 'The service goes on, less well: docs/exchanges.md says how. Tell the project.'
 
 /** Whether Upbit accepts every code and sends frames of each that can be read. */
 export function checkCodes({ upbit, groups }: Streams): Verdict {
@@ -26,27 +25,21 @@ export function checkCodes({ upbit, groups }: Streams): Verdict {
     framesOf(group, 'error').map(({ message }) => `${message} for ${group.markets.join(', ')}`),
   )
   if (refusals.length > 0)
-    return fail(refusals.join('; '), 'One of these codes ends the stream of all; DENY= its coin.')
+    return fail(
+      refusals.join('; '),
+      'Upbit refuses one of these codes, and with it the whole stream. DENY=SYMBOL excludes its coin.',
+    )
   const [refused] = framesOf(upbit, 'error')
-  if (refused) return fail(`${refused.message} for all codes, for no group of them`, LATER)
+  if (refused) return fail(`${refused.message} for all codes, for no group of them`, DEGRADED_ADVICE)
   const { markets, connection } = upbit
   const snapshots = snapshotsSince(upbit, connection.openedAt ?? 0)
   const missing = markets.filter(market => !snapshots.has(market))
   const seen = `SNAPSHOTs of ${markets.length - missing.length} of ${markets.length}`
   const isWhole = missing.length === 0
   return worstOf([
-    isWhole ? ok(seen) : fail(`${seen}; none of ${someOf(missing)}`, LATER),
+    isWhole ? ok(seen) : fail(`${seen}; none of ${someOf(missing)}`, DEGRADED_ADVICE),
     judgeFrames(upbit),
   ])
-}
-
-/** Whether every frame could be read. */
-export function judgeFrames(stream: WatchedStream): Verdict {
-  const [count, malformed] = [framesOf(stream, 'tick').length, framesOf(stream, 'malformed')]
-  if (count === 0) return fail(`no frame that could be read, ${malformed.length} malformed`)
-  const [first] = malformed
-  if (first === undefined) return ok(`${count} frames`)
-  return fail(`${malformed.length} malformed frames beside ${count}: ${first.reason}`)
 }
 
 /** Markets of which a SNAPSHOT came soon after an instant. */
@@ -61,8 +54,8 @@ function snapshotsSince(stream: WatchedStream, from: EpochMs): ReadonlySet<Marke
 }
 
 /** Sends the subscription again three times: its SNAPSHOTs are how a halt on Upbit is noticed. */
-export async function checkRenewal({ upbit, groups }: Streams, instruments: Instruments): Promise<Verdict> {
-  const { clock, signal } = instruments.context
+export async function checkRenewal({ upbit, groups }: Streams, access: ExchangeAccess): Promise<Verdict> {
+  const { clock, signal } = access.context
   const from = clock.now()
   const renewals: EpochMs[] = []
   while (renewals.length < RENEWALS) {
@@ -89,7 +82,7 @@ function judgeSnapshots(upbit: WatchedStream, renewals: readonly EpochMs[]): Ver
   return later.every(count => count >= first) ? ok(seen) : fail(seen, advice)
 }
 
-/** Trades of connections that were subscribed once, which the renewed one may lack. */
+/** Compares the renewed connection with those that subscribed once: which trades did it miss? */
 function judgeTrades(trades: readonly Tick[], upbit: WatchedStream, renewals: readonly EpochMs[]): Verdict {
   if (trades.length === 0) return unknown('no trade to compare')
   const keyOf = ({ market, tradedAt, price }: Tick) => `${market} ${tradedAt} ${price}`
@@ -110,5 +103,5 @@ export function checkStates({ upbit: { states } }: Streams): Verdict {
   const others = [...states.keys()].filter(state => !KNOWN_STATES.includes(state))
   return others.length === 0
     ? ok(seen)
-    : unknown(seen, `The service trades on in ${others}. Tell the project.`)
+    : unknown(seen, `The service treats markets in state ${others.join(', ')} as trading. Tell the project.`)
 }

@@ -3,8 +3,8 @@ import { type Coin, type EpochMinute, type PremiumE4, percentOf, type Sample } f
 /** A pair whose premium is further than 15 points off the market's median is not published. */
 const FAR_OFF_E4: PremiumE4 = 150_000
 
-/** A pair that joins a running list must be nearer than that for this many minutes in a row. */
-const PROBATION_MINUTES = 30
+/** A pair that joins a running list must stay within 15 points for this many minutes in a row. */
+const HOLD_MINUTES = 30
 
 /** With fewer coins than this there is no market to compare with; the table of pairs alone decides. */
 const FEWEST_COINS = 5
@@ -13,10 +13,11 @@ const FEWEST_COINS = 5
 const FEWEST_PREMIUMS = 3
 
 /**
- * What becomes of pairs that were never published: `test` publishes them if their first comparison with the
- * market finds them near it, `hold` once they have been near it for half an hour.
+ * When pairs that were never published are released. `if-first-matches`: in the first minute that can be compared,
+ * if their premium is within 15 points of the market's median then, else as with `after-30-minutes`: once it has
+ * been for 30 minutes in a row.
  */
-export type Newcomers = 'test' | 'hold'
+export type ReleaseRule = 'if-first-matches' | 'after-30-minutes'
 
 /** A pair of which nothing is stored or published for now. */
 export interface QuarantinedPair {
@@ -28,9 +29,10 @@ export interface QuarantinedPair {
 /** The catalogue's coins, and which of them were published before. */
 export interface CatalogueNow {
   readonly coins: readonly Coin[]
-  /** Published by any ingester, now or in an earlier run: never judged again. */
+  /** Published by any ingester, now or in an earlier run: released without a comparison. */
   readonly published: readonly Coin[]
-  readonly newcomers: Newcomers
+  /** For pairs that appear in this catalogue for the first time. */
+  readonly releaseNew: ReleaseRule
 }
 
 export interface QuarantineStatus {
@@ -54,15 +56,16 @@ export interface QuarantineStatus {
 export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
-  /** Pairs that need no trial, or have passed theirs. */
+  /** Pairs that may be published, from now on whatever their premium. */
   readonly #released = new Set<string>()
-  #trials = new Map<string, Trial>()
+  /** Pairs that are not released yet, with their matches so far. */
+  #held = new Map<string, HeldPair>()
   #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
 
-  /** @param overruled symbols for which an operator has decided */
-  constructor(overruled: { readonly allow: readonly string[]; readonly deny: readonly string[] }) {
-    const { allow, deny } = overruled
+  /** @param byOperator symbols that `ALLOW` and `DENY` name */
+  constructor(byOperator: { readonly allow: readonly string[]; readonly deny: readonly string[] }) {
+    const { allow, deny } = byOperator
     this.#allow = new Set(allow)
     this.#deny = new Set(deny)
   }
@@ -74,38 +77,38 @@ export class Quarantine {
 
   /** Coins to store and publish, in the catalogue's order. */
   get tracked(): readonly Coin[] {
-    return this.#subscribed.filter(coin => this.#trialOf(coin) === undefined)
+    return this.#subscribed.filter(coin => this.#heldOf(coin) === undefined)
   }
 
   /** Coins of a first start that wait for their first comparison with the market. */
   get untested(): readonly Coin[] {
-    return this.#subscribed.filter(coin => isUntested(this.#trialOf(coin)))
+    return this.#subscribed.filter(coin => isUntested(this.#heldOf(coin)))
   }
 
   /** Replaces the catalogue. */
-  follow({ coins, published, newcomers }: CatalogueNow): void {
+  follow({ coins, published, releaseNew }: CatalogueNow): void {
     this.#catalogue = coins
     this.#subscribed = coins
       .filter(({ symbol }) => !this.#deny.has(symbol))
       .map(coin => (this.#allow.has(coin.symbol) ? { ...coin, allowed: true } : coin))
-    const isMarket = this.#subscribed.length >= FEWEST_COINS
-    const trusted = this.#subscribed.filter(({ symbol }) => !isMarket || this.#allow.has(symbol))
-    for (const coin of [...published, ...trusted]) this.#released.add(pairOf(coin))
+    const hasEnoughCoins = this.#subscribed.length >= FEWEST_COINS
+    const uncompared = this.#subscribed.filter(({ symbol }) => !hasEnoughCoins || this.#allow.has(symbol))
+    for (const coin of [...published, ...uncompared]) this.#released.add(pairOf(coin))
     const pairs = this.#subscribed.map(pairOf).filter(pair => !this.#released.has(pair))
-    this.#trials = new Map(pairs.map(pair => [pair, this.#trials.get(pair) ?? newTrial(newcomers)]))
+    this.#held = new Map(pairs.map(pair => [pair, this.#held.get(pair) ?? newHeldPair(releaseNew)]))
   }
 
   /**
-   * Compares one minute's premiums with their median; returns the samples that may be stored. Each minute
-   * counts once.
+   * Compares one minute's premiums with their median, and releases the pairs that have matched it long enough.
+   * Returns the samples that may be stored. Each minute counts once.
    */
-  check(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[] {
+  judgeMinute(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[] {
     const bySymbol = new Map(samples.map(sample => [sample.symbol, sample]))
     const median = this.#medianOf(bySymbol)
     if (median !== undefined) {
       for (const coin of this.#subscribed) {
         const premium = bySymbol.get(coin.symbol)?.premiumE4
-        if (premium !== undefined) this.#judge(pairOf(coin), minute, Math.abs(premium - median))
+        if (premium !== undefined) this.#countMinute(pairOf(coin), minute, Math.abs(premium - median))
       }
     }
     const tracked = new Set(this.tracked.map(({ symbol }) => symbol))
@@ -114,9 +117,9 @@ export class Quarantine {
 
   status(): QuarantineStatus {
     const quarantined = this.#subscribed.flatMap(coin => {
-      const trial = this.#trialOf(coin)
-      if (trial === undefined || isUntested(trial)) return []
-      return [{ symbol: coin.symbol, reason: reasonOf(trial) }]
+      const held = this.#heldOf(coin)
+      if (held === undefined || isUntested(held)) return []
+      return [{ symbol: coin.symbol, reason: reasonOf(held) }]
     })
     const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
     return {
@@ -130,51 +133,53 @@ export class Quarantine {
 
   /** The median premium of the pairs that are not quarantined; undefined while fewer than half have one. */
   #medianOf(samples: ReadonlyMap<string, Sample>): PremiumE4 | undefined {
-    const trusted = [...this.tracked, ...this.untested]
-    const premiums = trusted.flatMap(({ symbol }) => samples.get(symbol)?.premiumE4 ?? [])
-    if (premiums.length < FEWEST_PREMIUMS || premiums.length * 2 < trusted.length) return undefined
+    const notQuarantined = [...this.tracked, ...this.untested]
+    const premiums = notQuarantined.flatMap(({ symbol }) => samples.get(symbol)?.premiumE4 ?? [])
+    if (premiums.length < FEWEST_PREMIUMS || premiums.length * 2 < notQuarantined.length) return undefined
     return premiums.sort((a, b) => a - b)[premiums.length >> 1]
   }
 
-  /** One minute's evidence about a pair. */
-  #judge(pair: string, minute: EpochMinute, off: PremiumE4): void {
-    const trial = this.#trials.get(pair)
-    if (trial === undefined || minute <= trial.minute) return
-    trial.minute = minute
-    trial.off = off
-    trial.agreed = off <= FAR_OFF_E4 ? trial.agreed + 1 : 0
-    if (trial.agreed < PROBATION_MINUTES) return
+  /** Counts this minute for or against the pair. */
+  #countMinute(pair: string, minute: EpochMinute, off: PremiumE4): void {
+    const held = this.#held.get(pair)
+    if (held === undefined || minute <= held.minute) return
+    held.minute = minute
+    held.off = off
+    held.matches = off <= FAR_OFF_E4 ? held.matches + 1 : 0
+    if (held.matches < HOLD_MINUTES) return
     this.#released.add(pair)
-    this.#trials.delete(pair)
+    this.#held.delete(pair)
   }
 
-  #trialOf(coin: Coin): Trial | undefined {
-    return this.#trials.get(pairOf(coin))
+  #heldOf(coin: Coin): HeldPair | undefined {
+    return this.#held.get(pairOf(coin))
   }
 }
 
-/** The trial of a pair that is not released yet. */
-interface Trial {
-  /** Minutes in a row in which it agreed; one that is tested lacks only its first comparison. */
-  agreed: number
+/** How near to the market a pair that is not released yet has been. */
+interface HeldPair {
+  /** Minutes in a row within 15 points of the median. */
+  matches: number
   /** Its last distance from the median; undefined before the first comparison. */
   off: PremiumE4 | undefined
+  /** The last minute that was counted. */
   minute: EpochMinute
 }
 
-function newTrial(newcomers: Newcomers): Trial {
-  const agreed = newcomers === 'test' ? PROBATION_MINUTES - 1 : 0
-  return { agreed, off: undefined, minute: Number.NEGATIVE_INFINITY }
+/** A pair whose first match is enough begins one minute short, so that this match releases it. */
+function newHeldPair(rule: ReleaseRule): HeldPair {
+  const matches = rule === 'if-first-matches' ? HOLD_MINUTES - 1 : 0
+  return { matches, off: undefined, minute: Number.NEGATIVE_INFINITY }
 }
 
-function isUntested(trial: Trial | undefined): boolean {
-  return trial !== undefined && trial.off === undefined && trial.agreed > 0
+function isUntested(held: HeldPair | undefined): boolean {
+  return held !== undefined && held.off === undefined && held.matches > 0
 }
 
-function reasonOf({ off, agreed }: Trial): string {
+function reasonOf({ off, matches }: HeldPair): string {
   if (off === undefined) return 'new, no premium to judge by yet'
-  if (agreed === 0) return `premium ${percentOf(off).toFixed(2)} points off the market's median`
-  return `premium agrees with the market's median for ${agreed} of ${PROBATION_MINUTES} minutes`
+  if (matches === 0) return `premium ${percentOf(off).toFixed(2)} points off the market's median`
+  return `premium agrees with the market's median for ${matches} of ${HOLD_MINUTES} minutes`
 }
 
 /** What tells a coin's pair of markets apart: the same ticker on other markets is another pair. */

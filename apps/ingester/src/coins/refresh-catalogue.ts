@@ -18,12 +18,14 @@ import {
   type WantedCoins,
 } from '@kimchi/feeds'
 import type { KnownCoin } from '@kimchi/store'
-import type { CatalogueNow, Newcomers } from './quarantine.ts'
+import type { CatalogueNow, ReleaseRule } from './quarantine.ts'
 
-/** This many coins, or a quarter of them, may leave at once; more means a broken list, not a delisting. */
+/**
+ * This many coins, or a quarter of them, whichever is more, may leave at once; more means a broken list, not a
+ * delisting.
+ */
 const FEW_COINS = 4
 
-/** What a catalogue is kept with. */
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
@@ -53,16 +55,16 @@ export class CatalogueRefresh {
   readonly #context: Context
   #coins: readonly Coin[] = []
   #listings: Listings | undefined
-  /** When the lists may be fetched before the hour is over. */
-  #spaced: Promise<void> = Promise.resolve()
-  /** Aborts when the lists are wanted before the hour is over. */
-  #waking = new AbortController()
+  /** Resolves a minute after the last early refresh. */
+  #nextEarly: Promise<void> = Promise.resolve()
+  /** Aborted to end the hourly wait early. */
+  #hourlyWait = new AbortController()
   #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
 
   constructor(options: CatalogueOptions, context: Context) {
     this.#options = options
     this.#context = context
-    context.signal.addEventListener('abort', () => this.#waking.abort(), { once: true })
+    context.signal.addEventListener('abort', () => this.#hourlyWait.abort(), { once: true })
   }
 
   /**
@@ -79,11 +81,11 @@ export class CatalogueRefresh {
       try {
         await this.#refresh()
         failures = 0
-        await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#waking.signal)
-        if (this.#waking.signal.aborted) {
-          await this.#spaced
-          this.#spaced = clock.wait(MINUTE_MS, signal)
-          this.#waking = new AbortController()
+        await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#hourlyWait.signal)
+        if (this.#hourlyWait.signal.aborted) {
+          await this.#nextEarly
+          this.#nextEarly = clock.wait(MINUTE_MS, signal)
+          this.#hourlyWait = new AbortController()
         }
       } catch (thrown) {
         if (signal.aborted) return
@@ -97,9 +99,9 @@ export class CatalogueRefresh {
     }
   }
 
-  /** Fetches the lists at once, but at most once a minute in this way; no call is dropped. */
+  /** Refreshes soon: at once, or a minute after the last early refresh. */
   refreshNow(): void {
-    this.#waking.abort()
+    this.#hourlyWait.abort()
   }
 
   status(): CatalogueStatus {
@@ -110,7 +112,7 @@ export class CatalogueRefresh {
     this.#coins = storedCoins(this.#options.wanted, known.filter(isTracked))
     if (this.#coins.length === 0) return
     this.#status = { ...this.#status, coins: this.#coins.length }
-    this.#options.onCatalogue({ coins: this.#coins, published: known, newcomers: 'hold' })
+    this.#options.onCatalogue({ coins: this.#coins, published: known, releaseNew: 'after-30-minutes' })
   }
 
   async #refresh(): Promise<void> {
@@ -132,8 +134,8 @@ export class CatalogueRefresh {
     checkLosses(this.#coins, matched)
     this.#accept(matched)
     this.#listings = next
-    const newcomers = isFirst ? atStart(wanted, matched.coins, tracked) : 'hold'
-    onCatalogue({ coins: matched.coins, published, newcomers })
+    const releaseNew = isFirst ? releaseAtStart(wanted, matched.coins, tracked) : 'after-30-minutes'
+    onCatalogue({ coins: matched.coins, published, releaseNew })
   }
 
   #accept(matched: Catalogue): void {
@@ -170,28 +172,29 @@ function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coi
 function refuseUnknown(wanted: WantedCoins, listings: Listings, stored: readonly Coin[]): void {
   if (wanted === 'all') return
   const past = new Set(stored.map(({ symbol }) => symbol))
-  const doubtful = wanted.filter(symbol => !past.has(symbol) || Object.hasOwn(DENIALS, symbol))
-  matchCoins({ ...listings, wanted: doubtful })
+  const mustBeListed = wanted.filter(symbol => !past.has(symbol) || Object.hasOwn(DENIALS, symbol))
+  matchCoins({ ...listings, wanted: mustBeListed })
 }
 
 function checkLosses(coins: readonly Coin[], matched: Catalogue): void {
   const symbols = new Set(matched.coins.map(({ symbol }) => symbol))
   const lost = coins.filter(({ symbol }) => !symbols.has(symbol)).length
-  if (lost <= Math.max(FEW_COINS, coins.length / 4)) return
+  const limit = Math.max(FEW_COINS, Math.floor(coins.length / 4))
+  if (lost <= limit) return
   throw new KimchiError(
     'KIMCHI_ERR_CATALOGUE',
-    `listings must not lack more than a quarter of the ${coins.length} coins before, got: ${lost} missing`,
+    `listings must not lack more than ${limit} of the ${coins.length} known coins, got: ${lost} missing`,
   )
 }
 
 /**
- * Whether new pairs are tested at once: on a first start, where few coins are known, and for coins named in
- * COINS.
+ * The rule for new pairs at a start. One match releases them on a first start, where fewer than half of the coins are
+ * known, and where COINS names the coins.
  */
-function atStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): Newcomers {
+function releaseAtStart(wanted: WantedCoins, coins: readonly Coin[], tracked: readonly Coin[]): ReleaseRule {
   const symbols = new Set(tracked.map(({ symbol }) => symbol))
   const known = coins.filter(({ symbol }) => symbols.has(symbol)).length
-  return wanted !== 'all' || known * 2 < coins.length ? 'test' : 'hold'
+  return wanted !== 'all' || known * 2 < coins.length ? 'if-first-matches' : 'after-30-minutes'
 }
 
 function missingOf(wanted: WantedCoins, { leftOut, unknown }: Catalogue): string[] {

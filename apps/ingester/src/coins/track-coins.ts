@@ -18,7 +18,7 @@ export interface CoinTrackingOptions {
 /** Keeps the feeds and Redis in step with the coins that are tracked. */
 export class CoinTracking {
   readonly #options: CoinTrackingOptions
-  /** The coins that Redis was last told of; undefined before the first time, which also tells DENY. */
+  /** The coins that were last sent to Redis; undefined before the first time, which also sends DENY. */
   #tracked: readonly Coin[] | undefined
   #quarantined = new Set<string>()
 
@@ -39,7 +39,7 @@ export class CoinTracking {
    * are announced before a row needs their names.
    */
   release(samples: readonly Sample[]): readonly Sample[] {
-    const publishable = this.#options.quarantine.check(samples[0]?.minute ?? 0, samples)
+    const publishable = this.#options.quarantine.judgeMinute(samples[0]?.minute ?? 0, samples)
     this.#apply()
     return publishable
   }

@@ -1,7 +1,7 @@
 import type { Coin, Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Newcomers, Quarantine } from '../../src/coins/quarantine.ts'
+import { Quarantine, type ReleaseRule } from '../../src/coins/quarantine.ts'
 
 const MINUTE = 29_000_000
 
@@ -32,17 +32,17 @@ function market(percent = 2, spread = 0.1): Record<string, number> {
 
 function open({ allow = [] as string[], deny = [] as string[] } = {}) {
   const quarantine = new Quarantine({ allow, deny })
-  const follow = (coins: Coin[], newcomers: Newcomers = 'hold', published: Coin[] = []) =>
-    quarantine.follow({ coins, published, newcomers })
+  const follow = (coins: Coin[], releaseNew: ReleaseRule = 'after-30-minutes', published: Coin[] = []) =>
+    quarantine.follow({ coins, published, releaseNew })
   const check = (minute: number, premiums: Record<string, number>) =>
-    quarantine.check(minute, samplesOf(premiums, minute)).map(({ symbol }) => symbol)
+    quarantine.judgeMinute(minute, samplesOf(premiums, minute)).map(({ symbol }) => symbol)
   return { quarantine, follow, check }
 }
 
 /** A market that runs, with one more pair that appears. */
 function openWithNew(options = {}) {
   const opened = open(options)
-  opened.follow(MARKET, 'hold', MARKET)
+  opened.follow(MARKET, 'after-30-minutes', MARKET)
   opened.follow([...MARKET, NEW])
   return opened
 }
@@ -51,7 +51,7 @@ t.test(
   'a first start publishes all that is within 15 points of the median, and nothing before the comparison',
   async t => {
     const { quarantine, follow, check } = open()
-    follow([...MARKET, NEW], 'test')
+    follow([...MARKET, NEW], 'if-first-matches')
     t.strictSame(quarantine.tracked, [])
     t.equal(quarantine.untested.length, 11)
     t.equal(check(MINUTE, { ...market(), NEW: 17.6 }).length, 10, 'NEW is 15.1 points off')
@@ -60,14 +60,14 @@ t.test(
     ])
     t.equal(quarantine.untested.length, 0)
     const other = open()
-    other.follow([...MARKET, NEW], 'test')
+    other.follow([...MARKET, NEW], 'if-first-matches')
     t.equal(other.check(MINUTE, { ...market(), NEW: -12.4 }).length, 11, 'NEW is 14.9 points off')
   },
 )
 
 t.test('a first start waits for half of the coins before it compares', async t => {
   const { quarantine, follow, check } = open()
-  follow([...MARKET, NEW], 'test')
+  follow([...MARKET, NEW], 'if-first-matches')
   t.strictSame(check(MINUTE, { BTC: 2, ETH: 2, NEW: 30 }), [])
   t.equal(quarantine.untested.length, 11)
   t.strictSame(check(MINUTE + 1, { BTC: 2, ETH: 2, XRP: 2, SOL: 2, DOGE: 2, NEW: 30 }), [
@@ -82,7 +82,7 @@ t.test('a first start waits for half of the coins before it compares', async t =
 
 t.test('fewer than five coins are no market: the table alone decides', async t => {
   const { follow, check, quarantine } = open()
-  follow(MARKET.slice(0, 4), 'hold')
+  follow(MARKET.slice(0, 4), 'after-30-minutes')
   t.strictSame(check(MINUTE, { BTC: 2, ETH: 80 }), ['BTC', 'ETH'])
   t.equal(quarantine.tracked.length, 4)
 })
@@ -102,7 +102,7 @@ t.test('a pair that appears is published at the thirtieth minute in which it agr
 })
 
 t.test(
-  'a minute off the median starts the trial over; a minute without a premium, or repeated, does not count',
+  'a minute off the median starts the count over; a minute without a premium, or repeated, does not count',
   async t => {
     const { quarantine, check } = openWithNew()
     t.match(quarantine.status().quarantined, [{ reason: 'new, no premium to judge by yet' }])
@@ -122,27 +122,27 @@ t.test(
 // docs/faults.md, 73
 t.test('a pair once published is never judged again, though it leaves and comes back', async t => {
   const { quarantine, follow, check } = open()
-  follow([...MARKET, NEW], 'hold', [...MARKET, NEW])
+  follow([...MARKET, NEW], 'after-30-minutes', [...MARKET, NEW])
   t.equal(quarantine.status().quarantined.length, 0, 'published by another ingester, or in an earlier run')
   follow(MARKET)
   follow([...MARKET, NEW])
   t.ok(check(MINUTE, { ...market(), NEW: 80 }).includes('NEW'))
 })
 
-t.test('a pair that leaves during its probation starts over, another market is another pair', async t => {
+t.test('a pair that leaves while it is held starts over, another market is another pair', async t => {
   const { quarantine, follow, check } = openWithNew()
   for (let at = 0; at < 29; at++) check(MINUTE + at, { ...market(), NEW: 2 })
   follow(MARKET)
   follow([...MARKET, NEW])
   t.match(quarantine.status().quarantined, [{ symbol: 'NEW', reason: 'new, no premium to judge by yet' }])
-  follow([...MARKET, { ...NEW, binance: 'OTHERUSDT' }], 'hold', [NEW])
+  follow([...MARKET, { ...NEW, binance: 'OTHERUSDT' }], 'after-30-minutes', [NEW])
   t.match(quarantine.status().quarantined, [{ symbol: 'NEW' }])
   t.notOk(check(MINUTE + 30, { ...market(), NEW: 2 }).includes('NEW'))
 })
 
 t.test('another name is no other pair, and reaches the tracked coins', async t => {
   const { quarantine, follow } = open()
-  follow(MARKET, 'hold', MARKET)
+  follow(MARKET, 'after-30-minutes', MARKET)
   const [btc, ...others] = MARKET as [Coin, ...Coin[]]
   follow([{ ...btc, name: '비트코인' }, ...others])
   t.match(quarantine.tracked[0], { symbol: 'BTC', name: '비트코인' })
@@ -201,7 +201,7 @@ t.test('a minority of wrong pairs does not keep the others from being published'
     fc.property(wrong, fc.double({ min: -30, max: 100, noNaN: true }), (premiums, median) => {
       const { follow, check } = open()
       const strangers = coinsOf(...premiums.map((_, at) => `WRONG${at}`))
-      follow([...MARKET, ...strangers], 'test')
+      follow([...MARKET, ...strangers], 'if-first-matches')
       const lies = Object.fromEntries(premiums.map((premium, at) => [`WRONG${at}`, premium]))
       const passed = check(MINUTE, { ...market(median, 0.5), ...lies })
       const farOff = premiums.flatMap((premium, at) =>
@@ -237,7 +237,7 @@ t.test(
 t.test('the status names the setting that publishes every quarantined pair', async t => {
   t.equal(open().quarantine.status().release, undefined)
   const { quarantine, follow } = open({ allow: ['OLD'] })
-  follow(MARKET, 'hold', MARKET)
+  follow(MARKET, 'after-30-minutes', MARKET)
   follow([...MARKET, NEW, ...coinsOf('OLD', 'NEXT')])
   t.equal(quarantine.status().release, 'ALLOW=OLD,NEW,NEXT', 'with those that are allowed already')
 })
@@ -247,9 +247,9 @@ t.test('one started fresh and one restarted publish the same list, pairs 11 poin
   const SECOND = coinsOf('OFF11', 'OFF14', 'OFF16')
   const premiums = { ...market(2, 0), OFF11: 13, OFF14: -12, OFF16: 18 }
   const fresh = open()
-  fresh.follow([...MARKET, ...SECOND], 'test')
+  fresh.follow([...MARKET, ...SECOND], 'if-first-matches')
   const restarted = open()
-  restarted.follow([...MARKET, ...SECOND], 'hold', MARKET)
+  restarted.follow([...MARKET, ...SECOND], 'after-30-minutes', MARKET)
   for (let at = 0; at < 30; at++) {
     fresh.check(MINUTE + at, premiums)
     restarted.check(MINUTE + at, premiums)

@@ -39,15 +39,15 @@ t.test(
       })
       return { quarantine, tracking }
     }
-    const newcomers = 'hold'
+    const releaseNew = 'after-30-minutes'
     const tracked = async (): Promise<string[]> => {
       const { coins } = await reader.readBoard()
       return coins.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol)
     }
     const one = open()
     const other = open()
-    one.tracking.follow({ newcomers, coins: [...MARKET, NEW], published: [...MARKET, NEW] })
-    other.tracking.follow({ newcomers, coins: [...MARKET, NEW, OTHER], published: MARKET })
+    one.tracking.follow({ releaseNew, coins: [...MARKET, NEW], published: [...MARKET, NEW] })
+    other.tracking.follow({ releaseNew, coins: [...MARKET, NEW, OTHER], published: MARKET })
     await eventually('both have told', async () =>
       (await tracked().catch((): string[] => [])).includes('NEW'),
     )
@@ -74,7 +74,7 @@ t.test('Redis is told of the coins when they change, and not in between', async 
     log: silent,
   })
   const follow = (coins: readonly Coin[]) => {
-    tracking.follow({ coins, published: MARKET, newcomers: 'hold' })
+    tracking.follow({ coins, published: MARKET, releaseNew: 'after-30-minutes' })
     tracking.release([])
   }
   follow([])

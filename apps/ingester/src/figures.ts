@@ -2,10 +2,10 @@ import { type EpochMs, formatTimestamp } from '@kimchi/core'
 import type { ExchangeStatus } from './minute/exchange-feeds.ts'
 import { type IngesterStatus, implausibleOf, summarise } from './status.ts'
 
-/** A text or a number; a list is all its members in the hash, and how many they are in a metric. */
+/** A text or a number; of a list the hash shows all members, a metric its length. */
 type Value = string | number | readonly string[] | undefined
 
-/** One value, or several by what tells them apart: an exchange, an outcome, a reason. */
+/** One value, or one for each exchange, outcome or reason. */
 export type Figure = Value | Readonly<Record<string, Value>>
 
 /**
@@ -77,8 +77,8 @@ export type FigureName = keyof Figures['own'] | keyof Figures['byExchange']
 type Figures = ReturnType<typeof figuresOf>
 
 /**
- * The status hash of one ingester as readable texts. An exchange stands before the name, what else tells values
- * apart behind it.
+ * The status hash of one ingester as readable texts. An exchange is put before the name (`upbit_silences`), an
+ * outcome or a reason after it (`gaps_late`).
  * @see docs/architecture.md#data-in-redis
  */
 export function statusFields(status: IngesterStatus, now: EpochMs): Record<string, string> {

@@ -13,8 +13,8 @@ export interface MetricsOptions {
   readonly redisHealth: () => Promise<ServerHealth | undefined>
 }
 
-/** What metrics mean, by the name of their figure. */
-type Metrics = Readonly<Partial<Record<FigureName, string>>>
+/** Help texts by figure name. */
+type HelpTexts = Readonly<Partial<Record<FigureName, string>>>
 
 /** A figure is a metric as well when an alert, a panel or a runbook reads it. */
 const GAUGES = {
@@ -23,9 +23,9 @@ const GAUGES = {
   waiting_minutes: 'Minutes that wait to be stored to Redis.',
   open_minutes: 'Minutes neither stored nor settled, counted per coin and minute.',
   filling_coins: 'Coins whose gaps this ingester fills; 0 while another holds the lease.',
-} satisfies Metrics
+} satisfies HelpTexts
 
-/** By the label that tells their values apart. */
+/** Grouped by label. */
 const COUNTERS = {
   reason: { gaps: 'Minutes without a live sample, counted per coin and minute, by reason.' },
   outcome: {
@@ -39,7 +39,7 @@ const COUNTERS = {
     reconnects: 'Times that data came back after it had broken off.',
     malformed: 'Frames that were dropped as broken.',
   },
-} satisfies Readonly<Record<string, Metrics>>
+} satisfies Readonly<Record<string, HelpTexts>>
 
 /** The ingester's Prometheus metrics, read from its status whenever they are asked for. */
 export function createMetrics({ version, clock, status, redisHealth }: MetricsOptions) {
@@ -60,7 +60,7 @@ export function createMetrics({ version, clock, status, redisHealth }: MetricsOp
   }
   metrics.gauge({
     name: 'kimchi_ingester_drift_median_ratio',
-    help: 'Half of the recent live premiums are this near to those of candles; 0.01 is a percentage point.',
+    help: 'Median difference between live premiums and the same minutes from candles; 0.01 is one percentage point.',
     read: () => read('drift_median_e4', '', 1e-6),
   })
   metrics.gauge({
@@ -74,7 +74,10 @@ export function createMetrics({ version, clock, status, redisHealth }: MetricsOp
   return metrics
 }
 
-/** A figure as the numbers of a metric: a list is how many its members are. @param unit 1 of it, in the metric's */
+/**
+ * The metric's value; a list counts as its length.
+ * @param unit factor from the figure's unit to the metric's
+ */
 function numbersOf(figure: Figure, label: string, unit = 1) {
   if (figure === undefined) return undefined
   if (!isSeveral(figure)) return typeof figure === 'object' ? figure.length : Number(figure) * unit

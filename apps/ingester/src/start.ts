@@ -30,10 +30,10 @@ import { DayMending } from './minute/mend-days.ts'
 import { MinuteLoop, type MinuteReport } from './minute/minute-loop.ts'
 import { type IngesterStatus, notesOf, notReadyReasons } from './status.ts'
 
-/** How long a start waits for Redis; what it would read is only a head start. */
+/** How long a start waits for Redis before it goes on without the coins and rows stored there. */
 const REDIS_PATIENCE_MS: Milliseconds = 1_000
 
-/** How long an end may spend on minutes that are not written yet. */
+/** How long a shutdown may spend on minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
 
 /** A minute is stored, or known as a gap, this long after it: its snapshot waits for the streams until M + 5 s. */
@@ -68,7 +68,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const reader = new SampleReader({ redis })
   const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log })
   const queue = new MinuteQueue({ writer, redis, clock, random, onFatal: fail, log })
-  /** Undefined while Redis can't be read. A Redis with the other kind of prices ends us before the first minute. */
+  /** Undefined while Redis can't be read. A Redis that holds the other kind of PRICES ends the ingester. */
   const readBoard = async () => {
     try {
       if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined

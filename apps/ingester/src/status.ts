@@ -19,7 +19,7 @@ import { countReasons, type MinuteStatus } from './minute/minute-loop.ts'
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
 const MAX_STATUS_AGE_MS: Milliseconds = 300_000
 
-/** One minute after another turns; when none has for so long, the loop stands still. */
+/** When no minute has turned for this long, the minute loop is stuck. */
 const MAX_MINUTE_AGE_MS: Milliseconds = 180_000
 
 /** The status of all parts, for `/ready`, `/metrics` and the status hash. */

@@ -50,7 +50,7 @@ export class ExchangeFeeds {
     this.#context = context
   }
 
-  /** Opens both feeds at first, then follows a change of the coins without a reconnect. */
+  /** The first call opens both feeds; later calls change the subscriptions on the open connections. */
   setCoins(coins: readonly Coin[]): void {
     const before = this.#coins
     this.#coins = coins

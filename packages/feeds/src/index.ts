@@ -8,7 +8,6 @@ export {
   parseUpbitListings,
 } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
-export { retryDelay } from './feed/backoff.ts'
 export { type Connection, openConnection } from './feed/connection.ts'
 export { type Feed, openFeed } from './feed/feed.ts'
 export type { FeedStatus } from './feed/feed-status.ts'
@@ -18,4 +17,5 @@ export type { Decoded, Protocol } from './feed/protocol.ts'
 export { subscribedMarkets } from './feed/subscribed-markets.ts'
 export { type HttpAnswer, userAgentOf } from './http.ts'
 export { type CandlePage, type CandleRequest, type MinuteCandle, RestClient } from './rest/client.ts'
+export { retryDelay } from './retry-delay.ts'
 export { upbitProtocol } from './upbit/protocol.ts'

@@ -1,5 +1,5 @@
-import type { Context, Milliseconds } from '@kimchi/core'
-import { HttpError } from './http-error.ts'
+import type { Milliseconds } from '@kimchi/core'
+import { HttpError } from './feed/http-error.ts'
 
 /** The first retry comes fast, so that a long-lived connection that breaks costs no minute. */
 const FIRST_MS: Milliseconds = 500
@@ -8,15 +8,8 @@ const CAP_MS: Milliseconds = 30_000
 /** How long to stay away after a 418 that names no time itself. */
 const BANNED_MS: Milliseconds = 300_000
 
-/** A region does not change by itself; this notices that an operator has moved the traffic. */
+/** Blocked by region (451): try every 10 minutes, in case the operator has changed the route. */
 const REGION_MS: Milliseconds = 600_000
-
-/**
- * How many connections a feed may open within the window. Binance allows 300 to an address,
- * docs/exchanges.md#binance-websocket, for all feeds behind it.
- */
-const BUDGET = 20
-const BUDGET_WINDOW_MS: Milliseconds = 300_000
 
 /**
  * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is
@@ -42,21 +35,4 @@ export function isBlocked(cause: unknown): boolean {
 function longDelay({ code, status }: HttpError): Milliseconds | undefined {
   if (code === 'KIMCHI_ERR_GEO_BLOCKED') return REGION_MS
   return status === 418 ? BANNED_MS : undefined
-}
-
-/**
- * The connections that a feed may open, whatever the exchange does: 20 in 5 minutes.
- * @returns a function that spends one; it resolves when there is one to spend, or when `signal` aborts
- */
-export function createConnectionBudget({
-  clock,
-  signal,
-}: Pick<Context, 'clock' | 'signal'>): () => Promise<void> {
-  /** When the last 20 were spent, by elapsed time. */
-  const spent: Milliseconds[] = []
-  return async () => {
-    const first = spent.length < BUDGET ? undefined : spent.shift()
-    if (first !== undefined) await clock.wait(first + BUDGET_WINDOW_MS - clock.elapsed(), signal)
-    spent.push(clock.elapsed())
-  }
 }

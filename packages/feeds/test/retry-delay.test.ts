@@ -1,8 +1,6 @@
-import { createManualClock } from '@kimchi/core/testing'
 import t from 'tap'
-import { createConnectionBudget, isBlocked, retryDelay } from '../../src/feed/backoff.ts'
-import { httpErrorOf } from '../../src/feed/http-error.ts'
-import { AT } from '../harness.ts'
+import { httpErrorOf } from '../src/feed/http-error.ts'
+import { isBlocked, retryDelay } from '../src/retry-delay.ts'
 
 function refused(status: number, retryAfterMs?: number) {
   return httpErrorOf('binance', 'handshake', status, retryAfterMs)
@@ -38,19 +36,4 @@ t.test('only 418 and 451 count as blocked', async t => {
     [false, true, true, false, false, false],
   )
   t.equal(isBlocked(new Error('451')), false)
-})
-
-t.test('the 21st connection waits until the first is five minutes old', async t => {
-  const clock = createManualClock(AT)
-  const spend = createConnectionBudget({ clock, signal: new AbortController().signal })
-  for (let spent = 0; spent < 20; spent++) await spend()
-  let isSpent = false
-  const waiting = spend().then(() => {
-    isSpent = true
-  })
-  await clock.advance(299_999)
-  t.notOk(isSpent)
-  await clock.advance(1)
-  await waiting
-  t.ok(isSpent)
 })

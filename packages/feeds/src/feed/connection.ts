@@ -14,8 +14,8 @@ import type { Decoded, Decoder, Protocol } from './protocol.ts'
 const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000
 
 /**
- * Checks within `stallAfterMs`. A connection has stalled when 28 in a row found no new frame, which leaves time
- * for the first retry within the limit.
+ * A connection is checked 30 times within `stallAfterMs`, and has stalled when 28 checks in a row found no new data:
+ * this leaves time for the first retry within the limit.
  */
 const CHECKS = 30
 const STALL_CHECKS = 28
@@ -155,7 +155,10 @@ export class Connection {
     }
   }
 
-  /** What happens on an open socket besides its frames; the first part runs within the event. */
+  /**
+   * Runs when the socket opens: subscribes, pings, and ends the connection when it stalls. All up to the first
+   * `await` runs within the `open` event, before any frame.
+   */
   async #attend(): Promise<void> {
     const { exchange, maxAgeMs, stallAfterMs } = this.#protocol
     const { clock } = this.#context

@@ -12,8 +12,9 @@ import {
   type TickSink,
 } from '@kimchi/core'
 import { Bases } from '../bases.ts'
-import { createConnectionBudget, isBlocked, retryDelay } from './backoff.ts'
+import { isBlocked, retryDelay } from '../retry-delay.ts'
 import { type Connection, openConnection, SubscriptionRefused } from './connection.ts'
+import { createConnectionBudget } from './connection-budget.ts'
 import { FeedCounters, type FeedState, type FeedStatus } from './feed-status.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
@@ -86,7 +87,7 @@ export class Feed {
   /** The connection whose data is read. */
   #reading: Connection | undefined
   #lastDataAt: EpochMs | undefined
-  /** Whether the next attempt is still to come. */
+  /** Set between two attempts. */
   #waiting: 'waiting' | 'blocked' | undefined
   #failures = 0
   /** Ends the wait after a refused subscription. */

@@ -7,7 +7,7 @@ import {
   type Milliseconds,
   type TickSink,
 } from '@kimchi/core'
-import { retryDelay } from './backoff.ts'
+import { retryDelay } from '../retry-delay.ts'
 
 /**
  * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late
@@ -52,9 +52,9 @@ export class TradingStatus {
   #unseeded = new Set<Market>()
   /** Markets that an answer lacked, and when it was asked for. */
   #absent: ReadonlyMap<Market, Asked> = new Map()
-  /** Whether an absence is still to be confirmed. */
+  /** Whether an absence is still to be confirmed: then the next request comes after 15 s. */
   #isInDoubt = false
-  // AbortSignal.any would leave a dependant on the feed's signal for each wait, docs/faults.md.
+  /** Aborted to end the wait for the next request. AbortSignal.any would leave a dependant on the feed's signal each time. */
   #idle = new AbortController()
 
   constructor(options: TradingStatusOptions, context: Pick<Context, 'clock' | 'random' | 'signal'>) {

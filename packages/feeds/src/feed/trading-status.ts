@@ -16,7 +16,7 @@ import { retryDelay } from '../retry-delay.ts'
 const EARLIEST_MS: Milliseconds = 30_000
 const SPREAD_MS: Milliseconds = 10_000
 
-/** A market counts as halted when a second answer, asked for so much later, lacks it too: one may be incomplete. */
+/** A market counts as halted when an answer that is requested 15 s later lacks it too: one may be incomplete. */
 const CONFIRM_AFTER_MS: Milliseconds = 15_000
 
 /** The markets that trade now, each with its last price where that is plausible. */

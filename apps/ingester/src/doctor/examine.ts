@@ -16,8 +16,8 @@ const DEADLINE_MS: Milliseconds = 176_000
 type Verdicts = Partial<Record<CheckName, Verdict>>
 
 /**
- * Asks the exchanges whether what the service assumes of them is so. Resolves within 180 s, whatever they do,
- * and within 20 s where one of them has no base that answers.
+ * Checks at the exchanges what the service assumes of them. Resolves within 180 s, whatever they do, and within
+ * 20 s where one of them has no base that answers.
  * @see docs/exchanges.md#unconfirmed
  */
 export async function examine(
@@ -40,7 +40,7 @@ export async function examine(
   return checks.map(check => ({ check, expected: EXPECTED[check], ...(verdicts[check] ?? unasked) }))
 }
 
-/** Leaves out what cannot be asked. @throws why the streams cannot be opened */
+/** Fills in each verdict as it is reached; what cannot be asked stays without one. @throws why no stream opens */
 async function examineInto(verdicts: Verdicts, access: ExchangeAccess): Promise<void> {
   const { onProgress } = access
   onProgress('asking the bases')
@@ -77,7 +77,7 @@ async function examineInto(verdicts: Verdicts, access: ExchangeAccess): Promise<
   })
 }
 
-/** A check that throws has got no answer. */
+/** The verdict on a check that throws is `unknown`, with the error as what was seen. */
 async function answered(check: Verdict | Promise<Verdict>): Promise<Verdict> {
   try {
     return await check

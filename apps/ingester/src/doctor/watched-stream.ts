@@ -26,7 +26,7 @@ export interface WatchedStream {
 export interface Streams {
   /** All codes in one subscription, as the service has it. */
   readonly upbit: WatchedStream
-  /** The same codes in groups, each subscribed once: what the other may lose or have refused. */
+  /** The same codes in groups, each subscribed once: they show what `upbit` loses, and which codes Upbit refuses. */
   readonly groups: readonly WatchedStream[]
   readonly binance: WatchedStream
 }
@@ -57,7 +57,7 @@ export async function openStreams(coins: readonly Coin[], access: ExchangeAccess
 /**
  * Opens a connection at the base that the service would use; it ends with the signal.
  * @param name of the recorded frames
- * @param until what has happened when this resolves
+ * @param until resolves after the handshake, or at the first data
  * @throws why it has ended before
  */
 export function openStream(

@@ -54,9 +54,9 @@ function compare(stream: WatchedStream, lasts: LastPrices, answeredAt: EpochMs):
     if (known.every(({ eventAt }) => eventAt < last.tradedAt))
       return `${market} traded ${last.tradedAt - newest.eventAt} ms after its last frame`
     // A market that sends nothing keeps its last price.
-    const beside = [...known.filter(({ receivedAt }) => receivedAt > answeredAt - COMPARE_WITHIN_MS), newest]
+    const recent = [...known.filter(({ receivedAt }) => receivedAt > answeredAt - COMPARE_WITHIN_MS), newest]
     const isNear = ({ price }: Tick) => Math.abs(price / last.price - 1) <= TOLERANCE
-    return beside.some(isNear) ? [] : `${market} ${newest.price} in frames, ${last.price} by REST`
+    return recent.some(isNear) ? [] : `${market} ${newest.price} in frames, ${last.price} by REST`
   })
   const seen = `${exchange}: ${markets.length - uncompared.length} of ${markets.length} markets compared`
   if (differences.length > 0)

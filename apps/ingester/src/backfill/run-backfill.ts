@@ -113,7 +113,8 @@ export class Backfill {
       } catch (thrown) {
         if (signal.aborted) break
         this.#problem = messageOf(thrown)
-        const delayMs = retryDelay(failures++, random, thrown)
+        // How long an exchange asks to be left alone is between it and the requests: the lease must not wait for it.
+        const delayMs = retryDelay(failures++, random)
         const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
         if (isWorthALine(failures)) log.warn(fields, 'backfill failed and will try again')
         await clock.wait(delayMs, signal)
@@ -169,9 +170,10 @@ export class Backfill {
   /** Does what is due, as far as this ingester has the lease, and waits a little when nothing is left. */
   async #round(): Promise<void> {
     const { tracked, untested } = this.#options.quarantine
+    // What is known of the coins outlives a Redis that is away.
+    if (this.#leaseFailure !== undefined) throw this.#leaseFailure
     this.#openMinutes.follow(this.#isHolder ? tracked : [])
-    const failure = this.#leaseFailure ?? (this.#health.isWell ? undefined : this.#health.failure)
-    if (failure !== undefined) throw failure
+    if (!this.#health.isWell && this.#health.failure !== undefined) throw this.#health.failure
     const isDone = this.#isHolder ? await this.#work(tracked, untested) : true
     if (isDone) await this.#context.clock.wait(IDLE_MS, this.#context.signal)
   }
@@ -182,6 +184,7 @@ export class Backfill {
    */
   async #work(tracked: readonly Coin[], untested: readonly Coin[]): Promise<boolean> {
     await this.#showNew(tracked, untested)
+    if (!this.#isHolder) return true
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     const filled = await Promise.allSettled(due.map(window => this.#fill(window)))

@@ -68,6 +68,8 @@ interface Wanted {
   readonly marked: ReadonlySet<EpochMinute>
 }
 
+const UNDECIDED = 'the exchanges’ candles leave minutes undecided'
+
 /** The market, or the rate's, was not listed yet at the end of this window. */
 class NotListedYet extends Error {}
 
@@ -171,7 +173,7 @@ export class HistoryImport {
 
   /**
    * Decides a window. If candles leave minutes open, tries once more a minute later.
-   * @throws NotListedYet
+   * @throws NotListedYet, and an Error where both answers leave all of it open
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
@@ -184,6 +186,8 @@ export class HistoryImport {
       const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
       if (block.isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
     }
+    // Other days would wait in vain as well, a minute each.
+    if (decided.open.length === window.minutes.length) throw new Error(UNDECIDED)
     return decided
   }
 
@@ -192,7 +196,7 @@ export class HistoryImport {
     const { symbol } = coin
     const date = dateOf(day)
     if (decided.some(({ open }) => open.length > 0)) {
-      this.#skip(symbol, 'the exchanges’ candles leave minutes undecided', date, true)
+      this.#skip(symbol, UNDECIDED, date, true)
       return
     }
     const [row] = foldDays(decided.flatMap(({ samples }) => samples))

@@ -124,8 +124,4 @@ export function pumpStream(
     const made = frame.make()
     for (const client of listeners) client.connection.stream(client.textOf(made), frame.market, frame.at)
   }
-  for (const client of clients) {
-    client.obey(to)
-    client.connection.obey(to)
-  }
 }

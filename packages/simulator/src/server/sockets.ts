@@ -33,6 +33,10 @@ export function createSockets(exchanges: SimulatedExchanges) {
     pumpStream(streams.upbit, clients.upbit, from, to)
     pumpStream(streams.binance, clients.binance, from, to)
     for (const socket of sockets) socket.uncork()
+    for (const client of [...clients.upbit, ...clients.binance]) {
+      client.obey(to)
+      client.connection.obey(to)
+    }
     return to
   }
   const streams: Readonly<Record<Exchange, ExchangeStream>> = {

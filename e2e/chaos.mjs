@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** Runs the tests of test/chaos in their long form: npm run chaos -- [--rounds 200] [--seed 1] [--only text] */
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
 const option = (/** @type {string} */ fallback) =>
@@ -13,6 +13,10 @@ if (!(Number(rounds) > 0) || !Number.isInteger(Number(seed))) {
   process.exit(2)
 }
 const files = readdirSync(`${import.meta.dirname}/test/chaos`).map(name => `test/chaos/${name}`)
+if (!files.some(file => readFileSync(`${import.meta.dirname}/${file}`, 'utf8').includes(only))) {
+  console.error(`--only must be part of a test's title in e2e/test/chaos, got: ${JSON.stringify(only)}`)
+  process.exit(2)
+}
 const env = { ...process.env, ROUNDS: rounds, SEED: seed, ONLY: only }
 // A day is time enough.
 const args = ['run-tests', '--jobs=1', '--timeout=86400', ...files]

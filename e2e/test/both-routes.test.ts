@@ -116,7 +116,7 @@ function checkList(t: Test, list: LiveList, { lastFrame }: Simulator) {
       usdt_krw: lastFrame('upbit', 'KRW-USDT', at)?.price,
       snapshot_at: list.updated_at,
     }
-    t.match(row, expected, `${row.symbol} at ${list.updated_at} is what the exchanges sent`)
+    t.match(row, expected, `${row.symbol} at ${list.updated_at} is what exchanges of this seed send`)
     const premium = (row.upbit_krw / (row.binance_usdt * row.usdt_krw) - 1) * 100
     t.ok(
       Math.abs(row.premium_pct - premium) <= 0.00005 + 1e-9,
@@ -146,7 +146,7 @@ async function storedSamples(url: string, symbol: string, last: number): Promise
     await redis.untilReady(5_000)
     const reader = new SampleReader({ redis })
     const samples: Sample[] = []
-    for (let start = dayStart(last) - DAY_MINUTES; start <= last; start += DAY_MINUTES) {
+    for (let start = dayStart(last) - 2 * DAY_MINUTES; start <= last; start += DAY_MINUTES) {
       samples.push(...(await reader.readSamples(symbol, start, start + DAY_MINUTES)).entries)
     }
     return samples

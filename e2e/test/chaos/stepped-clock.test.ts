@@ -8,7 +8,7 @@ const STEPS_MS = [-90_000, 3_600_000, 90_000]
 // docs/faults.md, 23
 inRounds(
   'a wall clock stepped by −90 s, +1 h or +90 s stores no wrong minute',
-  { short: 2, per200: 10, skip },
+  { short: 3, per200: 10, skip },
   async (t, rounds, random) => {
     const { bed, redis } = await openFaultBed(t, chaosBed())
     const stepped = await openSteppedClock(redis.dir)

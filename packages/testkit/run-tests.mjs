@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Runs a workspace's tests by tap's settings, like `tap` itself, but in as many processes as it has jobs: to start
- * one for each file takes longer than most files run. Coverage and mocks of modules are left to `tap`.
+ * one for each file takes longer than most files run. Mocks of modules are left to `tap`.
  *   run-tests [test/one.test.ts ...]
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'

@@ -84,10 +84,11 @@ t.test('one history that cannot be read costs a command every ten seconds and a 
   const before = replica.lines.length
   const commands = async () =>
     Number(/cmdstat_fcall_ro:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1])
-  const start = await commands()
+  const [start, startedAt] = [await commands(), Date.now()]
   for (let n = 0; n < 300; n++) t.equal((await ask(`${replica.base}/BTC/daily`)).status, 503)
   t.equal((await ask(`${replica.base}/ETH/daily`)).status, 200, 'others are served')
-  t.ok((await commands()) - start <= 4)
+  const tensOfSeconds = Math.floor((Date.now() - startedAt) / 10_000)
+  t.ok((await commands()) - start <= 4 + tensOfSeconds)
   t.ok(replica.lines.length - before <= 2)
 })
 

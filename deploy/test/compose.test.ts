@@ -177,7 +177,6 @@ t.test('every setting of an app can be given to its container', { skip }, async 
   }
 })
 
-// docs/faults.md, 94
 t.test('a new shell has the version and the TLS of the environment file', { skip }, async t => {
   const settings = {
     ...{ EDGE_SITE: '/site', EDGE_CERTIFICATE: '/certificate.pem', EDGE_KEY: '/key.pem', PORT: '80' },

@@ -105,7 +105,6 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   t.ok(reads <= 3 + repeats, `${reads} reads: the board for the minute, at most once more, and the history`)
 })
 
-// docs/faults.md, 49
 t.test('the first response of a minute is compressed for who accepts it, list and history alike', async t => {
   const redis = await startRedis(t)
   const symbols = Array.from({ length: 100 }, (_, n) => `C${n}`)

@@ -51,7 +51,6 @@ t.test('a server that cannot run says why, with the end of its log', async t => 
   await t.rejects(startEmbeddedRedis({ binary: nothing, dir: t.testdir({}) }), { message: /did not start/ })
 })
 
-// docs/faults.md, 92
 t.test('a server that ends at once is reported with its reason, however soon', async t => {
   const dir = t.testdir({ server: '#!/bin/sh\necho "the reason" >&2\nexit 3\n', data: {} })
   await chmod(join(dir, 'server'), 0o755)

@@ -204,7 +204,6 @@ t.test('another layout is refused instead of misread', async t => {
   await t.rejects(reader.readBoard(), { code: 'KIMCHI_ERR_LAYOUT', message: /holds layout 9/ })
 })
 
-// docs/faults.md, 82
 t.test('a call for more than ten days is refused before Redis is held up', async t => {
   const { connection, writer, reader, ask } = await openStore(t)
   const { today } = await todayMinutes(connection)

@@ -1,19 +1,17 @@
 import { setMaxListeners } from 'node:events'
-import { type Context, type Milliseconds, messageOf } from '@kimchi/core'
+import type { Context, Milliseconds } from '@kimchi/core'
 import { checkBinance } from './checks/binance-stream.ts'
 import { checkCandles } from './checks/candles.ts'
 import { checkLists, checkPairs, fetchLists } from './checks/lists.ts'
 import { checkPrices } from './checks/prices.ts'
-import { checkClock, checkReach, checkThrottle } from './checks/reach.ts'
+import { askBases, checkBases, checkClock } from './checks/reach.ts'
 import { checkCodes, checkRenewal, checkStates } from './checks/upbit-stream.ts'
 import { createExchangeAccess, type DoctorOptions, type ExchangeAccess } from './exchange-access.ts'
-import { type CheckName, EXPECTED, type Finding, fail, unknown, type Verdict, worstOf } from './finding.ts'
+import { type CheckName, EXPECTED, type Finding, unknownBecause, type Verdict } from './finding.ts'
 import { openStreams } from './watched-stream.ts'
 
 /** All checks end within 180 s; closing the connections needs part of that. */
 const DEADLINE_MS: Milliseconds = 176_000
-
-type Verdicts = Partial<Record<CheckName, Verdict>>
 
 /**
  * Checks at the exchanges what the service assumes of them. Resolves within 180 s, whatever they do, and within
@@ -29,59 +27,39 @@ export async function examine(
   setMaxListeners(100, ending.signal)
   const context = { clock, random, log, signal: ending.signal }
   void clock.wait(DEADLINE_MS, ending.signal).then(() => ending.abort())
-  const verdicts: Verdicts = {}
-  const examined = examineInto(verdicts, createExchangeAccess(options, context))
-  const unasked = await examined.then(
-    () => unknown('not asked'),
-    thrown => unknown(messageOf(thrown)),
-  )
-  ending.abort()
-  const checks = Object.keys(EXPECTED) as CheckName[]
-  return checks.map(check => ({ check, expected: EXPECTED[check], ...(verdicts[check] ?? unasked) }))
+  const verdicts = startChecks(createExchangeAccess(options, context))
+  const findings = (Object.keys(EXPECTED) as CheckName[]).map(async check => {
+    return { check, expected: EXPECTED[check], ...(await verdicts[check].catch(unknownBecause)) }
+  })
+  return Promise.all(findings).finally(() => ending.abort())
 }
 
-/** Fills in each verdict as it is reached; what cannot be asked stays without one. @throws why no stream opens */
-async function examineInto(verdicts: Verdicts, access: ExchangeAccess): Promise<void> {
-  const { onProgress } = access
-  onProgress('asking the bases')
-  verdicts.bases = await checkReach(access)
-  if (verdicts.bases.outcome === 'FAIL') return
-  verdicts.bases = worstOf([verdicts.bases, await answered(checkThrottle(access))])
-  onProgress('fetching the lists')
-  const lists = await fetchLists(access).catch(messageOf)
-  if (typeof lists === 'string') {
-    verdicts.lists = fail(lists, 'No coin can be tracked. Tell the project.')
-    return
-  }
-  verdicts.lists = checkLists(lists, access)
-  const { coins } = lists
-  if (coins.length === 0) return
-  onProgress('opening the streams')
-  const streams = await openStreams(coins, access)
-  const judge = async (checks: Partial<Record<CheckName, Verdict | Promise<Verdict>>>) => {
-    const judged = Object.entries(checks).map(async ([check, verdict]) => [check, await answered(verdict)])
-    Object.assign(verdicts, Object.fromEntries(await Promise.all(judged)))
-  }
+/** The verdict of each check, which begins when what it needs is there; rejects with why that cannot be known. */
+function startChecks(access: ExchangeAccess): Readonly<Record<CheckName, Promise<Verdict>>> {
+  const reach = askBases(access)
+  const reached = reach.then(({ outcome }) => outcome !== 'FAIL' || notAsked())
+  const fetched = reached.then(() => fetchLists(access))
+  const lists = fetched.catch(notAsked)
+  const streams = lists.then(({ coins }) => (coins.length > 0 ? openStreams(coins, access) : notAsked()))
+  const renewal = streams.then(streams => checkRenewal(streams, access))
+  const prices = streams.then(streams => checkPrices(streams, access))
+  const candles = streams.then(streams => checkCandles(streams, access))
   // These take time; the others judge what the streams have brought meanwhile.
-  await judge({
-    'Upbit, renewal': checkRenewal(streams, access),
-    prices: checkPrices(streams, access),
-    candles: checkCandles(coins, streams, access),
-  })
-  await judge({
-    clock: checkClock(streams),
-    pairs: checkPairs(lists, streams),
-    'Upbit, codes': checkCodes(streams),
-    'Upbit, states': checkStates(streams),
-    'Binance, streams': checkBinance(streams, access),
-  })
+  const watched = Promise.allSettled([renewal, prices, candles]).then(() => streams)
+  return {
+    bases: reach.then(reach => checkBases(reach, access)),
+    clock: watched.then(checkClock),
+    lists: reached.then(() => checkLists(fetched, access)),
+    pairs: watched.then(async streams => checkPairs(await lists, streams)),
+    'Upbit, codes': watched.then(checkCodes),
+    'Upbit, renewal': renewal,
+    'Upbit, states': watched.then(checkStates),
+    'Binance, streams': watched.then(streams => checkBinance(streams, access)),
+    prices,
+    candles,
+  }
 }
 
-/** The verdict on a check that throws is `unknown`, with the error as what was seen. */
-async function answered(check: Verdict | Promise<Verdict>): Promise<Verdict> {
-  try {
-    return await check
-  } catch (thrown) {
-    return unknown(messageOf(thrown))
-  }
+function notAsked(): never {
+  throw new Error('not asked')
 }

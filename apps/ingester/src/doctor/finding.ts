@@ -1,3 +1,5 @@
+import { messageOf } from '@kimchi/core'
+
 /** What the service assumes, by the name of its check, in the order of the doctor's lines. */
 export const EXPECTED = {
   bases: 'one base of each list answers, and Upbit counts our requests by their own group',
@@ -37,6 +39,8 @@ export const fail = (seen: string, advice = 'Tell the project.'): Verdict => {
 export const unknown = (seen: string, advice = 'Run the doctor again.'): Verdict => {
   return { outcome: 'unknown', seen, advice }
 }
+/** The verdict on what an error has hidden. */
+export const unknownBecause = (thrown: unknown): Verdict => unknown(messageOf(thrown))
 
 /** The verdict on several things of which each was judged: FAIL before unknown before ok. */
 export function worstOf(verdicts: readonly Verdict[]): Verdict {

@@ -17,13 +17,16 @@ export interface WatchedStream {
   readonly exchange: Exchange
   readonly markets: readonly Market[]
   readonly connection: Connection
-  readonly frames: readonly Decoded[]
+  readonly ticks: readonly Tick[]
+  /** The frames that were no tick. */
+  readonly others: readonly Decoded[]
   /** Every `market_state` with how often it came. */
   readonly states: ReadonlyMap<string, number>
 }
 
 /** What the doctor watches. */
 export interface Streams {
+  readonly coins: readonly Coin[]
   /** All codes in one subscription, as the service has it. */
   readonly upbit: WatchedStream
   /** The same codes in groups, each subscribed once: they show what `upbit` loses, and which codes Upbit refuses. */
@@ -39,7 +42,8 @@ const OPEN_EVERY_MS: Milliseconds = 300
 
 /** Opens the streams of these coins. @throws why one cannot be opened */
 export async function openStreams(coins: readonly Coin[], access: ExchangeAccess): Promise<Streams> {
-  const { context } = access
+  const { context, onProgress } = access
+  onProgress('opening the streams')
   const marketsOf = (exchange: Exchange) => coins.map(coin => coin[exchange])
   const codes = subscribedMarkets('upbit', marketsOf('upbit'))
   const symbols = subscribedMarkets('binance', marketsOf('binance'))
@@ -51,7 +55,7 @@ export async function openStreams(coins: readonly Coin[], access: ExchangeAccess
     const group = codes.slice(start, start + GROUP_CODES)
     groups.push(await openStream('upbit', group, `upbit-ws-${groups.length}`, access))
   }
-  return { upbit, groups, binance }
+  return { coins, upbit, groups, binance }
 }
 
 /**
@@ -69,7 +73,8 @@ export function openStream(
 ): Promise<WatchedStream> {
   const protocol = exchange === 'upbit' ? upbitProtocol : binanceProtocol
   const openAt = async (base: string) => {
-    const frames: Decoded[] = []
+    const ticks: Tick[] = []
+    const others: Decoded[] = []
     const states = new Map<string, number>()
     const createDecoder = () => {
       const decoder = protocol.createDecoder()
@@ -79,38 +84,36 @@ export function openStream(
         if (state !== undefined) states.set(state, (states.get(state) ?? 0) + 1)
         return decoder.decode(frame, receivedAt)
       }
-      return { setMarkets: (wanted: readonly Market[]) => decoder.setMarkets(wanted), decode }
+      return { ...decoder, decode }
     }
-    const onFrame = (decoded: Decoded) => void frames.push(decoded)
+    const onFrame = (decoded: Decoded) => {
+      if (decoded.kind === 'tick') ticks.push(decoded.tick)
+      else others.push(decoded)
+    }
     const options = { protocol: { ...protocol, createDecoder }, base, userAgent, markets, onFrame }
     const connection = openConnection(options, context)
     context.signal.addEventListener('abort', () => void connection.close(), { once: true })
     await connection[until]
     if (connection.signal.aborted) throw await connection.ended
-    return { exchange, markets, connection, frames, states }
+    return { exchange, markets, connection, ticks, others, states }
   }
   return streamBases[exchange].request(openAt)
 }
 
 function stateOf(frame: Buffer | string): string | undefined {
   const fields = parseFrame(frame)
-  const state = isFields(fields) ? (fields.market_state ?? fields.ms) : undefined
-  return typeof state === 'string' ? state : undefined
+  return isFields(fields) && typeof fields.market_state === 'string' ? fields.market_state : undefined
 }
 
 /** Its frames of one kind. */
-export function framesOf<Kind extends Decoded['kind']>({ frames }: WatchedStream, kind: Kind) {
-  return frames.filter((frame): frame is Extract<Decoded, { kind: Kind }> => frame.kind === kind)
-}
-
-/** The ticks of its frames. */
-export function ticksOf(stream: WatchedStream): readonly Tick[] {
-  return framesOf(stream, 'tick').map(({ tick }) => tick)
+export function framesOf<Kind extends Decoded['kind']>({ others }: WatchedStream, kind: Kind) {
+  return others.filter((frame): frame is Extract<Decoded, { kind: Kind }> => frame.kind === kind)
 }
 
 /** Whether every frame could be read. */
 export function judgeFrames(stream: WatchedStream): Verdict {
-  const [count, malformed] = [framesOf(stream, 'tick').length, framesOf(stream, 'malformed')]
+  const { length: count } = stream.ticks
+  const malformed = framesOf(stream, 'malformed')
   if (count === 0) return fail(`no frame that could be read, ${malformed.length} malformed`)
   const [first] = malformed
   if (first === undefined) return ok(`${count} frames`)

@@ -1,13 +1,13 @@
 import { type EpochMinute, type Market, messageOf, minuteOf } from '@kimchi/core'
 import { type ExchangeAccess, fetchTradingPrices } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import { framesOf, judgeFrames, type Streams, ticksOf } from '../watched-stream.ts'
+import { framesOf, judgeFrames, type Streams } from '../watched-stream.ts'
 
 /** Whether Binance streams every symbol that trades, and lists it as trading. */
 export async function checkBinance({ binance }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { markets } = binance
   const trading = await fetchTradingPrices(access)
-  const sending = new Set(ticksOf(binance).map(({ market }) => market))
+  const sending = new Set(binance.ticks.map(({ market }) => market))
   const silent = markets.filter(market => !sending.has(market))
   const unlisted = [...sending].filter(market => !trading.has(market))
   const acks = framesOf(binance, 'ack').length

@@ -20,7 +20,7 @@ import { CANDLE_GRACE_MS } from '../../backfill/candle-block-cache.ts'
 import { LATEST_SNAPSHOT_MS } from '../../minute/minute-turns.ts'
 import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
-import { type Streams, ticksOf } from '../watched-stream.ts'
+import type { Streams } from '../watched-stream.ts'
 
 /** The watched minute ends at least this long after the streams were opened. */
 const WARM_UP_MS: Milliseconds = 10_000
@@ -42,19 +42,15 @@ type Candles = ReadonlyMap<Market, MinuteCandle | undefined>
  * Whether a busy and some quiet coins have their final candles of a minute when backfill would fetch them, and
  * whether these give the numbers that the frames give.
  */
-export async function checkCandles(
-  coins: readonly Coin[],
-  streams: Streams,
-  access: ExchangeAccess,
-): Promise<Verdict> {
+export async function checkCandles(streams: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { clock, signal } = access.context
   const minute = minuteOf(clock.now() + WARM_UP_MS) + 1
   const untilAfter = (ms: Milliseconds) => clock.wait(minuteStart(minute) + ms - clock.now(), signal)
   access.onProgress(`watching the streams, and the candles at ${formatTimestamp(minute)} UTC`)
   await untilAfter(LATEST_SNAPSHOT_MS)
-  const chosen = [BTC, ...quietestOf(coins, streams, minute)]
+  const chosen = [BTC, ...quietestOf(streams, minute)]
   const latest = new LatestTicks()
-  for (const tick of [streams.upbit, streams.binance].flatMap(ticksOf)) latest.record(tick)
+  for (const tick of [streams.upbit, streams.binance].flatMap(({ ticks }) => ticks)) latest.record(tick)
   const { samples, gaps } = takeSnapshot(latest, minute, chosen)
   await untilAfter(CANDLE_GRACE_MS)
   const early = await fetchCandlesOf(chosen, minute, access)
@@ -74,8 +70,8 @@ export async function checkCandles(
 }
 
 /** Coins with the fewest trades on Upbit, but at least one, in the minute that ends at M. */
-function quietestOf(coins: readonly Coin[], { upbit }: Streams, minute: EpochMinute): readonly Coin[] {
-  const trades = ticksOf(upbit).filter(
+function quietestOf({ coins, upbit }: Streams, minute: EpochMinute): readonly Coin[] {
+  const trades = upbit.ticks.filter(
     ({ origin, eventAt }) => origin === 'stream' && minuteOf(eventAt) === minute - 1,
   )
   const countOf = ({ upbit }: Coin) => trades.filter(({ market }) => market === upbit).length

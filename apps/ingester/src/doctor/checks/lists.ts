@@ -1,8 +1,8 @@
-import { type Coin, type Market, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
+import { type Coin, type Market, messageOf, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
 import { isFields, type Listings, matchCoins, parseBinanceListings, parseUpbitListings } from '@kimchi/feeds'
 import { type ExchangeAccess, fetchRecorded } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
-import { type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
+import type { Streams, WatchedStream } from '../watched-stream.ts'
 
 /** Points off the median beyond which a person must judge a pair. */
 const FAR_POINTS = 5
@@ -19,6 +19,7 @@ export interface Lists extends Listings {
 
 /** Fetches both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
 export async function fetchLists(access: ExchangeAccess): Promise<Lists> {
+  access.onProgress('fetching the lists')
   const upbitAnswer = await fetchRecorded(access, 'upbit', '/v1/market/all?is_details=true')
   const binanceAnswer = await fetchRecorded(
     access,
@@ -37,8 +38,11 @@ function isWarned(entry: unknown): entry is { market: unknown } {
   return isFields(event.caution) && event.caution.GLOBAL_PRICE_DIFFERENCES === true
 }
 
-/** Whether the lists have enough of the wanted coins, and names for them. */
-export function checkLists({ upbit, binance, coins }: Lists, { config }: ExchangeAccess): Verdict {
+/** Whether the lists have come, with enough of the wanted coins, and names for them. */
+export async function checkLists(fetched: Promise<Lists>, { config }: ExchangeAccess): Promise<Verdict> {
+  const lists = await fetched.catch(messageOf)
+  if (typeof lists === 'string') return fail(lists, 'No coin can be tracked. Tell the project.')
+  const { upbit, binance, coins } = lists
   const { COINS } = config
   const wanted = COINS === 'all' ? Math.max(2, Math.ceil(upbit.length * LEAST_MATCHED_SHARE)) : COINS.length
   const named = coins.filter(({ name, symbol }) => name !== symbol).length
@@ -76,5 +80,5 @@ export function checkPairs(lists: Lists, { upbit, binance }: Streams): Verdict {
 
 /** The newest price of each market that a stream has brought. */
 function lastPrices(stream: WatchedStream): ReadonlyMap<Market, number> {
-  return new Map(ticksOf(stream).map(({ market, price }) => [market, price]))
+  return new Map(stream.ticks.map(({ market, price }) => [market, price]))
 }

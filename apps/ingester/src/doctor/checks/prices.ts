@@ -7,7 +7,7 @@ import {
   type LastPrices,
 } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import { type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
+import type { Streams, WatchedStream } from '../watched-stream.ts'
 
 /**
  * Waits 5 s for frames, fetches REST prices, waits 3 s more, then compares them with the frames of those 3 s on
@@ -40,8 +40,7 @@ export async function checkPrices({ upbit, binance }: Streams, access: ExchangeA
 }
 
 function compare(stream: WatchedStream, lasts: LastPrices, answeredAt: EpochMs): Verdict {
-  const { exchange, markets } = stream
-  const ticks = ticksOf(stream)
+  const { exchange, markets, ticks } = stream
   const uncompared: Market[] = []
   const differences = markets.flatMap(market => {
     const last = lasts.get(market)

@@ -1,8 +1,8 @@
 import { type Exchange, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
 import { type ExchangeAccess, fetchRecorded } from '../exchange-access.ts'
-import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
-import { openStream, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
+import { fail, ok, unknown, unknownBecause, type Verdict, worstOf } from '../finding.ts'
+import { openStream, type Streams, type WatchedStream } from '../watched-stream.ts'
 
 /** An exchange that has not answered by then is not reached from here. */
 const REACHED_WITHIN_MS = 19_000
@@ -13,8 +13,9 @@ const MAX_SKEW_MS = 2_000
 const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', binance: '/api/v3/ping' }
 
 /** Whether the service would find a base of each list that answers from here. */
-export async function checkReach(access: ExchangeAccess): Promise<Verdict> {
-  const { rest, streamBases } = access
+export async function askBases(access: ExchangeAccess): Promise<Verdict> {
+  const { rest, streamBases, onProgress } = access
+  onProgress('asking the bases')
   const openLive = (exchange: Exchange) =>
     openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, access, 'live')
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
@@ -49,8 +50,14 @@ async function reached(
   return { ...verdict, seen: [verdict.seen, ...left].join(', ') }
 }
 
+/** The same, and whether Upbit counts us among the others. @param reach what {@link askBases} found */
+export async function checkBases(reach: Verdict, access: ExchangeAccess): Promise<Verdict> {
+  if (reach.outcome === 'FAIL') return reach
+  return worstOf([reach, await judgeThrottle(access).catch(unknownBecause)])
+}
+
 /** A request with an `Origin` header, which a proxy may add, is counted in a group of its own: one in ten seconds. */
-export async function checkThrottle(access: ExchangeAccess): Promise<Verdict> {
+async function judgeThrottle(access: ExchangeAccess): Promise<Verdict> {
   const { headers } = await fetchRecorded(access, 'upbit', SMALL_REQUEST.upbit)
   const counted = headers.get('remaining-req')
   if (counted === null) return unknown('Upbit sends no Remaining-Req')
@@ -67,7 +74,7 @@ export function checkClock({ upbit, binance }: Streams): Verdict {
 }
 
 function judgeSkew(stream: WatchedStream): Verdict {
-  const lags = ticksOf(stream).flatMap(({ origin, sentAt, receivedAt }) =>
+  const lags = stream.ticks.flatMap(({ origin, sentAt, receivedAt }) =>
     origin === 'stream' && sentAt !== undefined ? receivedAt - sentAt : [],
   )
   const median = lags.sort((a, b) => a - b)[lags.length >> 1]

@@ -1,7 +1,7 @@
 import type { EpochMs, Market, Tick } from '@kimchi/core'
 import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
-import { framesOf, judgeFrames, type Streams, ticksOf, type WatchedStream } from '../watched-stream.ts'
+import { framesOf, judgeFrames, type Streams, type WatchedStream } from '../watched-stream.ts'
 
 /** How long SNAPSHOTs may take. */
 const SNAPSHOTS_WITHIN_MS = 10_000
@@ -46,11 +46,7 @@ export function checkCodes({ upbit, groups }: Streams): Verdict {
 function snapshotsSince(stream: WatchedStream, from: EpochMs): ReadonlySet<Market> {
   const isSoon = ({ origin, receivedAt: at }: Tick) =>
     origin === 'snapshot' && at >= from && at < from + SNAPSHOTS_WITHIN_MS
-  return new Set(
-    ticksOf(stream)
-      .filter(isSoon)
-      .map(({ market }) => market),
-  )
+  return new Set(stream.ticks.filter(isSoon).map(({ market }) => market))
 }
 
 /** Sends the subscription again three times: its SNAPSHOTs are how a halt on Upbit is noticed. */
@@ -68,7 +64,7 @@ export async function checkRenewal({ upbit, groups }: Streams, access: ExchangeA
     return unknown('a connection ended meanwhile')
   const isWithin = ({ origin, receivedAt: at }: Tick) =>
     origin === 'stream' && at > from + EDGE_MS && at < clock.now() - EDGE_MS
-  const trades = groups.flatMap(ticksOf).filter(isWithin)
+  const trades = groups.flatMap(({ ticks }) => ticks).filter(isWithin)
   return worstOf([judgeSnapshots(upbit, renewals), judgeTrades(trades, upbit, renewals)])
 }
 
@@ -86,7 +82,7 @@ function judgeSnapshots(upbit: WatchedStream, renewals: readonly EpochMs[]): Ver
 function judgeTrades(trades: readonly Tick[], upbit: WatchedStream, renewals: readonly EpochMs[]): Verdict {
   if (trades.length === 0) return unknown('no trade to compare')
   const keyOf = ({ market, tradedAt, price }: Tick) => `${market} ${tradedAt} ${price}`
-  const known = new Set(ticksOf(upbit).map(keyOf))
+  const known = new Set(upbit.ticks.map(keyOf))
   const lost = trades.filter(tick => !known.has(keyOf(tick)))
   const isNear = ({ receivedAt }: Tick) => renewals.some(renewal => Math.abs(receivedAt - renewal) < NEAR_MS)
   const near = lost.filter(isNear).length

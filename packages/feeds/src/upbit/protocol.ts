@@ -15,7 +15,7 @@ export const upbitProtocol: Protocol = {
   createDecoder: createUpbitDecoder,
   stallAfterMs: 30_000,
   maxAgeMs: undefined,
-  // Upbit closes after 60 s without a ping.
+  // Upbit cuts a connection that has been quiet for a minute.
   pingEveryMs: 20_000,
   // Limits are 5 messages a second and 100 a minute.
   sendSpacingMs: 1_000,

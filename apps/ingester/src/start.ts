@@ -11,13 +11,13 @@ import { RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   isRetryable,
+  Lease,
   MinuteQueue,
   openRedis,
   readServerHealth,
   SampleReader,
   SampleWriter,
 } from '@kimchi/store'
-import { BackfillLease } from './backfill/backfill-lease.ts'
 import { Backfill } from './backfill/run-backfill.ts'
 import { Quarantine } from './coins/quarantine.ts'
 import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
@@ -118,7 +118,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       writer,
       rest,
       upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
-      lease: new BackfillLease(redis, id, context),
+      lease: new Lease(redis, id),
     },
     context,
   )

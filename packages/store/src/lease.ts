@@ -2,35 +2,42 @@ import type { Milliseconds } from '@kimchi/core'
 import { leaseKey } from './keys.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
+/** A lease is free when its holder has not claimed it again for this long. */
+const EXPIRES_AFTER_MS: Milliseconds = 60_000
+
 /**
- * A claim on a piece of work that several processes could do, so that they don't all do it. It saves effort
- * and is never needed for correctness: it may be lost at any moment, and the work must be safe to do twice.
- * It expires by itself `ttlMs` after its last claim.
+ * A claim on work that several processes could do, so that they don't all do it. It saves effort and is never
+ * needed for correctness: it may be lost at any moment, and the work must be safe to do twice.
  */
 export class Lease {
   readonly #redis: RedisConnection
-  readonly #key: string
   readonly #id: string
-  readonly #ttlMs: Milliseconds
+  /** The key of what was claimed last and has not been freed. */
+  #key: string | undefined
 
   /** @param id names the holder, as {@link holderId} does; shown to people at redis-cli */
-  constructor(redis: RedisConnection, name: string, id: string, ttlMs: Milliseconds) {
+  constructor(redis: RedisConnection, id: string) {
     this.#redis = redis
-    this.#key = leaseKey(name)
     this.#id = id
-    this.#ttlMs = ttlMs
   }
 
-  /** Becomes or stays its holder; false while another process is. */
-  async claim(): Promise<boolean> {
-    const holder = await this.#redis.call('SET', this.#key, this.#id, 'NX', 'GET', 'PX', this.#ttlMs)
-    if (holder === this.#id) await this.#redis.call('PEXPIRE', this.#key, this.#ttlMs)
+  /**
+   * Becomes or stays the holder of the work of this name; false while another process is. A lease on other work
+   * that was claimed before expires by itself.
+   */
+  async claim(work: string): Promise<boolean> {
+    const key = leaseKey(work)
+    this.#key = key
+    const holder = await this.#redis.call('SET', key, this.#id, 'NX', 'GET', 'PX', EXPIRES_AFTER_MS)
+    if (holder === this.#id) await this.#redis.call('PEXPIRE', key, EXPIRES_AFTER_MS)
     return holder === null || holder === this.#id
   }
 
-  /** Gives it back when it is ours. */
-  async close(): Promise<void> {
+  /** Lets another process claim it at once. Where nothing was claimed, asks nothing of Redis. */
+  async free(): Promise<void> {
+    if (this.#key === undefined) return
     if ((await this.#redis.call('GET', this.#key)) === this.#id) await this.#redis.call('DEL', this.#key)
+    this.#key = undefined
   }
 }
 

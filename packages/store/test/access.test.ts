@@ -67,9 +67,9 @@ t.test("the ingester's user can do all that a writer does, and cannot empty or s
   const day = { date: '2020-01-01', open: 1, high: 1, low: 1, close: 1, sum: 1, samples: 1 }
   t.equal(await writer.importDay('BTC', { ...day, firstMinute: 1, lastMinute: 1 }), 'stored')
   await writer.announce('a1', { version: '1' })
-  const lease = new Lease(connection, 'backfill', 'a1', 60_000)
-  t.strictSame([await lease.claim(), await lease.claim()], [true, true], 'claims and renews its lease')
-  await lease.close()
+  const lease = new Lease(connection, 'a1')
+  for (const what of ['claims', 'renews']) t.ok(await lease.claim('backfill'), `${what} its lease`)
+  await lease.free()
   // An import by hand needs the rest.
   const reader = new SampleReader({ redis: connection })
   await writer.markImported('BTC', ['2020-01-02'])

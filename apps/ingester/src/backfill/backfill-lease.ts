@@ -1,56 +1,84 @@
 import { createHash } from 'node:crypto'
 import type { Coin, Context, Milliseconds } from '@kimchi/core'
-import { Lease, type RedisConnection } from '@kimchi/store'
+import type { Lease } from '@kimchi/store'
+import type { ExchangeHealth } from './exchange-health.ts'
 
-/** A lease is free when its holder has not claimed it again for this long. */
-const EXPIRES_AFTER_MS: Milliseconds = 60_000
+/** The lease is claimed again after this long. */
+const CLAIM_EVERY_MS: Milliseconds = 1_000
 
-/** How long the end of a process may wait for Redis to free its lease; it expires by itself as well. */
-const CLOSE_WITHIN_MS: Milliseconds = 500
+/** How long the end of a process may wait for Redis to free the lease; it expires by itself as well. */
+const FREE_WITHIN_MS: Milliseconds = 500
 
 /**
  * Keeps ingesters of the same coins from fetching the same candles; never needed for correctness. There is one
  * lease for each list of coins: what two lists have in common may be fetched twice, and is stored once.
  */
 export class BackfillLease {
-  readonly #redis: RedisConnection
-  readonly #id: string
-  readonly #context: Pick<Context, 'clock' | 'log'>
-  #lease: Lease | undefined
+  /** How many coins this ingester has it on; undefined until Redis has answered. */
+  filling: number | undefined
+  /** Why it could not be claimed the last time. */
+  failure: unknown
+  /** Whether the exchanges' frames show that our clock is wrong. */
+  isClockWrong = false
+  readonly #lease: Pick<Lease, 'claim' | 'free'>
+  readonly #coins: () => readonly Coin[]
+  readonly #health: ExchangeHealth
+  readonly #context: Context
 
-  /** @param id names the holder; shown to people at redis-cli */
-  constructor(redis: RedisConnection, id: string, context: Pick<Context, 'clock' | 'log'>) {
-    this.#redis = redis
-    this.#id = id
+  /** @param coins those to fill now */
+  constructor(
+    lease: Pick<Lease, 'claim' | 'free'>,
+    coins: () => readonly Coin[],
+    health: ExchangeHealth,
+    context: Context,
+  ) {
+    this.#lease = lease
+    this.#coins = coins
+    this.#health = health
     this.#context = context
   }
 
-  /**
-   * Claims the lease on these coins while this process is fit to fill them. When it is not, frees the lease, so
-   * that another ingester goes on at once.
-   * @returns whether this process has the lease
-   */
-  async hold(coins: readonly Coin[], isFit: boolean): Promise<boolean> {
-    if (isFit) {
-      // A lease on another list of coins expires by itself.
-      this.#lease = new Lease(this.#redis, nameOf(coins), this.#id, EXPIRES_AFTER_MS)
-      return this.#lease.claim()
+  get isHeld(): boolean {
+    return (this.filling ?? 0) > 0
+  }
+
+  /** Claims it beside the work, which may take longer than it lasts, until the signal aborts. */
+  async run(): Promise<void> {
+    const { clock, signal } = this.#context
+    // Started with the first coins: loading ccxt earlier would hold up the streams.
+    let watching: Promise<void> | undefined
+    while (!signal.aborted) {
+      const coins = this.#coins()
+      // Every ingester fetches the newest candles, whoever fills the gaps.
+      if (coins.length > 0) watching ??= this.#health.run()
+      try {
+        this.filling = (await this.#claim(coins)) ? coins.length : 0
+        this.failure = undefined
+      } catch (thrown) {
+        this.filling = 0
+        this.failure = thrown
+      }
+      await clock.wait(CLAIM_EVERY_MS, signal)
     }
-    await this.#lease?.close()
-    this.#lease = undefined
+    await watching
+    await this.#free()
+  }
+
+  /** @returns false also where this ingester is not fit to fill the coins, so that another one goes on at once */
+  async #claim(coins: readonly Coin[]): Promise<boolean> {
+    if (coins.length > 0 && this.#health.isWell && !this.isClockWrong) return this.#lease.claim(nameOf(coins))
+    await this.#lease.free()
     return false
   }
 
-  /** Frees the lease when the process ends. Does not reject. */
-  async close(): Promise<void> {
+  async #free(): Promise<void> {
     const { clock, log } = this.#context
-    if (this.#lease === undefined) return
-    const closed = new AbortController()
+    const freed = new AbortController()
     void this.#lease
-      .close()
+      .free()
       .catch(thrown => log.debug({ err: thrown }, 'backfill lease not freed, it will expire'))
-      .finally(() => closed.abort())
-    await clock.wait(CLOSE_WITHIN_MS, closed.signal)
+      .finally(() => freed.abort())
+    await clock.wait(FREE_WITHIN_MS, freed.signal)
   }
 }
 

@@ -10,9 +10,9 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { retryDelay } from '@kimchi/feeds'
-import type { SampleReader, SampleWriter } from '@kimchi/store'
+import type { Lease, SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import type { BackfillLease } from './backfill-lease.ts'
+import { BackfillLease } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlockCache } from './candle-block-cache.ts'
 import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
@@ -21,7 +21,7 @@ import { type Drift, measureDrift } from './measure-drift.ts'
 import { decideNewestMinute } from './newest-minute.ts'
 import { type CoinTrouble, type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
-/** Backfill claims its lease again after this long, and looks again for open minutes while there are none. */
+/** Backfill looks again for open minutes after this long while there are none. */
 const IDLE_MS: Milliseconds = 1_000
 
 /** New coins wait for each other as long as their requests take at Upbit's pace, and this much for slow answers. */
@@ -43,7 +43,7 @@ export interface BackfillOptions extends CandleRequestsOptions {
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write'>
   /** Keeps several ingesters from fetching the same candles. */
-  readonly lease: Pick<BackfillLease, 'hold' | 'close'>
+  readonly lease: Pick<Lease, 'claim' | 'free'>
 }
 
 /** The status of backfill. Counters run since the start. */
@@ -76,16 +76,10 @@ export class Backfill {
   readonly #blocks: CandleBlockCache
   readonly #openMinutes: OpenMinutes
   readonly #health: ExchangeHealth
-  /** Started with the first coins: loading ccxt earlier would hold up the streams. */
-  #watching: Promise<void> | undefined
+  readonly #lease: BackfillLease
   /** The minute in which `#showNew` decided a coin last, by symbol. */
   readonly #shownAt = new Map<string, EpochMinute>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
-  #isClockWrong = false
-  /** How many coins it has the lease on. */
-  #filling: number | undefined
-  /** Why the lease could not be claimed the last time. */
-  #leaseFailure: unknown
   #problem: string | undefined
   #percent = 0
   #drift: Drift | undefined
@@ -99,12 +93,14 @@ export class Backfill {
     this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context.clock)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
     this.#health = new ExchangeHealth(this.#blocks, context)
+    const coins = () => [...options.quarantine.tracked, ...options.quarantine.untested]
+    this.#lease = new BackfillLease(options.lease, coins, this.#health, context)
   }
 
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
-    const holding = this.#holdLease()
+    const holding = this.#lease.run()
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#round()
@@ -120,20 +116,19 @@ export class Backfill {
         await clock.wait(delayMs, signal)
       }
     }
-    await Promise.all([this.#watching, holding])
-    await this.#options.lease.close()
+    await holding
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
   noteMinute(finished: FinishedMinute): void {
-    this.#isClockWrong = finished.isClockWrong ?? false
+    this.#lease.isClockWrong = finished.isClockWrong ?? false
     this.#openMinutes.noteMinute(finished)
   }
 
   status(): BackfillStatus {
     return {
       ...this.#counts,
-      filling: this.#filling,
+      filling: this.#lease.filling,
       open: this.#openMinutes.count,
       waiting: this.#openMinutes.waiting,
       candleRequests: this.#requests.status(),
@@ -142,39 +137,14 @@ export class Backfill {
     }
   }
 
-  /** Claims the lease beside the work, which may take longer than the lease lasts. */
-  async #holdLease(): Promise<void> {
-    const { lease, quarantine } = this.#options
-    const { clock, signal } = this.#context
-    while (!signal.aborted) {
-      const coins = [...quarantine.tracked, ...quarantine.untested]
-      // Every ingester fetches the newest candles, whoever fills the gaps.
-      if (coins.length > 0) this.#watching ??= this.#health.run()
-      const isFit = coins.length > 0 && this.#health.isWell && !this.#isClockWrong
-      try {
-        const isHolder = await lease.hold(coins, isFit)
-        this.#filling = isHolder ? coins.length : 0
-        this.#leaseFailure = undefined
-      } catch (thrown) {
-        this.#filling = 0
-        this.#leaseFailure = thrown
-      }
-      await clock.wait(IDLE_MS, signal)
-    }
-  }
-
-  get #isHolder(): boolean {
-    return (this.#filling ?? 0) > 0
-  }
-
   /** Does what is due, as far as this ingester has the lease, and waits a little when nothing is left. */
   async #round(): Promise<void> {
     const { tracked, untested } = this.#options.quarantine
     // What is known of the coins outlives a Redis that is away.
-    if (this.#leaseFailure !== undefined) throw this.#leaseFailure
-    this.#openMinutes.follow(this.#isHolder ? tracked : [])
+    if (this.#lease.failure !== undefined) throw this.#lease.failure
+    this.#openMinutes.follow(this.#lease.isHeld ? tracked : [])
     if (!this.#health.isWell && this.#health.failure !== undefined) throw this.#health.failure
-    const isDone = this.#isHolder ? await this.#work(tracked, untested) : true
+    const isDone = this.#lease.isHeld ? await this.#work(tracked, untested) : true
     if (isDone) await this.#context.clock.wait(IDLE_MS, this.#context.signal)
   }
 
@@ -184,7 +154,7 @@ export class Backfill {
    */
   async #work(tracked: readonly Coin[], untested: readonly Coin[]): Promise<boolean> {
     await this.#showNew(tracked, untested)
-    if (!this.#isHolder) return true
+    if (!this.#lease.isHeld) return true
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     const filled = await Promise.allSettled(due.map(window => this.#fill(window)))
@@ -203,7 +173,7 @@ export class Backfill {
     ]
     if (due.length === 0) return
     const patienceMs = (due.length * 1_000) / upbitPerSecond + PATIENCE_MS
-    const holdsLease = () => this.#isHolder
+    const holdsLease = () => this.#lease.isHeld
     await this.#store(
       await decideNewestMinute(due, patienceMs, holdsLease, reader, this.#blocks, this.#context),
     )

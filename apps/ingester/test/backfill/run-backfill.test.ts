@@ -306,7 +306,7 @@ t.test('a lease that is lost stops the work, without a loss or an error', async 
   const { start, clock, check, reader } = await openBench(t, exchanges)
   let isFree = true
   const { status } = start([BTC, ETH, KNC, IQ], {
-    lease: { hold: async (_coins, isFit) => isFit && isFree, close: async () => {} },
+    lease: { claim: async () => isFree, free: async () => {} },
   })
   await passUntil(clock, 'the work has begun', () => status().stored > 0)
   isFree = false
@@ -326,7 +326,7 @@ t.test('a lease that is lost while new coins are decided ends their requests', a
   })
   let asked = 0
   start(coins, {
-    lease: { hold: async (_coins, isFit) => isFit && asked === 0, close: async () => {} },
+    lease: { claim: async () => asked === 0, free: async () => {} },
     upbitPerSecond: 2,
     around: fetchCandles => range => {
       if (range.market.startsWith('KRW-C')) asked += 1
@@ -358,12 +358,12 @@ t.test('an exchange that asks for an hour in a 503 and is well after minutes is 
 t.test('what is known of coins outlives a lease that cannot be claimed for a while', async t => {
   const { start, clock } = await openBench(t, exchanges)
   let isAway = false
-  const hold = async (_coins: readonly Coin[], isFit: boolean) => {
+  const claim = async () => {
     if (isAway) throw new Error('Redis is away')
-    return isFit
+    return true
   }
   const { status } = start([ETH], {
-    lease: { hold, close: async () => {} },
+    lease: { claim, free: async () => {} },
     around: fetchCandles => range =>
       range.market === ETH.upbit
         ? Promise.reject(new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))

@@ -12,10 +12,9 @@ import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
+import { Lease, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import { BackfillLease } from '../../src/backfill/backfill-lease.ts'
 import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
 
 await stayClearOfMidnight(Date.now())
@@ -128,7 +127,7 @@ export async function openBench(
         writer,
         upbitPerSecond: 400,
         rest: { fetchCandles: around(fetchCandles) },
-        lease: new BackfillLease(redis, id, { clock, log }),
+        lease: new Lease(redis, id),
         ...changes,
       },
       { clock, random: () => 0.5, signal: ending.signal, log },

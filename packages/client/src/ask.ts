@@ -1,7 +1,7 @@
 import { ApiError } from './errors.ts'
 import { clampWait } from './schedule.ts'
 
-/** A good answer. */
+/** An answer that holds data. */
 export interface Answer<T> {
   readonly body: T
   readonly headers: Headers
@@ -17,7 +17,7 @@ export interface AskOptions {
 
 /**
  * Requests one document.
- * @throws ApiError for anything but a good answer; the signal's reason when it aborts
+ * @throws ApiError when the answer holds no data, or none comes; the signal's reason when it aborts
  */
 export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T>> {
   // A browser's fetch refuses to be called as a method of another object.

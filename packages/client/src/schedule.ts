@@ -10,7 +10,7 @@ const SHORTEST_RETRY_MS = 5_000
 const SHORTEST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 3_600_000
 
-/** A service that answers none of these retries is not just starting. */
+/** After so many retries without data a service is more than just starting, and is asked less often. */
 const PATIENT_RETRIES = 6
 
 /** Keeps a wait between 1 s and 1 h, whatever an answer says; NaN becomes 60 s. */

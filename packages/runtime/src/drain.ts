@@ -15,7 +15,7 @@ const ACCEPT_FOR_MS: Milliseconds = 1_000
 /** How long responses, and requests on kept connections, may take once no new connection is accepted. */
 const FINISH_WITHIN_MS: Milliseconds = 1_000
 
-/** Even under load, one of so many turns of the event loop brings no new connection. */
+/** A drain waits for so many turns of the event loop at most; even under load one of them brings no new connection. */
 const MAX_TURNS = 1_000
 
 /**

@@ -10,7 +10,6 @@ const LIBRARY_SOURCE = ['kimchi.lua', 'people.lua']
 /** Version that this code needs; a loaded newer one serves as well. */
 export const LIBRARY_VERSION = versionOf(LIBRARY_SOURCE)
 
-/** A function of the library. */
 export type LibraryFunction = `kp_${string}`
 
 /** Arguments of a call: one key, which on a Cluster names the slot of all the others. */

@@ -214,7 +214,7 @@ export class MinuteQueue {
       this.#options.log.warn({ waiting, failures, reason }, 'writing fails, minutes wait')
   }
 
-  /** Redis may have the first one already, whose write is under way: the next one goes. */
+  /** Drops the second, because the first is being written: Redis may have it already. */
   #dropOldest(): void {
     const [, lost] = this.#waiting()
     if (lost === undefined) return

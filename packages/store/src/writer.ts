@@ -79,7 +79,7 @@ export interface ListRules {
    */
   readonly order?: 'all' | readonly string[]
   /**
-   * Symbols that are off the list while an ingester lives that denies them, whatever others track.
+   * Symbols that stay off the list while an ingester that denies them lives, whatever others track.
    * @default none
    */
   readonly denied?: readonly string[]

@@ -136,7 +136,7 @@ export class Documents {
     this.#closed.abort()
   }
 
-  /** Reads Redis, or once more after the read under way, for all who want that meanwhile. */
+  /** Reads Redis. A read under way may miss what the caller knows of, so one more follows it, for all callers. */
   #read(): Promise<void> {
     this.#isReadWanted = true
     this.#reading ??= this.#readWhileWanted()

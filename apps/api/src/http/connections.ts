@@ -76,7 +76,7 @@ export class Connections {
     this.count(reply, route, status)
   }
 
-  /** Counts a response that is handed over. */
+  /** Counts a response that Node has been given to send. */
   count({ raw, request }: FastifyReply, route: Route, status: number): void {
     const asked = this.#pending
       .get(request.raw.socket)

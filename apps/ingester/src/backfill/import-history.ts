@@ -59,7 +59,7 @@ export interface HistoryImportOptions {
   readonly onProgress: (done: number, total: number, symbol: string) => void
 }
 
-/** The days that are left to import of a coin. */
+/** The days of a coin that are still to be imported. */
 interface Wanted {
   readonly coin: Coin
   /** Each by its first minute, ascending. */

@@ -11,7 +11,7 @@ import type { SampleReader } from '@kimchi/store'
 import type { CandleBlockCache } from './candle-block-cache.ts'
 import { decideWindow, NOTHING } from './decide-minutes.ts'
 
-/** A gauge must not cost more than the work that it watches. */
+/** Few coins and minutes, because a gauge must not cost more than the work that it watches. */
 const COINS_AT_A_TIME = 4
 const MINUTES = 10
 

@@ -36,7 +36,7 @@ export interface MinuteLoopOptions {
   readonly latest: LatestTicks
   /** The coins to sample. */
   readonly quarantine: Pick<Quarantine, 'subscribed'>
-  /** Which samples may be published; their coins' names are announced then. */
+  /** Picks the samples that may be published, and announces their coins' names. */
   readonly release: (samples: readonly Sample[]) => readonly Sample[]
   readonly spikeFilter: SpikeFilter
   readonly queue: Pick<MinuteQueue, 'enqueue'>

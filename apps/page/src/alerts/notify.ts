@@ -6,8 +6,8 @@ export function permission(): NotificationPermission {
 let isConstructible: boolean | undefined
 
 /**
- * Browsers of phones have a constructor that can only throw. It is tried while nothing is permitted, because
- * nothing is shown then; where a phone's browser was given the permission, its name must do.
+ * Browsers of phones have a constructor that can only throw. Trying it shows a notification once the visitor has
+ * permitted them, so it is tried only before; after that the browser's name has to tell.
  */
 function canNotify(): boolean {
   if (!('Notification' in window)) return false

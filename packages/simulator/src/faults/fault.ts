@@ -91,7 +91,7 @@ const KINDS = {
   },
   /** Binance announces its end. */
   shutdown: {},
-  /** Upbit ignores a second subscription of a connection as far as it brings no SNAPSHOTs. */
+  /** Upbit accepts a second subscription on a connection, but sends no SNAPSHOTs for it. */
   ignore: { what: needed(oneOf('resubscription')) },
   /** How long after its minute's end an Upbit candle appears in responses. */
   'late-candles': { market, lateMs: needed(milliseconds) },

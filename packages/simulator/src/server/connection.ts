@@ -14,7 +14,7 @@ export interface Client {
   message(text: string): void
   /** It sent a WebSocket ping. */
   pinged?(): void
-  /** Does at an instant what is due besides frames. */
+  /** Carries out what else is due by an instant, such as the end of an idle connection. */
   obey(at: EpochMs): void
 }
 

@@ -6,8 +6,8 @@ import type { EpochMs } from '../market/types.ts'
 const USUAL_MS = 8
 
 /**
- * Trades with their frames' `timestamp` in [from, to), in its order; a lag may bring an older one after a newer
- * one.
+ * The trades whose frames have a `timestamp` in [from, to), ordered by it. Where trades lag, an older one may follow
+ * a newer one.
  */
 export function publishedTrades(
   { prices, faults }: SimulatedExchanges,

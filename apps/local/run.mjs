@@ -38,7 +38,7 @@ function checkNode() {
   fail(`Node ${needed} or newer is needed, and this is Node ${process.versions.node}: see https://nodejs.org`)
 }
 
-/** Takes the command's name off the arguments, but for those that tell demo from live by it. */
+/** Takes the command's name off the arguments, except for the program that tells demo from live by it. */
 function takeProgram() {
   const name = process.argv[2] ?? ''
   const program = PROGRAMS[name]

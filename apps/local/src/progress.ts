@@ -1,7 +1,7 @@
 /** Percent between two lines. */
 const LINE_EVERY = 25
 
-/** What passes quicker is no progress that somebody waits for. */
+/** Progress that takes less time than this needs no lines: nobody waits for it. */
 const LINE_AFTER_MS = 2_000
 
 /**

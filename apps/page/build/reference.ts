@@ -28,7 +28,7 @@ const LINKS: Readonly<Record<string, string>> = {
 
 /**
  * Adds the guide for callers with the reference, in both languages, the changelog and the OpenAPI document to
- * the site, and the site's address to all of them and the page: crawlers want the picture's whole.
+ * the site, and the site's address to all of them and the page: crawlers need the picture's whole address.
  * @param root the project's folder
  * @param site the address, or {@link SITE} where the build does not know it
  */

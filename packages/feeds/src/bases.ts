@@ -102,7 +102,7 @@ export class Bases {
     this.#context.log.warn({ exchange: this.#exchange, of: this.#of, base, left }, 'another base is in use')
   }
 
-  /** A request that was under way when its base was left moves nothing. */
+  /** Takes the next base, unless another request has left this one already. */
   #leave(base: string, reason: string): void {
     this.#left.set(base, reason)
     if (base === this.inUse) this.#index = (this.#index + 1) % this.#bases.length

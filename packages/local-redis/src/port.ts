@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 const HOST = '127.0.0.1'
 
 /**
- * Below the ports that a system gives to those who connect: one of those would be gone when a server that was
- * ended comes back to it.
+ * Below the ports that a system gives to outgoing connections: one of those might be in use again when a server that
+ * was ended comes back to its port.
  */
 const [FIRST, END] = [15_000, 32_768]
 

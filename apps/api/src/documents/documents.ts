@@ -87,7 +87,7 @@ export class Documents {
     const done = new AbortController()
     await Promise.race([work(), this.#sources.clock.wait(PATIENCE_MS, done.signal)])
     done.abort()
-    // Under load the reply may have arrived long ago, unread.
+    // Under load the reply may wait in the socket: one more turn of the event loop reads it.
     await new Promise(resolve => setImmediate(resolve))
   }
 

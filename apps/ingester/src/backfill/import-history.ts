@@ -186,7 +186,7 @@ export class HistoryImport {
       const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
       if (block.isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
     }
-    // Other days would wait in vain as well, a minute each.
+    // This ends the coin's import: its other days would each wait a minute as well, in vain.
     if (decided.open.length === window.minutes.length) throw new Error(UNDECIDED)
     return decided
   }

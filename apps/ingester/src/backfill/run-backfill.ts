@@ -109,7 +109,7 @@ export class Backfill {
       } catch (thrown) {
         if (signal.aborted) break
         this.#problem = messageOf(thrown)
-        // How long an exchange asks to be left alone is between it and the requests: the lease must not wait for it.
+        // Without the cause: the requests keep to an exchange's `Retry-After`, and nothing else has to wait for it.
         const delayMs = retryDelay(failures++, random)
         const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
         if (isWorthALine(failures)) log.warn(fields, 'backfill failed and will try again')
@@ -140,7 +140,7 @@ export class Backfill {
   /** Does what is due, as far as this ingester has the lease, and waits a little when nothing is left. */
   async #round(): Promise<void> {
     const { tracked, untested } = this.#options.quarantine
-    // What is known of the coins outlives a Redis that is away.
+    // Before the coins are followed: without Redis there is no lease, and to follow none is to forget all of them.
     if (this.#lease.failure !== undefined) throw this.#lease.failure
     this.#openMinutes.follow(this.#lease.isHeld ? tracked : [])
     if (!this.#health.isWell && this.#health.failure !== undefined) throw this.#health.failure

@@ -69,7 +69,7 @@ interface Match {
   readonly obstacle?: LeftOut
 }
 
-/** Upbit's ticker of a coin that has another on Binance, by that one. */
+/** The inverse of ALIASES: Upbit's ticker of a coin by Binance's. */
 const OWNERS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol]),
 )

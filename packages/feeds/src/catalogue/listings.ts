@@ -1,7 +1,7 @@
 import { KimchiError } from '@kimchi/core'
 import { type Fields, isFields, shown } from '../feed/frame.ts'
 
-/** A list with a smaller share of the markets of the list before it is broken. */
+/** A list is broken when it keeps a smaller share than this of the markets that the last one had. */
 const LEAST_SHARE = 0.75
 
 /** One market of Upbit in KRW, as `market/all` lists it. */

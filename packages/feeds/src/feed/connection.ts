@@ -42,7 +42,7 @@ export interface ConnectionOptions {
   readonly userAgent: string
   readonly markets: readonly Market[]
   readonly onFrame: (decoded: Decoded) => void
-  /** From now on every trade of these markets is followed by a frame: the exchange has said so. */
+  /** The exchange has acknowledged these markets: from now on a frame follows each of their trades. */
   readonly onAcknowledged?: (markets: readonly Market[]) => void
 }
 
@@ -85,7 +85,7 @@ export class Connection {
   readonly opened = this.#opened.passed
   /** Resolves at the first data frame (snapshots are none: they repeat the past), or when it has ended. */
   readonly live = this.#live.passed
-  /** Resolves when it is old or the exchange announces its end, or when it has ended. */
+  /** Resolves when the connection is to be replaced: it is old, the exchange announces its end, or it has ended. */
   readonly due = this.#due.passed
   /** Resolves with the reason when nothing more is read from it, with undefined when we closed it. */
   readonly ended = this.#ended.passed

@@ -163,7 +163,8 @@ export class Feed {
         reason = await this.#untilOver(connection)
         const isHealthy = clock.elapsed() - liveFrom >= HEALTHY_MS
         if (isHealthy) this.#failures = 0
-        // It is due, and stays open until its successor is live. An unhealthy one must not start a storm.
+        // A connection that is due stays open until its successor is live. One that has just begun waits first: a
+        // base whose connections are due at once must not start a storm of them.
         if (isHealthy && reason === undefined) continue
       } catch (error) {
         reason = error
@@ -187,7 +188,7 @@ export class Feed {
         userAgent,
         markets: this.#markets,
         onFrame: decoded => this.#receive(decoded, connection),
-        // Where snapshots are the prices, a request for them is a subscription, which is acknowledged again.
+        // Where snapshots bring the prices, asking for them would be a subscription, whose acknowledgement asks again.
         onAcknowledged: markets => fetchTradingPrices && this.#tradingStatus.seed(markets),
       },
       this.#context,

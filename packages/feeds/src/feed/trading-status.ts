@@ -116,7 +116,7 @@ export class TradingStatus {
     }
   }
 
-  /** Returns the request from which the 15 s to a confirming one count. */
+  /** Returns the request that a confirming one must follow by 15 s. */
   #judgeAbsence(market: Market, first: Asked | undefined, asked: Asked): Asked {
     if (first === undefined || asked.elapsed - first.elapsed < CONFIRM_AFTER_MS) {
       this.#isInDoubt = true

@@ -28,7 +28,7 @@ const path = field<string>(
   value => typeof value === 'string' && value.startsWith('/'),
 )
 const milliseconds = field<number>('a whole number of milliseconds, 0 or more', value => isWhole(value, 0))
-/** It may lie in the past; without `from` it begins when the fault is set. `to` is not included. */
+/** When a fault acts, maybe in the past; without `from` it begins when it is set. `to` is not included. */
 const span = { from: milliseconds, to: milliseconds }
 /** A stretch of time in which nothing trades; Binance's klines of it have volume 0, or there are none. */
 const pause = { market, ...span, klines: oneOf('flat', 'none') }

@@ -66,7 +66,7 @@ export class Faults {
     this.#settle()
     const ending = this.list().filter(active => id === undefined || active.id === id)
     for (const active of ending) {
-      // A fault that was set for the past by hand leaves no trace there.
+      // A fault whose span was given leaves the past as well.
       if ('from' in active.fault) end(active)
       else active.to = this.#clock.now()
     }
@@ -99,7 +99,7 @@ export class Faults {
     return active
   }
 
-  /** The faults for which a market does not trade, whenever that is. */
+  /** The halts and outages of a market, past and future ones too. */
   pausesOf(exchange: Exchange, market: string): readonly ActiveFault<FaultOf<'halt' | 'outage'>>[] {
     return this.#of(exchange, market, 'halt', 'outage')
   }
@@ -121,7 +121,7 @@ export class Faults {
     })
   }
 
-  /** Whether it still acts, or lies in the past by hand. */
+  /** Whether a fault still acts, or has a given span, which may lie in the past. */
   #isSet({ fault, from, to }: ActiveFault): boolean {
     return to > this.#clock.now() || ('from' in fault && to > from)
   }

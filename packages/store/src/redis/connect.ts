@@ -146,7 +146,7 @@ export class RedisConnection {
   }
 
   async #send(on: Redis | Cluster, method: 'call' | 'callBuffer', command: string, args: RedisArgument[]) {
-    // The client would only say that it cannot write.
+    // The client's own error would say that it cannot write, but not why.
     if (!this.#status.ready) throw new KimchiError('KIMCHI_ERR_REDIS', this.#status.reason)
     try {
       // The client knows the commands, and which of them only read, by their names in small letters.

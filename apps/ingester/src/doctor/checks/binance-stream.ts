@@ -29,7 +29,7 @@ export async function checkBinance({ binance }: Streams, access: ExchangeAccess)
   ])
 }
 
-/** A silent symbol is well when its candles show that it has not traded; only an answer shows that. */
+/** A symbol may be silent while its candles show no trade; without their answer nobody knows. */
 async function judgeSilent(
   market: Market,
   since: EpochMinute,

@@ -3,7 +3,7 @@ import { type Milliseconds, messageOf } from '@kimchi/core'
 /** Wait before a restart; doubles while a process keeps ending. */
 const FIRST_RESTART_MS: Milliseconds = 1_000
 const LAST_RESTART_MS: Milliseconds = 30_000
-/** A process that has run this long ended for a new reason. */
+/** A process that has run this long before it ended is restarted as if it had never ended. */
 const STEADY_AFTER_MS: Milliseconds = 60_000
 
 /** What the stack gets from its process. */

@@ -69,7 +69,7 @@ export async function audit({ redis, truth, coins, from, to }: AuditOptions): Pr
 
 type Find = (kind: 'lost' | 'doubled' | 'wrong', finding: string) => void
 
-/** Compares day rows with a fold that sorts first and then reads off. */
+/** Compares day rows with a fold of its own, which sorts a day's samples and needs no running state. */
 function checkDays(samples: readonly Sample[], rows: Record<string, string>, find: Find): void {
   const days = new Map<number, Sample[]>()
   for (const sample of samples.toSorted((a, b) => a.minute - b.minute)) {

@@ -64,7 +64,7 @@ export class BackfillLease {
     await this.#free()
   }
 
-  /** @returns false also where this ingester is not fit to fill the coins, so that another one goes on at once */
+  /** Claims the lease, or frees it while this ingester is not fit to fill the coins: another one goes on at once. */
   async #claim(coins: readonly Coin[]): Promise<boolean> {
     if (coins.length > 0 && this.#health.isWell && !this.isClockWrong) return this.#lease.claim(nameOf(coins))
     await this.#lease.free()

@@ -18,7 +18,7 @@ const MAX_LISTENERS = 1_000
  */
 const REFUSES_ALL: readonly number[] = [403, 418, 429, 451]
 
-/** The requests to one exchange. */
+/** How the requests to one exchange are doing. */
 export interface CandleRequestStatus {
   readonly exchange: Exchange
   /** Why requests wait; undefined while they go out. */

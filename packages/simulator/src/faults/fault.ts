@@ -44,7 +44,7 @@ const SCOPE = {
 
 /** What goes wrong, by the kinds of faults, with the fields of each. A market that is left out means every one. */
 const KINDS = {
-  /** No stream frame, while pings are answered. What was held comes when it ends, if it is only late. */
+  /** No stream frame comes, while pings are answered. Frames that are `late` come when the silence ends. */
   silence: { market, delivery: oneOf('never', 'late') },
   /** The connections that exist now stay open, but nothing is read and nothing is sent, not even a pong. */
   'half-open': {},

@@ -10,36 +10,38 @@ import { Notices } from './notices.tsx'
 import { useObserved } from './observe.ts'
 import { Overview } from './overview.tsx'
 import { routeOf } from './route.ts'
-import { type Shelf, useKept } from './storage.ts'
+import { keep, useKept } from './storage.ts'
 import type { Search } from './table/rows.ts'
 import { createFormats } from './text/format.ts'
 import { type Language, loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
-import { type Theme, useNow, type View, ViewContext } from './view.ts'
+import { type Theme, useTick, type View, ViewContext } from './view.ts'
 
 /** The whole page. @param words those of the visitor's language */
-export function App({ client, shelf, words }: { client: Client; shelf: Shelf; words: Words }) {
+export function App({ client, words }: { client: Client; words: Words }) {
   const [{ language, t, names }, setWords] = useState(words)
   const setLanguage = async (next: Language) => {
-    shelf.put('language', next)
+    keep('language', next)
     setWords(await loadWords(next))
   }
-  const theme = useKept<Theme>(shelf, 'theme', 'auto')
-  const alerts = useKept<Alerts>(shelf, 'alerts', {})
+  const theme = useKept<Theme>('theme', 'auto')
+  const alerts = useKept<Alerts>('alerts', {})
   const isVisible = useObserved(document, 'visibilitychange', () => document.visibilityState === 'visible')
-  const live = useLive(client, shelf, isVisible || Object.keys(alerts[0]).length > 0)
+  const live = useLive(client, isVisible || Object.keys(alerts[0]).length > 0)
   const { list, error } = live
   // Kept here, so that it survives a visit to a coin.
   const search = useState<Search>({ text: '' })
   const route = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const { symbol } = route
   const f = useMemo(() => createFormats(language), [language])
-  const now = useNow(live.clockOffsetMs)
+  const now = () => Date.now() + live.clockOffsetMs
+  // What shows an age draws itself more often.
+  useTick(60_000)
   const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const minute = isVisible && !error ? list?.updated_at : undefined
-  const view = { client, shelf, alerts, theme, search, language, t, f, nameOf, isSimulated, minute, now }
-  const firing = useFiring(list && isOverdue(list, now) ? undefined : list, view)
+  const view = { client, alerts, theme, search, language, t, f, nameOf, isSimulated, minute, now }
+  const firing = useFiring(list && isOverdue(list, now()) ? undefined : list, view)
   const title = titleOf(list, symbol, firing, t, f)
   useEffect(() => {
     document.documentElement.lang = language

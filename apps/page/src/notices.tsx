@@ -2,12 +2,13 @@ import { utcMs } from '@kimchi/client'
 import { describe, type Firing } from './alerts/alert.ts'
 import { isOverdue, type Live } from './live/live.ts'
 import { fill } from './text/language.ts'
-import { useView, type View } from './view.ts'
+import { useTick, useView, type View } from './view.ts'
 
 /** What a reader must know before reading a number, and the alerts whose threshold is reached. */
 export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] }) {
   const view = useView()
   const { t, f, now, isSimulated } = view
+  useTick()
   const { list, isGathering } = live
   const trouble = troubleOf(live, view)
   return (
@@ -19,7 +20,7 @@ export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] 
       )}
       <div role="status">
         {trouble && !isGathering && (
-          <p class="notice trouble" {...(list && { title: f.utc(utcMs(list.updated_at), now) })}>
+          <p class="notice trouble" {...(list && { title: f.utc(utcMs(list.updated_at), now()) })}>
             {trouble}
           </p>
         )}
@@ -36,7 +37,9 @@ export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] 
 }
 
 /** Why the list is not current, and how old it is; undefined while it is current. */
-function troubleOf({ list, error }: Live, { t, f, now }: View): string | undefined {
+function troubleOf({ list, error }: Live, view: View): string | undefined {
+  const { t, f } = view
+  const now = view.now()
   if (!list) return error && t.downEmpty
   if (!error && !isOverdue(list, now)) return undefined
   const at = utcMs(list.updated_at)

@@ -1,31 +1,20 @@
 import { useState } from 'preact/hooks'
 
-/**
- * What this device keeps, in the browser's storage. When that is full or forbidden nothing is kept, and nothing
- * breaks.
- */
-export class Shelf {
-  readonly #storage: () => Pick<Storage, 'getItem' | 'setItem'>
-
-  constructor(storage: () => Pick<Storage, 'getItem' | 'setItem'>) {
-    this.#storage = storage
+/** The value that this device keeps under a key; undefined when there is none, or none that can be read. */
+export function recall<T>(key: string): T | undefined {
+  try {
+    return JSON.parse(localStorage.getItem(`kimchi.${key}`) ?? 'null') ?? undefined
+  } catch {
+    return undefined
   }
+}
 
-  /** The value that was put there last; undefined when there is none, or none that can be read. */
-  get<T>(key: string): T | undefined {
-    try {
-      return JSON.parse(this.#storage().getItem(`kimchi.${key}`) ?? 'null') ?? undefined
-    } catch {
-      return undefined
-    }
-  }
-
-  put(key: string, value: unknown): void {
-    try {
-      this.#storage().setItem(`kimchi.${key}`, JSON.stringify(value))
-    } catch {
-      // The page works without it; nothing to report.
-    }
+/** Keeps a value on this device. When its storage is full or forbidden nothing is kept, and nothing breaks. */
+export function keep(key: string, value: unknown): void {
+  try {
+    localStorage.setItem(`kimchi.${key}`, JSON.stringify(value))
+  } catch {
+    // The page works without it; nothing to report.
   }
 }
 
@@ -33,11 +22,11 @@ export class Shelf {
 export type Kept<T> = readonly [T, (value: T) => void]
 
 /** A value that this device keeps. */
-export function useKept<T>(shelf: Shelf, key: string, initial: T): Kept<T> {
-  const [value, setValue] = useState<T>(() => shelf.get(key) ?? initial)
-  const keep = (next: T) => {
+export function useKept<T>(key: string, initial: T): Kept<T> {
+  const [value, setValue] = useState<T>(() => recall(key) ?? initial)
+  const put = (next: T) => {
     setValue(() => next)
-    shelf.put(key, next)
+    keep(key, next)
   }
-  return [value, keep]
+  return [value, put]
 }

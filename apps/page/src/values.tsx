@@ -65,8 +65,8 @@ export function Time({ at }: { at: string }) {
   const { f, now } = useView()
   const ms = utcMs(at)
   return (
-    <time dateTime={`${at}Z`} title={f.utc(ms, now)}>
-      {f.time(ms, now)}
+    <time dateTime={`${at}Z`} title={f.utc(ms, now())}>
+      {f.time(ms, now())}
     </time>
   )
 }

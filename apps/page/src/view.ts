@@ -2,7 +2,7 @@ import type { Client } from '@kimchi/client'
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
-import type { Kept, Shelf } from './storage.ts'
+import type { Kept } from './storage.ts'
 import type { Search } from './table/rows.ts'
 import type { Texts } from './text/en.ts'
 import type { Formats } from './text/format.ts'
@@ -14,7 +14,6 @@ export type Theme = 'auto' | 'light' | 'dark'
 /** What every part of the page is drawn with. */
 export interface View {
   readonly client: Client
-  readonly shelf: Shelf
   readonly alerts: Kept<Alerts>
   readonly theme: Kept<Theme>
   readonly search: Kept<Search>
@@ -28,7 +27,7 @@ export interface View {
   /** The minute of the list; undefined while nobody looks or the API does not answer: nothing is asked then. */
   readonly minute: string | undefined
   /** Milliseconds since the epoch, by the server's clock. */
-  readonly now: number
+  readonly now: () => number
 }
 
 /** Given by the page to all that is drawn in it. */
@@ -38,14 +37,13 @@ export const ViewContext = createContext({} as View)
 export const useView = (): View => useContext(ViewContext)
 
 /** Ages begin in seconds; an update every five seconds is calm and close enough. */
-const TICK_MS = 5_000
+const AGE_MS = 5_000
 
-/** The current time in milliseconds since the epoch, updated every few seconds. */
-export function useNow(clockOffsetMs: number): number {
+/** Draws a component again every so often, for what it says of the time. @default every 5 s, for an age */
+export function useTick(everyMs = AGE_MS): void {
   const [, tick] = useState(0)
   useEffect(() => {
-    const timer = setInterval(() => tick(count => count + 1), TICK_MS)
+    const timer = setInterval(() => tick(count => count + 1), everyMs)
     return () => clearInterval(timer)
   }, [])
-  return Date.now() + clockOffsetMs
 }

@@ -52,6 +52,7 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
     // docs/faults.md, 75
     test('a coin that was opened too early is shown as soon as its history is there', early),
     test('an alert is in the title and a notification, also while the page is hidden', alerts),
+    test('while an age grows, the table is not drawn again', growingAge),
   ])
 }
 
@@ -222,6 +223,36 @@ async function alerts(t: Test, open: Open) {
   await page.reload()
   await page.waitForSelector('.firing')
   t.match(await page.locator('.firing').textContent(), 'BTC +2.50%', 'the device remembers it')
+}
+
+/** Counts the numbers that the page writes. */
+const WRITTEN = `
+  window.written = 0
+  const { get } = Object.getOwnPropertyDescriptor(Intl.NumberFormat.prototype, 'format')
+  Object.defineProperty(Intl.NumberFormat.prototype, 'format', {
+    get() {
+      window.written += 1
+      return get.call(this)
+    },
+  })
+`
+
+async function growingAge(t: Test, open: Open) {
+  const { page } = await open(t, goodAnswers(), {
+    prepare: async page => {
+      await installClock(page)
+      await page.addInitScript(WRITTEN)
+    },
+  })
+  await page.waitForSelector(`${ROWS} .change`)
+  const age = () => page.locator('.summary > div:last-child dt').textContent()
+  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 1_000)
+  const [before, rows] = [await age(), await page.locator(ROWS).count()]
+  await page.evaluate('window.written = 0')
+  await page.clock.runFor(5_100)
+  t.not(await age(), before)
+  const written = await page.evaluate<number>('window.written')
+  t.ok(written < rows, `${written} numbers for ${rows} coins`)
 }
 
 async function emptyWords(t: Test, show: Show) {

@@ -25,16 +25,16 @@ export interface CoinProps {
 
 /** One coin: its premium now, its days as a chart and as a table, and what they say about the premium. */
 export function CoinView({ symbol, range, row }: CoinProps) {
-  const { t, f, now, nameOf, shelf } = useView()
-  const [hasAverage, onAverage] = useKept(shelf, 'movingAverage', false)
+  const { t, f, now, nameOf } = useView()
+  const [hasAverage, onAverage] = useKept('movingAverage', false)
   const known = useHistory(symbol, range)
   const { history, asOf, total, error } = known
-  const today = new Date(now).toISOString().slice(0, 10)
+  const today = new Date(now()).toISOString().slice(0, 10)
   const days = useMemo(() => toDays(history?.data.slice(-range) ?? [], today), [history, range, today])
   const figures = useMemo(() => figuresOf(days, row?.premium_pct), [days, row])
   const yesterday = days.find(({ date }) => date === dayBefore(today))
   const since = row && changeSince(yesterday?.close_pct, row.premium_pct)
-  const asOfText = asOf ? fill(t.runningAsOf, f.time(utcMs(asOf), now)) : ''
+  const asOfText = asOf ? fill(t.runningAsOf, f.time(utcMs(asOf), now())) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row
   return (

@@ -1,5 +1,6 @@
 import { ApiError, type History } from '@kimchi/client'
 import { useEffect, useState } from 'preact/hooks'
+import { keep, recall } from '../storage.ts'
 import { useView } from '../view.ts'
 
 /** Backfill may still be writing days of a history that was opened, or has grown, less than this ago. */
@@ -67,19 +68,19 @@ function hasGrown(before: History, after: History): boolean {
 
 /** The newest `range` days of a coin, kept up to date while the coin is open. */
 export function useHistory(symbol: string, range: number): KnownHistory & { reload: () => void } {
-  const { client, shelf, minute, now } = useView()
-  const [known, setKnown] = useState<KnownHistory>({ changedAt: now })
+  const { client, minute, now } = useView()
+  const [known, setKnown] = useState<KnownHistory>({ changedAt: now() })
   useEffect(() => {
     const asked = { range, minute }
-    if (!isDue(known, asked, now)) return
+    if (!isDue(known, asked, now())) return
     const ending = new AbortController()
     client.daily(symbol, { days: range, signal: ending.signal }).then(
       history => {
-        shelf.put('history', history)
-        setKnown(afterAnswer(known, asked, history, now))
+        keep('history', history)
+        setKnown(afterAnswer(known, asked, history, now()))
       },
       error => {
-        const kept = shelf.get<History>('history')
+        const kept = recall<History>('history')
         const own = kept?.symbol === symbol ? kept : undefined
         if (error instanceof ApiError) setKnown(afterFailure(known, asked, error, own))
       },

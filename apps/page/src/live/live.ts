@@ -1,6 +1,6 @@
 import { type Client, type LiveList, type LiveUpdate, utcMs } from '@kimchi/client'
 import { useEffect, useState } from 'preact/hooks'
-import type { Shelf } from '../storage.ts'
+import { keep, recall } from '../storage.ts'
 
 /** The first list of a service that has just started lacks coins, so the next request comes soon. */
 const GATHERING_MS = 5_000
@@ -19,9 +19,9 @@ export function isOverdue({ updated_at }: LiveList, now: number): boolean {
   return now - utcMs(updated_at) > OVERDUE_MS
 }
 
-/** The list of an earlier visit. */
-export function keptLive(shelf: Shelf): Live {
-  return { list: shelf.get<LiveList>('live'), error: undefined, clockOffsetMs: 0, isGathering: false }
+/** The state before the first update. @param list that of an earlier visit */
+export function beginWith(list: LiveList | undefined): Live {
+  return { list, error: undefined, clockOffsetMs: 0, isGathering: false }
 }
 
 /** The state after an update. A service has gathered its coins when a list has no more than the one before. */
@@ -35,19 +35,19 @@ export function afterUpdate(before: Live, { list, error, clockOffsetMs }: LiveUp
  * Keeps the live list up to date while it is wanted: one request at once, then one a minute. Starts with the
  * list that an earlier visit kept.
  */
-export function useLive(client: Client, shelf: Shelf, isWanted: boolean): Live {
-  const [live, setLive] = useState(() => keptLive(shelf))
+export function useLive(client: Client, isWanted: boolean): Live {
+  const [live, setLive] = useState(() => beginWith(recall('live')))
   const [turn, setTurn] = useState(0)
   useEffect(() => {
     if (!isWanted) return
     const ending = new AbortController()
     const onUpdate = (update: LiveUpdate) => {
-      if (!update.error) shelf.put('live', update.list)
+      if (!update.error) keep('live', update.list)
       setLive(before => afterUpdate(before, update))
     }
     void client.watch(onUpdate, { signal: ending.signal, last: live.list, onceMore: true })
     return () => ending.abort()
-  }, [client, shelf, isWanted, turn])
+  }, [client, isWanted, turn])
   useEffect(() => {
     if (!live.isGathering || live.error) return
     const timer = setTimeout(() => setTurn(turn + 1), GATHERING_MS)

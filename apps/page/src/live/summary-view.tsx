@@ -1,12 +1,13 @@
 import { type CoinPremium, type LiveList, utcMs } from '@kimchi/client'
 import { fill } from '../text/language.ts'
 import { Figure, Percent, Time } from '../values.tsx'
-import { useView } from '../view.ts'
+import { useTick, useView } from '../view.ts'
 import { summarise } from './summary.ts'
 
 /** The list in a line: median, extremes, rate, and age. */
 export function SummaryView({ list }: { list: LiveList }) {
   const { t, f, now, nameOf } = useView()
+  useTick()
   const summary = summarise(list.data)
   if (!summary) return null
   const { median, highest, lowest, rate } = summary
@@ -26,7 +27,7 @@ export function SummaryView({ list }: { list: LiveList }) {
       <Figure name={t.usdtKrw} value={<data value={rate}>{f.price(rate)}</data>} />
       <Figure
         name={t.updated}
-        note={fill(t.ago, f.age(now - utcMs(list.updated_at)))}
+        note={fill(t.ago, f.age(now() - utcMs(list.updated_at)))}
         value={<Time at={list.updated_at} />}
       />
     </dl>

@@ -37,8 +37,8 @@ export function CoinRow({ coin, isStale, isFavourite, change, onFavourite }: Coi
           <strong>{symbol}</strong> <span class="name">{nameOf(coin)}</span>
         </a>
         {isStale && (
-          <span class="why" title={f.utc(at, now)}>
-            {fill(t.stale, f.time(at, now))}
+          <span class="why" title={f.utc(at, now())}>
+            {fill(t.stale, f.time(at, now()))}
           </span>
         )}
       </th>

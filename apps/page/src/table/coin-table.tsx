@@ -11,10 +11,10 @@ import { useChanges } from './yesterday-closes.ts'
 
 /** The coins of the list: searched, sorted, and marked as favourites. */
 export function CoinTable({ list }: { list: LiveList }) {
-  const { t, nameOf, shelf, search } = useView()
+  const { t, nameOf, search } = useView()
   const [{ text, sorting }, setSearch] = search
-  const [favourites, setFavourites] = useKept<readonly string[]>(shelf, 'favourites', [])
-  const [isOnly, setOnly] = useKept(shelf, 'favouritesOnly', false)
+  const [favourites, setFavourites] = useKept<readonly string[]>('favourites', [])
+  const [isOnly, setOnly] = useKept('favouritesOnly', false)
   const toggle = (symbol: string) => {
     const others = favourites.filter(one => one !== symbol)
     setFavourites(others.length < favourites.length ? others : [...favourites, symbol])

@@ -25,15 +25,19 @@ export class YesterdayCloses {
     return known?.day === today ? known.close : undefined
   }
 
-  /** Asks for those of these coins that are missing or an hour old, and resolves when all are answered. */
-  async ask(symbols: readonly string[], today: string, now: number): Promise<void> {
+  /**
+   * Asks for those of these coins that are missing or an hour old. Resolves when all are answered, with whether
+   * there were any.
+   */
+  async ask(symbols: readonly string[], today: string, now: number): Promise<boolean> {
     const recent = [...this.#known.values()].filter(({ askedAt }) => now - askedAt < MINUTE_MS)
     const due = symbols.filter(symbol => {
       const known = this.#known.get(symbol)
       return known?.day !== today || now - known.askedAt >= (known.close === undefined ? MINUTE_MS : KEEP_MS)
     })
-    const mayAsk = REQUESTS_PER_MINUTE - recent.length
-    await Promise.all(due.slice(0, mayAsk).map(symbol => this.#load(symbol, today, now)))
+    const asked = due.slice(0, REQUESTS_PER_MINUTE - recent.length)
+    await Promise.all(asked.map(symbol => this.#load(symbol, today, now)))
+    return asked.length > 0
   }
 
   async #load(symbol: string, day: string, askedAt: number): Promise<void> {
@@ -50,19 +54,20 @@ export class YesterdayCloses {
  * @param body the rows on screen
  */
 export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>) {
-  const { client, minute, now } = useView()
+  const { client, minute } = useView()
   const [closes] = useState(() => new YesterdayCloses(client))
   const [, redraw] = useState({})
   const today = list.updated_at.slice(0, 10)
+  // After each drawing, because it may have brought other coins on screen.
   useEffect(() => {
-    const ask = () => {
+    const ask = async () => {
       if (minute === undefined) return
-      void closes.ask(symbolsOnScreen(body.current), today, Date.now()).then(() => redraw({}))
+      if (await closes.ask(symbolsOnScreen(body.current), today, Date.now())) redraw({})
     }
-    ask()
+    void ask()
     addEventListener('scrollend', ask)
     return () => removeEventListener('scrollend', ask)
-  }, [closes, today, minute, now])
+  })
   return (symbol: string, premium: number) => changeSince(closes.of(symbol, today), premium)
 }
 

@@ -1,7 +1,6 @@
 import { ApiError, type LiveList, type LiveUpdate } from '@kimchi/client'
 import t from 'tap'
-import { afterUpdate, isOverdue, keptLive, type Live } from '../../src/live/live.ts'
-import { Shelf } from '../../src/storage.ts'
+import { afterUpdate, beginWith, isOverdue, type Live } from '../../src/live/live.ts'
 
 const list = (updated_at: string, count = 0): LiveList => ({
   result: 'ok',
@@ -18,8 +17,6 @@ const update = (more: Partial<LiveUpdate>): LiveUpdate => ({
   nextInMs: 60_000,
   ...more,
 })
-const shelfWith = (kept: Record<string, string>) =>
-  new Shelf(() => ({ getItem: key => kept[key] ?? null, setItem: () => {} }))
 const notReady = update({ error: new ApiError('not ready', { code: 'not_ready', status: 503 }) })
 
 /** What the page shows after each of these updates. */
@@ -34,7 +31,7 @@ function shownAfter(first: Live, updates: readonly LiveUpdate[]): Live[] {
 t.test(
   'begins with the list of an earlier visit, and keeps it when the service has just started',
   async t => {
-    const kept = keptLive(shelfWith({ 'kimchi.live': JSON.stringify(list(MINUTE, 10)) }))
+    const kept = beginWith(list(MINUTE, 10))
     t.strictSame(kept.list, list(MINUTE, 10))
     const [shown] = shownAfter(kept, [{ ...notReady, list: kept.list }])
     t.match(shown, { list: list(MINUTE, 10), error: { code: 'not_ready' }, isGathering: false })
@@ -43,7 +40,7 @@ t.test(
 
 t.test('shows no incomplete list of a service that has just started', async t => {
   const counts = [4, 10, 10].map(count => update({ list: list(MINUTE, count) }))
-  const shown = shownAfter(keptLive(shelfWith({})), [notReady, notReady, ...counts])
+  const shown = shownAfter(beginWith(undefined), [notReady, notReady, ...counts])
   t.strictSame(
     shown.map(({ isGathering }) => isGathering),
     [true, true, true, true, false],
@@ -53,7 +50,7 @@ t.test('shows no incomplete list of a service that has just started', async t =>
 
 t.test('a list that comes at once is shown at once, and a failure says so', async t => {
   const error = new ApiError('no answer', { code: 'unreachable' })
-  const shown = shownAfter(keptLive(shelfWith({})), [
+  const shown = shownAfter(beginWith(undefined), [
     update({ list: list(MINUTE, 4) }),
     update({ list: list(MINUTE, 4), error }),
   ])

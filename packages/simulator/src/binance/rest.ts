@@ -54,9 +54,6 @@ const ROUTES: Readonly<
 }
 
 function exchangeInfo(exchanges: SimulatedExchanges, url: URL): RestResponse {
-  if (url.searchParams.has('symbolStatus') && url.searchParams.has('symbols')) {
-    return failed(400, -1128, 'Combination of optional parameters invalid.')
-  }
   const symbols = listingsOf(exchanges, url)?.map(listing => symbolEntry(exchanges, listing))
   if (!symbols) return failed(400, -1121, 'Invalid symbol.')
   const head = { timezone: 'UTC', serverTime: exchanges.clock.now(), rateLimits: [], exchangeFilters: [] }
@@ -73,16 +70,12 @@ function tickerPrice(exchanges: SimulatedExchanges, url: URL): RestResponse {
   return { status: 200, body }
 }
 
-/** What a query asks for; undefined for an unknown market, and for a single `symbol`, not simulated. */
+/** What a query asks for; undefined for one that names symbols, which is not simulated. */
 function listingsOf(exchanges: SimulatedExchanges, { searchParams }: URL): readonly Listing[] | undefined {
-  const { listings } = exchanges
-  const text = searchParams.get('symbols')
-  const names = /^\["(.+)"\]$/.exec(text ?? '')?.[1]?.split('","')
-  if (searchParams.has('symbol') || (text !== null && !names)) return undefined
-  const asked = names?.map(name => listings.get('binance', name)) ?? listings.all('binance')
+  if (searchParams.has('symbol') || searchParams.has('symbols')) return undefined
   const status = searchParams.get('symbolStatus')
-  if (!asked.every(listing => listing !== undefined)) return undefined
-  return asked.filter(listing => status === null || binanceStatus(exchanges, listing) === status)
+  const all = exchanges.listings.all('binance')
+  return all.filter(listing => status === null || binanceStatus(exchanges, listing) === status)
 }
 
 /** A row for every minute, with volume 0 when nothing traded. */

@@ -1,5 +1,4 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs } from '../market/types.ts'
 import type { ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter, parseJson } from '../server/wire.ts'
 import { createMiniTickers, type StreamFrame } from './mini-ticker.ts'
@@ -7,9 +6,9 @@ import { createMiniTickers, type StreamFrame } from './mini-ticker.ts'
 const MAX_STREAMS = 1_024
 const MAX_MESSAGES_PER_SECOND = 5
 
-/** Binance's spot streams. @param settle sends what is due before a subscription takes effect */
-export function createBinanceStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
-  const { clock, limitFactor, faults } = exchanges
+/** Binance's spot streams. */
+export function createBinanceStream(exchanges: SimulatedExchanges): ExchangeStream {
+  const { clock, limitFactor, faults, settle } = exchanges
   const perSecond = createWindowCounter(1_000)
   return {
     open(connection, { pathname, searchParams }) {

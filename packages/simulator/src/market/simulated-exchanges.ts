@@ -49,13 +49,13 @@ export interface SimulatorOptions {
 /** What both exchanges share. */
 export type SimulatedExchanges = ReturnType<typeof createExchanges>
 
-/** Both exchanges without their connections. @param settle sends what is due */
-export function createExchanges(options: SimulatorOptions, settle: () => void) {
+/** Both exchanges without their connections. @param settle sends what is due until now, and returns that instant */
+export function createExchanges(options: SimulatorOptions, settle: () => EpochMs) {
   const { clock = Date, coins = DEFAULT_COINS, seed = 'kimchi', speed = 1, limits = 1 } = options
   const { onFrame = () => {}, onRequest = () => {} } = options
   const listings = createListings(coins, speed)
   const faults = new Faults(clock, settle)
   const prices = createPrices(seed, listings, faults)
   const limitFactor = limits === false ? Number.POSITIVE_INFINITY : limits
-  return { clock, listings, prices, faults, limitFactor, onFrame, onRequest }
+  return { clock, listings, prices, faults, limitFactor, onFrame, onRequest, settle }
 }

@@ -14,7 +14,7 @@ export interface SimulatorClock {
 }
 
 /** What Binance calls the state of a symbol. */
-export type BinanceStatus = 'TRADING' | 'HALT' | 'BREAK'
+export type BinanceStatus = 'TRADING' | 'BREAK'
 
 /** One simulated coin; both its markets follow the same price. */
 export interface SimulatedCoin {

@@ -40,8 +40,8 @@ export function createSockets(exchanges: SimulatedExchanges) {
     return to
   }
   const streams: Readonly<Record<Exchange, ExchangeStream>> = {
-    upbit: createUpbitStream(exchanges, pump),
-    binance: createBinanceStream(exchanges, pump),
+    upbit: createUpbitStream(exchanges),
+    binance: createBinanceStream(exchanges),
   }
   const accept = (socket: WebSocket, exchange: Exchange, url: URL): void => {
     const now = pump()

@@ -17,7 +17,7 @@ export function startSimulator(options: SimulatorOptions = {}): Promise<Simulato
 
 async function start(options: SimulatorOptions) {
   const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
-  const exchanges = createExchanges(options, () => void sockets.pump())
+  const exchanges = createExchanges(options, () => sockets.pump())
   const { listings, prices, faults } = exchanges
   const sockets = createSockets(exchanges)
   const server = createServer(createRequestListener(exchanges))

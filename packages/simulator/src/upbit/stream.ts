@@ -1,5 +1,4 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
-import type { EpochMs } from '../market/types.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter, parseJson } from '../server/wire.ts'
 import { newestPublished, publishedTrades } from './published.ts'
@@ -10,9 +9,9 @@ const IDLE_MS = 60_000
 /** It closes a connection this long after an error frame: between the 150 and 180 ms that were measured. */
 const CLOSE_AFTER_ERROR_MS = 165
 
-/** Upbit's WebSocket. @param settle sends what is due before a subscription acts, and gives the time */
-export function createUpbitStream(exchanges: SimulatedExchanges, settle: () => EpochMs): ExchangeStream {
-  const { listings, faults, clock, limitFactor } = exchanges
+/** Upbit's WebSocket. */
+export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream {
+  const { listings, faults, clock, limitFactor, settle } = exchanges
   const ignoresSecond = () => faults.find('ignore', { exchange: 'upbit', at: clock.now() })
   const isRejected = (market: string) => faults.find('reject', { exchange: 'upbit', market, at: clock.now() })
   const isTooFast = createMessageLimit(exchanges)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 
 const FOLDER = fileURLToPath(new URL('../prometheus', import.meta.url))
 
@@ -15,15 +15,24 @@ function run(program: string, ...args: readonly string[]) {
   return { status, printed: `${stdout}${stderr}` }
 }
 
+const read = (name: string) => readFile(`${FOLDER}/${name}`, 'utf8')
+const { groups } = parse(await read('rules.yml'))
+
 // docs/faults.md, 74
 t.test('each alert fires when it must, and not before', { skip: skipWithout('promtool') }, async t => {
-  const { status, printed } = run('promtool', 'test', 'rules', 'rules.test.yml')
+  const objective = groups.filter(({ name }: { name: string }) => name === 'objective')
+  const alone = t.testdir({
+    'rules.yml': stringify({ groups: objective }),
+    'objective.test.yml': await read('objective.test.yml'),
+  })
+  const files = ['rules.test.yml', 'slow.test.yml', `${alone}/objective.test.yml`]
+  const { status, printed } = run('promtool', 'test', 'rules', ...files)
   t.equal(status, 0, printed)
 })
 
 t.test('every alert is tested, says what to do, and links to a runbook section that exists', async t => {
-  const { groups } = parse(await readFile(`${FOLDER}/rules.yml`, 'utf8'))
-  const tests = await readFile(`${FOLDER}/rules.test.yml`, 'utf8')
+  const files = ['rules.test.yml', 'slow.test.yml', 'objective.test.yml']
+  const tests = (await Promise.all(files.map(read))).join('')
   const operations = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
   const sections = new Map(
     operations.split(/^## /m).map(text => [text.split('\n')[0]?.toLowerCase().replaceAll(' ', '-'), text]),

@@ -22,6 +22,9 @@ export interface TestRedisOptions {
   readonly args?: readonly string[]
 }
 
+/** Found once, because a look runs each program that it finds. */
+let binaryFound: Promise<RedisBinary> | undefined
+
 /** A private server of one test. */
 export type TestRedis = Awaited<ReturnType<typeof startRedis>>
 
@@ -40,7 +43,8 @@ export async function createFolder(t: Teardown): Promise<string> {
  * given.
  */
 export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
-  const binary: RedisBinary = await projectRedis(process.env.PATH ?? '')
+  binaryFound ??= projectRedis(process.env.PATH ?? '')
+  const binary = await binaryFound
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))
   const { appendonly = false, args = [] } = options
   const start = (port: number) => startEmbeddedRedis({ binary, dir, port, appendonly, args })

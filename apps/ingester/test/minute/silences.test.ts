@@ -1,4 +1,5 @@
 import { MINUTE_MS, minuteStart } from '@kimchi/core'
+import { DEFAULT_COINS } from '@kimchi/simulator'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
@@ -33,7 +34,9 @@ for (const exchange of ['upbit', 'binance'] as const) {
 }
 
 t.test('in calm minutes none is a gap, and half of them are taken by M + 2.5 s', async t => {
-  const { clock, simulator, samples, reports, passTo, wrong } = await openMinuteBench(t)
+  const { clock, simulator, samples, reports, passTo, wrong } = await openMinuteBench(t, {
+    simulated: DEFAULT_COINS,
+  })
   simulator.faults.set({ kind: 'lag', exchange: 'upbit', maxMs: 1_550 })
   await passTo(clock.now() + MINUTE_MS)
   const first = reports.length

@@ -16,6 +16,7 @@ import { Lease, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
+import { withTrades } from './market.ts'
 
 await stayClearOfMidnight(Date.now())
 
@@ -34,11 +35,7 @@ export const IQ: Coin = { symbol: 'IQ', name: 'IQ', upbit: 'KRW-IQ', binance: 'I
 /**
  * Candles are folded from every single trade: as few as leave no minute of a lively market without one.
  */
-export const FEW_TRADES = DEFAULT_COINS.map(({ upbit, binance, ...coin }) => ({
-  ...coin,
-  ...(upbit && { upbit: { ...upbit, tradesPerMinute: Math.min(10, upbit.tradesPerMinute) } }),
-  ...(binance && { binance: { ...binance, tradesPerMinute: Math.min(10, binance.tradesPerMinute) } }),
-}))
+export const FEW_TRADES = DEFAULT_COINS.map(coin => withTrades(coin, usual => Math.min(10, usual)))
 
 type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 

@@ -8,7 +8,6 @@ import {
   createMemoryLog,
   eventually,
   passUntil as passClockUntil,
-  type RawRedis,
   sampleProblem,
   startRedis,
   untilIdle,
@@ -70,7 +69,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   const pass = async (minutes: number, isOver: () => boolean | Promise<boolean> = () => false) => {
     for (let second = 0; second < minutes * 60; second += STEP_S) {
       if (second % 60 === 0 && (await isOver())) return
-      if (second % 10 === 0) await ageLeases(raw, 10)
+      if (second % 10 === 0) await raw.eval(AGE_LEASES, 0, 10)
       simulator.pump()
       await untilIdle()
       // Redis is another process.
@@ -152,9 +151,10 @@ export async function closeByClock(clock: ManualClock, ingester: Ingester, stepM
 }
 
 /** Redis' clock can't be set: what the ingesters have announced is made older instead. */
-async function ageLeases(raw: RawRedis, seconds: number): Promise<void> {
-  for (const key of ['{kp}:tracked', '{kp}:denied']) {
-    for (const symbol of await raw.zrange(key, 0, '-1')) await raw.zincrby(key, -seconds, symbol)
-  }
-  if (await raw.hexists('{kp}:meta', 'announced')) await raw.hincrby('{kp}:meta', 'announced', -seconds)
-}
+const AGE_LEASES = `
+for _, key in ipairs({ '{kp}:tracked', '{kp}:denied' }) do
+  for _, symbol in ipairs(redis.call('ZRANGE', key, 0, -1)) do redis.call('ZINCRBY', key, -ARGV[1], symbol) end
+end
+if redis.call('HEXISTS', '{kp}:meta', 'announced') == 1 then
+  redis.call('HINCRBY', '{kp}:meta', 'announced', -ARGV[1])
+end`

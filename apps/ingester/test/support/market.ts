@@ -4,7 +4,25 @@ import { DEFAULT_COINS, type SimulatedCoin } from '@kimchi/simulator'
 export const MARKET = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK']
 
 /** The market, and the rate. */
-export const MARKET_COINS = DEFAULT_COINS.filter(({ id }) => [...MARKET, 'USDT'].includes(id))
+export const MARKET_COINS = inFewFrames([...MARKET, 'USDT'])
+
+/** The simulator's own coins of these names, with no more frames than BTC needs to leave no silence. */
+export function inFewFrames(ids: readonly string[]): SimulatedCoin[] {
+  const coins = DEFAULT_COINS.filter(({ id }) => ids.includes(id))
+  return coins.map(coin => withTrades(coin, usual => (coin.id === 'BTC' ? 90 : Math.min(6, usual))))
+}
+
+/** A coin that trades more or less often than usual. */
+export function withTrades(
+  { upbit, binance, ...coin }: SimulatedCoin,
+  perMinute: (usual: number) => number,
+): SimulatedCoin {
+  return {
+    ...coin,
+    ...(upbit && { upbit: { ...upbit, tradesPerMinute: perMinute(upbit.tradesPerMinute) } }),
+    ...(binance && { binance: { ...binance, tradesPerMinute: perMinute(binance.tradesPerMinute) } }),
+  }
+}
 
 /** A coin that is on both exchanges at one price. */
 export const NEW: SimulatedCoin = {

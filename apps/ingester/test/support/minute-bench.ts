@@ -1,15 +1,16 @@
 import { type Coin, LatestTicks, type Sample, SpikeFilter } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
-import { DEFAULT_COINS, type SimulatedCoin, startSimulator } from '@kimchi/simulator'
+import { type SimulatedCoin, startSimulator } from '@kimchi/simulator'
 import { createMemoryLog, sampleProblem, untilIdle } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
 import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
+import { inFewFrames } from './market.ts'
 
 /** Well below the time by which frames overtake each other, and below a silence. */
-const STEP_MS = 200
+const STEP_MS = 400
 /** KNC trades every twenty minutes on Upbit, the others often. */
 const SYMBOLS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT', 'KNC']
 const COINS: readonly Coin[] = SYMBOLS.map(symbol => ({
@@ -18,7 +19,7 @@ const COINS: readonly Coin[] = SYMBOLS.map(symbol => ({
   upbit: `KRW-${symbol}`,
   binance: `${symbol}USDT`,
 }))
-const SIMULATED = DEFAULT_COINS.filter(({ id }) => [...SYMBOLS, 'USDT'].includes(id))
+const SIMULATED = inFewFrames([...SYMBOLS, 'USDT'])
 
 /** Real feeds on a real simulator, and the real loop, on a clock that the test turns. */
 export async function openMinuteBench(
@@ -67,13 +68,13 @@ export async function openMinuteBench(
     await closing
     await simulator.close()
   })
-  const step = async () => {
-    await clock.advance(STEP_MS)
+  const step = async (ms: number) => {
+    await clock.advance(ms)
     simulator.pump()
     await untilIdle()
   }
   const passTo = async (at: number) => {
-    while (clock.now() < at) await step()
+    while (clock.now() < at) await step(Math.min(STEP_MS, at - clock.now()))
   }
   feeds.setCoins(coins)
   await untilIdle()

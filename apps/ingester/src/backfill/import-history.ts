@@ -14,10 +14,10 @@ import {
 } from '@kimchi/core'
 import { type CandleRequest, retryDelay } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { BLOCK_MINUTES, CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
+import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
-import { minutesOf } from './open-minutes.ts'
+import { windowsOf } from './windows.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
 const STEP_MINUTES = 5 * DAY_MINUTES
@@ -150,7 +150,7 @@ export class HistoryImport {
       const decided: Decided[] = []
       let stopReason: unknown
       try {
-        for (const minutes of windowsOf(day)) {
+        for (const minutes of windowsOf([{ start: day, end: day + DAY_MINUTES }])) {
           const window = await this.#decide({ coin, minutes })
           decided.push(window)
           if (window.open.length > 0) break
@@ -239,15 +239,4 @@ export class HistoryImport {
 /** The mark of a day that had no sample when it was asked for a second time. */
 function emptyMark(date: UtcDate): string {
   return `${date} empty`
-}
-
-/** Splits a day at the borders of Upbit's blocks, newest part first. */
-function windowsOf(day: EpochMinute): (readonly EpochMinute[])[] {
-  const windows: (readonly EpochMinute[])[] = []
-  for (let end = day + DAY_MINUTES; end > day; ) {
-    const start = Math.max(day, end - 1 - ((end - 1) % BLOCK_MINUTES.upbit))
-    windows.push(minutesOf({ start, end }))
-    end = start
-  }
-  return windows
 }

@@ -17,6 +17,7 @@ import { pairOf } from '../coins/quarantine.ts'
 import { BLOCK_MINUTES, CANDLE_GRACE_MS } from './candle-block-cache.ts'
 import { isRefusal } from './candle-requests.ts'
 import type { CoinMinutes } from './decide-minutes.ts'
+import { before, windowsOf } from './windows.ts'
 
 /** Redis is asked this often for a coin's last open minutes, and every fifth time for all that are filled. */
 const READ_EVERY_MS: Milliseconds = MINUTE_MS
@@ -131,15 +132,18 @@ export class OpenMinutes {
   next(most: number): CoinMinutes[] {
     const now = this.#clock.elapsed()
     const urgent = minuteOf(this.#clock.now()) - URGENT_MINUTES
-    const rankOf = (coin: OpenCoin) => {
-      const newest = newestOf(coin)
+    const rankOf = ({ minutes }: CoinMinutes) => {
+      const newest = minutes.at(-1) ?? 0
       return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / BLOCK_MINUTES.binance)
     }
     return [...this.#coins.values()]
       .filter(({ open, waitsUntil }) => open.length > 0 && now >= waitsUntil)
+      .map(({ coin, open }) => {
+        const [minutes = []] = windowsOf(open)
+        return { coin, minutes }
+      })
       .sort((a, b) => rankOf(b) - rankOf(a))
       .slice(0, most)
-      .map(newestWindow)
   }
 
   /**
@@ -178,27 +182,4 @@ export class OpenMinutes {
 
 function newOpenCoin(coin: Coin): OpenCoin {
   return { coin, open: [], readAt: 0, readFrom: 0, reads: 0, waitsUntil: 0, trouble: undefined }
-}
-
-function newestOf({ open }: OpenCoin): EpochMinute {
-  return (open.at(-1)?.end ?? 0) - 1
-}
-
-/** The coin's open minutes in its newest block of Upbit, which lies within one block of Binance. */
-function newestWindow(due: OpenCoin): CoinMinutes {
-  const start = newestOf(due) - (newestOf(due) % BLOCK_MINUTES.upbit)
-  const ranges = due.open.map(range => ({ ...range, start: Math.max(range.start, start) }))
-  return { coin: due.coin, minutes: ranges.flatMap(minutesOf) }
-}
-
-/** The parts of the ranges before a minute. */
-function before(ranges: readonly MinuteRange[], minute: EpochMinute): MinuteRange[] {
-  return ranges
-    .filter(({ start }) => start < minute)
-    .map(({ start, end }) => ({ start, end: Math.min(end, minute) }))
-}
-
-/** Every minute of a range, ascending; none if the range ends before it starts. */
-export function minutesOf({ start, end }: MinuteRange): EpochMinute[] {
-  return Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset)
 }

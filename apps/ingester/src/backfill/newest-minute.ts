@@ -4,8 +4,8 @@ import type { CandleBlockCache } from './candle-block-cache.ts'
 import { COINS_AT_ONCE, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 
 /**
- * Decides the newest minute of coins that are new or not tested yet, to be written together. Coins without an
- * answer after `patienceMs` are left out.
+ * Decides the newest minute of coins that are new or not tested yet, to be written together. A coin without an
+ * answer after `patienceMs` is left out, and holds up no other.
  * @param holdsLease asked before each coin: an ingester that loses the lease leaves the rest to another
  */
 export async function decideNewestMinute(
@@ -18,22 +18,19 @@ export async function decideNewestMinute(
 ): Promise<Decided> {
   const minute = await blocks.newest()
   const decided: Decided[] = []
-  let isOver = false
   // Each worker takes its next coin from this one iterator.
   const queue = coins.entries()
   const decideSome = async () => {
     for (const [at, coin] of queue) {
-      if (isOver || !holdsLease()) return
+      if (!holdsLease()) return
       const [open] = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
       if (open === undefined) continue
       // A failure is reported when the coin is filled.
-      decided[at] = await decideWindow({ coin, minutes: [minute] }, blocks).catch(() => NOTHING)
+      const deciding = decideWindow({ coin, minutes: [minute] }, blocks).catch(() => NOTHING)
+      decided[at] = await Promise.race([deciding, clock.wait(patienceMs, signal).then(() => NOTHING)])
     }
   }
-  const all = Promise.all(Array.from({ length: COINS_AT_ONCE }, decideSome))
-  await Promise.race([all, clock.wait(patienceMs, signal)]).finally(() => {
-    isOver = true
-  })
+  await Promise.all(Array.from({ length: COINS_AT_ONCE }, decideSome))
   // `flatMap` skips the coins that were not reached.
   const samples = decided.flatMap(each => each.samples)
   return { samples, settled: decided.flatMap(each => each.settled), open: [] }

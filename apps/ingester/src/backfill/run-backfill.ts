@@ -24,7 +24,10 @@ import { type CoinTrouble, type FinishedMinute, OpenMinutes } from './open-minut
 /** Backfill looks again for open minutes after this long while there are none. */
 const IDLE_MS: Milliseconds = 1_000
 
-/** New coins wait for each other as long as their requests take at Upbit's pace, and this much for slow answers. */
+/**
+ * New coins are waited for as long as the requests of all that are decided at once take at Upbit's pace, and
+ * this much for slow answers.
+ */
 const PATIENCE_MS: Milliseconds = 5_000
 
 /** A history of so many minutes takes long enough for people to ask how far it is. */
@@ -172,7 +175,7 @@ export class Backfill {
       ...untested.filter(({ symbol }) => this.#shownAt.get(symbol) !== minute),
     ]
     if (due.length === 0) return
-    const patienceMs = (due.length * 1_000) / upbitPerSecond + PATIENCE_MS
+    const patienceMs = (COINS_AT_ONCE * 1_000) / upbitPerSecond + PATIENCE_MS
     const holdsLease = () => this.#lease.isHeld
     await this.#store(
       await decideNewestMinute(due, patienceMs, holdsLease, reader, this.#blocks, this.#context),

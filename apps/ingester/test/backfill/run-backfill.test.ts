@@ -10,6 +10,7 @@ import {
 import { HttpError } from '@kimchi/feeds'
 import { createMemoryLog, eventually, passUntil, startRedis } from '@kimchi/testkit'
 import t from 'tap'
+import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
 import { BTC, ETH, IQ, KNC, openBench, openExchanges, YESTERDAY } from '../support/backfill-bench.ts'
 
 const at = (minute: number) => minuteStart(YESTERDAY + minute)
@@ -70,13 +71,16 @@ t.test('a coin without its newest candle does not hold up other new coins', asyn
   )
 })
 
-t.test('new coins show although one coin’s request is never answered', async t => {
+t.test('new coins show although no request of as many as are decided at once is ever answered', async t => {
   const { start, clock, writer } = await openBench(t, exchanges)
+  const hanging = Array.from({ length: COINS_AT_ONCE }, (_, at): Coin => {
+    return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
+  })
   const batches: string[][] = []
   const over = new AbortController()
-  start([ETH, BTC], {
+  start([...hanging, BTC], {
     around: fetchCandles => range =>
-      range.market === ETH.upbit
+      hanging.some(({ upbit, binance }) => [upbit, binance].includes(range.market))
         ? new Promise((_, reject) => over.signal.addEventListener('abort', reject))
         : fetchCandles(range),
     writer: {
@@ -90,7 +94,7 @@ t.test('new coins show although one coin’s request is never answered', async t
   await passUntil(clock, 'new coins are stored', () => batches.length > 0)
   t.strictSame(batches[0], ['BTC'])
   t.ok(clock.now() - startedAt <= 20_000, `after ${clock.now() - startedAt} ms`)
-  // Backfill, which is filling the coin by now, ends with its requests.
+  // Backfill, which is filling the coins by now, ends with its requests.
   over.abort()
 })
 

@@ -18,13 +18,6 @@ const MAX_LISTENERS = 1_000
  */
 const REFUSES_ALL: readonly number[] = [403, 418, 429, 451]
 
-/** How the requests to one exchange are doing. */
-export interface CandleRequestStatus {
-  readonly exchange: Exchange
-  /** Why requests wait; undefined while they go out. */
-  readonly problem: string | undefined
-}
-
 /** How candles are fetched. */
 export interface CandleRequestsOptions {
   readonly rest: Pick<RestClient, 'fetchCandles'>
@@ -82,11 +75,13 @@ export class CandleRequests {
     }
   }
 
-  status(): readonly CandleRequestStatus[] {
+  status() {
     const now = this.#context.clock.elapsed()
     return (['upbit', 'binance'] as const).map(exchange => {
       const { pausedUntil, reason } = this.#lines[exchange]
-      return { exchange, problem: now < pausedUntil ? reason : undefined }
+      /** Why requests wait; undefined while they go out. */
+      const problem = now < pausedUntil ? reason : undefined
+      return { exchange, problem }
     })
   }
 

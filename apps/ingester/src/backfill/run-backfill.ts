@@ -14,12 +14,12 @@ import type { Lease, SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { BackfillLease } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlockCache } from './candle-block-cache.ts'
-import { type CandleRequestStatus, CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
+import { CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
 import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { decideNewestMinute } from './newest-minute.ts'
-import { type CoinTrouble, type FinishedMinute, OpenMinutes } from './open-minutes.ts'
+import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
 /** Backfill looks again for open minutes after this long while there are none. */
 const IDLE_MS: Milliseconds = 1_000
@@ -50,22 +50,7 @@ export interface BackfillOptions extends CandleRequestsOptions {
 }
 
 /** The status of backfill. Counters run since the start. */
-export interface BackfillStatus {
-  /** Coins that this ingester fills; 0 while it has no lease, undefined where backfill does not run. */
-  readonly filling: number | undefined
-  /** Known open minutes, counted per coin and minute. */
-  readonly open: number
-  readonly stored: number
-  readonly settled: number
-  /** Samples that Redis refused and will not accept later. */
-  readonly refused: number
-  /** Coins whose candles could not be fetched; each waits alone. */
-  readonly waiting: readonly CoinTrouble[]
-  readonly candleRequests: readonly CandleRequestStatus[]
-  readonly drift: Drift | undefined
-  /** Why all coins wait, such as Redis being away; undefined while they need not. */
-  readonly problem: string | undefined
-}
+export type BackfillStatus = ReturnType<Backfill['status']>
 
 /**
  * Decides the open minutes since 00:00 UTC of today − `days` from candles, for as long as an ingester lives:
@@ -128,14 +113,19 @@ export class Backfill {
     this.#openMinutes.noteMinute(finished)
   }
 
-  status(): BackfillStatus {
+  status() {
     return {
+      /** `refused` counts samples that Redis will not accept later either. */
       ...this.#counts,
+      /** Coins that this ingester fills; 0 while it has no lease, undefined where backfill does not run. */
       filling: this.#lease.filling,
+      /** Known open minutes, counted per coin and minute. */
       open: this.#openMinutes.count,
+      /** Coins whose candles could not be fetched; each waits alone. */
       waiting: this.#openMinutes.waiting,
       candleRequests: this.#requests.status(),
       drift: this.#drift,
+      /** Why all coins wait, such as Redis being away; undefined while they need not. */
       problem: this.#problem,
     }
   }

@@ -19,13 +19,6 @@ const FEWEST_PREMIUMS = 3
  */
 export type ReleaseRule = 'if-first-matches' | 'after-30-minutes'
 
-/** A pair of which nothing is stored or published for now. */
-export interface QuarantinedPair {
-  readonly symbol: string
-  /** The reason, as part of a sentence. */
-  readonly reason: string
-}
-
 /** The catalogue's coins, and which of them were published before. */
 export interface CatalogueNow {
   readonly coins: readonly Coin[]
@@ -35,17 +28,7 @@ export interface CatalogueNow {
   readonly releaseNew: ReleaseRule
 }
 
-export interface QuarantineStatus {
-  /** How many coins are published. */
-  readonly tracked: number
-  readonly quarantined: readonly QuarantinedPair[]
-  /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
-  readonly release: string | undefined
-  /** What `ALLOW` names. */
-  readonly allowed: readonly string[]
-  /** Symbols of the catalogue that `DENY` names. */
-  readonly denied: readonly string[]
-}
+export type QuarantineStatus = ReturnType<Quarantine['status']>
 
 /**
  * Decides which pairs of the catalogue may be published: two coins may share a ticker, and a premium far from
@@ -115,7 +98,7 @@ export class Quarantine {
     return samples.filter(({ symbol }) => tracked.has(symbol))
   }
 
-  status(): QuarantineStatus {
+  status() {
     const quarantined = this.#subscribed.flatMap(coin => {
       const held = this.#heldOf(coin)
       if (held === undefined || isUntested(held)) return []
@@ -123,10 +106,15 @@ export class Quarantine {
     })
     const allow = [...new Set([...this.#allow, ...quarantined.map(({ symbol }) => symbol)])]
     return {
+      /** How many coins are published. */
       tracked: this.tracked.length,
+      /** Pairs of which nothing is stored or published for now, each with the reason as part of a sentence. */
       quarantined,
+      /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
       release: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
+      /** What `ALLOW` names. */
       allowed: [...this.#allow],
+      /** Symbols of the catalogue that `DENY` names. */
       denied: this.#catalogue.map(({ symbol }) => symbol).filter(symbol => this.#deny.has(symbol)),
     }
   }

@@ -8,7 +8,6 @@ import {
   RATE_MARKET,
 } from '@kimchi/core'
 import {
-  type BasesStatus,
   binanceProtocol,
   type Feed,
   type FeedStatus,
@@ -21,12 +20,7 @@ import type { Config } from '../config.ts'
 /** The status of one exchange's feed and of its ticks. */
 export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 
-export interface FeedsStatus {
-  /** Empty until the coins are known. */
-  readonly feeds: readonly ExchangeStatus[]
-  /** The bases in use, the streams' first. */
-  readonly bases: readonly BasesStatus[]
-}
+export type FeedsStatus = ReturnType<ExchangeFeeds['status']>
 
 /** What both feeds need besides the coins. */
 export interface ExchangeFeedsOptions {
@@ -64,10 +58,15 @@ export class ExchangeFeeds {
     }
   }
 
-  status(): FeedsStatus {
+  status() {
     const feeds = [...this.#feeds].map(([exchange, feed]) => this.#statusOf(exchange, feed))
     const { upbit, binance } = this.#options.rest.bases
-    return { feeds, bases: [...feeds.map(({ base }) => base), upbit.status(), binance.status()] }
+    return {
+      /** Empty until the coins are known. */
+      feeds,
+      /** The bases in use, the streams' first. */
+      bases: [...feeds.map(({ base }) => base), upbit.status(), binance.status()],
+    }
   }
 
   async close(): Promise<void> {

@@ -12,11 +12,7 @@ export interface DayMendingOptions {
 }
 
 /** Days of which more was stored than their rows counted, since the start. */
-export interface DayMendingStatus {
-  readonly mended: number
-  /** Those that mending did not help, each once. */
-  readonly differing: number
-}
+export type DayMendingStatus = ReturnType<DayMending['status']>
 
 /**
  * Mends the days of which more is stored than their rows count: a row was lost, a member cannot be read, or a
@@ -34,8 +30,12 @@ export class DayMending {
     this.#context = context
   }
 
-  status(): DayMendingStatus {
-    return { mended: this.#mended, differing: this.#differing.size }
+  status() {
+    return {
+      mended: this.#mended,
+      /** Those that mending did not help, each once. */
+      differing: this.#differing.size,
+    }
   }
 
   /** Works until the signal aborts; whatever fails is tried again in the next round. */

@@ -44,17 +44,7 @@ export interface MinuteLoopOptions {
 }
 
 /** The loop's status. Counters run since the start. */
-export interface MinuteStatus {
-  readonly last: MinuteReport | undefined
-  readonly accepted: number
-  readonly dropped: number
-  /** Minutes skipped because the machine slept, stalled or its clock stepped. */
-  readonly skipped: number
-  /** Coin minutes without a sample, by reason. */
-  readonly gaps: Readonly<Record<string, number>>
-  /** How long after M + 2 s snapshots were taken. */
-  readonly waits: Histogram
-}
+export type MinuteStatus = ReturnType<MinuteLoop['status']>
 
 /**
  * The one loop of an ingester: at each minute turn snapshot → release from quarantine → spike filter → enqueue.
@@ -87,13 +77,16 @@ export class MinuteLoop {
     }
   }
 
-  status(): MinuteStatus {
+  status() {
     return {
       last: this.#last,
       accepted: this.#accepted,
       dropped: this.#dropped,
+      /** Minutes skipped because the machine slept, stalled or its clock stepped. */
       skipped: this.#skipped,
+      /** Coin minutes without a sample, by reason. */
       gaps: this.#gaps,
+      /** How long after M + 2 s snapshots were taken. */
       waits: this.#waits,
     }
   }

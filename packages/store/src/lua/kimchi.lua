@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 16
+local VERSION = 17
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -282,17 +282,17 @@ local function fold_stored(symbol, day)
   -- The first minute of a day, of all coins at once, finds nothing.
   if redis.call('EXISTS', unpack(keys)) == 0 then return nil, odd, readable end
   for index, key in ipairs(keys) do
-    local hour = day * 24 + index - 1
-    local used, count = read_hour(key, hour, odd)
+    local used, count = read_hour(key, day * 24 + index - 1, odd)
     readable = readable + count
-    for minute = hour * 60, hour * 60 + 59 do
-      if used[minute] then row = fold(row, minute, used[minute][MEMBER_PREMIUM]) end
-    end
+    for minute, fields in pairs(used) do row = fold(row, minute, fields[MEMBER_PREMIUM]) end
   end
   return row, odd, readable
 end
 
 -- kp_write --------------------------------------------------------------------------------------------------
+
+-- A coin's order in the live list; nil when it is not listed.
+local function order_of(coin) return tonumber(string.match(coin or '', '^{"order":(%d+)') or '') end
 
 local function snapshot_of(live_text)
   return live_text and string.match(live_text, '"snapshot_at":"(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)"')
@@ -340,11 +340,10 @@ end
 -- A stored sample becomes the live row of a tracked coin when it is newer, not from before a halt, and not too
 -- old for the list. At the minute of the halt a trade outranks it; a candle is of the trades before it.
 local function list_sample(sample, oldest)
-  local symbol, snapshot = sample.symbol, snapshot_of(sample.live)
-  if not snapshot then return end
+  local symbol, snapshot = sample.symbol, timestamp_of(sample.minute)
   local coin, shown = redis.call('HGET', COINS, symbol), snapshot_of(redis.call('HGET', LIVE, symbol))
   local halted = hash_number(HALTED, symbol) or 0
-  local is_tracked = not (coin and string.find(coin, '"order":null', 1, true))
+  local is_tracked = not coin or order_of(coin)
   if halted > 0 and sample.minute > halted then redis.call('HDEL', HALTED, symbol) end
   local fields = sample.minute == halted and unpack_member(sample.minute, sample.member)
   local is_halted = sample.minute < halted or fields and fields[MEMBER_SOURCE] == CANDLE
@@ -390,10 +389,13 @@ local function raise_revision(symbol)
   redis.call('HSET', REVISIONS, symbol, string.format('%d', (hash_number(REVISIONS, symbol) or 0) + 1))
 end
 
+-- A minute from the future, by Redis' clock, must neither empty the list nor keep a coin off it.
+local function not_future(minute) return math.min(minute, math.floor(redis_seconds() / 60) + 1) end
+
 -- A halted coin leaves the list unless its row is as new, and older samples don't bring it back: Redis remembers
--- the minute until a newer sample is stored. A minute from the future must not keep a coin off the list.
-local function unlist_halted(write, symbols, minute)
-  local removed, halted = 0, math.min(minute, math.floor(write.now / 60) + 1)
+-- the minute until a newer sample is stored.
+local function unlist_halted(symbols, minute)
+  local removed, halted = 0, not_future(minute)
   for _, symbol in ipairs(symbols) do
     local shown = snapshot_of(redis.call('HGET', LIVE, symbol))
     if not shown or shown < timestamp_of(minute) then
@@ -402,13 +404,6 @@ local function unlist_halted(write, symbols, minute)
     end
   end
   return removed
-end
-
--- Rows up to this timestamp are too old for the list. A minute from the future, by Redis' clock, must not empty
--- the list.
-local function oldest_listed(newest)
-  local now = math.floor(redis_seconds() / 60)
-  return timestamp_of(math.max(0, math.min(newest, now + 1) - LIST_MINUTES))
 end
 
 local function remove_old_rows(oldest)
@@ -442,7 +437,7 @@ end
 
 -- Arguments: version prices layout retentionDays   samples {symbol minute premiumE4 member liveRow}*
 --            settled {symbol minute reason}*   minute halted {symbol}*
--- The version before gives only a coin's newest sample a live row. The halted coins are those of that minute.
+-- The halted coins are those of that minute.
 -- Reply: stored, duplicates, settled, removed, how many coins {kp}:coins knows, {'index reason'}* of the
 -- refused samples, counted from 1, and the primary's replication id.
 local function kp_write(_, args)
@@ -456,14 +451,15 @@ local function kp_write(_, args)
   local newest = hash_number(META, 'newest') or 0
   local newest_given = newest
   for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
-  local oldest = oldest_listed(newest_given)
+  -- Rows up to this timestamp are too old for the list.
+  local oldest = timestamp_of(not_future(newest_given) - LIST_MINUTES)
 
   local newest_stored, settled = store_samples(write, samples, oldest), 0
   for _, entry in ipairs(entries) do
     if unless_damaged(settle, write, entry) == true then settled = settled + 1 end
   end
   for symbol in pairs(write.changed) do raise_revision(symbol) end
-  local removed = unlist_halted(write, halted, minute)
+  local removed = unlist_halted(halted, minute)
   if newest_stored > newest then
     redis.call('HSET', META, 'newest', string.format('%d', newest_stored))
     removed = removed + remove_old_rows(oldest)
@@ -482,8 +478,6 @@ end
 
 -- kp_announce -------------------------------------------------------------------------------------------
 
-local function is_listed(coin) return coin and string.find(coin, '^{"order":%d') ~= nil end
-
 -- Takes a coin off the list; its entry and its history stay.
 local function unlist(symbol, coin)
   redis.call('HSET', COINS, symbol, (string.gsub(coin, '^{"order":%d+', '{"order":null')))
@@ -497,7 +491,7 @@ local function keep_listed_after_outage(now, known)
   redis.call('HSET', META, 'announced', string.format('%d', now))
   if now - announced <= IDLE then return end
   for symbol, coin in each_pair(known) do
-    if is_listed(coin) then redis.call('ZADD', TRACKED, 'GT', now + LISTED_FOR, symbol) end
+    if order_of(coin) then redis.call('ZADD', TRACKED, 'GT', now + LISTED_FOR, symbol) end
   end
   for _, symbol in ipairs(redis.call('ZRANGE', DENIED, 0, -1)) do
     redis.call('ZADD', DENIED, 'GT', now + LISTED_FOR, symbol)
@@ -508,7 +502,7 @@ end
 local function unlist_lapsed(now)
   local removed = 0
   for symbol, coin in each_pair(redis.call('HGETALL', COINS)) do
-    if is_listed(coin) then
+    if order_of(coin) then
       local tracked = tonumber(redis.call('ZSCORE', TRACKED, symbol) or '0')
       local denied = tonumber(redis.call('ZSCORE', DENIED, symbol) or '0')
       if tracked <= now or denied > now then removed = removed + unlist(symbol, coin) end
@@ -540,7 +534,7 @@ local function kp_announce(_, args)
   keep_listed_after_outage(now, known)
   for _, symbol in ipairs(denied) do redis.call('ZADD', DENIED, now + LISTED_FOR, symbol) end
   for _, coin in ipairs(coins) do
-    if is_new or not is_listed(redis.call('HGET', COINS, coin.symbol)) then
+    if is_new or not order_of(redis.call('HGET', COINS, coin.symbol)) then
       redis.call('HSET', COINS, coin.symbol, coin.text)
     end
     redis.call('ZADD', TRACKED, now + LISTED_FOR, coin.symbol)

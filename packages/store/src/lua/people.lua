@@ -164,7 +164,7 @@ end
 local function ordered_coins()
   local coins = {}
   for symbol, text in pairs(hash_of(COINS)) do
-    coins[#coins + 1] = { symbol = symbol, order = tonumber(string.match(text, '^{"order":(%d+)') or '') or 1e9 }
+    coins[#coins + 1] = { symbol = symbol, order = order_of(text) or 1e9 }
   end
   table.sort(coins, function(a, b)
     if a.order ~= b.order then return a.order < b.order end

@@ -65,8 +65,6 @@ export interface WriteResult {
   readonly refused: readonly RefusedSample[]
   /** Minutes that were open until now and are settled. */
   readonly settled: number
-  /** Live rows removed. */
-  readonly removed: number
   /** Replication id of the primary that stored it; another one may lack what the last one had confirmed. */
   readonly primary: string
 }
@@ -158,12 +156,12 @@ export class SampleWriter {
     const reply = await this.#call('kp_write', args)
     // In the order of kp_write in kimchi.lua, which only ever grows at the end.
     type Reply = [number, number, number, number, number, string[], string]
-    const [stored, duplicates, newlySettled, removed, knownCoins, refusals, primary] = reply as Reply
+    const [stored, duplicates, newlySettled, _removed, knownCoins, refusals, primary] = reply as Reply
     const refused = refusals.map(refusal => toRefused(refusal, samples))
     this.#warnOfRefused(refused)
     // Redis was emptied, so the list of coins must be sent again.
     if (knownCoins === 0 && this.#coins.length > 0) await this.track(this.#coins, this.#listRules)
-    return { stored, duplicates, refused, settled: newlySettled, removed, primary }
+    return { stored, duplicates, refused, settled: newlySettled, primary }
   }
 
   /** Writes a whole day older than the retention; `refused` inside it, `duplicate` unless it has more samples. */

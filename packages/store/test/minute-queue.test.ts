@@ -11,7 +11,6 @@ const ONE_STORED: WriteResult = {
   duplicates: 0,
   refused: [],
   settled: 0,
-  removed: 0,
   primary: 'a',
 }
 

@@ -22,7 +22,6 @@ t.test('what is written is what is read', async t => {
     stored: 2,
     duplicates: 0,
     refused: [],
-    removed: 0,
     primary: /^[0-9a-f]{40}$/,
   })
   const board = await reader.readBoard()

@@ -28,7 +28,7 @@ function openStore() {
   const writer = {
     write: async ({ samples }: { samples: readonly { symbol: string; minute: EpochMinute }[] }) => {
       for (const { symbol, minute } of samples) stored.get(symbol)?.add(minute)
-      return { stored: samples.length, duplicates: 0, settled: 0, removed: 0, refused: [], primary: '' }
+      return { stored: samples.length, duplicates: 0, settled: 0, refused: [], primary: '' }
     },
   }
   return { stored, reader, writer }

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { Clock, EpochMs, Log, Milliseconds } from '@kimchi/core'
 import { MINUTE_MS, minuteStart } from '@kimchi/core'
 import { drain, listenAt, openOpsServer, type Reason, type RunningApp } from '@kimchi/runtime'
-import type { ConnectionStatus, RedisConnection } from '@kimchi/store'
+import type { Problem, RedisConnection } from '@kimchi/store'
 import { openRedis, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
@@ -49,7 +49,7 @@ export async function startApi(
   let isDraining = false
   const reasons = (): Reason[] => [
     ...(isDraining ? [{ reason: 'shutting-down', text: 'shutting down' }] : []),
-    ...reasonsAgainst(documents.status(), redis.status(), clock.now()),
+    ...reasonsAgainst(documents.status(), redis.problem(), clock.now()),
   ]
   const metrics = createMetrics({ version, clock, documents: () => documents.status(), durations })
   const isServing = () => !isDraining && documents.live() !== undefined
@@ -93,18 +93,17 @@ export async function startApi(
  * for commands or the one for messages is back.
  */
 function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Log) {
-  const onReady = ({ ready }: ConnectionStatus) => {
+  const onChange = (problem: Problem) => {
     // Both connect at the same time: whichever is ready last has everything read.
-    if (ready && redis.status().ready) void documents.onReconnect()
+    if (!problem && !redis.problem()) void documents.onReconnect()
   }
-  const subscription = reader.subscribeMinutes(minute => documents.onMinute(minute), onReady)
+  const subscription = reader.subscribeMinutes(minute => documents.onMinute(minute), onChange)
   let wasAway = false
-  const stopListening = redis.onStatus(status => {
-    onReady(status)
-    if (!status.ready)
-      log.warn({ reason: status.reason }, 'Redis is away, the last good documents are served')
+  const stopListening = redis.onChange(problem => {
+    onChange(problem)
+    if (problem) log.warn({ reason: problem }, 'Redis is away, the last good documents are served')
     else if (wasAway) log.info({}, 'Redis is back')
-    wasAway = !status.ready
+    wasAway = problem !== undefined
   })
   return () => {
     stopListening()
@@ -112,7 +111,7 @@ function followRedis(redis: RedisConnection, reader: SampleReader, documents: Do
   }
 }
 
-function reasonsAgainst(documents: DocumentsStatus, redis: ConnectionStatus, now: EpochMs): Reason[] {
+function reasonsAgainst(documents: DocumentsStatus, redis: Problem, now: EpochMs): Reason[] {
   const { newestMinute, problem } = documents
   const reasons: Reason[] = []
   const ageMs = now - minuteStart(newestMinute ?? 0)
@@ -121,8 +120,8 @@ function reasonsAgainst(documents: DocumentsStatus, redis: ConnectionStatus, now
   } else if (ageMs > STALE_MS) {
     reasons.push({ reason: 'old-list', text: `the newest snapshot is ${Math.floor(ageMs / 1_000)} s old` })
   }
-  if (!redis.ready) {
-    reasons.push({ reason: 'redis', text: `Redis is away: ${redis.reason ?? 'connecting'}` })
+  if (redis !== undefined) {
+    reasons.push({ reason: 'redis', text: `Redis is away: ${redis}` })
   } else if (problem !== undefined) {
     reasons.push({ reason: 'redis', text: problem })
   }

@@ -22,7 +22,7 @@ const KEPT_AFTER_MS: Milliseconds = 600_000
 export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | 'log'> {
   readonly writer: Pick<SampleWriter, 'write'>
   /** The writer's connection. */
-  readonly redis: Pick<RedisConnection, 'onStatus'>
+  readonly redis: Pick<RedisConnection, 'onChange'>
   /**
    * Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue
    * stops.
@@ -77,8 +77,8 @@ export class MinuteQueue {
 
   constructor(options: MinuteQueueOptions) {
     this.#options = options
-    this.#stopListening = options.redis.onStatus(({ ready }) => {
-      if (ready) this.#startSession('Redis is connected again')
+    this.#stopListening = options.redis.onChange(problem => {
+      if (!problem) this.#startSession('Redis is connected again')
     })
   }
 

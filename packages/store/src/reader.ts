@@ -11,7 +11,7 @@ import {
 import { decodeSample } from './codec.ts'
 import { importedKey, LAYOUT_VERSION, META_KEY, MINUTE_CHANNEL } from './keys.ts'
 import { functionCall, type LibraryFunction } from './library.ts'
-import type { ConnectionStatus, RedisArgument, RedisConnection } from './redis/connect.ts'
+import type { Problem, RedisArgument, RedisConnection } from './redis/connect.ts'
 import { type BoardRow, type KnownCoin, parseCoin, parseDay, parseLiveRow } from './rows.ts'
 
 /** The library refuses to read more minutes than these by one call: Redis answers nobody else meanwhile. */
@@ -119,15 +119,15 @@ export class SampleReader {
     return (await this.#redis.call('SMEMBERS', importedKey(symbol))) as string[]
   }
 
-  /** Calls `onMinute` for each written minute, after a reconnect too, and `onStatus` when it listens or no longer does. */
+  /** Calls `onMinute` for each written minute, after a reconnect too, and `onChange` when it listens or no longer does. */
   subscribeMinutes(
     onMinute: (minute: EpochMinute) => void,
-    onStatus: (status: ConnectionStatus) => void,
+    onChange: (problem: Problem) => void,
   ): Pick<RedisConnection, 'close'> {
     const onMessage = (message: string) => {
       if (/^\d+$/.test(message)) onMinute(Number(message))
     }
-    return this.#redis.subscribe(MINUTE_CHANNEL, onMessage, onStatus)
+    return this.#redis.subscribe(MINUTE_CHANNEL, onMessage, onChange)
   }
 
   async #readParts<T>(

@@ -15,8 +15,7 @@ t.test('while Redis is away a command fails at once, may be tried again, and the
   t.teardown(() => connection.close())
   await t.rejects(connection.call('PING'), { code: 'KIMCHI_ERR_REDIS' })
   t.ok(isRetryable(await connection.call('PING').catch(error => error)))
-  while (!connection.status().reason?.includes('ECONNREFUSED')) await new Promise(setImmediate)
-  t.notOk(connection.status().ready)
+  while (!connection.problem()?.includes('ECONNREFUSED')) await new Promise(setImmediate)
   t.notOk(await connection.untilReady(1))
   t.notOk(await connection.untilReady(10_000, AbortSignal.abort()))
 })
@@ -24,14 +23,15 @@ t.test('while Redis is away a command fails at once, may be tried again, and the
 t.test('a connection comes back by itself', async t => {
   const redis = await startRedis(t)
   const connection = await connected(t, redis)
-  const changes: boolean[] = []
-  connection.onStatus(status => changes.push(status.ready))
+  const changes: unknown[] = []
+  connection.onChange(problem => changes.push(problem))
   await redis.kill()
-  while (connection.status().ready) await new Promise(setImmediate)
+  while (!connection.problem()) await new Promise(setImmediate)
   await redis.restart()
   t.ok(await connection.untilReady(10_000))
   t.equal(await connection.call('PING'), 'PONG')
-  t.strictSame(changes, [false, true])
+  t.match(changes, [/: connection lost$/, undefined])
+  t.equal(changes.length, 2)
 })
 
 t.test('a command to a server that accepts and never answers times out', async t => {
@@ -54,13 +54,7 @@ t.test('passwords appear in no error and no state', async t => {
   t.notOk(await connection.untilReady(500))
   const error: unknown = await connection.call('PING').catch(thrown => thrown)
   if (!(error instanceof KimchiError)) throw new Error('a KimchiError is expected')
-  const texts = [
-    connection.target,
-    connection.status().reason,
-    error.stack,
-    JSON.stringify(error),
-    error.cause,
-  ]
+  const texts = [connection.target, connection.problem(), error.stack, JSON.stringify(error), error.cause]
   t.notMatch(texts.join('\n'), /s3cret/)
   t.throws(() => openRedis('http://u:s3cret@x'), {
     code: 'KIMCHI_ERR_CONFIG',

@@ -7,7 +7,7 @@ import {
   type TestRedisOptions,
 } from '@kimchi/testkit'
 import { SampleReader } from '../src/reader.ts'
-import { type ConnectionStatus, openRedis, type RedisConnection } from '../src/redis/connect.ts'
+import { openRedis, type Problem, type RedisConnection } from '../src/redis/connect.ts'
 import { type BoardRow, formatLiveRow } from '../src/rows.ts'
 import { SampleWriter, type WriterOptions } from '../src/writer.ts'
 
@@ -48,7 +48,7 @@ export function rowOf(sample: Sample): BoardRow {
 export async function connected(t: T, redis: TestRedis, options = {}): Promise<RedisConnection> {
   const connection = openRedis(redis.url, { commandTimeoutMs: 1_000, ...options })
   t.teardown(() => connection.close())
-  if (!(await connection.untilReady(10_000))) throw new Error(connection.status().reason)
+  if (!(await connection.untilReady(10_000))) throw new Error(connection.problem())
   return connection
 }
 
@@ -75,8 +75,8 @@ export async function openStore(t: T, { prices = 'live', ...options }: StoreOpti
 export async function listenTo(t: T, reader: SampleReader): Promise<readonly number[]> {
   const heard: number[] = []
   await new Promise<void>(resolve => {
-    const onStatus = ({ ready }: ConnectionStatus) => ready && resolve()
-    const subscription = reader.subscribeMinutes(minute => heard.push(minute), onStatus)
+    const onChange = (problem: Problem) => problem ?? resolve()
+    const subscription = reader.subscribeMinutes(minute => heard.push(minute), onChange)
     t.teardown(() => subscription.close())
   })
   return heard

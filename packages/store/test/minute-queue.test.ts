@@ -21,7 +21,7 @@ function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<Minute
   const clock = createManualClock(0)
   const queue = new MinuteQueue({
     writer,
-    redis: { onStatus: () => () => {} },
+    redis: { onChange: () => () => {} },
     clock,
     onFatal: error => fatal.push(error),
     random: () => 0.5,
@@ -270,14 +270,14 @@ t.test('a flush tries within its limit, gives up, and a closed queue writes noth
 
 /** A connection that the test makes ready. */
 function createConnection() {
-  let listener: Parameters<MinuteQueueOptions['redis']['onStatus']>[0] = () => {}
+  let listener: Parameters<MinuteQueueOptions['redis']['onChange']>[0] = () => {}
   const redis: MinuteQueueOptions['redis'] = {
-    onStatus: given => {
+    onChange: given => {
       listener = given
       return () => {}
     },
   }
-  return { redis, reconnect: () => listener({ ready: true, reason: undefined }) }
+  return { redis, reconnect: () => listener(undefined) }
 }
 
 /** A queue, what its writer was given, and a connection that the test makes ready. */

@@ -37,7 +37,7 @@ t.test('rediss:// trusts a private authority and shows a client certificate', as
     return { connection, isReady: await connection.untilReady(1_500) }
   }
   const trusted = await open(`?ca=${folder}/ca.pem&cert=${folder}/client.pem&key=${folder}/client.key`)
-  t.ok(trusted.isReady, trusted.connection.status().reason ?? '')
+  t.ok(trusted.isReady, trusted.connection.problem() ?? '')
   t.equal(await trusted.connection.call('PING'), 'PONG')
   t.notOk((await open('')).isReady, 'an authority that is not ours is not trusted')
   t.notOk((await open(`?ca=${folder}/ca.pem`)).isReady, 'nor is a client without a certificate')

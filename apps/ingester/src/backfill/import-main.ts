@@ -92,8 +92,7 @@ async function main(): Promise<void> {
  */
 async function importHistory(config: Config, redis: RedisConnection, days: number): Promise<void> {
   if (!(await redis.untilReady(5_000, context.signal))) {
-    const { reason } = redis.status()
-    throw new KimchiError('KIMCHI_ERR_REDIS', `${reason}; start the service first, or set REDIS_URL`)
+    throw new KimchiError('KIMCHI_ERR_REDIS', `${redis.problem()}; start the service first, or set REDIS_URL`)
   }
   const reader = new SampleReader({ redis })
   const { retentionDays = config.SAMPLE_RETENTION_DAYS } = await reader.readMeta()

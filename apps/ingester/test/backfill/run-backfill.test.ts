@@ -394,7 +394,7 @@ for (const [title, appendonly] of [
     await passUntil(clock, 'it noticed', () => status().problem !== undefined)
     t.match(status().problem, /127\.0\.0\.1|connect|closed/i)
     await testRedis.restart()
-    await eventually('Redis is back', () => redis.status().ready)
+    await eventually('Redis is back', () => !redis.problem())
     // As an ingester's announcement does, which loads the library.
     await writer.verify()
     await passUntil(clock, 'it goes on', () => status().problem === undefined, 1_000)

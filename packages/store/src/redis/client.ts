@@ -27,6 +27,7 @@ export function createClient(target: RedisTarget, options: ConnectOptions): Redi
   return new Cluster([...target.hosts], {
     redisOptions: settings,
     enableOfflineQueue: false,
+    lazyConnect: true,
     clusterRetryStrategy: settings.retryStrategy,
     slotsRefreshTimeout: settings.commandTimeout,
   })
@@ -66,6 +67,7 @@ function clientSettings(target: RedisTarget, options: ConnectOptions) {
     // While Redis loads its data the client asks again this often, whatever estimate Redis gives.
     maxLoadingRetryTime: 500,
     enableOfflineQueue: false,
+    lazyConnect: true,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: null,

@@ -9,10 +9,8 @@ import { describeTarget, parseRedisUrl, type RedisTarget, URL_FORMS } from './re
 /** What may be sent with a command. */
 export type RedisArgument = string | number | Buffer
 
-/** Whether commands can be sent now, and if not, why: the newest trouble, for people, without credentials. */
-export type ConnectionStatus =
-  | { readonly ready: true; readonly reason: undefined }
-  | { readonly ready: false; readonly reason: string }
+/** Why commands can't be sent now, for people, without credentials; undefined when they can. */
+export type Problem = string | undefined
 
 /**
  * Opens a connection that reconnects by itself. Returns at once, whether or not Redis is there.
@@ -21,8 +19,10 @@ export type ConnectionStatus =
  */
 export function openRedis(url: string, options: ConnectOptions = {}): RedisConnection {
   const target = parseRedisUrl(url)
-  if (target !== undefined) return new RedisConnection(target, options)
-  throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${URL_FORMS}`)
+  if (target === undefined) throw new KimchiError('KIMCHI_ERR_CONFIG', `REDIS_URL must be ${URL_FORMS}`)
+  const redis = new RedisConnection(target, options)
+  redis.open()
+  return redis
 }
 
 /**
@@ -37,44 +37,45 @@ export class RedisConnection {
   readonly #options: ConnectOptions
   readonly #client: Redis | Cluster
   readonly #events = new EventEmitter()
-  #status: ConnectionStatus
+  #problem: Problem
   #revival: NodeJS.Timeout | undefined
 
   constructor(address: RedisTarget, options: ConnectOptions) {
     this.target = describeTarget(address)
     this.#address = address
     this.#options = options
-    this.#status = { ready: false, reason: `${this.target}: connecting` }
+    this.#problem = `${this.target}: connecting`
     this.#client = createClient(address, options)
     this.#client.on('ready', () => this.#report(undefined))
     // Without a listener an `error` event would end the program.
-    this.#client.on('error', error => this.#status.ready || this.#report(reasonOf(error)))
+    this.#client.on('error', error => this.#problem && this.#report(reasonOf(error)))
     this.#client.on('connect', () => {
-      if (!this.#status.ready) this.#report('connected, but it is not ready, e.g. still loading its data')
+      if (this.#problem) this.#report('connected, but it is not ready, e.g. still loading its data')
     })
-    this.#client.on('close', () => this.#status.ready && this.#report('connection lost'))
+    this.#client.on('close', () => this.#problem ?? this.#report('connection lost'))
     this.#client.on('end', () => this.#report('connection closed'))
     this.#client.on('end', this.#revive)
   }
 
-  status(): ConnectionStatus {
-    return this.#status
+  /** The newest trouble while commands can't be sent. */
+  problem(): Problem {
+    return this.#problem
   }
 
-  /** Calls `listener` on every change between ready and not ready; returns a function that stops it. */
-  onStatus(listener: (status: ConnectionStatus) => void): () => void {
+  /** Calls `listener` whenever commands can be sent again or no longer; returns a function that stops it. */
+  onChange(listener: (problem: Problem) => void): () => void {
     this.#events.on('change', listener)
     return () => void this.#events.off('change', listener)
   }
 
   /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts; true when they can. */
   async untilReady(timeoutMs: Milliseconds, signal?: AbortSignal): Promise<boolean> {
-    if (this.#status.ready) return true
+    if (this.#problem === undefined) return true
     const over = new AbortController()
     const change = once(this.#events, 'change', { signal: over.signal })
     await Promise.race([change, wait(timeoutMs, undefined, { signal, ref: false })]).catch(() => {})
     over.abort()
-    return this.#status.ready
+    return this.#problem === undefined
   }
 
   /** Sends a command; the answer's strings are decoded as UTF-8. */
@@ -105,22 +106,29 @@ export class RedisConnection {
   subscribe(
     channel: string,
     onMessage: (message: string) => void,
-    onStatus: (status: ConnectionStatus) => void,
+    onChange: (problem: Problem) => void,
   ): Pick<RedisConnection, 'close'> {
     const name = `${this.#options.name ?? 'kimchi'}-subscriber`
     const subscriber = new RedisConnection(this.#address, { ...this.#options, name })
     subscriber.#client.on('message', (heard: string, message: string) => {
       if (heard === channel) onMessage(message)
     })
-    subscriber.onStatus(status => {
+    subscriber.onChange(problem => {
       // Subscribed again after every reconnect; only then does the listener hear that messages flow.
-      if (!status.ready) return onStatus(status)
+      if (problem) return onChange(problem)
       subscriber.#client.subscribe(channel).then(
-        () => onStatus(status),
-        error => onStatus({ ready: false, reason: `${this.target}: ${reasonOf(error)}` }),
+        () => onChange(undefined),
+        error => onChange(`${this.target}: ${reasonOf(error)}`),
       )
     })
+    subscriber.open()
     return subscriber
+  }
+
+  /** Connects, and from then on reconnects by itself until it is closed. */
+  open(): void {
+    // The client reports a failed attempt as an event as well.
+    this.#client.connect().catch(() => {})
   }
 
   async close(): Promise<void> {
@@ -130,24 +138,19 @@ export class RedisConnection {
   }
 
   #report(trouble: string | undefined): void {
-    const wasReady = this.#status.ready
-    const isReady = trouble === undefined
-    this.#status = isReady
-      ? { ready: true, reason: undefined }
-      : { ready: false, reason: `${this.target}: ${trouble}` }
-    if (isReady !== wasReady) this.#events.emit('change', this.#status)
+    const before = this.#problem
+    this.#problem = trouble && `${this.target}: ${trouble}`
+    if (!before !== !trouble) this.#events.emit('change', this.#problem)
   }
 
   /** Behind Sentinel the client gives up when a failover is announced while it asks for the primary. */
   readonly #revive = (): void => {
-    // The client reports a failed attempt as an event as well.
-    const connect = () => this.#client.connect().catch(() => {})
-    this.#revival = setTimeout(connect, reconnectDelay(0, this.#options.random))
+    this.#revival = setTimeout(() => this.open(), reconnectDelay(0, this.#options.random))
   }
 
   async #send(on: Redis | Cluster, method: 'call' | 'callBuffer', command: string, args: RedisArgument[]) {
     // The client's own error would say that it cannot write, but not why.
-    if (!this.#status.ready) throw new KimchiError('KIMCHI_ERR_REDIS', this.#status.reason)
+    if (this.#problem) throw new KimchiError('KIMCHI_ERR_REDIS', this.#problem)
     try {
       // The client knows the commands, and which of them only read, by their names in small letters.
       return await on[method](command.toLowerCase(), args)

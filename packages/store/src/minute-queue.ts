@@ -6,7 +6,6 @@ import {
   KimchiError,
   type Milliseconds,
 } from '@kimchi/core'
-import type { RedisConnection } from './redis/connect.ts'
 import { isRetryable } from './redis/redis-error.ts'
 import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 
@@ -21,8 +20,6 @@ const KEPT_AFTER_MS: Milliseconds = 600_000
 
 export interface MinuteQueueOptions extends Pick<Context, 'clock' | 'random' | 'log'> {
   readonly writer: Pick<SampleWriter, 'write'>
-  /** The writer's connection. */
-  readonly redis: Pick<RedisConnection, 'onChange'>
   /**
    * Called once when writing can never succeed (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`); the queue
    * stops.
@@ -35,23 +32,22 @@ export type QueueStatus = ReturnType<MinuteQueue['status']>
 
 interface Entry {
   readonly batch: SampleBatch
-  /** When Redis confirmed it last, and in which session; 0 while it has not. */
-  confirmedAt: EpochMs
-  session: number
+  /** When Redis confirmed it last; undefined while it waits. */
+  confirmedAt: EpochMs | undefined
+  /** Sent again, it counts as resent. */
+  wasConfirmed: boolean
 }
 
 /**
  * Minutes on their way to Redis, oldest first, and those that it confirmed in the last 10 minutes. A minute waits
- * until Redis has confirmed it in the present session, which ends with the connection and when another primary
- * answers: so a write that timed out is repeated, and one that died with its primary as well. Writing twice is
- * harmless. Starts by itself with the first {@link enqueue}.
+ * until Redis has confirmed it, and again after a reconnect and when another primary answers: so a write that timed
+ * out is repeated, and one that died with its primary as well. Writing twice is harmless. Starts by itself with
+ * the first {@link enqueue}.
  */
 export class MinuteQueue {
   readonly #options: MinuteQueueOptions
-  readonly #stopListening: () => void
   /** Oldest first. */
   #entries: Entry[] = []
-  #session = 1
   #primary: string | undefined
   #draining: Promise<void> | undefined
   /** Aborted by {@link close} and by a fatal error. */
@@ -77,9 +73,6 @@ export class MinuteQueue {
 
   constructor(options: MinuteQueueOptions) {
     this.#options = options
-    this.#stopListening = options.redis.onChange(problem => {
-      if (!problem) this.#startSession('Redis is connected again')
-    })
   }
 
   status() {
@@ -103,8 +96,13 @@ export class MinuteQueue {
       return
     }
     if (this.#waiting().length >= QUEUE_CAPACITY) this.#dropOldest()
-    this.#entries.push({ batch, confirmedAt: 0, session: 0 })
+    this.#entries.push({ batch, confirmedAt: undefined, wasConfirmed: false })
     this.#draining ??= this.#drain()
+  }
+
+  /** Call it when the writer's connection is back. */
+  onReconnect(): void {
+    this.#sendAgain('Redis is connected again')
   }
 
   /** Resolves when everything is written, or with false after `limitMs`. */
@@ -117,12 +115,11 @@ export class MinuteQueue {
 
   /** Stops writing; what is left is lost. Call {@link flush} first. */
   close(): void {
-    this.#stopListening()
     this.#over.abort()
   }
 
   #waiting(): readonly Entry[] {
-    return this.#entries.filter(({ session }) => session !== this.#session)
+    return this.#entries.filter(({ confirmedAt }) => confirmedAt === undefined)
   }
 
   /**
@@ -153,10 +150,11 @@ export class MinuteQueue {
   #confirm(entry: Entry, result: WriteResult): void {
     const { clock, log } = this.#options
     const { batch } = entry
-    if (this.#primary !== undefined && this.#primary !== result.primary)
-      this.#startSession('another primary answers')
+    if (this.#primary !== undefined && this.#primary !== result.primary) {
+      this.#sendAgain('another primary answers')
+    }
     this.#primary = result.primary
-    if (entry.session === 0) {
+    if (!entry.wasConfirmed) {
       this.#totals.stored += result.stored
       this.#totals.duplicates += result.duplicates
       this.#totals.refused += result.refused.length
@@ -164,7 +162,7 @@ export class MinuteQueue {
       this.#totals.resent += 1
       this.#totals.recovered += result.stored
     }
-    entry.session = this.#session
+    entry.wasConfirmed = true
     entry.confirmedAt = clock.now()
     this.#forgetOld()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
@@ -175,21 +173,19 @@ export class MinuteQueue {
   }
 
   /** Every confirmed batch waits again. */
-  #startSession(reason: string): void {
+  #sendAgain(reason: string): void {
     this.#forgetOld()
     const minutes = this.#entries.length - this.#waiting().length
     if (minutes === 0 || this.#over.signal.aborted) return
     this.#options.log.info({ minutes, reason }, 'sending confirmed minutes again')
-    this.#session += 1
+    for (const entry of this.#entries) entry.confirmedAt = undefined
     this.#draining ??= this.#drain()
   }
 
   /** Where the clock was set back, batches are kept for longer, which costs only memory. */
   #forgetOld(): void {
     const oldest = this.#options.clock.now() - KEPT_AFTER_MS
-    this.#entries = this.#entries.filter(
-      ({ session, confirmedAt }) => session !== this.#session || confirmedAt > oldest,
-    )
+    this.#entries = this.#entries.filter(({ confirmedAt = Number.POSITIVE_INFINITY }) => confirmedAt > oldest)
   }
 
   /** Drops a batch that cannot be encoded; any other error means that writing can never succeed. */
@@ -219,7 +215,7 @@ export class MinuteQueue {
     const [, lost] = this.#waiting()
     if (lost === undefined) return
     this.#forget(lost)
-    if (lost.session !== 0) return
+    if (lost.wasConfirmed) return
     this.#totals.dropped += 1
     const { minute } = lost.batch
     this.#options.log.error({ minute }, 'queue is full, the oldest minute is left to backfill')

@@ -15,8 +15,9 @@ async function openWay(t: Test, group: RedisGroup) {
   const log = createMemoryLog()
   const writer = writerOn(redis, { log })
   const onFatal = (error: Error) => void t.fail(error.message)
-  const queue = new MinuteQueue({ writer, redis, clock: systemClock, random: () => 0.5, log, onFatal })
+  const queue = new MinuteQueue({ writer, clock: systemClock, random: () => 0.5, log, onFatal })
   t.teardown(() => queue.close())
+  redis.onChange(problem => problem ?? queue.onReconnect())
   await writer.track([BTC])
   const { today } = await todayMinutes(redis)
   const write = async (at: number) => {

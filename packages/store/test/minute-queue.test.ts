@@ -21,7 +21,6 @@ function openQueue(writer: MinuteQueueOptions['writer'], options: Partial<Minute
   const clock = createManualClock(0)
   const queue = new MinuteQueue({
     writer,
-    redis: { onChange: () => () => {} },
     clock,
     onFatal: error => fatal.push(error),
     random: () => 0.5,
@@ -92,7 +91,8 @@ t.test('a Redis that comes back empty gets what it had confirmed again, then wha
     if (++writes === 50) await redis.kill()
     return writer.write(batch)
   }
-  const { queue, until, untilWritten } = openQueue({ write }, { redis: connection })
+  const { queue, until, untilWritten } = openQueue({ write })
+  t.teardown(connection.onChange(problem => problem ?? queue.onReconnect()))
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
   await until('an attempt has failed', () => queue.status().totals.retries > 0)
   t.match(queue.status(), { waiting: 51, totals: { stored: 49 } })
@@ -268,49 +268,36 @@ t.test('a flush tries within its limit, gives up, and a closed queue writes noth
   t.equal(queue.status().totals.dropped, 1)
 })
 
-/** A connection that the test makes ready. */
-function createConnection() {
-  let listener: Parameters<MinuteQueueOptions['redis']['onChange']>[0] = () => {}
-  const redis: MinuteQueueOptions['redis'] = {
-    onChange: given => {
-      listener = given
-      return () => {}
-    },
-  }
-  return { redis, reconnect: () => listener(undefined) }
-}
-
-/** A queue, what its writer was given, and a connection that the test makes ready. */
+/** A queue, and what its writer was given. */
 function openWatched(primary = () => 'a') {
   const sent: number[] = []
-  const { redis, reconnect } = createConnection()
   const write = async ({ minute }: SampleBatch) => {
     sent.push(minute)
     return { ...ONE_STORED, primary: primary() }
   }
-  const { queue, clock, untilWritten } = openQueue({ write }, { redis })
+  const { queue, clock, untilWritten } = openQueue({ write })
   const enqueue = async (minute: number) => {
     queue.enqueue({ minute, samples: [] })
     await untilWritten()
   }
-  return { queue, clock, sent, reconnect, enqueue }
+  return { queue, clock, sent, enqueue }
 }
 
 t.test('after a reconnect the minutes of the last ten minutes are sent again, oldest first', async t => {
-  const { queue, clock, sent, reconnect, enqueue } = openWatched()
-  reconnect()
+  const { queue, clock, sent, enqueue } = openWatched()
+  queue.onReconnect()
   for (const minute of [1, 2, 3]) {
     await enqueue(minute)
     await clock.advance(240_000)
   }
   sent.length = 0
-  reconnect()
+  queue.onReconnect()
   t.equal(queue.status().waiting, 2, 'minute 1 was confirmed twelve minutes ago')
   await enqueue(4)
   t.strictSame(sent, [2, 3, 4])
   t.match(queue.status().totals, { stored: 4, resent: 2, recovered: 2 })
   sent.length = 0
-  reconnect()
+  queue.onReconnect()
   await enqueue(5)
   t.strictSame(sent, [2, 3, 4, 5], 'and again: another primary may be in charge')
 })
@@ -330,12 +317,11 @@ t.test('when another primary answers, the confirmed minutes are sent to it', asy
 t.test('minutes to be sent again do not overtake the one being written', async t => {
   const gates: (() => void)[] = []
   const sent: number[] = []
-  const { redis, reconnect } = createConnection()
   const write = ({ minute }: SampleBatch) => {
     sent.push(minute)
     return new Promise<WriteResult>(resolve => gates.push(() => resolve(ONE_STORED)))
   }
-  const { queue, clock, until, untilWritten } = openQueue({ write }, { redis })
+  const { queue, clock, until, untilWritten } = openQueue({ write })
   const answer = async () => {
     const gate = await passUntil(clock, 'a write', () => gates.shift())
     gate()
@@ -346,7 +332,7 @@ t.test('minutes to be sent again do not overtake the one being written', async t
   queue.enqueue({ minute: 2, samples: [] })
   queue.enqueue({ minute: 3, samples: [] })
   await until('it is being written', () => sent.length === 2)
-  reconnect()
+  queue.onReconnect()
   for (let writes = 0; writes < 3; writes++) await answer()
   await untilWritten()
   t.strictSame(sent, [1, 2, 1, 3])

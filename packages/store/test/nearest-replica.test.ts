@@ -22,8 +22,8 @@ async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
   let isListening = false
   const subscription = reader.subscribeMinutes(
     minute => heard.push(minute),
-    ({ ready }) => {
-      isListening = ready
+    problem => {
+      isListening = problem === undefined
     },
   )
   t.teardown(() => subscription.close())

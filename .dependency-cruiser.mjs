@@ -15,7 +15,7 @@ const SCAFFOLDING = ['local-redis', 'simulator', 'testkit']
 const THIRD_PARTIES = {
   '@fastify/[^/]+': ['^apps/api/src/'],
   ccxt: ['^packages/feeds/src/rest/'],
-  'cli-progress': ['^apps/ingester/src/backfill/import-main\\.ts$'],
+  'cli-progress': ['^apps/ingester/src/backfill/run-import\\.ts$'],
   fastify: ['^apps/api/src/'],
   httpxy: ['^apps/local/src/page-server\\.ts$'],
   ioredis: ['^packages/store/src/redis/', '^packages/testkit/src/redis\\.ts$'],

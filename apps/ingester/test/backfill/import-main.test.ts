@@ -1,8 +1,11 @@
+import { Writable } from 'node:stream'
 import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
+import { systemClock } from '@kimchi/runtime'
 import { startSimulator } from '@kimchi/simulator'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import { eventually, startProgram, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
+import { runImport } from '../../src/backfill/run-import.ts'
 import { BTC, FEW_TRADES, silent } from '../support/backfill-bench.ts'
 
 /** The built program, as `npm run backfill` starts it. */
@@ -20,22 +23,48 @@ const test = (title: string, run: (t: Test) => Promise<void>) =>
     await run(t)
   })
 
-const start = (days: string, env: Readonly<Record<string, string>>) =>
-  startProgram(t, [PROGRAM, '--days', days], {
-    PRICES: 'simulated',
-    SAMPLE_RETENTION_DAYS: '1',
-    UPBIT_REQUESTS_PER_SECOND: '10',
-    REDIS_URL: redis.url,
-    UPBIT_REST_URL: simulator.upbitRestUrl,
-    BINANCE_REST_URL: simulator.binanceRestUrl,
-    ...env,
+/** The environment of an import that finds the simulator and this Redis. */
+const environment = (env: Readonly<Record<string, string>>) => ({
+  PRICES: 'simulated',
+  SAMPLE_RETENTION_DAYS: '1',
+  UPBIT_REQUESTS_PER_SECOND: '10',
+  REDIS_URL: redis.url,
+  UPBIT_REST_URL: simulator.upbitRestUrl,
+  BINANCE_REST_URL: simulator.binanceRestUrl,
+  ...env,
+})
+
+/** An import as a process, which takes long to start. */
+const startProcess = (days: string, env: Readonly<Record<string, string>>) =>
+  startProgram(t, [PROGRAM, '--days', days], environment(env))
+
+/** An import in this process: its exit code, and all that it prints. */
+async function start(days: string, env: Readonly<Record<string, string>>) {
+  let printed = ''
+  const terminal = new Writable({
+    write(text, _encoding, done) {
+      printed += text
+      done()
+    },
   })
+  const code = await runImport({
+    args: ['--days', days],
+    env: environment(env),
+    version: '1.2.3',
+    stdout: terminal,
+    stderr: terminal,
+    clock: systemClock,
+    random: () => 0.5,
+    signal: new AbortController().signal,
+  })
+  return { code, lines: printed.trimEnd().split('\n') }
+}
 
 /** Imports the day before yesterday, the first one of which no samples are kept, to the end. */
 async function run(env: Readonly<Record<string, string>>) {
-  const program = start('2', env)
-  t.equal(await program.ended, 0)
-  return program.lines
+  const { code, lines } = await start('2', env)
+  t.equal(code, 0)
+  return lines
 }
 
 const imported = async () => {
@@ -45,7 +74,7 @@ const imported = async () => {
 
 // docs/faults.md, 62
 test('Ctrl-C ends an import within seconds; what it stored stays', async t => {
-  const program = start('3650', { COINS: 'BTC' })
+  const program = startProcess('3650', { COINS: 'BTC' })
   await eventually('something is stored', async () => (await imported()).length > 0)
   t.strictSame(await raw.keys('{kp}:lease:*'), [], 'ingesters fill its coins meanwhile')
   const endedAt = Date.now()
@@ -61,9 +90,9 @@ test('days that are there are passed over at once, however many', async t => {
   for (const symbol of ['BTC', 'ETH', 'XRP']) {
     await raw.sadd(`{kp}:imported:${symbol}`, ...dates, ...dates.map(date => `${date} empty`))
   }
-  const program = start('3650', { COINS: 'BTC,ETH,XRP', BACKFILL_DAYS: '1' })
-  t.equal(await program.ended, 0)
-  t.strictSame(program.lines, ['History is complete.'])
+  const { code, lines } = await start('3650', { COINS: 'BTC,ETH,XRP', BACKFILL_DAYS: '1' })
+  t.equal(code, 0)
+  t.strictSame(lines, ['History is complete.'])
 })
 
 test('imports of all coins only those that are tracked, by the retention of the ingesters', async t => {
@@ -89,14 +118,16 @@ test('a coin that is unknown is named, one that is denied never imported, the ot
 
 test('what can never work ends it with code 1 and the reason', async t => {
   for (const [days, env, reason] of [
-    ['0', {}, 'KIMCHI_ERR_CONFIG: --days must be an integer from 1 to 3650, got: "0"'],
     ['1', { COINS: 'NOSUCH' }, /^KIMCHI_ERR_UNKNOWN_SYMBOL: /],
     ['1', { REDIS_URL: 'redis://127.0.0.1:1' }, /^KIMCHI_ERR_REDIS: .*start the service first/],
   ] as const) {
-    const program = start(days, env)
-    t.equal(await program.ended, 1)
-    t.match(program.lines.at(-1), reason)
+    const { code, lines } = await start(days, env)
+    t.equal(code, 1)
+    t.match(lines.at(-1), reason)
   }
+  const program = startProcess('0', {})
+  t.equal(await program.ended, 1)
+  t.equal(program.lines.at(-1), 'KIMCHI_ERR_CONFIG: --days must be an integer from 1 to 3650, got: "0"')
 })
 
 test('days that neither the import nor an ingester fills are named in the last line', async t => {
@@ -114,10 +145,7 @@ test('--help says how it is called, and needs neither a Redis nor an exchange', 
 
 test('an import of real prices into the Redis of a demo says in a sentence what is wrong', async t => {
   await run({ COINS: 'BTC' })
-  const program = start('1', { PRICES: 'live', COINS: 'BTC' })
-  t.equal(await program.ended, 1)
-  t.match(
-    program.lines.join('\n'),
-    /of a demo\) and real ones never mix: set REDIS_URL to the Redis that npm start/,
-  )
+  const { code, lines } = await start('1', { PRICES: 'live', COINS: 'BTC' })
+  t.equal(code, 1)
+  t.match(lines.join('\n'), /of a demo\) and real ones never mix: set REDIS_URL to the Redis that npm start/)
 })

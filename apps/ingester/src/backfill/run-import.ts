@@ -1,0 +1,209 @@
+import type { Writable } from 'node:stream'
+import { parseArgs } from 'node:util'
+import {
+  type Coin,
+  type Context,
+  DAY_MINUTES,
+  dateOf,
+  dayStart,
+  type EpochMs,
+  KimchiError,
+  type Log,
+  type Milliseconds,
+  messageOf,
+  minuteOf,
+  type UtcDate,
+} from '@kimchi/core'
+import { matchCoins, RestClient, userAgentOf } from '@kimchi/feeds'
+import { withSecretFile } from '@kimchi/runtime'
+import { type KnownCoin, openRedis, type RedisConnection, SampleReader, SampleWriter } from '@kimchi/store'
+import { SingleBar } from 'cli-progress'
+import { type Config, readConfig } from '../config.ts'
+import { CandleRequests } from './candle-requests.ts'
+import { HistoryImport, type Skipped } from './import-history.ts'
+
+/** An ingester that has announced nothing for this long has ended; each does once a minute. */
+const INGESTER_LIVES_MS: Milliseconds = 180_000
+
+const HELP = `npm run backfill -- [--days N] [--coins BTC,ETH]
+Stores the daily history of the last N days (365 when left out) in the Redis of a running service, from both
+exchanges' candles. It may be stopped and started at any time: what is there is not fetched again.
+  --days N         1 to 3650
+  --coins BTC,ETH  only these coins; without it those of COINS
+It reads the ingester's variables (docs/configuration.md), REDIS_URL above all.
+`
+
+const WRONG_KIND =
+  'Simulated prices (of a demo) and real ones never mix: set REDIS_URL to the Redis that npm start names.\n'
+
+/** How an import runs in a process, or in a test. */
+export interface ImportOptions extends Omit<Context, 'log'> {
+  /** What the command line says behind the program's name. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly version: string
+  readonly stdout: Writable
+  readonly stderr: Writable
+}
+
+/** Runs the command until it is done or the signal aborts, and returns the exit code. */
+export async function runImport(options: ImportOptions): Promise<number> {
+  const { signal, stdout, stderr } = options
+  try {
+    await run(options)
+    return 0
+  } catch (thrown) {
+    if (signal.aborted) {
+      stdout.write('Stopped; run it again to go on from here.\n')
+      return 0
+    }
+    stderr.write(`${thrown instanceof KimchiError ? `${thrown.code}: ` : ''}${messageOf(thrown)}\n`)
+    if (thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_PRICES_KIND') stderr.write(WRONG_KIND)
+    return 1
+  }
+}
+
+async function run(options: ImportOptions): Promise<void> {
+  const { args, env, version, stdout, stderr, clock, random, signal } = options
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      days: { type: 'string', default: '365' },
+      coins: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help === true) return void stdout.write(HELP)
+  const named = values.coins === undefined ? {} : { COINS: values.coins }
+  const config = readConfig({ ...withSecretFile(env), ...named })
+  const days = readDays(values.days)
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
+  const ending = new AbortController()
+  const complain = (fields: object, message: string) =>
+    void stderr.write(`\n${message}${'reason' in fields ? `: ${fields.reason}` : ''}\n`)
+  // A person watches: warnings only, beside the bar.
+  const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
+  const context: Context = { clock, random, signal: AbortSignal.any([signal, ending.signal]), log }
+  const userAgent = userAgentOf(version, config.PROJECT_URL)
+  try {
+    stdout.write(await importHistory(config, userAgent, redis, days, progressBar(stderr), context))
+  } finally {
+    ending.abort()
+    await redis.close()
+  }
+}
+
+/**
+ * Brings the history of the configured coins back to `days` before today; the days of which single samples are
+ * kept are the ingesters'. What is there already is not fetched again, so it may be stopped and started
+ * at any time.
+ * @returns a report of what could not be imported
+ * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
+ * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED` when an exchange's lists are refused
+ */
+async function importHistory(
+  config: Config,
+  userAgent: string,
+  redis: RedisConnection,
+  days: number,
+  bar: SingleBar,
+  context: Context,
+): Promise<string> {
+  if (!(await redis.untilReady(5_000, context.signal))) {
+    throw new KimchiError('KIMCHI_ERR_REDIS', `${redis.problem()}; start the service first, or set REDIS_URL`)
+  }
+  const reader = new SampleReader({ redis })
+  const { retentionDays = config.SAMPLE_RETENTION_DAYS } = await reader.readMeta()
+  const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log: context.log })
+  // Refuses a Redis with the other kind of prices before anything is fetched.
+  await writer.verify()
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
+  const rest = new RestClient({ upbit, binance, userAgent }, context)
+  const coins = await findCoins(rest, (await reader.readBoard()).coins, config, context.log)
+  const perSecond = config.UPBIT_REQUESTS_PER_SECOND
+  const requests = new CandleRequests({ rest, upbitPerSecond: perSecond / 2 }, context)
+  // An ingester fetches candles of its own at the same time.
+  const onStep = async () => {
+    const { announcedAt = 0 } = await reader.readMeta()
+    const hasIngester = context.clock.now() - announcedAt < INGESTER_LIVES_MS
+    requests.upbitPerSecond = hasIngester ? perSecond / 2 : perSecond
+  }
+  const onProgress = (done: number, total: number, symbol: string) => {
+    if (!bar.isActive) bar.start(total, 0, { symbol })
+    bar.update(done, { symbol })
+  }
+  const options = { coins, days, retentionDays, reader, writer, requests, onStep, onProgress }
+  const skipped = await new HistoryImport(options, context).run().finally(() => bar.stop())
+  return reportOf(skipped, unfilledDays(config, retentionDays, context.clock.now()))
+}
+
+/** Says what is missing, and what helps. */
+function reportOf(skipped: readonly Skipped[], unfilled: string | undefined): string {
+  const lines = skipped.map(({ symbol, reason, days, from, to }) => {
+    const count = `${days} ${days === 1 ? 'day' : 'days'}`
+    return `${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`
+  })
+  const missing = [
+    ...(skipped.some(({ mayImportAgain }) => mayImportAgain) ? ['run it again for what was left out'] : []),
+    ...(unfilled ? [unfilled] : []),
+  ]
+  const whole = missing.length === 0
+  return `${lines.join('')}${whole ? 'History is complete.' : `Not complete: ${missing.join('; ')}.`}\n`
+}
+
+/**
+ * The coins that are asked for by name; of all coins only those that an ingester publishes, once there are
+ * any. One that has left the exchanges is left out.
+ */
+async function findCoins(
+  rest: RestClient,
+  known: readonly KnownCoin[],
+  { COINS: wanted, ALLOW: allow, DENY: deny }: Config,
+  log: Log,
+): Promise<readonly Coin[]> {
+  const listings = await rest.fetchListings()
+  const { coins, leftOut, unknown } = matchCoins({ ...listings, wanted, strict: false })
+  if (wanted !== 'all') {
+    for (const { symbol, reason } of leftOut) log.warn({ reason: `${symbol}: ${reason}` }, 'coin left out')
+    for (const symbol of unknown) log.warn({ reason: `${symbol}: not on Upbit in KRW` }, 'coin left out')
+  }
+  if (coins.length === 0)
+    throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', 'COINS must name a coin of both exchanges, got: none')
+  const published = new Set(known.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol))
+  const takesAll = wanted !== 'all' || published.size === 0
+  return coins
+    .filter(({ symbol }) => (takesAll || published.has(symbol)) && !deny.includes(symbol))
+    .map(coin => ({ ...coin, allowed: allow.includes(coin.symbol) }))
+}
+
+/** Names the days of which samples are kept and that no ingester of this configuration fills. */
+function unfilledDays(
+  { BACKFILL_DAYS: filled }: Config,
+  retentionDays: number,
+  now: EpochMs,
+): string | undefined {
+  const today = dayStart(minuteOf(now))
+  const ago = (days: number): UtcDate => dateOf(today - days * DAY_MINUTES)
+  if (filled >= retentionDays) return undefined
+  return `no ingester with BACKFILL_DAYS=${filled} fills ${ago(retentionDays)} to ${ago(filled + 1)}`
+}
+
+/** @throws KimchiError `KIMCHI_ERR_CONFIG` */
+function readDays(text: string): number {
+  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 3_650) return Number(text)
+  const message = `--days must be an integer from 1 to 3650, got: ${JSON.stringify(text)}`
+  throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+}
+
+/** A bar on a terminal; a line every five seconds in a log. */
+function progressBar(stream: Writable): SingleBar {
+  return new SingleBar({
+    stream,
+    format: 'days of coins {bar} {percentage} %  {value}/{total}  {symbol}  {eta_formatted} left',
+    noTTYOutput: true,
+    notTTYSchedule: 5_000,
+    stopOnComplete: false,
+    // Ctrl-C drops the step under way; everything before it is stored.
+    gracefulExit: false,
+  })
+}

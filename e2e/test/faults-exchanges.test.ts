@@ -1,9 +1,17 @@
 import { HOUR_MS, MINUTE_MS } from '@kimchi/core'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
-import { hasAll, isWhole, nextMinute, openFaultBed, readable, untilStored } from './support/fault-bed.ts'
+import {
+  hasAll,
+  isWhole,
+  minutesOf,
+  nextMinute,
+  openFaultBed,
+  readable,
+  untilStored,
+} from './support/fault-bed.ts'
 
-t.test('exchanges silent, wrong and halted, and an ingester frozen or away', async t => {
+t.test('exchanges silent, wrong and halted, and ingesters frozen, stale or away', async t => {
   const { bed, raw } = await openFaultBed(t)
   const { clock, exchanges } = bed
   const { faults } = exchanges
@@ -76,6 +84,18 @@ t.test('exchanges silent, wrong and halted, and an ingester frozen or away', asy
     halted.push(minute)
     undo()
     await eventually('XRP is back', async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined)
+  })
+
+  await t.test('one with a stale feed contributes nothing, the other one’s samples land', async t => {
+    const view = await bed.openView()
+    const stale = bed.start('stale', { BACKFILL_DAYS: '0' }, view)
+    await nextMinute(stale, hasAll)
+    view.faults.set({ kind: 'silence', exchange: 'upbit' })
+    const first = await nextMinute(stale, ({ gaps }) => gaps === 4)
+    const { minute } = await nextMinute(ingester, line => hasAll(line) && line.minute > first.minute + 1)
+    const contributed = minutesOf(stale).filter(line => line.minute > first.minute && line.samples > 0)
+    t.strictSame(contributed, [], 'nothing from the stale one')
+    t.match(await stored('BTC', minute), [/ live$/], 'a live sample from the other one')
   })
 
   // docs/faults.md, 13

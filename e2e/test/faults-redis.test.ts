@@ -1,4 +1,5 @@
-import { stat, truncate } from 'node:fs/promises'
+import { mkdir, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import {
@@ -13,10 +14,19 @@ import {
   untilStored,
 } from './support/fault-bed.ts'
 
-t.test('Redis away, frozen, emptied: one ingester lives through all of it', async t => {
-  const { bed, redis, raw } = await openFaultBed(t)
+t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of it', async t => {
+  const dumps = 'a-folder-cannot-be-a-dump'
+  const { bed, redis, raw } = await openFaultBed(t, {
+    redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '2000'] },
+  })
+  await mkdir(join(redis.dir, dumps))
   const ingester = bed.start('a')
   await nextMinute(ingester, hasAll)
+  const reason = (pattern: RegExp) =>
+    eventually(String(pattern), async () => {
+      const { status, text } = await readiness(ingester)
+      return status === 503 && pattern.test(text) ? text : undefined
+    })
   const ready = () => eventually('ready', async () => (await readiness(ingester)).status === 200 || undefined)
 
   // docs/faults.md, 6
@@ -72,6 +82,26 @@ t.test('Redis away, frozen, emptied: one ingester lives through all of it', asyn
       ingester.lines.slice(from).some(line => line.includes('"writing works again"')),
     )
     t.match(await untilStored(raw, 'BTC', first.minute), [/ live$/])
+  })
+
+  // docs/faults.md, 9
+  await t.test('minutes wait for Redis to load or have disk space, and /ready says which', async t => {
+    const written = async (minute: number) => t.match(await untilStored(raw, 'BTC', minute), [/ live$/])
+    await nextMinute(ingester, hasAll)
+    await raw.bgsave()
+    const { minute } = await nextMinute(ingester, hasAll)
+    t.match(await reason(/MISCONF/), /minutes wait to be written/)
+    await raw.config('SET', 'stop-writes-on-bgsave-error', 'no')
+    await written(minute)
+
+    await redis.kill()
+    const restarted = redis.restart()
+    // Together: a slow machine's Redis may have loaded before the second could begin.
+    const [next, loading] = await Promise.all([nextMinute(ingester, hasAll), reason(/loading its data/)])
+    t.match(loading, /minutes wait to be written/)
+    await restarted
+    await written(next.minute)
+    await ready()
   })
 
   // docs/faults.md, 11

@@ -59,13 +59,7 @@ export async function checkCandles(streams: Streams, access: ExchangeAccess): Pr
   const decided = [...samples, ...gaps]
   return worstOf([
     ...[...early].map(([market, candle]) => judgeFinal(market, candle, late.get(market))),
-    ...chosen.map(coin =>
-      judgeSample(
-        coin,
-        decided.find(({ symbol }) => symbol === coin.symbol),
-        late,
-      ),
-    ),
+    ...chosen.map(coin => judgeSample(coin, decided, late)),
   ])
 }
 
@@ -89,41 +83,32 @@ async function fetchCandlesOf(
     const { candles } = await rest.fetchCandles({ exchange, market, count: 1, before })
     return [market, candles.find(([open]) => open === before - 1)] as const
   }
-  const fetched = coins.flatMap(({ upbit, binance }) => [
-    fetchOne('upbit', upbit),
-    fetchOne('binance', binance),
-  ])
-  return new Map(await Promise.all([fetchOne('upbit', RATE_MARKET), ...fetched]))
+  const ofCoin = ({ upbit, binance }: Coin) => [fetchOne('upbit', upbit), fetchOne('binance', binance)]
+  return new Map(await Promise.all([fetchOne('upbit', RATE_MARKET), ...coins.flatMap(ofCoin)]))
 }
 
-function judgeFinal(
-  market: Market,
-  early: MinuteCandle | undefined,
-  late: MinuteCandle | undefined,
-): Verdict {
+/** Whether a market's candle was there early, and stayed as it was. */
+function judgeFinal(market: Market, early?: MinuteCandle, late?: MinuteCandle): Verdict {
   const after = `after ${CANDLE_GRACE_MS / 1_000} s`
-  if (early !== undefined && String(early) === String(late)) return ok(`${market} final ${after}`)
-  return early === undefined
-    ? fail(`${market} not there ${after}`, 'Gaps are filled later than designed. Tell the project.')
-    : fail(
-        `${market} not final ${after}`,
-        'Backfill may store a price that the exchange changes afterwards. Tell the project.',
-      )
+  if (early === undefined)
+    return fail(`${market} not there ${after}`, 'Gaps are filled later than designed. Tell the project.')
+  if (String(early) === String(late)) return ok(`${market} final ${after}`)
+  const advice = 'Backfill may store a price that the exchange changes afterwards. Tell the project.'
+  return fail(`${market} not final ${after}`, advice)
 }
 
 /** Whether a gap that is filled later gets the number that the frames have given. */
-function judgeSample(coin: Coin, sample: Sample | Gap | undefined, candles: Candles): Verdict {
+function judgeSample(coin: Coin, decided: readonly (Sample | Gap)[], candles: Candles): Verdict {
   const { symbol } = coin
+  const sample = decided.find(one => one.symbol === symbol)
   if (sample === undefined || 'reason' in sample)
     return unknown(`${symbol} has no sample from frames (${sample?.reason})`)
-  const closes = [coin.upbit, coin.binance, RATE_MARKET].map(market => candles.get(market)?.[1])
-  const [krw, usdt, rate] = closes
+  const [krw, usdt, rate] = [coin.upbit, coin.binance, RATE_MARKET].map(market => candles.get(market)?.[1])
   if (krw === undefined || usdt === undefined || rate === undefined)
     return unknown(`${symbol} lacks a candle`)
   const [live, candle] = [percentOf(sample.premiumE4), percentOf(premiumE4(krw, usdt, rate))]
   const seen = `${symbol} ${live.toFixed(4)} % from frames, ${candle.toFixed(4)} % from candles`
   const isSame = krw === sample.upbitKrw && rate === sample.usdtKrw && Math.abs(live - candle) <= DRIFT_POINTS
-  return isSame
-    ? ok(seen)
-    : fail(seen, 'A gap that is filled later would get another number. Tell the project.')
+  if (isSame) return ok(seen)
+  return fail(seen, 'A gap that is filled later would get another number. Tell the project.')
 }

@@ -147,8 +147,7 @@ export async function openTestbed(
     },
     /** Halts a coin on Upbit until the returned function is called; the audit allows for it. */
     halt(symbol: string) {
-      const market = `KRW-${symbol}`
-      const fault = { kind: 'halt', exchange: 'upbit', market, state: 'DELISTED' } as const
+      const fault = { kind: 'halt', exchange: 'upbit', market: `KRW-${symbol}` } as const
       return allowFault(symbol, fault, HALT_ENDS_WITHIN_MS)
     },
     start,

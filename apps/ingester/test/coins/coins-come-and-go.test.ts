@@ -12,12 +12,7 @@ t.test('coins are halted, marked, renamed, delisted and listed, and the others n
   const first = minute()
   t.strictSame(await read.live(), ['BTC', ...MARKET.slice(1).sort()])
 
-  const undo = simulator.faults.set({
-    kind: 'halt',
-    exchange: 'upbit',
-    market: 'KRW-DOGE',
-    state: 'PREVIEW',
-  })
+  const undo = simulator.faults.set({ kind: 'halt', exchange: 'upbit', market: 'KRW-DOGE' })
   await pass(2)
   t.notOk(
     (await read.live()).includes('DOGE'),

@@ -77,8 +77,8 @@ const KINDS = {
       value => typeof value === 'string' || isWhole(value, 0),
     ),
   },
-  /** Listed, but not trading, and no frame says so; Upbit's `state` is PREVIEW by default. */
-  halt: { ...pause, state: oneOf('PREVIEW', 'ACTIVE', 'DELISTED') },
+  /** Listed, but not trading, and no frame says so. */
+  halt: pause,
   /** The exchange does not trade and says nothing. */
   outage: pause,
   /** Upbit publishes trades up to this much later, by a random time. */
@@ -97,7 +97,7 @@ const KINDS = {
   'late-candles': { market, lateMs: needed(milliseconds) },
   /** Upbit refuses every subscription that names the market: an error frame, then the end. */
   reject: { market: needed(market) },
-  /** Upbit's `market_state` is this word, while the market trades. */
+  /** Upbit's `market_state` is this word; without it PREVIEW in a halt, else ACTIVE. */
   state: { market, state: needed(field<string>('a word', value => typeof value === 'string')) },
   /** REST responses, or those of paths that begin so, are empty, half as long, cut, or lack the market `without`. */
   rest: { mode: needed(oneOf('empty', 'half', 'truncated', 'omit')), path, without: market },

@@ -33,8 +33,7 @@ export function upbitTicker(
 ): object {
   const { at, price, volume } = trade
   const target = { exchange: 'upbit', market, at: timestamp } as const
-  const halt = exchanges.faults.find('halt', target)
-  const word = exchanges.faults.find('state', target)?.fault.state ?? 'ACTIVE'
+  const isHalted = exchanges.faults.find('halt', target) !== undefined
   const iso = new Date(at).toISOString()
   return {
     type: 'ticker',
@@ -44,8 +43,8 @@ export function upbitTicker(
     trade_date: iso.slice(0, 10).replaceAll('-', ''),
     trade_time: iso.slice(11, 19).replaceAll(':', ''),
     trade_timestamp: at,
-    market_state: halt ? (halt.fault.state ?? 'PREVIEW') : word,
-    is_trading_suspended: halt !== undefined,
+    market_state: exchanges.faults.find('state', target)?.fault.state ?? (isHalted ? 'PREVIEW' : 'ACTIVE'),
+    is_trading_suspended: isHalted,
     timestamp,
     stream_type: streamType,
   }

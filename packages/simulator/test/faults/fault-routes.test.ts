@@ -60,10 +60,8 @@ t.test('a bad fault gets 400 with the field, its value and what is allowed', asy
       { kind: 'refuse', exchange: 'upbit', status: 429, share: 2 },
       'share must be a number from 0 to 1; got 2',
     ],
-    [
-      { kind: 'halt', exchange: 'upbit', state: 'BREAK' },
-      /^state must be one of PREVIEW, ACTIVE, DELISTED; got/,
-    ],
+    [{ kind: 'halt', exchange: 'upbit', klines: 'many' }, 'klines must be one of flat, none; got "many"'],
+    [{ kind: 'state', exchange: 'upbit', state: 1 }, 'state must be a word; got 1'],
     [{ kind: 'lag', exchange: 'upbit', maxMs: 60_000 }, /^maxMs must be .*, at most 10000; got 60000$/],
     [{ kind: 'rest', exchange: 'upbit', mode: 'half', path: 'v1' }, /^path must be .*; got "v1"$/],
   ] as const) {

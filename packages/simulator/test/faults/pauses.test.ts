@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { Fault } from '../../src/faults/fault.ts'
 import { bothClients, get, NOON, parsed, startManual, tickersOf } from '../clients.ts'
 
 const MINUTE = 60_000
@@ -52,15 +51,12 @@ t.test('outage: may lie in the past, and is removed from there when it ends', as
 t.test(
   'halt on Upbit: no frame announces it, and the SNAPSHOT of the next subscription shows it',
   async t => {
-    for (const [fields, expected] of [
-      [{}, { market_state: 'PREVIEW', is_trading_suspended: true }],
-      [{ state: 'DELISTED' }, { market_state: 'DELISTED', is_trading_suspended: true }],
-      [{ state: 'ACTIVE' }, { market_state: 'ACTIVE', is_trading_suspended: true }],
-    ] as const) {
+    for (const state of [undefined, 'DELISTED', 'ACTIVE']) {
       const { simulator, clock, upbit, fresh } = await bothClients(t)
       const from = clock.now()
-      const fault: Fault = { kind: 'halt', exchange: 'upbit', market: 'KRW-BTC', ...fields }
-      const undo = simulator.faults.set(fault)
+      const market = { exchange: 'upbit', market: 'KRW-BTC' } as const
+      simulator.faults.set({ kind: 'halt', ...market })
+      if (state !== undefined) simulator.faults.set({ kind: 'state', ...market, state })
       const frames = parsed(await fresh(upbit, 60_000)).filter(({ code }) => code === 'KRW-BTC')
       t.ok(frames.every(({ trade_timestamp }) => trade_timestamp < from))
       t.equal(simulator.prices.traded('upbit', 'KRW-BTC', from, clock.now()), false)
@@ -70,8 +66,9 @@ t.test(
         t.match(await upbit.next(), { code: 'KRW-ETH', stream_type: 'SNAPSHOT' }, 'one SNAPSHOT per code')
         return found
       }
+      const expected = { market_state: state ?? 'PREVIEW', is_trading_suspended: true }
       t.match(await snapshot(), { ...expected, timestamp: clock.now() })
-      undo()
+      simulator.faults.clear()
       t.match(await snapshot(), { market_state: 'ACTIVE', is_trading_suspended: false })
       t.ok(parsed(await fresh(upbit, 60_000)).some(({ code }) => code === 'KRW-BTC'))
     }

@@ -64,8 +64,8 @@ interface Wanted {
   readonly coin: Coin
   /** Each by its first minute, ascending. */
   readonly days: EpochMinute[]
-  /** Days without a row that an earlier import has marked. */
-  readonly marked: ReadonlySet<EpochMinute>
+  /** What earlier imports have marked. */
+  readonly marks: ReadonlySet<string>
 }
 
 const UNDECIDED = 'the exchanges’ candles leave minutes undecided'
@@ -127,16 +127,14 @@ export class HistoryImport {
     const rows = new Map(entries.map(({ date, samples }) => [date, samples]))
     const marks = new Set(await reader.readImported(coin.symbol))
     const today = dayStart(minuteOf(this.#context.clock.now()))
-    const wanted = { coin, days: [] as EpochMinute[], marked: new Set<EpochMinute>() }
+    const wanted: EpochMinute[] = []
     for (let ago = days; ago > retentionDays; ago--) {
       const day = today - ago * DAY_MINUTES
       const date = dateOf(day)
       const isWhole = rows.get(date) === DAY_MINUTES || (rows.has(date) && marks.has(date))
-      if (isWhole || marks.has(emptyMark(date))) continue
-      wanted.days.push(day)
-      if (marks.has(date)) wanted.marked.add(day)
+      if (!isWhole && !marks.has(emptyMark(date))) wanted.push(day)
     }
-    return wanted
+    return { coin, days: wanted, marks }
   }
 
   /**
@@ -191,7 +189,7 @@ export class HistoryImport {
     return decided
   }
 
-  async #storeDay({ coin, marked }: Wanted, day: EpochMinute, decided: readonly Decided[]): Promise<void> {
+  async #storeDay({ coin, marks }: Wanted, day: EpochMinute, decided: readonly Decided[]): Promise<void> {
     const { writer } = this.#options
     const { symbol } = coin
     const date = dateOf(day)
@@ -204,7 +202,7 @@ export class HistoryImport {
     if (outcome === 'refused') this.#skip(symbol, 'samples of it are kept, so ingesters fill it', date)
     const reasons = new Set(decided.flatMap(({ settled }) => settled).map(({ reason }) => reason))
     for (const reason of reasons) this.#skip(symbol, reason, date)
-    const mark = marked.has(day) && row === undefined ? emptyMark(date) : date
+    const mark = marks.has(date) && row === undefined ? emptyMark(date) : date
     await this.#retrying(() => writer.markImported(symbol, reasons.size > 0 ? [mark] : []))
   }
 

@@ -5,8 +5,8 @@ import { COINS_AT_ONCE, type Decided, decideWindow, NOTHING } from './decide-min
 
 /**
  * Decides the newest minute of coins that are new or not tested yet, to be written together. A coin without an
- * answer after `patienceMs` is left out, and holds up no other.
- * @param holdsLease asked before each coin: an ingester that loses the lease leaves the rest to another
+ * answer after `patienceMs` is left out.
+ * @param holdsLease asked before each round of coins: an ingester that loses the lease leaves the rest to another
  */
 export async function decideNewestMinute(
   coins: readonly Coin[],
@@ -17,21 +17,18 @@ export async function decideNewestMinute(
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<Decided> {
   const minute = await blocks.newest()
-  const decided: Decided[] = []
-  // Each worker takes its next coin from this one iterator.
-  const queue = coins.entries()
-  const decideSome = async () => {
-    for (const [at, coin] of queue) {
-      if (!holdsLease()) return
-      const [open] = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
-      if (open === undefined) continue
-      // A failure is reported when the coin is filled.
-      const deciding = decideWindow({ coin, minutes: [minute] }, blocks).catch(() => NOTHING)
-      decided[at] = await Promise.race([deciding, clock.wait(patienceMs, signal).then(() => NOTHING)])
-    }
+  const decide = async (coin: Coin): Promise<Decided> => {
+    const [open] = await reader.readOpenMinutes(coin.symbol, minute, minute + 1)
+    if (open === undefined) return NOTHING
+    // A failure is reported when the coin is filled.
+    return decideWindow({ coin, minutes: [minute] }, blocks).catch(() => NOTHING)
   }
-  await Promise.all(Array.from({ length: COINS_AT_ONCE }, decideSome))
-  // `flatMap` skips the coins that were not reached.
+  const decided: Decided[] = []
+  for (let at = 0; at < coins.length && holdsLease(); at += COINS_AT_ONCE) {
+    const some = coins.slice(at, at + COINS_AT_ONCE)
+    const late = clock.wait(patienceMs, signal).then(() => NOTHING)
+    decided.push(...(await Promise.all(some.map(coin => Promise.race([decide(coin), late])))))
+  }
   const samples = decided.flatMap(each => each.samples)
   return { samples, settled: decided.flatMap(each => each.settled), open: [] }
 }

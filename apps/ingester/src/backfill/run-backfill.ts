@@ -91,9 +91,10 @@ export class Backfill {
     const holding = this.#lease.run()
     for (let failures = 0; !signal.aborted; ) {
       try {
-        await this.#round()
+        const isDone = await this.#round()
         failures = 0
         this.#problem = undefined
+        if (isDone) await clock.wait(IDLE_MS, signal)
       } catch (thrown) {
         if (signal.aborted) break
         this.#problem = messageOf(thrown)
@@ -130,23 +131,18 @@ export class Backfill {
     }
   }
 
-  /** Does what is due, as far as this ingester has the lease, and waits a little when nothing is left. */
-  async #round(): Promise<void> {
+  /**
+   * As far as this ingester has the lease: shows new coins first, then fills the next coins, and measures the
+   * drift when no coin is left to fill.
+   * @returns whether nothing was left to fill
+   */
+  async #round(): Promise<boolean> {
     const { tracked, untested } = this.#options.quarantine
     // Before the coins are followed: without Redis there is no lease, and to follow none is to forget all of them.
     if (this.#lease.failure !== undefined) throw this.#lease.failure
     this.#openMinutes.follow(this.#lease.isHeld ? tracked : [])
     if (!this.#health.isWell && this.#health.failure !== undefined) throw this.#health.failure
-    const isDone = this.#lease.isHeld ? await this.#work(tracked, untested) : true
-    if (isDone) await this.#context.clock.wait(IDLE_MS, this.#context.signal)
-  }
-
-  /**
-   * Shows new coins first, then fills the next coins, and measures the drift when no coin is left to fill.
-   * @returns whether nothing was left to fill
-   */
-  async #work(tracked: readonly Coin[], untested: readonly Coin[]): Promise<boolean> {
-    await this.#showNew(tracked, untested)
+    if (this.#lease.isHeld) await this.#showNew(tracked, untested)
     if (!this.#lease.isHeld) return true
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)

@@ -18,12 +18,6 @@ const MAX_LISTENERS = 1_000
  */
 const REFUSES_ALL: readonly number[] = [403, 418, 429, 451]
 
-/** How candles are fetched. */
-export interface CandleRequestsOptions {
-  readonly rest: Pick<RestClient, 'fetchCandles'>
-  readonly upbitPerSecond: number
-}
-
 /** The requests to one exchange. Its instants are of the clock's elapsed time. */
 class Line {
   /** How many pauses there were since the last success. */
@@ -39,13 +33,13 @@ class Line {
 
 /** Requests for both exchanges' candles, at an even pace each, and a pause where an exchange needs one. */
 export class CandleRequests {
-  readonly #rest: CandleRequestsOptions['rest']
+  readonly #rest: Pick<RestClient, 'fetchCandles'>
   readonly #context: Context
   readonly #lines: Readonly<Record<Exchange, Line>> = { upbit: new Line(), binance: new Line() }
   /** A new pace holds from the next request on. */
   upbitPerSecond: number
 
-  constructor({ rest, upbitPerSecond }: CandleRequestsOptions, context: Context) {
+  constructor(rest: Pick<RestClient, 'fetchCandles'>, upbitPerSecond: number, context: Context) {
     setMaxListeners(MAX_LISTENERS, context.signal)
     this.#rest = rest
     this.#context = context

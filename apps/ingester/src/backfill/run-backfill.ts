@@ -9,12 +9,12 @@ import {
   minuteOf,
   type Sample,
 } from '@kimchi/core'
-import { retryDelay } from '@kimchi/feeds'
+import { type RestClient, retryDelay } from '@kimchi/feeds'
 import type { Lease, SampleReader, SampleWriter } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { BackfillLease } from './backfill-lease.ts'
 import { CANDLE_GRACE_MS, CandleBlockCache } from './candle-block-cache.ts'
-import { CandleRequests, type CandleRequestsOptions } from './candle-requests.ts'
+import { CandleRequests } from './candle-requests.ts'
 import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { ExchangeHealth } from './exchange-health.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
@@ -33,7 +33,7 @@ const PATIENCE_MS: Milliseconds = 5_000
 /** A history of so many minutes takes long enough for people to ask how far it is. */
 const LONG_HISTORY = 1_000
 
-export interface BackfillOptions extends CandleRequestsOptions {
+export interface BackfillOptions {
   /**
    * The coins to fill. Of untested coins backfill decides only the newest minute, by which the quarantine
    * compares them with the market.
@@ -43,6 +43,8 @@ export interface BackfillOptions extends CandleRequestsOptions {
   readonly release: (samples: readonly Sample[]) => readonly Sample[]
   /** Whole UTC days before today that are filled. */
   readonly days: number
+  readonly rest: Pick<RestClient, 'fetchCandles'>
+  readonly upbitPerSecond: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write'>
   /** Keeps several ingesters from fetching the same candles. */
@@ -77,7 +79,7 @@ export class Backfill {
   constructor(options: BackfillOptions, context: Context) {
     this.#options = options
     this.#context = context
-    this.#requests = new CandleRequests(options, context)
+    this.#requests = new CandleRequests(options.rest, options.upbitPerSecond, context)
     this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context.clock)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
     this.#health = new ExchangeHealth(this.#blocks, context)

@@ -121,7 +121,7 @@ async function importHistory(
   const rest = new RestClient({ upbit, binance, userAgent }, context)
   const coins = await findCoins(rest, (await reader.readBoard()).coins, config, context.log)
   const perSecond = config.UPBIT_REQUESTS_PER_SECOND
-  const requests = new CandleRequests({ rest, upbitPerSecond: perSecond / 2 }, context)
+  const requests = new CandleRequests(rest, perSecond / 2, context)
   // An ingester fetches candles of its own at the same time.
   const onStep = async () => {
     const { announcedAt = 0 } = await reader.readMeta()

@@ -21,20 +21,18 @@ function open(
   const asked: { at: number; exchange: string; market: string }[] = []
   const candleRequests = new CandleRequests(
     {
-      rest: {
-        fetchCandles: async ({ exchange, market }) => {
-          asked.push({ at: clock.now(), exchange, market })
-          const outcome = script.shift()
-          if (outcome === 'hang') return new Promise(() => {})
-          if (outcome instanceof Error) throw outcome
-          if (typeof outcome !== 'object') return PAGE
-          if (!('afterMs' in outcome)) return { ...PAGE, ...outcome }
-          await clock.wait(outcome.afterMs)
-          throw outcome.error
-        },
+      fetchCandles: async ({ exchange, market }) => {
+        asked.push({ at: clock.now(), exchange, market })
+        const outcome = script.shift()
+        if (outcome === 'hang') return new Promise(() => {})
+        if (outcome instanceof Error) throw outcome
+        if (typeof outcome !== 'object') return PAGE
+        if (!('afterMs' in outcome)) return { ...PAGE, ...outcome }
+        await clock.wait(outcome.afterMs)
+        throw outcome.error
       },
-      upbitPerSecond: 8,
     },
+    8,
     { clock, random: () => 0, log: createMemoryLog(), signal: ending.signal },
   )
   const fetch = (market: string, exchange: 'upbit' | 'binance' = 'upbit') =>

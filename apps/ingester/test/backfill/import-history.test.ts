@@ -62,13 +62,7 @@ async function openImport(t: Test) {
   const context = { clock, random: () => 0.5, signal: ending.signal, log: silent }
   const run = (coins: readonly Coin[], days: number, changes: Partial<HistoryImportOptions> = {}) => {
     requests.length = 0
-    const candleRequests = new CandleRequests(
-      {
-        rest,
-        upbitPerSecond: 400,
-      },
-      context,
-    )
+    const candleRequests = new CandleRequests(rest, 400, context)
     return new HistoryImport(
       {
         ...{ coins, days, retentionDays: 2, reader, writer },

@@ -21,9 +21,10 @@ t.test('a full Redis outlives what the runbook does, and its next start', { skip
   const redis = await startRedis(t, { appendonly: true })
   const client = redis.client({ commandTimeout: 10_000 })
   const enter = async () => cgroup?.add(Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]))
+  const value = Buffer.alloc(MEBIBYTE - 64, 'x')
   const fill = async () => {
     for (let index = Date.now(); ; index++) {
-      const answer = await client.set(`{kp}:${index}`, 'x'.repeat(MEBIBYTE - 64)).catch(String)
+      const answer = await client.set(`{kp}:${index}`, value).catch(String)
       if (answer !== 'OK') return answer
     }
   }

@@ -6,7 +6,6 @@ import {
   type RequestOptions,
   request,
 } from 'node:http'
-import { buffer } from 'node:stream/consumers'
 
 /** A response as it came, nothing decoded. */
 export interface RawResponse {
@@ -49,5 +48,6 @@ async function responseTo(asking: ClientRequest): Promise<IncomingMessage> {
 }
 
 async function read(response: IncomingMessage): Promise<RawResponse> {
-  return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) }
+  const body = Buffer.concat(await response.toArray())
+  return { status: response.statusCode ?? 0, headers: response.headers, body }
 }

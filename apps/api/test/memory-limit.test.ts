@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
-import { createMemoryCgroup, eventually, startRedis } from '@kimchi/testkit'
+import { askTwice, createMemoryCgroup, eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { daysBefore } from './board.ts'
 import { ask, openTestWriter, startReplica } from './stack.ts'
@@ -33,10 +33,11 @@ t.test(
     const agent = new Agent({ keepAlive: true, maxSockets: 20 })
     t.teardown(() => agent.destroy())
     const read = async (symbol: string, days: number, coding: string) => {
-      const url = `${replica.base}/${symbol}/daily?days=${days}`
+      const path = `/api/v1/kimchi-premium/${symbol}/daily?days=${days}`
+      const options = { headers: { 'accept-encoding': coding }, agent }
       // The first read of a coin's days may take longer than a request waits.
-      const { headers } = await eventually(url, async () => {
-        const answer = await ask(url, { 'accept-encoding': coding }, agent)
+      const { headers } = await eventually(path, async () => {
+        const answer = await askTwice(replica.port, path, options)
         return answer.status === 200 ? answer : undefined
       })
       return headers['content-encoding'] ?? 'identity'

@@ -1,7 +1,7 @@
 import { minuteOf } from '@kimchi/core'
 import { startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { ask, eventually, openTestWriter, startReplica } from './stack.ts'
+import { ask, eventually, openTestWriter, startReplica, startTestApi } from './stack.ts'
 
 const SYMBOLS = Array.from({ length: 20 }, (_, n) => `C${n}`)
 const now = () => minuteOf(Date.now())
@@ -31,8 +31,8 @@ t.test('with Redis away all replicas stay in service with their last documents',
 
 t.test('a replica without a document is not in service', async t => {
   const redis = await startRedis(t)
-  const { opsPort } = await startReplica(t, redis.url)
-  const { status, body } = await ask(`http://127.0.0.1:${opsPort}/serving`)
+  const { ops } = await startTestApi(t, redis.url)
+  const { status, body } = await ask(`${ops}/serving`)
   t.equal(status, 503)
   t.strictSame(JSON.parse(body), { serving: false })
 })
@@ -60,15 +60,14 @@ t.test('reads failed histories again as soon as Redis is back', async t => {
   const redis = await startRedis(t, { appendonly: true })
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
-  const replica = await startReplica(t, redis.url)
+  const api = await startTestApi(t, redis.url)
   await redis.kill()
-  t.equal((await ask(`${replica.base}/BTC/daily`)).status, 503)
+  t.equal((await ask(`${api.base}/BTC/daily`)).status, 503)
   await redis.restart()
-  const isAway = async () =>
-    /away|could not/.test((await ask(`http://127.0.0.1:${replica.opsPort}/ready`)).body)
+  const isAway = async () => /away|could not/.test((await ask(`${api.ops}/ready`)).body)
   await eventually('Redis', async () => !(await isAway()) || undefined)
   const start = performance.now()
-  await eventually('it', async () => (await ask(`${replica.base}/BTC/daily`)).status === 200 || undefined)
+  await eventually('it', async () => (await ask(`${api.base}/BTC/daily`)).status === 200 || undefined)
   t.ok(performance.now() - start < 2_000, `${Math.round(performance.now() - start)} ms`)
 })
 

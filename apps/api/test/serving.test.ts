@@ -148,64 +148,64 @@ t.test('a steady stream of requests costs Redis nothing', async t => {
   t.ok((await commands()) - before <= 2)
 })
 
-// docs/faults.md, 33
-t.test('a rolling restart under load loses no request', async t => {
-  const redis = await startRedis(t)
-  const writer = await openTestWriter(t, redis.url)
-  await writer.writeMinute(now())
-  const replicas = await startReplicas(t, redis.url)
-  const load = startLoad(t, replicas)
-  for (const [index, replica] of replicas.entries()) {
-    await load.answered(100)
-    t.equal(await replica.end('SIGTERM'), 0)
-    await load.answered(100)
-    replicas[index] = await startReplica(t, redis.url, replica.port)
-  }
-  await load.answered(300)
-  t.strictSame(await load.stop(), [])
-})
-
-t.test('three replicas give the same bytes and tags, whatever happened to them', async t => {
+t.test('three replicas under load', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
   const start = now() - 1
   for (const minute of [start - 1_440, start - 1_439, start]) await writer.writeMinute(minute)
-  const replicas = await startReplicas(t, redis.url)
-  const load = startLoad(t, replicas)
-  const expectSame = async (minute: number) => {
-    for (const path of [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=1`]) {
-      await Promise.all(
-        replicas.map(({ port }) =>
-          eventually(`minute ${minute} on ${port}`, async () => {
-            const { updated_at } = JSON.parse((await ask(urlOf(port, LIVE))).body)
-            return updated_at.endsWith(timeOf(minute)) || undefined
-          }),
-        ),
-      )
-      // Histories follow the list within milliseconds.
-      const answers = await eventually(`the same ${path}`, async () => {
-        const found = await Promise.all(replicas.map(({ port }) => ask(urlOf(port, path))))
-        return new Set(found.map(({ headers }) => headers.etag)).size === 1 ? found : undefined
-      })
-      const [first] = answers
-      for (const answer of answers) {
-        t.equal(answer.status, 200)
-        t.equal(answer.body, first?.body, path)
-        t.equal(answer.headers.etag, first?.headers.etag, path)
-      }
-      const [port] = replicas.map(replica => replica.port)
-      const known = await ask(urlOf(port ?? 0, path), { 'if-none-match': String(answers[2]?.headers.etag) })
-      t.equal(known.status, 304, 'a tag of one replica is good on another')
+  const startOne = (port?: number) => startReplica(t, redis.url, port)
+  const replicas = await Promise.all([startOne(), startOne(), startOne()])
+
+  // docs/faults.md, 33
+  await t.test('a rolling restart loses no request', async t => {
+    const load = startLoad(t, replicas)
+    for (const [index, replica] of replicas.entries()) {
+      await load.answered(100)
+      t.equal(await replica.end('SIGTERM'), 0)
+      await load.answered(100)
+      replicas[index] = await startOne(replica.port)
     }
-  }
-  await expectSame(start)
-  await replicas[1]?.end('SIGKILL')
-  await load.answered(100)
-  await writer.writeMinute(start + 1)
-  replicas[1] = await startReplica(t, redis.url, replicas[1]?.port)
-  await expectSame(start + 1)
-  const lost = (await load.stop()).filter(line => !/ECONNRESET|socket hang up/.test(line))
-  t.strictSame(lost, [], 'only what was under way on the killed replica')
+    await load.answered(300)
+    t.strictSame(await load.stop(), [])
+  })
+
+  await t.test('they give the same bytes and tags, whatever happened to them', async t => {
+    const load = startLoad(t, replicas)
+    const expectSame = async (minute: number) => {
+      for (const path of [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=1`]) {
+        await Promise.all(
+          replicas.map(({ port }) =>
+            eventually(`minute ${minute} on ${port}`, async () => {
+              const { updated_at } = JSON.parse((await ask(urlOf(port, LIVE))).body)
+              return updated_at.endsWith(timeOf(minute)) || undefined
+            }),
+          ),
+        )
+        // Histories follow the list within milliseconds.
+        const answers = await eventually(`the same ${path}`, async () => {
+          const found = await Promise.all(replicas.map(({ port }) => ask(urlOf(port, path))))
+          return new Set(found.map(({ headers }) => headers.etag)).size === 1 ? found : undefined
+        })
+        const [first] = answers
+        for (const answer of answers) {
+          t.equal(answer.status, 200)
+          t.equal(answer.body, first?.body, path)
+          t.equal(answer.headers.etag, first?.headers.etag, path)
+        }
+        const [port] = replicas.map(replica => replica.port)
+        const known = await ask(urlOf(port ?? 0, path), { 'if-none-match': String(answers[2]?.headers.etag) })
+        t.equal(known.status, 304, 'a tag of one replica is good on another')
+      }
+    }
+    await expectSame(start)
+    await replicas[1]?.end('SIGKILL')
+    await load.answered(100)
+    await writer.writeMinute(start + 1)
+    replicas[1] = await startOne(replicas[1]?.port)
+    await expectSame(start + 1)
+    const lost = (await load.stop()).filter(line => !/ECONNRESET|socket hang up/.test(line))
+    t.strictSame(lost, [], 'only what was under way on the killed replica')
+  })
 })
 
 // docs/faults.md, 7
@@ -285,10 +285,6 @@ const coinOf = (symbol: string) => ({
 
 interface Teardown {
   teardown(close: () => unknown): void
-}
-
-async function startReplicas(t: Teardown, url: string): Promise<Replica[]> {
-  return Promise.all([startReplica(t, url), startReplica(t, url), startReplica(t, url)])
 }
 
 /**

@@ -3,6 +3,8 @@ import { type ExchangeAccess, fetchTradingPrices } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import { framesOf, judgeFrames, type Streams } from '../watched-stream.ts'
 
+const HALTED_ADVICE = 'The service treats these as halted until they trade. Tell the project.'
+
 /** Whether Binance streams every symbol that trades, and lists it as trading. */
 export async function checkBinance({ binance }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { markets } = binance
@@ -20,12 +22,7 @@ export async function checkBinance({ binance }: Streams, access: ExchangeAccess)
     judgeFrames(binance),
     ok(`frames of ${markets.length - silent.length} of ${markets.length}`),
     ...(await Promise.all(silent.map(market => judgeSilent(market, since, access)))),
-    unlisted.length === 0
-      ? ok(listed)
-      : fail(
-          `${listed}; without ${someOf(unlisted)}`,
-          'The service treats these as halted until they trade. Tell the project.',
-        ),
+    unlisted.length === 0 ? ok(listed) : fail(`${listed}; without ${someOf(unlisted)}`, HALTED_ADVICE),
   ])
 }
 

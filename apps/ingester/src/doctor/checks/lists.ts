@@ -10,6 +10,9 @@ const FAR_POINTS = 5
 /** With `all`, the share of Upbit's KRW markets that are on both exchanges: 195 of 291 on 2026-10-05. */
 const LEAST_MATCHED_SHARE = 1 / 3
 
+const SUSPECT_ADVICE =
+  'Find out whether each is one coin on both exchanges; DENY it, or add a line to pairs.ts, if not.'
+
 /** What the exchanges list. */
 export interface Lists extends Listings {
   readonly coins: readonly Coin[]
@@ -20,17 +23,13 @@ export interface Lists extends Listings {
 /** Fetches both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
 export async function fetchLists(access: ExchangeAccess): Promise<Lists> {
   access.onProgress('fetching the lists')
-  const upbitAnswer = await fetchRecorded(access, 'upbit', '/v1/market/all?is_details=true')
-  const binanceAnswer = await fetchRecorded(
-    access,
-    'binance',
-    '/api/v3/exchangeInfo?showPermissionSets=false',
-  )
-  const upbit = parseUpbitListings(upbitAnswer.json)
-  const binance = parseBinanceListings(binanceAnswer.json)
+  const markets = await fetchRecorded(access, 'upbit', '/v1/market/all?is_details=true')
+  const info = await fetchRecorded(access, 'binance', '/api/v3/exchangeInfo?showPermissionSets=false')
+  const upbit = parseUpbitListings(markets.json)
+  const binance = parseBinanceListings(info.json)
   const { coins } = matchCoins({ upbit, binance, wanted: access.config.COINS, strict: false })
-  const warned = [upbitAnswer.json].flat().flatMap(entry => (isWarned(entry) ? [String(entry.market)] : []))
-  return { upbit, binance, coins, warned: new Set(warned) }
+  const warned = [markets.json].flat().filter(isWarned)
+  return { upbit, binance, coins, warned: new Set(warned.map(({ market }) => String(market))) }
 }
 
 function isWarned(entry: unknown): entry is { market: unknown } {
@@ -70,11 +69,7 @@ export function checkPairs(lists: Lists, { upbit, binance }: Streams): Verdict {
   })
   const compared = `${premiums.length} of ${lists.coins.length} pairs compared, median ${median.toFixed(2)} %`
   const seen = [compared, ...told].join('; ')
-  if (suspect.length > 0)
-    return unknown(
-      seen,
-      'Find out whether each is one coin on both exchanges; DENY it, or add a line to pairs.ts, if not.',
-    )
+  if (suspect.length > 0) return unknown(seen, SUSPECT_ADVICE)
   return premiums.length === lists.coins.length ? ok(seen) : unknown(seen)
 }
 

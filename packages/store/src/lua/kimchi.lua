@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 17
+local VERSION = 18
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -343,7 +343,8 @@ local function list_sample(sample, oldest)
   local symbol, snapshot = sample.symbol, timestamp_of(sample.minute)
   local coin, shown = redis.call('HGET', COINS, symbol), snapshot_of(redis.call('HGET', LIVE, symbol))
   local halted = hash_number(HALTED, symbol) or 0
-  local is_tracked = not coin or order_of(coin)
+  -- An entry that cannot be read is no reason to hide the coin: the next announcement writes it again.
+  local is_tracked = not (coin and string.find(coin, '"order":null', 1, true))
   if halted > 0 and sample.minute > halted then redis.call('HDEL', HALTED, symbol) end
   local fields = sample.minute == halted and unpack_member(sample.minute, sample.member)
   local is_halted = sample.minute < halted or fields and fields[MEMBER_SOURCE] == CANDLE

@@ -14,9 +14,9 @@ export interface MetricsOptions {
 /** The API's Prometheus metrics. */
 export function createMetrics({ version, clock, documents, durations }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'api', version })
-  metrics.add(durations)
+  metrics.add('histogram', durations)
   const gauge = (name: string, help: string, read: (status: DocumentsStatus) => number | undefined) =>
-    metrics.gauge({ name: `kimchi_api_${name}`, help, read: () => read(documents()) })
+    metrics.add('gauge', { name: `kimchi_api_${name}`, help, read: () => read(documents()) })
   gauge('tracked_coins', 'Coins that are published.', ({ tracked }) => tracked)
   gauge('fresh_coins', 'Coins with a sample of the newest minute of all.', countFresh)
   const oldest = (status: DocumentsStatus) => oldestAge(status, clock.now())

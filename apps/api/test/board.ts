@@ -143,7 +143,7 @@ export async function openTestApp(
   }
   /** How many responses of a route had this status. */
   const counted = (route: Route, status: number) =>
-    Number(durations.text().split(`_count{route="${route}",status="${status}"} `)[1]?.split('\n', 1)[0] ?? 0)
+    durations.labelled({ route, status }).counts.reduce((sum, count) => sum + count, 0)
   return {
     listen,
     server: app.server,

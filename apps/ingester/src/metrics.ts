@@ -50,26 +50,24 @@ export function createMetrics({ version, clock, status, redisHealth }: MetricsOp
     return numbersOf(figures[name], label, unit)
   }
   for (const [name, help] of Object.entries(GAUGES)) {
-    metrics.gauge({ name: `kimchi_ingester_${name}`, help, read: () => read(name, '') })
+    metrics.add('gauge', { name: `kimchi_ingester_${name}`, help, read: () => read(name, '') })
   }
   for (const [label, counters] of Object.entries(COUNTERS)) {
     for (const [name, help] of Object.entries(counters)) {
-      const labels = [label]
-      metrics.counter({ name: `kimchi_ingester_${name}_total`, help, labels, read: () => read(name, label) })
+      metrics.add('counter', { name: `kimchi_ingester_${name}_total`, help, read: () => read(name, label) })
     }
   }
-  metrics.gauge({
+  metrics.add('gauge', {
     name: 'kimchi_ingester_drift_median_ratio',
     help: 'Median difference between live premiums and the same minutes from candles; 0.01 is one percentage point.',
     read: () => read('drift_median_e4', '', 1e-6),
   })
-  metrics.gauge({
+  metrics.add('gauge', {
     name: 'kimchi_ingester_watermark_age_seconds',
     help: 'Age of the newest event time of the stream.',
-    labels: ['exchange'],
     read: () => read('watermark_age_ms', 'exchange', 1e-3),
   })
-  metrics.add(status().minutes.waits)
+  metrics.add('histogram', status().minutes.waits)
   registerRedis(metrics, redisHealth)
   return metrics
 }
@@ -92,7 +90,7 @@ function registerRedis(metrics: MetricsRegistry, redisHealth: MetricsOptions['re
       const health = await redisHealth()
       return health && read(health)
     }
-    metrics.gauge({ name: `kimchi_ingester_redis_${name}`, help, read: readHealth })
+    metrics.add('gauge', { name: `kimchi_ingester_redis_${name}`, help, read: readHealth })
   }
   gauge('latency_seconds', 'How long Redis took to answer just now.', ({ latencyMs }) => latencyMs / 1_000)
   gauge('memory_used_bytes', 'Memory that Redis uses.', ({ memoryUsed }) => memoryUsed)

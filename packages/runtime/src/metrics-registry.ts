@@ -1,18 +1,16 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Histogram } from './histogram.ts'
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
+import type { MetricLabels } from './histogram.ts'
 
 /** One value, a value for each set of labels, or undefined: nothing to report. */
-export type MetricValue = number | undefined | readonly (readonly [labels: MetricLabels, value: number])[]
+export type MetricValue = number | undefined | readonly LabelledValue[]
 
-/** Label names and their values. */
-export type MetricLabels = Readonly<Record<string, string | number>>
+/** @param name in place of the metric's, as a histogram's parts have one */
+type LabelledValue = readonly [labels: MetricLabels, value: number, name?: string]
 
 /** A metric's name, meaning and value. */
 export interface MetricDefinition {
   readonly name: string
   readonly help: string
-  /** Label names. @default none */
-  readonly labels?: readonly string[]
   /** Gives the value whenever the metrics are read, so that counting costs the app nothing in between. */
   readonly read: () => MetricValue | Promise<MetricValue>
 }
@@ -23,16 +21,14 @@ const MISNAMED = ['handles', 'requests', 'resources']
 /** An app's Prometheus metrics: what runs, the metrics of its process and of Node, and those that the app adds. */
 export class MetricsRegistry {
   readonly #registry = new Registry()
-  readonly #histograms: Histogram[] = []
 
   /** @param build what runs, for `kimchi_build_info` */
   constructor(build: { readonly app: string; readonly version: string }) {
     collectDefaultMetrics({ register: this.#registry })
     for (const name of MISNAMED) this.#registry.removeSingleMetric(`nodejs_active_${name}_total`)
-    this.gauge({
+    this.add('gauge', {
       name: 'kimchi_build_info',
       help: 'What runs, always 1.',
-      labels: ['app', 'version', 'node'],
       read: () => [[{ ...build, node: process.versions.node }, 1]],
     })
   }
@@ -43,40 +39,20 @@ export class MetricsRegistry {
   }
 
   /** Reads all metrics, in Prometheus' text format. */
-  async text(): Promise<string> {
-    const text = await this.#registry.metrics()
-    return text + this.#histograms.map(histogram => histogram.text()).join('')
+  text(): Promise<string> {
+    return this.#registry.metrics()
   }
 
-  /** Adds a metric that can go up and down. */
-  gauge(definition: MetricDefinition): void {
-    this.#add(Gauge, definition)
-  }
-
-  /** Adds a metric that only goes up; its name ends in `_total`. */
-  counter(definition: MetricDefinition): void {
-    this.#add(Counter, definition)
-  }
-
-  /** Adds durations. */
-  add(histogram: Histogram): void {
-    this.#histograms.push(histogram)
-  }
-
-  #add(Kind: typeof Gauge | typeof Counter, { name, help, labels = [], read }: MetricDefinition): void {
-    const metric: Gauge | Counter = new Kind({
-      name,
-      help,
-      labelNames: labels,
-      registers: [this.#registry],
-      collect: async () => {
-        const value = await read()
-        // Resetting a metric without labels would leave a 0 where there is nothing to report.
-        if (labels.length === 0) metric.remove()
-        else metric.reset()
-        if (typeof value === 'number') metric.inc(value)
-        else for (const [labelValues, one] of value ?? []) metric.inc(labelValues, one)
-      },
-    })
+  /** Adds a metric: a gauge can go up and down, a counter, whose name ends in `_total`, only up. */
+  add(type: 'gauge' | 'counter' | 'histogram', metric: MetricDefinition): void {
+    const { name, help } = metric
+    const get = async () => {
+      const read = await metric.read()
+      const series: readonly LabelledValue[] = typeof read === 'number' ? [[{}, read]] : (read ?? [])
+      const values = series.map(([labels, value, metricName]) => ({ labels, value, metricName }))
+      return { name, help, type, values }
+    }
+    // prom-client prints whatever gives its values as the library's own metrics do.
+    this.#registry.registerMetric({ name, get } as unknown as Metric)
   }
 }

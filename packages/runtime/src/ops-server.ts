@@ -57,10 +57,9 @@ export async function openOpsServer(options: OpsOptions) {
 }
 
 function addReadyGauge({ metrics, reasons }: OpsOptions): void {
-  metrics.gauge({
+  metrics.add('gauge', {
     name: 'kimchi_ready',
     help: '1 without a reason while /ready is 200, else 0 for each reason.',
-    labels: ['reason'],
     read: () => {
       const names = [...new Set(reasons().map(({ reason }) => reason))]
       return names.length === 0 ? [[{ reason: '' }, 1]] : names.map(reason => [{ reason }, 0] as const)

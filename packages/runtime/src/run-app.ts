@@ -22,9 +22,8 @@ const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
  * again.
  */
 export async function runApp(start: () => Promise<RunningApp>): Promise<void> {
-  const hadParent = process.connected
   try {
-    endInOrder(await start(), hadParent)
+    endInOrder(await start())
     tellParent({ started: true })
   } catch (thrown) {
     complain(thrown)
@@ -32,7 +31,7 @@ export async function runApp(start: () => Promise<RunningApp>): Promise<void> {
   }
 }
 
-function endInOrder(app: RunningApp, hadParent: boolean): void {
+function endInOrder(app: RunningApp): void {
   let isEnding = false
   const end = async (): Promise<void> => {
     if (isEnding) return
@@ -49,7 +48,7 @@ function endInOrder(app: RunningApp, hadParent: boolean): void {
   for (const signal of END_SIGNALS) process.on(signal, end)
   process.on('uncaughtException', fail)
   process.once('disconnect', end)
-  if (hadParent && !process.connected) void end() // the parent went during the start
+  if (process.send && !process.connected) void end() // the parent went during the start
   app.failed.catch(thrown => {
     tellParent({ final: true })
     if (isEnding) complain(thrown)

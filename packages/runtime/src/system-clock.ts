@@ -5,9 +5,8 @@ import type { Clock } from '@kimchi/core'
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  wait: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(ignoreAbort),
-}
-
-function ignoreAbort(thrown: unknown): void {
-  if (!(thrown instanceof Error && thrown.name === 'AbortError')) throw thrown
+  wait: (ms, signal) =>
+    delay(ms, undefined, signal && { signal }).catch(thrown => {
+      if (!signal?.aborted) throw thrown
+    }),
 }

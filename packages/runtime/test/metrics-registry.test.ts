@@ -10,8 +10,8 @@ const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 t.test('reads every metric when it is asked, and only then', async t => {
   const metrics = new MetricsRegistry(BUILD)
   let written = 0
-  metrics.counter({ name: 'minutes_total', help: 'Minutes written.', read: () => ++written })
-  metrics.gauge({ name: 'depth', help: 'Waiting.', read: async () => 7 })
+  metrics.add('counter', { name: 'minutes_total', help: 'Minutes written.', read: () => ++written })
+  metrics.add('gauge', { name: 'depth', help: 'Waiting.', read: async () => 7 })
   t.equal(written, 0)
   t.match(await metrics.text(), /^minutes_total 1$[\s\S]*^depth 7$/m)
   t.match(await metrics.text(), /^minutes_total 2$/m, 'set to what was read, not added up')
@@ -23,7 +23,7 @@ t.test('a labelled metric has the labels of the last reading only', async t => {
     [{ symbol: 'BTC' }, 1],
     [{ symbol: 'ETH' }, 2],
   ]
-  metrics.gauge({ name: 'held', help: 'Held.', labels: ['symbol'], read: () => values })
+  metrics.add('gauge', { name: 'held', help: 'Held.', read: () => values })
   t.match(await metrics.text(), /^held\{symbol="BTC"\} 1\nheld\{symbol="ETH"\} 2$/m)
   values.shift()
   t.notMatch(await metrics.text(), /BTC/)
@@ -32,7 +32,7 @@ t.test('a labelled metric has the labels of the last reading only', async t => {
 t.test('a metric without a value is not reported', async t => {
   const metrics = new MetricsRegistry(BUILD)
   let value: number | undefined = 5
-  metrics.gauge({ name: 'snapshot', help: 'Newest.', read: () => value })
+  metrics.add('gauge', { name: 'snapshot', help: 'Newest.', read: () => value })
   await metrics.text()
   value = undefined
   t.notMatch(await metrics.text(), /^snapshot /m)
@@ -50,9 +50,9 @@ t.test(
   async t => {
     const metrics = new MetricsRegistry(BUILD)
     const took = new Histogram('took_seconds', 'Took.')
-    took.labelled('').observe(1)
-    took.labelled('route="live"').observe(1)
-    metrics.add(took)
+    took.labelled({}).observe(1)
+    took.labelled({ route: 'live' }).observe(1)
+    metrics.add('histogram', took)
     const input = await metrics.text()
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input,

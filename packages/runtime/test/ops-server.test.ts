@@ -64,7 +64,7 @@ t.test('kimchi_ready is 1 while the app is ready, else 0 for each reason', async
 
 t.test('prints the metrics in Prometheus text', async t => {
   const metrics = new MetricsRegistry(BUILD)
-  metrics.counter({ name: 'minutes_total', help: 'minutes written', read: () => 3 })
+  metrics.add('counter', { name: 'minutes_total', help: 'minutes written', read: () => 3 })
   const response = await fetch(`${await open(t, { metrics })}/metrics`)
   t.equal(response.status, 200)
   t.match(response.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
@@ -82,7 +82,7 @@ t.test('a broken gauge or check is a 500 with its reason, and the server goes on
   const read = () => {
     throw new Error('gauge is broken')
   }
-  metrics.gauge({ name: 'broken', help: 'throws', read })
+  metrics.add('gauge', { name: 'broken', help: 'throws', read })
   const reasons = () => {
     throw new Error('check is broken')
   }

@@ -106,7 +106,7 @@ export class Connections {
 
   #observe(route: Route, status: number, ms: Milliseconds): void {
     const known = this.#byStatus[route]
-    known[status] ??= this.durations.labelled(`route="${route}",status="${status}"`)
+    known[status] ??= this.durations.labelled({ route, status })
     known[status].observe(ms / 1_000)
   }
 

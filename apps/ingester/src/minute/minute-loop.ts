@@ -114,7 +114,7 @@ export class MinuteLoop {
     this.#accepted += accepted.length
     this.#dropped += dropped.length
     this.#skipped += skipped
-    this.#waits.labelled('').observe(lateMs / 1_000)
+    this.#waits.labelled({}).observe(lateMs / 1_000)
     countReasons(gaps, this.#gaps)
     const samples = accepted.length
     this.#context.log.info({ minute, samples, gaps: gaps.length, ...countReasons(gaps), lateMs }, 'minute')

@@ -12,7 +12,7 @@ const clock = createManualClock(Date.UTC(2026, 10, 20, 12))
 let stored = 0
 let requests = 0
 /** What is begun and not ended after so many requests would have ended long ago if it had been laid out. */
-const ENOUGH = 3_000
+const ENOUGH = 1_500
 const ending = new AbortController()
 const importing = new HistoryImport(
   {
@@ -29,13 +29,14 @@ const importing = new HistoryImport(
       markImported: async () => {},
     },
     requests: {
-      fetchPage: async ({ count, before = Number.POSITIVE_INFINITY }) => {
+      fetchPage: async ({ market, count, before = Number.POSITIVE_INFINITY }) => {
         requests += 1
         if (requests > ENOUGH) ending.abort(new Error('enough'))
         ending.signal.throwIfAborted()
         const end = Math.min(before, minuteOf(clock.now()) + 1)
+        const price = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
         return {
-          candles: Array.from({ length: count }, (_, at): MinuteCandle => [end - count + at, 1_400, 1]),
+          candles: Array.from({ length: count }, (_, at): MinuteCandle => [end - count + at, price, 1]),
         }
       },
     },

@@ -12,7 +12,6 @@ import {
 import type { CandleRequest } from '@kimchi/feeds'
 import { systemClock } from '@kimchi/runtime'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
-import { startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { CandleRequests } from '../../src/backfill/candle-requests.ts'
 import { HistoryImport, type HistoryImportOptions } from '../../src/backfill/import-history.ts'
@@ -45,13 +44,14 @@ const day = (ago: number) => ({
 })
 
 const exchanges = await openExchanges(t)
-const { simulator, rest, requests, requestsFor } = exchanges
+const { simulator, sharedRedis, rest, requests, requestsFor } = exchanges
 
-/** An import into a private Redis; single samples are kept of two days there. */
+/** An import into an empty Redis; single samples are kept of two days there. */
 async function openImport(t: Test) {
   simulator.faults.clear()
-  const redis = await startRedis(t)
-  const connection = openRedis(redis.url, { name: 'test' })
+  const raw = sharedRedis.client()
+  await raw.flushall()
+  const connection = openRedis(sharedRedis.url, { name: 'test' })
   t.teardown(() => connection.close())
   await connection.untilReady(10_000)
   const reader = new SampleReader({ redis: connection })
@@ -77,7 +77,7 @@ async function openImport(t: Test) {
     const { entries } = await reader.readDays(symbol)
     return new Map(entries.map(({ date, samples }) => [date, samples]))
   }
-  return { run, samplesOf, reader, writer, raw: redis.client() }
+  return { run, samplesOf, reader, writer, raw }
 }
 
 t.test(

@@ -39,7 +39,7 @@ export const FEW_TRADES = DEFAULT_COINS.map(coin => withTrades(coin, usual => Ma
 
 type RestRequest = Parameters<NonNullable<SimulatorOptions['onRequest']>>[0]
 
-/** A simulator whose candles are asked for through real REST requests, for all tests of a file. */
+/** A simulator whose candles are asked for through real REST requests, and a Redis, for all tests of a file. */
 export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   const requests: RestRequest[] = []
   const simulator = await startSimulator({
@@ -50,6 +50,7 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
     ...options,
   })
   t.teardown(() => simulator.close())
+  const sharedRedis = await startRedis(t)
   const { upbitRestUrl: upbit, binanceRestUrl: binance } = simulator
   const rest = new RestClient(
     { upbit, binance, userAgent: 'test' },
@@ -57,13 +58,14 @@ export async function openExchanges(t: Test, options: SimulatorOptions = {}) {
   )
   const requestsFor = (exchange: string) =>
     requests.filter(request => request.exchange === exchange && /candles|klines/.test(request.path))
-  return { simulator, rest, requests, requestsFor }
+  return { simulator, sharedRedis, rest, requests, requestsFor }
 }
 
 /** What a bench is made of. */
 export interface BenchOptions {
   /** Minutes into yesterday at which the ingester's clock stands. @default 360 */
   readonly at?: EpochMinute
+  /** A server of its own. @default that of the file, emptied */
   readonly redis?: TestRedis
 }
 
@@ -83,16 +85,17 @@ export interface RunningBackfill extends Pick<Backfill, 'status' | 'noteMinute'>
   stop(): Promise<void>
 }
 
-/** A real Redis, and a clock that the test turns, before those exchanges. */
+/** An empty Redis, and a clock that the test turns, before those exchanges. */
 export async function openBench(
   t: Test,
-  { simulator, rest, requests }: Awaited<ReturnType<typeof openExchanges>>,
-  { at = 360, redis: given }: BenchOptions = {},
+  { simulator, sharedRedis, rest, requests }: Awaited<ReturnType<typeof openExchanges>>,
+  { at = 360, redis: testRedis = sharedRedis }: BenchOptions = {},
 ) {
   requests.length = 0
   simulator.faults.clear()
-  const testRedis = given ?? (await startRedis(t))
   const raw = testRedis.client()
+  await raw.flushall()
+  await raw.function('FLUSH')
   const redis = openRedis(testRedis.url, { name: 'test' })
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)

@@ -48,7 +48,7 @@ t.test(
 // docs/faults.md, 72
 t.test('a rate that jumps at the end of one minute only is left to backfill', async t => {
   const paths: string[] = []
-  const { simulator, reader, read, pass, passUntil, start, minute } = await openLockstep(t, {
+  const { clock, simulator, reader, read, pass, passUntil, start, minute } = await openLockstep(t, {
     at: 20,
     coins: MARKET_COINS,
     onRequest: ({ path }) => paths.push(path),
@@ -59,7 +59,9 @@ t.test('a rate that jumps at the end of one minute only is left to backfill', as
     return days.every(({ entries }) => entries.length === to - from)
   }
   await passUntil('the day before is filled', () => isWhole(YESTERDAY - 1_440, minute() - 5))
-  await pass(2)
+  // So that trades of the rate lie between the jump's begin, its end and the ends of their minutes.
+  const intoMinuteMs = clock.now() % MINUTE_MS
+  await pass(2.5 - intoMinuteMs / MINUTE_MS)
   const first = minute() - 1
   const before = paths.length
   simulator.faults.set({ ...RATE_JUMP, forMs: MINUTE_MS })

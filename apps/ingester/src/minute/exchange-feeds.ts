@@ -8,6 +8,7 @@ import {
   RATE_MARKET,
 } from '@kimchi/core'
 import {
+  type BasesStatus,
   binanceProtocol,
   type Feed,
   type FeedStatus,
@@ -61,11 +62,12 @@ export class ExchangeFeeds {
   status() {
     const feeds = [...this.#feeds].map(([exchange, feed]) => this.#statusOf(exchange, feed))
     const { upbit, binance } = this.#options.rest.bases
+    const bases: readonly BasesStatus[] = [...feeds.map(({ base }) => base), upbit.status(), binance.status()]
     return {
       /** Empty until the coins are known. */
       feeds,
-      /** The bases in use, the streams' first. */
-      bases: [...feeds.map(({ base }) => base), upbit.status(), binance.status()],
+      /** Those of the streams first. */
+      bases,
     }
   }
 

@@ -68,7 +68,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const reader = new SampleReader({ redis })
   const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log })
   const queue = new MinuteQueue({ writer, clock, random, onFatal: fail, log })
-  redis.onChange(problem => problem ?? queue.onReconnect())
+  redis.onChange(problem => {
+    if (problem === undefined) queue.onReconnect()
+  })
   /** Undefined while Redis can't be read. A Redis that holds the other kind of PRICES ends the ingester. */
   const readBoard = async () => {
     try {

@@ -19,7 +19,7 @@ export function userAgentOf(version: string, projectUrl: string): string {
 export interface HttpRequest {
   readonly exchange: Exchange
   readonly userAgent: string
-  /** @default 10 s, of the socket's time, however fast the clock of a test goes */
+  /** How long the exchange may take, in real time even where a test turns the clock. @default 10 s */
   readonly timeoutMs?: Milliseconds
 }
 

@@ -37,7 +37,9 @@ export async function examine(
 /** The verdict of each check, which begins when what it needs is there; rejects with why that cannot be known. */
 function startChecks(access: ExchangeAccess): Readonly<Record<CheckName, Promise<Verdict>>> {
   const reach = askBases(access)
-  const reached = reach.then(({ outcome }) => outcome !== 'FAIL' || notAsked())
+  const reached = reach.then(({ outcome }) => {
+    if (outcome === 'FAIL') notAsked()
+  })
   const fetched = reached.then(() => fetchLists(access))
   const lists = fetched.catch(notAsked)
   const streams = lists.then(({ coins }) => (coins.length > 0 ? openStreams(coins, access) : notAsked()))

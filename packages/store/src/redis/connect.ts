@@ -48,11 +48,15 @@ export class RedisConnection {
     this.#client = createClient(address, options)
     this.#client.on('ready', () => this.#report(undefined))
     // Without a listener an `error` event would end the program.
-    this.#client.on('error', error => this.#problem && this.#report(reasonOf(error)))
+    this.#client.on('error', error => {
+      if (this.#problem) this.#report(reasonOf(error))
+    })
     this.#client.on('connect', () => {
       if (this.#problem) this.#report('connected, but it is not ready, e.g. still loading its data')
     })
-    this.#client.on('close', () => this.#problem ?? this.#report('connection lost'))
+    this.#client.on('close', () => {
+      if (!this.#problem) this.#report('connection lost')
+    })
     this.#client.on('end', () => this.#report('connection closed'))
     this.#client.on('end', this.#revive)
   }

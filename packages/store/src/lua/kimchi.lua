@@ -136,6 +136,10 @@ local function argument_error(field, value)
   error(redis.error_reply('KIMCHI_ARGUMENT ' .. field .. ', got: ' .. tostring(value)))
 end
 
+local function check_span(from, to, longest)
+  if to - from > longest then argument_error(string.format('to must be at most from + %d', longest), to) end
+end
+
 -- Reads arguments one by one and checks each, so that a bad call stops before anything is written.
 local function argument_reader(args)
   local next_index = 0
@@ -158,7 +162,7 @@ local function argument_reader(args)
   -- Two minutes, the second not included.
   function reader.span(longest)
     local from, to = reader.integer('from'), reader.integer('to')
-    if to - from > longest then argument_error(string.format('to must be at most from + %d', longest), to) end
+    check_span(from, to, longest)
     return from, to
   end
   function reader.day()
@@ -177,9 +181,9 @@ local function argument_reader(args)
   return reader
 end
 
--- Every writing call begins with the library version it needs, its prices kind, its layout version and for how
--- many whole UTC days it keeps samples, which it returns. The first call ever decides what this Redis holds; a
--- writer of another kind is refused.
+-- Reads the library version that a writing call needs, its prices kind, its layout version and for how many whole
+-- UTC days it keeps samples, which it returns. The first call ever decides what this Redis holds; a writer of
+-- another kind is refused.
 local function check_writer(reader)
   local function refuse(format, ...) error(redis.error_reply(string.format(format, ...))) end
   local needed = reader.integer('version')
@@ -194,6 +198,22 @@ local function check_writer(reader)
   end
   redis.call('HSET', META, 'prices', prices, 'layout', layout)
   return retention
+end
+
+-- Registers work(reader of the arguments, retention in days) as a function that writes. Its arguments begin with:
+-- version prices layout retentionDays
+local function register_writing(name, work)
+  redis.register_function(name, function(_, args)
+    local reader = argument_reader(args)
+    return work(reader, check_writer(reader))
+  end)
+end
+
+-- Registers work(reader of the arguments) as a function that reads.
+local function register_reading(name, work)
+  redis.register_function({
+    function_name = name, flags = { 'no-writes' }, callback = function(_, args) return work(argument_reader(args)) end,
+  })
 end
 
 -- For how long the ingesters keep samples, as they announce it; nil where none ever has.
@@ -436,15 +456,14 @@ local function read_batch(reader)
   return samples, entries, reader.integer('minute'), reader.list('halted', reader.symbol)
 end
 
--- Arguments: version prices layout retentionDays   samples {symbol minute premiumE4 member liveRow}*
---            settled {symbol minute reason}*   minute halted {symbol}*
+-- Arguments: samples {symbol minute premiumE4 member liveRow}*   settled {symbol minute reason}*
+--            minute   halted {symbol}*
 -- The halted coins are those of that minute.
 -- Reply: stored, duplicates, settled, removed, how many coins {kp}:coins knows, {'index reason'}* of the
 -- refused samples, counted from 1, and the primary's replication id.
-local function kp_write(_, args)
-  local reader = argument_reader(args)
+register_writing('kp_write', function(reader, retention_days)
   local write = {
-    now = redis_seconds(), retention = check_writer(reader), stored = 0, duplicates = 0, refused = {}, changed = {}, lost = {},
+    now = redis_seconds(), retention = retention_days, stored = 0, duplicates = 0, refused = {}, changed = {}, lost = {},
   }
   local samples, entries, minute, halted = read_batch(reader)
   for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
@@ -469,13 +488,10 @@ local function kp_write(_, args)
   return {
     write.stored, write.duplicates, settled, removed, redis.call('HLEN', COINS), write.refused, replication_id(),
   }
-end
+end)
 
--- Arguments: version prices layout retentionDays. Refuses as every writing call does. Reply: 1.
-local function kp_verify(_, args)
-  check_writer(argument_reader(args))
-  return 1
-end
+-- Refuses as every writing call does. Reply: 1.
+register_writing('kp_verify', function() return 1 end)
 
 -- kp_announce -------------------------------------------------------------------------------------------
 
@@ -502,27 +518,20 @@ end
 -- Unlists coins that no living ingester tracks or that one denies.
 local function unlist_lapsed(now)
   local removed = 0
+  for _, key in ipairs({ TRACKED, DENIED }) do redis.call('ZREMRANGEBYSCORE', key, '-inf', now) end
   for symbol, coin in each_pair(redis.call('HGETALL', COINS)) do
-    if order_of(coin) then
-      local tracked = tonumber(redis.call('ZSCORE', TRACKED, symbol) or '0')
-      local denied = tonumber(redis.call('ZSCORE', DENIED, symbol) or '0')
-      if tracked <= now or denied > now then removed = removed + unlist(symbol, coin) end
-    end
+    local stays = redis.call('ZSCORE', TRACKED, symbol) and not redis.call('ZSCORE', DENIED, symbol)
+    if order_of(coin) and not stays then removed = removed + unlist(symbol, coin) end
   end
-  redis.call('ZREMRANGEBYSCORE', TRACKED, '-inf', now)
-  redis.call('ZREMRANGEBYSCORE', DENIED, '-inf', now)
   return removed
 end
 
--- Arguments: version prices layout retentionDays   id ttlSeconds   isNew   coins {symbol coinJson}*
---            denied {symbol}*   status {field value}*
+-- Arguments: id ttlSeconds isNew   coins {symbol coinJson}*   denied {symbol}*   status {field value}*
 -- One ingester's sign of life: the coins it tracks and those it denies stay so for LISTED_FOR more, and its
 -- status is the given fields until ttlSeconds are over. isNew 1: its coins have changed, so that their order
 -- is written; else the order of a listed coin stays, so that ingesters of different orders don't overwrite each
 -- other's every minute. Reply: live rows removed.
-local function kp_announce(_, args)
-  local reader = argument_reader(args)
-  local retention_days = check_writer(reader)
+register_writing('kp_announce', function(reader, retention_days)
   local id, ttl, is_new = reader.text('id'), reader.integer('ttl'), reader.integer('isNew') == 1
   local coins = reader.list('coins', function() return { symbol = reader.symbol(), text = reader.text('coin') } end)
   local denied = reader.list('denied', reader.symbol)
@@ -550,22 +559,21 @@ local function kp_announce(_, args)
   end
   if removed > 0 then publish(math.floor(now / 60)) end
   return removed
-end
+end)
 
 -- kp_import_day ---------------------------------------------------------------------------------------------
 
--- Arguments: version prices layout retentionDays symbol date open high low close sum samples first last
+-- Arguments: symbol date open high low close sum samples first last
 -- For days whose samples are no longer kept, by the retention of the ingesters, if there was one. Replaces a row
 -- only by one of more samples.
 -- Reply: 1 stored, 0 the row that is there has as many samples or more, -1 refused: the day belongs to kp_write.
-local function kp_import_day(_, args)
-  local reader = argument_reader(args)
-  local given, symbol, day = check_writer(reader), reader.symbol(), reader.day()
-  local date, retention_days = date_of_day(day), known_retention() or given
+register_writing('kp_import_day', function(reader, retention_days)
+  local symbol, day = reader.symbol(), reader.day()
+  local date, kept_days = date_of_day(day), known_retention() or retention_days
   local row = {}
   for _, field in ipairs(ROW_FIELDS) do row[field] = reader.integer(field) end
   if not parse_row(format_row(row)) then argument_error('day row must hold 1 sample or more', format_row(row)) end
-  if redis_seconds() < expiry_of(day, retention_days) then return -1 end
+  if redis_seconds() < expiry_of(day, kept_days) then return -1 end
   if redis.call('EXISTS', unpack(hour_keys(symbol, day))) > 0 then return -1 end
   local old = read_row(symbol, date)
   require_type(REVISIONS, 'hash')
@@ -573,7 +581,7 @@ local function kp_import_day(_, args)
   redis.call('HSET', daily_key(symbol), date, format_row(row))
   raise_revision(symbol)
   return 1
-end
+end)
 
 -- kp_repair -------------------------------------------------------------------------------------------------
 
@@ -585,12 +593,10 @@ local function is_uncounted(symbol, day)
   return stored_count(symbol, day) > (row and row.samples or 0)
 end
 
--- Arguments: version prices layout retentionDays symbol date. Where more is stored than the row counts, removes
--- the members that cannot be used, and folds the others again. Reply: how many were removed, 1 when the row was
--- written, 1 when more is stored than it counts even so.
-local function kp_repair(_, args)
-  local reader = argument_reader(args)
-  local retention_days = check_writer(reader)
+-- Arguments: symbol date. Where more is stored than the row counts, removes the members that cannot be used, and
+-- folds the others again. Reply: how many were removed, 1 when the row was written, 1 when more is stored than it
+-- counts even so.
+register_writing('kp_repair', function(reader, retention_days)
   local symbol, day = reader.symbol(), reader.day()
   require_type(REVISIONS, 'hash')
   if redis_seconds() >= expiry_of(day, retention_days) or not is_uncounted(symbol, day) then return { 0, 0, 0 } end
@@ -604,13 +610,13 @@ local function kp_repair(_, args)
     if day ~= today() then raise_revision(symbol) end
   end
   return { #odd, is_written and 1 or 0, is_uncounted(symbol, day) and 1 or 0 }
-end
+end)
 
 -- Reading ---------------------------------------------------------------------------------------------------
 
 -- Everything a replica needs once per minute. Reply: prices, layout, {symbol coin}*, {symbol live row}*, today's
 -- date, {symbol today's row}*, {symbol revision}*
-local function kp_read()
+register_reading('kp_read', function()
   local date = date_of_day(today())
   local meta = redis.call('HMGET', META, 'prices', 'layout')
   local coins, rows = redis.call('HGETALL', COINS), {}
@@ -623,7 +629,7 @@ local function kp_read()
     meta[1] or '', meta[2] or '', coins, redis.call('HGETALL', LIVE), date, rows,
     redis.call('HGETALL', REVISIONS),
   }
-end
+end)
 
 local function hash_of(key)
   local fields = {}
@@ -640,22 +646,21 @@ local function sorted_dates(symbol)
 end
 
 -- Argument: symbol. Reply: {date row}*, ascending.
-local function kp_days(_, args)
-  local dates, rows = sorted_dates(argument_reader(args).symbol())
+register_reading('kp_days', function(reader)
+  local dates, rows = sorted_dates(reader.symbol())
   local reply = {}
   for _, date in ipairs(dates) do append(reply, date, rows[date]) end
   return reply
-end
+end)
 
 -- Arguments: symbol fromMinute toMinute (not included), at most five days. Reply: {minute member}*, ascending.
-local function kp_members(_, args)
-  local reader = argument_reader(args)
+register_reading('kp_members', function(reader)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_MEMBERS)
   local reply = {}
   each_member(symbol, from, to, function(minute, member) append(reply, minute, member) end)
   return reply
-end
+end)
 
 -- Returns the minute before which kp_write refuses every minute of a day: those are not open.
 local function refused_until(symbol, day, retention_days)
@@ -715,8 +720,7 @@ end
 
 -- Arguments: symbol fromMinute toMinute (not included). Reply: {start end}*, the ranges of open minutes, the end
 -- not included: neither stored nor settled, and kp_write would store them. A coin with a damaged key has none.
-local function kp_missing(_, args)
-  local reader = argument_reader(args)
+register_reading('kp_missing', function(reader)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_SPAN)
   local gaps, ranges = unless_damaged(gaps_of, symbol, from, to, { 'samples', 'settled' }), {}
@@ -724,12 +728,11 @@ local function kp_missing(_, args)
     if gap.reason == 'open' then append(ranges, gap.first, gap.past) end
   end
   return ranges
-end
+end)
 
 -- Arguments: symbol fromMinute toMinute (not included). Reply: the dates of which more is stored than the row
 -- counts; those with a damaged key left out.
-local function kp_uncounted(_, args)
-  local reader = argument_reader(args)
+register_reading('kp_uncounted', function(reader)
   local symbol = reader.symbol()
   local from, to = reader.span(MAX_SPAN)
   local dates = {}
@@ -737,25 +740,7 @@ local function kp_uncounted(_, args)
     if unless_damaged(is_uncounted, symbol, day) == true then append(dates, date_of_day(day)) end
   end
   return dates
-end
+end)
 
 -- Reply: INFO memory of the server that holds these keys, whichever that is on a Cluster.
-local function kp_memory() return redis.call('INFO', 'memory') end
-
--- Functions -------------------------------------------------------------------------------------------------
-
-local function register_reading(name, callback)
-  redis.register_function({ function_name = name, callback = callback, flags = { 'no-writes' } })
-end
-
-redis.register_function('kp_verify', kp_verify)
-redis.register_function('kp_write', kp_write)
-redis.register_function('kp_repair', kp_repair)
-redis.register_function('kp_announce', kp_announce)
-redis.register_function('kp_import_day', kp_import_day)
-register_reading('kp_read', kp_read)
-register_reading('kp_days', kp_days)
-register_reading('kp_members', kp_members)
-register_reading('kp_missing', kp_missing)
-register_reading('kp_uncounted', kp_uncounted)
-register_reading('kp_memory', kp_memory)
+register_reading('kp_memory', function() return redis.call('INFO', 'memory') end)

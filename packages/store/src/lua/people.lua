@@ -43,13 +43,13 @@ end
 
 -- Arguments: symbol [fromMinute [toMinute]], an hour without the last, at most 12; without both the last hour.
 -- Reply: one readable line per sample.
-local function kp_samples(_, args)
-  local from = args[2] or math.floor(redis_seconds() / 60) - 59
-  local reader = argument_reader({ args[1], tostring(from), args[3] or tostring((tonumber(from) or 0) + 60) })
+register_reading('kp_samples', function(reader)
   local symbol = reader.symbol()
-  local first, past = reader.span(DAY_MINUTES / 2)
+  local from = reader.has_more() and reader.integer('from') or math.floor(redis_seconds() / 60) - 59
+  local to = reader.has_more() and reader.integer('to') or from + 60
+  check_span(from, to, DAY_MINUTES / 2)
   local rows = {}
-  each_member(symbol, first, past, function(minute, member)
+  each_member(symbol, from, to, function(minute, member)
     local fields = unpack_member(minute, member)
     rows[#rows + 1] = fields and {
       timestamp_of(minute), percent_text(fields[MEMBER_PREMIUM]), 'upbit_krw=' .. price_text(fields[2]),
@@ -58,7 +58,7 @@ local function kp_samples(_, args)
     } or { timestamp_of(minute), 'corrupt' }
   end)
   return aligned(rows)
-end
+end)
 
 -- Rounded half away from zero, as the published mean is.
 local function mean_text(row)
@@ -67,8 +67,7 @@ local function mean_text(row)
 end
 
 -- Arguments: symbol [days], without it the newest 30. Reply: one readable line per day, after one of names.
-local function kp_history(_, args)
-  local reader = argument_reader(args)
+register_reading('kp_history', function(reader)
   local symbol = reader.symbol()
   local dates, texts = sorted_dates(symbol)
   local wanted = reader.has_more() and reader.integer('days') or 30
@@ -82,7 +81,7 @@ local function kp_history(_, args)
     } or { dates[index], 'corrupt' }
   end
   return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
-end
+end)
 
 -- The first of the members that a fold cannot use, for people.
 local function odd_text(odd)
@@ -118,8 +117,7 @@ end
 
 -- Arguments: symbol [date], without it the newest days whose samples are kept. Reads every member. Reply: one line
 -- a day: is its row the fold of them? An error names a key of a wrong type.
-local function kp_check(_, args)
-  local reader = argument_reader(args)
+register_reading('kp_check', function(reader)
   local symbol, newest, retention_days = reader.symbol(), today(), known_retention() or 0
   require_type(daily_key(symbol), 'hash')
   local oldest = math.max(newest - retention_days, newest - MAX_SPAN / DAY_MINUTES + 1)
@@ -137,11 +135,10 @@ local function kp_check(_, args)
     if verdict then table.insert(lines, 1, date_of_day(day) .. ' ' .. verdict) end
   end
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
-end
+end)
 
 -- Arguments: symbol [date], without it today. Reply: how whole the day is so far, and a line per gap.
-local function kp_gaps(_, args)
-  local reader = argument_reader(args)
+register_reading('kp_gaps', function(reader)
   local symbol = reader.symbol()
   local day = reader.has_more() and reader.day() or today()
   local from = day * DAY_MINUTES
@@ -158,7 +155,7 @@ local function kp_gaps(_, args)
   table.insert(lines, 1, string.format('%s %s: %d of %d minutes stored, %d gaps', symbol, date_of_day(day), stored,
     to - from, #gaps))
   return lines
-end
+end)
 
 -- All coins ever tracked, in live order, the unlisted ones last.
 local function ordered_coins()
@@ -215,7 +212,7 @@ local function ingester_row(id, age, fields)
 end
 
 -- Reply: everything at a glance.
-local function kp_status()
+register_reading('kp_status', function()
   local meta, now, minute = redis.call('HMGET', META, 'prices', 'layout'), redis_seconds(), hash_number(META, 'newest')
   local newest = minute and timestamp_of(minute) or ''
   local coins, counts = coin_rows(newest)
@@ -240,10 +237,4 @@ local function kp_status()
   append(lines, unpack(aligned(coins)))
   append(lines, unpack(aligned(ingesters)))
   return lines
-end
-
-register_reading('kp_samples', kp_samples)
-register_reading('kp_history', kp_history)
-register_reading('kp_gaps', kp_gaps)
-register_reading('kp_check', kp_check)
-register_reading('kp_status', kp_status)
+end)

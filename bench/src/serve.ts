@@ -1,19 +1,16 @@
-import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, type Teardown } from '@kimchi/testkit'
 import { compare, type Scenario, type Service } from './lib/compare.ts'
 import { ownHeaders, startFile } from './lib/nginx.ts'
-import { NODE, type Options } from './lib/report.ts'
-import { LIVE, type Server, startContestant } from './lib/servers.ts'
+import type { Options } from './lib/report.ts'
+import { type Server, startContestant } from './lib/servers.ts'
 
 const BARE = 'bare node:http'
-const OPENAPI = new URL('../../docs/openapi.json', import.meta.url)
 
 /** Measures the API beside bare node:http, other designs and nginx. Needs wrk and nginx. */
 export async function serve(options: Options): Promise<void> {
-  const title = `Serving, Node ${NODE}`
-  await compare({ title, start: startCompetitors, yardstick: BARE, notes: '' }, options)
+  await compare({ title: 'Serving', start: startCompetitors, yardstick: BARE, notes: '' }, options)
 }
 
 async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, answer }: Service) {
@@ -27,10 +24,7 @@ async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, a
   }
   // Lean Fastify neither compresses nor compares entity tags.
   if (headers === undefined && !isConditional) {
-    const { LiveList, History } = JSON.parse(readFileSync(OPENAPI, 'utf8')).components.schemas
-    const schema = path === LIVE ? LiveList : History
     all['lean Fastify'] = await startContestant(t, 'lean', path, { bodyFile })
-    all['lean Fastify, by schema'] = await startContestant(t, 'lean', path, { bodyFile, schema })
   }
   all['nginx, the bytes as a file'] = await startFile(t, path, plain)
   return all

@@ -15,7 +15,6 @@ export interface Scenario {
   readonly isConditional?: boolean
 }
 
-/** What callers ask for. */
 const SCENARIOS: readonly Scenario[] = [
   { name: '16 coins', coins: 16, path: LIVE },
   { name: '200 coins', coins: 200, path: LIVE },
@@ -27,7 +26,6 @@ const SCENARIOS: readonly Scenario[] = [
 /** The service in a scenario. */
 export type Service = Awaited<ReturnType<typeof startService>>
 
-/** What is compared, and with whom. */
 export interface Comparison {
   readonly title: string
   /** Starts the competitors, by name. */

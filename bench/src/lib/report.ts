@@ -1,8 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-/** How a benchmark is run. */
 export interface Options {
   /** How often everything is measured. */
   readonly rounds: number
@@ -18,9 +18,6 @@ const FILE = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.ur
 /** The longest line of a document, in characters. */
 const WIDTH = 110
 
-/** Node's major version. */
-export const NODE = Number.parseInt(process.versions.node, 10)
-
 /** The middle value; of an even number the upper one. */
 export function median(values: readonly number[]): number {
   return Number(values.toSorted((a, b) => a - b)[values.length >> 1])
@@ -31,7 +28,6 @@ export function medianRatio(values: readonly number[], yardstick: readonly numbe
   return median(values.map((value, round) => value / Number(yardstick[round])))
 }
 
-/** A Markdown table. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map(row => `| ${row.join(' | ')} |`).join('\n')
 }
@@ -40,8 +36,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export function publish(name: string, paragraphs: readonly string[]): void {
   const gigabytes = Math.round(totalmem() / 2 ** 30)
   const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${gigabytes} GB, Linux, Node ${process.versions.node}`
+  // A reader can see what has changed since.
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
   const [first = '', ...others] = paragraphs
-  const text = [`## ${name}`, `${machine}. ${first}`, ...others].map(wrapped).join('\n\n')
+  const text = [`## ${name}`, `${machine}, commit ${commit}. ${first}`, ...others].map(wrapped).join('\n\n')
   process.stdout.write(`\n\n${text}\n`)
   const [begin, end] = [`<!-- ${name}: made by \`npm run bench\` -->`, `<!-- ${name} ends -->`]
   const [before = '', rest = ''] = readFileSync(FILE, 'utf8').split(begin)

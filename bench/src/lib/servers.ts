@@ -17,10 +17,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** The nginx of the image's branch where it is here; else Debian's, which only root's PATH names. */
 const PATH = `${ROOT}.cache/image-nginx:${process.env.PATH}:/usr/sbin`
 
-/** The path of the live list. */
 export const LIVE = '/api/v1/kimchi-premium'
 
-/** A server under measurement. */
 export interface Server {
   readonly port: number
   readonly pid: number
@@ -104,7 +102,6 @@ export function pin(pid: number): void {
   for (const id of withChildren(pid)) execFileSync('taskset', ['-acp', SERVER_CORE, id], { stdio: 'ignore' })
 }
 
-/** Resident memory in MB. */
 export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
 }

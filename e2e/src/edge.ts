@@ -7,7 +7,6 @@ import { freePort } from '@kimchi/local-redis'
 import { ask, createFolder, eventually, followProgram, type Program, type Teardown } from '@kimchi/testkit'
 import { openNameServer } from './name-server.ts'
 
-/** How an edge is opened. */
 export interface EdgeOptions {
   /** IPv4 addresses of the API's replicas. */
   readonly addresses: readonly string[]

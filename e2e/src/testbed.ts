@@ -23,7 +23,6 @@ import {
 } from '@kimchi/testkit'
 import { createFastClock } from './fast-clock.ts'
 
-/** How a testbed is opened. */
 export interface TestbedOptions {
   /** Milliseconds of its clock per real one. @default 20 */
   readonly factor?: number

@@ -3,7 +3,6 @@ import { MetricsRegistry } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
 import type { Connections } from './http/connections.ts'
 
-/** Where the numbers come from. */
 export interface MetricsOptions {
   readonly version: string
   readonly clock: Pick<Clock, 'now'>
@@ -11,7 +10,6 @@ export interface MetricsOptions {
   readonly durations: Connections['durations']
 }
 
-/** The API's Prometheus metrics. */
 export function createMetrics({ version, clock, documents, durations }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'api', version })
   metrics.add('histogram', durations)

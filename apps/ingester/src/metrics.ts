@@ -4,7 +4,6 @@ import type { ServerHealth } from '@kimchi/store'
 import { type Figure, type FigureName, figuresOf, isSeveral } from './figures.ts'
 import type { IngesterStatus } from './status.ts'
 
-/** Where the numbers come from. */
 export interface MetricsOptions {
   readonly version: string
   readonly clock: Pick<Clock, 'now'>

@@ -12,10 +12,8 @@ export const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 /** A list may be two minutes old at a start: a minute that an earlier run wrote just before. */
 const FRESH_BEFORE_START_MS: Milliseconds = 120_000
 
-/** What is announced, and to whom. */
 export interface Announcement {
   readonly mode: Mode
-  /** Address of the page. */
   readonly page: string
   readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
   readonly redisCli: string | undefined

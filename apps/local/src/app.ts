@@ -6,7 +6,6 @@ import type { Exit, LocalContext, Running } from './supervisor.ts'
 /** An app ends itself within 4 s of SIGTERM; after this it is killed. */
 const KILL_AFTER_MS: Milliseconds = 4_300
 
-/** A Node program of the stack. */
 export interface App extends Logged {
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>

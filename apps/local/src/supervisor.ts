@@ -17,7 +17,6 @@ export interface LocalContext {
   readonly wait: (ms: Milliseconds) => Promise<void>
 }
 
-/** How a process ended. */
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null

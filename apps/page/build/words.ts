@@ -11,17 +11,17 @@ export const english = {
   fields: ['field', 'type', 'meaning'],
   answers: ['status', 'meaning'],
   example: 'Example answer:',
-  /** By path. */
+  /** What each route answers, by path. */
   summaries: OWN_WORDS,
-  /** By the field's or the parameter's name. */
+  /** What fields and parameters mean, by name. */
   meanings: OWN_WORDS,
   statuses: OWN_WORDS,
 }
 
-/** The same in any language. */
+/** The words of a reference page in one language. */
 export type ReferenceWords = typeof english
 
-/** Korean, the contract translated. */
+/** The Korean page translates the contract as well, which is in English. */
 export const korean: ReferenceWords = {
   language: 'ko',
   site: '김치 프리미엄',

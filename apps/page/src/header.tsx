@@ -4,7 +4,6 @@ import { type Theme, useView } from './view.ts'
 const NEXT: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' }
 const SIGNS: Readonly<Record<Theme, string>> = { auto: '◐', light: '○', dark: '●' }
 
-/** Name of the page and its two switches. */
 export function Header({ onLanguage }: { onLanguage: (language: Language) => void }) {
   const { t, language, theme } = useView()
   const [chosen, choose] = theme

@@ -17,7 +17,6 @@ export function routeOf(hash: string): Route {
   return { symbol: symbol.toUpperCase(), range: days }
 }
 
-/** The address of a coin with a range. */
 export function addressOf(symbol: string, range: number): string {
   const name = Object.entries(RANGES).find(([, days]) => days === range)?.[0]
   return range === DEFAULT_RANGE ? `#/${symbol}` : `#/${symbol}/${name}`

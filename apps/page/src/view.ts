@@ -22,7 +22,6 @@ export interface View {
   readonly f: Formats
   /** A coin's name in the language; the API's own where there is none. */
   readonly nameOf: (coin: { readonly symbol: string; readonly name: string }) => string
-  /** The prices come from a simulator. */
   readonly isSimulated: boolean
   /** The minute of the list; undefined while nobody looks or the API does not answer: nothing is asked then. */
   readonly minute: string | undefined
@@ -33,7 +32,6 @@ export interface View {
 /** Given by the page to all that is drawn in it. */
 export const ViewContext = createContext({} as View)
 
-/** The view of the page. */
 export const useView = (): View => useContext(ViewContext)
 
 /** Ages begin in seconds; an update every five seconds is calm and close enough. */

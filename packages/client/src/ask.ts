@@ -7,7 +7,6 @@ export interface Answer<T> {
   readonly headers: Headers
 }
 
-/** Options of one request. */
 export interface AskOptions {
   readonly fetch: typeof fetch
   readonly timeoutMs: number

@@ -22,7 +22,6 @@ export type ServiceErrorCode =
  */
 export type ApiErrorCode = ServiceErrorCode | 'unreachable' | 'bad_answer' | (string & Record<never, never>)
 
-/** What {@link ApiError} is made of. */
 export interface ApiErrorOptions extends ErrorOptions {
   readonly code: ApiErrorCode
   readonly status?: number | undefined

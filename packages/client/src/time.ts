@@ -10,7 +10,6 @@ export function utcMs(time: string): number {
   return Date.parse(`${time}Z`)
 }
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   wait: (ms, signal) =>

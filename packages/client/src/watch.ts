@@ -20,7 +20,6 @@ export interface LiveUpdate {
   readonly nextInMs: number
 }
 
-/** Options of {@link Client.watch}. */
 export interface WatchOptions {
   /** Ends the watch. */
   readonly signal?: AbortSignal

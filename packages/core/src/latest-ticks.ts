@@ -20,7 +20,6 @@ const OUTRANKS_AFTER_MS: Milliseconds = MAX_LAG_MS
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3
 
-/** What is known of one exchange. */
 export interface LatestTicksStatus {
   /** The newest event time of its stream; undefined before the first frame. */
   readonly watermark: EpochMs | undefined

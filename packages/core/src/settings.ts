@@ -16,7 +16,6 @@ export interface Setting<T> {
 /** Settings by the name of their environment variable. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>
 
-/** The values of a set of settings. */
 export type SettingValues<S extends Settings> = {
   readonly [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never
 }
@@ -50,7 +49,6 @@ export function readSettings<S extends Settings>(
   throw new KimchiError('KIMCHI_ERR_CONFIG', ['bad configuration:', ...problems].join('\n  '))
 }
 
-/** A setting for an integer within bounds. */
 export function integerSetting(
   description: string,
   fallback: number,
@@ -65,7 +63,6 @@ export function integerSetting(
   }
 }
 
-/** A setting for one of a few words. */
 export function choiceSetting<const C extends string>(
   description: string,
   fallback: NoInfer<C>,

@@ -26,7 +26,6 @@ interface LagCounts {
 export class SkewMeter {
   #kept: LagCounts[] = []
 
-  /** Counts one frame. */
   add(receivedAt: EpochMs, sentAt: EpochMs): void {
     const minute = minuteOf(receivedAt)
     let counts = this.#kept.at(-1)

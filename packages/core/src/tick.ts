@@ -1,6 +1,5 @@
 import type { EpochMs } from './units.ts'
 
-/** The two exchanges compared. */
 export type Exchange = 'upbit' | 'binance'
 
 /** An exchange's own pair code: `KRW-BTC` on Upbit, `BTCUSDT` on Binance. */

@@ -10,7 +10,6 @@ export function minuteOf(at: EpochMs): EpochMinute {
   return Math.floor(at / MINUTE_MS)
 }
 
-/** The instant of a minute boundary. */
 export function minuteStart(minute: EpochMinute): EpochMs {
   return minute * MINUTE_MS
 }

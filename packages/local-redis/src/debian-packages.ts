@@ -7,7 +7,6 @@ import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
 import { INSTALL_ADVICE, isUsableServer, type RedisBinary } from './programs.ts'
 
-/** The packages of a server and its client. */
 const PACKAGES = ['redis-server', 'redis-tools']
 
 const TIMEOUT_MS = 120_000

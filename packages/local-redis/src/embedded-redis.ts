@@ -20,7 +20,6 @@ const START_TIMEOUT_MS = 60_000
 /** Time between SIGTERM and SIGKILL. */
 const STOP_TIMEOUT_MS = 3_000
 
-/** How an embedded server is started. */
 export interface EmbeddedRedisOptions {
   readonly binary: RedisBinary
   /** Data folder, created when missing; also holds the server's log, `redis.log`. */
@@ -33,7 +32,6 @@ export interface EmbeddedRedisOptions {
   readonly args?: readonly string[]
 }
 
-/** How a server ended. */
 export interface RedisExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -67,7 +65,6 @@ export class EmbeddedRedis {
     return this.exited.finally(() => clearTimeout(timer))
   }
 
-  /** Sends any signal. */
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
   }

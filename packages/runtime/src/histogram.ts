@@ -1,7 +1,6 @@
 /** Upper bounds of buckets, in seconds: powers of four from 16 µs to 4.2 s. */
 const BUCKETS = Array.from({ length: 10 }, (_, n) => (16 * 4 ** n) / 1e6)
 
-/** Label names and their values. */
 export type MetricLabels = Readonly<Record<string, string | number>>
 
 /**

@@ -7,7 +7,6 @@ export type MetricValue = number | undefined | readonly LabelledValue[]
 /** @param name in place of the metric's, as a histogram's parts have one */
 type LabelledValue = readonly [labels: MetricLabels, value: number, name?: string]
 
-/** A metric's name, meaning and value. */
 export interface MetricDefinition {
   readonly name: string
   readonly help: string

@@ -1,6 +1,5 @@
 import { KimchiError, type Milliseconds } from '@kimchi/core'
 
-/** A started app. */
 export interface RunningApp {
   /** Finishes what must not be lost and frees everything. */
   close(): Promise<void>

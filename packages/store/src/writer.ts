@@ -69,7 +69,6 @@ export interface WriteResult {
   readonly primary: string
 }
 
-/** How coins are listed. */
 export interface ListRules {
   /**
    * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters with

@@ -3,7 +3,6 @@ import { DAY_MS, type EpochMs, type Milliseconds } from '@kimchi/core'
 import type { ManualClock } from '@kimchi/core/testing'
 import { untilIdle } from './until-idle.ts'
 
-/** How long a test waits for anything. */
 const LONGEST_MS: Milliseconds = 180_000
 
 /** What a test waits for: nothing yet, or the answer. */

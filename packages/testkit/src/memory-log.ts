@@ -1,6 +1,5 @@
 import type { Log } from '@kimchi/core'
 
-/** A line as it was logged. */
 export interface LogLine {
   readonly level: keyof Log
   readonly message: string

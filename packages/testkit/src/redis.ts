@@ -14,7 +14,6 @@ export interface Teardown {
   teardown(close: () => unknown): void
 }
 
-/** How a test's server is started. */
 export interface TestRedisOptions {
   /** Append-only file. @default false */
   readonly appendonly?: boolean

@@ -1,6 +1,5 @@
 import { DAYS } from './parameters.ts'
 
-/** Methods that both routes answer. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS'
 
 /**
@@ -37,5 +36,5 @@ export const ERRORS = {
   unavailable: { status: 503, message: 'the service is being restarted, try again soon' },
 } as const satisfies Readonly<Record<string, { status: number; message: string }>>
 
-/** Codes of errors; they stay what they are. */
+/** Callers decide by it, so a code never changes. */
 export type ErrorCode = keyof typeof ERRORS

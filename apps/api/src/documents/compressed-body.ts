@@ -3,7 +3,6 @@ import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'nod
 import { type Body, byteLength } from './body.ts'
 import type { Queue } from './queue.ts'
 
-/** How a body may be compressed. */
 export type Coding = 'br' | 'gzip'
 
 /** A response of fewer bytes fits one packet anyway. */

@@ -13,7 +13,6 @@ export interface Document {
   readonly minute: EpochMinute
   /** Hash of its content for the ETag, the same on every replica. */
   readonly tag: string
-  /** The JSON. */
   readonly body: Body
   /** Undefined for bodies that are never compressed. */
   readonly compressed?: CompressedBody | undefined

@@ -10,7 +10,6 @@ export interface Sources extends Pick<Context, 'clock' | 'log'> {
   readonly reader: Pick<SampleReader, 'readBoard' | 'readDays'>
 }
 
-/** The parts of a board that histories need. */
 export interface HistoryBoard extends Pick<Board, 'today' | 'todayRows' | 'revisions'> {
   readonly coins: ReadonlyMap<string, KnownCoin>
   /** The newest snapshot. */
@@ -27,7 +26,6 @@ interface ReadDays {
   readonly corrupt: number
 }
 
-/** One coin's history in memory. */
 interface Held extends ReadDays {
   readonly board: HistoryBoard
   readonly history: History

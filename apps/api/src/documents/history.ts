@@ -8,13 +8,12 @@ import { toDailyRow } from './wire.ts'
 /** Numbers of days that many ask for; 3650 is all. Their documents are kept, and compressed. */
 const SPANS = [7, 30, 90, 365, 3_650]
 
-/** A coin's days. */
 export interface DayRows {
   /** All days but the newest, ascending, as JSON with a comma after each; shared by every document of them. */
   readonly closed: Buffer
   /** Where in `closed` each day begins, and where the last one ends. */
   readonly starts: Uint32Array
-  /** Hash of `closed`. */
+  /** Of `closed`. Kept, so that a change of the newest day does not hash all others again. */
   readonly hash: string
   /** The newest day, which may still change. */
   readonly last: Day | undefined

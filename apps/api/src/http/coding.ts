@@ -1,6 +1,5 @@
 import type { Coding } from '../documents/compressed-body.ts'
 
-/** A coding of {@link Coding}, or none. */
 export type AcceptedCoding = Coding | 'identity'
 
 /** Most clients send one of few headers; a client that varies it must not fill the memory. */

@@ -29,8 +29,8 @@ interface PendingRequests {
 }
 
 /**
- * All open connections: answers, counts and cuts, so that memory stays bounded whatever clients ask for and
- * don't read.
+ * Sends and counts all responses, and cuts connections, so that memory stays bounded whatever clients ask for
+ * and don't read.
  */
 export class Connections {
   readonly durations = new Histogram(

@@ -4,7 +4,6 @@ import { type Body, byteLength } from '../documents/body.ts'
 import { type Document, NEXT_AFTER_MS } from '../documents/document.ts'
 import { type AcceptedCoding, bestCoding } from './coding.ts'
 
-/** A whole HTTP response. */
 export interface HttpResponse {
   readonly status: number
   /** Names and values in turn, as Node sends them without a copy. */
@@ -76,7 +75,6 @@ function bodyIn(coding: AcceptedCoding, { body, compressed }: Document): Body | 
   return bytes && [bytes]
 }
 
-/** A response and its `max-age`. */
 type Prepared = HttpResponse & { readonly maxAge: number }
 
 /** A document keeps its newest responses: nearly all requests within a second get the same one. */

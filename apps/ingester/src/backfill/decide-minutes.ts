@@ -25,7 +25,6 @@ export interface CoinMinutes {
   readonly minutes: readonly EpochMinute[]
 }
 
-/** The decisions on a window's minutes. */
 export interface Decided {
   readonly samples: readonly Sample[]
   readonly settled: readonly SettledMinute[]
@@ -33,7 +32,6 @@ export interface Decided {
   readonly open: readonly EpochMinute[]
 }
 
-/** No decision on any minute. */
 export const NOTHING: Decided = { samples: [], settled: [], open: [] }
 
 /** The candles by which a coin's minutes are decided. */

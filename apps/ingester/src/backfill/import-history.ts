@@ -22,7 +22,6 @@ import { windowsOf } from './windows.ts'
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
 const STEP_MINUTES = 5 * DAY_MINUTES
 
-/** Coins that are imported at once. */
 const COINS_AT_ONCE = 8
 
 /** How many blocks are kept: those of a step, 45 of each coin at once and 81 that all coins need. */

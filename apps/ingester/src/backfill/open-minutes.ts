@@ -19,7 +19,7 @@ import { isRefusal } from './candle-requests.ts'
 import type { CoinMinutes } from './decide-minutes.ts'
 import { before, windowsOf } from './windows.ts'
 
-/** Redis is asked this often for a coin's last open minutes, and every fifth time for all that are filled. */
+/** How often Redis names a coin's open minutes: those of the last 15, and every fifth time those of all days. */
 const READ_EVERY_MS: Milliseconds = MINUTE_MS
 const READS_OF_ALL = 5
 const RECENT_MINUTES = 15
@@ -34,7 +34,6 @@ const URGENT_MINUTES = 10
 const RETRY_MS: Milliseconds = 5_000
 const RETRY_REFUSED_MS: Milliseconds = 120_000
 
-/** Why a coin waits. */
 export interface CoinTrouble {
   readonly symbol: string
   readonly reason: string

@@ -17,7 +17,6 @@ export const EXPECTED = {
 
 export type CheckName = keyof typeof EXPECTED
 
-/** What a check has found. */
 export interface Verdict {
   /** `ok`: it is so. `FAIL`: it is not. `unknown`: it was not asked or answered, or a person has to decide. */
   readonly outcome: 'ok' | 'FAIL' | 'unknown'

@@ -34,7 +34,7 @@ export interface Streams {
   readonly binance: WatchedStream
 }
 
-/** Codes of one group. */
+/** How many codes a group subscribes to. */
 const GROUP_CODES = 50
 
 /** Upbit allows 5 connections a second. */

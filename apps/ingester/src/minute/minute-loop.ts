@@ -21,7 +21,6 @@ const MAX_LATE_MS: Milliseconds = 6_000
 /** When the wall clock steps this far within a minute, ticks or the snapshot have wrong times. */
 const MAX_STEP_MS: Milliseconds = 2_000
 
-/** What became of one minute. */
 export interface MinuteReport {
   readonly turn: MinuteTurn
   readonly gaps: readonly Gap[]

@@ -6,7 +6,6 @@ import type { Formats } from '../text/format.ts'
 /** Target of the median's alert, beside the symbols of coins; no coin has this name. */
 export const MEDIAN = 'median'
 
-/** When to alert. */
 export interface Alert {
   /** At or above the threshold; else at or below it. */
   readonly isAbove: boolean
@@ -17,7 +16,6 @@ export interface Alert {
 /** Alerts by target: a symbol, or {@link MEDIAN}. */
 export type Alerts = Readonly<Record<string, Alert>>
 
-/** An alert whose threshold is reached. */
 export interface Firing extends Alert {
   readonly target: string
   readonly premium_pct: number
@@ -40,12 +38,10 @@ export function parseThreshold(text: string): number | undefined {
   return text.trim() !== '' && Number.isFinite(value) && Math.abs(value) <= 1_000 ? value : undefined
 }
 
-/** The target's name for a reader. */
 export function targetName(target: string, t: Texts): string {
   return target === MEDIAN ? t.median : target
 }
 
-/** A firing alert in words. */
 export function describe(alert: Firing, t: Texts, f: Formats): string {
   const { target, premium_pct, isAbove, threshold } = alert
   const bound = `${threshold}% ${isAbove ? t.orAbove : t.orBelow}`

@@ -14,7 +14,6 @@ import { useHistory } from './history.ts'
 import { HistoryNotice } from './history-notice.tsx'
 import { RangeSwitch } from './range-switch.tsx'
 
-/** What a coin's view is drawn from. */
 export interface CoinProps {
   readonly symbol: string
   /** Days shown. */

@@ -1,6 +1,5 @@
 import type { DailyPremium } from '@kimchi/client'
 
-/** Minutes of a whole day. */
 const WHOLE_DAY = 1440
 
 /** A day as it is shown. */
@@ -51,7 +50,6 @@ export function changeSince(close: number | undefined, now: number): number | un
   return close === undefined ? undefined : Math.round((now - close) * 10_000) / 10_000
 }
 
-/** The day before a UTC date. */
 export function dayBefore(date: string): string {
   return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10)
 }

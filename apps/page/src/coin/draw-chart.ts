@@ -14,16 +14,13 @@ const FEWEST_SLOTS = 8
 const NARROWEST_CANDLE_PX = 3
 const AVERAGE_DAYS = 7
 
-/** What a chart is drawn from. */
 export interface Drawing {
   readonly days: readonly Day[]
   /** Mean of all minutes in percent, drawn as a dashed line. */
   readonly average: number
-  /** Whether the moving average is drawn. */
   readonly hasAverage: boolean
 }
 
-/** How a chart is drawn. */
 export interface ChartOptions {
   readonly language: string
   readonly percent: (value: number) => string

@@ -3,7 +3,6 @@ import { Amount, Figure, Percent, Span, Time } from '../values.tsx'
 import { useView } from '../view.ts'
 import type { Day, Figures } from './days.ts'
 
-/** What a coin's figures are drawn from. */
 export interface FigureListProps {
   readonly row: CoinPremium | undefined
   readonly days: readonly Day[]

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { keep, recall } from '../storage.ts'
 import { useView } from '../view.ts'
 
-/** Backfill may still be writing days of a history that was opened, or has grown, less than this ago. */
+/** For this long after a history was opened, or has grown, it is read each minute: backfill may be adding to it. */
 const WATCH_CLOSELY_MS = 30 * 60_000
 
 /** What was asked for: so many days, in this minute of the live list. */

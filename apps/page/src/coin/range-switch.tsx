@@ -4,7 +4,6 @@ import { useView } from '../view.ts'
 
 const ALL = RANGES.all
 
-/** What the ranges are drawn from. */
 export interface RangeSwitchProps {
   readonly symbol: string
   readonly range: number

@@ -4,7 +4,6 @@ import { Amount, Change, Percent } from '../values.tsx'
 import { useView } from '../view.ts'
 import { AMOUNTS } from './rows.ts'
 
-/** What a row is drawn from. */
 export interface CoinRowProps {
   readonly coin: CoinPremium
   /** The row is older than the list. */
@@ -15,7 +14,6 @@ export interface CoinRowProps {
   readonly onFavourite: (symbol: string) => void
 }
 
-/** One coin of the list. */
 export function CoinRow({ coin, isStale, isFavourite, change, onFavourite }: CoinRowProps) {
   const { t, f, now, nameOf } = useView()
   const { symbol } = coin

@@ -18,10 +18,8 @@ export type Column = keyof typeof COLUMNS
 /** The columns of prices, and the gap between two of them. */
 export const AMOUNTS = ['gap', 'krw', 'binance', 'usdt'] as const
 
-/** One of {@link AMOUNTS}. */
 export type AmountColumn = (typeof AMOUNTS)[number]
 
-/** A column and a direction. */
 export interface Sorting {
   readonly column: Column
   readonly isAscending: boolean

@@ -10,7 +10,6 @@ const MINUTE_MS = 60_000
 /** Candles may still complete yesterday, so a close is asked for again; mostly the answer is 304. */
 const KEEP_MS = 60 * MINUTE_MS
 
-/** Yesterday's closes, by symbol. */
 export class YesterdayCloses {
   readonly #daily: Client['daily']
   readonly #known = new Map<string, { day: string; askedAt: number; close: number | undefined }>()

@@ -87,5 +87,4 @@ export const en = {
   charts: 'Charts by',
 }
 
-/** Every text by its key. */
 export type Texts = typeof en

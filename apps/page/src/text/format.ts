@@ -6,7 +6,6 @@ const KST_MS = 9 * 3_600_000
 /** Numbers and times as a language writes them. */
 export type Formats = ReturnType<typeof createFormats>
 
-/** The formats of a language. */
 export function createFormats(language: Language) {
   // Kept, because making one takes as long as writing fifty numbers, and a history has thousands.
   const made = new Map<string, Intl.NumberFormat>()

@@ -1,6 +1,5 @@
 import type { Texts } from './en.ts'
 
-/** 한국어 문구. */
 export const ko: Texts = {
   title: '김치 프리미엄',
   tagline: '업비트 원화 가격과 바이낸스 USDT 가격의 차이, 1분마다 갱신',

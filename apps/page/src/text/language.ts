@@ -1,6 +1,5 @@
 import type { Texts } from './en.ts'
 
-/** Languages of the page. */
 export type Language = 'en' | 'ko'
 
 /** A language's texts, and its names of coins by symbol where they differ from the API's. */

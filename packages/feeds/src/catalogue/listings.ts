@@ -24,7 +24,6 @@ export interface BinanceListing {
   readonly trading: boolean
 }
 
-/** What both exchanges list now. */
 export interface Listings {
   readonly upbit: readonly UpbitListing[]
   readonly binance: readonly BinanceListing[]

@@ -70,7 +70,7 @@ export class FeedCounters {
     this.#context.log.warn(fields, line)
   }
 
-  /** Keeps an error as the last one. */
+  /** Keeps an error for `/ready` to name, until a later one comes. */
   remember(cause: unknown): void {
     const code = cause instanceof KimchiError ? cause.code : 'KIMCHI_ERR_REST'
     this.lastError = { code, message: messageOf(cause), at: this.#context.clock.now() }

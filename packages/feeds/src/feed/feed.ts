@@ -25,7 +25,6 @@ export interface FeedOptions {
   readonly protocol: Protocol
   /** Where the exchange streams, in the order in which it is tried. */
   readonly bases: string | readonly string[]
-  /** Our name in the handshake. */
   readonly userAgent: string
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
@@ -49,7 +48,6 @@ const STATUS_FAILED = 'the request for the trading status failed and will be rep
 /** What a feed gets from the outside. */
 export type FeedContext = Pick<Context, 'clock' | 'random' | 'log'>
 
-/** Opens the feed of one exchange. */
 export function openFeed(options: FeedOptions, context: FeedContext): Feed {
   const feed = new Feed(options, context)
   feed.open()

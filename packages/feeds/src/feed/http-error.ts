@@ -12,7 +12,6 @@ const MAX_RETRY_AFTER_MS: Milliseconds = 3 * DAY_MS
 
 /** A non-2xx response to a handshake or a REST call. */
 export class HttpError extends KimchiError {
-  /** The HTTP status. */
   readonly status: number
   /** How long the exchange asked us to wait; undefined when it named no time. */
   readonly retryAfterMs: Milliseconds | undefined

@@ -6,7 +6,6 @@ import { createMiniTickers, type StreamFrame } from './mini-ticker.ts'
 const MAX_STREAMS = 1_024
 const MAX_MESSAGES_PER_SECOND = 5
 
-/** Binance's spot streams. */
 export function createBinanceStream(exchanges: SimulatedExchanges): ExchangeStream {
   const { clock, limitFactor, faults, settle } = exchanges
   const perSecond = createWindowCounter(1_000)

@@ -110,13 +110,11 @@ type Values<F> = {
 }
 type ValueOf<F> = F extends Field<infer T> ? T : never
 
-/** What kinds of faults there are. */
 export type FaultKind = keyof typeof KINDS
 /** One thing that goes wrong, where and for how long. */
 export type Fault = {
   [K in FaultKind]: { readonly kind: K } & Values<typeof SCOPE> & Values<(typeof KINDS)[K]>
 }[FaultKind]
-/** A fault of one kind. */
 export type FaultOf<K extends FaultKind> = Extract<Fault, { kind: K }>
 
 /**

@@ -44,7 +44,6 @@ export class Faults {
     return () => void this.clear(id)
   }
 
-  /** Sets a fault. */
   add(fault: Fault): ActiveFault {
     this.#settle()
     const setAt = this.#clock.now()

@@ -23,7 +23,6 @@ export function createListings(coins: readonly SimulatedCoin[], speed = 1) {
       delisted.has(market) ? undefined : byMarket[exchange].get(market),
     /** The listing of a market, also of one that was delisted. */
     getEver: (exchange: Exchange, market: string) => byMarket[exchange].get(market),
-    /** Every listing of the exchange. */
     all: (exchange: Exchange) =>
       [...byMarket[exchange].values()].filter(({ market }) => !delisted.has(market)),
     /** Adds the coin's listings, in place of those of the same markets. */

@@ -40,9 +40,7 @@ export interface SimulatorOptions {
   readonly pumpMs?: number
   /** Multiplies the exchanges' limits of requests, messages, connections and idle time; `false` for none. @default 1 */
   readonly limits?: number | false
-  /** Called for every frame sent. */
   readonly onFrame?: (frame: SentFrame) => void
-  /** Called for every REST request. */
   readonly onRequest?: (request: RestRequest) => void
 }
 

@@ -1,4 +1,3 @@
-/** The two simulated exchanges. */
 export type Exchange = 'upbit' | 'binance'
 
 /** Milliseconds since 1970-01-01T00:00Z. */
@@ -60,7 +59,6 @@ export interface Listing {
   readonly multiplier: number
 }
 
-/** One trade of one market. */
 export interface Trade {
   readonly at: EpochMs
   readonly price: number

@@ -18,7 +18,6 @@ export interface Client {
   obey(at: EpochMs): void
 }
 
-/** A frame of a stream that is due. */
 export interface DueFrame {
   readonly at: EpochMs
   readonly market: string

@@ -58,7 +58,6 @@ async function start(options: SimulatorOptions) {
       const last = prices.lastTrade('upbit', market, before)
       return last && { eventAt: last.at, price: last.price }
     },
-    /** Number of open connections. */
     connections: sockets.count,
     /** Sends everything that is due until now; returns that instant. */
     pump: sockets.pump,

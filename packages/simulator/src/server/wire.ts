@@ -16,7 +16,6 @@ export interface RestResponse {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One exchange's REST. */
 export interface RestSide {
   /** Responds to a GET. @param caller its address, for limits */
   respond(url: URL, caller: string): RestResponse

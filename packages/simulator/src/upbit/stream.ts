@@ -9,7 +9,6 @@ const IDLE_MS = 60_000
 /** It closes a connection this long after an error frame: between the 150 and 180 ms that were measured. */
 const CLOSE_AFTER_ERROR_MS = 165
 
-/** Upbit's WebSocket. */
 export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream {
   const { listings, faults, clock, limitFactor, settle } = exchanges
   const ignoresSecond = () => faults.find('ignore', { exchange: 'upbit', at: clock.now() })

@@ -50,7 +50,6 @@ export function upbitTicker(
   }
 }
 
-/** The whole frame of a ticker. */
 export function tickerText(ticker: object): string {
   return JSON.stringify(ticker).slice(0, -1) + END
 }

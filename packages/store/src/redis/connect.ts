@@ -6,7 +6,6 @@ import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
 import { toRedisError } from './redis-error.ts'
 import { describeTarget, parseRedisUrl, type RedisTarget, URL_FORMS } from './redis-url.ts'
 
-/** What may be sent with a command. */
 export type RedisArgument = string | number | Buffer
 
 /** Why commands can't be sent now, for people, without credentials; undefined when they can. */
@@ -61,7 +60,6 @@ export class RedisConnection {
     this.#client.on('end', this.#revive)
   }
 
-  /** The newest trouble while commands can't be sent. */
   problem(): Problem {
     return this.#problem
   }

@@ -1,6 +1,5 @@
 import type { Setting } from '@kimchi/core'
 
-/** What a Redis URL names. */
 export interface RedisTarget {
   readonly kind: 'single' | 'sentinel' | 'cluster'
   /** The server, or the Sentinels, or some nodes of the Cluster. */
@@ -69,7 +68,6 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
 
 /** Options of a URL that name a PEM file. */
 const TLS_FILES: ReadonlySet<string> = new Set(['ca', 'cert', 'key'])
-/** All options of a URL. */
 const OPTIONS: ReadonlySet<string> = new Set([
   ...TLS_FILES,
   ...['tls', 'db', 'sentinelUsername', 'sentinelPassword'],

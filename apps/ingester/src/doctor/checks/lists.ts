@@ -13,7 +13,6 @@ const LEAST_MATCHED_SHARE = 1 / 3
 const SUSPECT_ADVICE =
   'Find out whether each is one coin on both exchanges; DENY it, or add a line to pairs.ts, if not.'
 
-/** What the exchanges list. */
 export interface Lists extends Listings {
   readonly coins: readonly Coin[]
   /** Markets of which Upbit itself warns that their price is far from the world's. */

@@ -3,7 +3,6 @@ import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import { framesOf, judgeFrames, type Streams, type WatchedStream } from '../watched-stream.ts'
 
-/** How long SNAPSHOTs may take. */
 const SNAPSHOTS_WITHIN_MS = 10_000
 
 const RENEW_EVERY_MS = 15_000

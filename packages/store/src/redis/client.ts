@@ -36,26 +36,21 @@ export function createClient(target: RedisTarget, options: ConnectOptions): Redi
 function createSentinelClient(target: RedisTarget, settings: ReturnType<typeof clientSettings>): Redis {
   return new Redis({
     ...settings,
+    ...target.sentinel,
     sentinels: [...target.hosts],
-    name: target.sentinelName ?? '',
-    sentinelUsername: target.sentinelUsername,
-    sentinelPassword: target.sentinelPassword,
     sentinelRetryStrategy: settings.retryStrategy,
     // A Sentinel that hangs must not keep the client from asking the next one.
     sentinelCommandTimeout: settings.commandTimeout,
     failoverDetector: true,
-    enableTLSForSentinelMode: target.tls,
-    ...(settings.tls && { sentinelTLS: settings.tls }),
+    ...(settings.tls && { sentinelTLS: settings.tls, enableTLSForSentinelMode: true }),
   })
 }
 
 function clientSettings(target: RedisTarget, options: ConnectOptions) {
   const { name = 'kimchi', commandTimeoutMs = 2_000, deadAfterMs = commandTimeoutMs * 2.5, random } = options
   return {
-    username: target.username,
-    password: target.password,
-    db: target.db,
-    ...(target.tls && { tls: tlsOptions(target) }),
+    ...target.login,
+    ...(target.tlsFiles && { tls: readFiles(target.tlsFiles) }),
     protocol: 2 as const,
     connectionName: name,
     disableClientInfo: true,
@@ -70,14 +65,13 @@ function clientSettings(target: RedisTarget, options: ConnectOptions) {
     lazyConnect: true,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
-    maxRetriesPerRequest: null,
     // A demoted primary answers READONLY until the connection closes; the next one finds the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
 }
 
 /** @throws KimchiError `KIMCHI_ERR_CONFIG` naming the file that can't be read */
-function tlsOptions({ tlsFiles }: RedisTarget): Record<string, Buffer> {
+function readFiles(files: Readonly<Record<string, string>>): Record<string, Buffer> {
   const read = (name: string, file: string) => {
     try {
       return readFileSync(file)
@@ -86,5 +80,5 @@ function tlsOptions({ tlsFiles }: RedisTarget): Record<string, Buffer> {
       throw new KimchiError('KIMCHI_ERR_CONFIG', message)
     }
   }
-  return Object.fromEntries(Object.entries(tlsFiles).map(([name, file]) => [name, read(name, file)]))
+  return Object.fromEntries(Object.entries(files).map(([name, file]) => [name, read(name, file)]))
 }

@@ -4,7 +4,7 @@ import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
 import { toRedisError } from './redis-error.ts'
-import { describeTarget, parseRedisUrl, type RedisTarget, URL_FORMS } from './redis-url.ts'
+import { parseRedisUrl, type RedisTarget, URL_FORMS } from './redis-url.ts'
 
 export type RedisArgument = string | number | Buffer
 
@@ -30,7 +30,7 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
  * the library refused).
  */
 export class RedisConnection {
-  /** For logs: the URL without credentials. */
+  /** For logs: the URL without credentials and options. */
   readonly target: string
   readonly #address: RedisTarget
   readonly #options: ConnectOptions
@@ -40,7 +40,7 @@ export class RedisConnection {
   #revival: NodeJS.Timeout | undefined
 
   constructor(address: RedisTarget, options: ConnectOptions) {
-    this.target = describeTarget(address)
+    this.target = address.label
     this.#address = address
     this.#options = options
     this.#problem = `${this.target}: connecting`

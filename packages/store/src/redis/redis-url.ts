@@ -1,20 +1,18 @@
 import type { Setting } from '@kimchi/core'
 
+/** What a Redis URL names; a text is empty where it names nothing. */
 export interface RedisTarget {
   readonly kind: 'single' | 'sentinel' | 'cluster'
+  /** The URL for people to read, in logs and errors: without credentials and options. */
+  readonly label: string
   /** The server, or the Sentinels, or some nodes of the Cluster. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
-  readonly tls: boolean
-  /** PEM files of a private certificate authority and of a client certificate. */
-  readonly tlsFiles: { readonly ca?: string; readonly cert?: string; readonly key?: string }
-  readonly username: string | undefined
-  readonly password: string | undefined
-  /** Database number; 0 on a Cluster. */
-  readonly db: number
-  /** Name of the primary that the Sentinels watch. */
-  readonly sentinelName: string | undefined
-  readonly sentinelUsername: string | undefined
-  readonly sentinelPassword: string | undefined
+  /** Options of the client for the servers that hold data. */
+  readonly login: { readonly username: string; readonly password: string; readonly db: number }
+  /** Options of the client for Sentinels; `name` is that of the primary they watch. */
+  readonly sentinel: Readonly<Record<'name' | 'sentinelUsername' | 'sentinelPassword', string>>
+  /** PEM files of a private authority and of a client certificate; undefined without TLS. */
+  readonly tlsFiles: Readonly<Record<string, string>> | undefined
 }
 
 /** The forms of `REDIS_URL`, for the settings table. */
@@ -31,7 +29,14 @@ export const redisUrlSetting: Setting<string> = {
 }
 
 const URL_PATTERN =
-  /^(rediss?|redis\+sentinel|redis\+cluster):\/\/(?:([^@/?#]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/
+  /^(rediss?|redis\+sentinel|redis\+cluster):\/\/([^@/?#]*@)?([^@/?#]+)(?:\/([^?#]*))?(\?[^#]*)?$/
+
+/** What may follow the hosts: the number of a database, the name of a primary, or nothing. */
+const PATHS = { single: /^\d{0,5}$/, sentinel: /^[\w.-]+$/, cluster: /^$/ }
+
+/** Options of a URL that name a PEM file. */
+const TLS_FILES = ['ca', 'cert', 'key']
+const OPTIONS = new Set([...TLS_FILES, 'tls', 'db', 'sentinelUsername', 'sentinelPassword'])
 
 /**
  * The target of a Redis URL, or undefined when the text is not one. The credentials before `@` are those of the
@@ -44,56 +49,40 @@ export function parseRedisUrl(text: string): RedisTarget | undefined {
   if (match === null) return undefined
   const [, scheme = '', userinfo = '', hostList = '', path = '', query = ''] = match
   const kind = (scheme.split('+')[1] ?? 'single') as RedisTarget['kind']
-  const hosts = hostList.split(',').map(host => parseHost(host, kind === 'sentinel' ? 26_379 : 6_379))
-  const options = new URLSearchParams(query)
-  const credentials = parseCredentials(userinfo)
-  const db = kind === 'single' && path !== '' ? path : (options.get('db') ?? '0')
-  if (!hosts.every(host => host !== undefined) || credentials === undefined) return undefined
-  if (![...options.keys()].every(name => OPTIONS.has(name))) return undefined
-  if (!/^\d{1,5}$/.test(db) || (kind === 'cluster' && (path !== '' || db !== '0'))) return undefined
-  if (kind === 'single' && hosts.length !== 1) return undefined
-  if (kind === 'sentinel' && !/^[\w.-]+$/.test(path)) return undefined
+  const options: Readonly<Record<string, string>> = Object.fromEntries(new URLSearchParams(query))
+  const { sentinelUsername = '', sentinelPassword = '' } = options
+  const db = (kind === 'single' && path) || (options.db ?? '0')
+  const authority = parseAuthority(userinfo, hostList.split(','), kind === 'sentinel' ? 26_379 : 6_379)
+  if (authority === undefined) return undefined
+  const { hosts, login } = authority
+  if (!Object.keys(options).every(option => OPTIONS.has(option))) return undefined
+  if (!PATHS[kind].test(path) || !/^\d{1,5}$/.test(db)) return undefined
+  if ((kind === 'single' && hosts.length > 1) || (kind === 'cluster' && db !== '0')) return undefined
+  const files = Object.entries(options).filter(([option, file]) => TLS_FILES.includes(option) && file !== '')
   return {
     kind,
+    label: `${scheme}://${hostList}${path && `/${path}`}`,
     hosts,
-    tls: scheme === 'rediss' || options.get('tls') === 'true',
-    tlsFiles: Object.fromEntries([...options].filter(([name, file]) => TLS_FILES.has(name) && file !== '')),
-    ...credentials,
-    db: Number(db),
-    sentinelName: kind === 'sentinel' ? path : undefined,
-    sentinelUsername: options.get('sentinelUsername') ?? undefined,
-    sentinelPassword: options.get('sentinelPassword') ?? undefined,
+    login: { ...login, db: Number(db) },
+    sentinel: { name: path, sentinelUsername, sentinelPassword },
+    tlsFiles: scheme === 'rediss' || options.tls === 'true' ? Object.fromEntries(files) : undefined,
   }
 }
 
-/** Options of a URL that name a PEM file. */
-const TLS_FILES: ReadonlySet<string> = new Set(['ca', 'cert', 'key'])
-const OPTIONS: ReadonlySet<string> = new Set([
-  ...TLS_FILES,
-  ...['tls', 'db', 'sentinelUsername', 'sentinelPassword'],
-])
-
-/** A target for people to read, in logs and errors: without credentials. */
-export function describeTarget({ kind, hosts, tls, sentinelName, db }: RedisTarget): string {
-  const scheme = kind === 'single' ? (tls ? 'rediss' : 'redis') : `redis+${kind}`
-  const path = sentinelName ?? (db === 0 ? undefined : db)
-  const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')
-  return `${scheme}://${list}${path === undefined ? '' : `/${path}`}`
-}
-
-function parseHost(text: string, defaultPort: number): RedisTarget['hosts'][number] | undefined {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text)
-  const host = match?.[1] ?? match?.[2]
-  const port = Number(match?.[3] ?? defaultPort)
-  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
-}
-
-function parseCredentials(userinfo: string): Pick<RedisTarget, 'username' | 'password'> | undefined {
-  const [username = '', ...rest] = userinfo.split(':')
+/** Undefined when a host, a port or the credentials can't be ones. */
+function parseAuthority(userinfo: string, hostList: readonly string[], defaultPort: number) {
   try {
+    // A URL has one host: each of the list makes one, with the same credentials.
+    const urls = hostList.map(host => new URL(`redis://${userinfo}${host}`))
+    const hosts = urls.map(({ hostname, port }) => ({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port || defaultPort),
+    }))
+    if (!hosts.every(({ host, port }) => /^[\w.:-]+$/.test(host) && port > 0)) return undefined
+    const { username = '', password = '' } = urls[0] ?? {}
     return {
-      username: decodeURIComponent(username) || undefined,
-      password: decodeURIComponent(rest.join(':')) || undefined,
+      hosts,
+      login: { username: decodeURIComponent(username), password: decodeURIComponent(password) },
     }
   } catch {
     return undefined

@@ -1,12 +1,7 @@
 export { Bases, type BasesStatus, DEFAULT_BASES } from './bases.ts'
 export { binanceProtocol } from './binance/protocol.ts'
 export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalogue.ts'
-export {
-  checkListings,
-  type Listings,
-  parseBinanceListings,
-  parseUpbitListings,
-} from './catalogue/listings.ts'
+export { checkListings, type Listings } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
 export { type Connection, openConnection } from './feed/connection.ts'
 export { type Feed, openFeed } from './feed/feed.ts'

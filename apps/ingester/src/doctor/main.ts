@@ -7,7 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
 import { examine } from './examine.ts'
 import { lineOf, summaryOf } from './finding.ts'
-import { Recorder } from './recorder.ts'
+import { createRecorder } from './recorder.ts'
 
 const HELP = `npm run doctor -- [--json FILE] [--record FOLDER]
 Asks Upbit and Binance, for up to 3 minutes, whether they answer from this machine and behave as the service assumes.
@@ -29,12 +29,11 @@ async function main(): Promise<void> {
   if (values.help === true) return void process.stdout.write(HELP)
   const config = readConfig({ COINS: 'all', ...process.env })
   const userAgent = userAgentOf(packageJson.version, config.PROJECT_URL)
-  const recorder = new Recorder(values.record)
+  const record = values.record === undefined ? () => {} : createRecorder(values.record, systemClock)
   const findings = await examine(
-    { config, userAgent, recorder, onProgress: showProgress },
+    { config, userAgent, record, onProgress: showProgress },
     { clock: systemClock, random: Math.random, log: createLogger('doctor', 'silent') },
   )
-  await recorder.close()
   showProgress('')
   for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`)
   process.stdout.write(`${summaryOf(findings)}\n`)

@@ -1,4 +1,4 @@
-import type { Coin, EpochMs, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
+import type { Coin, Exchange, Market, Milliseconds, Tick } from '@kimchi/core'
 import {
   binanceProtocol,
   type Connection,
@@ -68,7 +68,7 @@ export function openStream(
   exchange: Exchange,
   markets: readonly Market[],
   name: string,
-  { streamBases, userAgent, recorder, context }: ExchangeAccess,
+  { streamBases, userAgent, record, context }: ExchangeAccess,
   until: 'opened' | 'live' = 'opened',
 ): Promise<WatchedStream> {
   const protocol = exchange === 'upbit' ? upbitProtocol : binanceProtocol
@@ -76,22 +76,14 @@ export function openStream(
     const ticks: Tick[] = []
     const others: Decoded[] = []
     const states = new Map<string, number>()
-    const createDecoder = () => {
-      const decoder = protocol.createDecoder()
-      const decode = (frame: Buffer | string, receivedAt: EpochMs) => {
-        recorder.frame(name, frame, receivedAt)
-        const state = stateOf(frame)
-        if (state !== undefined) states.set(state, (states.get(state) ?? 0) + 1)
-        return decoder.decode(frame, receivedAt)
-      }
-      return { ...decoder, decode }
-    }
-    const onFrame = (decoded: Decoded) => {
+    const onFrame = (decoded: Decoded, frame: Buffer) => {
+      record(name, frame)
+      const state = stateOf(frame)
+      if (state !== undefined) states.set(state, (states.get(state) ?? 0) + 1)
       if (decoded.kind === 'tick') ticks.push(decoded.tick)
       else others.push(decoded)
     }
-    const options = { protocol: { ...protocol, createDecoder }, base, userAgent, markets, onFrame }
-    const connection = openConnection(options, context)
+    const connection = openConnection({ protocol, base, userAgent, markets, onFrame }, context)
     context.signal.addEventListener('abort', () => void connection.close(), { once: true })
     await connection[until]
     if (connection.signal.aborted) throw await connection.ended
@@ -100,7 +92,7 @@ export function openStream(
   return streamBases[exchange].request(openAt)
 }
 
-function stateOf(frame: Buffer | string): string | undefined {
+function stateOf(frame: Buffer): string | undefined {
   const fields = parseFrame(frame)
   return isFields(fields) && typeof fields.market_state === 'string' ? fields.market_state : undefined
 }

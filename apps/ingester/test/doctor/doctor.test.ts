@@ -3,13 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MINUTE_MS } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import { parseUpbitListings } from '@kimchi/feeds'
 import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { type Finding, lineOf, summaryOf } from '../../src/doctor/finding.ts'
-import { Recorder } from '../../src/doctor/recorder.ts'
+import { createRecorder, type Recorder } from '../../src/doctor/recorder.ts'
 import { silent } from '../support/backfill-bench.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
 
@@ -23,7 +22,7 @@ interface RestAnswer {
 interface Case {
   readonly coins?: SimulatorOptions['coins']
   readonly env?: (simulator: Simulator) => Record<string, string>
-  readonly recorder?: Recorder
+  readonly record?: Recorder
   readonly prepare?: (simulator: Simulator) => unknown
   /** What becomes of a REST answer on its way. */
   readonly alter?: (url: string, answer: RestAnswer) => RestAnswer
@@ -32,7 +31,7 @@ interface Case {
 /** The doctor before a real simulator, on a clock that stands still while REST answers are under way. */
 async function examined(
   t: Test,
-  { coins = MARKET_COINS, env, recorder = new Recorder(undefined), prepare, alter }: Case = {},
+  { coins = MARKET_COINS, env, record = () => {}, prepare, alter }: Case = {},
 ) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
   const simulator = await startSimulator({
@@ -71,7 +70,7 @@ async function examined(
     {
       config,
       userAgent: 'test',
-      recorder,
+      record,
       onProgress: () => {},
     },
     { clock, random: () => 0.5, log: silent },
@@ -268,14 +267,19 @@ t.test('a symbol of Binance is silent, and its candles cannot be had: unknown', 
 
 t.test('--record: frames and answers in files that tests can read', async t => {
   const folder = t.testdir()
-  const recorder = new Recorder(folder)
-  await examined(t, { recorder })
-  await recorder.close()
-  const linesOf = (name: string) => readFileSync(join(folder, name), 'utf8').trim().split('\n')
-  for (const name of ['upbit-ws', 'binance-ws']) {
-    const lines = linesOf(`${name}.jsonl`).map(line => JSON.parse(line))
-    t.ok(lines.length > 100)
-    t.ok(lines.every(({ recv, payload }) => recv > 1e9 && JSON.parse(payload)))
+  await examined(t, { record: createRecorder(folder, { now: () => Date.UTC(2026, 10, 20) }) })
+  const linesOf = (name: string) => {
+    const text = readFileSync(join(folder, `${name}.jsonl`), 'utf8')
+    return text
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
   }
-  t.ok(parseUpbitListings(JSON.parse(linesOf('upbit-market-all.json').join())).length > 5)
+  for (const name of ['upbit-ws', 'binance-ws']) {
+    const lines = linesOf(name)
+    t.ok(lines.length > 100)
+    t.ok(lines.every(({ recv, payload }) => recv === Date.UTC(2026, 10, 20) / 1_000 && JSON.parse(payload)))
+  }
+  t.ok(JSON.parse(linesOf('upbit-market-all')[0].payload).length > 5)
+  t.equal(linesOf('binance-klines').length, 6, 'three coins, asked twice')
 })

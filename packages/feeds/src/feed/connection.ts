@@ -41,7 +41,7 @@ export interface ConnectionOptions {
   readonly base: string
   readonly userAgent: string
   readonly markets: readonly Market[]
-  readonly onFrame: (decoded: Decoded) => void
+  readonly onFrame: (decoded: Decoded, frame: Buffer) => void
   /** The exchange has acknowledged these markets: from now on a frame follows each of their trades. */
   readonly onAcknowledged?: (markets: readonly Market[]) => void
 }
@@ -146,7 +146,7 @@ export class Connection {
       this.#dataFrames += 1
       this.#live.open()
     }
-    this.#options.onFrame(decoded)
+    this.#options.onFrame(decoded, frame)
     if (decoded.kind === 'ack') this.#noteAcknowledgement()
     if (decoded.kind === 'shutdown') this.#due.open()
     if (decoded.kind === 'error') {

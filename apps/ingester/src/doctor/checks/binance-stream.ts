@@ -1,5 +1,5 @@
 import { type EpochMinute, type Market, messageOf, minuteOf } from '@kimchi/core'
-import { type ExchangeAccess, fetchTradingPrices } from '../exchange-access.ts'
+import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import { framesOf, judgeFrames, type Streams } from '../watched-stream.ts'
 
@@ -8,7 +8,7 @@ const HALTED_ADVICE = 'The service treats these as halted until they trade. Tell
 /** Whether Binance streams every symbol that trades, and lists it as trading. */
 export async function checkBinance({ binance }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { markets } = binance
-  const trading = await fetchTradingPrices(access)
+  const trading = await access.rest.fetchTradingPrices()
   const sending = new Set(binance.ticks.map(({ market }) => market))
   const silent = markets.filter(market => !sending.has(market))
   const unlisted = [...sending].filter(market => !trading.has(market))

@@ -1,6 +1,6 @@
 import { type Coin, type Market, messageOf, percentOf, premiumE4, RATE_MARKET } from '@kimchi/core'
-import { isFields, type Listings, matchCoins, parseBinanceListings, parseUpbitListings } from '@kimchi/feeds'
-import { type ExchangeAccess, fetchRecorded } from '../exchange-access.ts'
+import { isFields, type Listings, matchCoins } from '@kimchi/feeds'
+import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, type Verdict } from '../finding.ts'
 import type { Streams, WatchedStream } from '../watched-stream.ts'
 
@@ -20,15 +20,13 @@ export interface Lists extends Listings {
 }
 
 /** Fetches both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
-export async function fetchLists(access: ExchangeAccess): Promise<Lists> {
-  access.onProgress('fetching the lists')
-  const markets = await fetchRecorded(access, 'upbit', '/v1/market/all?is_details=true')
-  const info = await fetchRecorded(access, 'binance', '/api/v3/exchangeInfo?showPermissionSets=false')
-  const upbit = parseUpbitListings(markets.json)
-  const binance = parseBinanceListings(info.json)
-  const { coins } = matchCoins({ upbit, binance, wanted: access.config.COINS, strict: false })
-  const warned = [markets.json].flat().filter(isWarned)
-  return { upbit, binance, coins, warned: new Set(warned.map(({ market }) => String(market))) }
+export async function fetchLists({ rest, config, onProgress }: ExchangeAccess): Promise<Lists> {
+  onProgress('fetching the lists')
+  const listings = await rest.fetchListings()
+  const { coins } = matchCoins({ ...listings, wanted: config.COINS, strict: false })
+  const markets = await rest.get('upbit', '/v1/market/all?is_details=true', ({ json }) => [json].flat())
+  const warned = markets.filter(isWarned).map(({ market }) => String(market))
+  return { ...listings, coins, warned: new Set(warned) }
 }
 
 function isWarned(entry: unknown): entry is { market: unknown } {

@@ -1,11 +1,6 @@
 import type { EpochMs, Market, Tick } from '@kimchi/core'
 import { isFields } from '@kimchi/feeds'
-import {
-  type ExchangeAccess,
-  fetchRecorded,
-  fetchTradingPrices,
-  type LastPrices,
-} from '../exchange-access.ts'
+import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import type { Streams, WatchedStream } from '../watched-stream.ts'
 
@@ -19,9 +14,12 @@ const COMPARE_WITHIN_MS = 3_000
 /** REST and stream may be a trade apart. */
 const TOLERANCE = 0.005
 
-async function fetchLastTrades(access: ExchangeAccess): Promise<LastPrices> {
-  const { json } = await fetchRecorded(access, 'upbit', '/v1/ticker/all?quote_currencies=KRW')
-  const trades = [json].flat().filter(isFields)
+/** Markets' last prices by REST; `tradedAt` is 0 where the exchange does not say it. */
+type LastPrices = ReadonlyMap<unknown, { readonly price: number; readonly tradedAt: EpochMs }>
+
+async function fetchUpbitPrices({ rest }: ExchangeAccess): Promise<LastPrices> {
+  const path = '/v1/ticker/all?quote_currencies=KRW'
+  const trades = await rest.get('upbit', path, ({ json }) => [json].flat().filter(isFields))
   return new Map(
     trades.map(({ market, trade_price: price, trade_timestamp: at }) => {
       return [market, { price: Number(price), tradedAt: Number(at) }]
@@ -29,11 +27,16 @@ async function fetchLastTrades(access: ExchangeAccess): Promise<LastPrices> {
   )
 }
 
+async function fetchBinancePrices({ rest }: ExchangeAccess): Promise<LastPrices> {
+  const prices = await rest.fetchTradingPrices()
+  return new Map([...prices].map(([market, price]) => [market, { price: Number(price), tradedAt: 0 }]))
+}
+
 /** Compares the streams with REST, for all markets. */
 export async function checkPrices({ upbit, binance }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { clock, signal } = access.context
   await clock.wait(FETCH_AFTER_MS, signal)
-  const lasts = await Promise.all([fetchLastTrades(access), fetchTradingPrices(access)])
+  const lasts = await Promise.all([fetchUpbitPrices(access), fetchBinancePrices(access)])
   const answeredAt = clock.now()
   await clock.wait(COMPARE_WITHIN_MS, signal)
   return worstOf([compare(upbit, lasts[0], answeredAt), compare(binance, lasts[1], answeredAt)])

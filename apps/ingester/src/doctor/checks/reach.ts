@@ -1,6 +1,6 @@
 import { type Exchange, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
-import { type ExchangeAccess, fetchRecorded } from '../exchange-access.ts'
+import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, unknownBecause, type Verdict, worstOf } from '../finding.ts'
 import { openStream, type Streams, type WatchedStream } from '../watched-stream.ts'
 
@@ -20,7 +20,7 @@ export async function askBases(access: ExchangeAccess): Promise<Verdict> {
     openStream(exchange, [REFERENCE_MARKETS[exchange]], `${exchange}-ws-probe`, access, 'live')
   const lists = (['upbit', 'binance'] as const).flatMap(exchange => {
     const variable = exchange.toUpperCase()
-    const small = fetchRecorded(access, exchange, SMALL_REQUEST[exchange])
+    const small = rest.get(exchange, SMALL_REQUEST[exchange], () => {})
     return [
       reached(`${variable}_REST_URL`, rest.bases[exchange], small, access),
       reached(`${variable}_WS_URL`, streamBases[exchange], openLive(exchange), access),
@@ -57,9 +57,8 @@ export async function checkBases(reach: Verdict, access: ExchangeAccess): Promis
 }
 
 /** A request with an `Origin` header, which a proxy may add, is counted in a group of its own: one in ten seconds. */
-async function judgeThrottle(access: ExchangeAccess): Promise<Verdict> {
-  const { headers } = await fetchRecorded(access, 'upbit', SMALL_REQUEST.upbit)
-  const counted = headers.get('remaining-req')
+async function judgeThrottle({ rest }: ExchangeAccess): Promise<Verdict> {
+  const counted = await rest.get('upbit', SMALL_REQUEST.upbit, ({ headers }) => headers.get('remaining-req'))
   if (counted === null) return unknown('Upbit sends no Remaining-Req')
   const seen = `Remaining-Req: ${counted}`
   if (!/\bgroup=candle\b/.test(counted))

@@ -3,7 +3,7 @@ import { leaseKey } from './keys.ts'
 import type { RedisConnection } from './redis/connect.ts'
 
 /** A lease is free when its holder has not claimed it again for this long. */
-const EXPIRES_AFTER_MS: Milliseconds = 60_000
+export const LEASE_EXPIRES_AFTER_MS: Milliseconds = 60_000
 
 /**
  * A claim on work that several processes could do, so that they don't all do it. It saves effort and is never
@@ -28,8 +28,8 @@ export class Lease {
   async claim(work: string): Promise<boolean> {
     const key = leaseKey(work)
     this.#key = key
-    const holder = await this.#redis.call('SET', key, this.#id, 'NX', 'GET', 'PX', EXPIRES_AFTER_MS)
-    if (holder === this.#id) await this.#redis.call('PEXPIRE', key, EXPIRES_AFTER_MS)
+    const holder = await this.#redis.call('SET', key, this.#id, 'NX', 'GET', 'PX', LEASE_EXPIRES_AFTER_MS)
+    if (holder === this.#id) await this.#redis.call('PEXPIRE', key, LEASE_EXPIRES_AFTER_MS)
     return holder === null || holder === this.#id
   }
 

@@ -1,77 +1,63 @@
 import { createHash } from 'node:crypto'
-import type { Coin, Context, Milliseconds } from '@kimchi/core'
-import type { Lease } from '@kimchi/store'
-import type { ExchangeHealth } from './exchange-health.ts'
+import { type Coin, type Context, type EpochMinute, type Milliseconds, REFERENCE_MARKETS } from '@kimchi/core'
+import { LEASE_EXPIRES_AFTER_MS, type Lease } from '@kimchi/store'
+import type { CandleBlockCache } from './candle-block-cache.ts'
 
-/** The lease is claimed again after this long. */
-const CLAIM_EVERY_MS: Milliseconds = 1_000
+/** An ingester may fill gaps if it has seen a new candle of each exchange within this time. */
+const NEW_WITHIN_MS: Milliseconds = 90_000
 
 /** How long the end of a process may wait for Redis to free the lease; it expires by itself as well. */
 const FREE_WITHIN_MS: Milliseconds = 500
 
 /**
  * Keeps ingesters of the same coins from fetching the same candles; never needed for correctness. There is one
- * lease for each list of coins: what two lists have in common may be fetched twice, and is stored once.
+ * lease for each list of coins: what two lists have in common may be fetched twice, and is stored once. An
+ * ingester that is banned, refused for its region or cut off claims it no more, which leaves the work to another.
  */
 export class BackfillLease {
-  /** How many coins this ingester has it on; undefined until Redis has answered. */
-  filling: number | undefined
-  /** Why it could not be claimed the last time. */
-  failure: unknown
   /** Whether the exchanges' frames show that our clock is wrong. */
   isClockWrong = false
   readonly #lease: Pick<Lease, 'claim' | 'free'>
-  readonly #coins: () => readonly Coin[]
-  readonly #health: ExchangeHealth
+  readonly #blocks: CandleBlockCache
   readonly #context: Context
+  /** The last claim: on how many coins, and until when. Undefined before the first. Instants are of elapsed time. */
+  #claimed: { readonly coins: number; readonly until: Milliseconds } | undefined
+  /** The minute at which Upbit's newest candle opens. */
+  #newest: EpochMinute = Number.NEGATIVE_INFINITY
+  /** When that candle was first seen. */
+  #newAt: Milliseconds = Number.NEGATIVE_INFINITY
 
-  /** @param coins those to fill now */
-  constructor(
-    lease: Pick<Lease, 'claim' | 'free'>,
-    coins: () => readonly Coin[],
-    health: ExchangeHealth,
-    context: Context,
-  ) {
+  constructor(lease: Pick<Lease, 'claim' | 'free'>, blocks: CandleBlockCache, context: Context) {
     this.#lease = lease
-    this.#coins = coins
-    this.#health = health
+    this.#blocks = blocks
     this.#context = context
   }
 
-  get isHeld(): boolean {
-    return (this.filling ?? 0) > 0
+  /** How many coins this ingester has it on; undefined if it never asked. */
+  get filling(): number | undefined {
+    const { coins, until } = this.#claimed ?? {}
+    return until !== undefined && this.#context.clock.elapsed() >= until ? 0 : coins
   }
 
-  /** Claims it beside the work, which may take longer than it lasts, until the signal aborts. */
-  async run(): Promise<void> {
-    const { clock, signal } = this.#context
-    // Started with the first coins: loading ccxt earlier would hold up the streams.
-    let watching: Promise<void> | undefined
-    while (!signal.aborted) {
-      const coins = this.#coins()
-      // Every ingester fetches the newest candles, whoever fills the gaps.
-      if (coins.length > 0) watching ??= this.#health.run()
-      try {
-        this.filling = (await this.#claim(coins)) ? coins.length : 0
-        this.failure = undefined
-      } catch (thrown) {
-        this.filling = 0
-        this.failure = thrown
-      }
-      await clock.wait(CLAIM_EVERY_MS, signal)
-    }
-    await watching
-    await this.#free()
+  /**
+   * Claims it for a minute, or frees it while this ingester is not fit to fill the coins: another one goes on at
+   * once. Every ingester fetches the newest candles, whoever fills the gaps.
+   * @throws why the candles cannot be fetched or Redis does not answer; a lease that is held expires meanwhile
+   */
+  async claim(coins: readonly Coin[]): Promise<boolean> {
+    const { clock } = this.#context
+    this.#claimed ??= { coins: 0, until: 0 }
+    // Loading ccxt before there are coins would hold up the streams.
+    const isFit = coins.length > 0 && (await this.#hasNewCandles()) && !this.isClockWrong
+    if (!isFit) await this.#lease.free()
+    const until = clock.elapsed() + LEASE_EXPIRES_AFTER_MS
+    const isHeld = isFit && (await this.#lease.claim(nameOf(coins)))
+    this.#claimed = { coins: isHeld ? coins.length : 0, until }
+    return isHeld
   }
 
-  /** Claims the lease, or frees it while this ingester is not fit to fill the coins: another one goes on at once. */
-  async #claim(coins: readonly Coin[]): Promise<boolean> {
-    if (coins.length > 0 && this.#health.isWell && !this.isClockWrong) return this.#lease.claim(nameOf(coins))
-    await this.#lease.free()
-    return false
-  }
-
-  async #free(): Promise<void> {
+  /** Lets another ingester go on at once, as far as Redis answers in time. */
+  async free(): Promise<void> {
     const { clock, log } = this.#context
     const freed = new AbortController()
     void this.#lease
@@ -79,6 +65,21 @@ export class BackfillLease {
       .catch(thrown => log.debug({ err: thrown }, 'backfill lease not freed, it will expire'))
       .finally(() => freed.abort())
     await clock.wait(FREE_WITHIN_MS, freed.signal)
+  }
+
+  /**
+   * Fetches the newest candles of the reference markets: one request a minute to each exchange. Upbit's are
+   * fetched up to Binance's newest minute, so there is a new one only while both exchanges answer.
+   */
+  async #hasNewCandles(): Promise<boolean> {
+    const minute = await this.#blocks.newest()
+    const { newest } = await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute)
+    const now = this.#context.clock.elapsed()
+    if (newest > this.#newest) {
+      this.#newest = newest
+      this.#newAt = now
+    }
+    return now - this.#newAt <= NEW_WITHIN_MS
   }
 }
 

@@ -6,29 +6,20 @@ import {
   isWorthALine,
   type Milliseconds,
   messageOf,
-  minuteOf,
   type Sample,
 } from '@kimchi/core'
 import { type RestClient, retryDelay } from '@kimchi/feeds'
-import type { Lease, SampleReader, SampleWriter } from '@kimchi/store'
+import type { Lease, SampleReader, SampleWriter, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { BackfillLease } from './backfill-lease.ts'
-import { CANDLE_GRACE_MS, CandleBlockCache } from './candle-block-cache.ts'
+import { CandleBlockCache } from './candle-block-cache.ts'
 import { CandleRequests } from './candle-requests.ts'
-import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
-import { ExchangeHealth } from './exchange-health.ts'
+import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
-import { decideNewestMinute } from './newest-minute.ts'
 import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
 /** Backfill looks again for open minutes after this long while there are none. */
 const IDLE_MS: Milliseconds = 1_000
-
-/**
- * New coins are waited for as long as the requests of all that are decided at once take at Upbit's pace, and
- * this much for slow answers.
- */
-const PATIENCE_MS: Milliseconds = 5_000
 
 /** A history of so many minutes takes long enough for people to ask how far it is. */
 const LONG_HISTORY = 1_000
@@ -65,7 +56,6 @@ export class Backfill {
   readonly #requests: CandleRequests
   readonly #blocks: CandleBlockCache
   readonly #openMinutes: OpenMinutes
-  readonly #health: ExchangeHealth
   readonly #lease: BackfillLease
   /** The minute in which `#showNew` decided a coin last, by symbol. */
   readonly #shownAt = new Map<string, EpochMinute>()
@@ -82,15 +72,12 @@ export class Backfill {
     this.#requests = new CandleRequests(options.rest, options.upbitPerSecond, context)
     this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context.clock)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
-    this.#health = new ExchangeHealth(this.#blocks, context)
-    const coins = () => [...options.quarantine.tracked, ...options.quarantine.untested]
-    this.#lease = new BackfillLease(options.lease, coins, this.#health, context)
+    this.#lease = new BackfillLease(options.lease, this.#blocks, context)
   }
 
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
-    const holding = this.#lease.run()
     for (let failures = 0; !signal.aborted; ) {
       try {
         const isDone = await this.#round()
@@ -107,7 +94,7 @@ export class Backfill {
         await clock.wait(delayMs, signal)
       }
     }
-    await holding
+    await this.#lease.free()
   }
 
   /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
@@ -139,13 +126,10 @@ export class Backfill {
    * @returns whether nothing was left to fill
    */
   async #round(): Promise<boolean> {
-    const { tracked, untested } = this.#options.quarantine
-    // Before the coins are followed: without Redis there is no lease, and to follow none is to forget all of them.
-    if (this.#lease.failure !== undefined) throw this.#lease.failure
-    this.#openMinutes.follow(this.#lease.isHeld ? tracked : [])
-    if (!this.#health.isWell && this.#health.failure !== undefined) throw this.#health.failure
-    if (this.#lease.isHeld) await this.#showNew(tracked, untested)
-    if (!this.#lease.isHeld) return true
+    const isHeld = await this.#claim()
+    const { tracked } = this.#options.quarantine
+    this.#openMinutes.follow(isHeld ? tracked : [])
+    if (!isHeld || !(await this.#showNew())) return true
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     const filled = await Promise.allSettled(due.map(window => this.#fill(window)))
@@ -154,22 +138,41 @@ export class Backfill {
     return due.length === 0
   }
 
-  /** Decides the newest minute of new coins at once, so that they show, and of untested ones every minute. */
-  async #showNew(tracked: readonly Coin[], untested: readonly Coin[]): Promise<void> {
-    const { reader, upbitPerSecond } = this.#options
-    const minute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
+  #claim(): Promise<boolean> {
+    const { tracked, untested } = this.#options.quarantine
+    return this.#lease.claim([...tracked, ...untested])
+  }
+
+  /**
+   * Decides the newest minute of new coins at once, so that they show together, and of untested ones every minute.
+   * @returns whether this ingester still has the lease; one that has lost it leaves the rest to another
+   */
+  async #showNew(): Promise<boolean> {
+    const { tracked, untested } = this.#options.quarantine
+    const minute = await this.#blocks.newest()
     const due = [
       ...tracked.filter(({ symbol }) => !this.#shownAt.has(symbol)),
       ...untested.filter(({ symbol }) => this.#shownAt.get(symbol) !== minute),
     ]
-    if (due.length === 0) return
-    const patienceMs = (COINS_AT_ONCE * 1_000) / upbitPerSecond + PATIENCE_MS
-    const holdsLease = () => this.#lease.isHeld
+    const decided: Decided[] = []
+    let isHeld = true
+    for (let at = 0; at < due.length && isHeld; at += COINS_AT_ONCE) {
+      const some = due.slice(at, at + COINS_AT_ONCE)
+      decided.push(...(await Promise.all(some.map(coin => this.#decideMinute(coin, minute)))))
+      isHeld = await this.#claim()
+    }
     await this.#store(
-      await decideNewestMinute(due, patienceMs, holdsLease, reader, this.#blocks, this.#context),
+      decided.flatMap(({ samples }) => samples),
+      decided.flatMap(({ settled }) => settled),
     )
-    if (!holdsLease()) return
-    for (const { symbol } of due) this.#shownAt.set(symbol, minute)
+    for (const { symbol } of due.slice(0, decided.length)) this.#shownAt.set(symbol, minute)
+    return isHeld
+  }
+
+  async #decideMinute(coin: Coin, minute: EpochMinute): Promise<Decided> {
+    const [open] = await this.#options.reader.readOpenMinutes(coin.symbol, minute, minute + 1)
+    if (open === undefined) return NOTHING
+    return (await this.#decide({ coin, minutes: [minute] })) ?? NOTHING
   }
 
   async #measureDrift(tracked: readonly Coin[]): Promise<void> {
@@ -182,22 +185,27 @@ export class Backfill {
 
   /** @throws why Redis could not be written */
   async #fill(window: CoinMinutes): Promise<void> {
-    const { coin } = window
-    const decided = await decideWindow(window, this.#blocks).catch(thrown => this.#fail(coin, thrown))
+    const decided = await this.#decide(window)
     if (decided === undefined) return
-    await this.#store(decided)
+    await this.#store(decided.samples, decided.settled)
     this.#openMinutes.finish(window, decided.open)
-    this.#logProgress(coin)
+    this.#logProgress(window.coin)
   }
 
-  #fail(coin: Coin, thrown: unknown): void {
-    if (this.#context.signal.aborted) return
-    const trouble = this.#openMinutes.fail(coin, thrown)
-    if (trouble !== undefined && isWorthALine(trouble.failures))
-      this.#context.log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
+  /** Undefined where candles cannot be fetched: the coin waits. */
+  async #decide(window: CoinMinutes): Promise<Decided | undefined> {
+    try {
+      return await decideWindow(window, this.#blocks)
+    } catch (thrown) {
+      if (this.#context.signal.aborted) return undefined
+      const trouble = this.#openMinutes.fail(window.coin, thrown)
+      if (trouble !== undefined && isWorthALine(trouble.failures))
+        this.#context.log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
+      return undefined
+    }
   }
 
-  async #store({ samples, settled }: Decided): Promise<void> {
+  async #store(samples: readonly Sample[], settled: readonly SettledMinute[]): Promise<void> {
     const { release, quarantine, writer } = this.#options
     const publishable = release(samples)
     const tracked = new Set(quarantine.tracked.map(({ symbol }) => symbol))

@@ -5,6 +5,7 @@ import {
   dayStart,
   type EpochMinute,
   type Log,
+  type Milliseconds,
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
@@ -157,5 +158,10 @@ export async function openBench(
     const ranges = await Promise.all(open).catch(() => undefined)
     return ranges?.flat().length === 0
   }
-  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole }
+  /** Redis' clock can't be set: its leases are made older instead. */
+  const ageLeases = async (ms: Milliseconds) => {
+    for (const key of await raw.keys('{kp}:lease:*'))
+      await raw.pexpire(key, Math.max(1, (await raw.pttl(key)) - ms))
+  }
+  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole, ageLeases }
 }

@@ -34,10 +34,16 @@ t.test('runs every test file of a workspace, or those that are named', async t =
   t.notMatch(one.output, /second/)
 })
 
-t.test('a test that fails, throws, hangs or ends too early fails the run', async t => {
+t.test('a test that fails or throws fails the run, and the files after it run', async t => {
+  const files = { 'fails.test.ts': "t.fail('no')", 'throws.test.ts': "t.pass('yes')\nthrow new Error('no')" }
+  const { code, output } = await runTests(t, 1, files)
+  t.equal(code, 1)
+  t.match(output, /\bnot ok \d+ - no\n/)
+  t.match(output, /\bnot ok \d+ - test\/throws/)
+})
+
+t.test('a test that hangs or ends too early fails the run', async t => {
   const wrong = {
-    'fails.test.ts': "t.fail('no')",
-    'throws.test.ts': "t.pass('yes')\nthrow new Error('no')",
     'hangs.test.ts': "t.test('waits', () => new Promise(resolve => setTimeout(resolve, 60_000)))",
     'ends.test.ts': "t.test('half', t => { t.plan(2); t.pass('yes'); process.exit(0) })",
   }

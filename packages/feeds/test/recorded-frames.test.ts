@@ -84,7 +84,7 @@ t.test('real error frames are errors', { skip }, async t => {
   )
   t.strictSame(kinds, ['ignored', 'error', 'error', 'error'])
   const binanceKinds = recordedLines('single-frames/binance-miniticker-and-error.2026-09_10.jsonl').map(
-    ({ payload }) => binance().decode(String(payload), NOW).kind,
+    ({ payload }) => binance().decode(Buffer.from(String(payload)), NOW).kind,
   )
   t.strictSame(binanceKinds, ['tick', 'tick', 'error'])
 })
@@ -94,7 +94,7 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
   const received = ccxt.filter(({ dir }) => dir === 'recv').map(({ payload }) => JSON.stringify(payload))
   const single = recordedText('single-frames/binance-miniticker.2025-2026.jsonl').split('\n')
   const decoder = binance()
-  const decoded = received.map(frame => decoder.decode(frame, NOW))
+  const decoded = received.map(frame => decoder.decode(Buffer.from(frame), NOW))
   t.strictSame(decoded.flatMap(ticksOf), [
     binanceTick('BTCUSDT', 64_117.99, 1_786_539_510_015),
     // The same price and a smaller volume: Binance sent it because a trade left the 24-hour window.
@@ -115,7 +115,7 @@ t.test('every recorded Binance miniTicker decodes to its exact tick', { skip }, 
 t.test('every frame of a real stream of Upbit trades and books is ignored', { skip }, async t => {
   const decoder = upbit()
   const frames = recordedLines('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.frames.jsonl')
-  const fromText = frames.map(({ payload }) => decoder.decode(String(payload), NOW).kind)
+  const fromText = frames.map(({ payload }) => decoder.decode(Buffer.from(String(payload)), NOW).kind)
   t.equal(fromText.length, 449)
   t.ok(fromText.every(kind => kind === 'ignored'))
   const raw = recordedText('cryptofeed/upbit-ws-trade-orderbook.2021-04-17.raw.txt').split('\n')

@@ -24,14 +24,11 @@ interface Before {
  * @see docs/exchanges.md#binance-websocket
  */
 export function createBinanceDecoder(): Decoder {
-  const previous = new Map<Market, Before>()
+  let previous: ReadonlyMap<Market, Before> = new Map()
   return {
     setMarkets: markets => {
-      const wanted = new Set(markets)
-      for (const market of previous.keys()) if (!wanted.has(market)) previous.delete(market)
-      for (const market of wanted) {
-        if (!previous.has(market)) previous.set(market, { price: Number.NaN, volume: Number.NaN })
-      }
+      const beforeOf = (market: Market) => previous.get(market) ?? { price: Number.NaN, volume: Number.NaN }
+      previous = new Map(markets.map(market => [market, beforeOf(market)]))
     },
     decode: (frame, receivedAt) => {
       const value = parseFrame(frame)

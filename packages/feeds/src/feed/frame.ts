@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import type { EpochMs } from '@kimchi/core'
 import type { Decoded } from './protocol.ts'
 
@@ -12,15 +12,10 @@ const LATEST_MS = 5_000_000_000_000
 /** How many characters of a refused value an error message shows. */
 const SHOWN = 80
 
-/**
- * The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON. Nearly every
- * frame is ASCII, which is decoded faster.
- */
-export function parseFrame(frame: Buffer | string): unknown {
+/** The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON. */
+export function parseFrame(frame: Buffer): unknown {
   try {
-    if (typeof frame === 'string') return JSON.parse(frame)
-    if (isAscii(frame)) return JSON.parse(frame.toString('latin1'))
-    return isUtf8(frame) ? JSON.parse(frame.toString('utf8')) : undefined
+    return isUtf8(frame) ? JSON.parse(frame.toString()) : undefined
   } catch {
     return undefined
   }
@@ -49,8 +44,8 @@ export function shown(value: unknown): string {
 }
 
 /** The outcome for a frame that is not a JSON object in UTF-8. */
-export function unreadable(frame: Buffer | string): Decoded {
-  const start = typeof frame === 'string' ? frame.slice(0, SHOWN) : frame.toString('latin1', 0, SHOWN)
+export function unreadable(frame: Buffer): Decoded {
+  const start = frame.toString('latin1', 0, SHOWN)
   const reason = `frame of ${frame.length} is not a JSON object in UTF-8: ${JSON.stringify(start)}`
   return { kind: 'malformed', reason }
 }

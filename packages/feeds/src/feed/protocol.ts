@@ -32,7 +32,7 @@ export interface Decoder {
    * Sets the markets wanted from now on. It ignores frames of others and forgets what it knew of them.
    */
   setMarkets(markets: readonly Market[]): void
-  decode(frame: Buffer | string, receivedAt: EpochMs): Decoded
+  decode(frame: Buffer, receivedAt: EpochMs): Decoded
 }
 
 /** What one frame was. */

@@ -19,8 +19,6 @@ export function userAgentOf(version: string, projectUrl: string): string {
 export interface HttpRequest {
   readonly exchange: Exchange
   readonly userAgent: string
-  /** How long the exchange may take, in real time even where a test turns the clock. @default 10 s */
-  readonly timeoutMs?: Milliseconds
 }
 
 /** A 2xx answer in JSON. */
@@ -38,11 +36,11 @@ export interface HttpAnswer {
  */
 export async function fetchJson(
   url: string,
-  { exchange, userAgent, timeoutMs = TIMEOUT_MS }: HttpRequest,
+  { exchange, userAgent }: HttpRequest,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<HttpAnswer> {
   const what = `GET ${new URL(url).pathname}`
-  const { response, text } = await receive(url, userAgent, timeoutMs, signal).catch(cause => {
+  const { response, text } = await receive(url, userAgent, signal).catch(cause => {
     throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: ${reasonOf(cause)}`, { cause })
   })
   const { status, ok, headers } = response
@@ -70,7 +68,6 @@ function jsonOf(text: string): unknown {
 async function receive(
   url: string,
   userAgent: string,
-  timeoutMs: Milliseconds,
   signal: AbortSignal,
 ): Promise<{ response: Response; text: string }> {
   // A controller for each request: AbortSignal.any would leave a dependant behind on a long-lived signal.
@@ -78,7 +75,7 @@ async function receive(
   const abort = () => over.abort(new Error('aborted'))
   if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
-  const late = setTimeout(() => over.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+  const late = setTimeout(() => over.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS)
   try {
     const headers = { 'user-agent': userAgent }
     const response = await fetch(url, { headers, signal: over.signal, redirect: 'manual' })

@@ -8,12 +8,9 @@ import type { IngesterStatus } from '../src/status.ts'
 const feed = {
   exchange: 'upbit',
   state: 'up',
-  frames: 7,
-  ignored: 0,
   malformed: 1,
   reconnects: 2,
   silences: 4,
-  replacements: 0,
   lastDataAt: 9_500,
   watermark: 8_000,
   base: { exchange: 'upbit', of: 'stream', inUse: 'wss://a', index: 0, left: [] },

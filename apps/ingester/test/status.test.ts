@@ -58,7 +58,7 @@ t.test('the address in use is a note, and stands in the status', async t => {
 })
 
 t.test('an error that is over is no reason, and stays in the status', async t => {
-  const errorAt = (at: number) => ({ lastError: { code: 'KIMCHI_ERR_FRAME', message: 'no answer', at } })
+  const errorAt = (at: number) => ({ lastError: { message: 'no answer', at } })
   const stale = { statusAt: NOW - 360_000 }
   const reasonOf = (changes: object) => textsOf(statusWith(changes)).join()
   t.match(reasonOf({ ...stale, ...errorAt(NOW - 300_000) }), /for 6 minutes: no answer$/)

@@ -115,7 +115,7 @@ for (const status of [
     await passUntil(clock, 'the second base', () => vision.peers.length === 1)
     t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
     vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
-    await eventually('the frame', () => feed.status().frames > 0)
+    await eventually('the frame', () => feed.status().state === 'up')
     t.match(feed.status(), { state: 'up', base: { inUse: vision.url, index: 1 } })
     t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
     front.state.upgrade = undefined

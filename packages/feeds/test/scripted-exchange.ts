@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -19,6 +20,12 @@ export function acknowledge(peer: Peer | undefined, count = Number.POSITIVE_INFI
     peer?.socket.send(JSON.stringify({ result: null, id: JSON.parse(text).id }))
     if (peer) peer.acknowledged += 1
   }
+}
+
+/** Resolves when the client has read what it was sent. */
+export async function untilRead(peer: Peer | undefined): Promise<void> {
+  peer?.socket.ping()
+  if (peer) await once(peer.socket, 'pong')
 }
 
 /** A WebSocket server that sends only what a test makes it send. @param autoPong answers pings */

@@ -1,12 +1,4 @@
-import {
-  type Context,
-  type EpochMs,
-  type Exchange,
-  isWorthALine,
-  KimchiError,
-  type KimchiErrorCode,
-  messageOf,
-} from '@kimchi/core'
+import { type Context, type EpochMs, type Exchange, isWorthALine, messageOf } from '@kimchi/core'
 import type { BasesStatus } from '../bases.ts'
 
 /**
@@ -30,7 +22,6 @@ export interface FeedStatus extends Readonly<Omit<FeedCounters, 'countFailure' |
 
 /** The last error, kept after it is over. */
 interface FeedError {
-  readonly code: KimchiErrorCode
   readonly message: string
   readonly at: EpochMs
 }
@@ -41,13 +32,8 @@ export class FeedCounters {
   attempts = 0
   /** Times that data came back after it had broken off. */
   reconnects = 0
-  /** Connections replaced while they still worked. */
-  replacements = 0
   /** Silences of more than 3 s on an open connection. */
   silences = 0
-  frames = 0
-  /** Well-formed frames of no use, acknowledgements and heartbeats among them. */
-  ignored = 0
   /** Frames that were dropped as broken. */
   malformed = 0
   /** Requests for the trading status that failed. */
@@ -72,7 +58,6 @@ export class FeedCounters {
 
   /** Keeps an error for `/ready` to name, until a later one comes. */
   remember(cause: unknown): void {
-    const code = cause instanceof KimchiError ? cause.code : 'KIMCHI_ERR_REST'
-    this.lastError = { code, message: messageOf(cause), at: this.#context.clock.now() }
+    this.lastError = { message: messageOf(cause), at: this.#context.clock.now() }
   }
 }

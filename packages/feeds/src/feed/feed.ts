@@ -174,7 +174,7 @@ export class Feed {
   /** Opens a connection. Resolves when it brings data, rejects when it ends before it does. */
   async #connect(base: string): Promise<Connection> {
     const { log, signal } = this.#context
-    const { protocol, userAgent, fetchTradingPrices } = this.#options
+    const { protocol, userAgent } = this.#options
     await this.#spendConnection()
     signal.throwIfAborted()
     this.#waiting = undefined
@@ -186,8 +186,7 @@ export class Feed {
         userAgent,
         markets: this.#markets,
         onFrame: decoded => this.#receive(decoded, connection),
-        // Where snapshots bring the prices, asking for them would be a subscription, whose acknowledgement asks again.
-        onAcknowledged: markets => fetchTradingPrices && this.#tradingStatus.seed(markets),
+        onAcknowledged: markets => this.#tradingStatus.seed(markets),
       },
       this.#context,
     )
@@ -239,13 +238,10 @@ export class Feed {
 
   #receive(decoded: Decoded, connection: Connection): void {
     const { sink } = this.#options
-    this.#counters.frames += 1
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
     else if (decoded.kind === 'halted')
       sink.setTradable(this.#exchange, decoded.market, false, this.#context.clock.now())
-    else if (decoded.kind === 'malformed')
-      this.#counters.countFailure('malformed', new KimchiError('KIMCHI_ERR_FRAME', decoded.reason), DROPPED)
-    else this.#counters.ignored += 1
+    else if (decoded.kind === 'malformed') this.#counters.countFailure('malformed', decoded.reason, DROPPED)
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {
@@ -273,10 +269,8 @@ export class Feed {
 
   /** Reads this connection from now on, and closes all others. */
   #read(connection: Connection): void {
-    const before = this.#reading
+    if (this.#reading?.signal.aborted === true) this.#counters.reconnects += 1
     this.#reading = connection
-    if (before?.signal.aborted === true) this.#counters.reconnects += 1
-    else if (before !== undefined) this.#counters.replacements += 1
     for (const other of this.#connections) if (other !== connection) void other.close()
   }
 }

@@ -6,7 +6,7 @@ import { binanceProtocol } from '../../src/binance/protocol.ts'
 import { subscribedMarkets } from '../../src/feed/subscribed-markets.ts'
 import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, createRest, simulate, watchFeed } from '../harness.ts'
-import { acknowledge, miniTicker, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
+import { acknowledge, miniTicker, scriptExchange, untilRead, upbitTicker } from '../scripted-exchange.ts'
 
 /** The markets that Upbit's feed always subscribes to. */
 const ALWAYS = subscribedMarkets('upbit', [])
@@ -201,9 +201,8 @@ t.test(
       await eventually('the connection', () => exchange.peers.length === 1)
       const send = async () => {
         const frame = isUpbit ? upbitTicker('KRW-BTC', 5, AT) : miniTicker('BTCUSDT', '5', AT)
-        const { frames } = feed.status()
         exchange.peers[0]?.socket.send(frame)
-        await eventually('data', () => feed.status().frames > frames)
+        await untilRead(exchange.peers[0])
       }
       await send()
       await clock.advance(3_000)
@@ -367,7 +366,7 @@ t.test('the frames of a newer connection alone are read, and prices count from i
   const send = (peer: number, market: string, price: string) =>
     exchange.peers[peer]?.socket.send(miniTicker(market, price, clock.now()))
   let asked = 0
-  const { feed } = watchFeed(
+  watchFeed(
     t,
     {
       protocol: binanceProtocol,
@@ -390,12 +389,11 @@ t.test('the frames of a newer connection alone are read, and prices count from i
   await clock.advance(1_000)
   send(0, 'QUIETUSDT', '1')
   send(0, 'BTCUSDT', '5')
-  await eventually('prices', () => feed.status().frames >= 3)
+  await untilRead(exchange.peers[0])
   for (let second = 2; second <= 64; second += 2) {
     await clock.advance(2_000)
-    const { frames } = feed.status()
     send(0, 'BTCUSDT', String(second))
-    await eventually('a tick', () => feed.status().frames > frames)
+    await untilRead(exchange.peers[0])
   }
   t.equal(priceOf(1), 1)
   exchange.peers[0]?.socket.send(
@@ -404,7 +402,6 @@ t.test('the frames of a newer connection alone are read, and prices count from i
   await passUntil(clock, 'the successor', () => exchange.peers[1]?.received.length === 1)
   t.ok(clock.now() % 60_000 >= 10_000, 'it is opened ten seconds into the minute')
   send(1, 'BTCUSDT', '9')
-  await eventually('the change', () => feed.status().replacements === 1)
   await eventually('the old one is closed', () => exchange.peers[0]?.socket.readyState === 3)
   await clock.advance(5_000)
   t.equal(priceOf(2), undefined, 'what the old one said may have been followed by what it did not say')
@@ -417,16 +414,15 @@ t.test('the frames of a newer connection alone are read, and prices count from i
 t.test('a clock that steps back and a reconnect leave no price from before', async t => {
   const exchange = await scriptExchange(t)
   const latest = new LatestTicks()
-  const { clock, feed } = watchFeed(t, {
+  const { clock } = watchFeed(t, {
     protocol: binanceProtocol,
     bases: exchange.url,
     markets: ['QUIETUSDT'],
     sink: latest,
   })
   const send = async (peer: number, market: string) => {
-    const { frames } = feed.status()
     exchange.peers[peer]?.socket.send(miniTicker(market, '1', clock.now()))
-    await eventually('the frame', () => feed.status().frames > frames)
+    await untilRead(exchange.peers[peer])
   }
   await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
   await send(0, 'QUIETUSDT')

@@ -44,10 +44,9 @@ function startChecks(access: ExchangeAccess): Readonly<Record<CheckName, Promise
   const lists = fetched.catch(notAsked)
   const streams = lists.then(({ coins }) => (coins.length > 0 ? openStreams(coins, access) : notAsked()))
   const renewal = streams.then(streams => checkRenewal(streams, access))
-  const prices = streams.then(streams => checkPrices(streams, access))
   const candles = streams.then(streams => checkCandles(streams, access))
   // These take time; the others judge what the streams have brought meanwhile.
-  const watched = Promise.allSettled([renewal, prices, candles]).then(() => streams)
+  const watched = Promise.allSettled([renewal, candles]).then(() => streams)
   return {
     bases: reach.then(reach => checkBases(reach, access)),
     clock: watched.then(checkClock),
@@ -57,7 +56,7 @@ function startChecks(access: ExchangeAccess): Readonly<Record<CheckName, Promise
     'Upbit, renewal': renewal,
     'Upbit, states': watched.then(checkStates),
     'Binance, streams': watched.then(streams => checkBinance(streams, access)),
-    prices,
+    prices: watched.then(streams => checkPrices(streams, access)),
     candles,
   }
 }

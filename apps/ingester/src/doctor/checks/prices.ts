@@ -4,11 +4,7 @@ import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import type { Streams, WatchedStream } from '../watched-stream.ts'
 
-/**
- * Waits 5 s for frames, fetches REST prices, waits 3 s more, then compares them with the frames of those 3 s on
- * either side.
- */
-const FETCH_AFTER_MS = 5_000
+/** REST prices are compared with the frames of so long before and after their arrival. */
 const COMPARE_WITHIN_MS = 3_000
 
 /** REST and stream may be a trade apart. */
@@ -35,7 +31,6 @@ async function fetchBinancePrices({ rest }: ExchangeAccess): Promise<LastPrices>
 /** Compares the streams with REST, for all markets. */
 export async function checkPrices({ upbit, binance }: Streams, access: ExchangeAccess): Promise<Verdict> {
   const { clock, signal } = access.context
-  await clock.wait(FETCH_AFTER_MS, signal)
   const lasts = await Promise.all([fetchUpbitPrices(access), fetchBinancePrices(access)])
   const answeredAt = clock.now()
   await clock.wait(COMPARE_WITHIN_MS, signal)

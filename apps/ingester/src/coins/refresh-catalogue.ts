@@ -55,16 +55,14 @@ export class CatalogueRefresh {
   readonly #context: Context
   #coins: readonly Coin[] = []
   #listings: Listings | undefined
-  /** Resolves a minute after the last early refresh. */
-  #nextEarly: Promise<void> = Promise.resolve()
-  /** Aborted to end the hourly wait early. */
-  #hourlyWait = new AbortController()
+  /** Aborted to end the wait for the next refresh early. */
+  #wait = new AbortController()
   #status: CatalogueStatus = { coins: undefined, missing: [], problem: undefined }
 
   constructor(options: CatalogueOptions, context: Context) {
     this.#options = options
     this.#context = context
-    context.signal.addEventListener('abort', () => this.#hourlyWait.abort(), { once: true })
+    context.signal.addEventListener('abort', () => this.#wait.abort(), { once: true })
   }
 
   /**
@@ -81,12 +79,9 @@ export class CatalogueRefresh {
       try {
         await this.#refresh()
         failures = 0
-        await clock.wait(this.#options.refreshMs ?? HOUR_MS, this.#hourlyWait.signal)
-        if (this.#hourlyWait.signal.aborted) {
-          await this.#nextEarly
-          this.#nextEarly = clock.wait(MINUTE_MS, signal)
-          this.#hourlyWait = new AbortController()
-        }
+        await clock.wait(MINUTE_MS, signal)
+        await clock.wait((this.#options.refreshMs ?? HOUR_MS) - MINUTE_MS, this.#wait.signal)
+        this.#wait = new AbortController()
       } catch (thrown) {
         if (signal.aborted) return
         if (isUnknownSymbol(thrown)) throw thrown
@@ -99,9 +94,9 @@ export class CatalogueRefresh {
     }
   }
 
-  /** Refreshes soon: at once, or a minute after the last early refresh. */
+  /** Refreshes at once, or as soon as the lists are a minute old. */
   refreshNow(): void {
-    this.#hourlyWait.abort()
+    this.#wait.abort()
   }
 
   status(): CatalogueStatus {

@@ -81,7 +81,7 @@ export class MinuteLoop {
       last: this.#last,
       accepted: this.#accepted,
       dropped: this.#dropped,
-      /** Minutes skipped because the machine slept, stalled or its clock stepped. */
+      /** Minutes skipped because the process paused, the machine slept or its clock stepped. */
       skipped: this.#skipped,
       /** Coin minutes without a sample, by reason. */
       gaps: this.#gaps,

@@ -12,12 +12,9 @@ export const LATEST_SNAPSHOT_MS: Milliseconds = 5_000
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
 const LONGEST_WAIT_MS: Milliseconds = 1_000
 
-/**
- * After a stall of the event loop, frames that are still in the socket buffers get this long to come in
- * first.
- */
+/** After a pause of the process, frames that are still in the socket buffers get this long to come in first. */
 const DRAIN_MS: Milliseconds = 50
-const STALLED_BY_MS: Milliseconds = 200
+const PAUSED_BY_MS: Milliseconds = 200
 
 /** A minute whose snapshot is due now. */
 export interface MinuteTurn {
@@ -58,7 +55,7 @@ export async function* minuteTurns(
       await wait(Math.min(waitMs, LONGEST_WAIT_MS))
       continue
     }
-    if (-waitMs > STALLED_BY_MS) await wait(DRAIN_MS)
+    if (-waitMs > PAUSED_BY_MS) await wait(DRAIN_MS)
     const minute = lastDue()
     const skipped = minute - last - 1
     last = minute

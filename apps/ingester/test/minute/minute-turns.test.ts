@@ -88,7 +88,7 @@ t.test('a clock that steps back 90 s goes on from where it stands', async t => {
 })
 
 t.test(
-  'after a stall the loop handles waiting frames before the snapshot, and reports how late it is',
+  'after a pause the loop handles waiting frames before the snapshot, and reports how late it is',
   async t => {
     const { clock, turns } = collect(t, MIDNIGHT + 30_000)
     await clock.advance(20_000)

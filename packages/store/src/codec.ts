@@ -29,7 +29,7 @@ export function decodeSample(symbol: string, minute: EpochMinute, member: Uint8A
   const [, upbitKrw, binanceUsdt, usdtKrw, premiumE4, sourceIndex] = fields
   const source = typeof sourceIndex === 'number' ? SOURCES[sourceIndex] : undefined
   const sample = { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source }
-  return problemOf(sample) === undefined ? (sample as Sample) : undefined
+  return source !== undefined && problemOf(sample) === undefined ? (sample as Sample) : undefined
 }
 
 /** The fields of a MessagePack array; none when the bytes are not one. */
@@ -42,16 +42,11 @@ function unpacked(member: Uint8Array): readonly unknown[] {
   }
 }
 
+/** Symbol and minute are no part of the member: the library checks them. */
 function problemOf(sample: Readonly<Record<keyof Sample, unknown>>): string | undefined {
-  const { symbol, minute, premiumE4, source } = sample
-  if (typeof symbol !== 'string' || !/^[\w.-]+$/.test(symbol)) return `symbol must be a word, got: ${symbol}`
-  if (!Number.isSafeInteger(minute) || Number(minute) < 0) {
-    return `minute must be a whole epoch minute, got: ${minute}`
-  }
   for (const field of ['upbitKrw', 'binanceUsdt', 'usdtKrw'] as const) {
     if (!isPrice(sample[field])) return `${field} must be a price, got: ${sample[field]}`
   }
-  if (!Number.isSafeInteger(premiumE4)) return `premiumE4 must be an integer, got: ${premiumE4}`
-  if (!SOURCES.includes(source as SampleSource)) return `source must be live or candle, got: ${source}`
-  return undefined
+  const { premiumE4 } = sample
+  return Number.isSafeInteger(premiumE4) ? undefined : `premiumE4 must be an integer, got: ${premiumE4}`
 }

@@ -294,6 +294,19 @@ t.test('a sample that cannot be stored is refused before anything is sent', asyn
   t.strictSame(await raw.keys('*'), [])
 })
 
+t.test('a sample of a wrong symbol or minute is refused, and none of its batch is stored', async t => {
+  const { connection, writer, raw } = await openStore(t)
+  const { now } = await todayMinutes(connection)
+  for (const [wrong, message] of [
+    [{ symbol: 'B TC' }, 'symbol must be letters and digits, got: B TC'],
+    [{ minute: now + 0.5 }, `minute must be an integer, got: ${now + 0.5}`],
+  ] as const) {
+    const samples = [sampleOf('BTC', now), { ...sampleOf('ETH', now), ...wrong }]
+    await t.rejects(writer.write({ minute: now, samples }), { code: 'KIMCHI_ERR_CODEC', message })
+  }
+  t.strictSame(await raw.keys('{kp}:samples*'), [])
+})
+
 function dayOf(date: string, samples: number): Day {
   const [firstMinute, lastMinute] = [26_382_240, 26_383_679]
   return { date, open: -1, high: 5, low: -7, close: 2, sum: 3, samples, firstMinute, lastMinute }

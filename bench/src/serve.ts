@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, type Teardown } from '@kimchi/testkit'
 import { compare, type Scenario, type Service } from './lib/compare.ts'
-import { ownHeaders, startFile } from './lib/nginx.ts'
+import { ownHeaders } from './lib/nginx.ts'
 import type { Options } from './lib/report.ts'
 import { type Server, startContestant } from './lib/servers.ts'
 
 const BARE = 'bare node:http'
 
-/** Measures the API beside bare node:http, other designs and nginx. Needs wrk and nginx. */
+/** Measures the API beside bare node:http and lean Fastify. Needs wrk. */
 export async function serve(options: Options): Promise<void> {
   await compare({ title: 'Serving', start: startCompetitors, yardstick: BARE, notes: '' }, options)
 }
@@ -26,6 +26,5 @@ async function startCompetitors(t: Teardown, scenario: Scenario, { api, plain, a
   if (headers === undefined && !isConditional) {
     all['lean Fastify'] = await startContestant(t, 'lean', path, { bodyFile })
   }
-  all['nginx, the bytes as a file'] = await startFile(t, path, plain)
   return all
 }

@@ -4,12 +4,12 @@ import type { Milliseconds } from '@kimchi/core'
 import type { Mode } from './config.ts'
 
 const POLL_MS: Milliseconds = 500
-/** What an app may take to answer. */
+/** An app that takes longer to answer counts as not answering. */
 const TIMEOUT_MS: Milliseconds = 2_000
 /** Without prices for this long, a person wants to know why. */
 export const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
-/** A list may be two minutes old at a start: a minute that an earlier run wrote just before. */
+/** A list that was this fresh at the start is announced too: an earlier run has only just ended. */
 const FRESH_BEFORE_START_MS: Milliseconds = 120_000
 
 export interface Announcement {

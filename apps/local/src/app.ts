@@ -10,8 +10,8 @@ export interface App extends Logged {
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>
   /**
-   * For this long only its log gets its warnings: while it waits for another process there is nothing to tell a
-   * person. @default 0
+   * For this long its warnings go to its log alone: a person need not know that it waits for another process.
+   * @default 0
    */
   readonly calmMs?: Milliseconds
 }

@@ -32,19 +32,18 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [head, head.map(() => '---'), ...rows].map(row => `| ${row.join(' | ')} |`).join('\n')
 }
 
-/** Prints a section, and replaces the section of that name in docs/benchmarks.md. */
+/** Prints a section, and puts it in the place of that name's section in docs/benchmarks.md. */
 export function publish(name: string, paragraphs: readonly string[]): void {
   const gigabytes = Math.round(totalmem() / 2 ** 30)
   const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${gigabytes} GB, Linux, Node ${process.versions.node}`
-  // A reader can see what has changed since.
+  // So that a reader can see what has changed since.
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
   const [first = '', ...others] = paragraphs
   const text = [`## ${name}`, `${machine}, commit ${commit}. ${first}`, ...others].map(wrapped).join('\n\n')
   process.stdout.write(`\n\n${text}\n`)
-  const [begin, end] = [`<!-- ${name}: made by \`npm run bench\` -->`, `<!-- ${name} ends -->`]
-  const [before = '', rest = ''] = readFileSync(FILE, 'utf8').split(begin)
-  const after = rest.split(end)[1] ?? '\n'
-  writeFileSync(FILE, `${before.trimEnd()}\n\n${begin}\n\n${text}\n\n${end}${after}`)
+  const sections = readFileSync(FILE, 'utf8').split(/^(?=## )/m)
+  const replaced = sections.map(section => (section.startsWith(`## ${name}\n`) ? `${text}\n\n` : section))
+  writeFileSync(FILE, `${replaced.join('').trimEnd()}\n`)
 }
 
 function wrapped(paragraph: string): string {

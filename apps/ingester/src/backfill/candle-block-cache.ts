@@ -45,7 +45,7 @@ interface CachedBlock {
   /** By the clock's elapsed time. */
   readonly fetchedAt: Milliseconds
   readonly block: Promise<CandleBlock>
-  /** The same block, once it is there. */
+  /** What `block` has resolved with; undefined before. */
   fetched?: CandleBlock
 }
 

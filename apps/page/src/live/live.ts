@@ -11,7 +11,7 @@ export interface Live extends Omit<LiveUpdate, 'nextInMs'> {
   readonly isGathering: boolean
 }
 
-/** A minute is published within 5 s of its end; by then three more have passed. */
+/** Each minute is published within 5 s of its end: at this age of the newest one, three others are missing. */
 const OVERDUE_MS = 4 * 60_000
 
 /** Whether the newest minute is older than it can be while the service has prices. */

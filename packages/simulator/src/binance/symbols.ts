@@ -12,7 +12,7 @@ export function binanceStatus({ clock, faults }: SimulatedExchanges, listing: Li
 const PRECISIONS = ['baseAsset', 'quote', 'quoteAsset', 'baseCommission', 'quoteCommission'].map(
   name => `${name}Precision`,
 )
-/** What is allowed, also of symbols that do not trade, as recorded. */
+/** Binance says these of symbols that do not trade as well, as recorded. */
 const ALLOWED = ['iceberg', 'oco', 'quoteOrderQtyMarket', 'isSpotTrading'].map(name => `${name}Allowed`)
 
 /** One entry of exchangeInfo's `symbols`. @see docs/exchanges.md#binance-rest */

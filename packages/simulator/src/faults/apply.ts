@@ -46,7 +46,7 @@ export function mangledBody(
   const text = JSON.stringify(body)
   const target = { exchange, at: clock.now() }
   const active = faults.use('rest', target, ({ fault: { path = '/', mode } }) => {
-    // Shorter candle lists would be a different past, and only halts and outages change the past.
+    // A shortened list of candles would change the past, which only halts and outages may.
     return requested.startsWith(path) && (mode === 'truncated' || !CANDLES.test(requested))
   })
   if (!active) return text

@@ -1,4 +1,4 @@
-/** Upbit's price step for a KRW price, in KRW: the table of 2025-07-31. @see docs/exchanges.md#upbit-rest */
+/** Upbit's price step for a KRW price, in KRW: the table of 2025-07-31. */
 export function krwTickSize(price: number): number {
   if (price >= 100) return largeKrwTickSize(price)
   if (price >= 10) return 0.1

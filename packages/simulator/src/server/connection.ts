@@ -9,10 +9,10 @@ export interface Client {
   readonly connection: Connection
   /** What it listens to: markets of Upbit, streams of Binance. */
   readonly keys: ReadonlySet<string>
-  /** A frame in the form that it asked for. */
+  /** Writes a frame in the form that the client asked for. */
   textOf(frame: object): string
   message(text: string): void
-  /** It sent a WebSocket ping. */
+  /** Called when the client sends a WebSocket ping. */
   pinged?(): void
   /** Carries out what else is due by an instant, such as the end of an idle connection. */
   obey(at: EpochMs): void

@@ -45,7 +45,7 @@ export async function checkLists(fetched: Promise<Lists>, { config }: ExchangeAc
   const seen = `${upbit.length} in KRW on Upbit, ${binance.length} in USDT on Binance, ${coins.length} matched, ${named} with a name`
   if (coins.length < wanted)
     return fail(`${seen}; at least ${wanted} wanted`, 'Check COINS and DENY, or tell the project.')
-  // XRP is called XRP; most of them without a name means that the field is gone.
+  // A few coins are named like their ticker, as XRP is. When most seem to be, Upbit has dropped the field of names.
   return named * 2 >= coins.length ? ok(seen) : fail(seen, 'The list shows tickers instead of names.')
 }
 

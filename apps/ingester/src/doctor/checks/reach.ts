@@ -50,13 +50,16 @@ async function reached(
   return { ...verdict, seen: [verdict.seen, ...left].join(', ') }
 }
 
-/** The same, and whether Upbit counts us among the others. @param reach what {@link askBases} found */
+/**
+ * Adds to what {@link askBases} found whether Upbit counts our requests as it counts those of other programs, not in
+ * the slow group.
+ */
 export async function checkBases(reach: Verdict, access: ExchangeAccess): Promise<Verdict> {
   if (reach.outcome === 'FAIL') return reach
   return worstOf([reach, await judgeThrottle(access).catch(unknownBecause)])
 }
 
-/** A request with an `Origin` header, which a proxy may add, is counted in a group of its own: one in ten seconds. */
+/** Upbit allows one request in ten seconds that has an `Origin` header, which a proxy on the way may add. */
 async function judgeThrottle({ rest }: ExchangeAccess): Promise<Verdict> {
   const counted = await rest.get('upbit', SMALL_REQUEST.upbit, ({ headers }) => headers.get('remaining-req'))
   if (counted === null) return unknown('Upbit sends no Remaining-Req')

@@ -78,7 +78,7 @@ async function startNginx(dir: string, options: EdgeOptions) {
   const plainPort = tls === undefined ? 0 : await freePort()
   await writeSite(dir, options, { port, opsPort, plainPort })
   const log = await open(join(dir, LOG), 'a')
-  // Started by root, its workers would be someone else, who must not read a temporary folder.
+  // Root's nginx runs its workers as another user, who must not read a temporary folder.
   const directives = process.getuid?.() === 0 ? ['user root;'] : []
   const env = {
     PATH: `${NGINX}:${process.env.PATH}`,

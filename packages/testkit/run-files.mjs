@@ -13,7 +13,7 @@ for (const [index, file] of TEST_FILES.split(' ').entries()) {
     t.setTimeout(timeoutMs)
     await import(pathToFileURL(resolve(file)).href)
   })
-  // Behind the tests that the file has added.
+  // tap runs it after the tests that the file has added, and so waits for them.
   await t.test(`end of ${file}`, async () => {})
 }
 

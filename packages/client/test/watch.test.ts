@@ -18,12 +18,12 @@ t.test('an hour is 60 requests, each 67.5 s after the newest minute', async t =>
 })
 
 t.test(
-  'a stalled service is asked once a minute, and with onceMore once more per minute it stays at',
+  'a service that stands still is asked once a minute, and with onceMore once more per minute it stays at',
   async t => {
-    const stalled: Server = () => ({ minute: M })
-    t.strictSame((await watchFor(5, stalled)).asked, [10, 67.5, 127.5, 187.5, 247.5])
+    const standing: Server = () => ({ minute: M })
+    t.strictSame((await watchFor(5, standing)).asked, [10, 67.5, 127.5, 187.5, 247.5])
     t.strictSame(
-      (await watchFor(5, stalled, { onceMore: true })).asked,
+      (await watchFor(5, standing, { onceMore: true })).asked,
       [10, 67.5, 77.5, 127.5, 187.5, 247.5],
     )
   },

@@ -36,7 +36,7 @@ export function createTape(seed: string, listing: Listing, walks: PriceWalks) {
     return roll < 1 ? slot * slotMs + Math.floor(roll * slotMs) : undefined
   }
   const tradeAt = (slot: number, at: EpochMs): Trade => {
-    // Buyers and sellers meet a little above and below the middle.
+    // A trade's price lies a little above or below the middle.
     const price = middle(at) * (1 + (fraction(key ^ 0x2545f491, slot) - 0.5) * 0.0003)
     const roll = fraction(key ^ 0x1b873593, slot)
     const volume = smallest * (1 + 40 * roll * roll * roll)

@@ -51,11 +51,9 @@ export interface HistoryImportOptions {
   readonly retentionDays: number
   readonly reader: Pick<SampleReader, 'readDays' | 'readImported'>
   readonly writer: Pick<SampleWriter, 'importDay' | 'markImported'>
-  /** Called before each step, so that the command can slow its requests down while an ingester runs. */
-  readonly onStep?: () => Promise<void>
   readonly requests: Pick<CandleRequests, 'fetchPage'>
-  /** Called with the progress, in days of one coin. */
-  readonly onProgress: (done: number, total: number, symbol: string) => void
+  /** Called before each step and at the end with the progress, in days of one coin, and a coin of the step. */
+  readonly onStep: (done: number, total: number, symbol: string) => Promise<void>
 }
 
 /** The days of a coin that are still to be imported. */
@@ -97,7 +95,7 @@ export class HistoryImport {
    * @throws why Redis refuses what is written
    */
   async run(): Promise<readonly Skipped[]> {
-    const { coins, onStep = async () => {}, onProgress } = this.#options
+    const { coins, onStep } = this.#options
     const all: Wanted[] = []
     for (const coin of coins) all.push(await this.#retrying(() => this.#readWanted(coin)))
     const countDays = () => all.reduce((sum, { days }) => sum + days.length, 0)
@@ -106,12 +104,11 @@ export class HistoryImport {
       const newest = Math.max(...all.map(({ days }) => days.at(-1) ?? 0))
       const start = newest - (newest % STEP_MINUTES)
       const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_AT_ONCE)
-      await this.#retrying(onStep)
+      await this.#retrying(() => onStep(total - countDays(), total, due.at(-1)?.coin.symbol ?? ''))
       await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
-      // After an abort, report no progress.
       this.#context.signal.throwIfAborted()
-      onProgress(total - countDays(), total, due.at(-1)?.coin.symbol ?? '')
     }
+    await this.#retrying(() => onStep(total, total, ''))
     const skipped = [...this.#skipped.values()]
     return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
   }

@@ -7,14 +7,16 @@ import {
   dateOf,
   dayStart,
   type EpochMs,
+  integerSetting,
   KimchiError,
   type Log,
   type Milliseconds,
   messageOf,
   minuteOf,
+  readSettings,
   type UtcDate,
 } from '@kimchi/core'
-import { matchCoins, RestClient, userAgentOf } from '@kimchi/feeds'
+import { RestClient, userAgentOf } from '@kimchi/feeds'
 import { withSecretFile } from '@kimchi/runtime'
 import { type KnownCoin, openRedis, type RedisConnection, SampleReader, SampleWriter } from '@kimchi/store'
 import { SingleBar } from 'cli-progress'
@@ -25,11 +27,13 @@ import { HistoryImport, type Skipped } from './import-history.ts'
 /** An ingester that has announced nothing for this long has ended; each does once a minute. */
 const INGESTER_LIVES_MS: Milliseconds = 180_000
 
+const DAYS = integerSetting('whole UTC days before today', 365, { min: 1, max: 3_650 })
+
 const HELP = `npm run backfill -- [--days N] [--coins BTC,ETH]
 Stores the daily history of the last N days (365 when left out) in the Redis of a running service, from both
 exchanges' candles. It may be stopped and started at any time: what is there is not fetched again.
   --days N         1 to 3650
-  --coins BTC,ETH  only these coins; without it those of COINS
+  --coins BTC,ETH  only these of the published coins; without it those of COINS
 It reads the ingester's variables (docs/configuration.md), REDIS_URL above all.
 `
 
@@ -67,16 +71,11 @@ async function run(options: ImportOptions): Promise<void> {
   const { args, env, version, stdout, stderr, clock, random, signal } = options
   const { values } = parseArgs({
     args: [...args],
-    options: {
-      days: { type: 'string', default: '365' },
-      coins: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
+    options: { days: { type: 'string' }, coins: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
   })
   if (values.help === true) return void stdout.write(HELP)
-  const named = values.coins === undefined ? {} : { COINS: values.coins }
-  const config = readConfig({ ...withSecretFile(env), ...named })
-  const days = readDays(values.days)
+  const config = readConfig({ ...withSecretFile(env), COINS: values.coins ?? env.COINS })
+  const { '--days': days } = readSettings({ '--days': DAYS }, { '--days': values.days })
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const ending = new AbortController()
   const complain = (fields: object, message: string) =>
@@ -99,7 +98,7 @@ async function run(options: ImportOptions): Promise<void> {
  * at any time.
  * @returns a report of what could not be imported
  * @throws KimchiError `KIMCHI_ERR_REDIS` when Redis is not there, `KIMCHI_ERR_UNKNOWN_SYMBOL` when it would
- * have no coin, `KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_GEO_BLOCKED` when an exchange's lists are refused
+ * have no coin, `KIMCHI_ERR_PRICES_KIND`
  */
 async function importHistory(
   config: Config,
@@ -117,82 +116,62 @@ async function importHistory(
   const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log: context.log })
   // Refuses a Redis with the other kind of prices before anything is fetched.
   await writer.verify()
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
+  const coins = findCoins((await reader.readBoard()).coins, config, context.log)
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance, UPBIT_REQUESTS_PER_SECOND: perSecond } = config
   const rest = new RestClient({ upbit, binance, userAgent }, context)
-  const coins = await findCoins(rest, (await reader.readBoard()).coins, config, context.log)
-  const perSecond = config.UPBIT_REQUESTS_PER_SECOND
-  const requests = new CandleRequests(rest, perSecond / 2, context)
-  // An ingester fetches candles of its own at the same time.
-  const onStep = async () => {
+  const requests = new CandleRequests(rest, perSecond, context)
+  const onStep = async (done: number, total: number, symbol: string) => {
+    // An ingester fetches candles of its own at the same time.
     const { announcedAt = 0 } = await reader.readMeta()
     const hasIngester = context.clock.now() - announcedAt < INGESTER_LIVES_MS
     requests.upbitPerSecond = hasIngester ? perSecond / 2 : perSecond
-  }
-  const onProgress = (done: number, total: number, symbol: string) => {
-    if (!bar.isActive) bar.start(total, 0, { symbol })
+    if (total > 0 && !bar.isActive) bar.start(total, done, { symbol })
     bar.update(done, { symbol })
   }
-  const options = { coins, days, retentionDays, reader, writer, requests, onStep, onProgress }
+  const options = { coins, days, retentionDays, reader, writer, requests, onStep }
   const skipped = await new HistoryImport(options, context).run().finally(() => bar.stop())
   return reportOf(skipped, unfilledDays(config, retentionDays, context.clock.now()))
 }
 
 /** Says what is missing, and what helps. */
-function reportOf(skipped: readonly Skipped[], unfilled: string | undefined): string {
+function reportOf(skipped: readonly Skipped[], unfilled: readonly string[]): string {
   const lines = skipped.map(({ symbol, reason, days, from, to }) => {
     const count = `${days} ${days === 1 ? 'day' : 'days'}`
     return `${symbol}: ${count} not whole, ${from} to ${to}: ${reason}\n`
   })
-  const missing = [
-    ...(skipped.some(({ mayImportAgain }) => mayImportAgain) ? ['run it again for what was left out'] : []),
-    ...(unfilled ? [unfilled] : []),
-  ]
+  const again = skipped.some(({ mayImportAgain }) => mayImportAgain)
+  const missing = [...(again ? ['run it again for what was left out'] : []), ...unfilled]
   const whole = missing.length === 0
   return `${lines.join('')}${whole ? 'History is complete.' : `Not complete: ${missing.join('; ')}.`}\n`
 }
 
-/**
- * The coins that are asked for by name; of all coins only those that an ingester publishes, once there are
- * any. One that has left the exchanges is left out.
- */
-async function findCoins(
-  rest: RestClient,
+/** The coins to import among those that ingesters publish: callers see no other. */
+function findCoins(
   known: readonly KnownCoin[],
   { COINS: wanted, ALLOW: allow, DENY: deny }: Config,
   log: Log,
-): Promise<readonly Coin[]> {
-  const listings = await rest.fetchListings()
-  const { coins, leftOut, unknown } = matchCoins({ ...listings, wanted, strict: false })
-  if (wanted !== 'all') {
-    for (const { symbol, reason } of leftOut) log.warn({ reason: `${symbol}: ${reason}` }, 'coin left out')
-    for (const symbol of unknown) log.warn({ reason: `${symbol}: not on Upbit in KRW` }, 'coin left out')
+): readonly Coin[] {
+  const published = known.filter(({ order }) => order !== undefined)
+  const coins = published.filter(({ symbol }) => wanted === 'all' || wanted.includes(symbol))
+  for (const symbol of wanted === 'all' ? [] : wanted) {
+    if (coins.some(coin => coin.symbol === symbol)) continue
+    log.warn({ reason: `${symbol}: no ingester publishes it` }, 'coin left out')
   }
-  if (coins.length === 0)
-    throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', 'COINS must name a coin of both exchanges, got: none')
-  const published = new Set(known.filter(({ order }) => order !== undefined).map(({ symbol }) => symbol))
-  const takesAll = wanted !== 'all' || published.size === 0
+  if (coins.length === 0) {
+    const message = 'COINS must name a coin that an ingester publishes, got: none; start the service first'
+    throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', message)
+  }
   return coins
-    .filter(({ symbol }) => (takesAll || published.has(symbol)) && !deny.includes(symbol))
+    .filter(({ symbol }) => !deny.includes(symbol))
     .map(coin => ({ ...coin, allowed: allow.includes(coin.symbol) }))
 }
 
 /** Names the days of which samples are kept and that no ingester of this configuration fills. */
-function unfilledDays(
-  { BACKFILL_DAYS: filled }: Config,
-  retentionDays: number,
-  now: EpochMs,
-): string | undefined {
+function unfilledDays({ BACKFILL_DAYS: filled }: Config, retentionDays: number, now: EpochMs): string[] {
   const today = dayStart(minuteOf(now))
   const ago = (days: number): UtcDate => dateOf(today - days * DAY_MINUTES)
-  if (filled >= retentionDays) return undefined
-  return `no ingester with BACKFILL_DAYS=${filled} fills ${ago(retentionDays)} to ${ago(filled + 1)}`
-}
-
-/** @throws KimchiError `KIMCHI_ERR_CONFIG` */
-function readDays(text: string): number {
-  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 3_650) return Number(text)
-  const message = `--days must be an integer from 1 to 3650, got: ${JSON.stringify(text)}`
-  throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+  if (filled >= retentionDays) return []
+  return [`no ingester with BACKFILL_DAYS=${filled} fills ${ago(retentionDays)} to ${ago(filled + 1)}`]
 }
 
 /** A bar on a terminal; a line every five seconds in a log. */

@@ -518,14 +518,15 @@ t.test(
     const { start, clock, check, isWhole } = await openBench(t, exchanges)
     const { status, noteMinute } = start([BTC, ETH, KNC])
     await passUntil(clock, 'all are whole', isWhole([BTC, ETH, KNC]))
-    await passUntil(clock, 'some minutes', () => clock.now() > at(364))
+    await passUntil(clock, 'some minutes', () => clock.now() > at(364), 1_000)
     simulator.faults.set({ kind: 'outage', exchange: 'upbit', from: at(364), to: at(380) })
-    await passUntil(clock, 'the outage has begun', () => clock.now() > at(368) && status().open === 0)
+    const hasBegun = () => clock.now() > at(368) && status().open === 0
+    await passUntil(clock, 'the outage has begun', hasBegun, 1_000)
     requests.length = 0
     for (let minute = 369; minute <= 380; minute++) {
       clock.step(Math.max(0, at(minute) + 6_000 - clock.now()))
       noteMinute({ minute: YESTERDAY + minute, waiting: [] })
-      await passUntil(clock, 'a quarter of a minute', () => clock.now() > at(minute) + 20_000)
+      await passUntil(clock, 'a quarter of a minute', () => clock.now() > at(minute) + 20_000, 1_000)
     }
     const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length
     t.equal(asked(), 0)

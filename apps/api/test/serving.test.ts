@@ -148,13 +148,13 @@ t.test('a steady stream of requests costs Redis nothing', async t => {
   t.ok((await commands()) - before <= 2)
 })
 
-t.test('three replicas under load', async t => {
+t.test('two replicas under load', async t => {
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
   const start = now() - 1
   for (const minute of [start - 1_440, start - 1_439, start]) await writer.writeMinute(minute)
   const startOne = (port?: number) => startReplica(t, redis.url, port)
-  const replicas = await Promise.all([startOne(), startOne(), startOne()])
+  const replicas = await Promise.all([startOne(), startOne()])
 
   // docs/faults.md, 33
   await t.test('a rolling restart loses no request', async t => {
@@ -193,7 +193,7 @@ t.test('three replicas under load', async t => {
           t.equal(answer.headers.etag, first?.headers.etag, path)
         }
         const [port] = replicas.map(replica => replica.port)
-        const known = await ask(urlOf(port ?? 0, path), { 'if-none-match': String(answers[2]?.headers.etag) })
+        const known = await ask(urlOf(port ?? 0, path), { 'if-none-match': String(answers[1]?.headers.etag) })
         t.equal(known.status, 304, 'a tag of one replica is good on another')
       }
     }
@@ -311,7 +311,7 @@ function startLoad(t: Teardown, replicas: readonly Replica[]) {
       await delay(40)
     }
   }
-  const clients = Array.from({ length: 12 }, (_, n) => client(n))
+  const clients = Array.from({ length: 8 }, (_, n) => client(n))
   const stop = async () => {
     isOver = true
     await Promise.all(clients)

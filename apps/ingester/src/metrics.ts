@@ -12,7 +12,6 @@ export interface MetricsOptions {
   readonly redisHealth: () => Promise<ServerHealth | undefined>
 }
 
-/** Help texts by figure name. */
 type HelpTexts = Readonly<Partial<Record<FigureName, string>>>
 
 /** A figure is a metric as well when an alert, a panel or a runbook reads it. */

@@ -39,7 +39,6 @@ const FLUSH_WITHIN_MS: Milliseconds = 2_000
 /** A minute is stored, or known as a gap, this long after it: its snapshot waits for the streams until M + 5 s. */
 const ANNOUNCED_AFTER_MS: Milliseconds = 6_000
 
-/** What an ingester is started with, besides its configuration. */
 export interface IngesterOptions extends Omit<Context, 'signal'> {
   /** Names this ingester among others on the same Redis. */
   readonly id: string

@@ -37,7 +37,6 @@ export const settings = {
   PAGE_PORT: portSetting('port of the page; without it 8080 or a free one'),
 } satisfies Record<string, Setting<unknown>>
 
-/** What the one-command stack is started with: the variables, and where it runs. */
 export type Config = Pick<SettingValues<typeof settings>, 'HOST'> &
   Partial<SettingValues<typeof settings>> & {
     readonly mode: Mode

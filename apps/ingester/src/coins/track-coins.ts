@@ -2,7 +2,6 @@ import type { Coin, Log, Sample } from '@kimchi/core'
 import { isRetryable, type ListRules, type SampleWriter } from '@kimchi/store'
 import type { CatalogueNow, Quarantine } from './quarantine.ts'
 
-/** Where coins come from, and who is notified of changes. */
 export interface CoinTrackingOptions {
   readonly quarantine: Quarantine
   readonly writer: Pick<SampleWriter, 'track'>

@@ -24,7 +24,7 @@ export interface WatchedStream {
   readonly states: ReadonlyMap<string, number>
 }
 
-/** What the doctor watches. */
+/** The connections that several checks judge, so that none opens its own. */
 export interface Streams {
   readonly coins: readonly Coin[]
   /** All codes in one subscription, as the service has it. */

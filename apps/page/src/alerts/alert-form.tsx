@@ -4,7 +4,6 @@ import { useView } from '../view.ts'
 import { parseThreshold, targetName } from './alert.ts'
 import { permission } from './notify.ts'
 
-/** Sets and removes the alert of a coin, or of the median. */
 export function AlertForm({ target }: { target: string }) {
   const { t, alerts } = useView()
   const [{ [target]: alert, ...others }, setAlerts] = alerts

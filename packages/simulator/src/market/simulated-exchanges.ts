@@ -22,7 +22,6 @@ export interface RestRequest {
   readonly status: number | 'hang'
 }
 
-/** How a simulator is started; everything has a working default. */
 export interface SimulatorOptions {
   /** @default '127.0.0.1' */
   readonly host?: string

@@ -96,11 +96,11 @@ export async function openTestbed(
   const running = new Set<Program>()
   /** Starts an ingester process. @param id stays the same when it is started again */
   const start = (id: string, env: Record<string, string> = {}, view = exchanges) => {
-    const place = { FAST_CLOCK: JSON.stringify(clock), INGESTER_ID: id, REDIS_URL: url, ...view.env }
+    const fixed = { FAST_CLOCK: JSON.stringify(clock), INGESTER_ID: id, REDIS_URL: url, ...view.env }
     const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1', OPS_PORT: '0' }
     // The IPC channel ends the process when this one is gone.
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] satisfies ('ignore' | 'pipe' | 'ipc')[]
-    const ingester = startProgram(undefined, [MAIN], { ...place, ...settings, ...env }, { stdio })
+    const ingester = startProgram(undefined, [MAIN], { ...fixed, ...settings, ...env }, { stdio })
     running.add(ingester)
     return ingester
   }

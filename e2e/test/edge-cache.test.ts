@@ -41,8 +41,8 @@ const DOCUMENTS = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=7`]
 t.test('300 clients at the turn of a minute', { skip: lacksNginx || lacksFaketime }, async t => {
   const clock = await openSteppedClock(await createFolder(t))
   const minute = minuteOf(Date.now()) - 1
-  const { replicas, writeMinute, ...place } = await openReplicas(t, { minute, env: clock.env })
-  const edge = await openEdge(t, place)
+  const { replicas, writeMinute, ...upstream } = await openReplicas(t, { minute, env: clock.env })
+  const edge = await openEdge(t, upstream)
   // Replicas and clients live 50 s past that minute, whole seconds away from here, as nginx counts them.
   const offset = Math.floor((minuteStart(minute) + 50_000 - Date.now()) / 1_000) * 1_000
   // Node gives answers the same Date for a second, and openEdge has asked for one.
@@ -178,8 +178,8 @@ function plain({ headers, body }: RawResponse): string {
 }
 
 t.test('the edge keeps a copy of each document and coding', { skip: lacksNginx }, async t => {
-  const { replicas, ...place } = await openReplicas(t, { minute: aheadMinute() })
-  const edge = await openEdge(t, place)
+  const { replicas, ...upstream } = await openReplicas(t, { minute: aheadMinute() })
+  const edge = await openEdge(t, upstream)
 
   await t.test('every spelling of Accept-Encoding shares one copy per coding', async t => {
     const before = await answersOf(replicas)

@@ -23,11 +23,11 @@ t.test('the edge refuses with the codes and in the words of the contract', async
 })
 
 t.test('the edge', { skip: lacksNginx }, async t => {
-  const place = await openReplicas(t, { minute: minuteOf(Date.now()), replicas: 1 })
+  const upstream = await openReplicas(t, { minute: minuteOf(Date.now()), replicas: 1 })
 
   // docs/faults.md, 74
   await t.test('a client over its limit is refused in JSON, another is not', async t => {
-    const edge = await openEdge(t, { ...place, perSecond: 1, proxies: '127.0.0.1' })
+    const edge = await openEdge(t, { ...upstream, perSecond: 1, proxies: '127.0.0.1' })
     const from = (address: string, path = LIVE) =>
       ask(edge.port, path, { headers: { 'x-forwarded-for': address } })
     const untilRefused = async (address: (n: number) => string) => {
@@ -56,7 +56,7 @@ t.test('the edge', { skip: lacksNginx }, async t => {
   })
 
   await t.test('X-Forwarded-For counts only from trusted proxies', async t => {
-    const edge = await openEdge(t, { ...place, perSecond: 1 })
+    const edge = await openEdge(t, { ...upstream, perSecond: 1 })
     const statuses = new Set<number>()
     for (let n = 0; n < 400 && !statuses.has(429); n++) {
       statuses.add(
@@ -72,7 +72,7 @@ t.test('the edge', { skip: lacksNginx }, async t => {
     await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
     await writeFile(join(page, 'index.html'), 'curl https://premium.example/api, https://premium.example')
     await writeFile(join(page, 'openapi.json'), '"https://premium.example"')
-    const edge = await openEdge(t, { ...place, page })
+    const edge = await openEdge(t, { ...upstream, page })
 
     const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
     t.match(index, {
@@ -136,7 +136,7 @@ t.test('the edge', { skip: lacksNginx }, async t => {
 
   await t.test('the TLS variant speaks HTTP/2 and redirects plain HTTP', async t => {
     const tls = await makeCertificate(await createFolder(t))
-    const edge = await openEdge(t, { ...place, tls })
+    const edge = await openEdge(t, { ...upstream, tls })
 
     const session = connectH2(`https://127.0.0.1:${edge.port}`, { rejectUnauthorized: false })
     t.teardown(() => session.close())

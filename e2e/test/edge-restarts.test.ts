@@ -11,10 +11,10 @@ import { LIVE, openReplicas, type UpstreamRequest, upstreamRequests } from './su
 t.test('while replicas come and go', { skip }, async t => {
   // Overdue, so that a copy is good for five seconds; then two more by stale-while-revalidate.
   const minute = minuteOf(Date.now()) - 5
-  const { replicas, ...place } = await openReplicas(t, { minute })
+  const { replicas, ...upstream } = await openReplicas(t, { minute })
   const [first, second] = replicas as [Replica, Replica]
   const openLoaded = async (t: Test) => {
-    const edge = await openEdge(t, { ...place, perSecond: 100_000 })
+    const edge = await openEdge(t, { ...upstream, perSecond: 100_000 })
     return { edge, load: startLoad(t, edge.port) }
   }
 
@@ -74,7 +74,7 @@ t.test('while replicas come and go', { skip }, async t => {
     },
   )
 
-  const edge = await openEdge(t, { ...place, perSecond: 100_000 })
+  const edge = await openEdge(t, { ...upstream, perSecond: 100_000 })
   // docs/faults.md, 74
   const saysHowOld = async (when: string) => {
     const seconds = () => (Date.now() - minuteStart(minute)) / 1_000

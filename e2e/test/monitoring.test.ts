@@ -15,9 +15,9 @@ import { openMonitoring, type SentAlert, SHIPPED, lacksMonitoring as skip } from
 async function openStack(t: Test) {
   const { bed, redis } = await openFaultBed(t)
   const ingester = bed.start('a')
-  const { replicas, ...place } = await startReplicas(t, redis.url)
+  const { replicas, ...upstream } = await startReplicas(t, redis.url)
   const ops = { api: Number(replicas[0]?.opsPort), ingester: await opsPortOf(ingester) }
-  const edge = await openEdge(t, place)
+  const edge = await openEdge(t, upstream)
   const url = `http://127.0.0.1:${edge.port}`
   // Some metrics are there only when there are prices.
   await eventually(
@@ -26,7 +26,7 @@ async function openStack(t: Test) {
   )
   return {
     bed,
-    place,
+    upstream,
     edge,
     ports: {
       'api:9464': ops.api,
@@ -130,9 +130,9 @@ t.test('what watches the stack', { skip: lacksNginx }, async t => {
     const ports = { ...stack.ports, 'prometheus:9090': prometheus, 'alertmanager:9093': alertmanager }
     const isUp = (port: number) => fetch(`http://127.0.0.1:${port}/-/healthy`).catch(() => undefined)
     for (const port of [prometheus, alertmanager]) await eventually('it is up', () => isUp(port))
-    const places = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
+    const redirects = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
     for (const command of curls) {
-      const { stdout } = await run('sh', ['-ec', command.replace('curl ', `curl ${places.join(' ')} `)])
+      const { stdout } = await run('sh', ['-ec', command.replace('curl ', `curl ${redirects.join(' ')} `)])
       t.match(stdout, /^(\{.*\}\s*|# HELP .*|OK|Prometheus Server is Healthy\.\s*)$/s, command)
     }
   })
@@ -182,7 +182,7 @@ t.test('what watches the stack', { skip: lacksNginx }, async t => {
       const dir = await createFolder(t)
       await writeFile(join(dir, 'index.html'), '<title>Kimchi premium</title>')
       const tls = await makeCertificate(dir)
-      const edge = await openEdge(t, { ...stack.place, page: dir, tls })
+      const edge = await openEdge(t, { ...stack.upstream, page: dir, tls })
       const alerts: SentAlert[] = []
       const target = `https://127.0.0.1:${edge.port}/`
       const targets = { ...stack.targets, probe: [target] }

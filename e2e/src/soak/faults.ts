@@ -33,8 +33,8 @@ export async function runFaults(
   onFault: (name: string) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    const places = new Map(Object.keys(FAULTS).map(name => [name, random()]))
-    for (const [name] of [...places].sort(([, a], [, b]) => a - b)) {
+    const turns = new Map(Object.keys(FAULTS).map(name => [name, random()]))
+    for (const [name] of [...turns].sort(([, a], [, b]) => a - b)) {
       await delay(QUIET_MS + random() * QUIET_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       onFault(name)

@@ -13,12 +13,12 @@ export async function openSoakStack(t: Teardown) {
   const { redis, bed } = await openRedisBed(t, { factor: 1, startAt: Date.now(), coins: COINS })
   const first = bed.start('a')
   let second = bed.start('b')
-  const { replicas, ...place } = await startReplicas(t, redis.url, 3)
+  const { replicas, ...upstream } = await startReplicas(t, redis.url, 3)
   const [steady, ...others] = replicas as [Replica, ...Replica[]]
-  const edge = await openEdge(t, { ...place, perSecond: 1_000, connections: 1_000 })
+  const edge = await openEdge(t, { ...upstream, perSecond: 1_000, connections: 1_000 })
   // The first minute comes from candles, coin by coin; a coin without any history is rightly a 404.
   for (const { address } of replicas) {
-    const url = `http://${address}:${place.apiPort}/api/v1/kimchi-premium`
+    const url = `http://${address}:${upstream.apiPort}/api/v1/kimchi-premium`
     const isWhole = async () => (await getJson<{ count: number }>(url))?.body.count === COINS.length
     await eventually('a first minute of every coin', isWhole)
   }

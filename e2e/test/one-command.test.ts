@@ -114,6 +114,6 @@ t.test('a configured port that is in use is an error that names it', async t => 
 
 t.test('a coin that does not exist ends the demo with an error that names it', async t => {
   const demo = startDemo(t, await createFolder(t), { COINS: 'BTC,ETHH' })
-  t.match(await demo.line(text => text.includes('ETHH')), /ETHH is not on Upbit in KRW/)
+  t.match(await demo.line(text => text.includes('ETHH')), /ETHH cannot be tracked: not on Upbit in KRW/)
   t.equal(await demo.ended, 1)
 })

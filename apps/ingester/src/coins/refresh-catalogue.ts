@@ -125,7 +125,7 @@ export class CatalogueRefresh {
     const published = inRedis ?? []
     const tracked = published.filter(isTracked)
     const present = [...tracked, ...this.#coins].map(({ symbol }) => symbol)
-    const matched = matchCoins({ ...next, wanted, strict: false, known: present })
+    const matched = matchCoins({ ...next, wanted, known: present })
     checkLosses(this.#coins, matched)
     this.#accept(matched)
     this.#listings = next
@@ -138,7 +138,8 @@ export class CatalogueRefresh {
     if (JSON.stringify(this.#coins) !== JSON.stringify(coins))
       this.#context.log.info({ coins: coins.length, leftOut: leftOut.length }, 'catalogue changed')
     this.#coins = coins
-    const missing = missingOf(this.#options.wanted, matched)
+    const wantedByName = this.#options.wanted === 'all' ? [] : leftOut
+    const missing = wantedByName.map(({ symbol, reason }) => `${symbol} (${reason})`)
     // While Redis can't be read, an unknown coin in COINS does not stop a start; the operator must see it.
     if (missing.length > 0 && missing.join() !== this.#status.missing.join())
       this.#context.log.warn({ missing }, `COINS that are not tracked: ${missing.join(', ')}`)
@@ -160,7 +161,7 @@ function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coi
   const binance = stored.map(({ binance: market }) => {
     return { market, asset: market.replace(/USDT$/, ''), trading: true }
   })
-  return matchCoins({ upbit, binance, wanted, strict: false }).coins
+  return matchCoins({ upbit, binance, wanted }).coins
 }
 
 /** Refuses unknown coins, but not one that was tracked before and has been delisted; denied ones always. */
@@ -168,7 +169,10 @@ function refuseUnknown(wanted: WantedCoins, listings: Listings, stored: readonly
   if (wanted === 'all') return
   const past = new Set(stored.map(({ symbol }) => symbol))
   const mustBeListed = wanted.filter(symbol => !past.has(symbol) || Object.hasOwn(DENIALS, symbol))
-  matchCoins({ ...listings, wanted: mustBeListed })
+  const { leftOut } = matchCoins({ ...listings, wanted: mustBeListed })
+  if (leftOut.length === 0) return
+  const problems = leftOut.map(({ symbol, reason }) => `${symbol} cannot be tracked: ${reason}`)
+  throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
 }
 
 function checkLosses(coins: readonly Coin[], matched: Catalogue): void {
@@ -190,12 +194,4 @@ function releaseAtStart(wanted: WantedCoins, coins: readonly Coin[], tracked: re
   const symbols = new Set(tracked.map(({ symbol }) => symbol))
   const known = coins.filter(({ symbol }) => symbols.has(symbol)).length
   return wanted !== 'all' || known * 2 < coins.length ? 'if-first-matches' : 'after-30-minutes'
-}
-
-function missingOf(wanted: WantedCoins, { leftOut, unknown }: Catalogue): string[] {
-  if (wanted === 'all') return []
-  return [
-    ...leftOut.map(({ symbol, reason }) => `${symbol} (${reason})`),
-    ...unknown.map(symbol => `${symbol} (not on Upbit in KRW)`),
-  ]
 }

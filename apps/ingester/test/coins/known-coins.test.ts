@@ -32,7 +32,10 @@ t.test(
     t.strictSame(await read.live(), ['BTC', 'ETH', 'SOL', 'ADA', 'LINK'], 'in the order asked for')
     await named.close()
     const refused = await start({ id: 'd', env: { COINS: 'BTC,QQQ' } })
-    await t.rejects(refused.failed, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /QQQ is not on Upbit/ })
+    await t.rejects(refused.failed, {
+      code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
+      message: /QQQ cannot be tracked: not on Upbit/,
+    })
   },
 )
 

@@ -192,7 +192,10 @@ t.test(
       message: /PROS cannot be tracked: Pharos/,
     })
     const unknown = await start(t, ['BTC', 'QQQQ'])
-    await t.rejects(unknown.running, { code: 'KIMCHI_ERR_UNKNOWN_SYMBOL', message: /QQQQ is not on Upbit/ })
+    await t.rejects(unknown.running, {
+      code: 'KIMCHI_ERR_UNKNOWN_SYMBOL',
+      message: /QQQQ cannot be tracked: not on Upbit/,
+    })
     const gone = await start(t, ['BTC', 'QQQQ'], [known('QQQQ', undefined)])
     await eventually('the lists', () => gone.catalogues.length > 0)
     t.match(gone.catalogues.at(-1), { coins: [{ symbol: 'BTC' }] })

@@ -1,14 +1,14 @@
-import { type Coin, KimchiError } from '@kimchi/core'
+import type { Coin } from '@kimchi/core'
 import type { BinanceListing, Listings, UpbitListing } from './listings.ts'
 import { ALIASES, DENIALS, LEFT_OUT } from './pairs.ts'
 
 /** Which coins to track: every pair that is the same coin, or these symbols in this order. */
 export type WantedCoins = 'all' | readonly string[]
 
-/** Why an Upbit coin is not tracked. */
-type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-trading' | 'unpublishable'
+/** Why a coin is not tracked. */
+type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-on-upbit' | 'not-trading' | 'unpublishable'
 
-/** An Upbit coin that is not tracked. */
+/** A coin that is not tracked. */
 interface LeftOut {
   readonly symbol: string
   readonly kind: LeftOutKind
@@ -18,17 +18,13 @@ interface LeftOut {
 /** The coins to track, and why the others are not among them. */
 export interface Catalogue {
   readonly coins: readonly Coin[]
-  /** Every KRW coin of Upbit that was wanted and is not tracked. */
+  /** Every coin that was wanted and is not tracked. */
   readonly leftOut: readonly LeftOut[]
-  /** Wanted symbols that Upbit does not list in KRW; only filled when `strict` is false. */
-  readonly unknown: readonly string[]
 }
 
 /** What the exchanges list, and which coins are wanted. */
 interface MatchOptions extends Listings {
   readonly wanted: WantedCoins
-  /** Whether to refuse unknown and denied symbols, as at a start, or to leave them out. @default true */
-  readonly strict?: boolean
   /** Symbols of tracked coins, which `all` keeps while Binance halts them. @default none */
   readonly known?: readonly string[]
 }
@@ -39,28 +35,23 @@ interface MatchOptions extends Listings {
  * A list keeps its order; `all` is sorted, BTC first, so that every refresh and every ingester has the same
  * order. A coin that Binance halts stays when it is known or wanted by name: the feeds notice when it
  * trades.
- * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` naming every symbol that is denied or not on both
- *   exchanges
  * @see docs/exchanges.md#symbol-mapping
  */
-export function matchCoins({ upbit, binance, wanted, strict = true, known = [] }: MatchOptions): Catalogue {
+export function matchCoins({ upbit, binance, wanted, known = [] }: MatchOptions): Catalogue {
   const partners = new Map(binance.map(listing => [listing.asset, listing]))
   const matches = new Map(upbit.map(listing => [listing.asset, matchOne(listing, partners)]))
-  const symbols = wanted === 'all' ? sortedAll(matches.keys()) : distinct(wanted)
-  const problems = wanted === 'all' ? [] : problemsOf(symbols, matches)
-  if (strict && problems.length > 0) {
-    throw new KimchiError('KIMCHI_ERR_UNKNOWN_SYMBOL', `COINS: ${problems.join('; ')}`)
-  }
+  const symbols = wanted === 'all' ? sortedAll(matches.keys()) : wanted
   const stays = new Set(known)
   const coins: Coin[] = []
   const leftOut: LeftOut[] = []
-  for (const { coin, obstacle } of symbols.flatMap(symbol => matches.get(symbol) ?? [])) {
-    const isHaltedOnly = obstacle?.kind === 'not-trading' && stays.has(obstacle.symbol)
+  for (const symbol of symbols) {
+    const { coin, obstacle } = matches.get(symbol) ?? notOnUpbit(symbol)
+    const isHaltedOnly = obstacle?.kind === 'not-trading' && stays.has(symbol)
     const isKept = wanted !== 'all' || obstacle === undefined || isHaltedOnly
     if (coin !== undefined && isKept) coins.push(coin)
     else if (obstacle !== undefined) leftOut.push(obstacle)
   }
-  return { coins, leftOut, unknown: symbols.filter(symbol => !matches.has(symbol)) }
+  return { coins, leftOut }
 }
 
 /** A pair that exists on both exchanges, why it is not tracked, or both. */
@@ -94,22 +85,13 @@ function matchOne(
   return noCoin === undefined ? { coin } : { coin, ...not('no-coin', noCoin) }
 }
 
+function notOnUpbit(symbol: string): Match {
+  const reason = DENIALS[symbol] ?? 'not on Upbit in KRW'
+  return { obstacle: { symbol, kind: 'not-on-upbit', reason } }
+}
+
 /** BTC first, then by symbol. */
 function sortedAll(symbols: Iterable<string>): string[] {
   const rank = (symbol: string) => (symbol === 'BTC' ? 0 : 1)
   return [...symbols].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-}
-
-function distinct(wanted: readonly string[]): string[] {
-  return [...new Set(wanted.map(symbol => symbol.trim().toUpperCase()))].filter(symbol => symbol !== '')
-}
-
-function problemsOf(symbols: readonly string[], matches: ReadonlyMap<string, Match>): string[] {
-  return symbols.flatMap(symbol => {
-    const match = matches.get(symbol)
-    const denial = DENIALS[symbol]
-    if (denial !== undefined) return `${symbol} cannot be tracked: ${denial}`
-    if (match === undefined) return `${symbol} is not on Upbit in KRW`
-    return match.coin === undefined ? `${symbol} cannot be tracked: ${match.obstacle?.reason}` : []
-  })
 }

@@ -23,7 +23,7 @@ export interface Lists extends Listings {
 export async function fetchLists({ rest, config, onProgress }: ExchangeAccess): Promise<Lists> {
   onProgress('fetching the lists')
   const listings = await rest.fetchListings()
-  const { coins } = matchCoins({ ...listings, wanted: config.COINS, strict: false })
+  const { coins } = matchCoins({ ...listings, wanted: config.COINS })
   const markets = await rest.get('upbit', '/v1/market/all?is_details=true', ({ json }) => [json].flat())
   const warned = markets.filter(isWarned).map(({ market }) => String(market))
   return { ...listings, coins, warned: new Set(warned) }

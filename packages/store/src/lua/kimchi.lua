@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 18
+local VERSION = 19
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -281,21 +281,25 @@ end
 -- Of two members of one minute the live one counts, else the first by its bytes. Returns the fields of those
 -- that count, by minute, and how many can be read; adds the others to odd.
 local function read_hour(key, hour, odd)
-  local used, members, readable = {}, {}, 0
+  local used, readable = {}, 0
   for member, score in each_pair(redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')) do
-    local minute, problem, left_out = tonumber(score), 'second of its minute', member
+    local minute, left_out = tonumber(score), member
     local fields, other = hour_of(minute) == hour and unpack_member(minute, member), used[minute]
-    if fields then readable = readable + 1 else problem = 'unreadable' end
-    if fields and (not other or other[MEMBER_SOURCE] == CANDLE and fields[MEMBER_SOURCE] ~= CANDLE) then
-      used[minute], members[minute], left_out = fields, member, members[minute]
+    if fields then
+      readable = readable + 1
+      fields.member = member
     end
-    if left_out then odd[#odd + 1] = { key = key, member = left_out, minute = minute, problem = problem } end
+    if fields and (not other or other[MEMBER_SOURCE] == CANDLE and fields[MEMBER_SOURCE] ~= CANDLE) then
+      left_out = other and other.member
+      used[minute] = fields
+    end
+    if left_out then odd[#odd + 1] = { key = key, member = left_out } end
   end
   return used, readable
 end
 
--- The row that a day's stored samples fold to, each minute once; the members that it cannot use, as
--- {key member minute problem}*; and how many can be read.
+-- The row that a day's stored samples fold to, each minute once; the members that it cannot use, as {key member}*;
+-- and how many can be read.
 local function fold_stored(symbol, day)
   local row
   local odd, readable, keys = {}, 0, hour_keys(symbol, day)
@@ -357,9 +361,9 @@ local function store_sample(write, sample)
   return 'stored'
 end
 
--- A stored sample becomes the live row of a tracked coin when it is newer, not from before a halt, and not too
--- old for the list. At the minute of the halt a trade outranks it; a candle is of the trades before it.
-local function list_sample(sample, oldest)
+-- A stored sample becomes the live row of a tracked coin when it is newer, and not from before a halt. At the
+-- minute of the halt a trade outranks it; a candle is of the trades before it.
+local function list_sample(sample)
   local symbol, snapshot = sample.symbol, timestamp_of(sample.minute)
   local coin, shown = redis.call('HGET', COINS, symbol), snapshot_of(redis.call('HGET', LIVE, symbol))
   local halted = hash_number(HALTED, symbol) or 0
@@ -368,20 +372,20 @@ local function list_sample(sample, oldest)
   if halted > 0 and sample.minute > halted then redis.call('HDEL', HALTED, symbol) end
   local fields = sample.minute == halted and unpack_member(sample.minute, sample.member)
   local is_halted = sample.minute < halted or fields and fields[MEMBER_SOURCE] == CANDLE
-  if is_tracked and not is_halted and snapshot > oldest and (not shown or snapshot > shown) then
+  if is_tracked and not is_halted and (not shown or snapshot > shown) then
     redis.call('HSET', LIVE, symbol, sample.live)
   end
 end
 
 -- Returns the newest minute that was stored.
-local function store_samples(write, samples, oldest)
+local function store_samples(write, samples)
   local newest = 0
   for index, sample in ipairs(samples) do
     local outcome = unless_damaged(store_sample, write, sample)
     if outcome == 'stored' then
       write.stored = write.stored + 1
       newest = math.max(newest, sample.minute)
-      list_sample(sample, oldest)
+      list_sample(sample)
     elseif outcome == 'duplicate' then
       write.duplicates = write.duplicates + 1
     else
@@ -427,8 +431,9 @@ local function unlist_halted(symbols, minute)
   return removed
 end
 
-local function remove_old_rows(oldest)
-  local removed = 0
+-- Also rows of samples that were too old when they were stored.
+local function remove_old_rows(newest)
+  local removed, oldest = 0, timestamp_of(not_future(newest) - LIST_MINUTES)
   for symbol, row in each_pair(redis.call('HGETALL', LIVE)) do
     local snapshot = snapshot_of(row)
     if snapshot and snapshot <= oldest then removed = removed + redis.call('HDEL', LIVE, symbol) end
@@ -469,22 +474,19 @@ register_writing('kp_write', function(reader, retention_days)
   for _, key in ipairs({ COINS, LIVE, REVISIONS, HALTED }) do require_type(key, 'hash') end
   require_type(TRACKED, 'zset')
   local newest = hash_number(META, 'newest') or 0
-  local newest_given = newest
-  for _, sample in ipairs(samples) do newest_given = math.max(newest_given, sample.minute) end
-  -- Rows up to this timestamp are too old for the list.
-  local oldest = timestamp_of(not_future(newest_given) - LIST_MINUTES)
-
-  local newest_stored, settled = store_samples(write, samples, oldest), 0
+  local newest_stored, settled = store_samples(write, samples), 0
   for _, entry in ipairs(entries) do
     if unless_damaged(settle, write, entry) == true then settled = settled + 1 end
   end
   for symbol in pairs(write.changed) do raise_revision(symbol) end
   local removed = unlist_halted(halted, minute)
-  if newest_stored > newest then
-    redis.call('HSET', META, 'newest', string.format('%d', newest_stored))
-    removed = removed + remove_old_rows(oldest)
+  if newest_stored > newest then redis.call('HSET', META, 'newest', string.format('%d', newest_stored)) end
+  if write.stored > 0 then
+    removed = removed + remove_old_rows(math.max(newest, newest_stored))
+    publish(newest_stored)
+  elseif removed > 0 then
+    publish(math.floor(write.now / 60))
   end
-  if write.stored > 0 then publish(newest_stored) elseif removed > 0 then publish(math.floor(write.now / 60)) end
   return {
     write.stored, write.duplicates, settled, removed, redis.call('HLEN', COINS), write.refused, replication_id(),
   }

@@ -83,16 +83,6 @@ register_reading('kp_history', function(reader)
   return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
 end)
 
--- The first of the members that a fold cannot use, for people.
-local function odd_text(odd)
-  local texts = {}
-  for index = 1, math.min(#odd, 5) do
-    texts[index] = string.format('%s %s', timestamp_of(odd[index].minute), odd[index].problem)
-  end
-  if #odd > #texts then append(texts, string.format('and %d more', #odd - #texts)) end
-  return #odd == 0 and '' or ', odd members: ' .. table.concat(texts, ', ')
-end
-
 -- A check reads the newest days until it has read as many members, so that it does not hold Redis up.
 local CHECKED_MEMBERS = 4000
 
@@ -103,16 +93,16 @@ local function check_day(symbol, day, retention_days, is_read)
   local is_kept = text and redis_seconds() < expiry_of(day, retention_days)
   if count == 0 and not is_kept then return nil end
   if not is_read then return string.format('not read, name the day: kp_check … %s %s', symbol, date_of_day(day)) end
-  local folded, odd = fold_stored(symbol, day)
   if row and count < row.samples then
-    return string.format('FROZEN row counts %d, %d are stored: only minutes after %s are stored from now on%s',
-      row.samples, count, timestamp_of(row.last), odd_text(odd))
+    return string.format('FROZEN row counts %d, %d are stored: only minutes after %s are stored from now on',
+      row.samples, count, timestamp_of(row.last))
   end
+  local folded, odd = fold_stored(symbol, day)
   local expected = folded and format_row(folded) or 'nothing readable'
   if text == expected and #odd == 0 then return string.format('ok %d samples', row.samples) end
-  return string.format('WRONG row %s, samples fold to %s%s%s', text or 'is absent', expected, odd_text(odd),
-    is_uncounted(symbol, day) and ': an ingester mends the day within 10 minutes'
-      or ': an ingester mends the day once its row is removed')
+  return string.format('WRONG row %s, samples fold to %s, %d members left out: an ingester mends the day %s',
+    text or 'is absent', expected, #odd,
+    is_uncounted(symbol, day) and 'within 10 minutes' or 'once its row is removed')
 end
 
 -- Arguments: symbol [date], without it the newest days whose samples are kept. Reads every member. Reply: one line

@@ -92,7 +92,7 @@ function fakeReader(board: Board | Error) {
       reader.boardsRead += 1
       await reader.gate
       if (reader.board instanceof Error) throw reader.board
-      return reader.board
+      return { ...reader.board }
     },
     async readDays(symbol: string): Promise<Readable<Day>> {
       reader.daysRead.push(symbol)

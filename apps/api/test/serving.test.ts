@@ -117,7 +117,7 @@ t.test('the first response of a minute is compressed for who accepts it, list an
       let last: unknown
       for (const age of [9, 8, 7]) {
         await writer.writeMinute(now() - age + 3 * (index + (coding === 'br' ? 0 : 2)))
-        // A first read that fails on a slow machine is tried again after 10 s.
+        // A first read that fails on a slow machine is tried again with the next board.
         await within(`a new ${path}`, async () => {
           const { status, headers } = await ask(urlOf(api.port, path), { 'accept-encoding': coding })
           // On a slow machine the first read outlasts the wait of a request.

@@ -1,6 +1,6 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
-import type { Board, BoardRow, KnownCoin } from '@kimchi/store'
+import type { Board } from '@kimchi/store'
 import { createCompressedBody } from './compressed-body.ts'
 import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
@@ -32,8 +32,8 @@ export class Documents {
   readonly #sources: Sources
   readonly #histories: Histories
   readonly #closed = new AbortController()
-  readonly #loading = new Map<string | undefined, Promise<void>>()
-  #coins: ReadonlyMap<string, KnownCoin> | undefined
+  /** The last good one. */
+  #board: Board | undefined
   #live: Document | undefined
   /** When the next minute is due, or was. */
   #dueAt: EpochMs
@@ -41,9 +41,6 @@ export class Documents {
   #readAt: EpochMs
   #reading: Promise<void> | undefined
   #isReadWanted = false
-  #corrupt = 0
-  /** Of the tracked coins. */
-  #rows: readonly BoardRow[] = []
   #problem: string | undefined
 
   constructor(sources: Sources) {
@@ -63,29 +60,18 @@ export class Documents {
    * undefined when that or its days were not read yet.
    */
   history(symbol: string, days: number): Document | null | undefined {
-    const known = this.#coins
-    if (known === undefined || known.size === 0) return undefined
-    return known.has(symbol) ? this.#histories.document(symbol, days) : null
+    return this.#histories.document(symbol, days)
   }
 
   /** Waits, a second at most, until Redis and, with a symbol, the coin's days have been read. */
-  load(symbol?: string): Promise<void> {
-    if (this.#problem !== undefined) return Promise.resolve()
-    const running = this.#loading.get(symbol)
-    if (running !== undefined) return running
-    // One wait for all who ask, because a flood of requests must not hold a timer each.
-    const loading = this.#load(symbol).finally(() => this.#loading.delete(symbol))
-    this.#loading.set(symbol, loading)
-    return loading
-  }
-
-  async #load(symbol: string | undefined): Promise<void> {
-    const work = async () => {
-      if (this.#coins === undefined) await (this.#reading ?? this.#read())
-      if (symbol !== undefined && this.#coins?.has(symbol)) await this.#histories.load(symbol)
+  async load(symbol?: string): Promise<void> {
+    if (this.#problem !== undefined) return
+    const read = async () => {
+      if (this.#board === undefined) await (this.#reading ?? this.#read())
+      if (symbol !== undefined) await this.#histories.load(symbol)
     }
     const done = new AbortController()
-    await Promise.race([work(), this.#sources.clock.wait(PATIENCE_MS, done.signal)])
+    await Promise.race([read(), this.#sources.clock.wait(PATIENCE_MS, done.signal)])
     done.abort()
     // Under load the reply may wait in the socket: one more turn of the event loop reads it.
     await new Promise(resolve => setImmediate(resolve))
@@ -117,15 +103,16 @@ export class Documents {
   }
 
   status() {
+    const { coins = [], rows = [], corrupt = 0 } = this.#board ?? {}
     return {
       /** Newest snapshot served; undefined before the first. */
       newestMinute: this.#live?.minute,
       /** Coins that are published, with a row or without one yet. */
-      tracked: [...(this.#coins?.values() ?? [])].filter(({ order }) => order !== undefined).length,
+      tracked: coins.filter(({ order }) => order !== undefined).length,
       /** The minute of each row of the live list. */
-      rowMinutes: this.#rows.map(({ minute }) => minute),
+      rowMinutes: rows.map(({ minute }) => minute),
       /** Entries skipped in the last read because they could not be understood. */
-      corrupt: this.#corrupt + this.#histories.corrupt,
+      corrupt: corrupt + this.#histories.corrupt,
       /** Why the last read failed; undefined when it did not. */
       problem: this.#problem,
     }
@@ -159,19 +146,20 @@ export class Documents {
       // Before the first ingester there is nothing to read; that is no fault.
       const level = thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_NOT_READY' ? 'info' : 'warn'
       if (this.#problem === undefined) this.#sources.log[level]({ err: thrown }, 'documents not refreshed')
-      this.#fail(`Redis could not be read: ${messageOf(thrown)}`)
+      this.#problem = `Redis could not be read: ${messageOf(thrown)}`
     }
     const now = this.#sources.clock.now()
     const pause = now - this.#dueAt < SLOW_POLL_AFTER_MS ? POLL_MS : SLOW_POLL_MS
-    this.#readAt = Math.min(this.#readAt, now < this.#dueAt ? this.#dueAt : now + pause)
+    const isDue = this.#problem !== undefined || now >= this.#dueAt
+    this.#readAt = Math.min(this.#readAt, isDue ? now + pause : this.#dueAt)
   }
 
   async #publish(board: Board): Promise<void> {
-    this.#corrupt = board.corrupt
-    if (board.coins.length === 0 && this.#coins !== undefined && this.#coins.size > 0) {
+    if (board.coins.length === 0 && this.#board !== undefined && this.#board.coins.length > 0) {
       // Somebody emptied Redis. Until it is filled again, the answers of a moment ago are better than none.
       this.#histories.invalidate()
-      return this.#fail('Redis is empty, the last good documents are served')
+      this.#problem = 'Redis is empty, the last good documents are served'
+      return
     }
     if (this.#problem !== undefined) this.#sources.log.info({}, 'documents are refreshed again')
     this.#problem = undefined
@@ -182,16 +170,9 @@ export class Documents {
       await Promise.all([compressed?.make('br'), compressed?.make('gzip')])
       this.#live = { ...list, compressed }
     }
-    this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
-    this.#rows = board.rows
-    const minute = this.#live?.minute ?? 0
+    this.#board = board
     // A clock that is behind must not keep Redis from being read.
-    this.#dueAt = Math.min(minuteStart(minute), this.#sources.clock.now()) + NEXT_AFTER_MS
-    void this.#histories.update({ ...board, coins: this.#coins, minute })
-  }
-
-  #fail(problem: string): void {
-    if (this.#problem === undefined) this.#dueAt = Math.min(this.#dueAt, this.#sources.clock.now())
-    this.#problem = problem
+    this.#dueAt = Math.min(minuteStart(this.#live?.minute ?? 0), this.#sources.clock.now()) + NEXT_AFTER_MS
+    void this.#histories.update(board)
   }
 }

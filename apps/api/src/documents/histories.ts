@@ -1,8 +1,8 @@
-import type { Context, EpochMinute, EpochMs, Milliseconds, UtcDate } from '@kimchi/core'
-import { isWorthALine } from '@kimchi/core'
+import { type Context, type EpochMinute, isWorthALine, type UtcDate } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
 import type { Document } from './document.ts'
 import { createHistory, type DayRows, dayRows, type History, hasSameRows, withDay } from './history.ts'
+import { newestMinute } from './live-list.ts'
 import { createQueue } from './queue.ts'
 
 /** Where documents come from, and what they are built with. */
@@ -10,13 +10,7 @@ export interface Sources extends Pick<Context, 'clock' | 'log'> {
   readonly reader: Pick<SampleReader, 'readBoard' | 'readDays'>
 }
 
-export interface HistoryBoard extends Pick<Board, 'today' | 'todayRows' | 'revisions'> {
-  readonly coins: ReadonlyMap<string, KnownCoin>
-  /** The newest snapshot. */
-  readonly minute: EpochMinute
-}
-
-/** Closed days, and when they were read: another revision or date means that they are read again. */
+/** A coin's days, and when the closed ones were read: another revision or date means that they are read again. */
 interface ReadDays {
   readonly rows: DayRows
   readonly revision: number | undefined
@@ -27,7 +21,7 @@ interface ReadDays {
 }
 
 interface Held extends ReadDays {
-  readonly board: HistoryBoard
+  readonly minute: EpochMinute
   readonly history: History
 }
 
@@ -37,13 +31,11 @@ const COMPRESSED_AT_A_TIME = 2
 /** How many histories are read at a time: while one is read, each of its days is an object. */
 const READ_AT_A_TIME = 4
 
-/** After a failed read a history is not read again for this long, unless Redis comes back. */
-const RETRY_MS: Milliseconds = 10_000
-
 /**
- * The histories requested so far. A coin's closed days are read at the first request, and again when its
- * revision or the UTC date changed; today's row comes with the board every minute. Until the new documents are
- * built the old ones are served. Memory grows with the number of coins, never with that of requests.
+ * The histories requested so far. A coin's closed days are read at the first request, and again with the next
+ * board when that failed, or when its revision or the UTC date changed; today's row comes with each board. Until
+ * the new documents are built the old ones are served. Memory grows with the number of coins, never with that of
+ * requests.
  */
 export class Histories {
   readonly #sources: Sources
@@ -51,10 +43,12 @@ export class Histories {
   readonly #loading = new Map<string, Promise<void>>()
   readonly #compressions = createQueue(COMPRESSED_AT_A_TIME)
   readonly #readers = createQueue(READ_AT_A_TIME)
-  #board: HistoryBoard | undefined
-  /** When to try again, by coin. */
-  #retries = new Map<string, EpochMs>()
-  #failures = 0
+  #board: Board | undefined
+  #coins: ReadonlyMap<string, KnownCoin> = new Map()
+  /** With which board each coin was loaded last, whether or not its days could be read. */
+  readonly #loadedWith = new Map<string, Board>()
+  /** Coins whose last read failed. */
+  readonly #unread = new Set<string>()
 
   constructor(sources: Sources) {
     this.#sources = sources
@@ -65,9 +59,10 @@ export class Histories {
     return [...this.#held.values()].reduce((sum, { corrupt }) => sum + corrupt, 0)
   }
 
-  /** The newest `days` rows of a coin; undefined before {@link Histories.load}. */
-  document(symbol: string, days: number): Document | undefined {
-    return this.#held.get(symbol)?.history(days)
+  /** The newest `days` rows of a coin; null when it was never tracked, undefined before {@link Histories.load}. */
+  document(symbol: string, days: number): Document | null | undefined {
+    const isUnknown = this.#coins.size > 0 && !this.#coins.has(symbol)
+    return isUnknown ? null : this.#held.get(symbol)?.history(days)
   }
 
   /**
@@ -81,20 +76,19 @@ export class Histories {
     return work
   }
 
-  /** Brings every history in memory up to a new board. Does not reject. */
-  async update(board: HistoryBoard): Promise<void> {
+  /** Brings every history that was requested up to a new board. Does not reject. */
+  async update(board: Board): Promise<void> {
     for (const [symbol, held] of this.#held)
       if (this.#board !== undefined && hasShrunk(symbol, this.#board, board)) this.#forget(symbol, held)
     this.#board = board
+    this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     // One coin at a time, to spare Redis and the other replicas on this machine. A newer board ends this
     // pass and starts its own.
-    for (const symbol of [...this.#held.keys()]) if (this.#board === board) await this.load(symbol)
+    for (const symbol of [...this.#loadedWith.keys()]) if (this.#board === board) await this.load(symbol)
   }
 
-  /** Redis was away: closed days may have changed meanwhile, and failed reads may be tried again at once. */
+  /** Redis was away: closed days may have changed meanwhile. */
   invalidate(): void {
-    // A new map, so that a read under way that fails delays nothing.
-    this.#retries = new Map()
     for (const [symbol, held] of this.#held) this.#forget(symbol, held)
   }
 
@@ -104,51 +98,47 @@ export class Histories {
   }
 
   async #load(symbol: string): Promise<void> {
-    try {
-      for (let board = this.#board; board !== undefined; board = this.#board) {
-        const held = this.#held.get(symbol)
-        const coin = board.coins.get(symbol)
-        if (coin === undefined || held?.board === board) return
-        const days = await this.#readDays(symbol, board, held)
-        if (days === undefined) return
-        const rows = withDay(days.rows, board.todayRows.get(symbol))
-        // While backfill writes, boards of one minute follow each other: most histories stay as they are.
-        const isSame = held?.board.minute === board.minute && hasSameRows(held.rows, rows)
-        const history = isSame ? held.history : createHistory(rows, coin, board.minute, this.#compressions)
-        this.#held.set(symbol, { ...days, rows, board, history })
-      }
-    } catch (thrown) {
-      this.#sources.log.error({ err: thrown, symbol }, 'history not built')
+    for (let board = this.#board; board !== undefined; board = this.#board) {
+      const coin = this.#coins.get(symbol)
+      if (coin === undefined || this.#loadedWith.get(symbol) === board) return
+      this.#loadedWith.set(symbol, board)
+      const held = this.#held.get(symbol)
+      const days = await this.#readDays(symbol, board, held)
+      if (days === undefined) continue
+      const rows = withDay(days.rows, board.todayRows.get(symbol))
+      const minute = newestMinute(board)
+      // While backfill writes, boards of one minute follow each other: most histories stay as they are.
+      const isSame = held?.minute === minute && hasSameRows(held.rows, rows)
+      const history = isSame ? held.history : createHistory(rows, coin, minute, this.#compressions)
+      this.#held.set(symbol, { ...days, rows, minute, history })
     }
   }
 
   /** Closed days: those in memory while they are up to date or Redis can't be read, else those in Redis. */
   async #readDays(
     symbol: string,
-    { today, revisions }: HistoryBoard,
+    { today, revisions }: Board,
     held: Held | undefined,
   ): Promise<ReadDays | undefined> {
-    const [revision, retries] = [revisions.get(symbol), this.#retries]
+    const revision = revisions.get(symbol)
     if (held?.readOn === today && held.revision === revision) return held
-    if (this.#sources.clock.now() < (retries.get(symbol) ?? 0)) return held
     try {
       const { entries, corrupt } = await this.#sources.reader.readDays(symbol)
-      retries.delete(symbol)
-      if (retries.size === 0) this.#failures = 0
+      this.#unread.delete(symbol)
       return { rows: dayRows(entries), revision, readOn: today, corrupt }
     } catch (thrown) {
-      retries.set(symbol, this.#sources.clock.now() + RETRY_MS)
-      this.#failures += 1
-      if (isWorthALine(this.#failures))
-        this.#sources.log.warn({ err: thrown, symbol, failures: this.#failures }, 'history not read')
+      const isNew = !this.#unread.has(symbol)
+      const { size: unread } = this.#unread.add(symbol)
+      if (isNew && isWorthALine(unread))
+        this.#sources.log.warn({ err: thrown, symbol, unread }, 'history not read')
       return held
     }
   }
 }
 
 /** A coin's samples only grow, unless Redis was emptied or replaced by an older copy. */
-function hasShrunk(symbol: string, before: HistoryBoard, board: HistoryBoard): boolean {
+function hasShrunk(symbol: string, before: Board, board: Board): boolean {
   if ((board.revisions.get(symbol) ?? 0) < (before.revisions.get(symbol) ?? 0)) return true
-  const samplesOf = ({ todayRows }: HistoryBoard) => todayRows.get(symbol)?.samples ?? 0
+  const samplesOf = ({ todayRows }: Board) => todayRows.get(symbol)?.samples ?? 0
   return board.today === before.today && samplesOf(board) < samplesOf(before)
 }

@@ -1,5 +1,5 @@
 import type { LiveList } from '@kimchi/client'
-import { formatTimestamp } from '@kimchi/core'
+import { type EpochMinute, formatTimestamp } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
 import { contentHash } from './body.ts'
 import type { Document } from './document.ts'
@@ -7,9 +7,10 @@ import type { Document } from './document.ts'
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 
 /** The live list of a board, in its order; undefined when nothing was published yet. */
-export function renderLiveList({ rows, prices }: Board): Document | undefined {
+export function renderLiveList(board: Board): Document | undefined {
+  const { rows, prices } = board
   if (rows.length === 0) return undefined
-  const minute = Math.max(...rows.map(row => row.minute))
+  const minute = newestMinute(board)
   const head: Omit<LiveList, 'data'> = {
     result: 'ok',
     updated_at: formatTimestamp(minute),
@@ -19,4 +20,9 @@ export function renderLiveList({ rows, prices }: Board): Document | undefined {
   const data = rows.map(({ json }) => json).join(',')
   const plain = Buffer.from(`${JSON.stringify(head).slice(0, -1)},"data":[${data}]}`)
   return { minute, tag: contentHash(plain), body: [plain] }
+}
+
+/** The newest snapshot of a board; 0 when it has none. */
+export function newestMinute({ rows }: Pick<Board, 'rows'>): EpochMinute {
+  return Math.max(0, ...rows.map(({ minute }) => minute))
 }

@@ -3,7 +3,7 @@
 # servers of /etc/resolv.conf, in a pod the domain of its namespace, and whether there is IPv6.
 set -eu
 shipped=${0%/*}
-# Of the image. The tests have others.
+# The defaults are the image's; tests set their own.
 prefix=${EDGE_PREFIX:-/tmp} resolv=${EDGE_RESOLV_CONF:-/etc/resolv.conf} modules=${NGINX_MODULES:-/usr/lib/nginx/modules}
 
 rm -rf "$prefix/conf"

@@ -3,7 +3,7 @@ import { DAY_MINUTES, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { type Simulator, startSimulator, syntheticCoins } from '@kimchi/simulator'
 import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually, startRedis, type Teardown } from '@kimchi/testkit'
-import { type Options, publish, table } from './lib/report.ts'
+import { type Options, table, writeSection } from './lib/report.ts'
 import { onStage, startIngester } from './lib/servers.ts'
 
 /** Candles in an answer of Upbit. */
@@ -19,7 +19,7 @@ const SILENCE_MS = 10_000
 export async function backfill({ coins, days, refused }: Options): Promise<void> {
   const rows: (readonly string[])[] = []
   for (const percent of refused) rows.push(await onStage(t => measure(t, coins, days, percent)))
-  publish('Backfill', [
+  writeSection('Backfill', [
     `A real ingester and an empty Redis, ${coins} coins, ${days} whole days and today, from the simulator at the exchanges' own limits. Least: the time that Upbit's candles need by ${PAGE}, at ${UPBIT_PER_SECOND} requests a second. A lone gap: Upbit is silent around a minute's end; the time from there until the first coin's gap is filled, and the last one's.`,
     table(['429s', 'time', '÷ least', 'a lone gap'], rows),
   ])

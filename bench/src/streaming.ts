@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Simulator, startSimulator, syntheticCoins } from '@kimchi/simulator'
 import { startProgram, startRedis, type Teardown } from '@kimchi/testkit'
-import { median, medianRatio, type Options, publish, table } from './lib/report.ts'
+import { median, medianRatio, type Options, table, writeSection } from './lib/report.ts'
 import { cpuSeconds, onStage, programOf, residentMb, startIngester } from './lib/servers.ts'
 
 const COINS = 200
@@ -41,7 +41,7 @@ export async function streaming({ rounds }: Options): Promise<void> {
     const ratio = medianRatio(micros, results.bare?.micros ?? [])
     return [name, `${median(micros).toFixed(1)} µs`, ratio.toFixed(2), `${median(mb).toFixed(0)} MB`]
   })
-  publish('Streaming', [
+  writeSection('Streaming', [
     `${COINS} coins, ${FRAMES_PER_SECOND.toLocaleString('en')} frames a second from the simulator in another process; ${rounds} rounds, each contestant in a fresh process, ${FRAMES.frames.toLocaleString('en')} frames after ${FRAMES.warmUp.toLocaleString('en')} to warm up.`,
     table(['', 'CPU per frame', '÷ bare', 'resident'], rows),
     `A whole ingester on the same exchanges and a real Redis, for ${SECONDS} s: ${ingester}.`,

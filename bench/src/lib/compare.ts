@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { ask, startRedis, type Teardown } from '@kimchi/testkit'
 import { fill } from './fill.ts'
-import { median, medianRatio, type Options, publish, table } from './report.ts'
+import { median, medianRatio, type Options, table, writeSection } from './report.ts'
 import { cpuSeconds, LIVE, LOAD_CORE, onStage, type Server, startApi } from './servers.ts'
 
 /** One thing that every competitor is asked. */
@@ -60,7 +60,7 @@ export async function compare(what: Comparison, options: Options): Promise<void>
     ...columns.map(({ [name]: runs, [yardstick]: others }) => (runs && others ? cellOf(runs, others) : '')),
   ])
   const generator = columns.flatMap(Object.values<Runs>).map(runs => median(runs.generator))
-  publish(title, [
+  writeSection(title, [
     `${options.rounds} rounds; the load generator used at most ${Math.round(100 * Math.max(...generator))} % of its core. ${notes}`.trimEnd(),
     `Processor time of a request in µs (÷ ${yardstick}):`,
     table(['', ...SCENARIOS.map(scenario => scenario.name)], rows),

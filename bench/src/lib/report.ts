@@ -33,7 +33,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /** Prints a section, and puts it in the place of that name's section in docs/benchmarks.md. */
-export function publish(name: string, paragraphs: readonly string[]): void {
+export function writeSection(name: string, paragraphs: readonly string[]): void {
   const gigabytes = Math.round(totalmem() / 2 ** 30)
   const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${gigabytes} GB, Linux, Node ${process.versions.node}`
   // So that a reader can see what has changed since.

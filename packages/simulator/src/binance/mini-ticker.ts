@@ -88,7 +88,7 @@ function newestInstant({ market }: Listing, to: EpochMs): EpochMs {
 }
 
 /**
- * The volume of the last 24 hours before `at`, in the base coin. It begins at a typical level; from then on
+ * The volume of the last 24 hours before `at`, in units of the market. It begins at a typical level; from then on
  * it rises by every trade and falls by every trade that leaves the window, and by nothing else.
  */
 function createRollingVolume(prices: Prices): (listing: Listing, at: EpochMs) => number {

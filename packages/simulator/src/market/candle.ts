@@ -1,6 +1,6 @@
 import type { EpochMs, Trade } from './types.ts'
 
-/** The fold of a minute's trades. `volume` is in the base coin, `quoteVolume` in the quote currency. */
+/** The fold of a minute's trades. `volume` is in units of the market, `quoteVolume` in won or USDT. */
 export type Candle = NonNullable<ReturnType<typeof foldCandle>>
 
 /** The candle of `trades`, which are in time order; undefined when there is none. */

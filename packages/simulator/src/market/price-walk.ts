@@ -45,7 +45,7 @@ export function priceWalks(seed: string) {
   const rate = walk(`${seed}/usdt-krw`, RATE)
   const common = walk(`${seed}/premium`, COMMON_PREMIUM)
   return {
-    /** Natural logarithm of the coin's USDT price relative to its base price. */
+    /** Natural logarithm of the coin's USDT price relative to the price around which it wanders. */
     coin: (id: string): Walk => walk(`${seed}/coin/${id}`, COIN),
     /** KRW for one USDT, unrounded, around 1,400. */
     usdtKrw: (at: EpochMs) => 1_400 * (1 + rate(at)),

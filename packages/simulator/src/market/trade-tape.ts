@@ -15,7 +15,7 @@ const KEPT_CANDLES = 1_500
 /** Share of slots that hold a trade. */
 const FILLED = 0.8
 
-/** The mean volume of a trade, in units of the base coin. */
+/** The mean volume of a trade, in units of the market. */
 export function meanVolume({ coin, multiplier }: Listing): number {
   return 220 / (coin.price * multiplier)
 }

@@ -62,6 +62,6 @@ export interface Listing {
 export interface Trade {
   readonly at: EpochMs
   readonly price: number
-  /** In units of the base coin. */
+  /** In units of the market. */
   readonly volume: number
 }

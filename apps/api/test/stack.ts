@@ -6,10 +6,10 @@ import { premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import {
-  type Answer,
   askTwice,
   followProgram,
   type MemoryCgroup,
+  type Sought,
   eventually as within,
 } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
@@ -103,7 +103,7 @@ export async function startReplica(t: Teardown, url: string, port = 0, cgroup?: 
 }
 
 /** Gives up after 10 s, before a poll for an overdue minute would find anything. */
-export function eventually<T>(what: string, look: () => Answer<T> | Promise<Answer<T>>): Promise<T> {
+export function eventually<T>(what: string, look: () => Sought<T> | Promise<Sought<T>>): Promise<T> {
   return within(what, look, 10_000)
 }
 

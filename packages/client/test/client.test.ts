@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createClient } from '../src/index.ts'
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void
+type Respond = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A client of a real server. */
-async function clientOf(t: Test, answer: Answer, timeoutMs = 10_000) {
+async function clientOf(t: Test, answer: Respond, timeoutMs = 10_000) {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
@@ -19,7 +19,7 @@ async function clientOf(t: Test, answer: Answer, timeoutMs = 10_000) {
   return { asked, client: createClient({ baseUrl, timeoutMs }) }
 }
 
-const json = (status: number, body: unknown, headers = {}): Answer => {
+const json = (status: number, body: unknown, headers = {}): Respond => {
   return (_request, response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }

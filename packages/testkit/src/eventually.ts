@@ -5,8 +5,8 @@ import { untilIdle } from './until-idle.ts'
 
 const LONGEST_MS: Milliseconds = 180_000
 
-/** What a test waits for: nothing yet, or the answer. */
-export type Answer<T> = T | undefined | false
+/** What a test waits for; undefined or false while it is not there. */
+export type Sought<T> = T | undefined | false
 
 /**
  * Asks again and again until the answer is neither undefined nor false.
@@ -16,7 +16,7 @@ export type Answer<T> = T | undefined | false
  */
 export async function eventually<T>(
   what: string,
-  ask: () => Answer<T> | Promise<Answer<T>>,
+  ask: () => Sought<T> | Promise<Sought<T>>,
   withinMs: Milliseconds = LONGEST_MS,
   pauseMs?: Milliseconds,
 ): Promise<T> {
@@ -39,7 +39,7 @@ export async function eventually<T>(
 export function passUntil<T>(
   clock: ManualClock,
   what: string,
-  ask: () => Answer<T> | Promise<Answer<T>>,
+  ask: () => Sought<T> | Promise<Sought<T>>,
   stepMs: Milliseconds = 250,
 ): Promise<T> {
   const askOrPass = async () => {

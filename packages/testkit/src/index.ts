@@ -2,7 +2,7 @@ export { ask, askTwice, type RawResponse } from './ask.ts'
 export { type AuditResult, audit } from './audit.ts'
 export { sampleProblem } from './audit-truth.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './cgroup.ts'
-export { type Answer, eventually, passUntil, stayClearOfMidnight } from './eventually.ts'
+export { eventually, passUntil, type Sought, stayClearOfMidnight } from './eventually.ts'
 export { createMemoryLog } from './memory-log.ts'
 export { followProgram, type Program, startProgram } from './program.ts'
 export {

@@ -4,10 +4,10 @@ import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
 import {
-  type Answer,
   createMemoryLog,
   eventually,
   passUntil as passClockUntil,
+  type Sought,
   sampleProblem,
   startRedis,
   untilIdle,
@@ -78,7 +78,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     }
   }
   /** Lets time pass until the answer is neither undefined nor false. */
-  const passUntil = <T>(what: string, ask: () => Answer<T> | Promise<Answer<T>>) => {
+  const passUntil = <T>(what: string, ask: () => Sought<T> | Promise<Sought<T>>) => {
     const askOrPass = async () => {
       const answer = await ask()
       if (answer === undefined || answer === false) await pass(1 / 6)

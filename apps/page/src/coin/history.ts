@@ -3,9 +3,6 @@ import { useEffect, useState } from 'preact/hooks'
 import { keep, recall } from '../storage.ts'
 import { useView } from '../view.ts'
 
-/** For this long after a history was opened, or has grown, it is read each minute: backfill may be adding to it. */
-const WATCH_CLOSELY_MS = 30 * 60_000
-
 /** What was asked for: so many days, in this minute of the live list. */
 interface Asked {
   readonly range?: number | undefined
@@ -22,28 +19,16 @@ export interface KnownHistory extends Asked {
   readonly asOf?: string | undefined
   /** How many days there are in all; undefined until a request asked for more than there are. */
   readonly total?: number | undefined
-  /** When it was opened, or has grown, in milliseconds since the epoch. */
-  readonly changedAt: number
 }
 
-/** Whether to ask: for other days than before, or because these may have changed by this minute. */
-export function isDue(known: KnownHistory, { range, minute }: Asked, now: number): boolean {
-  if (range !== known.range) return true
-  if (minute === undefined || minute === known.minute) return false
-  const isRecent = now - known.changedAt < WATCH_CLOSELY_MS
-  const isAnotherHour = minute.slice(0, 13) !== known.minute?.slice(0, 13)
-  return known.error !== undefined || isRecent || isAnotherHour
+/** Whether to ask: for other days than before, or because the list has a new minute, and so has today. */
+export function isDue(known: KnownHistory, { range, minute }: Asked): boolean {
+  return range !== known.range || (minute !== undefined && minute !== known.minute)
 }
 
-export function afterAnswer(known: KnownHistory, asked: Asked, history: History, now: number): KnownHistory {
-  const { history: before, total } = known
-  return {
-    ...asked,
-    history,
-    asOf: asked.minute,
-    total: history.count < (asked.range ?? 0) ? history.count : total,
-    changedAt: before && hasGrown(before, history) ? now : known.changedAt,
-  }
+export function afterAnswer({ total }: KnownHistory, asked: Asked, history: History): KnownHistory {
+  const isAll = history.count < (asked.range ?? 0)
+  return { ...asked, history, asOf: asked.minute, total: isAll ? history.count : total }
 }
 
 /** @param kept what this device has of the coin from an earlier visit */
@@ -57,27 +42,18 @@ export function afterFailure(
   return { ...known, ...asked, history, error }
 }
 
-/** Whether the later answer has more days, or more samples in the days that both have and that are over. */
-function hasGrown(before: History, after: History): boolean {
-  const samples = new Map(before.data.slice(0, -1).map(day => [day.date, day.samples]))
-  return (
-    after.count > before.count ||
-    after.data.some(({ date, samples: count }) => count > (samples.get(date) ?? Number.POSITIVE_INFINITY))
-  )
-}
-
 /** The newest `range` days of a coin, kept up to date while the coin is open. */
 export function useHistory(symbol: string, range: number): KnownHistory & { reload: () => void } {
-  const { client, minute, now } = useView()
-  const [known, setKnown] = useState<KnownHistory>({ changedAt: now() })
+  const { client, minute } = useView()
+  const [known, setKnown] = useState<KnownHistory>({})
   useEffect(() => {
     const asked = { range, minute }
-    if (!isDue(known, asked, now())) return
+    if (!isDue(known, asked)) return
     const ending = new AbortController()
     client.daily(symbol, { days: range, signal: ending.signal }).then(
       history => {
         keep('history', history)
-        setKnown(afterAnswer(known, asked, history, now()))
+        setKnown(afterAnswer(known, asked, history))
       },
       error => {
         const kept = recall<History>('history')

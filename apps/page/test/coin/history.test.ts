@@ -12,15 +12,15 @@ function open(answer: (days: number, now: number) => History | ApiError) {
   let now = NOON
   let asked = 0
   let range = 0
-  let known: KnownHistory = { changedAt: NOON }
+  let known: KnownHistory = {}
   const follow = (minute: string | undefined) => {
-    if (!isDue(known, { range, minute }, now)) return
+    if (!isDue(known, { range, minute })) return
     asked += 1
     const answered = answer(range, now)
     known =
       answered instanceof ApiError
         ? afterFailure(known, { range, minute }, answered, undefined)
-        : afterAnswer(known, { range, minute }, answered, now)
+        : afterAnswer(known, { range, minute }, answered)
   }
   const pass = (minutes: number, isDown = false) => {
     const before = asked
@@ -41,46 +41,15 @@ const whole = (days: number, now: number, total = 400) =>
   historyOf('BTC', 'Bitcoin', minuteOf(now), Math.min(days, total))
 const error = (code: 'unknown_symbol' | 'not_ready' | 'unreachable') => new ApiError(code, { code })
 
-t.test('asks again at each new minute for 30 minutes, then once an hour', async t => {
+t.test('asks again at each new minute, and at once for other days', async t => {
   const { show, pass, asked } = open(days => whole(days, NOON))
   show()
   t.equal(asked(), 1)
-  t.equal(pass(29), 29)
-  t.equal(pass(120), 2)
-})
-
-t.test('asks each minute for as long as closed days gain samples', async t => {
-  let samples = 100
-  const { show, pass } = open(days => {
-    samples += 1
-    const { data, ...rest } = whole(days, NOON)
-    return {
-      ...rest,
-      data: data.map((day, index) => (index === 0 ? { ...day, samples } : day)),
-    }
-  })
+  t.equal(pass(150), 150)
   show()
-  t.equal(pass(90), 90)
-})
-
-t.test('asks each minute until 30 minutes after days were added', async t => {
-  let days = 1
-  const { show, pass, known } = open(() => {
-    days = Math.min(days + 1, 60)
-    return whole(days, NOON)
-  })
-  show()
-  t.equal(pass(58), 58)
-  t.equal(known().history?.count, 60)
-  t.equal(pass(29), 29)
-  t.equal(pass(32), 0, 'it has not grown any more')
-})
-
-t.test('asks for a new day, however recent the last answer', async t => {
-  const { show, pass } = open(days => whole(days, NOON))
-  show()
-  pass(11 * 60 + 55)
-  t.equal(pass(10), 1)
+  t.equal(asked(), 151, 'these days are already known')
+  show(30)
+  t.equal(asked(), 152)
 })
 
 t.test('asks again for a history that could not be loaded when the list answers', async t => {
@@ -128,7 +97,7 @@ t.test('names the minute of today’s row', async t => {
   show()
   t.equal(known().asOf, minuteOf(NOON))
   pass(45)
-  t.equal(known().asOf, minuteOf(NOON + 30 * MINUTE - MINUTE))
+  t.equal(known().asOf, minuteOf(NOON + 45 * MINUTE))
 })
 
 t.test(
@@ -136,7 +105,7 @@ t.test(
   async t => {
     const kept = whole(30, NOON)
     const after = (code: 'unreachable' | 'unknown_symbol') =>
-      afterFailure({ changedAt: NOON }, { range: 90 }, error(code), kept)
+      afterFailure({}, { range: 90 }, error(code), kept)
     t.match(after('unreachable'), { history: kept, error: { code: 'unreachable' } })
     t.equal(after('unknown_symbol').history, undefined)
   },

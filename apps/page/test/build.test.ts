@@ -25,7 +25,7 @@ t.test('script and style of the first load are at most 20 kB, and 80 kB with the
     t.comment(`${language}: ${bytes} bytes first`)
     t.ok(bytes <= 20_000, `${language}: ${bytes} bytes`)
   }
-  const whole = size([...first, ...named('ko', 'coin-view', 'alert-form')])
+  const whole = size([...first, ...named('ko', 'coin-view')])
   t.comment(`${size(named('korean-names'))} bytes of Korean names, ${whole} bytes with the chart`)
   t.ok(whole <= 80_000, `${whole} bytes`)
 })

@@ -124,9 +124,8 @@ function toCandle({ date, open_pct: open, high_pct: high, low_pct: low, close_pc
 
 /** The current colour of a custom property, in a form that the canvas can read. */
 function resolveColor(box: HTMLElement, name: string): string {
-  const before = box.style.color
   box.style.color = `var(${name})`
   const { color } = getComputedStyle(box)
-  box.style.color = before
+  box.style.color = ''
   return color
 }

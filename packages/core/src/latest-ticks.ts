@@ -30,7 +30,7 @@ export interface LatestTicksStatus {
 }
 
 /** Where a feed's ticks go, and what it learns besides. Called synchronously; must not throw. */
-export type TickSink = Pick<LatestTicks, 'record' | 'interrupted' | 'setTradable'>
+export type TickSink = Pick<LatestTicks, 'record' | 'interrupted' | 'setTradable' | 'forget'>
 
 /**
  * The last tick of every market in the running minute and before it, so that a snapshot taken shortly after M

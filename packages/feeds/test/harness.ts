@@ -25,11 +25,13 @@ export function watchFeed(
   interruptions: Omit<Interruption, 'exchange'>[]
   /** What the feed last reported of each market without a tick. */
   tradable: Map<Market, boolean>
+  forgotten: Market[]
   log: ReturnType<typeof createMemoryLog>
 } {
   const ticks: Tick[] = []
   const interruptions: Omit<Interruption, 'exchange'>[] = []
   const tradable = new Map<Market, boolean>()
+  const forgotten: Market[] = []
   const log = createMemoryLog()
   const context: FeedContext = { clock, random, log }
   const feed = openFeed(
@@ -40,13 +42,14 @@ export function watchFeed(
         record: tick => ticks.push(tick) > 0,
         interrupted: ({ exchange: _, ...interruption }) => void interruptions.push(interruption),
         setTradable: (_exchange, market, isTradable) => void tradable.set(market, isTradable),
+        forget: (_exchange, market) => void forgotten.push(market),
       },
       ...options,
     },
     context,
   )
   t.teardown(() => feed.close())
-  return { feed, clock, ticks, interruptions, tradable, log }
+  return { feed, clock, ticks, interruptions, tradable, forgotten, log }
 }
 
 /** A REST client of one address for both exchanges, or of several. */

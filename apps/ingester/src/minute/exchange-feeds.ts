@@ -47,15 +47,12 @@ export class ExchangeFeeds {
 
   /** The first call opens both feeds; later calls change the subscriptions on the open connections. */
   setCoins(coins: readonly Coin[]): void {
-    const before = this.#coins
     this.#coins = coins
     for (const exchange of ['upbit', 'binance'] as const) {
       const markets = marketsOf(coins, exchange)
-      const left = marketsOf(before, exchange).filter(market => !markets.includes(market))
-      for (const market of left) this.#options.latest.forget(exchange, market)
       const feed = this.#feeds.get(exchange)
       if (feed === undefined) this.#feeds.set(exchange, this.#open(exchange, markets))
-      else if (markets.join() !== marketsOf(before, exchange).join()) feed.setMarkets(markets)
+      else feed.setMarkets(markets)
     }
   }
 

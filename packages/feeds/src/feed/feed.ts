@@ -118,12 +118,15 @@ export class Feed {
     this.#running = this.#run()
   }
 
-  /** Changes what is subscribed, without a reconnect. Forgotten markets give no more ticks. */
+  /** Changes what is subscribed, without a reconnect. Markets that leave are forgotten. */
   setMarkets(markets: readonly Market[]): void {
-    const before = this.#markets.join()
-    this.#markets = subscribedMarkets(this.#exchange, markets)
-    for (const connection of this.#connections) connection.setMarkets(this.#markets)
-    if (this.#markets.join() !== before) this.#changed.abort()
+    const before = this.#markets
+    const next = subscribedMarkets(this.#exchange, markets)
+    if (next.join() === before.join()) return
+    this.#markets = next
+    for (const connection of this.#connections) connection.setMarkets(next)
+    for (const market of before) if (!next.includes(market)) this.#options.sink.forget(this.#exchange, market)
+    this.#changed.abort()
   }
 
   status(): FeedStatus {

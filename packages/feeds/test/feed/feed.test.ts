@@ -264,7 +264,7 @@ t.test(
 
 t.test('Binance: changed markets are sent as the difference, and those added are seeded', async t => {
   const exchange = await scriptExchange(t)
-  const { feed, clock, ticks } = watchFeed(t, {
+  const { feed, clock, ticks, forgotten } = watchFeed(t, {
     protocol: binanceProtocol,
     bases: exchange.url,
     markets: ['ETHUSDT'],
@@ -277,6 +277,7 @@ t.test('Binance: changed markets are sent as the difference, and those added are
   acknowledge(exchange.peers[0])
   await eventually('seeds', () => ticks.length === 3)
   feed.setMarkets(['XRPUSDT'])
+  t.strictSame(forgotten, ['ETHUSDT'])
   await clock.advance(1_000)
   await eventually('difference', () => exchange.peers[0]?.received.length === 3)
   t.equal(ticks.length, 3, 'no seed before the subscription is acknowledged')

@@ -61,7 +61,10 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const startedAt = clock.now()
   const ending = new AbortController()
   const context: Context = { clock, random, log, signal: ending.signal }
-  const { failed, fail } = createFailure()
+  let fail: (thrown: unknown) => void = () => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
 
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
   const reader = new SampleReader({ redis })
@@ -188,13 +191,4 @@ async function announceEachMinute(
     const sinceMs = (clock.now() - ANNOUNCED_AFTER_MS) % MINUTE_MS
     await clock.wait(MINUTE_MS - sinceMs, signal)
   }
-}
-
-/** A promise that never resolves, and rejects with the first failure. */
-function createFailure(): { failed: Promise<never>; fail: (thrown: unknown) => void } {
-  let fail: (thrown: unknown) => void = () => {}
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject
-  })
-  return { failed, fail }
 }

@@ -5,6 +5,7 @@ import {
   type Milliseconds,
   type Sample,
   type SpikeFilter,
+  type SpikeVerdict,
   takeSnapshot,
 } from '@kimchi/core'
 import { Histogram } from '@kimchi/runtime'
@@ -21,14 +22,9 @@ const MAX_LATE_MS: Milliseconds = 6_000
 /** When the wall clock steps this far within a minute, ticks or the snapshot have wrong times. */
 const MAX_STEP_MS: Milliseconds = 2_000
 
-export interface MinuteReport {
+export interface MinuteReport extends SpikeVerdict {
   readonly turn: MinuteTurn
   readonly gaps: readonly Gap[]
-  /** To be stored: this minute's samples, and those of the minute before that it confirms. */
-  readonly accepted: readonly Sample[]
-  /** Dropped by the spike filter; backfill decides their minutes. */
-  readonly dropped: readonly Sample[]
-  readonly waiting: readonly Sample[]
 }
 
 export interface MinuteLoopOptions {
@@ -96,14 +92,14 @@ export class MinuteLoop {
     const isLate = turn.lateMs > MAX_LATE_MS || turn.steppedMs > MAX_STEP_MS
     const obstacle = isLate ? 'late' : undefined
     const { samples, gaps } = takeSnapshot(latest, minute, quarantine.subscribed, obstacle)
-    const { accepted, dropped, waiting } = spikeFilter.check(minute, release(samples))
+    const verdict = spikeFilter.check(minute, release(samples))
     const settled = gaps.filter((gap): gap is SettledMinute => gap.reason === 'halted')
     const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
     const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)
-    if (accepted.length > 0 || halted.length > 0) {
-      queue.enqueue({ minute, samples: accepted, settled, halted })
+    if (verdict.accepted.length > 0 || halted.length > 0) {
+      queue.enqueue({ minute, samples: verdict.accepted, settled, halted })
     }
-    return { turn, gaps, accepted, dropped, waiting }
+    return { turn, gaps, ...verdict }
   }
 
   #note(report: MinuteReport): void {

@@ -1,5 +1,5 @@
 import { type Context, type Exchange, KimchiError, messageOf } from '@kimchi/core'
-import { HttpError } from './feed/http-error.ts'
+import { HttpError } from './http-error.ts'
 
 /**
  * The exchanges' addresses by environment variable: the main host, then the one that serves only market data.

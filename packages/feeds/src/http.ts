@@ -1,5 +1,5 @@
 import { type Context, type Exchange, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
-import { httpErrorOf, parseRetryAfter } from './feed/http-error.ts'
+import { httpErrorOf, parseRetryAfter } from './http-error.ts'
 
 /** An exchange that has not answered after this long is not reached. */
 const TIMEOUT_MS: Milliseconds = 10_000

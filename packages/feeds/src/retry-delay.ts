@@ -1,5 +1,5 @@
 import type { Milliseconds } from '@kimchi/core'
-import { HttpError } from './feed/http-error.ts'
+import { HttpError } from './http-error.ts'
 
 /** The first retry comes fast, so that a long-lived connection that breaks costs no minute. */
 const FIRST_MS: Milliseconds = 500

@@ -3,7 +3,7 @@ import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { Bases } from '../src/bases.ts'
 import { binanceProtocol } from '../src/binance/protocol.ts'
-import { httpErrorOf } from '../src/feed/http-error.ts'
+import { httpErrorOf } from '../src/http-error.ts'
 import { AT, createRest, serve, simulate, watchFeed } from './harness.ts'
 import { miniTicker, refuseWith, scriptExchange } from './scripted-exchange.ts'
 

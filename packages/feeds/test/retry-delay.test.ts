@@ -1,5 +1,5 @@
 import t from 'tap'
-import { httpErrorOf } from '../src/feed/http-error.ts'
+import { httpErrorOf } from '../src/http-error.ts'
 import { isBlocked, retryDelay } from '../src/retry-delay.ts'
 
 function refused(status: number, retryAfterMs?: number) {

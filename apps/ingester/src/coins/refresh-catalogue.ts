@@ -84,7 +84,7 @@ export class CatalogueRefresh {
         this.#wait = new AbortController()
       } catch (thrown) {
         if (signal.aborted) return
-        if (isUnknownSymbol(thrown)) throw thrown
+        if (thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL') throw thrown
         this.#status = { ...this.#status, problem: messageOf(thrown) }
         const delayMs = retryDelay(failures++, random, thrown)
         if (isWorthALine(failures))
@@ -149,10 +149,6 @@ export class CatalogueRefresh {
 
 function isTracked({ order }: KnownCoin): boolean {
   return order !== undefined
-}
-
-function isUnknownSymbol(thrown: unknown): boolean {
-  return thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL'
 }
 
 /** The stored coins that COINS names and that today's table of pairs still allows. */

@@ -74,12 +74,11 @@ export class ExchangeFeeds {
 
   #open(exchange: Exchange, markets: readonly Market[]): Feed {
     const { config, latest, rest, userAgent, onRefused } = this.#options
-    const options = { userAgent, onRefused, markets, sink: latest }
-    if (exchange === 'upbit')
-      return openFeed({ ...options, protocol: upbitProtocol, bases: config.UPBIT_WS_URL }, this.#context)
-    const binance = { protocol: binanceProtocol, bases: config.BINANCE_WS_URL }
     const fetchTradingPrices = () => rest.fetchTradingPrices()
-    return openFeed({ ...options, ...binance, fetchTradingPrices }, this.#context)
+    const upbit = { protocol: upbitProtocol, bases: config.UPBIT_WS_URL }
+    const binance = { protocol: binanceProtocol, bases: config.BINANCE_WS_URL, fetchTradingPrices }
+    const own = exchange === 'upbit' ? upbit : binance
+    return openFeed({ ...own, userAgent, markets, sink: latest, onRefused }, this.#context)
   }
 
   #statusOf(exchange: Exchange, feed: Feed): ExchangeStatus {

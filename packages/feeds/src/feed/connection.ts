@@ -8,7 +8,7 @@ import {
   messageOf,
 } from '@kimchi/core'
 import WebSocket from 'ws'
-import { httpErrorOf, parseRetryAfter } from './http-error.ts'
+import { httpErrorOf, parseRetryAfter } from '../http-error.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
 
 const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000

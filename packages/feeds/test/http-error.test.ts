@@ -1,5 +1,5 @@
 import t from 'tap'
-import { httpErrorOf, parseRetryAfter } from '../../src/feed/http-error.ts'
+import { httpErrorOf, parseRetryAfter } from '../src/http-error.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 

@@ -32,9 +32,3 @@ export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Pr
   await file.truncate()
   return file
 }
-
-/** Writes the server into the locked file, for the error of those that are refused. */
-export async function noteServer(lock: FileHandle, pid: number, port: number): Promise<void> {
-  await lock.truncate()
-  await lock.write(`process ${pid}, port ${port}\n`)
-}

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { KimchiError, messageOf } from '@kimchi/core'
-import { noteServer, openDataDirLock } from './data-dir-lock.ts'
+import { openDataDirLock } from './data-dir-lock.ts'
 import { freePort } from './port.ts'
 import type { RedisBinary } from './programs.ts'
 
@@ -26,15 +26,8 @@ export interface EmbeddedRedisOptions {
   readonly dir: string
   /** @default 0, any free port */
   readonly port?: number
-  /** Append-only file, synced every second. @default true */
-  readonly appendonly?: boolean
-  /** More of redis-server's own arguments. */
+  /** More of redis-server's own arguments; they win over those that every server gets. */
   readonly args?: readonly string[]
-}
-
-export interface RedisExit {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
 }
 
 /** A running server that belongs to this program. */
@@ -44,7 +37,7 @@ export class EmbeddedRedis {
   /** The command that opens a prompt on it; undefined without a redis-cli. */
   readonly cliCommand: string | undefined
   /** Resolves when the server is gone, for whatever reason. */
-  readonly exited: Promise<RedisExit>
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
   readonly #child: ChildProcess
 
   constructor(child: ChildProcess, port: number, cli: string | undefined) {
@@ -58,7 +51,7 @@ export class EmbeddedRedis {
   }
 
   /** Ends the server, its append-only file synced, and resolves when it is gone. May be called again. */
-  async stop(): Promise<RedisExit> {
+  async stop() {
     this.kill('SIGTERM')
     this.kill('SIGCONT')
     const timer = setTimeout(() => this.kill('SIGKILL'), STOP_TIMEOUT_MS)
@@ -92,7 +85,8 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     })
     const watcher = spawnWatcher(Number(child.pid))
     void redis.exited.then(() => watcher.kill('SIGKILL'))
-    await noteServer(lock, Number(child.pid), port)
+    // For the error of those that are refused.
+    await lock.write(`process ${child.pid}, port ${port}\n`)
     if (await isReady(child, printed)) return redis
     const isRunning = child.exitCode === null && child.signalCode === null
     const { code, signal } = await redis.stop()
@@ -107,12 +101,12 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
 }
 
 function spawnServer(
-  { binary, dir, port, appendonly = true, args = [] }: EmbeddedRedisOptions,
+  { binary, dir, port, args = [] }: EmbeddedRedisOptions,
   files: readonly number[],
 ): ChildProcess {
   const settings = [
     ...['--bind', HOST, '--port', String(port), '--dir', dir],
-    ...['--save', '', '--appendonly', appendonly ? 'yes' : 'no', '--appendfsync', 'everysec'],
+    ...['--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'],
     ...args,
   ]
   // In a session of its own (detached), a Ctrl-C in the terminal does not end it before the apps have flushed.

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { noteServer, openDataDirLock } from '../src/data-dir-lock.ts'
+import { openDataDirLock } from '../src/data-dir-lock.ts'
 
 const WORKER = fileURLToPath(new URL('fixtures/lock-rounds.mjs', import.meta.url))
 
@@ -46,7 +46,7 @@ t.test('a lock is free again when it is closed, and says who has it until then',
   const dir = t.testdir({})
   const lock = await openDataDirLock(dir, 0)
   await t.rejects(openDataDirLock(dir, 0), { message: /\(not yet running\)/ })
-  await noteServer(lock, 4711, 6379)
+  await lock.write('process 4711, port 6379\n')
   await t.rejects(openDataDirLock(dir, 0), { message: /\(process 4711, port 6379\)/ })
   await lock.close()
   await (await openDataDirLock(dir, 0)).close()

@@ -45,8 +45,8 @@ export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
   binaryFound ??= projectRedis(process.env.PATH ?? '')
   const binary = await binaryFound
   const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))
-  const { appendonly = false, args = [] } = options
-  const start = (port: number) => startEmbeddedRedis({ binary, dir, port, appendonly, args })
+  const args = ['--appendonly', options.appendonly ? 'yes' : 'no', ...(options.args ?? [])]
+  const start = (port: number) => startEmbeddedRedis({ binary, dir, port, args })
   // A second try, where another test took the port between choosing and listening.
   let server: EmbeddedRedis = await start(0).catch(() => start(0))
   const { port, url } = server

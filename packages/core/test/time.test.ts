@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -70,23 +68,26 @@ t.test('text that is no API timestamp is refused', async t => {
 
 // docs/faults.md, 23
 t.test('dates and timestamps do not depend on the time zone of the machine', async t => {
-  const script = `
-    import { dateOf, dayStart, formatTimestamp, parseTimestamp } from './src/time.ts'
-    const minutes = [0, 29000000, ${Date.UTC(2026, 2, 29, 1) / MINUTE_MS}, ${Date.UTC(2028, 1, 29) / MINUTE_MS - 1}]
-    const texts = minutes.map(at => [dateOf(at), dayStart(at), formatTimestamp(at), parseTimestamp(formatTimestamp(at))])
-    process.stdout.write(JSON.stringify([new Date(0).getTimezoneOffset(), texts]))`
-  const run = promisify(execFile)
-  const zones = ['UTC', 'Asia/Seoul', 'America/St_Johns', 'Pacific/Kiritimati', 'Europe/Berlin']
-  const answers = await Promise.all(
-    zones.map(async zone => {
-      const args = ['--import=@kimchi/testkit/strip-types', '--input-type=module', '--eval', script]
-      const { stdout } = await run(process.execPath, args, {
-        cwd: new URL('..', import.meta.url),
-        env: { TZ: zone },
-      })
-      return JSON.parse(stdout) as [offset: number, texts: unknown]
-    }),
+  const { TZ } = process.env
+  t.teardown(() => {
+    if (TZ === undefined) delete process.env.TZ
+    else process.env.TZ = TZ
+  })
+  const minutes = [0, 29_000_000, Date.UTC(2026, 2, 29, 1) / MINUTE_MS, Date.UTC(2028, 1, 29) / MINUTE_MS - 1]
+  const answers = ['UTC', 'Asia/Seoul', 'America/St_Johns', 'Pacific/Kiritimati', 'Europe/Berlin'].map(
+    zone => {
+      process.env.TZ = zone
+      const texts = minutes.map(at => [dateOf(at), dayStart(at), formatTimestamp(at)])
+      return {
+        offset: new Date(0).getTimezoneOffset(),
+        texts,
+        read: texts.map(([, , text]) => parseTimestamp(`${text}`)),
+      }
+    },
   )
-  t.equal(new Set(answers.map(([offset]) => offset)).size, zones.length, 'the zones took effect')
-  for (const [, texts] of answers) t.strictSame(texts, answers[0]?.[1])
+  t.equal(new Set(answers.map(({ offset }) => offset)).size, answers.length, 'the zones took effect')
+  for (const { texts, read } of answers) {
+    t.strictSame(texts, answers[0]?.texts)
+    t.strictSame(read, minutes)
+  }
 })

@@ -6,7 +6,7 @@ import { upbitProtocol } from '../../src/upbit/protocol.ts'
 import { AT, watchFeed } from '../harness.ts'
 import { miniTicker, type Peer, refuseWith, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 
-const STEP_MS = 500
+const STEP_MS = 1_000
 const MINUTE_MS = 60_000
 
 type Exchange = Awaited<ReturnType<typeof scriptExchange>>

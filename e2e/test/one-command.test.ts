@@ -6,10 +6,14 @@ import { createFolder, eventually, followProgram, type Program } from '@kimchi/t
 import t, { type Test } from 'tap'
 import { getJson } from '../src/apps.ts'
 
-/** Starts the command of `npm run demo` with a data folder of its own. */
-function startDemo(t: Test, dataDir: string, env: Record<string, string> = {}): Program {
+/** What `npm run demo` runs, and what that runs when it has built everything. */
+const COMMAND = 'apps/local/run.mjs'
+const BUILT = 'apps/local/dist/main.js'
+
+/** Starts the demo with a data folder of its own. */
+function startDemo(t: Test, script: string, dataDir: string, env: Record<string, string> = {}): Program {
   // tap hands its loader to every Node process below it; the build must run as a user's does.
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, 'apps/local/run.mjs', 'demo'], {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, script, 'demo'], {
     cwd: projectRoot(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, BACKFILL_DAYS: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -65,7 +69,7 @@ t.test(
   'the demo answers with prices, outlives its processes, ends in order, and goes on where it was',
   async t => {
     const dataDir = await createFolder(t)
-    const demo = startDemo(t, dataDir)
+    const demo = startDemo(t, COMMAND, dataDir)
     const api = await apiOf(demo)
     await demo.line(text => text.startsWith('First prices'))
     const before = await eventually('every coin', async () => {
@@ -91,7 +95,7 @@ t.test(
     t.equal(await demo.end('SIGINT'), 0)
     await allGone(processes)
 
-    const again = startDemo(t, dataDir)
+    const again = startDemo(t, BUILT, dataDir)
     const after = await eventually('the same data is served again', () =>
       getJson<{ updated_at: string }>(api),
     )
@@ -107,13 +111,13 @@ t.test('a configured port that is in use is an error that names it', async t => 
   t.teardown(() => taken.close())
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
-  const demo = startDemo(t, await createFolder(t), { PORT: String(port) })
+  const demo = startDemo(t, BUILT, await createFolder(t), { PORT: String(port) })
   t.match(await demo.line(text => text.includes('taken; end')), new RegExp(`PORT=${port} is taken`))
   t.equal(await demo.ended, 1)
 })
 
 t.test('a coin that does not exist ends the demo with an error that names it', async t => {
-  const demo = startDemo(t, await createFolder(t), { COINS: 'BTC,ETHH' })
+  const demo = startDemo(t, BUILT, await createFolder(t), { COINS: 'BTC,ETHH' })
   t.match(await demo.line(text => text.includes('ETHH')), /ETHH cannot be tracked: not on Upbit in KRW/)
   t.equal(await demo.ended, 1)
 })

@@ -105,7 +105,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
       wanted,
-      known: async () => (await readBoard())?.coins,
+      readPublished: async () => (await readBoard())?.coins,
       fetchListings: () => rest.fetchListings(),
       onCatalogue: now => tracking.follow(now),
       refreshMs,

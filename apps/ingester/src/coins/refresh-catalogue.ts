@@ -29,10 +29,10 @@ const FEW_COINS = 4
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
-   * Every coin in Redis, those no longer tracked included; undefined while Redis can't be read. The feeds start
+   * Every coin that was ever published, as Redis has it; undefined while Redis can't be read. The feeds start
    * with them before, or without, the exchanges' lists.
    */
-  readonly known: () => Promise<readonly KnownCoin[] | undefined>
+  readonly readPublished: () => Promise<readonly KnownCoin[] | undefined>
   readonly fetchListings: () => Promise<Listings>
   /** Called with the coins that are known at start, and after each refresh, changed or not. */
   readonly onCatalogue: (now: CatalogueNow) => void
@@ -74,7 +74,7 @@ export class CatalogueRefresh {
    */
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
-    this.#start((await this.#options.known()) ?? [])
+    this.#start((await this.#options.readPublished()) ?? [])
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#refresh()
@@ -103,34 +103,33 @@ export class CatalogueRefresh {
     return this.#status
   }
 
-  #start(known: readonly KnownCoin[]): void {
-    this.#coins = storedCoins(this.#options.wanted, known.filter(isTracked))
+  #start(published: readonly KnownCoin[]): void {
+    this.#coins = matchAgain(this.#options.wanted, published.filter(isTracked))
     if (this.#coins.length === 0) return
     this.#status = { ...this.#status, coins: this.#coins.length }
-    this.#options.onCatalogue({ coins: this.#coins, published: known, releaseNew: 'after-30-minutes' })
+    this.#options.onCatalogue({ coins: this.#coins, published, releaseNew: 'after-30-minutes' })
   }
 
   async #refresh(): Promise<void> {
-    const { wanted, known, fetchListings, onCatalogue } = this.#options
+    const { wanted, readPublished, fetchListings, onCatalogue } = this.#options
     // Read before the lists are fetched, so that a coin that another ingester tracks is in them unless delisted.
-    const inRedis = await known()
+    const published = await readPublished()
     const isFirst = this.#listings === undefined
     // Without the published coins a restart could not be told from a first start.
-    if (isFirst && wanted === 'all' && inRedis === undefined)
+    if (isFirst && wanted === 'all' && published === undefined)
       throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
     const next = await fetchListings()
     checkListings(this.#listings, next)
     // Only Redis knows whether an unlisted coin was tracked before, and such a coin must not stop a restart.
-    if (isFirst && inRedis !== undefined) refuseUnknown(wanted, next, inRedis)
-    const published = inRedis ?? []
-    const tracked = published.filter(isTracked)
+    if (isFirst && published !== undefined) refuseUnknown(wanted, next, published)
+    const tracked = (published ?? []).filter(isTracked)
     const present = [...tracked, ...this.#coins].map(({ symbol }) => symbol)
-    const matched = matchCoins({ ...next, wanted, known: present })
+    const matched = matchCoins({ ...next, wanted, tracked: present })
     checkLosses(this.#coins, matched)
     this.#accept(matched)
     this.#listings = next
     const releaseNew = isFirst ? releaseAtStart(wanted, matched.coins, tracked) : 'after-30-minutes'
-    onCatalogue({ coins: matched.coins, published, releaseNew })
+    onCatalogue({ coins: matched.coins, published: published ?? [], releaseNew })
   }
 
   #accept(matched: Catalogue): void {
@@ -151,19 +150,19 @@ function isTracked({ order }: KnownCoin): boolean {
   return order !== undefined
 }
 
-/** The stored coins that COINS names and that today's table of pairs still allows. */
-function storedCoins(wanted: WantedCoins, stored: readonly Coin[]): readonly Coin[] {
-  const upbit = stored.map(({ symbol, name, upbit: market }) => ({ market, asset: symbol, name }))
-  const binance = stored.map(({ binance: market }) => {
+/** The published coins that COINS names and that today's table of pairs still allows. */
+function matchAgain(wanted: WantedCoins, published: readonly Coin[]): readonly Coin[] {
+  const upbit = published.map(({ symbol, name, upbit: market }) => ({ market, asset: symbol, name }))
+  const binance = published.map(({ binance: market }) => {
     return { market, asset: market.replace(/USDT$/, ''), trading: true }
   })
   return matchCoins({ upbit, binance, wanted }).coins
 }
 
 /** Refuses unknown coins, but not one that was tracked before and has been delisted; denied ones always. */
-function refuseUnknown(wanted: WantedCoins, listings: Listings, stored: readonly Coin[]): void {
+function refuseUnknown(wanted: WantedCoins, listings: Listings, published: readonly Coin[]): void {
   if (wanted === 'all') return
-  const past = new Set(stored.map(({ symbol }) => symbol))
+  const past = new Set(published.map(({ symbol }) => symbol))
   const mustBeListed = wanted.filter(symbol => !past.has(symbol) || Object.hasOwn(DENIALS, symbol))
   const { leftOut } = matchCoins({ ...listings, wanted: mustBeListed })
   if (leftOut.length === 0) return

@@ -36,7 +36,7 @@ async function start(
   const catalogue = new CatalogueRefresh(
     {
       wanted,
-      known: async () => (typeof inRedis === 'function' ? inRedis() : inRedis),
+      readPublished: async () => (typeof inRedis === 'function' ? inRedis() : inRedis),
       fetchListings: () => {
         loads += 1
         return rest.fetchListings()

@@ -26,22 +26,22 @@ export interface Catalogue {
 interface MatchOptions extends Listings {
   readonly wanted: WantedCoins
   /** Symbols of tracked coins, which `all` keeps while Binance halts them. @default none */
-  readonly known?: readonly string[]
+  readonly tracked?: readonly string[]
 }
 
 /**
  * The coins that are the same on both exchanges, by ticker and by the table in `pairs.ts`.
  *
  * A list keeps its order; `all` is sorted, BTC first, so that every refresh and every ingester has the same
- * order. A coin that Binance halts stays when it is known or wanted by name: the feeds notice when it
+ * order. A coin that Binance halts stays when it is tracked or wanted by name: the feeds notice when it
  * trades.
  * @see docs/exchanges.md#symbol-mapping
  */
-export function matchCoins({ upbit, binance, wanted, known = [] }: MatchOptions): Catalogue {
+export function matchCoins({ upbit, binance, wanted, tracked = [] }: MatchOptions): Catalogue {
   const partners = new Map(binance.map(listing => [listing.asset, listing]))
   const matches = new Map(upbit.map(listing => [listing.asset, matchOne(listing, partners)]))
   const symbols = wanted === 'all' ? sortedAll(matches.keys()) : wanted
-  const stays = new Set(known)
+  const stays = new Set(tracked)
   const coins: Coin[] = []
   const leftOut: LeftOut[] = []
   for (const symbol of symbols) {

@@ -102,12 +102,12 @@ t.test('a list keeps its order, and each of its symbols that is no coin has a re
 })
 
 t.test(
-  'a coin that Binance halts stays when it is known or asked for by name, and is left out otherwise',
+  'a coin that Binance halts stays when it is tracked or asked for by name, and is left out otherwise',
   async t => {
     const halted = [{ market: 'BTCUSDT', asset: 'BTC', trading: false }]
     const listings = { upbit: upbit('BTC'), binance: halted }
     t.match(matchCoins({ ...listings, wanted: 'all' }), { coins: [], leftOut: [{ kind: 'not-trading' }] })
-    t.match(matchCoins({ ...listings, wanted: 'all', known: ['BTC'] }), {
+    t.match(matchCoins({ ...listings, wanted: 'all', tracked: ['BTC'] }), {
       coins: [{ symbol: 'BTC' }],
       leftOut: [],
     })

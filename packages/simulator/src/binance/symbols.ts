@@ -12,7 +12,7 @@ export function binanceStatus({ clock, faults }: SimulatedExchanges, listing: Li
 const PRECISIONS = ['baseAsset', 'quote', 'quoteAsset', 'baseCommission', 'quoteCommission'].map(
   name => `${name}Precision`,
 )
-/** Binance says these of symbols that do not trade as well, as recorded. */
+/** Binance says `true` for these, even of symbols that do not trade (recorded). */
 const ALLOWED = ['iceberg', 'oco', 'quoteOrderQtyMarket', 'isSpotTrading'].map(name => `${name}Allowed`)
 
 /** One entry of exchangeInfo's `symbols`. @see docs/exchanges.md#binance-rest */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
+import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
 export interface Options {
@@ -34,8 +34,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 /** Prints a section, and puts it in the place of that name's section in docs/benchmarks.md. */
 export function writeSection(name: string, paragraphs: readonly string[]): void {
-  const gigabytes = Math.round(totalmem() / 2 ** 30)
-  const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${gigabytes} GB, Linux, Node ${process.versions.node}`
+  const machine = `${cpus()[0]?.model.trim()}, Node ${process.versions.node}`
   // So that a reader can see what has changed since.
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
   const [first = '', ...others] = paragraphs

@@ -176,7 +176,7 @@ t.test('simulated prices never mix into real history, nor one layout into anothe
   const simulated = writerOn(connection, { prices: 'simulated' })
   const refusal = {
     code: 'KIMCHI_ERR_PRICES_KIND',
-    message: /holds live prices, the writer brings simulated/,
+    message: /^this Redis holds live prices, the writer brings simulated$/,
   }
   await t.rejects(simulated.write({ minute: now, samples: [sampleOf('BTC', now)] }), refusal)
   await t.rejects(simulated.verify(), refusal)

@@ -32,6 +32,7 @@ export function toRedisError(thrown: unknown, where: string): KimchiError {
   return new KimchiError('KIMCHI_ERR_REDIS', `${where}: ${message}`)
 }
 
+/** The library's sentence, without its code and without the place in the library that Redis adds. */
 function textOf(message: string): string {
-  return message.slice(message.indexOf(' ') + 1)
+  return message.slice(message.indexOf(' ') + 1).replace(/ script: \w+, on @user_function:\d+\.$/, '')
 }

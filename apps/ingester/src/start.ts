@@ -68,7 +68,14 @@ export async function startIngester(config: Config, options: IngesterOptions): P
 
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
   const reader = new SampleReader({ redis })
-  const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log })
+  const writer = new SampleWriter({
+    redis,
+    prices: config.PRICES,
+    retentionDays,
+    order: wanted,
+    denied: deny,
+    log,
+  })
   const queue = new MinuteQueue({ writer, clock, random, onFatal: fail, log })
   redis.onChange(problem => {
     if (problem === undefined) queue.onReconnect()
@@ -97,7 +104,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const tracking = new CoinTracking({
     quarantine,
     writer,
-    listRules: { order: wanted, denied: deny },
     onSubscribed: coins => feeds.setCoins(coins),
     onFatal: fail,
     log,

@@ -69,7 +69,15 @@ export interface WriteResult {
   readonly primary: string
 }
 
-export interface ListRules {
+/** A status expires when its ingester has not renewed it for this long. */
+const STATUS_TTL_SECONDS = 180
+
+export interface WriterOptions {
+  readonly redis: RedisConnection
+  /** Kind of the prices; a Redis that holds the other kind refuses every write. */
+  readonly prices: PricesKind
+  /** Whole UTC days that single samples are kept. */
+  readonly retentionDays: number
   /**
    * The live list's order: these symbols first to last, or `all`: BTC first, then by symbol. Ingesters with
    * the same setting write the same order, whichever of its coins each one tracks. @default all
@@ -80,17 +88,6 @@ export interface ListRules {
    * @default none
    */
   readonly denied?: readonly string[]
-}
-
-/** A status expires when its ingester has not renewed it for this long. */
-const STATUS_TTL_SECONDS = 180
-
-export interface WriterOptions {
-  readonly redis: RedisConnection
-  /** Kind of the prices; a Redis that holds the other kind refuses every write. */
-  readonly prices: PricesKind
-  /** Whole UTC days that single samples are kept. */
-  readonly retentionDays: number
   readonly log: Log
 }
 
@@ -105,7 +102,6 @@ export interface WriterOptions {
 export class SampleWriter {
   readonly #options: WriterOptions
   #coins: readonly Coin[] = []
-  #listRules: ListRules = {}
   #isListCurrent = true
 
   constructor(options: WriterOptions) {
@@ -117,9 +113,8 @@ export class SampleWriter {
    * leaves 2 to 5 minutes after the last one that tracked it stopped announcing it ({@link announce}). The
    * writer sends the list again when Redis has lost it.
    */
-  async track(coins: readonly Coin[], listRules: ListRules = {}): Promise<void> {
+  async track(coins: readonly Coin[]): Promise<void> {
     this.#coins = coins
-    this.#listRules = listRules
     this.#isListCurrent = false
     await this.announce('', {})
   }
@@ -129,11 +124,11 @@ export class SampleWriter {
    * status, which expires 3 minutes later.
    */
   async announce(id: string, status: Readonly<Record<string, string | number>>): Promise<void> {
-    const { denied = [] } = this.#listRules
+    const { order = 'all', denied = [] } = this.#options
     const fields = Object.entries(status).flat()
     await this.#call('kp_announce', [
       ...[id, STATUS_TTL_SECONDS, this.#isListCurrent ? 0 : 1],
-      ...[this.#coins.length, ...coinArguments(this.#coins, this.#listRules), denied.length, ...denied],
+      ...[this.#coins.length, ...coinArguments(this.#coins, order), denied.length, ...denied],
       ...[fields.length, ...fields],
     ])
     this.#isListCurrent = true
@@ -159,7 +154,7 @@ export class SampleWriter {
     const refused = refusals.map(refusal => toRefused(refusal, samples))
     this.#warnOfRefused(refused)
     // Redis was emptied, so the list of coins must be sent again.
-    if (knownCoins === 0 && this.#coins.length > 0) await this.track(this.#coins, this.#listRules)
+    if (knownCoins === 0 && this.#coins.length > 0) await this.track(this.#coins)
     return { stored, duplicates, refused, settled: newlySettled, primary }
   }
 
@@ -219,7 +214,7 @@ function toRefused(refusal: string, samples: readonly Sample[]): RefusedSample {
 }
 
 /** Coins whose order is equal are listed by symbol. */
-function coinArguments(coins: readonly Coin[], { order = 'all' }: ListRules): string[] {
+function coinArguments(coins: readonly Coin[], order: 'all' | readonly string[]): string[] {
   const orderOf = (symbol: string) => {
     if (order === 'all') return symbol === 'BTC' ? 0 : 1
     return order.includes(symbol) ? order.indexOf(symbol) : order.length

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { SampleReader } from '../src/reader.ts'
+import type { WriterOptions } from '../src/writer.ts'
 import { BTC, ETH, openStore, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 
 const XRP = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
@@ -9,7 +10,8 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
   const store = await openStore(t)
   const { connection, log, raw, writer, reader } = store
   const { now } = await todayMinutes(connection)
-  const other = writerOn(connection, { log })
+  const writerOf = (options: Partial<WriterOptions> = {}) => writerOn(connection, { log, ...options })
+  const other = writerOf()
   const samples = [BTC, ETH, XRP].map(({ symbol }) => sampleOf(symbol, now))
   await writer.write({ minute: now, samples })
   /** Makes everything that was announced this much older; Redis' clock can't be set. */
@@ -24,7 +26,7 @@ async function openTwo(t: Parameters<typeof openStore>[0]) {
   const rows = async () => (await reader.readBoard()).rows.map(({ symbol }) => symbol).join(' ')
   const write = (symbols: readonly string[]) =>
     writer.write({ minute: now, samples: symbols.map(symbol => sampleOf(symbol, now)) })
-  return { ...store, one: writer, other, age, list, rows, write, now }
+  return { ...store, one: writer, other, writerOf, age, list, rows, write, now }
 }
 
 // docs/faults.md, 46
@@ -97,9 +99,9 @@ t.test('without a living ingester the list stays as it is', async t => {
 t.test(
   'a denied coin is off the list at once, whatever others track, until its denial has expired',
   async t => {
-    const { one, other, age, list, rows } = await openTwo(t)
+    const { one, writerOf, age, list, rows } = await openTwo(t)
     await one.track([BTC, ETH, XRP])
-    await other.track([BTC, ETH], { denied: ['XRP'] })
+    await writerOf({ denied: ['XRP'] }).announce('other', {})
     t.equal(await list(), 'BTC ETH')
     t.notMatch(await rows(), /XRP/)
     await one.track([BTC, ETH, XRP])
@@ -117,18 +119,20 @@ t.test(
 
 t.test('two ingesters of all coins write one order, whichever coins each of them has', async t => {
   const { one, other, list, raw } = await openTwo(t)
-  await one.track([BTC, XRP], { order: 'all' })
-  await other.track([BTC, ETH, XRP], { order: 'all' })
+  await one.track([BTC, XRP])
+  await other.track([BTC, ETH, XRP])
   const written = await raw.hgetall('{kp}:coins')
   t.equal(await list(), 'BTC ETH XRP')
-  await one.track([BTC, XRP], { order: 'all' })
+  await one.track([BTC, XRP])
   t.strictSame(await raw.hgetall('{kp}:coins'), written)
 })
 
 t.test('ingesters of different orders do not overwrite each other every minute', async t => {
-  const { one, other, age, list } = await openTwo(t)
-  await one.track([BTC, XRP], { order: ['XRP', 'BTC'] })
-  await other.track([BTC, XRP], { order: ['BTC', 'ETH', 'XRP'] })
+  const { writerOf, age, list } = await openTwo(t)
+  const one = writerOf({ order: ['XRP', 'BTC'] })
+  const other = writerOf({ order: ['BTC', 'ETH', 'XRP'] })
+  await one.track([BTC, XRP])
+  await other.track([BTC, XRP])
   for (const writer of [one, other, one]) {
     await age(30)
     await writer.announce('any', {})
@@ -176,9 +180,9 @@ t.test('at the minute of its halt a live sample brings a coin back, a candle doe
 })
 
 t.test('a sample of a coin that is no longer listed does not bring it back', async t => {
-  const { one, rows, now } = await openTwo(t)
+  const { one, writerOf, rows, now } = await openTwo(t)
   await one.track([BTC, ETH])
-  await one.track([BTC], { denied: ['ETH'] })
+  await writerOf({ denied: ['ETH'] }).track([BTC])
   await one.write({ minute: now + 1, samples: [sampleOf('ETH', now + 1)] })
   t.notMatch(await rows(), /ETH/)
 })

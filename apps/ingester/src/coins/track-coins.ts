@@ -1,12 +1,10 @@
 import type { Coin, Log, Sample } from '@kimchi/core'
-import { isRetryable, type ListRules, type SampleWriter } from '@kimchi/store'
+import { isRetryable, type SampleWriter } from '@kimchi/store'
 import type { CatalogueNow, Quarantine } from './quarantine.ts'
 
 export interface CoinTrackingOptions {
   readonly quarantine: Quarantine
   readonly writer: Pick<SampleWriter, 'track'>
-  /** The live list's order, and what no ingester may list. */
-  readonly listRules: ListRules
   /** Called with the coins to subscribe, those of before included. */
   readonly onSubscribed: (coins: readonly Coin[]) => void
   /** Called with an error that a retry can't mend. */
@@ -17,8 +15,8 @@ export interface CoinTrackingOptions {
 /** Keeps the feeds and Redis in step with the coins that are tracked. */
 export class CoinTracking {
   readonly #options: CoinTrackingOptions
-  /** The coins that were last sent to Redis; undefined before the first time, which also sends DENY. */
-  #tracked: readonly Coin[] | undefined
+  /** The coins that were last sent to Redis. */
+  #tracked: readonly Coin[] = []
   #quarantined = new Set<string>()
 
   constructor(options: CoinTrackingOptions) {
@@ -46,11 +44,11 @@ export class CoinTracking {
   /** Updates Redis and the log with what the quarantine has decided since the last call. */
   #apply(): void {
     this.#report()
-    const { quarantine, writer, listRules, onFatal } = this.#options
+    const { quarantine, writer, onFatal } = this.#options
     const { tracked } = quarantine
     if (JSON.stringify(tracked) === JSON.stringify(this.#tracked)) return
     this.#tracked = tracked
-    writer.track(tracked, listRules).catch(thrown => {
+    writer.track(tracked).catch(thrown => {
       // While Redis is away, the writer sends the coins with the next minute.
       if (!isRetryable(thrown)) onFatal(thrown)
     })

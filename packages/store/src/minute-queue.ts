@@ -32,10 +32,8 @@ export type QueueStatus = ReturnType<MinuteQueue['status']>
 
 interface Entry {
   readonly batch: SampleBatch
-  /** When Redis confirmed it last; undefined while it waits. */
+  /** When Redis confirmed it last; one that is sent again has been confirmed before. */
   confirmedAt: EpochMs | undefined
-  /** Sent again, it counts as resent. */
-  wasConfirmed: boolean
 }
 
 /**
@@ -46,8 +44,9 @@ interface Entry {
  */
 export class MinuteQueue {
   readonly #options: MinuteQueueOptions
-  /** Oldest first. */
-  #entries: Entry[] = []
+  /** Not yet confirmed, or to be confirmed again; oldest first. */
+  #waiting: Entry[] = []
+  #confirmed: Entry[] = []
   #primary: string | undefined
   #draining: Promise<void> | undefined
   /** Aborted by {@link close} and by a fatal error. */
@@ -78,7 +77,7 @@ export class MinuteQueue {
   status() {
     return {
       /** Batches not yet confirmed, or to be confirmed again. */
-      waiting: this.#waiting().length,
+      waiting: this.#waiting.length,
       /** Newest minute that Redis has confirmed. */
       lastWrittenMinute: this.#lastWrittenMinute,
       /** Why the last attempt failed; undefined while writing works. */
@@ -95,8 +94,8 @@ export class MinuteQueue {
       this.#totals.dropped += 1
       return
     }
-    if (this.#waiting().length >= QUEUE_CAPACITY) this.#dropOldest()
-    this.#entries.push({ batch, confirmedAt: undefined, wasConfirmed: false })
+    if (this.#waiting.length >= QUEUE_CAPACITY) this.#dropOldest()
+    this.#waiting.push({ batch, confirmedAt: undefined })
     this.#draining ??= this.#drain()
   }
 
@@ -110,16 +109,12 @@ export class MinuteQueue {
     const limit = new AbortController()
     await Promise.race([this.#draining, this.#options.clock.wait(limitMs, limit.signal)])
     limit.abort()
-    return this.#waiting().length === 0
+    return this.#waiting.length === 0
   }
 
   /** Stops writing; what is left is lost. Call {@link flush} first. */
   close(): void {
     this.#over.abort()
-  }
-
-  #waiting(): readonly Entry[] {
-    return this.#entries.filter(({ confirmedAt }) => confirmedAt === undefined)
   }
 
   /**
@@ -130,7 +125,7 @@ export class MinuteQueue {
     const { writer, clock, random } = this.#options
     let failures = 0
     for (;;) {
-      const entry = this.#waiting().at(0)
+      const [entry] = this.#waiting
       if (entry === undefined || this.#over.signal.aborted) break
       const outcome = await writer.write(entry.batch).catch((error: Error) => error)
       if (!(outcome instanceof Error)) {
@@ -154,7 +149,7 @@ export class MinuteQueue {
       this.#sendAgain('another primary answers')
     }
     this.#primary = result.primary
-    if (!entry.wasConfirmed) {
+    if (entry.confirmedAt === undefined) {
       this.#totals.stored += result.stored
       this.#totals.duplicates += result.duplicates
       this.#totals.refused += result.refused.length
@@ -162,30 +157,32 @@ export class MinuteQueue {
       this.#totals.resent += 1
       this.#totals.recovered += result.stored
     }
-    entry.wasConfirmed = true
     entry.confirmedAt = clock.now()
+    this.#take(entry)
+    this.#confirmed.push(entry)
     this.#forgetOld()
     this.#lastWrittenMinute = Math.max(batch.minute, this.#lastWrittenMinute ?? batch.minute)
     for (const { symbol } of batch.samples) this.#damaged.delete(symbol)
     for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
-    if (this.#problem !== undefined) log.info({ waiting: this.#waiting().length }, 'writing works again')
+    if (this.#problem !== undefined) log.info({ waiting: this.#waiting.length }, 'writing works again')
     this.#problem = undefined
   }
 
   /** Every confirmed batch waits again. */
   #sendAgain(reason: string): void {
     this.#forgetOld()
-    const minutes = this.#entries.length - this.#waiting().length
+    const minutes = this.#confirmed.length
     if (minutes === 0 || this.#over.signal.aborted) return
     this.#options.log.info({ minutes, reason }, 'sending confirmed minutes again')
-    for (const entry of this.#entries) entry.confirmedAt = undefined
+    this.#waiting.unshift(...this.#confirmed)
+    this.#confirmed = []
     this.#draining ??= this.#drain()
   }
 
   /** Where the clock was set back, batches are kept for longer, which costs only memory. */
   #forgetOld(): void {
     const oldest = this.#options.clock.now() - KEPT_AFTER_MS
-    this.#entries = this.#entries.filter(({ confirmedAt = Number.POSITIVE_INFINITY }) => confirmedAt > oldest)
+    this.#confirmed = this.#confirmed.filter(({ confirmedAt = 0 }) => confirmedAt > oldest)
   }
 
   /** Drops a batch that cannot be encoded; any other error means that writing can never succeed. */
@@ -196,7 +193,7 @@ export class MinuteQueue {
       this.#options.onFatal(error)
       return
     }
-    this.#forget(entry)
+    this.#take(entry)
     this.#totals.rejected += 1
     this.#options.log.error({ minute: entry.batch.minute, err: error }, 'minute cannot be written')
   }
@@ -205,23 +202,24 @@ export class MinuteQueue {
   #complain({ message: reason }: Error, failures: number): void {
     this.#totals.retries += 1
     this.#problem = reason
-    const waiting = this.#waiting().length
+    const waiting = this.#waiting.length
     if (isWorthALine(failures))
       this.#options.log.warn({ waiting, failures, reason }, 'writing fails, minutes wait')
   }
 
   /** Drops the second, because the first is being written: Redis may have it already. */
   #dropOldest(): void {
-    const [, lost] = this.#waiting()
+    const [, lost] = this.#waiting
     if (lost === undefined) return
-    this.#forget(lost)
-    if (lost.wasConfirmed) return
+    this.#take(lost)
+    if (lost.confirmedAt !== undefined) return
     this.#totals.dropped += 1
     const { minute } = lost.batch
     this.#options.log.error({ minute }, 'queue is full, the oldest minute is left to backfill')
   }
 
-  #forget(lost: Entry): void {
-    this.#entries = this.#entries.filter(entry => entry !== lost)
+  /** Takes an entry out of those that wait. */
+  #take(taken: Entry): void {
+    this.#waiting = this.#waiting.filter(entry => entry !== taken)
   }
 }

@@ -37,9 +37,7 @@ local function age_text(seconds)
   return string.format('%d h', math.floor(seconds / 3600))
 end
 
-local function clock_text(minute)
-  return string.format('%02d:%02d', math.floor(minute % DAY_MINUTES / 60), minute % 60)
-end
+local function clock_text(minute) return string.sub(timestamp_of(minute), 12, 16) end
 
 -- Arguments: symbol [fromMinute [toMinute]], an hour without the last, at most 12; without both the last hour.
 -- Reply: one readable line per sample.

@@ -36,7 +36,6 @@ export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
  */
 const MAX_BLOCKS = 128
 
-/** Fetches candles by one request. */
 export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
 interface CachedBlock {

@@ -127,7 +127,6 @@ export class Quarantine {
     return premiums.sort((a, b) => a - b)[premiums.length >> 1]
   }
 
-  /** Counts this minute for or against the pair. */
   #countMinute(pair: string, minute: EpochMinute, off: PremiumE4): void {
     const held = this.#held.get(pair)
     if (held === undefined || minute <= held.minute) return

@@ -48,7 +48,6 @@ export function worstOf(verdicts: readonly Verdict[]): Verdict {
   return { ...worst, seen: verdicts.map(({ seen }) => seen).join('; ') }
 }
 
-/** The finding as one line for a person. */
 export function lineOf({ check, outcome, expected, seen, advice }: Finding): string {
   const line = `${outcome.padEnd(7)} ${check}: ${seen} (expected: ${expected})`
   return advice === '' ? line : `${line}. ${advice}`

@@ -97,7 +97,6 @@ function stateOf(frame: Buffer): string | undefined {
   return isFields(fields) && typeof fields.market_state === 'string' ? fields.market_state : undefined
 }
 
-/** Its frames of one kind. */
 export function framesOf<Kind extends Decoded['kind']>({ others }: WatchedStream, kind: Kind) {
   return others.filter((frame): frame is Extract<Decoded, { kind: Kind }> => frame.kind === kind)
 }

@@ -18,7 +18,6 @@ import {
 } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
 
-/** The status of one exchange's feed and of its ticks. */
 export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 
 export type FeedsStatus = ReturnType<ExchangeFeeds['status']>

@@ -13,7 +13,6 @@ export interface LastFrame {
   readonly price: number
 }
 
-/** A frame with the name of its stream. */
 export interface StreamFrame {
   readonly stream: string
   readonly data: object

@@ -126,7 +126,6 @@ export class Faults {
   }
 }
 
-/** Whether a fault acts at an instant. */
 export function acts({ from, to }: ActiveFault, at: EpochMs): boolean {
   return from <= at && at < to
 }

@@ -5,13 +5,9 @@ import { ALIASES, DENIALS, LEFT_OUT } from './pairs.ts'
 /** Which coins to track: every pair that is the same coin, or these symbols in this order. */
 export type WantedCoins = 'all' | readonly string[]
 
-/** Why a coin is not tracked. */
-type LeftOutKind = 'denied' | 'no-coin' | 'not-on-binance' | 'not-on-upbit' | 'not-trading' | 'unpublishable'
-
 /** A coin that is not tracked. */
 interface LeftOut {
   readonly symbol: string
-  readonly kind: LeftOutKind
   readonly reason: string
 }
 
@@ -45,11 +41,11 @@ export function matchCoins({ upbit, binance, wanted, tracked = [] }: MatchOption
   const coins: Coin[] = []
   const leftOut: LeftOut[] = []
   for (const symbol of symbols) {
-    const { coin, obstacle } = matches.get(symbol) ?? notOnUpbit(symbol)
-    const isHaltedOnly = obstacle?.kind === 'not-trading' && stays.has(symbol)
-    const isKept = wanted !== 'all' || obstacle === undefined || isHaltedOnly
+    const unlisted: Match = { reason: DENIALS[symbol] ?? 'not on Upbit in KRW' }
+    const { coin, reason, isHalted = false } = matches.get(symbol) ?? unlisted
+    const isKept = wanted !== 'all' || reason === undefined || (isHalted && stays.has(symbol))
     if (coin !== undefined && isKept) coins.push(coin)
-    else if (obstacle !== undefined) leftOut.push(obstacle)
+    else if (reason !== undefined) leftOut.push({ symbol, reason })
   }
   return { coins, leftOut }
 }
@@ -57,7 +53,9 @@ export function matchCoins({ upbit, binance, wanted, tracked = [] }: MatchOption
 /** A pair that exists on both exchanges, why it is not tracked, or both. */
 interface Match {
   readonly coin?: Coin
-  readonly obstacle?: LeftOut
+  readonly reason?: string | undefined
+  /** Whether the reason may pass. */
+  readonly isHalted?: boolean
 }
 
 /** The inverse of ALIASES: Upbit's ticker of a coin by Binance's. */
@@ -69,25 +67,18 @@ function matchOne(
   { market, asset: symbol, name }: UpbitListing,
   partners: ReadonlyMap<string, BinanceListing>,
 ): Match {
-  const not = (kind: LeftOutKind, reason: string): Match => ({ obstacle: { symbol, kind, reason } })
   // A symbol is a path segment of the public API.
-  if (!/^[A-Z0-9]{1,20}$/.test(symbol)) return not('unpublishable', 'its ticker is not A–Z and 0–9')
+  if (!/^[A-Z0-9]{1,20}$/.test(symbol)) return { reason: 'its ticker is not A–Z and 0–9' }
   const denial = DENIALS[symbol]
-  if (denial !== undefined) return not('denied', denial)
+  if (denial !== undefined) return { reason: denial }
   const owner = OWNERS[symbol]
-  if (owner !== undefined) return not('denied', `${symbol} on Binance is what Upbit calls ${owner}`)
+  if (owner !== undefined) return { reason: `${symbol} on Binance is what Upbit calls ${owner}` }
   const ticker = ALIASES[symbol]?.binance ?? symbol
   const partner = partners.get(ticker)
-  if (partner === undefined) return not('not-on-binance', `Binance has no ${ticker}USDT`)
+  if (partner === undefined) return { reason: `Binance has no ${ticker}USDT` }
   const coin = { symbol, name, upbit: market, binance: partner.market }
-  if (!partner.trading) return { coin, ...not('not-trading', `${ticker}USDT does not trade on Binance`) }
-  const noCoin = LEFT_OUT[symbol]
-  return noCoin === undefined ? { coin } : { coin, ...not('no-coin', noCoin) }
-}
-
-function notOnUpbit(symbol: string): Match {
-  const reason = DENIALS[symbol] ?? 'not on Upbit in KRW'
-  return { obstacle: { symbol, kind: 'not-on-upbit', reason } }
+  if (!partner.trading) return { coin, reason: `${ticker}USDT does not trade on Binance`, isHalted: true }
+  return { coin, reason: LEFT_OUT[symbol] }
 }
 
 /** BTC first, then by symbol. */

@@ -37,8 +37,17 @@ function upbit2026() {
   return parseUpbitListings(markets.map(market => ({ market })))
 }
 
+type LeftOut = Catalogue['leftOut'][number]
+const KINDS = {
+  denied: ({ symbol, reason }: LeftOut) => reason === DENIALS[symbol] || /is what Upbit calls/.test(reason),
+  'no-coin': ({ symbol, reason }: LeftOut) => reason === LEFT_OUT[symbol],
+  'not-on-binance': ({ reason }: LeftOut) => /Binance has no/.test(reason),
+  'not-trading': ({ reason }: LeftOut) => /does not trade/.test(reason),
+  unpublishable: ({ reason }: LeftOut) => /is not A–Z/.test(reason),
+}
+
 function countsOf({ coins, leftOut }: Catalogue) {
-  const of = (kind: string) => leftOut.filter(left => left.kind === kind).length
+  const of = (kind: keyof typeof KINDS) => leftOut.filter(KINDS[kind]).length
   return {
     matched: coins.length,
     denied: of('denied'),
@@ -53,8 +62,8 @@ function print(t: Test, catalogue: Catalogue): void {
   t.comment(JSON.stringify(countsOf(catalogue)))
   const aliased = catalogue.coins.filter(({ symbol, binance }) => binance !== `${symbol}USDT`)
   t.comment(`aliased: ${aliased.map(({ symbol, binance }) => `${symbol}=${binance}`).join(' ')}`)
-  for (const kind of ['denied', 'no-coin', 'not-trading', 'unpublishable', 'not-on-binance'] as const) {
-    const symbols = catalogue.leftOut.filter(left => left.kind === kind).map(({ symbol }) => symbol)
+  for (const [kind, isOfKind] of Object.entries(KINDS)) {
+    const symbols = catalogue.leftOut.filter(isOfKind).map(({ symbol }) => symbol)
     t.comment(`${kind}: ${symbols.join(' ') || 'none'}`)
   }
 }

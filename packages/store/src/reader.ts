@@ -88,17 +88,14 @@ export class SampleReader {
 
   /** Open minutes, neither stored, settled nor refused, from one minute to another, the end not included. */
   async readOpenMinutes(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly MinuteRange[]> {
-    return this.#readParts(from, to, async (start, end) =>
-      toRanges(await this.#read('kp_missing', symbol, start, end)),
-    )
+    const reply = await this.#readParts('kp_missing', symbol, from, to)
+    return pairs(reply as number[]).map(([start, end]) => ({ start, end }))
   }
 
   /** How long the ingesters keep samples, and when one was heard last; undefined where none has ever run. */
   async readMeta(): Promise<Meta> {
-    const [retention, announced] = (await this.#redis.call('HMGET', META_KEY, 'retention', 'announced')) as (
-      | string
-      | null
-    )[]
+    const reply = await this.#redis.call('HMGET', META_KEY, 'retention', 'announced')
+    const [retention, announced] = reply as (string | null)[]
     return {
       retentionDays: retention ? Number(retention) : undefined,
       announcedAt: announced ? Number(announced) * 1_000 : undefined,
@@ -107,11 +104,7 @@ export class SampleReader {
 
   /** Days of which more is stored than their row counts, from one minute to another, the end not included. */
   async readUncountedDays(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly UtcDate[]> {
-    return this.#readParts(
-      from,
-      to,
-      async (start, end) => (await this.#read('kp_uncounted', symbol, start, end)) as UtcDate[],
-    )
+    return (await this.#readParts('kp_uncounted', symbol, from, to)) as UtcDate[]
   }
 
   /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
@@ -130,14 +123,11 @@ export class SampleReader {
     return this.#redis.subscribe(MINUTE_CHANNEL, onMessage, onChange)
   }
 
-  async #readParts<T>(
-    from: EpochMinute,
-    to: EpochMinute,
-    read: (start: EpochMinute, end: EpochMinute) => Promise<readonly T[]>,
-  ): Promise<readonly T[]> {
-    const parts: T[] = []
+  async #readParts(name: LibraryFunction, symbol: string, from: EpochMinute, to: EpochMinute) {
+    const parts: unknown[] = []
     for (let start = from; start < to; start += MAX_SPAN) {
-      parts.push(...(await read(start, Math.min(start + MAX_SPAN, to))))
+      const part = await this.#read(name, symbol, start, Math.min(start + MAX_SPAN, to))
+      parts.push(...(part as unknown[]))
     }
     return parts
   }
@@ -178,10 +168,6 @@ function toBoard(reply: unknown): Board {
     revisions: new Map(counters.entries),
     corrupt: known.corrupt + live.corrupt + days.corrupt + counters.corrupt,
   }
-}
-
-function toRanges(reply: unknown): MinuteRange[] {
-  return pairs(reply as number[]).map(([start, end]) => ({ start, end }))
 }
 
 /** The caller counts what can't be parsed: one damaged entry must not hide the others. */

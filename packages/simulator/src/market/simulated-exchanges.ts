@@ -12,14 +12,12 @@ export interface SentFrame {
   readonly text: string
 }
 
-/** One REST request to an exchange, and the status of its response. */
+/** One REST request to an exchange, also one that a fault refuses. */
 export interface RestRequest {
   readonly exchange: Exchange
-  readonly at: EpochMs
   readonly path: string
   /** The one market it names, if it names one. */
   readonly market?: string | undefined
-  readonly status: number | 'hang'
 }
 
 export interface SimulatorOptions {

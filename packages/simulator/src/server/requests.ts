@@ -43,13 +43,10 @@ function respondAs(
 ): RestResponse | undefined {
   const { pathname: path, search, searchParams } = url
   const market = searchParams.get('market') ?? searchParams.get('symbol') ?? undefined
+  exchanges.onRequest({ exchange, path, market })
   const refusal = refusalOf(exchanges, 'rest', exchange, path + search, market)
-  const report = (status: number | 'hang') =>
-    exchanges.onRequest({ exchange, at: exchanges.clock.now(), path, market, status })
-  if (refusal === 'hang') return void report(refusal)
-  const found = refusal ? { ...refusal, body: side.refusalBody(refusal.status) } : side.respond(url, caller)
-  report(found.status)
-  return found
+  if (refusal === 'hang') return undefined
+  return refusal ? { ...refusal, body: side.refusalBody(refusal.status) } : side.respond(url, caller)
 }
 
 function exchangeOf(path: string): Exchange | undefined {

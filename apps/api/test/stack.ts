@@ -13,7 +13,7 @@ import {
   eventually as within,
 } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
-import { type RunningApi, startApi } from '../src/start.ts'
+import { startApi } from '../src/start.ts'
 import type { SeenAnswer } from './contract.ts'
 
 interface Teardown {
@@ -58,10 +58,7 @@ export async function openTestWriter(
 }
 
 /** The API in this process, on free ports. */
-export async function startTestApi(
-  t: Teardown,
-  url: string,
-): Promise<RunningApi & { base: string; ops: string }> {
+export async function startTestApi(t: Teardown, url: string) {
   const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
   const api = await startApi(config, {
     log: createLogger('api', 'silent'),

@@ -23,8 +23,8 @@ const COMPRESSORS: Readonly<Record<Coding, (plain: Buffer) => Promise<Buffer>>> 
 export class CompressedBody {
   readonly #body: Body
   readonly #queue: Queue
-  readonly #made = new Map<Coding, Buffer>()
-  readonly #making = new Map<Coding, Promise<void>>()
+  /** The compressed bytes, or the work on them. */
+  readonly #made = new Map<Coding, Buffer | Promise<Buffer>>()
 
   /** @param queue says how many bodies are compressed at a time: each needs megabytes meanwhile */
   constructor(body: Body, queue: Queue) {
@@ -34,23 +34,21 @@ export class CompressedBody {
 
   /** The compressed bytes; undefined before {@link make}. */
   get(coding: Coding): Buffer | undefined {
-    return this.#made.get(coding)
+    const made = this.#made.get(coding)
+    return made instanceof Promise ? undefined : made
   }
 
-  make(coding: Coding): Promise<void> {
-    const known = this.#making.get(coding)
-    if (known !== undefined) return known
-    const making = this.#queue(() => this.#make(coding))
-    this.#making.set(coding, making)
-    making.catch(() => this.#making.delete(coding))
-    return making
+  async make(coding: Coding): Promise<void> {
+    const making = this.#made.get(coding) ?? this.#queue(() => compress(this.#body, coding))
+    this.#made.set(coding, making)
+    this.#made.set(coding, await making)
   }
+}
 
-  async #make(coding: Coding): Promise<void> {
-    const compressed = await COMPRESSORS[coding](Buffer.concat(this.#body.map(part => Buffer.from(part))))
-    // zlib returns a slice of a 16 kB buffer, and Node's pool is shared: a copy keeps neither alive.
-    this.#made.set(coding, Buffer.allocUnsafeSlow(compressed.length).fill(compressed))
-  }
+async function compress(body: Body, coding: Coding): Promise<Buffer> {
+  const compressed = await COMPRESSORS[coding](Buffer.concat(body.map(part => Buffer.from(part))))
+  // zlib returns a slice of a 16 kB buffer, and Node's pool is shared: a copy keeps neither alive.
+  return Buffer.allocUnsafeSlow(compressed.length).fill(compressed)
 }
 
 /** A body to be compressed; undefined when that would save nothing. */

@@ -1,4 +1,4 @@
-import { type Exchange, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
+import { type Exchange, MAX_LAG_MS, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
 import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, unknown, unknownBecause, type Verdict, worstOf } from '../finding.ts'
@@ -6,9 +6,6 @@ import { openStream, type Streams, type WatchedStream } from '../watched-stream.
 
 /** An exchange that has not answered by then is not reached from here. */
 const REACHED_WITHIN_MS = 19_000
-
-/** Beyond this clock skew the service takes no samples. */
-const MAX_SKEW_MS = 2_000
 
 const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', binance: '/api/v3/ping' }
 
@@ -82,5 +79,5 @@ function judgeSkew(stream: WatchedStream): Verdict {
   const median = lags.sort((a, b) => a - b)[lags.length >> 1]
   if (median === undefined) return unknown(`no frame of ${stream.exchange} with a time`)
   const seen = `${stream.exchange} ${median} ms in ${lags.length} frames`
-  return Math.abs(median) <= MAX_SKEW_MS ? ok(seen) : fail(seen, 'Let NTP set the clock of this machine.')
+  return Math.abs(median) <= MAX_LAG_MS ? ok(seen) : fail(seen, 'Let NTP set the clock of this machine.')
 }

@@ -90,7 +90,7 @@ const metricsOf = (health: typeof HEALTH | undefined) =>
     clock: { now: () => 10_000 },
     status: () => STATUS,
     redisHealth: async () => health,
-  }).text()
+  }).metrics()
 
 t.test('reports the status of all parts as Prometheus metrics', async t => {
   const lines = (await metricsOf(HEALTH)).split('\n')

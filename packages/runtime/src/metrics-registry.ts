@@ -18,28 +18,17 @@ export interface MetricDefinition {
 const MISNAMED = ['handles', 'requests', 'resources']
 
 /** An app's Prometheus metrics: what runs, the metrics of its process and of Node, and those that the app adds. */
-export class MetricsRegistry {
-  readonly #registry = new Registry()
-
+export class MetricsRegistry extends Registry {
   /** @param build what runs, for `kimchi_build_info` */
   constructor(build: { readonly app: string; readonly version: string }) {
-    collectDefaultMetrics({ register: this.#registry })
-    for (const name of MISNAMED) this.#registry.removeSingleMetric(`nodejs_active_${name}_total`)
+    super()
+    collectDefaultMetrics({ register: this })
+    for (const name of MISNAMED) this.removeSingleMetric(`nodejs_active_${name}_total`)
     this.add('gauge', {
       name: 'kimchi_build_info',
       help: 'What runs, always 1.',
       read: () => [[{ ...build, node: process.versions.node }, 1]],
     })
-  }
-
-  /** The value of `Content-Type` that goes with {@link text}. */
-  get contentType(): string {
-    return this.#registry.contentType
-  }
-
-  /** Reads all metrics, in Prometheus' text format. */
-  text(): Promise<string> {
-    return this.#registry.metrics()
   }
 
   /** Adds a metric: a gauge can go up and down, a counter, whose name ends in `_total`, only up. */
@@ -52,6 +41,6 @@ export class MetricsRegistry {
       return { name, help, type, values }
     }
     // prom-client prints whatever gives its values as the library's own metrics do.
-    this.#registry.registerMetric({ name, get } as unknown as Metric)
+    this.registerMetric({ name, get } as unknown as Metric)
   }
 }

@@ -84,7 +84,7 @@ function createRoutes({ reasons, notes, isServing, metrics }: OpsOptions): Reado
       },
     }),
     '/metrics': async response => {
-      const text = await metrics.text()
+      const text = await metrics.metrics()
       response.writeHead(200, { 'content-type': metrics.contentType }).end(text)
     },
   }

@@ -8,7 +8,7 @@ t.test('durations are counted by size, and each bucket includes the smaller ones
   for (const seconds of [0, 0.000015, 0.000017, 0.001, 0.1, 5, 10_000]) live.observe(seconds)
   const metrics = new MetricsRegistry({ app: 'api', version: '1.2.3' })
   metrics.add('histogram', took)
-  const lines = (await metrics.text()).split('\n')
+  const lines = (await metrics.metrics()).split('\n')
   for (const [le, count] of [
     ['0.000016', 2],
     ['0.000064', 3],
@@ -31,7 +31,7 @@ t.test('durations with other labels, or without any, are counted apart', async t
   took.labelled({ route: 'live' }).observe(4)
   const metrics = new MetricsRegistry({ app: 'api', version: '1.2.3' })
   metrics.add('histogram', took)
-  const text = await metrics.text()
+  const text = await metrics.metrics()
   t.match(text, /^took_seconds_sum 5\ntook_seconds_count 2$/m)
   t.match(text, /^took_seconds_sum\{route="live"\} 4\ntook_seconds_count\{route="live"\} 1$/m)
 })

@@ -13,8 +13,8 @@ t.test('reads every metric when it is asked, and only then', async t => {
   metrics.add('counter', { name: 'minutes_total', help: 'Minutes written.', read: () => ++written })
   metrics.add('gauge', { name: 'depth', help: 'Waiting.', read: async () => 7 })
   t.equal(written, 0)
-  t.match(await metrics.text(), /^minutes_total 1$[\s\S]*^depth 7$/m)
-  t.match(await metrics.text(), /^minutes_total 2$/m, 'set to what was read, not added up')
+  t.match(await metrics.metrics(), /^minutes_total 1$[\s\S]*^depth 7$/m)
+  t.match(await metrics.metrics(), /^minutes_total 2$/m, 'set to what was read, not added up')
 })
 
 t.test('a labelled metric has the labels of the last reading only', async t => {
@@ -24,22 +24,22 @@ t.test('a labelled metric has the labels of the last reading only', async t => {
     [{ symbol: 'ETH' }, 2],
   ]
   metrics.add('gauge', { name: 'held', help: 'Held.', read: () => values })
-  t.match(await metrics.text(), /^held\{symbol="BTC"\} 1\nheld\{symbol="ETH"\} 2$/m)
+  t.match(await metrics.metrics(), /^held\{symbol="BTC"\} 1\nheld\{symbol="ETH"\} 2$/m)
   values.shift()
-  t.notMatch(await metrics.text(), /BTC/)
+  t.notMatch(await metrics.metrics(), /BTC/)
 })
 
 t.test('a metric without a value is not reported', async t => {
   const metrics = new MetricsRegistry(BUILD)
   let value: number | undefined = 5
   metrics.add('gauge', { name: 'snapshot', help: 'Newest.', read: () => value })
-  await metrics.text()
+  await metrics.metrics()
   value = undefined
-  t.notMatch(await metrics.text(), /^snapshot /m)
+  t.notMatch(await metrics.metrics(), /^snapshot /m)
 })
 
 t.test('kimchi_build_info says what runs', async t => {
-  const text = await new MetricsRegistry(BUILD).text()
+  const text = await new MetricsRegistry(BUILD).metrics()
   const { node } = process.versions
   t.ok(text.includes(`\nkimchi_build_info{app="api",version="1.2.3",node="${node}"} 1\n`))
 })
@@ -53,7 +53,7 @@ t.test(
     took.labelled({}).observe(1)
     took.labelled({ route: 'live' }).observe(1)
     metrics.add('histogram', took)
-    const input = await metrics.text()
+    const input = await metrics.metrics()
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input,
       encoding: 'utf8',

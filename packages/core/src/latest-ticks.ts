@@ -20,14 +20,7 @@ const OUTRANKS_AFTER_MS: Milliseconds = MAX_LAG_MS
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3
 
-export interface LatestTicksStatus {
-  /** The newest event time of its stream; undefined before the first frame. */
-  readonly watermark: EpochMs | undefined
-  /** Markets that the exchange says do not trade now. */
-  readonly halted: readonly Market[]
-  /** Ticks refused for their timestamp. */
-  readonly refusedTicks: number
-}
+export type LatestTicksStatus = ReturnType<LatestTicks['status']>
 
 /** Where a feed's ticks go, and what it learns besides. Called synchronously; must not throw. */
 export type TickSink = Pick<LatestTicks, 'record' | 'interrupted' | 'setTradable' | 'forget'>
@@ -135,11 +128,14 @@ export class LatestTicks {
     return this.#exchanges[exchange].skew.before(minute)
   }
 
-  status(exchange: Exchange): LatestTicksStatus {
+  status(exchange: Exchange) {
     const { watermark, markets } = this.#exchanges[exchange]
     return {
+      /** Ticks refused for their timestamp. */
       refusedTicks: this.#refusedTicks[exchange],
+      /** The newest event time of its stream; undefined before the first frame. */
       watermark: Number.isFinite(watermark) ? watermark : undefined,
+      /** Markets that the exchange says do not trade now. */
       halted: [...markets].filter(([, { haltedAt }]) => haltedAt !== undefined).map(([market]) => market),
     }
   }

@@ -25,9 +25,9 @@ export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
     find: (request: FastifyRequest) => {
       const { symbol } = request.params as { symbol: string }
       if (!SYMBOL.test(symbol)) return errorResponse('invalid_symbol', symbol)
-      const asked = daysOf((request.query as { query: string }).query)
-      if (!isDays(asked)) return errorResponse('invalid_days', asked)
-      const document = documents.history(symbol.toUpperCase(), asked)
+      const days = daysOf((request.query as { query: string }).query)
+      if (!isDays(days)) return errorResponse('invalid_days', days)
+      const document = documents.history(symbol.toUpperCase(), Number(days))
       return document === null ? errorResponse('unknown_symbol', symbol.toUpperCase()) : document
     },
     load: ({ params }: FastifyRequest) => documents.load((params as { symbol: string }).symbol.toUpperCase()),
@@ -73,14 +73,12 @@ function routeHandlers(
   }
 }
 
-/** The value of `days`, as a number when it is one and as a list when it is repeated. */
-function daysOf(query: string): unknown {
+/** The text of `days`, which is no number when it is given more than once. */
+function daysOf(query: string): string {
   const values = query === '' ? [] : new URLSearchParams(query).getAll('days')
-  const [text = `${DAYS.default}`] = values
-  if (values.length > 1) return values
-  return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
+  return values.length === 0 ? String(DAYS.default) : values.join()
 }
 
-function isDays(days: unknown): days is number {
-  return typeof days === 'number' && days >= DAYS.minimum && days <= DAYS.maximum
+function isDays(text: string): boolean {
+  return /^[1-9]\d*$/.test(text) && Number(text) <= DAYS.maximum
 }

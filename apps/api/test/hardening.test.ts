@@ -7,7 +7,7 @@ import { minuteOf } from '@kimchi/core'
 import { startRedis } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
-import { LIMITS } from '../src/http/app.ts'
+import { LIMITS } from '../src/http/connections.ts'
 import { boardOf, MINUTE, openTestApp, rowOf } from './board.ts'
 import { breachesOf } from './contract.ts'
 import { exchange, openRaw, parseAnswers } from './raw.ts'
@@ -350,6 +350,7 @@ t.test('each method and path gets its status, on the wire', async t => {
   t.equal((await ask('OPTIONS', '*')).status, 204)
   t.equal((await ask('POST', '/elsewhere')).status, 404)
   t.equal((await ask('GET', `http://api.example${LIVE}`)).status, 200, 'the whole URL, as proxies send it')
+  t.equal((await ask('POST', `http://api.example${LIVE}`)).status, 405)
   t.equal(await commands(), before, 'no Redis command')
 })
 

@@ -5,37 +5,10 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { fastify } from 'fastify'
 import { ALLOWED_METHODS } from '../contract/errors.ts'
 import type { Documents } from '../documents/documents.ts'
-import { Connections } from './connections.ts'
+import { Connections, LIMITS } from './connections.ts'
 import { errorResponse } from './error-response.ts'
 import { CORS_HEADERS, type HttpResponse } from './response.ts'
 import { addRoutes } from './routes.ts'
-
-/** Limits that keep clients from slowing down others. Durations in milliseconds, sizes in bytes. */
-export const LIMITS = {
-  connections: 5_000,
-  /** For a client that reads nothing: its connection is cut after 22.5 to 45 s. */
-  unreadTimeout: 22_500,
-  /** Requests that wait for an earlier one of their connection, on all connections; each takes 4 kB. */
-  pipelined: 4_000,
-  /** A refused client gets this long to read why, before its connection is cut. */
-  linger: 500,
-  server: {
-    /** Request line and headers together. */
-    maxHeaderSize: 8_192,
-    /** From the first byte of a request, or from connecting, to the last of its headers. */
-    headersTimeout: 5_000,
-    /** Until the end of a request's body, which nothing reads. */
-    requestTimeout: 10_000,
-    /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
-    keepAliveTimeout: 65_000,
-    /** How often Node looks for requests that are late. */
-    connectionsCheckingInterval: 1_000,
-    /** The app checks it, because Node's own refusal is neither JSON nor readable by a page. */
-    requireHostHeader: false,
-    /** Creates no stream for a body that no header announces. Node ignores it before 24.12. */
-    optimizeEmptyRequests: true,
-  },
-}
 
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). */
 const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/

@@ -7,19 +7,39 @@ import type { ErrorCode } from '../contract/errors.ts'
 import { errorResponse } from './error-response.ts'
 import type { HttpResponse } from './response.ts'
 
+/** Limits that keep clients from slowing down others. Durations in milliseconds, sizes in bytes. */
+export const LIMITS = {
+  connections: 5_000,
+  /** For a client that reads nothing: its connection is cut after 22.5 to 45 s. */
+  unreadTimeout: 22_500,
+  /** Requests that wait for an earlier one of their connection, on all connections; each takes 4 kB. */
+  pipelined: 4_000,
+  /** A refused client gets this long to read why, before its connection is cut. */
+  linger: 500,
+  server: {
+    /** Request line and headers together. */
+    maxHeaderSize: 8_192,
+    /** From the first byte of a request, or from connecting, to the last of its headers. */
+    headersTimeout: 5_000,
+    /** Until the end of a request's body, which nothing reads. */
+    requestTimeout: 10_000,
+    /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */
+    keepAliveTimeout: 65_000,
+    /** How often Node looks for requests that are late. */
+    connectionsCheckingInterval: 1_000,
+    /** The app checks it, because Node's own refusal is neither JSON nor readable by a page. */
+    requireHostHeader: false,
+    /** Creates no stream for a body that no header announces. Node ignores it before 24.12. */
+    optimizeEmptyRequests: true,
+  },
+}
+
 /** What responses are counted by: the two routes, and everything else. */
 export type Route = 'live' | 'daily' | 'other'
 
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-}
-
-/** The part of `LIMITS` (app.ts) that {@link Connections} keeps. */
-interface ConnectionLimits {
-  readonly unreadTimeout: Milliseconds
-  readonly pipelined: number
-  readonly linger: Milliseconds
 }
 
 /** Requests of one connection that are not answered yet, oldest first. */
@@ -38,11 +58,11 @@ export class Connections {
     'From the headers of a request to its response being handed over, by route and status.',
   )
   readonly #byStatus: Readonly<Record<Route, Durations[]>> = { live: [], daily: [], other: [] }
-  readonly #limits: ConnectionLimits
+  readonly #limits: typeof LIMITS
   readonly #pending = new Map<Socket, PendingRequests>()
   #pipelined = 0
 
-  constructor(limits: ConnectionLimits) {
+  constructor(limits: typeof LIMITS) {
     this.#limits = limits
   }
 

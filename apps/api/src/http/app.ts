@@ -10,8 +10,8 @@ import { errorResponse } from './error-response.ts'
 import { CORS_HEADERS, type HttpResponse } from './response.ts'
 import { addRoutes } from './routes.ts'
 
-/** The paths of both routes, to tell a wrong method (405) from a wrong path (404). */
-const ROUTE_PATH = /^\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
+/** The paths of both routes, to tell a wrong method (405) from a wrong path (404). Proxies may send the whole URL. */
+const ROUTE_PATH = /^(https?:\/\/[^/]+)?\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
 export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
   readonly documents: Documents
@@ -37,7 +37,6 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
     // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    rewriteUrl: ({ url = '/' }) => pathOf(url),
     // An overlong symbol gets `invalid_symbol` (400), not 404; the header limit bounds its length.
     routerOptions: { maxParamLength: limits.server.maxHeaderSize, querystringParser: query => ({ query }) },
   })
@@ -93,11 +92,4 @@ function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): Htt
   return !isReading && ROUTE_PATH.test(path)
     ? errorResponse('method_not_allowed', method)
     : errorResponse('no_such_route', path)
-}
-
-/** Proxies may send the whole URL, and `OPTIONS *` names no path at all. @see RFC 9112 §3.2 */
-function pathOf(target: string): string {
-  if (target.startsWith('/')) return target
-  const path = target.replace(/^https?:\/\/[^/?#]*/i, '')
-  return path.startsWith('/') ? path : `/${path}`
 }

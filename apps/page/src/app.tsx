@@ -1,5 +1,5 @@
 import type { Client } from '@kimchi/client'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
 import { useFiring } from './alerts/use-firing.ts'
 import { LazyCoin } from './coin/lazy-coin.tsx'
@@ -12,14 +12,15 @@ import { Overview } from './overview.tsx'
 import { routeOf } from './route.ts'
 import { keep, useKept } from './storage.ts'
 import type { Search } from './table/rows.ts'
-import { createFormats } from './text/format.ts'
-import { type Language, loadWords, type Words } from './text/language.ts'
+import type { Language } from './text/format.ts'
+import { loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
-import { type Theme, useTick, type View, ViewContext } from './view.ts'
+import { type Theme, useTick, ViewContext } from './view.ts'
 
 /** The whole page. @param words those of the visitor's language */
-export function App({ client, words }: { client: Client; words: Words }) {
-  const [{ language, t, names }, setWords] = useState(words)
+export function App({ client, words: first }: { client: Client; words: Words }) {
+  const [words, setWords] = useState(first)
+  const { language, t, f } = words
   const setLanguage = async (next: Language) => {
     keep('language', next)
     setWords(await loadWords(next))
@@ -33,14 +34,12 @@ export function App({ client, words }: { client: Client; words: Words }) {
   const search = useState<Search>({ text: '' })
   const route = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const { symbol } = route
-  const f = useMemo(() => createFormats(language), [language])
   const now = () => Date.now() + live.clockOffsetMs
   // What shows an age draws itself more often.
   useTick(60_000)
-  const nameOf: View['nameOf'] = ({ symbol, name }) => names[symbol] ?? name
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
   const minute = isVisible && !error ? list?.updated_at : undefined
-  const view = { client, alerts, theme, search, language, t, f, nameOf, isSimulated, minute, now }
+  const view = { ...words, client, alerts, theme, search, isSimulated, minute, now }
   const firing = useFiring(list && isOverdue(list, now()) ? undefined : list, view)
   const title = titleOf(list, symbol, firing, t, f)
   useEffect(() => {

@@ -1,4 +1,5 @@
-import { fill, type Language } from './text/language.ts'
+import type { Language } from './text/format.ts'
+import { fill } from './text/language.ts'
 import { type Theme, useView } from './view.ts'
 
 const NEXT: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' }

@@ -4,24 +4,17 @@ import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
 import type { Kept } from './storage.ts'
 import type { Search } from './table/rows.ts'
-import type { Texts } from './text/en.ts'
-import type { Formats } from './text/format.ts'
-import type { Language } from './text/language.ts'
+import type { Words } from './text/language.ts'
 
 /** The system's colours, or one of the two. */
 export type Theme = 'auto' | 'light' | 'dark'
 
 /** What every part of the page is drawn with. */
-export interface View {
+export interface View extends Words {
   readonly client: Client
   readonly alerts: Kept<Alerts>
   readonly theme: Kept<Theme>
   readonly search: Kept<Search>
-  readonly language: Language
-  readonly t: Texts
-  readonly f: Formats
-  /** A coin's name in the language; the API's own where there is none. */
-  readonly nameOf: (coin: { readonly symbol: string; readonly name: string }) => string
   readonly isSimulated: boolean
   /** The minute of the list; undefined while nobody looks or the API does not answer: nothing is asked then. */
   readonly minute: string | undefined

@@ -18,11 +18,10 @@ export function Chart({ days, average, hasAverage, symbol }: Drawing & { symbol:
   const isSystemDark = useObserved(DARK, 'change', () => DARK.matches)
   useEffect(() => {
     if (!canvas.current) return
-    const percent = (value: number) => `${f.percent(value)}%`
-    const drawn = openChart(canvas.current, { language, percent, onPoint: point })
+    const drawn = openChart(canvas.current, { language, f }, point)
     chart.current = drawn
     return () => drawn.close()
-  }, [language, f, t, theme[0], isSystemDark])
+  }, [language, theme[0], isSystemDark])
   useEffect(
     () => chart.current?.draw({ days, average, hasAverage }),
     [days, average, hasAverage, language, theme[0], isSystemDark],

@@ -6,6 +6,7 @@ import {
   LineSeries,
   LineStyle,
 } from 'lightweight-charts'
+import type { Words } from '../text/language.ts'
 import { type Day, movingAverage } from './days.ts'
 
 /** A candle takes four fifths of its day's slot, and is to be no wider than a tenth of the chart. */
@@ -21,18 +22,16 @@ export interface Drawing {
   readonly hasAverage: boolean
 }
 
-export interface ChartOptions {
-  readonly language: string
-  readonly percent: (value: number) => string
-  /** Called with the date under the pointer. */
-  readonly onPoint: (date: string | undefined) => void
-}
-
 /**
  * Opens a candle chart with a zero line. The library's logo would add a style element, which the policy of
  * the page refuses; the caption names the library instead.
+ * @param onPoint called with the date under the pointer
  */
-export function openChart(box: HTMLElement, options: ChartOptions) {
+export function openChart(
+  box: HTMLElement,
+  { language, f }: Pick<Words, 'language' | 'f'>,
+  onPoint: (date: string | undefined) => void,
+) {
   const color = (name: string) => resolveColor(box, name)
   const chart = createChart(box, {
     autoSize: true,
@@ -46,7 +45,11 @@ export function openChart(box: HTMLElement, options: ChartOptions) {
     grid: { vertLines: { visible: false }, horzLines: { color: color('--line') } },
     rightPriceScale: { borderVisible: false, entireTextOnly: true },
     timeScale: { borderVisible: false },
-    localization: { locale: options.language, priceFormatter: options.percent, dateFormat: 'yyyy-MM-dd' },
+    localization: {
+      locale: language,
+      priceFormatter: (value: number) => `${f.percent(value)}%`,
+      dateFormat: 'yyyy-MM-dd',
+    },
     handleScroll: { vertTouchDrag: false, mouseWheel: false },
     handleScale: { mouseWheel: false },
   })
@@ -59,7 +62,7 @@ export function openChart(box: HTMLElement, options: ChartOptions) {
     closes.applyOptions({ color: isNarrow ? color('--text') : 'transparent' })
     box.dataset.style = isNarrow ? 'line' : 'candles'
   })
-  chart.subscribeCrosshairMove(({ time }) => options.onPoint(typeof time === 'string' ? time : undefined))
+  chart.subscribeCrosshairMove(({ time }) => onPoint(typeof time === 'string' ? time : undefined))
   let shown = 0
   return {
     /** Shows these days; fits the view when their number changes. */

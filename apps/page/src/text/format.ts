@@ -1,7 +1,8 @@
-import type { Language } from './language.ts'
-
 const MINUS = '−'
 const KST_MS = 9 * 3_600_000
+
+/** Languages of the page. */
+export type Language = 'en' | 'ko'
 
 /** Numbers and times as a language writes them. */
 export type Formats = ReturnType<typeof createFormats>

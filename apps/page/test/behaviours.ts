@@ -25,7 +25,8 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
   const inTurn = (locale: string, tests: Readonly<Record<string, (t: Test, show: Show) => Promise<void>>>) =>
     t.test(locale, { buffered: true }, async t => {
       const page = await openForgetful(browser, { locale })
-      const showHere = async (answers: Answers, { hash = '', width = 1200 } = {}) => {
+      const good = goodAnswers()
+      const showHere: Show = async ({ hash = '', width = 1200, answers = good } = {}) => {
         await page.setViewportSize({ width, height: 800 })
         await show(page, `${base}${hash}`, answers)
         return page
@@ -58,8 +59,8 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
 
 type Open = (t: Test, answers: Answers, options?: VisitOptions) => ReturnType<typeof visit>
 
-/** Shows a view on the page that tests share. */
-type Show = (answers: Answers, at?: { hash?: string; width?: number }) => Promise<Page>
+/** Shows a view of good answers, or of others, on the page that tests share. */
+type Show = (view?: { hash?: string; width?: number; answers?: Answers }) => Promise<Page>
 
 const symbols = (page: Page) => page.locator('.coin strong').allTextContents()
 
@@ -83,7 +84,7 @@ async function lastingList(t: Test, open: Open) {
 }
 
 async function ranges(t: Test, show: Show) {
-  const page = await show(goodAnswers(), { hash: '#/BTC/365' })
+  const page = await show({ hash: '#/BTC/365' })
   await page.waitForSelector(DAYS)
   t.equal(await page.locator(DAYS).count(), 365)
   await page.getByRole('button', { name: '7 days' }).click()
@@ -106,7 +107,7 @@ async function ranges(t: Test, show: Show) {
 }
 
 async function chartStyles(t: Test, show: Show) {
-  const page = await show(goodAnswers(), { hash: '#/BTC/365', width: 360 })
+  const page = await show({ hash: '#/BTC/365', width: 360 })
   await page.waitForSelector('.canvas[data-style=line]')
   await page.getByRole('button', { name: '7 days' }).click()
   await page.waitForSelector('.canvas[data-style=candles]')
@@ -117,7 +118,7 @@ async function chartStyles(t: Test, show: Show) {
 
 async function korean(t: Test, show: Show) {
   const answers = goodAnswers()
-  const page = await show(answers)
+  const page = await show({ answers })
   await page.waitForSelector(ROWS)
   await page.getByRole('searchbox').fill('비트')
   t.strictSame(await page.locator('.coin a').allTextContents(), ['BTC 비트코인'])
@@ -132,7 +133,7 @@ async function korean(t: Test, show: Show) {
 async function phone(t: Test, show: Show) {
   const answers = goodAnswers()
   answers.list = { ...answers.list, note: 'SIMULATED PRICES.' }
-  const page = await show(answers, { width: 360 })
+  const page = await show({ answers, width: 360 })
   await page.setViewportSize({ width: 360, height: 780 })
   await page.waitForSelector(ROWS)
   const bottoms = await page
@@ -257,7 +258,7 @@ async function growingAge(t: Test, open: Open) {
 
 async function emptyWords(t: Test, show: Show) {
   const good = goodAnswers()
-  const page = await show({ ...good, list: { ...good.list, count: 0, data: [] } })
+  const page = await show({ answers: { ...good, list: { ...good.list, count: 0, data: [] } } })
   await page.getByText('No coin has a current price.').waitFor()
   await page.goto(`${page.url().replace(/#.*/, '')}#/a/b/c`)
   await page.waitForSelector('.empty h1')

@@ -49,29 +49,32 @@ async function seen(
     t.teardown(() => visited.context.close())
     return visited
   }
-  const showHere = async (answers: Answers, hash = '') => {
+  const good = goodAnswers()
+  good.histories.BTC = historyOf('BTC', 'Bitcoin', good.list.updated_at, 40)
+  const showHere = async (hash = '', answers: Answers = good) => {
     await show(page, `${base}${hash}`, answers)
     return page
   }
-  const look: Look = { open, show: showHere, isKorean: locale === 'ko-KR', isPhone: width === 390 }
+  const look: Look = { open, good, show: showHere, isKorean: locale === 'ko-KR', isPhone: width === 390 }
   const test = (title: string, run: (t: Test, look: Look) => Promise<void>) =>
     t.test(title, t => run(t, look))
-  await test('the days need no sideways scrolling, each row as high as the next', dayTable)
   await test('lists BTC first until somebody sorts, with the change since yesterday', order)
+  await test('the days need no sideways scrolling, each row as high as the next', dayTable)
   // The others depend on the language or the width alone, the last on neither.
+  if (look.isKorean) await test('a few days fill the chart, none wider than a tenth', fewDays)
   if (look.isPhone) {
     await test('a premium is rounded to two digits, and has a sign where these have one', rounding)
     await test('a phone whose notifications can only throw is offered the title', phoneAlert)
     await test('says when a day begins, and how old the prices are', words)
   }
-  if (look.isKorean) await test('a few days fill the chart, none wider than a tenth', fewDays)
   if (look.isKorean && !look.isPhone) await test('asks for at most 20 changes a minute', manyCoins)
   await page.close()
 }
 
 interface Look {
-  /** Shows a view on the page that the tests of a look share. */
-  readonly show: (answers: Answers, hash?: string) => Promise<Page>
+  readonly good: ReturnType<typeof goodAnswers>
+  /** Shows a view of the good answers, or of others, on the page that the tests of a look share. */
+  readonly show: (hash?: string, answers?: Answers) => Promise<Page>
   /** Opens a page that is prepared before it is loaded. */
   readonly open: (
     t: Test,
@@ -84,14 +87,13 @@ interface Look {
 
 const textsOf = (page: Page, selector: string) => page.locator(selector).allTextContents()
 
-async function rounding(t: Test, { show, isKorean }: Look) {
-  const good = goodAnswers()
+async function rounding(t: Test, { show, good, isKorean }: Look) {
   const premiums = [13.9951, 1.5561, 0.0099, 0.0049, -0.0049, -1.555]
   const data = good.list.data.slice(0, premiums.length).map((coin, index) => ({
     ...coin,
     premium_pct: premiums[index] ?? 0,
   }))
-  const page = await show({ ...good, list: { ...good.list, count: data.length, data } })
+  const page = await show('', { ...good, list: { ...good.list, count: data.length, data } })
   await page.waitForSelector(ROWS)
   t.strictSame(await textsOf(page, '.coins .premium .pct'), [
     ...['+14.00%', '+1.56%', '+0.01%', '0.00%', '0.00%', '−1.56%'],
@@ -148,9 +150,7 @@ async function words(t: Test, { open, isKorean }: Look) {
 }
 
 async function dayTable(t: Test, { show, isKorean, isPhone }: Look) {
-  const good = goodAnswers()
-  const BTC = historyOf('BTC', 'Bitcoin', good.list.updated_at, 40)
-  const page = await show({ ...good, histories: { BTC } }, '#/BTC')
+  const page = await show('#/BTC')
   await page.waitForSelector(DAYS)
   const scroll = page.locator('.scroll')
   t.ok(await scroll.evaluate(box => box.scrollWidth <= box.clientWidth), 'nothing is cut off')
@@ -166,9 +166,8 @@ async function dayTable(t: Test, { show, isKorean, isPhone }: Look) {
   t.match((await textsOf(page, '.days .dot'))[2], isKorean ? /^집계 중, .* 기준/ : /^running, as of/)
 }
 
-async function order(t: Test, { show, isKorean, isPhone }: Look) {
-  const good = goodAnswers()
-  const page = await show(good)
+async function order(t: Test, { show, good, isKorean, isPhone }: Look) {
+  const page = await show()
   await page.waitForSelector(`${ROWS}[data-symbol=ETH] .change`)
   t.strictSame(
     await textsOf(page, '.coin strong'),
@@ -225,7 +224,7 @@ async function manyCoins(t: Test, { open }: Look) {
 }
 
 async function fewDays(t: Test, { show }: Look) {
-  const page = await show(goodAnswers(), '#/ETH')
+  const page = await show('#/ETH')
   await page.waitForSelector('.canvas[data-style=candles]')
   // The chart is drawn in the frame after the table.
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')

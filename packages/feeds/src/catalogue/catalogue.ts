@@ -54,7 +54,7 @@ export function matchCoins({ upbit, binance, wanted, tracked = [] }: MatchOption
 interface Match {
   readonly coin?: Coin
   readonly reason?: string | undefined
-  /** Whether the reason may pass. */
+  /** Whether Binance halts it now, so that it may trade again. */
   readonly isHalted?: boolean
 }
 

@@ -11,7 +11,7 @@ const SHOWN_LENGTH = 64
  * The JSON response of an error.
  * @param got the wrong value; a 4xx message repeats its first 64 characters
  */
-export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
+export function errorResponse(code: ErrorCode, got?: string): HttpResponse {
   const { status, message } = ERRORS[code]
   const isShared = status === 404 || (status === 400 && code !== 'bad_request')
   const isRepeated = got !== undefined && status < 500
@@ -29,7 +29,7 @@ export function errorResponse(code: ErrorCode, got?: unknown): HttpResponse {
   return { status, headers: Object.entries(headers).flat(), body: [body] }
 }
 
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+function show(value: string): string {
+  const text = JSON.stringify(value)
   return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text
 }

@@ -2,7 +2,6 @@ import {
   DAY_MINUTES,
   type Day,
   type EpochMinute,
-  type EpochMs,
   KimchiError,
   type PricesKind,
   type Sample,
@@ -40,13 +39,6 @@ export interface Readable<T> {
   readonly entries: readonly T[]
   /** Entries that could not be read and were left out. */
   readonly corrupt: number
-}
-
-/** What the ingesters say of themselves together. */
-export interface Meta {
-  /** Whole UTC days. */
-  readonly retentionDays: number | undefined
-  readonly announcedAt: EpochMs | undefined
 }
 
 /** A range of minutes, the end not included. */
@@ -92,14 +84,10 @@ export class SampleReader {
     return pairs(reply as number[]).map(([start, end]) => ({ start, end }))
   }
 
-  /** How long the ingesters keep samples, and when one was heard last; undefined where none has ever run. */
-  async readMeta(): Promise<Meta> {
-    const reply = await this.#redis.call('HMGET', META_KEY, 'retention', 'announced')
-    const [retention, announced] = reply as (string | null)[]
-    return {
-      retentionDays: retention ? Number(retention) : undefined,
-      announcedAt: announced ? Number(announced) * 1_000 : undefined,
-    }
+  /** How many whole UTC days the ingesters keep samples; undefined where none has ever run. */
+  async readRetentionDays(): Promise<number | undefined> {
+    const days = await this.#redis.call('HGET', META_KEY, 'retention')
+    return days === null ? undefined : Number(days)
   }
 
   /** Days of which more is stored than their row counts, from one minute to another, the end not included. */

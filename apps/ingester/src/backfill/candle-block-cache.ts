@@ -30,11 +30,10 @@ const FINAL_AFTER_MINUTES = 10
 export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
 
 /**
- * How many blocks are kept. The sixteen coins that are filled at once go back over one of Binance's blocks, with
- * four of Upbit's: 5 blocks each, and 9 of the three markets that all coins need. These 9 must last until the
- * next sixteen coins use them; the newest blocks have the rest.
+ * How many blocks are kept. An import needs most: for five days, 81 of the three markets that all coins need, and
+ * 45 of each of the four coins at once.
  */
-const MAX_BLOCKS = 128
+const MAX_BLOCKS = 270
 
 export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
@@ -57,7 +56,6 @@ interface CachedBlock {
 export class CandleBlockCache {
   readonly #fetchPage: FetchPage
   readonly #clock: Clock
-  readonly #max: number
   readonly #blocks = new Map<string, CachedBlock>()
   /**
    * When each missing candle, or a market's empty page, was first seen, by the clock's elapsed time; the oldest
@@ -66,10 +64,9 @@ export class CandleBlockCache {
   readonly #firstMissing = new Map<string, { readonly since: Milliseconds; readonly start: EpochMinute }>()
   #newest: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
-  constructor(fetchPage: FetchPage, clock: Clock, max = MAX_BLOCKS) {
+  constructor(fetchPage: FetchPage, clock: Clock) {
     this.#fetchPage = fetchPage
     this.#clock = clock
-    this.#max = max
   }
 
   /**
@@ -101,7 +98,7 @@ export class CandleBlockCache {
     // The order of a Map is that of its insertions: the least recently used one comes first.
     this.#blocks.delete(key)
     this.#blocks.set(key, entry)
-    if (this.#blocks.size > this.#max) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
+    if (this.#blocks.size > MAX_BLOCKS) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
     try {
       entry.fetched = await entry.block
       return entry.fetched

@@ -9,9 +9,6 @@ import { type CandlePage, type CandleRequest, HttpError, type RestClient, retryD
  */
 const BINANCE_FOR_ONE = 2.5
 
-/** Requests and waits of all coins listen to one signal. */
-const MAX_LISTENERS = 1_000
-
 /**
  * An exchange that answers so refuses all of our requests, not only one market's. A 403 or a 451 comes here only
  * after all of the exchange's bases have failed.
@@ -36,14 +33,14 @@ export class CandleRequests {
   readonly #rest: Pick<RestClient, 'fetchCandles'>
   readonly #context: Context
   readonly #lines: Readonly<Record<Exchange, Line>> = { upbit: new Line(), binance: new Line() }
-  /** A new pace holds from the next request on. */
-  upbitPerSecond: number
+  readonly #upbitPerSecond: number
 
   constructor(rest: Pick<RestClient, 'fetchCandles'>, upbitPerSecond: number, context: Context) {
-    setMaxListeners(MAX_LISTENERS, context.signal)
+    // Requests and waits of all coins listen to one signal.
+    setMaxListeners(0, context.signal)
     this.#rest = rest
     this.#context = context
-    this.upbitPerSecond = upbitPerSecond
+    this.#upbitPerSecond = upbitPerSecond
   }
 
   /**
@@ -63,7 +60,7 @@ export class CandleRequests {
         return page
       } catch (thrown) {
         signal.throwIfAborted()
-        if (!isOfTheExchange(thrown)) throw thrown
+        if (!(thrown instanceof HttpError && REFUSES_ALL.includes(thrown.status))) throw thrown
         this.#pause(request.exchange, thrown)
       }
     }
@@ -85,7 +82,7 @@ export class CandleRequests {
     while (clock.elapsed() < line.freeAt && !signal.aborted)
       await clock.wait(line.freeAt - clock.elapsed(), signal)
     signal.throwIfAborted()
-    const perSecond = this.upbitPerSecond * (exchange === 'binance' ? BINANCE_FOR_ONE : 1)
+    const perSecond = this.#upbitPerSecond * (exchange === 'binance' ? BINANCE_FOR_ONE : 1)
     line.freeAt = clock.elapsed() + 1_000 / perSecond
   }
 
@@ -103,10 +100,6 @@ export class CandleRequests {
       log.warn(fields, 'candle requests wait for the exchange')
     }
   }
-}
-
-function isOfTheExchange(thrown: unknown): boolean {
-  return thrown instanceof HttpError && REFUSES_ALL.includes(thrown.status)
 }
 
 /** Whether the exchange refused the request itself (4xx). */

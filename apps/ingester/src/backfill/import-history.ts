@@ -22,10 +22,7 @@ import { windowsOf } from './windows.ts'
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
 const STEP_MINUTES = 5 * DAY_MINUTES
 
-const COINS_AT_ONCE = 8
-
-/** How many blocks are kept: those of a step, 45 of each coin at once and 81 that all coins need. */
-const MAX_BLOCKS = 450
+const COINS_AT_ONCE = 4
 
 /** A coin whose candles fail without being refused is left out after so many retries, about a minute. */
 const MAX_RETRIES = 7
@@ -52,8 +49,8 @@ export interface HistoryImportOptions {
   readonly reader: Pick<SampleReader, 'readDays' | 'readImported'>
   readonly writer: Pick<SampleWriter, 'importDay' | 'markImported'>
   readonly requests: Pick<CandleRequests, 'fetchPage'>
-  /** Called before each step and at the end with the progress, in days of one coin, and a coin of the step. */
-  readonly onStep: (done: number, total: number, symbol: string) => Promise<void>
+  /** Called with the progress, in days of one coin. */
+  readonly onProgress: (done: number, total: number, symbol: string) => void
 }
 
 /** The days of a coin that are still to be imported. */
@@ -64,8 +61,6 @@ interface Wanted {
   /** What earlier imports have marked. */
   readonly marks: ReadonlySet<string>
 }
-
-const UNDECIDED = 'the exchanges’ candles leave minutes undecided'
 
 /** The market, or the rate's, was not listed yet at the end of this window. */
 class NotListedYet extends Error {}
@@ -86,7 +81,7 @@ export class HistoryImport {
     const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
     const fetchPage = (request: CandleRequest) =>
       this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
-    this.#blocks = new CandleBlockCache(fetchPage, context.clock, MAX_BLOCKS)
+    this.#blocks = new CandleBlockCache(fetchPage, context.clock)
   }
 
   /**
@@ -95,7 +90,7 @@ export class HistoryImport {
    * @throws why Redis refuses what is written
    */
   async run(): Promise<readonly Skipped[]> {
-    const { coins, onStep } = this.#options
+    const { coins, onProgress } = this.#options
     const all: Wanted[] = []
     for (const coin of coins) all.push(await this.#retrying(() => this.#readWanted(coin)))
     const countDays = () => all.reduce((sum, { days }) => sum + days.length, 0)
@@ -104,11 +99,11 @@ export class HistoryImport {
       const newest = Math.max(...all.map(({ days }) => days.at(-1) ?? 0))
       const start = newest - (newest % STEP_MINUTES)
       const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_AT_ONCE)
-      await this.#retrying(() => onStep(total - countDays(), total, due.at(-1)?.coin.symbol ?? ''))
       await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
+      // After an abort, report no progress.
       this.#context.signal.throwIfAborted()
+      onProgress(total - countDays(), total, due.at(-1)?.coin.symbol ?? '')
     }
-    await this.#retrying(() => onStep(total, total, ''))
     const skipped = [...this.#skipped.values()]
     return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
   }
@@ -135,39 +130,31 @@ export class HistoryImport {
 
   /**
    * Imports the coin's days from this minute on, from new to old. The first failure ends the coin's import, and
-   * so does the day of its listing. An undecided day is skipped by itself.
+   * so does the day of its listing.
    */
   async #importStep(wanted: Wanted, start: EpochMinute): Promise<void> {
     const { coin, days } = wanted
     const { signal, log } = this.#context
     for (let day = days.at(-1) ?? 0; day >= start; day = days.at(-1) ?? 0) {
       const decided: Decided[] = []
-      let stopReason: unknown
+      let end: unknown
       try {
-        for (const minutes of windowsOf([{ start: day, end: day + DAY_MINUTES }])) {
-          const window = await this.#decide({ coin, minutes })
-          decided.push(window)
-          if (window.open.length > 0) break
-        }
+        for (const minutes of windowsOf([{ start: day, end: day + DAY_MINUTES }]))
+          decided.push(await this.#decide({ coin, minutes }))
       } catch (thrown) {
         signal.throwIfAborted()
-        stopReason = thrown
+        end = thrown
       }
-      const hasFailed = stopReason !== undefined && !(stopReason instanceof NotListedYet)
-      if (hasFailed) log.warn({ reason: `${coin.symbol}: ${messageOf(stopReason)}` }, 'coin left out')
-      else await this.#storeDay(wanted, day, decided)
-      if (stopReason === undefined) {
-        days.pop()
-        continue
-      }
-      const reason = messageOf(stopReason)
-      for (const left of days.splice(0)) this.#skip(coin.symbol, reason, dateOf(left), hasFailed)
+      if (end === undefined || end instanceof NotListedYet) await this.#storeDay(wanted, day, decided)
+      else log.warn({ reason: `${coin.symbol}: ${messageOf(end)}` }, 'coin left out')
+      if (end === undefined) days.pop()
+      else for (const left of days.splice(0)) this.#skip(coin, left, end)
     }
   }
 
   /**
    * Decides a window. If candles leave minutes open, tries once more a minute later.
-   * @throws NotListedYet, and an Error where both answers leave all of it open
+   * @throws NotListedYet
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
@@ -180,24 +167,20 @@ export class HistoryImport {
       const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
       if (block.isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
     }
-    // This ends the coin's import: its other days would each wait a minute as well, in vain.
-    if (decided.open.length === window.minutes.length) throw new Error(UNDECIDED)
     return decided
   }
 
   async #storeDay({ coin, marks }: Wanted, day: EpochMinute, decided: readonly Decided[]): Promise<void> {
     const { writer } = this.#options
     const { symbol } = coin
-    const date = dateOf(day)
-    if (decided.some(({ open }) => open.length > 0)) {
-      this.#skip(symbol, UNDECIDED, date, true)
-      return
-    }
+    if (decided.some(({ open }) => open.length > 0))
+      return this.#skip(coin, day, new Error('the exchanges’ candles leave minutes undecided'))
     const [row] = foldDays(decided.flatMap(({ samples }) => samples))
     const outcome = row && (await this.#retrying(() => writer.importDay(symbol, row)))
-    if (outcome === 'refused') this.#skip(symbol, 'samples of it are kept, so ingesters fill it', date)
+    if (outcome === 'refused') this.#skip(coin, day, 'samples of it are kept, so ingesters fill it')
     const reasons = new Set(decided.flatMap(({ settled }) => settled).map(({ reason }) => reason))
-    for (const reason of reasons) this.#skip(symbol, reason, date)
+    for (const reason of reasons) this.#skip(coin, day, reason)
+    const date = dateOf(day)
     const mark = marks.has(date) && row === undefined ? emptyMark(date) : date
     await this.#retrying(() => writer.markImported(symbol, reasons.size > 0 ? [mark] : []))
   }
@@ -222,7 +205,11 @@ export class HistoryImport {
     }
   }
 
-  #skip(symbol: string, reason: string, date: UtcDate, mayImportAgain = false): void {
+  /** @param why an Error where another run may complete the day */
+  #skip({ symbol }: Coin, day: EpochMinute, why: unknown): void {
+    const reason = messageOf(why)
+    const mayImportAgain = why instanceof Error && !(why instanceof NotListedYet)
+    const date = dateOf(day)
     const key = `${symbol} ${reason}`
     const { days = 0, from = date, to = date } = this.#skipped.get(key) ?? {}
     const range = { from: date < from ? date : from, to: date > to ? date : to }

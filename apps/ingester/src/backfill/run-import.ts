@@ -10,7 +10,6 @@ import {
   integerSetting,
   KimchiError,
   type Log,
-  type Milliseconds,
   messageOf,
   minuteOf,
   readSettings,
@@ -23,9 +22,6 @@ import { SingleBar } from 'cli-progress'
 import { type Config, readConfig } from '../config.ts'
 import { CandleRequests } from './candle-requests.ts'
 import { HistoryImport, type Skipped } from './import-history.ts'
-
-/** An ingester that has announced nothing for this long has ended; each does once a minute. */
-const INGESTER_LIVES_MS: Milliseconds = 180_000
 
 const DAYS = integerSetting('whole UTC days before today', 365, { min: 1, max: 3_650 })
 
@@ -112,23 +108,20 @@ async function importHistory(
     throw new KimchiError('KIMCHI_ERR_REDIS', `${redis.problem()}; start the service first, or set REDIS_URL`)
   }
   const reader = new SampleReader({ redis })
-  const { retentionDays = config.SAMPLE_RETENTION_DAYS } = await reader.readMeta()
+  const retentionDays = (await reader.readRetentionDays()) ?? config.SAMPLE_RETENTION_DAYS
   const writer = new SampleWriter({ redis, prices: config.PRICES, retentionDays, log: context.log })
   // Refuses a Redis with the other kind of prices before anything is fetched.
   await writer.verify()
   const coins = findCoins((await reader.readBoard()).coins, config, context.log)
-  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance, UPBIT_REQUESTS_PER_SECOND: perSecond } = config
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
   const rest = new RestClient({ upbit, binance, userAgent }, context)
-  const requests = new CandleRequests(rest, perSecond, context)
-  const onStep = async (done: number, total: number, symbol: string) => {
-    // An ingester fetches candles of its own at the same time.
-    const { announcedAt = 0 } = await reader.readMeta()
-    const hasIngester = context.clock.now() - announcedAt < INGESTER_LIVES_MS
-    requests.upbitPerSecond = hasIngester ? perSecond / 2 : perSecond
-    if (total > 0 && !bar.isActive) bar.start(total, done, { symbol })
+  // An ingester fetches candles of its own at the same time.
+  const requests = new CandleRequests(rest, config.UPBIT_REQUESTS_PER_SECOND / 2, context)
+  const onProgress = (done: number, total: number, symbol: string) => {
+    if (!bar.isActive) bar.start(total, 0, { symbol })
     bar.update(done, { symbol })
   }
-  const options = { coins, days, retentionDays, reader, writer, requests, onStep }
+  const options = { coins, days, retentionDays, reader, writer, requests, onProgress }
   const skipped = await new HistoryImport(options, context).run().finally(() => bar.stop())
   return reportOf(skipped, unfilledDays(config, retentionDays, context.clock.now()))
 }
@@ -181,8 +174,5 @@ function progressBar(stream: Writable): SingleBar {
     format: 'days of coins {bar} {percentage} %  {value}/{total}  {symbol}  {eta_formatted} left',
     noTTYOutput: true,
     notTTYSchedule: 5_000,
-    stopOnComplete: false,
-    // Ctrl-C drops the step under way; everything before it is stored.
-    gracefulExit: false,
   })
 }

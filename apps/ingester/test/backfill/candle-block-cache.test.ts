@@ -10,26 +10,22 @@ const D = 16_000 * 1_800
 const NOW = D + 1_100
 
 /** Markets that trade each minute, or `quiet` minutes apart; answers hold what the exchanges' do. */
-function open({ quiet = 1, max = 64, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
+function open({ quiet = 1, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
   /** Opening minutes that the answers about a market lack. */
   const lacking = new Map<Market, (open: number) => boolean>()
   const clock = createManualClock(minuteStart(NOW) + 10_000)
   const asked: CandleRequest[] = []
   const broken = new Set<Market>()
-  const blocks = new CandleBlockCache(
-    async request => {
-      const { exchange, market, count, before = minuteOf(clock.now()) + 1 } = request
-      asked.push(request)
-      if (broken.has(market)) throw new Error('broken')
-      const step = exchange === 'upbit' ? quiet : 1
-      const newest = Math.floor(Math.min(before - 1, binanceNow()) / step) * step
-      const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
-      const lacks = lacking.get(market) ?? (() => false)
-      return { candles: candles.reverse().filter(([open]) => !lacks(open)) }
-    },
-    clock,
-    max,
-  )
+  const blocks = new CandleBlockCache(async request => {
+    const { exchange, market, count, before = minuteOf(clock.now()) + 1 } = request
+    asked.push(request)
+    if (broken.has(market)) throw new Error('broken')
+    const step = exchange === 'upbit' ? quiet : 1
+    const newest = Math.floor(Math.min(before - 1, binanceNow()) / step) * step
+    const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
+    const lacks = lacking.get(market) ?? (() => false)
+    return { candles: candles.reverse().filter(([open]) => !lacks(open)) }
+  }, clock)
   const blockOf = (exchange: Exchange, market: Market, minute: number) =>
     blocks.blockOf(exchange, market, minute)
   const askedFor = (market: Market) => asked.filter(request => request.market === market)
@@ -90,19 +86,20 @@ t.test(
 )
 
 // docs/faults.md, 57
-t.test('only so many blocks are kept; the least recently used ones are dropped', async t => {
-  const { blockOf, asked, askedFor } = open({ max: 2 })
-  const [first, second, third] = [D, D + 200, D + 400]
-  for (const minute of [first, second, first, third, first]) await blockOf('upbit', 'KRW-BTC', minute)
-  t.equal(askedFor('KRW-BTC').length, 3)
+t.test('270 blocks are kept; the least recently used ones are dropped', async t => {
+  const { blockOf, asked, askedFor } = open()
+  const blocks = Array.from({ length: 271 }, (_, at) => D - 200 * at)
+  const [first = 0, second = 0, ...others] = blocks
+  for (const minute of [first, second, first, ...others, first]) await blockOf('upbit', 'KRW-BTC', minute)
+  t.equal(askedFor('KRW-BTC').length, 271)
   await blockOf('upbit', 'KRW-BTC', second)
-  t.equal(askedFor('KRW-BTC').length, 4)
-  t.equal(asked.length, 5, 'and one for the newest minute')
+  t.equal(askedFor('KRW-BTC').length, 272)
+  t.equal(asked.length, 273, 'and one for the newest minute')
 })
 
 t.test('coins push out no block that all of them need', async t => {
-  const { blockOf, askedFor } = open({ max: 3 })
-  for (let coin = 0; coin < 10; coin++) {
+  const { blockOf, askedFor } = open()
+  for (let coin = 0; coin < 300; coin++) {
     await blockOf('upbit', 'KRW-USDT', D)
     await blockOf('upbit', `KRW-${coin}`, D)
   }

@@ -67,7 +67,7 @@ async function openImport(t: Test) {
       {
         ...{ coins, days, retentionDays: 2, reader, writer },
         requests: candleRequests,
-        onStep: async () => {},
+        onProgress: () => {},
         ...changes,
       },
       context,

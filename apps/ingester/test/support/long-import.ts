@@ -40,7 +40,7 @@ const importing = new HistoryImport(
         }
       },
     },
-    onStep: async () => {},
+    onProgress: () => {},
   },
   { clock, random: () => 0.5, signal: ending.signal, log: console },
 )

@@ -58,8 +58,6 @@ interface OpenCoin {
   open: readonly MinuteRange[]
   /** When it is read again. */
   readAt: Milliseconds
-  /** The next read begins here, or with the last 15 minutes if they begin earlier; 0 reads all. */
-  readFrom: EpochMinute
   reads: number
   /** After a failure, nothing of it is fetched until then. */
   waitsUntil: Milliseconds
@@ -115,11 +113,10 @@ export class OpenMinutes {
       const now = this.#clock.elapsed()
       if (now < coin.readAt) continue
       const end = this.#endOf(symbol)
-      const from = Math.max(oldest, Math.min(end - RECENT_MINUTES, coin.readFrom))
+      const from = coin.reads % READS_OF_ALL === 0 ? oldest : Math.max(oldest, end - RECENT_MINUTES)
       const open = await this.#reader.readOpenMinutes(symbol, from, end)
       coin.open = [...before(coin.open, from), ...open]
       coin.reads += 1
-      coin.readFrom = coin.reads % READS_OF_ALL === 0 ? 0 : end
       coin.readAt = now + READ_EVERY_MS
     }
   }
@@ -145,15 +142,11 @@ export class OpenMinutes {
       .slice(0, most)
   }
 
-  /**
-   * Forgets these minutes. Redis names again those that are still open.
-   * @param leftOpen minutes that candles may decide a minute later; they are read again
-   */
-  finish({ coin: finished, minutes: [start = 0] }: CoinMinutes, leftOpen: readonly EpochMinute[]): void {
+  /** Forgets these minutes. Redis names again those that are still open. */
+  finish({ coin: finished, minutes: [start = 0] }: CoinMinutes): void {
     const coin = this.#coins.get(pairOf(finished))
     if (coin === undefined) return
     coin.open = before(coin.open, start)
-    coin.readFrom = Math.min(coin.readFrom, ...leftOpen)
     coin.trouble = undefined
   }
 
@@ -180,5 +173,5 @@ export class OpenMinutes {
 }
 
 function newOpenCoin(coin: Coin): OpenCoin {
-  return { coin, open: [], readAt: 0, readFrom: 0, reads: 0, waitsUntil: 0, trouble: undefined }
+  return { coin, open: [], readAt: 0, reads: 0, waitsUntil: 0, trouble: undefined }
 }

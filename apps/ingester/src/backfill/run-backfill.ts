@@ -14,7 +14,7 @@ import type { Quarantine } from '../coins/quarantine.ts'
 import { BackfillLease } from './backfill-lease.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
 import { CandleRequests } from './candle-requests.ts'
-import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow, NOTHING } from './decide-minutes.ts'
+import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
@@ -57,10 +57,10 @@ export class Backfill {
   readonly #blocks: CandleBlockCache
   readonly #openMinutes: OpenMinutes
   readonly #lease: BackfillLease
-  /** The minute in which `#showNew` decided a coin last, by symbol. */
-  readonly #shownAt = new Map<string, EpochMinute>()
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
   #problem: string | undefined
+  /** The minute of which untested coins were sampled last. */
+  #sampledAt: EpochMinute | undefined
   #percent = 0
   #drift: Drift | undefined
   /** The hour, since the epoch, in which the drift was measured last. */
@@ -121,15 +121,15 @@ export class Backfill {
   }
 
   /**
-   * As far as this ingester has the lease: shows new coins first, then fills the next coins, and measures the
-   * drift when no coin is left to fill.
+   * As far as this ingester has the lease: fills the next coins, and measures the drift when no coin is left to
+   * fill.
    * @returns whether nothing was left to fill
    */
   async #round(): Promise<boolean> {
     const isHeld = await this.#claim()
     const { tracked } = this.#options.quarantine
     this.#openMinutes.follow(isHeld ? tracked : [])
-    if (!isHeld || !(await this.#showNew())) return true
+    if (!isHeld || !(await this.#sampleUntested())) return true
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     const filled = await Promise.allSettled(due.map(window => this.#fill(window)))
@@ -144,35 +144,23 @@ export class Backfill {
   }
 
   /**
-   * Decides the newest minute of new coins at once, so that they show together, and of untested ones every minute.
+   * Decides the newest minute of all untested coins, which the quarantine compares with each other.
    * @returns whether this ingester still has the lease; one that has lost it leaves the rest to another
    */
-  async #showNew(): Promise<boolean> {
-    const { tracked, untested } = this.#options.quarantine
+  async #sampleUntested(): Promise<boolean> {
+    const { untested } = this.#options.quarantine
     const minute = await this.#blocks.newest()
-    const due = [
-      ...tracked.filter(({ symbol }) => !this.#shownAt.has(symbol)),
-      ...untested.filter(({ symbol }) => this.#shownAt.get(symbol) !== minute),
-    ]
-    const decided: Decided[] = []
-    let isHeld = true
-    for (let at = 0; at < due.length && isHeld; at += COINS_AT_ONCE) {
-      const some = due.slice(at, at + COINS_AT_ONCE)
-      decided.push(...(await Promise.all(some.map(coin => this.#decideMinute(coin, minute)))))
-      isHeld = await this.#claim()
+    if (untested.length === 0 || minute === this.#sampledAt) return true
+    const samples: Sample[] = []
+    for (let at = 0; at < untested.length; at += COINS_AT_ONCE) {
+      const some = untested.slice(at, at + COINS_AT_ONCE)
+      const decided = await Promise.all(some.map(coin => this.#decide({ coin, minutes: [minute] })))
+      samples.push(...decided.flatMap(each => each?.samples ?? []))
+      if (!(await this.#claim())) return false
     }
-    await this.#store(
-      decided.flatMap(({ samples }) => samples),
-      decided.flatMap(({ settled }) => settled),
-    )
-    for (const { symbol } of due.slice(0, decided.length)) this.#shownAt.set(symbol, minute)
-    return isHeld
-  }
-
-  async #decideMinute(coin: Coin, minute: EpochMinute): Promise<Decided> {
-    const [open] = await this.#options.reader.readOpenMinutes(coin.symbol, minute, minute + 1)
-    if (open === undefined) return NOTHING
-    return (await this.#decide({ coin, minutes: [minute] })) ?? NOTHING
+    await this.#store(samples, [])
+    this.#sampledAt = minute
+    return true
   }
 
   async #measureDrift(tracked: readonly Coin[]): Promise<void> {
@@ -188,7 +176,7 @@ export class Backfill {
     const decided = await this.#decide(window)
     if (decided === undefined) return
     await this.#store(decided.samples, decided.settled)
-    this.#openMinutes.finish(window, decided.open)
+    this.#openMinutes.finish(window)
     this.#logProgress(window.coin)
   }
 

@@ -26,7 +26,7 @@ const RIGHT = { lost: 0, doubled: 0, wrong: 0 }
 const exchanges = await openExchanges(t)
 const { simulator, requests, requestsFor } = exchanges
 
-t.test('the newest complete minute of every coin comes in one write before anything older', async t => {
+t.test('the newest complete minute of every coin comes before anything older than its block', async t => {
   const { start, writer, clock, isWhole } = await openBench(t, exchanges)
   const batches: (readonly Sample[])[] = []
   start([BTC, ETH], {
@@ -39,7 +39,10 @@ t.test('the newest complete minute of every coin comes in one write before anyth
   })
   await passUntil(clock, 'both are whole', isWhole([BTC, ETH]))
   t.strictSame(
-    batches[0]?.map(({ symbol, minute }) => [symbol, minute - YESTERDAY]),
+    batches
+      .slice(0, 2)
+      .map(samples => [samples.at(-1)?.symbol, (samples.at(-1)?.minute ?? 0) - YESTERDAY])
+      .sort(),
     [
       ['BTC', 360],
       ['ETH', 360],
@@ -65,10 +68,7 @@ t.test('a coin without its newest candle does not hold up other new coins', asyn
     },
   })
   await passUntil(clock, 'something is stored', () => status().stored > 0)
-  t.strictSame(
-    batches[0]?.map(({ symbol, minute }) => [symbol, minute - YESTERDAY]),
-    [['BTC', 360]],
-  )
+  t.match(batches[0]?.at(-1), { symbol: 'BTC', minute: YESTERDAY + 360 })
 })
 
 t.test(
@@ -96,7 +96,7 @@ t.test(
     })
     const startedAt = clock.now()
     await passUntil(clock, 'new coins are stored', () => batches.length > 0)
-    t.strictSame(batches[0], ['BTC'])
+    t.ok(batches[0]?.every(symbol => symbol === 'BTC'))
     t.ok(clock.now() - startedAt <= 20_000, `after ${clock.now() - startedAt} ms`)
   },
 )
@@ -245,7 +245,7 @@ t.test('two ingesters on one Redis do not fetch the same candles twice', async t
   t.match(await check([BTC, ETH], 361), RIGHT)
 })
 
-t.test('new coins that take longer than a lease lasts are no work for a second ingester', async t => {
+t.test('coins that take longer than a lease lasts are no work for a second ingester', async t => {
   const { start, clock, ageLeases } = await openBench(t, exchanges)
   const coins = Array.from(
     { length: 70 },
@@ -270,15 +270,15 @@ t.test('new coins that take longer than a lease lasts are no work for a second i
   let wasFilling = 0
   await passUntil(
     clock,
-    'the new coins are stored',
+    'two leases',
     async () => {
       await ageLeases(1_000)
       wasFilling = Math.max(wasFilling, second.status().filling ?? 0)
-      return first.status().stored > 0
+      return clock.now() - startedAt > 120_000
     },
     1_000,
   )
-  t.ok(clock.now() - startedAt > 60_000)
+  t.match(first.status(), { filling: 70, open: (count: number) => count > 0 })
   t.equal(wasFilling, 0)
   t.strictSame([...asked].sort(), ['BTCUSDT', 'KRW-BTC'], 'only what tells whether the exchanges answer')
 })

@@ -177,6 +177,8 @@ export class Backfill {
     if (decided === undefined) return
     await this.#store(decided.samples, decided.settled)
     this.#openMinutes.finish(window)
+    // At a slow pace a round takes longer than the lease lasts.
+    await this.#claim()
     this.#logProgress(window.coin)
   }
 

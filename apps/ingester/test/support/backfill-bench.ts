@@ -5,7 +5,6 @@ import {
   dayStart,
   type EpochMinute,
   type Log,
-  type Milliseconds,
   minuteOf,
   minuteStart,
 } from '@kimchi/core'
@@ -158,10 +157,15 @@ export async function openBench(
     const ranges = await Promise.all(open).catch(() => undefined)
     return ranges?.flat().length === 0
   }
-  /** Redis' clock can't be set: its leases are made older instead. */
-  const ageLeases = async (ms: Milliseconds) => {
-    for (const key of await raw.keys('{kp}:lease:*'))
-      await raw.pexpire(key, Math.max(1, (await raw.pttl(key)) - ms))
+  /** Redis' clock can't be set: each call makes its leases older by what has passed since the one before. */
+  const leaseAging = () => {
+    let agedAt = clock.now()
+    return async () => {
+      const passedMs = clock.now() - agedAt
+      agedAt += passedMs
+      for (const key of await raw.keys('{kp}:lease:*'))
+        await raw.pexpire(key, Math.max(1, (await raw.pttl(key)) - passedMs))
+    }
   }
-  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole, ageLeases }
+  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole, leaseAging }
 }

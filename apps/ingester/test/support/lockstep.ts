@@ -109,10 +109,8 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     t.teardown(close)
     const opsUrl = `http://127.0.0.1:${ingester.opsPort}`
     // The lists are loaded in real time; the clock waits for them.
-    const isOver = ingester.failed.catch(() => true)
-    while (/not loaded yet/.test(await (await fetch(`${opsUrl}/ready`)).text())) {
-      if ((await Promise.race([isOver, delay(10)])) === true) break
-    }
+    const isLoaded = async () => !/not loaded yet/.test(await (await fetch(`${opsUrl}/ready`)).text())
+    await Promise.race([eventually('the lists are loaded', isLoaded), ingester.failed.catch(() => true)])
     return { failed: ingester.failed, close, opsUrl }
   }
   /** Minutes of [from, to) of which the coin has no sample that the exchanges confirm. */

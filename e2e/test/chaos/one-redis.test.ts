@@ -11,7 +11,7 @@ const acrossMidnight = () => ({ startAt: fromMidnight(-10) })
 // docs/faults.md, 1
 inRounds(
   'an ingester killed at random points leaves no partial and no double minute',
-  { short: 5, per200: 200 },
+  { short: 4, per200: 200 },
   async (t, rounds, random) => {
     const { bed, raw } = await openFaultBed(t, acrossMidnight())
     for (let round = 0; round < rounds; round++) {

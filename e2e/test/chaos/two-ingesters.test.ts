@@ -6,7 +6,7 @@ import { chaosBed, inRounds } from '../support/rounds.ts'
 // docs/faults.md, 1
 inRounds(
   'of two ingesters either is killed at any time',
-  { short: 5, per200: 100 },
+  { short: 4, per200: 100 },
   async (t, rounds, random) => {
     const { bed } = await openFaultBed(t, chaosBed())
     const zones = { a: { TZ: 'Asia/Seoul' }, b: { TZ: 'America/St_Johns' } }

@@ -2,11 +2,11 @@ import type { AddressInfo } from 'node:net'
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { type Clock, minuteOf } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
-import { startRedis } from '@kimchi/testkit'
+import { eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { readConfig } from '../src/config.ts'
 import { startApi } from '../src/start.ts'
-import { ask, eventually, openTestWriter } from './stack.ts'
+import { ask, openTestWriter } from './stack.ts'
 
 const dueAt = (minute: number) => minute * 60_000 + 63_000
 
@@ -43,9 +43,26 @@ for (const [part, due] of cases) {
     proxy.freeze(part)
     await writer.writeMinute(minute + 1)
     const start = performance.now()
-    await eventually('the next minute', async () => (await ask(base)).headers.etag !== headers.etag)
-    t.ok(performance.now() - start < 3_000, `${Math.round(performance.now() - start)} ms`)
+    const heldUp = countHeldUp(t)
+    const isNew = async () => (await ask(base)).headers.etag !== headers.etag
+    await eventually('the next minute', isNew, 10_000, 10)
+    const tookMs = performance.now() - start - heldUp()
+    t.ok(tookMs < 3_000, `${Math.round(tookMs)} ms`)
   })
+}
+
+/** How long the machine has kept this process, the API in it, from running: that is not the API's delay. */
+function countHeldUp(t: { teardown(close: () => unknown): void }): () => number {
+  const everyMs = 10
+  let [last, sum] = [performance.now(), 0]
+  const timer = setInterval(() => {
+    const now = performance.now()
+    const lateMs = now - last - everyMs
+    if (lateMs > everyMs) sum += lateMs
+    last = now
+  }, everyMs)
+  t.teardown(() => clearInterval(timer))
+  return () => sum
 }
 
 /** Sits between a client and a server, and can stop forwarding while all connections stay open. */

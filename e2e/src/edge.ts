@@ -10,7 +10,7 @@ import { openNameServer } from './name-server.ts'
 export interface EdgeOptions {
   /** IPv4 addresses of the API's replicas. */
   readonly addresses: readonly string[]
-  /** The port of all of them. */
+  /** The port on which every replica listens. */
   readonly apiPort: number
   /** Folder of static files served at `/`. @default an empty one */
   readonly page?: string

@@ -46,7 +46,7 @@ function troubleOf({ list, error }: Live, view: View): string | undefined {
   return fill(error ? t.down : t.overdue, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
 }
 
-/** Says that something could not be loaded, and tries again where that may help. */
+/** Says that something could not be loaded, and offers to try again where that may help. */
 export function Failure({ text, onRetry }: { text: string; onRetry?: () => void }) {
   const { t } = useView()
   return (

@@ -23,7 +23,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: '365 days of a coin', coins: 16, path: `${LIVE}/BTC/daily` },
 ]
 
-/** The service in a scenario. */
+/** The running API, and its answers with and without the scenario's headers. */
 export type Service = Awaited<ReturnType<typeof startService>>
 
 export interface Comparison {

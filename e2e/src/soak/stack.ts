@@ -29,7 +29,7 @@ export async function openSoakStack(t: Teardown) {
     bed,
     /** Where callers call. */
     port: edge.port,
-    /** Of an ingester and a replica that run from the beginning to the end. */
+    /** Those of the ingester and the replica that no fault restarts, so that their figures run through. */
     opsPorts: { ingester: await opsPortOf(first), API: steady.opsPort },
     /** Ends the second ingester and starts it again. */
     async restartIngester(signal: NodeJS.Signals) {

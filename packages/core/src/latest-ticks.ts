@@ -40,7 +40,6 @@ export class LatestTicks {
   #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
   /**
-   * Records a tick.
    * @returns false for a tick that is refused because one of its times is more than 2 s in the future
    */
   record(tick: Tick): boolean {

@@ -25,7 +25,7 @@ export interface SettledMinute {
 
 /**
  * What is written in one go: usually one minute of all coins, in backfill many minutes. The call blocks Redis
- * for all its clients, for some 10 ms with the samples of 200 coins, or the 200 that backfill writes at most.
+ * for all its clients: some 10 ms for 200 samples, those of 200 coins or of a window of backfill.
  */
 export interface SampleBatch {
   /** The newest minute of the batch. */
@@ -92,7 +92,7 @@ export interface WriterOptions {
 }
 
 /**
- * The only way into Redis. Each method resolves when Redis has confirmed. Loads the function library whenever it
+ * The only way for samples, days and coins into Redis. Each method resolves when Redis has confirmed. Loads the function library whenever it
  * is absent or older.
  *
  * All methods throw KimchiError: `KIMCHI_ERR_REDIS` and `KIMCHI_ERR_NOT_READY` may be tried again

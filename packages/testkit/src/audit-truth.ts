@@ -5,7 +5,7 @@ import type { Exchange, Simulator } from '@kimchi/simulator'
 export interface Truth extends Pick<Simulator, 'prices' | 'lastFrame'> {
   /** By what frames of a market may have been multiplied around an instant. @default nothing */
   scaled?(exchange: Exchange, market: string, at: number): readonly number[]
-  /** Whether a coin may have been known as halted at an instant: its minute may be a gap. @default never */
+  /** Whether the ingester may have held the coin for halted then: its minute may be a gap. @default never */
   halted?(symbol: string, at: number): boolean
 }
 

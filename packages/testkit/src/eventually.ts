@@ -52,7 +52,7 @@ export function passUntil<T>(
   return eventually(what, askOrPass, LONGEST_MS, 1)
 }
 
-/** As long as a test may rely on the day. */
+/** A test that needs "today" to stay the same ends within this time. */
 const NEEDED_MS: Milliseconds = 60_000
 
 /** Waits over a UTC midnight that is near, so that "today" stays today for the length of a test. */

@@ -81,7 +81,7 @@ type Prepared = HttpResponse & { readonly maxAge: number }
 function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 304, maxAge: number) {
   document.prepared ??= new Map<string, Prepared>()
   const responses = document.prepared as Map<string, Prepared>
-  // A text made anew would be hashed at each request.
+  // A string built for each request would have to be hashed for the lookup: nearly all are 200.
   const key = status === 200 ? coding : `${status} ${coding}`
   const known = responses.get(key)
   if (known?.maxAge === maxAge) return known

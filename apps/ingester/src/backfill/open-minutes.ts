@@ -56,7 +56,7 @@ interface OpenCoin {
   readonly coin: Coin
   /** Ascending. */
   open: readonly MinuteRange[]
-  /** When it is read again. */
+  /** When Redis is asked next for its open minutes. */
   readAt: Milliseconds
   reads: number
   /** After a failure, nothing of it is fetched until then. */

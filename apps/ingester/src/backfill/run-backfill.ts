@@ -30,7 +30,7 @@ export interface BackfillOptions {
    * compares them with the market.
    */
   readonly quarantine: Pick<Quarantine, 'tracked' | 'untested'>
-  /** Picks the samples that may be published, and announces their coins' names. */
+  /** Picks the samples that may be stored, and tells Redis of coins that they release from quarantine. */
   readonly release: (samples: readonly Sample[]) => readonly Sample[]
   /** Whole UTC days before today that are filled. */
   readonly days: number
@@ -42,7 +42,7 @@ export interface BackfillOptions {
   readonly lease: Pick<Lease, 'claim' | 'free'>
 }
 
-/** The status of backfill. Counters run since the start. */
+/** Counters run since the start. */
 export type BackfillStatus = ReturnType<Backfill['status']>
 
 /**

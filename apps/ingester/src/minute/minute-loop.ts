@@ -31,7 +31,7 @@ export interface MinuteLoopOptions {
   readonly latest: LatestTicks
   /** The coins to sample. */
   readonly quarantine: Pick<Quarantine, 'subscribed'>
-  /** Picks the samples that may be published, and announces their coins' names. */
+  /** Picks the samples that may be stored, and tells Redis of coins that they release from quarantine. */
   readonly release: (samples: readonly Sample[]) => readonly Sample[]
   readonly spikeFilter: SpikeFilter
   readonly queue: Pick<MinuteQueue, 'enqueue'>

@@ -1,4 +1,11 @@
-import { type Context, type EpochMinute, type Milliseconds, minuteOf, minuteStart } from '@kimchi/core'
+import {
+  type Context,
+  type EpochMinute,
+  MINUTE_MS,
+  type Milliseconds,
+  minuteOf,
+  minuteStart,
+} from '@kimchi/core'
 
 /**
  * How long after M its snapshot is taken at the earliest, so that late frames that belong before M still
@@ -50,7 +57,8 @@ export async function* minuteTurns(
   }
   while (!signal.aborted) {
     const waitMs = dueAt(last + 1) - clock.now()
-    if (waitMs > dueAt(1) - dueAt(0)) last = lastDue()
+    const hasSteppedBack = waitMs > MINUTE_MS
+    if (hasSteppedBack) last = lastDue()
     if (waitMs > 0) {
       await wait(Math.min(waitMs, LONGEST_WAIT_MS))
       continue

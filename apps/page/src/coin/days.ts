@@ -62,7 +62,7 @@ export function movingAverage(days: readonly DailyPremium[], width: number) {
   }))
 }
 
-/** The days as CSV (RFC 4180): the API's own names, and the status. */
+/** Writes the days as CSV (RFC 4180), with the API's field names and `status` as columns. */
 export function toCsv(days: readonly Day[]): string {
   return [...days.slice(0, 1).map(Object.keys), ...days.map(Object.values)]
     .map(row => `${row.join(',')}\r\n`)

@@ -10,7 +10,7 @@ export function summarise(coins: readonly CoinPremium[]) {
   const sum = middle.reduce((total, { premium_pct }) => total + premium_pct, 0)
   const newest = coins.reduce((a, b) => (b.snapshot_at > a.snapshot_at ? b : a))
   return {
-    /** Percent; the mean of two may have a fifth decimal. */
+    /** Percent, rounded to 4 decimals: the mean of two may have a fifth. */
     median: Math.round((10_000 * sum) / middle.length) / 10_000,
     highest,
     lowest,

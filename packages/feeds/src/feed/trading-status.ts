@@ -65,8 +65,8 @@ export class TradingStatus {
   }
 
   /**
-   * Requests the current prices of markets, at once or right after the request under way, but not before a wait
-   * after a failure is over. The answer follows the frames under way, so that no trade is lost between the two.
+   * Has the current prices of these markets requested: at once, or when the request under way or the wait after a
+   * failure is over. The answer comes after the frames already sent, so that no trade falls between them.
    */
   seed(markets: readonly Market[]): void {
     for (const market of markets) this.#unseeded.add(market)

@@ -89,7 +89,7 @@ const KINDS = {
       field<number>('a whole number of milliseconds, at most 10000', value => isWhole(value, 0, 10_000)),
     ),
   },
-  /** Binance announces its end. */
+  /** Binance announces that it will close the connection. */
   shutdown: {},
   /** Upbit accepts a second subscription on a connection, but sends no SNAPSHOTs for it. */
   ignore: { what: needed(oneOf('resubscription')) },

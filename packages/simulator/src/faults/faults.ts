@@ -14,7 +14,7 @@ export interface ActiveFault<F extends Fault = Fault> {
   altered: number
 }
 
-/** Where and when a fault may act. */
+/** What a fault is looked up for: a frame or a request, at an instant. */
 export interface FaultTarget {
   readonly exchange: Exchange
   /** Left out when a frame or request belongs to no single market; then faults of one market do not match. */

@@ -34,13 +34,17 @@ async function ask(port: number, agent: Agent | false = false): Promise<string |
 const NEVER = new Promise<never>(() => {})
 
 /** Drains on a clock whose waits last as long as `meanwhile`. @returns how long it waited in all */
-async function drained(server: Server, meanwhile: (waited: Milliseconds) => Promise<void>) {
+async function drained(
+  server: Server,
+  meanwhile: (waited: Milliseconds) => Promise<void>,
+  elapsed: () => Milliseconds = () => 0,
+) {
   let waited: Milliseconds = 0
   const wait = async (ms: Milliseconds) => {
     await meanwhile(waited)
     waited += ms
   }
-  await drain(server, { elapsed: () => 0, now: () => waited, wait })
+  await drain(server, { elapsed, now: () => waited, wait })
   return waited
 }
 
@@ -86,6 +90,17 @@ t.test('a client that connects while the listener closes is answered', async t =
   })
   t.equal(await last, 'close')
   staying.destroy()
+})
+
+t.test('a server whose turns take long stops accepting after half a second', async t => {
+  const server = await listen(t)
+  let looks = 0
+  await drained(
+    server,
+    async () => {},
+    () => looks++ * 100,
+  )
+  t.equal(looks, 6)
 })
 
 t.test('a client that stays connected without a request is cut after two seconds', async t => {

@@ -130,7 +130,7 @@ export class Backfill {
     const { tracked } = this.#options.quarantine
     this.#openMinutes.follow(isHeld ? tracked : [])
     if (!isHeld || !(await this.#sampleUntested())) return true
-    await this.#openMinutes.read()
+    await this.#openMinutes.read(() => this.#claim())
     const due = this.#openMinutes.next(COINS_AT_ONCE)
     const filled = await Promise.allSettled(due.map(window => this.#fill(window)))
     for (const each of filled) if (each.status === 'rejected') throw each.reason

@@ -213,6 +213,21 @@ t.test('a coin of Upbit traded after its last frame: FAIL', async t => {
   t.match(finding('prices'), { seen: /KRW-DOGE traded \d+ ms after its last frame/ })
 })
 
+t.test('a stream ends before prices are compared: unknown, not FAIL', async t => {
+  let cut = () => {}
+  const { of, finding } = await examined(t, {
+    prepare: ({ faults }) => {
+      cut = () => faults.set({ kind: 'drop', exchange: 'upbit' })
+    },
+    alter: (url, answer) => {
+      if (url.includes('/candles/')) cut()
+      return answer
+    },
+  })
+  t.strictSame(of('FAIL'), [])
+  t.match(finding('prices'), { outcome: 'unknown', seen: /upbit: the connection ended meanwhile/ })
+})
+
 t.test('REST does not answer the comparison: unknown', async t => {
   const { of } = await examined(t, {
     prepare: ({ faults }) => {
@@ -292,4 +307,6 @@ t.test('--record: frames and answers in files that tests can read', async t => {
   }
   t.ok(JSON.parse(linesOf('upbit-market-all')[0].payload).length > 5)
   t.equal(linesOf('binance-klines').length, 6, 'three coins, asked twice')
+  createRecorder(folder, { now: () => 0 })('binance-klines', '[]')
+  t.equal(linesOf('binance-klines').length, 1, 'another run begins anew')
 })

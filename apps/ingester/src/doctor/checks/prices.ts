@@ -38,7 +38,8 @@ export async function checkPrices({ upbit, binance }: Streams, access: ExchangeA
 }
 
 function compare(stream: WatchedStream, lasts: LastPrices, answeredAt: EpochMs): Verdict {
-  const { exchange, markets, ticks } = stream
+  const { exchange, markets, ticks, connection } = stream
+  if (connection.signal.aborted) return unknown(`${exchange}: the connection ended meanwhile`)
   const uncompared: Market[] = []
   const differences = markets.flatMap(market => {
     const last = lasts.get(market)

@@ -24,6 +24,19 @@ t.test('a small body is not worth compressing', async t => {
   t.ok(createCompressedBody(['x'.repeat(860)], createQueue(2)))
 })
 
+t.test('a body that could not be compressed is compressed at the next request', async t => {
+  const failures = [new Error('no memory')]
+  const queue = createQueue(2)
+  const compressed = new CompressedBody(body, async work => {
+    const failure = failures.pop()
+    if (failure) throw failure
+    return queue(work)
+  })
+  await t.rejects(compressed.make('br'), { message: 'no memory' })
+  await compressed.make('br')
+  t.ok(compressed.get('br'))
+})
+
 t.test('each coding is made once for all who wait, and no other', async t => {
   const compressed = new CompressedBody(body, createQueue(2))
   await Promise.all([compressed.make('gzip'), compressed.make('gzip')])

@@ -41,7 +41,12 @@ export class CompressedBody {
   async make(coding: Coding): Promise<void> {
     const making = this.#made.get(coding) ?? this.#queue(() => compress(this.#body, coding))
     this.#made.set(coding, making)
-    this.#made.set(coding, await making)
+    try {
+      this.#made.set(coding, await making)
+    } catch (thrown) {
+      this.#made.delete(coding)
+      throw thrown
+    }
   }
 }
 

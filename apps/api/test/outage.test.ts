@@ -80,6 +80,8 @@ t.test('one history that cannot be read costs a command with each board and a fe
   const raw = redis.client()
   await raw.set('{kp}:daily:BTC', 'not a hash')
   const replica = await startReplica(t, redis.url)
+  // On a slow machine it listens before it has read Redis.
+  await eventually('the list', async () => (await ask(replica.base)).status === 200 || undefined)
   const before = replica.lines.length
   const commands = async () =>
     Number(/cmdstat_fcall_ro:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1])

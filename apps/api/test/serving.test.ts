@@ -12,6 +12,8 @@ import {
   getJson,
   openTestWriter,
   type Replica,
+  readsOf,
+  settledReads,
   startReplica,
   startTestApi,
 } from './stack.ts'
@@ -74,17 +76,11 @@ t.test('2,000 clients at the minute turn cost one read of the board and one of t
   }
   const clients: Awaited<ReturnType<typeof open>>[] = []
   while (clients.length < 2_000) clients.push(...(await Promise.all(Array.from({ length: 50 }, open))))
-  let readsBefore = 0
-  const hasSettled = async () => {
-    const before = readsBefore
-    readsBefore = await readsOf(redis)
-    return readsBefore > 0 && readsBefore === before
-  }
   // Who asks for a history that is not in memory waits a second for it, and then gets 503.
   await eventually('the history', async () =>
     (await ask(`${api.base}/BTC/daily`)).status === 200 ? true : undefined,
   )
-  await within('it has read all that it reads at its start', hasSettled, undefined, 1_000)
+  const readsBefore = await settledReads(redis)
   const writtenAt = Date.now()
   const written = writer.writeMinute(minute)
   const paths = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/BTC/daily?days=3`]
@@ -336,9 +332,4 @@ function urlOf(port: number, path: string): string {
 
 function timeOf(minute: number): string {
   return new Date(minute * 60_000).toISOString().slice(10, 19)
-}
-
-/** How often the store's functions were called to read. */
-async function readsOf(redis: Awaited<ReturnType<typeof startRedis>>): Promise<number> {
-  return Number(/cmdstat_fcall_ro:calls=(\d+)/.exec(await redis.client().info('commandstats'))?.[1] ?? 0)
 }

@@ -10,6 +10,7 @@ import {
   followProgram,
   type MemoryCgroup,
   type Sought,
+  type TestRedis,
   eventually as within,
 } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
@@ -102,6 +103,26 @@ export async function startReplica(t: Teardown, url: string, port = 0, cgroup?: 
 /** Gives up after 10 s, before a poll for an overdue minute would find anything. */
 export function eventually<T>(what: string, look: () => Sought<T> | Promise<Sought<T>>): Promise<T> {
   return within(what, look, 10_000)
+}
+
+/** How often the store's functions were called to read. */
+export async function readsOf(redis: TestRedis): Promise<number> {
+  return Number(/cmdstat_fcall_ro:calls=(\d+)/.exec(await redis.client().info('commandstats'))?.[1] ?? 0)
+}
+
+/**
+ * The same, once a replica has read all that it reads at its start: on a slow machine it listens before, and its
+ * subscription makes it read once more.
+ */
+export async function settledReads(redis: TestRedis): Promise<number> {
+  let reads = 0
+  const hasSettled = async () => {
+    const before = reads
+    reads = await readsOf(redis)
+    return reads > 0 && reads === before
+  }
+  await within('it has read all that it reads at its start', hasSettled, undefined, 1_000)
+  return reads
 }
 
 /** One GET, over a connection of its own or one of `agent`. */

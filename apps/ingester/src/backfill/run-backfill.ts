@@ -121,8 +121,7 @@ export class Backfill {
   }
 
   /**
-   * As far as this ingester has the lease: fills the next coins, and measures the drift when no coin is left to
-   * fill.
+   * Fills the next coins if this ingester has the lease, and measures the drift when no coin is left to fill.
    * @returns whether nothing was left to fill
    */
   async #round(): Promise<boolean> {

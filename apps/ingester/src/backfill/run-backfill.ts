@@ -176,9 +176,9 @@ export class Backfill {
     if (decided === undefined) return
     await this.#store(decided.samples, decided.settled)
     this.#openMinutes.finish(window)
+    this.#logProgress(window.coin)
     // At a slow pace a round takes longer than the lease lasts.
     await this.#claim()
-    this.#logProgress(window.coin)
   }
 
   /** Undefined where candles cannot be fetched: the coin waits. */

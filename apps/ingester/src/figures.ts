@@ -14,8 +14,8 @@ export type Figure = Value | Readonly<Record<string, Value>>
  * `kimchi_ingester_gaps_total{reason="late"}`, `silences` of upbit is `upbit_silences` and
  * `kimchi_ingester_silences_total{exchange="upbit"}`. Metrics have ages in seconds.
  */
-export function figuresOf(status: IngesterStatus, now: EpochMs) {
-  const { catalogue, quarantine, feeds, minutes, queue, backfill, mending } = status
+export function figuresOf(status: IngesterStatus) {
+  const { at, catalogue, quarantine, feeds, minutes, queue, backfill, mending } = status
   const { last } = minutes
   const { stored, settled, refused, drift } = backfill
   const { mended, differing } = mending
@@ -57,9 +57,9 @@ export function figuresOf(status: IngesterStatus, now: EpochMs) {
   const byExchange = {
     base: Object.fromEntries(feeds.bases.map(({ exchange, of, inUse }) => [`${exchange}_${of}`, inUse])),
     state: eachFeed(({ state }) => state),
-    data_age_ms: eachFeed(({ lastDataAt }) => lastDataAt && now - lastDataAt),
-    watermark_age_ms: eachFeed(({ watermark }) => watermark && now - watermark),
-    status_age_ms: eachFeed(({ statusAt }) => now - statusAt),
+    data_age_ms: eachFeed(({ lastDataAt }) => lastDataAt && at - lastDataAt),
+    watermark_age_ms: eachFeed(({ watermark }) => watermark && at - watermark),
+    status_age_ms: eachFeed(({ statusAt }) => at - statusAt),
     status_failures: eachFeed(({ statusFailures }) => statusFailures),
     halted: eachFeed(({ halted }) => halted.join(', ')),
     refused_ticks: eachFeed(({ refusedTicks }) => refusedTicks),
@@ -81,8 +81,8 @@ type Figures = ReturnType<typeof figuresOf>
  * outcome or a reason after it (`gaps_late`).
  * @see docs/architecture.md#data-in-redis
  */
-export function statusFields(status: IngesterStatus, now: EpochMs): Record<string, string> {
-  const { own, byExchange } = figuresOf(status, now)
+export function statusFields(status: IngesterStatus): Record<string, string> {
+  const { own, byExchange } = figuresOf(status)
   const fields: Record<string, string> = {}
   for (const [name, value] of Object.entries(own)) {
     if (!isSeveral(value)) fields[name] = asText(value)

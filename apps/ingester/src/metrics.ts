@@ -1,4 +1,3 @@
-import type { Clock } from '@kimchi/core'
 import { MetricsRegistry } from '@kimchi/runtime'
 import type { ServerHealth } from '@kimchi/store'
 import { type Figure, type FigureName, figuresOf, isSeveral } from './figures.ts'
@@ -6,7 +5,6 @@ import type { IngesterStatus } from './status.ts'
 
 export interface MetricsOptions {
   readonly version: string
-  readonly clock: Pick<Clock, 'now'>
   readonly status: () => IngesterStatus
   /** Redis' health; undefined when Redis does not answer. */
   readonly redisHealth: () => Promise<ServerHealth | undefined>
@@ -40,10 +38,10 @@ const COUNTERS = {
 } satisfies Readonly<Record<string, HelpTexts>>
 
 /** The ingester's Prometheus metrics, read from its status whenever they are asked for. */
-export function createMetrics({ version, clock, status, redisHealth }: MetricsOptions) {
+export function createMetrics({ version, status, redisHealth }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'ingester', version })
   const read = (name: string, label: string, unit?: number) => {
-    const { own, byExchange } = figuresOf(status(), clock.now())
+    const { own, byExchange } = figuresOf(status())
     const figures: Readonly<Record<string, Figure>> = { ...own, ...byExchange }
     return numbersOf(figures[name], label, unit)
   }

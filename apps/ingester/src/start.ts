@@ -145,6 +145,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const mending = new DayMending({ reader, writer, retentionDays }, context)
 
   const status = (): IngesterStatus => ({
+    at: clock.now(),
     version,
     startedAt,
     catalogue: catalogue.status(),
@@ -155,16 +156,15 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     backfill: backfill.status(),
     mending: mending.status(),
   })
-  const reasons = () => notReadyReasons(status(), clock.now())
   const ops = await openOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
-    reasons,
+    reasons: () => notReadyReasons(status()),
     notes: () => notesOf(status()),
-    metrics: createMetrics({ version, clock, status, redisHealth: () => readServerHealth(redis) }),
+    metrics: createMetrics({ version, status, redisHealth: () => readServerHealth(redis) }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
-  const announcing = announceEachMinute(writer, id, () => statusFields(status(), clock.now()), context)
+  const announcing = announceEachMinute(writer, id, () => statusFields(status()), context)
   const filling = config.BACKFILL_DAYS === 0 ? [] : [backfill.run()]
   const running = [catalogue.run(), minutes.run(), mending.run(), announcing, ...filling]
   for (const part of running) part.catch(fail)

@@ -24,6 +24,8 @@ const MAX_MINUTE_AGE_MS: Milliseconds = 180_000
 
 /** The status of all parts, for `/ready`, `/metrics` and the status hash. */
 export interface IngesterStatus {
+  /** When it was taken. */
+  readonly at: EpochMs
   readonly version: string
   readonly startedAt: EpochMs
   readonly catalogue: CatalogueStatus
@@ -36,8 +38,8 @@ export interface IngesterStatus {
 }
 
 /** Why this ingester does not work fully right now; empty when it does. */
-export function notReadyReasons(status: IngesterStatus, now: EpochMs): Reason[] {
-  const { queue } = status
+export function notReadyReasons(status: IngesterStatus): Reason[] {
+  const { at, queue } = status
   const { coins, problem } = status.catalogue
   const reasons: Reason[] = []
   const add = (reason: string, text: string) => reasons.push({ reason, text })
@@ -46,8 +48,8 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): Reason[] 
     const { exchange, state, lastDataAt, statusAt } = feed
     if (state !== 'up') {
       add(`${exchange}-data`, `${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
-    } else if (now - statusAt > MAX_STATUS_AGE_MS) {
-      const age = `${Math.floor((now - statusAt) / MINUTE_MS)} minutes`
+    } else if (at - statusAt > MAX_STATUS_AGE_MS) {
+      const age = `${Math.floor((at - statusAt) / MINUTE_MS)} minutes`
       const because = errorSince(feed, statusAt)
       add('trading-status', `${exchange}: which markets trade has not been known for ${age}${because}`)
     }
@@ -59,14 +61,14 @@ export function notReadyReasons(status: IngesterStatus, now: EpochMs): Reason[] 
     const text = `${symbol} is not stored: one of its keys in Redis is of a wrong type, kp_check names it`
     add('damaged-key', text)
   }
-  const sample = sampleReason(status, now)
+  const sample = sampleReason(status)
   return sample === undefined ? reasons : [...reasons, sample]
 }
 
-function sampleReason({ minutes: { last }, catalogue, quarantine }: IngesterStatus, now: EpochMs) {
+function sampleReason({ at, minutes: { last }, catalogue, quarantine }: IngesterStatus) {
   if (last === undefined) return { reason: 'no-minute', text: 'no minute has turned yet' }
   const { minute } = last.turn
-  if (now - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
+  if (at - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
     return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
   }
   if (last.accepted.length > 0 || (catalogue.coins !== undefined && quarantine.tracked === 0))

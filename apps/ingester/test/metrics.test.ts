@@ -25,6 +25,7 @@ function waited(...seconds: readonly number[]) {
 }
 
 const STATUS: IngesterStatus = {
+  at: 10_000,
   version: 'test',
   startedAt: 0,
   catalogue: { coins: 11, missing: [], problem: undefined },
@@ -87,7 +88,6 @@ const HEALTH = { latencyMs: 0.25, memoryUsed: 1_000, memoryMax: 4_000 }
 const metricsOf = (health: typeof HEALTH | undefined) =>
   createMetrics({
     version: 'test',
-    clock: { now: () => 10_000 },
     status: () => STATUS,
     redisHealth: async () => health,
   }).metrics()
@@ -123,7 +123,7 @@ t.test('nothing is reported of a Redis that does not answer', async t => {
 
 t.test('a figure has the same name in the status hash and as a metric', async t => {
   const lines = (await metricsOf(HEALTH)).split('\n')
-  const fields = statusFields(STATUS, 10_000)
+  const fields = statusFields(STATUS)
   for (const [field, line] of [
     ['open_minutes', 'kimchi_ingester_open_minutes 9'],
     ['gaps_upbit-down', 'kimchi_ingester_gaps_total{reason="upbit-down"} 4'],

@@ -5,7 +5,7 @@ import { type IngesterStatus, notesOf, notReadyReasons } from '../src/status.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 12)
 
-const textsOf = (status: IngesterStatus) => notReadyReasons(status, NOW).map(({ text }) => text)
+const textsOf = (status: IngesterStatus) => notReadyReasons(status).map(({ text }) => text)
 
 /** An ingester that contributes, as far as its feeds go. */
 function statusWith(changes: object): IngesterStatus {
@@ -29,6 +29,7 @@ function statusWith(changes: object): IngesterStatus {
     },
   }
   const status = {
+    at: NOW,
     startedAt: NOW,
     catalogue: { coins: 1, missing: [], problem: undefined },
     quarantine: { tracked: 1, quarantined: [], denied: [] },
@@ -51,7 +52,7 @@ t.test('a trading status older than five minutes is a reason not to be ready', a
 
 t.test('the address in use is a note, and stands in the status', async t => {
   t.strictSame(notesOf(statusWith({})), ['binance stream: wss://b is in use instead of wss://a (HTTP 451)'])
-  t.match(statusFields(statusWith({}), NOW), {
+  t.match(statusFields(statusWith({})), {
     binance_stream_base: 'wss://b',
     binance_refused_ticks: 4,
   })
@@ -66,12 +67,12 @@ t.test('an error that is over is no reason, and stays in the status', async t =>
   t.match(reasonOf({ state: 'waiting', ...errorAt(NOW - 100) }), /no data \(waiting\): no answer$/)
   t.match(reasonOf({ state: 'connecting', ...errorAt(NOW - 300) }), /no data \(connecting\)$/)
   t.match(reasonOf({ state: 'connecting', lastDataAt: undefined, ...errorAt(NOW) }), /: no answer$/)
-  const { binance_last_error } = statusFields(statusWith(errorAt(NOW - 420_000)), NOW)
+  const { binance_last_error } = statusFields(statusWith(errorAt(NOW - 420_000)))
   t.equal(binance_last_error, 'no answer (2026-11-20T11:53:00.000Z)')
 })
 
 t.test('the status shows ages, the watermark, and what is halted', async t => {
-  t.match(statusFields(statusWith({}), NOW), {
+  t.match(statusFields(statusWith({})), {
     binance_data_age_ms: '200',
     binance_watermark_age_ms: '250',
     binance_status_age_ms: '60000',
@@ -83,7 +84,7 @@ t.test('the status shows ages, the watermark, and what is halted', async t => {
 })
 
 t.test('a loop that stands still is a reason not to be ready', async t => {
-  const at = (now: number) => notReadyReasons(statusWith({ statusAt: now, lastDataAt: now }), now)
+  const at = (now: number) => notReadyReasons({ ...statusWith({ statusAt: now, lastDataAt: now }), at: now })
   t.strictSame(at(NOW + 180_000), [])
   t.strictSame(at(NOW + 181_000), [
     { reason: 'no-minute', text: 'no minute has turned since 2026-11-20T12:00:00' },

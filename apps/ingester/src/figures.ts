@@ -18,8 +18,9 @@ export function figuresOf(status: IngesterStatus) {
   const { at, catalogue, quarantine, feeds, minutes, queue, backfill, mending } = status
   const { last } = minutes
   const { stored, settled, refused, drift } = backfill
-  const { mended, differing } = mending
-  const own = {
+  const eachFeed = (read: (feed: ExchangeStatus) => Value) =>
+    Object.fromEntries(feeds.feeds.map(feed => [feed.exchange, read(feed)]))
+  return {
     version: status.version,
     started_at: isoOf(status.startedAt),
     tracked_coins: quarantine.tracked,
@@ -41,7 +42,7 @@ export function figuresOf(status: IngesterStatus) {
     redis_problem: queue.problem,
     open_minutes: backfill.open,
     decided_minutes: { stored, settled, refused },
-    mended_rows: { mended, differing },
+    mended_rows: mending,
     filling_coins: backfill.filling,
     backfill_waiting_coins: backfill.waiting.map(({ symbol, reason }) => `${symbol} (${reason})`),
     backfill: Object.fromEntries(
@@ -51,11 +52,8 @@ export function figuresOf(status: IngesterStatus) {
     drift_compared: drift?.compared,
     drift_median_e4: drift?.medianE4,
     drift_worst: drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
-  } satisfies Readonly<Record<string, Figure>>
-  const eachFeed = (read: (feed: ExchangeStatus) => Value) =>
-    Object.fromEntries(feeds.feeds.map(feed => [feed.exchange, read(feed)]))
-  const byExchange = {
-    base: Object.fromEntries(feeds.bases.map(({ exchange, of, inUse }) => [`${exchange}_${of}`, inUse])),
+    stream_base: eachFeed(({ base }) => base.inUse),
+    rest_base: Object.fromEntries(feeds.restBases.map(({ exchange, inUse }) => [exchange, inUse])),
     state: eachFeed(({ state }) => state),
     data_age_ms: eachFeed(({ lastDataAt }) => lastDataAt && at - lastDataAt),
     watermark_age_ms: eachFeed(({ watermark }) => watermark && at - watermark),
@@ -69,12 +67,10 @@ export function figuresOf(status: IngesterStatus) {
     malformed: eachFeed(({ malformed }) => malformed),
     last_error: eachFeed(({ lastError }) => lastError && `${lastError.message} (${isoOf(lastError.at)})`),
   } satisfies Readonly<Record<string, Figure>>
-  return { own, byExchange }
 }
 
 /** What a figure is called in the hash, and in a metric if it is one. */
-export type FigureName = keyof Figures['own'] | keyof Figures['byExchange']
-type Figures = ReturnType<typeof figuresOf>
+export type FigureName = keyof ReturnType<typeof figuresOf>
 
 /**
  * The status hash of one ingester as readable texts. An exchange is put before the name (`upbit_silences`), an
@@ -82,16 +78,17 @@ type Figures = ReturnType<typeof figuresOf>
  * @see docs/architecture.md#data-in-redis
  */
 export function statusFields(status: IngesterStatus): Record<string, string> {
-  const { own, byExchange } = figuresOf(status)
   const fields: Record<string, string> = {}
-  for (const [name, value] of Object.entries(own)) {
-    if (!isSeveral(value)) fields[name] = asText(value)
-    else for (const [key, one] of Object.entries(value)) fields[`${name}_${key}`] = asText(one)
-  }
-  for (const [name, values] of Object.entries(byExchange)) {
-    for (const [exchange, one] of Object.entries(values)) fields[`${exchange}_${name}`] = asText(one)
+  for (const [name, figure] of Object.entries<Figure>(figuresOf(status))) {
+    if (!isSeveral(figure)) fields[name] = asText(figure)
+    else for (const [key, value] of Object.entries(figure)) fields[fieldOf(name, key)] = asText(value)
   }
   return fields
+}
+
+/** The field of one value among several of a figure. */
+function fieldOf(figure: string, key: string): string {
+  return key === 'upbit' || key === 'binance' ? `${key}_${figure}` : `${figure}_${key}`
 }
 
 export function isSeveral(figure: Figure): figure is Readonly<Record<string, Value>> {

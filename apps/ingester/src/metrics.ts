@@ -41,8 +41,7 @@ const COUNTERS = {
 export function createMetrics({ version, status, redisHealth }: MetricsOptions) {
   const metrics = new MetricsRegistry({ app: 'ingester', version })
   const read = (name: string, label: string, unit?: number) => {
-    const { own, byExchange } = figuresOf(status())
-    const figures: Readonly<Record<string, Figure>> = { ...own, ...byExchange }
+    const figures: Readonly<Record<string, Figure>> = figuresOf(status())
     return numbersOf(figures[name], label, unit)
   }
   for (const [name, help] of Object.entries(GAUGES)) {

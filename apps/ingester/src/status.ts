@@ -78,9 +78,10 @@ function sampleReason({ at, minutes: { last }, catalogue, quarantine }: Ingester
 
 /** What an operator should know although the ingester works fully, one sentence each. */
 export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[] {
-  const bases = feeds.bases.filter(({ index }) => index > 0)
+  const bases = [...feeds.feeds.map(({ base }) => base), ...feeds.restBases]
+  const others = bases.filter(({ index }) => index > 0)
   return [
-    ...bases.map(({ exchange, of, inUse, left }) => {
+    ...others.map(({ exchange, of, inUse, left }) => {
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
       return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
     }),

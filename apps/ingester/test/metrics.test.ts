@@ -36,7 +36,7 @@ const STATUS: IngesterStatus = {
     allowed: [],
     denied: [],
   },
-  feeds: { feeds: [feed], bases: [feed.base] },
+  feeds: { feeds: [feed], restBases: [] },
   minutes: {
     last: {
       turn: { minute: 29_000_000, lateMs: 0, steppedMs: 0, skipped: 0 },

@@ -33,7 +33,7 @@ function statusWith(changes: object): IngesterStatus {
     startedAt: NOW,
     catalogue: { coins: 1, missing: [], problem: undefined },
     quarantine: { tracked: 1, quarantined: [], denied: [] },
-    feeds: { feeds: [{ ...feed, ...changes }], bases: [feed.base] },
+    feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
     minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: { waiting: [], candleRequests: [] },

@@ -8,7 +8,6 @@ import {
   RATE_MARKET,
 } from '@kimchi/core'
 import {
-  type BasesStatus,
   binanceProtocol,
   type Feed,
   type FeedStatus,
@@ -56,14 +55,11 @@ export class ExchangeFeeds {
   }
 
   status() {
-    const feeds = [...this.#feeds].map(([exchange, feed]) => this.#statusOf(exchange, feed))
     const { upbit, binance } = this.#options.rest.bases
-    const bases: readonly BasesStatus[] = [...feeds.map(({ base }) => base), upbit.status(), binance.status()]
     return {
       /** Empty until the coins are known. */
-      feeds,
-      /** Those of the streams first. */
-      bases,
+      feeds: [...this.#feeds].map(([exchange, feed]) => this.#statusOf(exchange, feed)),
+      restBases: [upbit.status(), binance.status()],
     }
   }
 

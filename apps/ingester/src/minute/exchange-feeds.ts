@@ -1,12 +1,4 @@
-import {
-  type Coin,
-  type Context,
-  type Exchange,
-  type LatestTicks,
-  type LatestTicksStatus,
-  type Market,
-  RATE_MARKET,
-} from '@kimchi/core'
+import type { Coin, Context, Exchange, LatestTicks, LatestTicksStatus, Market } from '@kimchi/core'
 import {
   binanceProtocol,
   type Feed,
@@ -36,7 +28,6 @@ export class ExchangeFeeds {
   readonly #options: ExchangeFeedsOptions
   readonly #context: Omit<Context, 'signal'>
   readonly #feeds = new Map<Exchange, Feed>()
-  #coins: readonly Coin[] = []
 
   constructor(options: ExchangeFeedsOptions, context: Omit<Context, 'signal'>) {
     this.#options = options
@@ -45,7 +36,6 @@ export class ExchangeFeeds {
 
   /** The first call opens both feeds; later calls change the subscriptions on the open connections. */
   setCoins(coins: readonly Coin[]): void {
-    this.#coins = coins
     for (const exchange of ['upbit', 'binance'] as const) {
       const markets = marketsOf(coins, exchange)
       const feed = this.#feeds.get(exchange)
@@ -55,10 +45,13 @@ export class ExchangeFeeds {
   }
 
   status() {
-    const { upbit, binance } = this.#options.rest.bases
+    const { latest, rest } = this.#options
+    const { upbit, binance } = rest.bases
     return {
       /** Empty until the coins are known. */
-      feeds: [...this.#feeds].map(([exchange, feed]) => this.#statusOf(exchange, feed)),
+      feeds: [...this.#feeds].map(([exchange, feed]): ExchangeStatus => {
+        return { ...feed.status(), ...latest.status(exchange) }
+      }),
       restBases: [upbit.status(), binance.status()],
     }
   }
@@ -74,12 +67,6 @@ export class ExchangeFeeds {
     const binance = { protocol: binanceProtocol, bases: config.BINANCE_WS_URL, fetchTradingPrices }
     const own = exchange === 'upbit' ? upbit : binance
     return openFeed({ ...own, userAgent, markets, sink: latest, onRefused }, this.#context)
-  }
-
-  #statusOf(exchange: Exchange, feed: Feed): ExchangeStatus {
-    const { halted, ...ticks } = this.#options.latest.status(exchange)
-    const named = [RATE_MARKET, ...marketsOf(this.#coins, exchange)]
-    return { ...feed.status(), ...ticks, halted: halted.filter(market => named.includes(market)) }
   }
 }
 

@@ -1,7 +1,6 @@
 import { MetricsRegistry } from '@kimchi/runtime'
 import type { ServerHealth } from '@kimchi/store'
-import { type Figure, type FigureName, figuresOf, isSeveral } from './figures.ts'
-import type { IngesterStatus } from './status.ts'
+import { type Figure, type FigureName, figuresOf, type IngesterStatus, isSeveral } from './status.ts'
 
 export interface MetricsOptions {
   readonly version: string

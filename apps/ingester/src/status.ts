@@ -1,26 +1,11 @@
-import {
-  type EpochMs,
-  formatTimestamp,
-  type Gap,
-  MINUTE_MS,
-  type Milliseconds,
-  minuteStart,
-} from '@kimchi/core'
-import type { FeedStatus } from '@kimchi/feeds'
-import type { Reason } from '@kimchi/runtime'
+import { type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
 import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
-import type { FeedsStatus } from './minute/exchange-feeds.ts'
+import type { ExchangeStatus, FeedsStatus } from './minute/exchange-feeds.ts'
 import type { DayMendingStatus } from './minute/mend-days.ts'
 import { countReasons, type MinuteStatus } from './minute/minute-loop.ts'
-
-/** When the list of trading markets is older than this, a halt may go unnoticed. */
-const MAX_STATUS_AGE_MS: Milliseconds = 300_000
-
-/** When no minute has turned for this long, the minute loop is stuck. */
-const MAX_MINUTE_AGE_MS: Milliseconds = 180_000
 
 /** The status of all parts, for `/ready`, `/metrics` and the status hash. */
 export interface IngesterStatus {
@@ -37,59 +22,105 @@ export interface IngesterStatus {
   readonly mending: DayMendingStatus
 }
 
-/** Why this ingester does not work fully right now; empty when it does. */
-export function notReadyReasons(status: IngesterStatus): Reason[] {
-  const { at, queue } = status
-  const { coins, problem } = status.catalogue
-  const reasons: Reason[] = []
-  const add = (reason: string, text: string) => reasons.push({ reason, text })
-  if (coins === undefined) add('no-listings', `listings not loaded yet${problem ? `: ${problem}` : ''}`)
-  for (const feed of status.feeds.feeds) {
-    const { exchange, state, lastDataAt, statusAt } = feed
-    if (state !== 'up') {
-      add(`${exchange}-data`, `${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
-    } else if (at - statusAt > MAX_STATUS_AGE_MS) {
-      const age = `${Math.floor((at - statusAt) / MINUTE_MS)} minutes`
-      const because = errorSince(feed, statusAt)
-      add('trading-status', `${exchange}: which markets trade has not been known for ${age}${because}`)
-    }
-  }
-  if (queue.problem !== undefined) {
-    add('redis', `${queue.waiting} minutes wait to be written: ${queue.problem}`)
-  }
-  for (const symbol of queue.damaged) {
-    const text = `${symbol} is not stored: one of its keys in Redis is of a wrong type, kp_check names it`
-    add('damaged-key', text)
-  }
-  const sample = sampleReason(status)
-  return sample === undefined ? reasons : [...reasons, sample]
+/** A text or a number; of a list the hash shows all members, a metric its length. */
+type Value = string | number | readonly string[] | undefined
+
+/** One value, or one for each exchange, outcome or reason. */
+export type Figure = Value | Readonly<Record<string, Value>>
+
+/**
+ * What an ingester tells of itself, under one name in the status hash, in `kp_status` and on `/metrics`:
+ * `open_minutes` is `kimchi_ingester_open_minutes`, `gaps` with `{late: 1}` is `gaps_late` and
+ * `kimchi_ingester_gaps_total{reason="late"}`, `silences` of upbit is `upbit_silences` and
+ * `kimchi_ingester_silences_total{exchange="upbit"}`. Metrics have ages in seconds.
+ */
+export function figuresOf(status: IngesterStatus) {
+  const { at, catalogue, quarantine, feeds, minutes, queue, backfill, mending } = status
+  const { last } = minutes
+  const { stored, settled, refused, drift } = backfill
+  const eachFeed = (read: (feed: ExchangeStatus) => Value) =>
+    Object.fromEntries(feeds.feeds.map(feed => [feed.exchange, read(feed)]))
+  return {
+    version: status.version,
+    started_at: isoOf(status.startedAt),
+    tracked_coins: quarantine.tracked,
+    quarantined_coins: quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`),
+    implausible_coins: implausibleOf(minutes).map(({ symbol, prices }) => `${symbol} (${prices})`),
+    quarantine_release: quarantine.release,
+    denied: quarantine.denied.join(', '),
+    missing: catalogue.missing,
+    catalogue_problem: catalogue.problem,
+    last_minute: last && formatTimestamp(last.turn.minute),
+    samples_accepted: minutes.accepted,
+    samples_dropped: minutes.dropped,
+    skipped_turns: minutes.skipped,
+    gaps_last_minute: last && summarise(last.gaps),
+    gaps: minutes.gaps,
+    last_written_minute: queue.lastWrittenMinute && formatTimestamp(queue.lastWrittenMinute),
+    waiting_minutes: queue.waiting,
+    redis_writes: queue.totals,
+    redis_problem: queue.problem,
+    open_minutes: backfill.open,
+    decided_minutes: { stored, settled, refused },
+    mended_rows: mending,
+    filling_coins: backfill.filling,
+    backfill_waiting_coins: backfill.waiting.map(({ symbol, reason }) => `${symbol} (${reason})`),
+    backfill: Object.fromEntries(
+      backfill.candleRequests.map(({ exchange, problem }) => [`${exchange}_problem`, problem]),
+    ),
+    backfill_problem: backfill.problem,
+    drift_compared: drift?.compared,
+    drift_median_e4: drift?.medianE4,
+    drift_worst: drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,
+    stream_base: eachFeed(({ base }) => base.inUse),
+    rest_base: Object.fromEntries(feeds.restBases.map(({ exchange, inUse }) => [exchange, inUse])),
+    state: eachFeed(({ state }) => state),
+    data_age_ms: eachFeed(({ lastDataAt }) => lastDataAt && at - lastDataAt),
+    watermark_age_ms: eachFeed(({ watermark }) => watermark && at - watermark),
+    status_age_ms: eachFeed(({ statusAt }) => at - statusAt),
+    status_failures: eachFeed(({ statusFailures }) => statusFailures),
+    halted: eachFeed(({ halted }) => halted.join(', ')),
+    refused_ticks: eachFeed(({ refusedTicks }) => refusedTicks),
+    attempts: eachFeed(({ attempts }) => attempts),
+    silences: eachFeed(({ silences }) => silences),
+    reconnects: eachFeed(({ reconnects }) => reconnects),
+    malformed: eachFeed(({ malformed }) => malformed),
+    last_error: eachFeed(({ lastError }) => lastError && `${lastError.message} (${isoOf(lastError.at)})`),
+  } satisfies Readonly<Record<string, Figure>>
 }
 
-function sampleReason({ at, minutes: { last }, catalogue, quarantine }: IngesterStatus) {
-  if (last === undefined) return { reason: 'no-minute', text: 'no minute has turned yet' }
-  const { minute } = last.turn
-  if (at - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
-    return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
+/** What a figure is called in the hash, and in a metric if it is one. */
+export type FigureName = keyof ReturnType<typeof figuresOf>
+
+/**
+ * The status hash of one ingester as readable texts. An exchange is put before the name (`upbit_silences`), an
+ * outcome or a reason after it (`gaps_late`).
+ * @see docs/architecture.md#data-in-redis
+ */
+export function statusFields(status: IngesterStatus): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const [name, figure] of Object.entries<Figure>(figuresOf(status))) {
+    if (!isSeveral(figure)) fields[name] = asText(figure)
+    else for (const [key, value] of Object.entries(figure)) fields[fieldOf(name, key)] = asText(value)
   }
-  if (last.accepted.length > 0 || (catalogue.coins !== undefined && quarantine.tracked === 0))
-    return undefined
-  return { reason: 'no-sample', text: `no sample at ${formatTimestamp(minute)}: ${summarise(last.gaps)}` }
+  return fields
 }
 
-/** What an operator should know although the ingester works fully, one sentence each. */
-export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[] {
-  const bases = [...feeds.feeds.map(({ base }) => base), ...feeds.restBases]
-  const others = bases.filter(({ index }) => index > 0)
-  return [
-    ...others.map(({ exchange, of, inUse, left }) => {
-      const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
-      return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
-    }),
-    ...implausibleOf(minutes).map(({ symbol, prices }) => {
-      const allow = [...new Set([...quarantine.allowed, symbol])].join(',')
-      return `${symbol} is not published: ${prices} differ too much for one coin; if they are one, ALLOW=${allow}`
-    }),
-  ]
+/** The field of one value among several of a figure. */
+function fieldOf(figure: string, key: string): string {
+  return key === 'upbit' || key === 'binance' ? `${key}_${figure}` : `${figure}_${key}`
+}
+
+export function isSeveral(figure: Figure): figure is Readonly<Record<string, Value>> {
+  return typeof figure === 'object' && !Array.isArray(figure)
+}
+
+function asText(value: Value): string {
+  return typeof value === 'object' ? value.join('; ') : String(value ?? '')
+}
+
+function isoOf(at: EpochMs): string {
+  return new Date(at).toISOString()
 }
 
 /** The coins whose prices were implausible in the last minute, with both. */
@@ -99,11 +130,6 @@ export function implausibleOf({ last }: MinuteStatus): { symbol: string; prices:
     const texts = Object.entries(prices).map(([market, price]) => `${market} at ${price}`)
     return { symbol, prices: texts.join(' and ') }
   })
-}
-
-/** The last error as the end of a sentence; empty when all has been well since. */
-function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): string {
-  return lastError !== undefined && lastError.at >= (wellAt ?? 0) ? `: ${lastError.message}` : ''
 }
 
 /** How often each reason occurs, as a text. */

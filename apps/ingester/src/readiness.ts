@@ -1,0 +1,70 @@
+import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds, minuteStart } from '@kimchi/core'
+import type { FeedStatus } from '@kimchi/feeds'
+import type { Reason } from '@kimchi/runtime'
+import { type IngesterStatus, implausibleOf, summarise } from './status.ts'
+
+/** When the list of trading markets is older than this, a halt may go unnoticed. */
+const MAX_STATUS_AGE_MS: Milliseconds = 300_000
+
+/** When no minute has turned for this long, the minute loop is stuck. */
+const MAX_MINUTE_AGE_MS: Milliseconds = 180_000
+
+/** Why this ingester does not work fully right now; empty when it does. */
+export function notReadyReasons(status: IngesterStatus): Reason[] {
+  const { at, queue } = status
+  const { coins, problem } = status.catalogue
+  const reasons: Reason[] = []
+  const add = (reason: string, text: string) => reasons.push({ reason, text })
+  if (coins === undefined) add('no-listings', `listings not loaded yet${problem ? `: ${problem}` : ''}`)
+  for (const feed of status.feeds.feeds) {
+    const { exchange, state, lastDataAt, statusAt } = feed
+    if (state !== 'up') {
+      add(`${exchange}-data`, `${exchange}: no data (${state})${errorSince(feed, lastDataAt)}`)
+    } else if (at - statusAt > MAX_STATUS_AGE_MS) {
+      const age = `${Math.floor((at - statusAt) / MINUTE_MS)} minutes`
+      const because = errorSince(feed, statusAt)
+      add('trading-status', `${exchange}: which markets trade has not been known for ${age}${because}`)
+    }
+  }
+  if (queue.problem !== undefined) {
+    add('redis', `${queue.waiting} minutes wait to be written: ${queue.problem}`)
+  }
+  for (const symbol of queue.damaged) {
+    const text = `${symbol} is not stored: one of its keys in Redis is of a wrong type, kp_check names it`
+    add('damaged-key', text)
+  }
+  const sample = sampleReason(status)
+  return sample === undefined ? reasons : [...reasons, sample]
+}
+
+function sampleReason({ at, minutes: { last }, catalogue, quarantine }: IngesterStatus) {
+  if (last === undefined) return { reason: 'no-minute', text: 'no minute has turned yet' }
+  const { minute } = last.turn
+  if (at - minuteStart(minute) > MAX_MINUTE_AGE_MS) {
+    return { reason: 'no-minute', text: `no minute has turned since ${formatTimestamp(minute)}` }
+  }
+  if (last.accepted.length > 0 || (catalogue.coins !== undefined && quarantine.tracked === 0))
+    return undefined
+  return { reason: 'no-sample', text: `no sample at ${formatTimestamp(minute)}: ${summarise(last.gaps)}` }
+}
+
+/** What an operator should know although the ingester works fully, one sentence each. */
+export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[] {
+  const bases = [...feeds.feeds.map(({ base }) => base), ...feeds.restBases]
+  const others = bases.filter(({ index }) => index > 0)
+  return [
+    ...others.map(({ exchange, of, inUse, left }) => {
+      const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
+      return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
+    }),
+    ...implausibleOf(minutes).map(({ symbol, prices }) => {
+      const allow = [...new Set([...quarantine.allowed, symbol])].join(',')
+      return `${symbol} is not published: ${prices} differ too much for one coin; if they are one, ALLOW=${allow}`
+    }),
+  ]
+}
+
+/** The last error as the end of a sentence; empty when all has been well since. */
+function errorSince({ lastError }: FeedStatus, wellAt: EpochMs | undefined): string {
+  return lastError !== undefined && lastError.at >= (wellAt ?? 0) ? `: ${lastError.message}` : ''
+}

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { notesOf, notReadyReasons } from '../src/readiness.ts'
+import type { IngesterStatus } from '../src/status.ts'
+import { NOW, statusWith } from './support/ingester-status.ts'
+
+const textsOf = (status: IngesterStatus) => notReadyReasons(status).map(({ text }) => text)
+
+t.test('a trading status older than five minutes is a reason not to be ready', async t => {
+  t.strictSame(textsOf(statusWith({})), [])
+  t.strictSame(textsOf(statusWith({ statusAt: NOW - 300_000 })), [])
+  t.strictSame(textsOf(statusWith({ statusAt: NOW - 360_000 })), [
+    'binance: which markets trade has not been known for 6 minutes',
+  ])
+})
+
+t.test('another address than the first is a note', async t => {
+  t.strictSame(notesOf(statusWith({})), ['binance stream: wss://b is in use instead of wss://a (HTTP 451)'])
+})
+
+t.test('an error that is over is no reason', async t => {
+  const errorAt = (at: number) => ({ lastError: { message: 'no answer', at } })
+  const stale = { statusAt: NOW - 360_000 }
+  const reasonOf = (changes: object) => textsOf(statusWith(changes)).join()
+  t.match(reasonOf({ ...stale, ...errorAt(NOW - 300_000) }), /for 6 minutes: no answer$/)
+  t.match(reasonOf({ ...stale, ...errorAt(NOW - 420_000) }), /for 6 minutes$/)
+  t.match(reasonOf({ state: 'waiting', ...errorAt(NOW - 100) }), /no data \(waiting\): no answer$/)
+  t.match(reasonOf({ state: 'connecting', ...errorAt(NOW - 300) }), /no data \(connecting\)$/)
+  t.match(reasonOf({ state: 'connecting', lastDataAt: undefined, ...errorAt(NOW) }), /: no answer$/)
+})
+
+t.test('a loop that stands still is a reason not to be ready', async t => {
+  const at = (now: number) => notReadyReasons({ ...statusWith({ statusAt: now, lastDataAt: now }), at: now })
+  t.strictSame(at(NOW + 180_000), [])
+  t.strictSame(at(NOW + 181_000), [
+    { reason: 'no-minute', text: 'no minute has turned since 2026-11-20T12:00:00' },
+  ])
+})

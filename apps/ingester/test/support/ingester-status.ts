@@ -1,0 +1,39 @@
+import { minuteOf } from '@kimchi/core'
+import type { IngesterStatus } from '../../src/status.ts'
+
+export const NOW = Date.UTC(2026, 10, 20, 12)
+
+/** An ingester that contributes, as far as its feeds go. @param changes to the feed of Binance */
+export function statusWith(changes: object): IngesterStatus {
+  const feed = {
+    exchange: 'binance',
+    state: 'up',
+    lastDataAt: NOW - 200,
+    watermark: NOW - 250,
+    statusAt: NOW - 60_000,
+    statusFailures: 4,
+    attempts: 2,
+    silences: 1,
+    halted: ['SOLUSDT'],
+    refusedTicks: 4,
+    base: {
+      exchange: 'binance',
+      of: 'stream',
+      inUse: 'wss://b',
+      index: 1,
+      left: [{ base: 'wss://a', reason: 'HTTP 451' }],
+    },
+  }
+  const status = {
+    at: NOW,
+    startedAt: NOW,
+    catalogue: { coins: 1, missing: [], problem: undefined },
+    quarantine: { tracked: 1, quarantined: [], denied: [] },
+    feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
+    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: {} },
+    queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
+    backfill: { waiting: [], candleRequests: [] },
+    mending: { mended: 0, differing: 0 },
+  }
+  return status as unknown as IngesterStatus
+}

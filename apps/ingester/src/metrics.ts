@@ -79,9 +79,14 @@ function numbersOf(figure: Figure, label: string, unit = 1) {
 }
 
 function registerRedis(metrics: MetricsRegistry, redisHealth: MetricsOptions['redisHealth']): void {
+  // A scrape reads all gauges at once: they share one answer.
+  let asking: Promise<ServerHealth | undefined> | undefined
   const gauge = (name: string, help: string, read: (health: ServerHealth) => number | undefined) => {
     const readHealth = async () => {
-      const health = await redisHealth()
+      asking ??= redisHealth().finally(() => {
+        asking = undefined
+      })
+      const health = await asking
       return health && read(health)
     }
     metrics.add('gauge', { name: `kimchi_ingester_redis_${name}`, help, read: readHealth })

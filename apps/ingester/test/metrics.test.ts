@@ -135,6 +135,19 @@ t.test('a figure has the same name in the status hash and as a metric', async t 
   t.match(fields, { upbit_watermark_age_ms: '2000', quarantined_coins: 'NEW (new)', drift_median_e4: '70' })
 })
 
+t.test('Redis is asked once for all gauges of a scrape, and again for the next', async t => {
+  let asked = 0
+  const redisHealth = async () => {
+    asked += 1
+    return { ...HEALTH, memoryUsed: asked }
+  }
+  const metrics = createMetrics({ version: 'test', status: () => STATUS, redisHealth })
+  for (const scrape of [1, 2]) {
+    t.match(await metrics.metrics(), `kimchi_ingester_redis_memory_used_bytes ${scrape}`)
+    t.equal(asked, scrape)
+  }
+})
+
 const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 
 t.test(

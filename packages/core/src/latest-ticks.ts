@@ -1,5 +1,5 @@
 import type { Leg } from './sample-or-gap.ts'
-import { MAX_LAG_MS, type Skew, SkewMeter } from './skew.ts'
+import { MAX_LAG_MS, SkewMeter } from './skew.ts'
 import type { Exchange, Interruption, Market, Tick } from './tick.ts'
 import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
@@ -122,9 +122,9 @@ export class LatestTicks {
     return this.#exchanges[exchange].tradedMinutes.includes(minute - 1)
   }
 
-  /** Whether most frames received in the minute that ends at M came more than 2 s early or late. */
-  skewBefore(exchange: Exchange, minute: EpochMinute): Skew {
-    return this.#exchanges[exchange].skew.before(minute)
+  /** Whether our clock is wrong: most frames received in the minute that ends at M were early, or most were late. */
+  skewedBefore(exchange: Exchange, minute: EpochMinute): boolean {
+    return this.#exchanges[exchange].skew.skewedBefore(minute)
   }
 
   status(exchange: Exchange) {

@@ -7,11 +7,6 @@ export const MAX_LAG_MS: Milliseconds = 2_000
 const MINUTES_KEPT = 3
 
 /**
- * Which way most frames of a minute were off, when more than half were off by more than {@link MAX_LAG_MS}.
- */
-export type Skew = 'none' | 'early' | 'late'
-
-/**
  * The frames received in one minute. Their counts suffice to tell whether the median is beyond ±2 s, and are
  * cheap at thousands of frames a second.
  */
@@ -39,11 +34,9 @@ export class SkewMeter {
     if (lag > MAX_LAG_MS) counts.late += 1
   }
 
-  /** The skew of the frames that were received in the minute that ends at M. */
-  before(minute: EpochMinute): Skew {
+  /** Whether more than half of the frames received in the minute that ends at M were early, or late. */
+  skewedBefore(minute: EpochMinute): boolean {
     const counts = this.#kept.find(other => other.minute === minute - 1)
-    if (counts === undefined) return 'none'
-    if (counts.early * 2 > counts.total) return 'early'
-    return counts.late * 2 > counts.total ? 'late' : 'none'
+    return counts !== undefined && Math.max(counts.early, counts.late) * 2 > counts.total
   }
 }

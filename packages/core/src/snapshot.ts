@@ -69,7 +69,7 @@ function haltOf(legs: readonly Leg[], minute: EpochMinute): 'halted' | 'halting'
 /** Why no coin can have a sample although both exchanges are up; undefined where nothing is in the way. */
 function obstacleTo(latest: LatestTicks, minute: EpochMinute): GapReason | undefined {
   const isAny = (test: (exchange: Exchange) => boolean) => test('upbit') || test('binance')
-  if (isAny(exchange => latest.skewBefore(exchange, minute) !== 'none')) return 'clock-skew'
+  if (isAny(exchange => latest.skewedBefore(exchange, minute))) return 'clock-skew'
   if (isAny(exchange => !latest.tradedBefore(exchange, minute))) return undefined
   return isAny(exchange => !latest.hasPassed(exchange, minute)) ? 'behind' : undefined
 }

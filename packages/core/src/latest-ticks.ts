@@ -39,10 +39,8 @@ export class LatestTicks {
   /** Ends the wait of {@link untilPassed}. */
   #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
-  /**
-   * @returns false for a tick that is refused because one of its times is more than 2 s in the future
-   */
-  record(tick: Tick): boolean {
+  /** Refuses a tick of which one of the times is more than 2 s in the future. */
+  record(tick: Tick): void {
     const exchange = this.#exchanges[tick.exchange]
     const { origin, eventAt, sentAt, receivedAt, tradedAt, tradable } = tick
     const isStream = origin === 'stream'
@@ -53,7 +51,7 @@ export class LatestTicks {
     if (!(eventAt <= limit && (tradedAt ?? eventAt) <= limit)) {
       market.forgetPrices()
       this.#refusedTicks[tick.exchange] += 1
-      return false
+      return
     }
     if (isStream && tradedAt !== undefined) exchange.markTraded(minuteOf(tradedAt))
     if (tradable !== undefined) market.haltedAt = tradable ? undefined : receivedAt
@@ -63,7 +61,6 @@ export class LatestTicks {
       exchange.watermark = eventAt
       if (this.#awaited !== undefined && this.#havePassed(this.#awaited.minute)) this.#awaited.resolve()
     }
-    return true
   }
 
   /**

@@ -39,7 +39,7 @@ export function watchFeed(
       markets: [],
       userAgent: 'test',
       sink: {
-        record: tick => ticks.push(tick) > 0,
+        record: tick => void ticks.push(tick),
         interrupted: ({ exchange: _, ...interruption }) => void interruptions.push(interruption),
         setTradable: (_exchange, market, isTradable) => void tradable.set(market, isTradable),
         forget: (_exchange, market) => void forgotten.push(market),

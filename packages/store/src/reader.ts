@@ -105,10 +105,7 @@ export class SampleReader {
     onMinute: (minute: EpochMinute) => void,
     onChange: (problem: Problem) => void,
   ): Pick<RedisConnection, 'close'> {
-    const onMessage = (message: string) => {
-      if (/^\d+$/.test(message)) onMinute(Number(message))
-    }
-    return this.#redis.subscribe(MINUTE_CHANNEL, onMessage, onChange)
+    return this.#redis.subscribe(MINUTE_CHANNEL, message => onMinute(Number(message)), onChange)
   }
 
   async #readParts(name: LibraryFunction, symbol: string, from: EpochMinute, to: EpochMinute) {

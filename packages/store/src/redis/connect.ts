@@ -110,11 +110,8 @@ export class RedisConnection {
     onMessage: (message: string) => void,
     onChange: (problem: Problem) => void,
   ): Pick<RedisConnection, 'close'> {
-    const name = `${this.#options.name ?? 'kimchi'}-subscriber`
-    const subscriber = new RedisConnection(this.#address, { ...this.#options, name })
-    subscriber.#client.on('message', (heard: string, message: string) => {
-      if (heard === channel) onMessage(message)
-    })
+    const subscriber = new RedisConnection(this.#address, this.#options)
+    subscriber.#client.on('message', (_channel: string, message: string) => onMessage(message))
     subscriber.onChange(problem => {
       // Subscribed again after every reconnect; only then does the listener hear that messages flow.
       if (problem) return onChange(problem)

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import { KimchiError, type Milliseconds } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
-import { toRedisError } from './redis-error.ts'
+import { reasonOf, toRedisError } from './redis-error.ts'
 import { parseRedisUrl, type RedisTarget, URL_FORMS } from './redis-url.ts'
 
 export type RedisArgument = string | number | Buffer
@@ -157,11 +157,4 @@ export class RedisConnection {
       throw toRedisError(error, this.target)
     }
   }
-}
-
-/** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no text. */
-function reasonOf(error: unknown): string {
-  const { lastNodeError, code } = error as { lastNodeError?: Error; code?: string }
-  const text = messageOf(error) || code || 'connection failed'
-  return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`
 }

@@ -21,7 +21,7 @@ export function isRetryable(error: unknown): boolean {
  */
 export function toRedisError(thrown: unknown, where: string): KimchiError {
   if (thrown instanceof KimchiError) return thrown
-  const message = messageOf(thrown) || 'connection failed'
+  const message = reasonOf(thrown)
   if (message.startsWith('KIMCHI_PRICES_KIND '))
     return new KimchiError('KIMCHI_ERR_PRICES_KIND', textOf(message))
   if (message.startsWith('KIMCHI_LAYOUT ')) return new KimchiError('KIMCHI_ERR_LAYOUT', textOf(message))
@@ -30,6 +30,13 @@ export function toRedisError(thrown: unknown, where: string): KimchiError {
     return new KimchiError('KIMCHI_ERR_NOT_READY', `${where}: function library absent or old (${message})`)
   }
   return new KimchiError('KIMCHI_ERR_REDIS', `${where}: ${message}`)
+}
+
+/** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no text. */
+export function reasonOf(error: unknown): string {
+  const { lastNodeError, code } = error as { lastNodeError?: Error; code?: string }
+  const text = messageOf(error) || code || 'connection failed'
+  return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`
 }
 
 /** The library's sentence, without its code and without the place in the library that Redis adds. */

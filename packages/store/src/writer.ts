@@ -2,6 +2,7 @@ import {
   type Coin,
   type Day,
   type EpochMinute,
+  type Gap,
   KimchiError,
   type Log,
   messageOf,
@@ -16,10 +17,8 @@ import { functionCall, LIBRARY_VERSION, type LibraryFunction, loadLibrary } from
 import type { RedisArgument, RedisConnection } from './redis/connect.ts'
 import { formatLiveRow } from './rows.ts'
 
-/** A coin's minute that stays a gap, and why: its candles were fetched, or the coin was halted. */
-export interface SettledMinute {
-  readonly symbol: string
-  readonly minute: EpochMinute
+/** A gap that stays: its candles were fetched, or the coin was halted. */
+export interface SettledMinute extends Gap {
   readonly reason: SettledReason
 }
 

@@ -78,7 +78,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   })
   const queue = new MinuteQueue({ writer, clock, random, onFatal: fail, log })
   redis.onChange(problem => {
-    if (problem === undefined) queue.onReconnect()
+    if (problem === undefined) queue.sendAgain('Redis is connected again')
   })
   /** Undefined while Redis can't be read. A Redis that holds the other kind of PRICES ends the ingester. */
   const readBoard = async () => {

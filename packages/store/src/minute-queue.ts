@@ -99,9 +99,15 @@ export class MinuteQueue {
     this.#draining ??= this.#drain()
   }
 
-  /** Call it when the writer's connection is back. */
-  onReconnect(): void {
-    this.#sendAgain('Redis is connected again')
+  /** Has every confirmed batch wait again. Call it when the writer's connection is back. @param reason for the log */
+  sendAgain(reason: string): void {
+    this.#forgetOld()
+    const minutes = this.#confirmed.length
+    if (minutes === 0 || this.#over.signal.aborted) return
+    this.#options.log.info({ minutes, reason }, 'sending confirmed minutes again')
+    this.#waiting.unshift(...this.#confirmed)
+    this.#confirmed = []
+    this.#draining ??= this.#drain()
   }
 
   /** Resolves when everything is written, or with false after `limitMs`. */
@@ -146,7 +152,7 @@ export class MinuteQueue {
     const { clock, log } = this.#options
     const { batch } = entry
     if (this.#primary !== undefined && this.#primary !== result.primary) {
-      this.#sendAgain('another primary answers')
+      this.sendAgain('another primary answers')
     }
     this.#primary = result.primary
     if (entry.confirmedAt === undefined) {
@@ -166,17 +172,6 @@ export class MinuteQueue {
     for (const { symbol, reason } of result.refused) if (reason === 'damaged') this.#damaged.add(symbol)
     if (this.#problem !== undefined) log.info({ waiting: this.#waiting.length }, 'writing works again')
     this.#problem = undefined
-  }
-
-  /** Every confirmed batch waits again. */
-  #sendAgain(reason: string): void {
-    this.#forgetOld()
-    const minutes = this.#confirmed.length
-    if (minutes === 0 || this.#over.signal.aborted) return
-    this.#options.log.info({ minutes, reason }, 'sending confirmed minutes again')
-    this.#waiting.unshift(...this.#confirmed)
-    this.#confirmed = []
-    this.#draining ??= this.#drain()
   }
 
   /** Where the clock was set back, batches are kept for longer, which costs only memory. */

@@ -17,7 +17,7 @@ async function openWay(t: Test, group: RedisGroup) {
   const onFatal = (error: Error) => void t.fail(error.message)
   const queue = new MinuteQueue({ writer, clock: systemClock, random: () => 0.5, log, onFatal })
   t.teardown(() => queue.close())
-  redis.onChange(problem => problem ?? queue.onReconnect())
+  redis.onChange(problem => problem ?? queue.sendAgain('Redis is connected again'))
   await writer.track([BTC])
   const { today } = await todayMinutes(redis)
   const write = async (at: number) => {

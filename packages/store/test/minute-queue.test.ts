@@ -92,7 +92,7 @@ t.test('a Redis that comes back empty gets what it had confirmed again, then wha
     return writer.write(batch)
   }
   const { queue, until, untilWritten } = openQueue({ write })
-  t.teardown(connection.onChange(problem => problem ?? queue.onReconnect()))
+  t.teardown(connection.onChange(problem => problem ?? queue.sendAgain('Redis is connected again')))
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
   await until('an attempt has failed', () => queue.status().totals.retries > 0)
   t.match(queue.status(), { waiting: 51, totals: { stored: 49 } })
@@ -285,19 +285,19 @@ function openWatched(primary = () => 'a') {
 
 t.test('after a reconnect the minutes of the last ten minutes are sent again, oldest first', async t => {
   const { queue, clock, sent, enqueue } = openWatched()
-  queue.onReconnect()
+  queue.sendAgain('Redis is connected again')
   for (const minute of [1, 2, 3]) {
     await enqueue(minute)
     await clock.advance(240_000)
   }
   sent.length = 0
-  queue.onReconnect()
+  queue.sendAgain('Redis is connected again')
   t.equal(queue.status().waiting, 2, 'minute 1 was confirmed twelve minutes ago')
   await enqueue(4)
   t.strictSame(sent, [2, 3, 4])
   t.match(queue.status().totals, { stored: 4, resent: 2, recovered: 2 })
   sent.length = 0
-  queue.onReconnect()
+  queue.sendAgain('Redis is connected again')
   await enqueue(5)
   t.strictSame(sent, [2, 3, 4, 5], 'and again: another primary may be in charge')
 })
@@ -332,7 +332,7 @@ t.test('minutes to be sent again do not overtake the one being written', async t
   queue.enqueue({ minute: 2, samples: [] })
   queue.enqueue({ minute: 3, samples: [] })
   await until('it is being written', () => sent.length === 2)
-  queue.onReconnect()
+  queue.sendAgain('Redis is connected again')
   for (let writes = 0; writes < 3; writes++) await answer()
   await untilWritten()
   t.strictSame(sent, [1, 2, 1, 3])

@@ -167,12 +167,11 @@ export class SampleWriter {
 
   /**
    * Mends a day of which more is stored than its row counts ({@link SampleReader.readUncountedDays}): removes the
-   * members that no fold can use, and folds the others again. `differs` when that did not help.
+   * members that no fold can use, and folds the others again. False where nothing had to be mended.
    */
-  async mendDay(symbol: string, date: UtcDate): Promise<'mended' | 'differs' | 'unchanged'> {
-    const [removed, written, differs] = (await this.#call('kp_repair', [symbol, date])) as number[]
-    if (differs === 1) return 'differs'
-    return removed === 0 && written === 0 ? 'unchanged' : 'mended'
+  async mendDay(symbol: string, date: UtcDate): Promise<boolean> {
+    const [removed = 0, written = 0] = (await this.#call('kp_repair', [symbol, date])) as number[]
+    return removed + written > 0
   }
 
   /** Records days that no import need fetch again although they have fewer than 1,440 samples. */

@@ -22,7 +22,6 @@ export type DayMendingStatus = ReturnType<DayMending['status']>
 export class DayMending {
   readonly #options: DayMendingOptions
   readonly #context: Context
-  readonly #differing = new Set<string>()
   #mended = 0
 
   constructor(options: DayMendingOptions, context: Context) {
@@ -31,11 +30,7 @@ export class DayMending {
   }
 
   status() {
-    return {
-      mended: this.#mended,
-      /** Those that mending did not help, each once. */
-      differing: this.#differing.size,
-    }
+    return { mended: this.#mended }
   }
 
   /** Works until the signal aborts; whatever fails is tried again in the next round. */
@@ -59,15 +54,10 @@ export class DayMending {
     const today = dayStart(minuteOf(clock.now()))
     const from = today - retentionDays * DAY_MINUTES
     for (const date of await reader.readUncountedDays(symbol, from, today + DAY_MINUTES)) {
+      if (!(await writer.mendDay(symbol, date))) continue
+      this.#mended += 1
       const day = `${symbol} ${date}`
-      const mending = await writer.mendDay(symbol, date)
-      if (mending === 'mended') {
-        this.#mended += 1
-        log.warn({ day }, 'more was stored of a day than its row counted: folded again from its samples')
-      } else if (mending === 'differs' && !this.#differing.has(day)) {
-        this.#differing.add(day)
-        log.warn({ day }, 'more is stored of a day than its row counts, and it cannot be mended')
-      }
+      log.warn({ day }, 'more was stored of a day than its row counted: folded again from its samples')
     }
   }
 }

@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { createMemoryLog, eventually, startRedis, stayClearOfMidnight } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { DayMending, type DayMendingOptions } from '../../src/minute/mend-days.ts'
+import { DayMending } from '../../src/minute/mend-days.ts'
 
 const PRICES = { upbitKrw: 150_000_000, binanceUsdt: 100_000, usdtKrw: 1_500, premiumE4: 0 }
 
@@ -12,7 +12,7 @@ function sampleOf(symbol: string, minute: number): Sample {
 }
 
 /** Ten coins with nine days of one sample each, and the mending of an ingester of its own. */
-async function open(t: Test, overrides: Partial<DayMendingOptions> = {}) {
+async function open(t: Test) {
   await stayClearOfMidnight(Date.now())
   const redis = await startRedis(t)
   const connection = openRedis(redis.url)
@@ -40,7 +40,7 @@ async function open(t: Test, overrides: Partial<DayMendingOptions> = {}) {
     },
   }
   const context = { clock, random: () => 0.5, log, signal: ending.signal }
-  const mending = new DayMending({ reader: counting, writer, retentionDays: 8, ...overrides }, context)
+  const mending = new DayMending({ reader: counting, writer, retentionDays: 8 }, context)
   const running = mending.run()
   t.teardown(() => {
     ending.abort()
@@ -70,18 +70,8 @@ t.test('every lost row, odd member and doubled minute of all coins is mended in 
   const after = await Promise.all(coins.map(({ symbol }) => reader.readDays(symbol)))
   t.strictSame(after, before)
   t.equal(await raw.zcard(key), 1)
-  t.strictSame(mending.status(), { mended: coins.length * days.length, differing: 0 })
+  t.strictSame(mending.status(), { mended: coins.length * days.length })
   const warnings = log.lines.filter(({ level }) => level === 'warn').length
   await turnRound()
   t.equal(log.lines.filter(({ level }) => level === 'warn').length, warnings, 'nothing is mended twice')
-})
-
-t.test('a day that cannot be mended is counted and logged once', async t => {
-  const { raw, log, mending, turnRound } = await open(t, {
-    writer: { mendDay: async () => 'differs' },
-  })
-  await raw.del('{kp}:daily:C3')
-  for (let round = 0; round < 2; round++) await turnRound()
-  t.strictSame(mending.status(), { mended: 0, differing: 9 })
-  t.equal(log.lines.filter(({ level }) => level === 'warn').length, 9)
 })

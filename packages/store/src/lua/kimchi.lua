@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 19
+local VERSION = 20
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -596,12 +596,11 @@ local function is_uncounted(symbol, day)
 end
 
 -- Arguments: symbol date. Where more is stored than the row counts, removes the members that cannot be used, and
--- folds the others again. Reply: how many were removed, 1 when the row was written, 1 when more is stored than it
--- counts even so.
+-- folds the others again: then it counts all that is left. Reply: how many were removed, 1 when the row was written.
 register_writing('kp_repair', function(reader, retention_days)
   local symbol, day = reader.symbol(), reader.day()
   require_type(REVISIONS, 'hash')
-  if redis_seconds() >= expiry_of(day, retention_days) or not is_uncounted(symbol, day) then return { 0, 0, 0 } end
+  if redis_seconds() >= expiry_of(day, retention_days) or not is_uncounted(symbol, day) then return { 0, 0 } end
   local old, row, odd, readable = read_row(symbol, date_of_day(day)), fold_stored(symbol, day)
   for _, each in ipairs(odd) do redis.call('ZREM', each.key, each.member) end
   -- A row that counts more than can be read stays: stored samples were lost.
@@ -611,7 +610,7 @@ register_writing('kp_repair', function(reader, retention_days)
     expire_hours(hour_keys(symbol, day), expiry_of(day, retention_days))
     if day ~= today() then raise_revision(symbol) end
   end
-  return { #odd, is_written and 1 or 0, is_uncounted(symbol, day) and 1 or 0 }
+  return { #odd, is_written and 1 or 0 }
 end)
 
 -- Reading ---------------------------------------------------------------------------------------------------

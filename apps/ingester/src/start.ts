@@ -80,12 +80,18 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   redis.onChange(problem => {
     if (problem === undefined) queue.sendAgain('Redis is connected again')
   })
-  /** Undefined while Redis can't be read. A Redis that holds the other kind of PRICES ends the ingester. */
-  const readBoard = async () => {
+  const spikeFilter = new SpikeFilter()
+  /**
+   * The coins in Redis, whose last rows the spike filter remembers; undefined while Redis can't be read. A Redis that
+   * holds the other kind of PRICES ends the ingester.
+   */
+  const readPublished = async () => {
     try {
       if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined
       await writer.verify()
-      return await reader.readBoard()
+      const { coins, rows } = await reader.readBoard()
+      for (const { symbol, minute, premiumE4 } of rows) spikeFilter.remember(symbol, minute, premiumE4)
+      return coins
     } catch (thrown) {
       if (!isRetryable(thrown)) fail(thrown)
       log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
@@ -111,7 +117,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
       wanted,
-      readPublished: async () => (await readBoard())?.coins,
+      readPublished,
       fetchListings: () => rest.fetchListings(),
       onCatalogue: now => tracking.follow(now),
       refreshMs,
@@ -133,10 +139,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     },
     context,
   )
-  const spikeFilter = new SpikeFilter()
-  void readBoard().then(board => {
-    for (const row of board?.rows ?? []) spikeFilter.remember(row.symbol, row.minute, row.premiumE4)
-  })
   const onMinute = ({ turn: { minute }, gaps, waiting }: MinuteReport) => {
     const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
     backfill.noteMinute({ minute, waiting: waiting.map(({ symbol }) => symbol), isClockWrong })

@@ -85,13 +85,13 @@ export class Quarantine {
    * Compares one minute's premiums with their median, and releases the pairs that have matched it long enough.
    * Returns the samples that may be stored. Each minute counts once.
    */
-  judgeMinute(minute: EpochMinute, samples: readonly Sample[]): readonly Sample[] {
+  judgeMinute(samples: readonly Sample[]): readonly Sample[] {
     const bySymbol = new Map(samples.map(sample => [sample.symbol, sample]))
     const median = this.#medianOf(bySymbol)
     if (median !== undefined) {
       for (const coin of this.#subscribed) {
-        const premium = bySymbol.get(coin.symbol)?.premiumE4
-        if (premium !== undefined) this.#countMinute(pairOf(coin), minute, Math.abs(premium - median))
+        const sample = bySymbol.get(coin.symbol)
+        if (sample !== undefined) this.#countMinute(coin, sample, Math.abs(sample.premiumE4 - median))
       }
     }
     const tracked = new Set(this.tracked.map(({ symbol }) => symbol))
@@ -127,7 +127,8 @@ export class Quarantine {
     return premiums.sort((a, b) => a - b)[premiums.length >> 1]
   }
 
-  #countMinute(pair: string, minute: EpochMinute, off: PremiumE4): void {
+  #countMinute(coin: Coin, { minute }: Sample, off: PremiumE4): void {
+    const pair = pairOf(coin)
     const held = this.#held.get(pair)
     if (held === undefined || minute <= held.minute) return
     held.minute = minute

@@ -36,7 +36,7 @@ export class CoinTracking {
    * are announced before a row needs their names.
    */
   release(samples: readonly Sample[]): readonly Sample[] {
-    const publishable = this.#options.quarantine.judgeMinute(samples[0]?.minute ?? 0, samples)
+    const publishable = this.#options.quarantine.judgeMinute(samples)
     this.#apply()
     return publishable
   }

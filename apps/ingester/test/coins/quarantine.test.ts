@@ -14,7 +14,7 @@ const MARKET = coinsOf('BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK',
 const [NEW] = coinsOf('NEW') as [Coin]
 
 /** Premiums in percent as samples of one minute. */
-function samplesOf(premiums: Record<string, number>, minute = MINUTE): Sample[] {
+function samplesOf(premiums: Record<string, number>, minute: number): Sample[] {
   return Object.entries(premiums).map(([symbol, percent]) => ({
     symbol,
     minute,
@@ -35,7 +35,7 @@ function open({ allow = [] as string[], deny = [] as string[] } = {}) {
   const follow = (coins: Coin[], releaseNew: ReleaseRule = 'after-30-minutes', published: Coin[] = []) =>
     quarantine.follow({ coins, published, releaseNew })
   const check = (minute: number, premiums: Record<string, number>) =>
-    quarantine.judgeMinute(minute, samplesOf(premiums, minute)).map(({ symbol }) => symbol)
+    quarantine.judgeMinute(samplesOf(premiums, minute)).map(({ symbol }) => symbol)
   return { quarantine, follow, check }
 }
 

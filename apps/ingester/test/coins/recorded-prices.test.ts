@@ -78,15 +78,19 @@ t.test('ZIL, RVN and MANTRA stand off the median and are published, at any start
     const samples = samplesOf(moment, 1)
     const fresh = new Quarantine({ allow: [], deny: [] })
     fresh.follow({ coins, published: [], releaseNew: 'if-first-matches' })
-    t.equal(fresh.judgeMinute(1, samples).length, coins.length, `${moment.updated_iso}: all at a first start`)
+    t.equal(fresh.judgeMinute(samples).length, coins.length, `${moment.updated_iso}: all at a first start`)
 
     const apart = coins.filter(({ symbol }) => ['ZIL', 'RVN', 'MANTRA'].includes(symbol))
     const running = new Quarantine({ allow: [], deny: [] })
     const published = coins.filter(coin => !apart.includes(coin))
     running.follow({ coins, published, releaseNew: 'after-30-minutes' })
-    for (let minute = 1; minute < 30; minute++) running.judgeMinute(minute, samples)
+    for (let minute = 1; minute < 30; minute++) running.judgeMinute(samplesOf(moment, minute))
     t.equal(running.status().quarantined.length, apart.length)
-    t.equal(running.judgeMinute(30, samples).length, coins.length, 'and as newcomers after half an hour')
+    t.equal(
+      running.judgeMinute(samplesOf(moment, 30)).length,
+      coins.length,
+      'and as newcomers after half an hour',
+    )
 
     const sorted = samples.map(sample => sample.premiumE4).sort((a, b) => a - b)
     const median = sorted[sorted.length >> 1] ?? 0

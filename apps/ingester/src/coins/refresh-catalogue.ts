@@ -66,7 +66,7 @@ export class CatalogueRefresh {
   }
 
   /**
-   * Reads the coins from Redis at once, from the lists as soon as they can be fetched, then every hour, until
+   * Takes the coins from Redis at first, from the lists as soon as they can be fetched, then every hour, until
    * the signal aborts. A list that can't be fetched, is empty, or suddenly lacks many coins leaves everything
    * as it is, and is tried again.
    * @throws KimchiError `KIMCHI_ERR_UNKNOWN_SYMBOL` when a coin that was asked for is denied, or was never
@@ -74,7 +74,6 @@ export class CatalogueRefresh {
    */
   async run(): Promise<void> {
     const { clock, random, signal, log } = this.#context
-    this.#start((await this.#options.readPublished()) ?? [])
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#refresh()
@@ -103,8 +102,8 @@ export class CatalogueRefresh {
     return this.#status
   }
 
-  #start(published: readonly KnownCoin[]): void {
-    this.#coins = matchAgain(this.#options.wanted, published.filter(isTracked))
+  #start(tracked: readonly Coin[], published: readonly Coin[]): void {
+    this.#coins = matchAgain(this.#options.wanted, tracked)
     if (this.#coins.length === 0) return
     this.#status = { ...this.#status, coins: this.#coins.length }
     this.#options.onCatalogue({ coins: this.#coins, published, releaseNew: 'after-30-minutes' })
@@ -113,23 +112,25 @@ export class CatalogueRefresh {
   async #refresh(): Promise<void> {
     const { wanted, readPublished, fetchListings, onCatalogue } = this.#options
     // Read before the lists are fetched, so that a coin that another ingester tracks is in them unless delisted.
-    const published = await readPublished()
+    const known = await readPublished()
+    const published = known ?? []
+    const tracked = published.filter(({ order }) => order !== undefined)
     const isFirst = this.#listings === undefined
     // Without the published coins a restart could not be told from a first start.
-    if (isFirst && wanted === 'all' && published === undefined)
+    if (isFirst && wanted === 'all' && known === undefined)
       throw new KimchiError('KIMCHI_ERR_NOT_READY', 'Redis has not said yet which coins were published')
+    if (isFirst && this.#coins.length === 0) this.#start(tracked, published)
     const next = await fetchListings()
     checkListings(this.#listings, next)
     // Only Redis knows whether an unlisted coin was tracked before, and such a coin must not stop a restart.
-    if (isFirst && published !== undefined) refuseUnknown(wanted, next, published)
-    const tracked = (published ?? []).filter(isTracked)
+    if (isFirst && known !== undefined) refuseUnknown(wanted, next, published)
     const present = [...tracked, ...this.#coins].map(({ symbol }) => symbol)
     const matched = matchCoins({ ...next, wanted, tracked: present })
     checkLosses(this.#coins, matched)
     this.#accept(matched)
     this.#listings = next
     const releaseNew = isFirst ? releaseAtStart(wanted, matched.coins, tracked) : 'after-30-minutes'
-    onCatalogue({ coins: matched.coins, published: published ?? [], releaseNew })
+    onCatalogue({ coins: matched.coins, published, releaseNew })
   }
 
   #accept(matched: Catalogue): void {
@@ -146,14 +147,10 @@ export class CatalogueRefresh {
   }
 }
 
-function isTracked({ order }: KnownCoin): boolean {
-  return order !== undefined
-}
-
-/** The published coins that COINS names and that today's table of pairs still allows. */
-function matchAgain(wanted: WantedCoins, published: readonly Coin[]): readonly Coin[] {
-  const upbit = published.map(({ symbol, name, upbit: market }) => ({ market, asset: symbol, name }))
-  const binance = published.map(({ binance: market }) => {
+/** The tracked coins that COINS names and that today's table of pairs still allows. */
+function matchAgain(wanted: WantedCoins, tracked: readonly Coin[]): readonly Coin[] {
+  const upbit = tracked.map(({ symbol, name, upbit: market }) => ({ market, asset: symbol, name }))
+  const binance = tracked.map(({ binance: market }) => {
     return { market, asset: market.replace(/USDT$/, ''), trading: true }
   })
   return matchCoins({ upbit, binance, wanted }).coins

@@ -4,10 +4,10 @@ import { checkBinance } from './checks/binance-stream.ts'
 import { checkCandles } from './checks/candles.ts'
 import { checkLists, checkPairs, fetchLists } from './checks/lists.ts'
 import { checkPrices } from './checks/prices.ts'
-import { askBases, checkBases, checkClock } from './checks/reach.ts'
+import { askBases, checkClock, judgeThrottle } from './checks/reach.ts'
 import { checkCodes, checkRenewal, checkStates } from './checks/upbit-stream.ts'
 import { createExchangeAccess, type DoctorOptions, type ExchangeAccess } from './exchange-access.ts'
-import { type CheckName, EXPECTED, type Finding, unknownBecause, type Verdict } from './finding.ts'
+import { type CheckName, EXPECTED, type Finding, unknownBecause, type Verdict, worstOf } from './finding.ts'
 import { openStreams } from './watched-stream.ts'
 
 /** All checks end within 180 s; closing the connections needs part of that. */
@@ -48,10 +48,10 @@ function startChecks(access: ExchangeAccess): Readonly<Record<CheckName, Promise
   // These take time; the others judge what the streams have brought meanwhile.
   const watched = Promise.allSettled([renewal, candles]).then(() => streams)
   return {
-    bases: reach.then(reach => checkBases(reach, access)),
+    bases: reach.then(reach => worstOf([reach, judgeThrottle(access)])),
     clock: watched.then(checkClock),
     lists: reached.then(() => checkLists(fetched, access)),
-    pairs: watched.then(async streams => checkPairs(await lists, streams)),
+    pairs: watched.then(streams => checkPairs(streams, access)),
     'Upbit, codes': watched.then(checkCodes),
     'Upbit, renewal': renewal,
     'Upbit, states': watched.then(checkStates),

@@ -24,9 +24,14 @@ export function createExchangeAccess(options: DoctorOptions, context: Context) {
   return { ...options, context, rest: new RecordedRestClient(options, context), streamBases }
 }
 
-/** The service's client, which records each answer under the exchange and the path without its query. */
+/**
+ * The service's client, which records each answer and keeps the last one, by the exchange and the path without its
+ * query.
+ */
 class RecordedRestClient extends RestClient {
   readonly #record: Recorder
+  /** For what a check reads in them beside the service. */
+  readonly lastAnswers = new Map<string, HttpAnswer>()
 
   constructor({ config, userAgent, record }: DoctorOptions, context: Context) {
     super({ upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL, userAgent }, context)
@@ -34,9 +39,10 @@ class RecordedRestClient extends RestClient {
   }
 
   override get<T>(exchange: Exchange, path: string, read: (answer: HttpAnswer) => T): Promise<T> {
-    const name = path.replace(/^\/(v1|api\/v3)|\?.*$/g, '').replaceAll('/', '-')
+    const name = exchange + path.replace(/^\/(v1|api\/v3)|\?.*$/g, '').replaceAll('/', '-')
     return super.get(exchange, path, answer => {
-      this.#record(`${exchange}${name}`, answer.text)
+      this.#record(name, answer.text)
+      this.lastAnswers.set(name, answer)
       return read(answer)
     })
   }

@@ -305,7 +305,9 @@ t.test('--record: frames and answers in files that tests can read', async t => {
     t.ok(lines.length > 100)
     t.ok(lines.every(({ recv, payload }) => recv === Date.UTC(2026, 10, 20) / 1_000 && JSON.parse(payload)))
   }
-  t.ok(JSON.parse(linesOf('upbit-market-all')[0].payload).length > 5)
+  const lists = linesOf('upbit-market-all')
+  t.equal(lists.length, 1)
+  t.ok(JSON.parse(lists[0].payload).length > 5)
   t.equal(linesOf('binance-klines').length, 6, 'three coins, asked twice')
   createRecorder(folder, { now: () => 0 })('binance-klines', '[]')
   t.equal(linesOf('binance-klines').length, 1, 'another run begins anew')

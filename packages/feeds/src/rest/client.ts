@@ -76,7 +76,7 @@ export class RestClient {
    */
   async fetchListings(): Promise<Listings> {
     const ccxt = await this.#endpoints()
-    const all = ccxt.upbit('market/all')
+    const all = ccxt.upbit('market/all', { is_details: 'true' })
     const info = ccxt.binance('exchangeInfo', { showPermissionSets: 'false' })
     const [upbit, binance] = await Promise.all([
       this.get('upbit', all, ({ json }) => parseUpbitListings(json)),

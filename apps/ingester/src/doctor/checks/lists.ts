@@ -15,8 +15,6 @@ const SUSPECT_ADVICE =
 
 export interface Lists extends Listings {
   readonly coins: readonly Coin[]
-  /** Markets of which Upbit itself warns that their price is far from the world's. */
-  readonly warned: ReadonlySet<Market>
 }
 
 /** Fetches both lists and matches them. @throws KimchiError or HttpError when one cannot be had */
@@ -24,14 +22,7 @@ export async function fetchLists({ rest, config, onProgress }: ExchangeAccess): 
   onProgress('fetching the lists')
   const listings = await rest.fetchListings()
   const { coins } = matchCoins({ ...listings, wanted: config.COINS })
-  const markets = await rest.get('upbit', '/v1/market/all?is_details=true', ({ json }) => [json].flat())
-  const warned = markets.filter(isWarned).map(({ market }) => String(market))
-  return { ...listings, coins, warned: new Set(warned) }
-}
-
-function isWarned(entry: unknown): entry is { market: unknown } {
-  const event = isFields(entry) && isFields(entry.market_event) ? entry.market_event : {}
-  return isFields(event.caution) && event.caution.GLOBAL_PRICE_DIFFERENCES === true
+  return { ...listings, coins }
 }
 
 /** Whether the lists have come, with enough of the wanted coins, and names for them. */
@@ -50,24 +41,32 @@ export async function checkLists(fetched: Promise<Lists>, { config }: ExchangeAc
 }
 
 /** Whether the matched pairs are one coin each, by their prices. */
-export function checkPairs(lists: Lists, { upbit, binance }: Streams): Verdict {
+export function checkPairs({ coins, upbit, binance }: Streams, { rest }: ExchangeAccess): Verdict {
   const [krw, usdt] = [lastPrices(upbit), lastPrices(binance)]
-  const premiums = lists.coins.flatMap(coin => {
+  const premiums = coins.flatMap(coin => {
     const [won, dollars, rate] = [krw.get(coin.upbit), usdt.get(coin.binance), krw.get(RATE_MARKET)]
     if (won === undefined || dollars === undefined || rate === undefined) return []
     return [{ ...coin, premium: percentOf(premiumE4(won, dollars, rate)) }]
   })
   const median = premiums.map(({ premium }) => premium).sort((a, b) => a - b)[premiums.length >> 1] ?? 0
   const far = premiums.filter(({ premium }) => Math.abs(premium - median) > FAR_POINTS)
-  const suspect = far.filter(({ upbit }) => !lists.warned.has(upbit))
+  const markets = [rest.lastAnswers.get('upbit-market-all')?.json].flat()
+  const warned = new Set(markets.filter(isWarned).map(({ market }) => market))
+  const suspect = far.filter(({ upbit }) => !warned.has(upbit))
   const told = far.map(({ name, upbit, binance, premium }) => {
-    const words = lists.warned.has(upbit) ? 'probably true, Upbit warns of it' : 'suspect'
+    const words = warned.has(upbit) ? 'probably true, Upbit warns of it' : 'suspect'
     return `${name} (${upbit}) and ${binance} ${premium.toFixed(2)} % (${words})`
   })
-  const compared = `${premiums.length} of ${lists.coins.length} pairs compared, median ${median.toFixed(2)} %`
+  const compared = `${premiums.length} of ${coins.length} pairs compared, median ${median.toFixed(2)} %`
   const seen = [compared, ...told].join('; ')
   if (suspect.length > 0) return unknown(seen, SUSPECT_ADVICE)
-  return premiums.length === lists.coins.length ? ok(seen) : unknown(seen)
+  return premiums.length === coins.length ? ok(seen) : unknown(seen)
+}
+
+/** Whether Upbit itself warns that a market's price is far from the world's. */
+function isWarned(entry: unknown): entry is { market: unknown } {
+  const event = isFields(entry) && isFields(entry.market_event) ? entry.market_event : {}
+  return isFields(event.caution) && event.caution.GLOBAL_PRICE_DIFFERENCES === true
 }
 
 /** The newest price of each market that a stream has brought. */

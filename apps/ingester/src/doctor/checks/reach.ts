@@ -1,7 +1,7 @@
 import { type Exchange, MAX_LAG_MS, messageOf, REFERENCE_MARKETS } from '@kimchi/core'
 import type { Bases } from '@kimchi/feeds'
 import type { ExchangeAccess } from '../exchange-access.ts'
-import { fail, ok, unknown, unknownBecause, type Verdict, worstOf } from '../finding.ts'
+import { fail, ok, unknown, type Verdict, worstOf } from '../finding.ts'
 import { openStream, type Streams, type WatchedStream } from '../watched-stream.ts'
 
 /** An exchange that has not answered by then is not reached from here. */
@@ -48,18 +48,12 @@ async function reached(
 }
 
 /**
- * Adds to what {@link askBases} found whether Upbit counts our requests as it counts those of other programs, not in
- * the slow group.
+ * Whether Upbit counts our requests as it counts those of other programs. It allows one request in ten seconds that
+ * has an `Origin` header, which a proxy on the way may add.
  */
-export async function checkBases(reach: Verdict, access: ExchangeAccess): Promise<Verdict> {
-  if (reach.outcome === 'FAIL') return reach
-  return worstOf([reach, await judgeThrottle(access).catch(unknownBecause)])
-}
-
-/** Upbit allows one request in ten seconds that has an `Origin` header, which a proxy on the way may add. */
-async function judgeThrottle({ rest }: ExchangeAccess): Promise<Verdict> {
-  const counted = await rest.get('upbit', SMALL_REQUEST.upbit, ({ headers }) => headers.get('remaining-req'))
-  if (counted === null) return unknown('Upbit sends no Remaining-Req')
+export function judgeThrottle({ rest }: ExchangeAccess): Verdict {
+  const counted = rest.lastAnswers.get('upbit-candles-minutes-1')?.headers.get('remaining-req')
+  if (!counted) return unknown('no Remaining-Req from Upbit')
   const seen = `Remaining-Req: ${counted}`
   if (!/\bgroup=candle\b/.test(counted))
     return fail(seen, 'Something on the way adds an Origin header: Upbit slows us down.')

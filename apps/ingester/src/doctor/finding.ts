@@ -1,5 +1,8 @@
 import { messageOf } from '@kimchi/core'
 
+/** How many names one line holds. */
+const MOST_NAMES = 8
+
 /** What the service assumes, by the name of its check, in the order of the doctor's lines. */
 export const EXPECTED = {
   bases: 'one base of each list answers, and Upbit counts our requests by their own group',
@@ -63,7 +66,7 @@ export function summaryOf(findings: readonly Finding[]): string {
 }
 
 /** Some of many, as the end of a sentence. */
-export function someOf(names: readonly string[], most = 8): string {
-  const rest = names.length - most
-  return rest > 0 ? `${names.slice(0, most).join(', ')} and ${rest} more` : names.join(', ')
+export function someOf(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMES
+  return rest > 0 ? `${names.slice(0, MOST_NAMES).join(', ')} and ${rest} more` : names.join(', ')
 }

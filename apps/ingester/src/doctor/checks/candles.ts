@@ -3,7 +3,6 @@ import {
   type EpochMinute,
   type Exchange,
   formatTimestamp,
-  type Gap,
   LatestTicks,
   type Market,
   type Milliseconds,
@@ -12,7 +11,7 @@ import {
   percentOf,
   premiumE4,
   RATE_MARKET,
-  type Sample,
+  type Snapshot,
   takeSnapshot,
 } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
@@ -50,16 +49,14 @@ export async function checkCandles(streams: Streams, access: ExchangeAccess): Pr
   await untilAfter(LATEST_SNAPSHOT_MS)
   const chosen = [BTC, ...quietestOf(streams, minute)]
   const latest = new LatestTicks()
-  for (const tick of [streams.upbit, streams.binance].flatMap(({ ticks }) => ticks)) latest.record(tick)
-  const { samples, gaps } = takeSnapshot(latest, minute, chosen)
+  for (const tick of [...streams.upbit.ticks, ...streams.binance.ticks]) latest.record(tick)
   await untilAfter(CANDLE_GRACE_MS)
   const early = await fetchCandlesOf(chosen, minute, access)
   await untilAfter(AGAIN_MS)
   const late = await fetchCandlesOf(chosen, minute, access)
-  const decided = [...samples, ...gaps]
   return worstOf([
     ...[...early].map(([market, candle]) => judgeFinal(market, candle, late.get(market))),
-    ...chosen.map(coin => judgeSample(coin, decided, late)),
+    ...chosen.map(coin => judgeSample(coin, takeSnapshot(latest, minute, [coin]), late)),
   ])
 }
 
@@ -98,11 +95,10 @@ function judgeFinal(market: Market, early?: MinuteCandle, late?: MinuteCandle): 
 }
 
 /** Whether a gap that is filled later gets the number that the frames have given. */
-function judgeSample(coin: Coin, decided: readonly (Sample | Gap)[], candles: Candles): Verdict {
-  const { symbol } = coin
-  const sample = decided.find(one => one.symbol === symbol)
-  if (sample === undefined || 'reason' in sample)
-    return unknown(`${symbol} has no sample from frames (${sample?.reason})`)
+function judgeSample({ symbol, ...coin }: Coin, snapshot: Snapshot, candles: Candles): Verdict {
+  const [sample] = snapshot.samples
+  if (sample === undefined)
+    return unknown(`${symbol} has no sample from frames (${snapshot.gaps[0]?.reason})`)
   const [krw, usdt, rate] = [coin.upbit, coin.binance, RATE_MARKET].map(market => candles.get(market)?.[1])
   if (krw === undefined || usdt === undefined || rate === undefined)
     return unknown(`${symbol} lacks a candle`)

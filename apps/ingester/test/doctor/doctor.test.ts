@@ -181,6 +181,14 @@ t.test('a code is refused: FAIL, which names its group, and prices come from now
   t.match(finding('Upbit, codes'), { seen: /INVALID_PARAM.*KRW-ADA/, advice: /DENY=/ })
 })
 
+t.test('a code is refused and its coin is denied: ok, as the advice says', async t => {
+  const { of } = await examined(t, {
+    env: () => ({ DENY: 'ADA' }),
+    prepare: ({ faults }) => faults.set({ kind: 'reject', exchange: 'upbit', market: 'KRW-ADA' }),
+  })
+  t.strictSame([...of('FAIL'), ...of('unknown')], [])
+})
+
 t.test('frames that cannot be read: FAIL, with their number and the first reason', async t => {
   const { of, finding } = await examined(t, {
     prepare: ({ faults }) =>

@@ -22,7 +22,7 @@ export async function fetchLists({ rest, config, onProgress }: ExchangeAccess): 
   onProgress('fetching the lists')
   const listings = await rest.fetchListings()
   const { coins } = matchCoins({ ...listings, wanted: config.COINS })
-  return { ...listings, coins }
+  return { ...listings, coins: coins.filter(({ symbol }) => !config.DENY.includes(symbol)) }
 }
 
 /** Whether the lists have come, with enough of the wanted coins, and names for them. */

@@ -1,11 +1,12 @@
 import t from 'tap'
-import { createHistory, type DayRows, dayRows, withDay } from '../src/documents/history.ts'
+import { type DayRows, dayRows, withDay } from '../src/documents/day-rows.ts'
+import { createHistory } from '../src/documents/history.ts'
 import { createQueue } from '../src/documents/queue.ts'
 import { dayOf, daysBefore, MINUTE } from './board.ts'
 
 const coin = { symbol: 'BTC', name: 'Bitcoin' }
 const documentOf = (rows: DayRows, days: number, of = coin) =>
-  createHistory(rows, of, MINUTE, createQueue(2))(days)
+  createHistory(rows, of, MINUTE, createQueue(2)).document(days)
 const textOf = (rows: DayRows, days: number, of = coin) => documentOf(rows, days, of).body.join('')
 const read = (rows: DayRows, days: number) => JSON.parse(textOf(rows, days))
 const dates = (rows: DayRows, days: number) => read(rows, days).data.map((row: { date: string }) => row.date)
@@ -73,7 +74,12 @@ t.test('the tag depends on the content alone', async t => {
 })
 
 t.test('keeps documents of common numbers of days, compressed too, and makes others anew', async t => {
-  const long = createHistory(dayRows(daysBefore('2026-11-20', 400)), coin, MINUTE, createQueue(2))
+  const { document: long } = createHistory(
+    dayRows(daysBefore('2026-11-20', 400)),
+    coin,
+    MINUTE,
+    createQueue(2),
+  )
   for (const days of [7, 30, 90, 365, 400, 3_650]) {
     t.equal(long(days).compressed !== undefined, true, `${days} days`)
     t.equal(long(days), long(days))
@@ -83,7 +89,12 @@ t.test('keeps documents of common numbers of days, compressed too, and makes oth
     t.not(long(days), long(days))
     t.equal(long(days).tag, long(days).tag)
   }
-  const short = createHistory(dayRows(daysBefore('2026-11-20', 20)), coin, MINUTE, createQueue(2))
+  const { document: short } = createHistory(
+    dayRows(daysBefore('2026-11-20', 20)),
+    coin,
+    MINUTE,
+    createQueue(2),
+  )
   t.equal(short(30), short(3_650), 'all there are')
   t.equal(short(19).compressed, undefined)
 })

@@ -1,7 +1,8 @@
-import { type Context, type EpochMinute, isWorthALine, type UtcDate } from '@kimchi/core'
+import { type Context, isWorthALine, type UtcDate } from '@kimchi/core'
 import type { Board, KnownCoin, SampleReader } from '@kimchi/store'
+import { type DayRows, dayRows, withDay } from './day-rows.ts'
 import type { Document } from './document.ts'
-import { createHistory, type DayRows, dayRows, type History, hasSameRows, withDay } from './history.ts'
+import { createHistory, type History } from './history.ts'
 import { newestMinute } from './live-list.ts'
 import { createQueue } from './queue.ts'
 
@@ -21,7 +22,6 @@ interface ReadDays {
 }
 
 interface Held extends ReadDays {
-  readonly minute: EpochMinute
   readonly history: History
 }
 
@@ -62,7 +62,7 @@ export class Histories {
   /** The newest `days` rows of a coin; null when it was never tracked, undefined before {@link Histories.load}. */
   document(symbol: string, days: number): Document | null | undefined {
     const isUnknown = this.#coins.size > 0 && !this.#coins.has(symbol)
-    return isUnknown ? null : this.#held.get(symbol)?.history(days)
+    return isUnknown ? null : this.#held.get(symbol)?.history.document(days)
   }
 
   /**
@@ -106,11 +106,10 @@ export class Histories {
       const days = await this.#readDays(symbol, board, held)
       if (days === undefined) continue
       const rows = withDay(days.rows, board.todayRows.get(symbol))
-      const minute = newestMinute(board)
+      const history = createHistory(rows, coin, newestMinute(board), this.#compressions)
       // While backfill writes, boards of one minute follow each other: most histories stay as they are.
-      const isSame = held?.minute === minute && hasSameRows(held.rows, rows)
-      const history = isSame ? held.history : createHistory(rows, coin, minute, this.#compressions)
-      this.#held.set(symbol, { ...days, rows, minute, history })
+      const isSame = held?.history.minute === history.minute && held.history.hash === history.hash
+      this.#held.set(symbol, { ...days, rows, history: isSame ? held.history : history })
     }
   }
 

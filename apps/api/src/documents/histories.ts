@@ -78,8 +78,6 @@ export class Histories {
 
   /** Brings every history that was requested up to a new board. Does not reject. */
   async update(board: Board): Promise<void> {
-    for (const [symbol, held] of this.#held)
-      if (this.#board !== undefined && hasShrunk(symbol, this.#board, board)) this.#forget(symbol, held)
     this.#board = board
     this.#coins = new Map(board.coins.map(coin => [coin.symbol, coin]))
     // One coin at a time, to spare Redis and the other replicas on this machine. A newer board ends this
@@ -87,14 +85,9 @@ export class Histories {
     for (const symbol of [...this.#loadedWith.keys()]) if (this.#board === board) await this.load(symbol)
   }
 
-  /** Redis was away: closed days may have changed meanwhile. */
+  /** Redis was away: closed days may have changed meanwhile, and are read again with the next board. */
   invalidate(): void {
-    for (const [symbol, held] of this.#held) this.#forget(symbol, held)
-  }
-
-  /** Serves the coin's days until the next board, and reads them again then. */
-  #forget(symbol: string, held: Held): void {
-    this.#held.set(symbol, { ...held, readOn: undefined })
+    for (const [symbol, held] of this.#held) this.#held.set(symbol, { ...held, readOn: undefined })
   }
 
   async #load(symbol: string): Promise<void> {
@@ -114,13 +107,11 @@ export class Histories {
   }
 
   /** Closed days: those in memory while they are up to date or Redis can't be read, else those in Redis. */
-  async #readDays(
-    symbol: string,
-    { today, revisions }: Board,
-    held: Held | undefined,
-  ): Promise<ReadDays | undefined> {
-    const revision = revisions.get(symbol)
-    if (held?.readOn === today && held.revision === revision) return held
+  async #readDays(symbol: string, board: Board, held: Held | undefined): Promise<ReadDays | undefined> {
+    const { today } = board
+    const revision = board.revisions.get(symbol)
+    const isUpToDate = held?.readOn === today && held.revision === revision
+    if (isUpToDate && !hasShrunk(held.rows, symbol, board)) return held
     try {
       const { entries, corrupt } = await this.#sources.reader.readDays(symbol)
       this.#unread.delete(symbol)
@@ -135,9 +126,7 @@ export class Histories {
   }
 }
 
-/** A coin's samples only grow, unless Redis was emptied or replaced by an older copy. */
-function hasShrunk(symbol: string, before: Board, board: Board): boolean {
-  if ((board.revisions.get(symbol) ?? 0) < (before.revisions.get(symbol) ?? 0)) return true
-  const samplesOf = ({ todayRows }: Board) => todayRows.get(symbol)?.samples ?? 0
-  return board.today === before.today && samplesOf(board) < samplesOf(before)
+/** A day's samples only grow, unless Redis was emptied or replaced by an older copy. */
+function hasShrunk({ last }: DayRows, symbol: string, { today, todayRows }: Board): boolean {
+  return last?.date === today && last.samples > (todayRows.get(symbol)?.samples ?? 0)
 }

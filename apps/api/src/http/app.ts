@@ -38,7 +38,7 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
     return503OnClosing: false,
     exposeHeadRoutes: false,
     // An overlong symbol gets `invalid_symbol` (400), not 404; the header limit bounds its length.
-    routerOptions: { maxParamLength: limits.server.maxHeaderSize, querystringParser: query => ({ query }) },
+    routerOptions: { maxParamLength: limits.server.maxHeaderSize },
   })
   app.server.maxConnections = limits.connections
   // It runs before any route's own hook, and for requests without a route too.

@@ -25,7 +25,8 @@ export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
     find: (request: FastifyRequest) => {
       const { symbol } = request.params as { symbol: string }
       if (!SYMBOL.test(symbol)) return errorResponse('invalid_symbol', symbol)
-      const days = daysOf((request.query as { query: string }).query)
+      // Given more than once it is a list, and no number.
+      const days = String((request.query as { days?: string | string[] }).days ?? DAYS.default)
       if (!isDays(days)) return errorResponse('invalid_days', days)
       const document = documents.history(symbol.toUpperCase(), Number(days))
       return document === null ? errorResponse('unknown_symbol', symbol.toUpperCase()) : document
@@ -71,12 +72,6 @@ function routeHandlers(
       return connections.send(reply, response ?? errorResponse(missing), route)
     },
   }
-}
-
-/** The text of `days`, which is no number when it is given more than once. */
-function daysOf(query: string): string {
-  const values = query === '' ? [] : new URLSearchParams(query).getAll('days')
-  return values.length === 0 ? String(DAYS.default) : values.join()
 }
 
 function isDays(text: string): boolean {

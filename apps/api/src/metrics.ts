@@ -1,13 +1,13 @@
 import { type Clock, type EpochMs, minuteStart } from '@kimchi/core'
 import { MetricsRegistry } from '@kimchi/runtime'
 import type { DocumentsStatus } from './documents/documents.ts'
-import type { Connections } from './http/connections.ts'
+import type { Sender } from './http/sender.ts'
 
 export interface MetricsOptions {
   readonly version: string
   readonly clock: Pick<Clock, 'now'>
   readonly documents: () => DocumentsStatus
-  readonly durations: Connections['durations']
+  readonly durations: Sender['durations']
 }
 
 export function createMetrics({ version, clock, documents, durations }: MetricsOptions) {

@@ -8,7 +8,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Documents } from '../src/documents/documents.ts'
 import type { Sources } from '../src/documents/histories.ts'
 import { type AppOptions, createApp } from '../src/http/app.ts'
-import type { Route } from '../src/http/connections.ts'
+import type { Route } from '../src/http/sender.ts'
 import { breachesOf } from './contract.ts'
 
 /** The minute at which these tests begin: 2026-11-20T13:05. */

@@ -9,6 +9,7 @@ import { Connections, LIMITS } from './connections.ts'
 import { errorResponse } from './error-response.ts'
 import { CORS_HEADERS, type HttpResponse } from './response.ts'
 import { addRoutes } from './routes.ts'
+import { Sender } from './sender.ts'
 
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). Proxies may send the whole URL. */
 const ROUTE_PATH = /^(https?:\/\/[^/]+)?\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
@@ -23,6 +24,7 @@ export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
 export function createApp({ documents, clock, log, limits: changed }: AppOptions) {
   const limits = { ...LIMITS, ...changed }
   const connections = new Connections(limits)
+  const sender = new Sender(connections)
   const app: FastifyInstance = fastify({
     serverFactory: handle => {
       const answer: RequestListener = (request, response) => {
@@ -30,10 +32,9 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
       }
       return createServer(limits.server, answer).on('connection', socket => connections.open(socket))
     },
-    clientErrorHandler: (error, socket) => connections.refuse(error, socket),
+    clientErrorHandler: (error, socket) => sender.refuse(error, socket),
     // The router complains about a path that can't be decoded, before any hook.
-    frameworkErrors: (_error, request, reply) =>
-      connections.send(reply, errorResponse('bad_url', request.url)),
+    frameworkErrors: (_error, request, reply) => sender.send(reply, errorResponse('bad_url', request.url)),
     // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
     exposeHeadRoutes: false,
@@ -47,21 +48,21 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
     if (request.raw.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false
     const response = responseWithoutRoute(request, reply)
     if (response === undefined) done()
-    else connections.send(reply, response)
+    else sender.send(reply, response)
   })
-  answerPreflights(app, connections)
+  answerPreflights(app, sender)
   let failures = 0
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     failures += 1
     if (isWorthALine(failures)) log.error({ err: error, failures }, 'request failed')
-    return connections.send(reply, errorResponse('internal'))
+    return sender.send(reply, errorResponse('internal'))
   })
-  addRoutes(app, { documents, connections, clock })
-  return { app, durations: connections.durations }
+  addRoutes(app, { documents, sender, clock })
+  return { app, durations: sender.durations }
 }
 
 /** CORS runs in preParsing, after the onRequest hooks that answer all other requests. */
-function answerPreflights(app: FastifyInstance, connections: Connections): void {
+function answerPreflights(app: FastifyInstance, sender: Sender): void {
   app.register(fastifyCors, {
     hook: 'preParsing',
     methods: ALLOWED_METHODS,
@@ -71,7 +72,7 @@ function answerPreflights(app: FastifyInstance, connections: Connections): void 
     strictPreflight: false,
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    connections.count(reply, 'other', reply.statusCode)
+    sender.count(reply.statusCode)
     // A 204 has no length. @see RFC 9110 §8.6
     reply.header('allow', ALLOWED_METHODS).removeHeader('content-length')
     done()

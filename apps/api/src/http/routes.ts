@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunc
 import { DAYS, SYMBOL } from '../contract/parameters.ts'
 import type { Document } from '../documents/document.ts'
 import type { Documents } from '../documents/documents.ts'
-import type { Connections, Route } from './connections.ts'
 import { errorResponse } from './error-response.ts'
 import { compressFor, type HttpResponse, respond } from './response.ts'
+import type { Route, Sender } from './sender.ts'
 
 const LIVE_PATH = '/api/v1/kimchi-premium'
 const DAILY_PATH = `${LIVE_PATH}/:symbol/daily`
 
 export interface RouteOptions {
   readonly documents: Documents
-  readonly connections: Connections
+  readonly sender: Sender
   readonly clock: Clock
 }
 
@@ -48,28 +48,26 @@ interface Source {
  * Sends what is in memory from the `onRequest` hook. Fastify's later steps would only cost time here
  * (docs/benchmarks.md).
  */
-function routeHandlers(
-  route: Route,
-  { find, load }: Source,
-  { documents, connections, clock }: RouteOptions,
-) {
+function routeHandlers(route: Route, { find, load }: Source, { documents, sender, clock }: RouteOptions) {
   const responseTo = ({ raw }: FastifyRequest, found: ReturnType<typeof find>) =>
     found && ('status' in found ? found : respond(found, raw, clock.now()))
   return {
     method: ['GET', 'HEAD'],
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
+      const askedAt = performance.now()
       const response = responseTo(request, find(request))
-      if (response) connections.send(reply, response, route)
+      if (response) sender.send(reply, response, route, askedAt)
       else done()
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const askedAt = performance.now()
       if (find(request) === undefined) await load(request)
       const found = find(request)
       if (found !== undefined && !('status' in found)) await compressFor(found, request.raw)
       // Answer with the document that was compressed, even if a newer one exists by now.
       const response = responseTo(request, found)
       const missing = documents.live() === undefined ? 'not_ready' : 'history_not_ready'
-      return connections.send(reply, response ?? errorResponse(missing), route)
+      return sender.send(reply, response ?? errorResponse(missing), route, askedAt)
     },
   }
 }

@@ -1,0 +1,78 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Milliseconds } from '@kimchi/core'
+import { type Durations, Histogram } from '@kimchi/runtime'
+import type { FastifyReply } from 'fastify'
+import type { ErrorCode } from '../contract/errors.ts'
+import type { Connections } from './connections.ts'
+import { errorResponse } from './error-response.ts'
+import type { HttpResponse } from './response.ts'
+
+/** What responses are counted by: the two routes, and everything else. */
+export type Route = 'live' | 'daily' | 'other'
+
+/** A refused client gets this long to read why, before its connection is cut. */
+const LINGER_MS: Milliseconds = 500
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+/** Sends and counts all responses. */
+export class Sender {
+  readonly durations = new Histogram(
+    'kimchi_api_request_duration_seconds',
+    'From the headers of a request to its response being handed over, by route and status.',
+  )
+  readonly #byStatus: Readonly<Record<Route, Durations[]>> = { live: [], daily: [], other: [] }
+  readonly #connections: Connections
+  readonly #refused = new WeakSet<Socket>()
+
+  constructor(connections: Connections) {
+    this.#connections = connections
+  }
+
+  /** Sends a response past Fastify, which would only add time. @param askedAt when a route began to look for it */
+  send(
+    reply: FastifyReply,
+    { status, headers, body }: HttpResponse,
+    route: Route = 'other',
+    askedAt = performance.now(),
+  ): void {
+    const { raw, request } = reply.hijack()
+    raw.writeHead(status, headers)
+    const last = (body?.length ?? 0) - 1
+    for (let n = 0; n < last; n++) raw.write(body?.[n])
+    raw.end(body?.[last])
+    if (request.raw.socket.writableLength > 0) this.#connections.cutUnlessRead(request.raw.socket)
+    this.count(status, route, askedAt)
+  }
+
+  /** Counts a response that Node has been given to send. */
+  count(status: number, route: Route = 'other', askedAt = performance.now()): void {
+    const known = this.#byStatus[route]
+    known[status] ??= this.durations.labelled({ route, status })
+    known[status].observe((performance.now() - askedAt) / 1_000)
+  }
+
+  /** Answers a client whose request Node could not parse (too large, too slow, malformed), after what came before. */
+  refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    // Node reports every further chunk as another error.
+    if (this.#refused.has(socket)) return
+    this.#refused.add(socket)
+    this.#connections.whenAnswered(socket, () => {
+      if (!socket.writable) return
+      const response = errorResponse(CODES[error.code ?? ''] ?? 'bad_request')
+      socket.end(textOf(response))
+      setTimeout(() => socket.destroy(), LINGER_MS).unref()
+      this.count(response.status)
+    })
+  }
+}
+
+function textOf({ status, headers, body = [] }: HttpResponse): string {
+  const fields = [...headers, 'date', new Date().toUTCString(), 'connection', 'close']
+  const lines = fields.map((field, index) => (index % 2 === 0 ? `${field}: ` : `${field}\r\n`))
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body.join('')}`
+}

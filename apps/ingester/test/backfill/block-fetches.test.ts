@@ -2,13 +2,14 @@ import { type Coin, DAY_MINUTES, type EpochMinute, minuteOf, minuteStart } from 
 import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
+import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
 import { Backfill } from '../../src/backfill/run-backfill.ts'
 import { silent } from '../support/backfill-bench.ts'
 
 /** The start of a UTC day, and of a block of either exchange. */
 const TODAY = 16_000 * 1_800
 const DAYS = 1
-const COINS = Array.from({ length: 40 }, (_, at): Coin => {
+const COINS = Array.from({ length: COINS_AT_ONCE + 4 }, (_, at): Coin => {
   return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
 })
 

@@ -3,7 +3,9 @@ import { DEFAULT_COINS } from '@kimchi/simulator'
 import t from 'tap'
 import { openMinuteBench } from '../support/minute-bench.ts'
 
+/** How long, in seconds, and at which second of its minute each begins: many reach into the next one. */
 const SILENCES = { upbit: [4, 15, 27], binance: [4, 8, 13] } as const
+const BEGINS = [0, 1, 20, 40, 50, 58]
 
 for (const exchange of ['upbit', 'binance'] as const) {
   // docs/faults.md, 38
@@ -14,7 +16,7 @@ for (const exchange of ['upbit', 'binance'] as const) {
     let minute = Math.ceil(clock.now() / MINUTE_MS)
     for (const delivery of ['late', 'never'] as const) {
       for (const seconds of SILENCES[exchange]) {
-        for (let second = 0; second < 60; second += 5) {
+        for (const second of BEGINS) {
           await passTo(minuteStart(minute) + second * 1_000)
           simulator.faults.set({ kind: 'silence', exchange, delivery, forMs: seconds * 1_000 })
           minute += 1
@@ -29,7 +31,7 @@ for (const exchange of ['upbit', 'binance'] as const) {
     t.comment(
       `${samples.length} samples, ${differing.length} wrong; ${gaps} gaps in ${reports.length} minutes`,
     )
-    t.ok(samples.length > 500 && gaps > 100, 'both happened')
+    t.ok(samples.length > 200 && gaps > 100, 'both happened')
   })
 }
 

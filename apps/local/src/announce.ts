@@ -7,7 +7,7 @@ const POLL_MS: Milliseconds = 500
 /** An app that takes longer to answer counts as not answering. */
 const TIMEOUT_MS: Milliseconds = 2_000
 /** Without prices for this long, a person wants to know why. */
-export const EXPLAIN_AFTER_MS: Milliseconds = 10_000
+const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
 /** A list that was this fresh at the start is announced too: an earlier run has only just ended. */
 const FRESH_BEFORE_START_MS: Milliseconds = 120_000

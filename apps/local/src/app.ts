@@ -9,11 +9,6 @@ const KILL_AFTER_MS: Milliseconds = 4_300
 export interface App extends Logged {
   readonly script: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /**
-   * For this long its warnings go to its log alone: a person need not know that it waits for another process.
-   * @default 0
-   */
-  readonly calmMs?: Milliseconds
 }
 
 /**
@@ -27,13 +22,12 @@ export async function startApp(
   { say, wait }: Pick<LocalContext, 'say' | 'wait'>,
   signal: AbortSignal,
 ): Promise<Running> {
-  const { name, script, env, calmMs = 0 } = app
+  const { name, script, env } = app
   const child = spawn(process.execPath, ['--enable-source-maps', script], {
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  const startedAt = performance.now()
   let isFinal = false
   let isPortTaken = false
   let isEnding = signal.aborted
@@ -42,10 +36,9 @@ export async function startApp(
     await end(child, exited, wait)
     await logged
   }
-  const logged = logChild(child, app, (text, isWarning) => {
-    const isCalm = isWarning && performance.now() - startedAt < calmMs
+  const logged = logChild(child, app, text => {
     isPortTaken ||= text.includes('EADDRINUSE')
-    if (!isEnding && !isCalm && !isPortTaken) say(`${name}: ${text}`)
+    if (!isEnding && !isPortTaken) say(`${name}: ${text}`)
   })
   const exited = new Promise<Exit>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal, isFinal })),

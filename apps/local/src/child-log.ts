@@ -27,11 +27,11 @@ export interface Logged {
 export function logChild(
   child: ChildProcess,
   { name, logDir, onRecord }: Logged,
-  onComplaint: (text: string, isWarning: boolean) => void,
+  onComplaint: (text: string) => void,
 ): Promise<void> {
   const file = createStream(`${name}.log`, { path: logDir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
   // A full disk must not end the child.
-  file.on('error', error => onComplaint(`log not written: ${error.message}`, false))
+  file.on('error', error => onComplaint(`log not written: ${error.message}`))
   let last = ''
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue
@@ -42,7 +42,7 @@ export function logChild(
       const text = record ? complaintOf(record) : stream === child.stderr ? line : undefined
       if (!text || text === last) return
       last = text
-      onComplaint(text, record?.level === 'warn')
+      onComplaint(text)
     })
   }
   child.once('close', () => file.end())

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
-import { announce, EXPLAIN_AFTER_MS } from './announce.ts'
+import { announce } from './announce.ts'
 import { startApp } from './app.ts'
 import type { LogRecord } from './child-log.ts'
 import type { Config } from './config.ts'
@@ -72,9 +72,9 @@ async function startApps(
   const logDir = join(config.dataDir, 'logs')
   const showHistory = reportQuarters('History from candles', context.say, () => performance.now())
   const onRecord = ({ msg, percent }: LogRecord) => msg === 'backfill' && showHistory(Number(percent))
-  const start = (name: string, script: string, ownEnv: Config['env'], calmMs = 0) => {
+  const start = (name: string, script: string, ownEnv: Config['env']) => {
     const env = { ...config.env, ...ownEnv }
-    const app = { name, script: join(root, script), env, calmMs, logDir, onRecord }
+    const app = { name, script: join(root, script), env, logDir, onRecord }
     return supervisor.start(name, signal => startApp(app, context, signal))
   }
   const startSimulator = async (port: number) => {
@@ -97,8 +97,7 @@ async function startApps(
   const startApi = (api: number) =>
     ports.start('the ops port of the API', 9_464, async apiOps => {
       const env = { ...shared, HOST, PORT: String(api), OPS_PORT: String(apiOps) }
-      // The API has nothing to read until the ingester has loaded its functions into Redis.
-      await start('api', 'apps/api/dist/main.js', env, EXPLAIN_AFTER_MS)
+      await start('api', 'apps/api/dist/main.js', env)
       return { api, apiOps, ingesterOps }
     })
   return ports.start('PORT', 3_000, startApi, PORT)

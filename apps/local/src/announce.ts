@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, createClient, utcMs } from '@kimchi/client'
 import type { Milliseconds } from '@kimchi/core'
 import type { Mode } from './config.ts'
+import type { LocalContext } from './supervisor.ts'
 
 const POLL_MS: Milliseconds = 500
 /** An app that takes longer to answer counts as not answering. */
@@ -12,7 +12,7 @@ const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 /** A list that was this fresh at the start is announced too: an earlier run has only just ended. */
 const FRESH_BEFORE_START_MS: Milliseconds = 120_000
 
-export interface Announcement {
+export interface Announcement extends LocalContext {
   readonly mode: Mode
   readonly page: string
   readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
@@ -22,8 +22,6 @@ export interface Announcement {
   readonly note: string | undefined
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  readonly say: (line: string) => void
-  readonly signal: AbortSignal
 }
 
 /** Prints every address, then the first prices, or after a while why there are none. */
@@ -48,8 +46,8 @@ export async function announce(announcement: Announcement): Promise<void> {
 
 /** Prices of an earlier run would hide that the ingester gets none. */
 async function announceFirstPrices(announcement: Announcement, client: Client): Promise<void> {
-  const { say, startedAt, signal } = announcement
-  const explainAt = performance.now() + EXPLAIN_AFTER_MS
+  const { say, clock, startedAt, signal } = announcement
+  const explainAt = clock.elapsed() + EXPLAIN_AFTER_MS
   let isExplained = false
   while (!signal.aborted) {
     const list = await client.live().catch(() => undefined)
@@ -59,11 +57,11 @@ async function announceFirstPrices(announcement: Announcement, client: Client): 
       say(`First prices, ${list.updated_at} UTC: ${list.count} coins${example}`)
       return
     }
-    if (!isExplained && performance.now() > explainAt) {
+    if (!isExplained && clock.elapsed() > explainAt) {
       isExplained = true
       await explain(announcement)
     }
-    await delay(POLL_MS, undefined, { signal }).catch(() => {})
+    await clock.wait(POLL_MS, signal)
   }
 }
 

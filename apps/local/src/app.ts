@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { KimchiError, type Milliseconds } from '@kimchi/core'
 import { type Logged, logChild } from './child-log.ts'
 import type { Exit, LocalContext, Running } from './supervisor.ts'
@@ -19,7 +19,7 @@ export interface App extends Logged {
  */
 export async function startApp(
   app: App,
-  { say, wait }: Pick<LocalContext, 'say' | 'wait'>,
+  { say }: Pick<LocalContext, 'say'>,
   signal: AbortSignal,
 ): Promise<Running> {
   const { name, script, env } = app
@@ -33,7 +33,10 @@ export async function startApp(
   let isEnding = signal.aborted
   const stop = async () => {
     isEnding = true
-    await end(child, exited, wait)
+    child.kill('SIGTERM')
+    const killing = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
+    await exited
+    clearTimeout(killing)
     await logged
   }
   const logged = logChild(child, app, text => {
@@ -56,12 +59,4 @@ export async function startApp(
   const cause = Object.assign(new Error('a port is taken'), { code: isPortTaken ? 'EADDRINUSE' : undefined })
   const message = `${name} could not be started (${ended.signal ?? `exit ${ended.code}`}); the reason is above.`
   throw new KimchiError('KIMCHI_ERR_CONFIG', message, { cause })
-}
-
-async function end(child: ChildProcess, exited: Promise<Exit>, wait: LocalContext['wait']): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
-  child.kill('SIGTERM')
-  const isLate = await Promise.race([exited.then(() => false), wait(KILL_AFTER_MS).then(() => true)])
-  if (isLate) process.kill(-child.pid, 'SIGKILL')
-  await exited
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from '@kimchi/local-redis'
+import { systemClock } from '@kimchi/runtime'
 import { readConfig } from './config.ts'
 import { startLocal } from './start.ts'
 
@@ -9,7 +9,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 try {
   const config = readConfig(process.argv[2], process.env, projectRoot())
-  await startLocal(config, { say, signal: ending.signal, now: Date.now, wait: delay })
+  await startLocal(config, { say, signal: ending.signal, clock: systemClock })
   process.exit(0)
 } catch (thrown) {
   say(thrown instanceof Error ? thrown.message : String(thrown))

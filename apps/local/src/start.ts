@@ -20,7 +20,7 @@ import { type LocalContext, Supervisor } from './supervisor.ts'
  */
 export async function startLocal(config: Config, context: LocalContext): Promise<void> {
   const { say } = context
-  const startedAt = context.now()
+  const startedAt = context.clock.now()
   mkdirSync(join(config.dataDir, 'logs'), { recursive: true })
   const [supervisor, ports] = [new Supervisor(context), new Ports()]
   const { ending } = supervisor
@@ -33,7 +33,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
       startPageServer(join(config.root, 'apps/page/dist'), `http://127.0.0.1:${appPorts.api}`, port)
     page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
     const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir, startedAt }
-    void announce({ ...shown, redisCli: redis?.cliCommand, note: ports.note(), say, signal: ending })
+    void announce({ ...context, signal: ending, ...shown, redisCli: redis?.cliCommand, note: ports.note() })
     if (!ending.aborted) await once(ending, 'abort')
   } catch (thrown) {
     // The end of the stack also ends what has not started yet, and that is no error.
@@ -70,7 +70,7 @@ async function startApps(
 ) {
   const { mode, root, HOST, PORT } = config
   const logDir = join(config.dataDir, 'logs')
-  const showHistory = reportQuarters('History from candles', context.say, () => performance.now())
+  const showHistory = reportQuarters('History from candles', context.say, context.clock.elapsed)
   const onRecord = ({ msg, percent }: LogRecord) => msg === 'backfill' && showHistory(Number(percent))
   const start = (name: string, script: string, ownEnv: Config['env']) => {
     const env = { ...config.env, ...ownEnv }

@@ -1,4 +1,4 @@
-import { type Milliseconds, messageOf } from '@kimchi/core'
+import { type Context, type Milliseconds, messageOf } from '@kimchi/core'
 
 /** Wait before a restart; doubles while a process keeps ending. */
 const FIRST_RESTART_MS: Milliseconds = 1_000
@@ -7,14 +7,9 @@ const LAST_RESTART_MS: Milliseconds = 30_000
 const STEADY_AFTER_MS: Milliseconds = 60_000
 
 /** What the stack gets from its process. */
-export interface LocalContext {
+export interface LocalContext extends Pick<Context, 'clock' | 'signal'> {
   /** Prints a line for the person who started it. */
   readonly say: (line: string) => void
-  /** Ends the stack. */
-  readonly signal: AbortSignal
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-  readonly wait: (ms: Milliseconds) => Promise<void>
 }
 
 export interface Exit {
@@ -73,10 +68,10 @@ export class Supervisor {
   }
 
   async #keep(name: string, start: Start<Running>, first: Running): Promise<void> {
-    const { say, wait } = this.#context
+    const { say, clock } = this.#context
     let running: Running | undefined = first
     for (let crashes = 0; ; crashes += 1) {
-      const startedAt = performance.now()
+      const startedAt = clock.elapsed()
       const exit: Exit | undefined = await running?.exited
       if (this.ending.aborted) return
       if (exit?.isFinal) {
@@ -85,8 +80,8 @@ export class Supervisor {
         return
       }
       if (exit) say(`${name} ended unexpectedly (${exit.signal ?? `exit ${exit.code}`}); starting it again.`)
-      if (performance.now() - startedAt > STEADY_AFTER_MS) crashes = 0
-      await wait(Math.min(FIRST_RESTART_MS * 2 ** crashes, LAST_RESTART_MS))
+      if (clock.elapsed() - startedAt > STEADY_AFTER_MS) crashes = 0
+      await clock.wait(Math.min(FIRST_RESTART_MS * 2 ** crashes, LAST_RESTART_MS), this.ending)
       if (this.ending.aborted) return
       running = await this.#begin(name, start).catch(thrown => {
         if (!this.ending.aborted) say(`${name} could not be started again: ${messageOf(thrown)}`)

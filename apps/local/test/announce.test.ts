@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '@kimchi/runtime'
 import t, { type Test } from 'tap'
 import { announce } from '../src/announce.ts'
 
@@ -37,6 +38,7 @@ async function start(t: Test, startedAfterMs: number, state: { list?: object; re
     note: 'Taken by other programs, so a free port is used instead: 3000.',
     startedAt: MINUTE + startedAfterMs,
     say: line => lines.push(line),
+    clock: systemClock,
     signal: ending.signal,
   })
   t.teardown(() => ending.abort())

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '@kimchi/runtime'
 import t, { type Test } from 'tap'
 import { startApp } from '../src/app.ts'
 import { Ports } from '../src/ports.ts'
@@ -20,11 +21,10 @@ function supervise(t: Test, script: string) {
   const waits: number[] = []
   const say = (line: string) => lines.push(line)
   const wait = (ms: number) => {
-    // Only the wait before a kill keeps its length.
-    if (ms !== 4_300) waits.push(ms)
-    return delay(ms === 4_300 ? ms : 1, undefined, { ref: false })
+    waits.push(ms)
+    return delay(1)
   }
-  const context = { say, wait, signal: new AbortController().signal, now: () => 0 }
+  const context = { say, clock: { ...systemClock, wait }, signal: new AbortController().signal }
   const supervisor = new Supervisor(context)
   t.teardown(() => supervisor.close())
   const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
@@ -97,7 +97,7 @@ t.test('an app whose port another stack took at that moment is started on anothe
     }
   }
   const say = (line: string) => lines.push(line)
-  const context = { say, wait: delay, signal: new AbortController().signal, now: () => 0 }
+  const context = { say, clock: systemClock, signal: new AbortController().signal }
   const supervisor = new Supervisor(context)
   t.teardown(() => supervisor.close())
   const dir = t.testdir({})

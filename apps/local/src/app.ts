@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { KimchiError, type Milliseconds } from '@kimchi/core'
 import { type Logged, logChild } from './child-log.ts'
 import type { Exit, LocalContext, Running } from './supervisor.ts'
@@ -17,17 +17,9 @@ export interface App extends Logged {
  * of the stack it notices by the channel.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` when it ends before; `cause.code` is `EADDRINUSE` if a port was taken
  */
-export async function startApp(
-  app: App,
-  { say }: Pick<LocalContext, 'say'>,
-  signal: AbortSignal,
-): Promise<Running> {
+export async function startApp(app: App, say: LocalContext['say'], signal: AbortSignal): Promise<Running> {
   const { name, script, env } = app
-  const child = spawn(process.execPath, ['--enable-source-maps', script], {
-    env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
+  const child = fork(script, { execArgv: ['--enable-source-maps'], env, detached: true, silent: true })
   let isFinal = false
   let isPortTaken = false
   let isEnding = signal.aborted

@@ -75,7 +75,7 @@ async function startApps(
   const start = (name: string, script: string, ownEnv: Config['env']) => {
     const env = { ...config.env, ...ownEnv }
     const app = { name, script: join(root, script), env, logDir, onRecord }
-    return supervisor.start(name, signal => startApp(app, context, signal))
+    return supervisor.start(name, signal => startApp(app, context.say, signal))
   }
   const startSimulator = async (port: number) => {
     const address = `127.0.0.1:${port}`

@@ -30,7 +30,7 @@ function supervise(t: Test, script: string) {
   const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
   const logDir = join(dir, 'logs')
   const app = { name: 'app', script: CHILD, env, logDir, onRecord: () => {} }
-  const started = supervisor.start('app', signal => startApp(app, context, signal))
+  const started = supervisor.start('app', signal => startApp(app, say, signal))
   started.catch(() => {})
   const attempts = async (count: number) => {
     while (read(attemptsFile).length < count) await delay(10)
@@ -104,7 +104,7 @@ t.test('an app whose port another stack took at that moment is started on anothe
   const start = async (port: number) => {
     const env = { SCRIPT: 'listen', ATTEMPTS_FILE: join(dir, 'attempts'), PORT: String(port) }
     const app = { name: 'app', script: CHILD, env, logDir: dir, onRecord: () => {} }
-    await supervisor.start('app', signal => startApp(app, context, signal))
+    await supervisor.start('app', signal => startApp(app, say, signal))
     return port
   }
   t.not(await new LatePorts().start('the ops port', taken, start), taken)

@@ -17,15 +17,13 @@ const HOST = '127.0.0.1'
  */
 export async function startPageServer(dir: string, api: string, port: number) {
   // `dev` reads the files on each request: a new build must not leave the server with names that are gone.
-  const files = sirv(dir, { dev: true, etag: true, setHeaders })
+  const files = sirv(dir, { dev: true, etag: true })
   const proxy = createProxyServer({ target: api, changeOrigin: true, proxyTimeout: 15_000 })
-  proxy.on('error', (_error, _request, response) => refuse(response as ServerResponse))
   const server = createServer((request, response) => {
     const page = pageOf(request.url ?? '')
-    // The listener above answers errors.
-    if (request.url?.startsWith('/api/')) proxy.web(request, response).catch(() => {})
-    else if (page !== undefined) void sendPage(response, dir, page, url)
-    else files(request, response, () => notFound(response))
+    if (request.url?.startsWith('/api/')) proxy.web(request, response).catch(() => refuse(response))
+    else if (page !== undefined) void sendPage(response, join(dir, page), url)
+    else files(request, response)
   })
   server.listen(port, HOST)
   await once(server, 'listening')
@@ -40,15 +38,6 @@ export async function startPageServer(dir: string, api: string, port: number) {
   }
 }
 
-/** The names of files under assets/ hold a hash of their content; everything else is revalidated each time. */
-function setHeaders(response: ServerResponse, path: string): void {
-  const isHashed = path.startsWith('/assets/')
-  response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
-  response.setHeader('x-content-type-options', 'nosniff')
-  response.setHeader('referrer-policy', 'no-referrer')
-  response.setHeader('content-security-policy', "frame-ancestors 'none'")
-}
-
 /** The file that names the site's own address; undefined for everything else. */
 function pageOf(target: string): string | undefined {
   const path = target.replace(/[?#].*$/, '').replace(/^\/$/, '/index.html')
@@ -56,16 +45,12 @@ function pageOf(target: string): string | undefined {
 }
 
 /** A shared link shows its picture only by a whole address, and an example is to be pasted as it is. */
-async function sendPage(response: ServerResponse, dir: string, page: string, url: string): Promise<void> {
-  const html = await readFile(join(dir, page), 'utf8').catch(() => undefined)
-  if (html === undefined) return notFound(response)
-  setHeaders(response, '/')
-  response.setHeader('content-type', page.endsWith('.json') ? 'application/json' : 'text/html; charset=utf-8')
-  response.end(html.replaceAll('https://premium.example', url.slice(0, -1)))
-}
-
-function notFound(response: ServerResponse): void {
-  response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found\n')
+async function sendPage(response: ServerResponse, page: string, url: string): Promise<void> {
+  const text = await readFile(page, 'utf8').catch(() => undefined)
+  if (text === undefined) return void response.writeHead(404).end()
+  const type = page.endsWith('.json') ? 'application/json' : 'text/html; charset=utf-8'
+  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' })
+  response.end(text.replaceAll('https://premium.example', url.slice(0, -1)))
 }
 
 /** The response while the API starts or restarts. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * The commands that people type: builds what is stale, then runs the built code. Plain JavaScript, because
- * nothing is built yet. A signal ends the build too, so that no compiler is left behind. Everything here must
- * run on old Nodes, so that they can name the Node that is needed.
+ * Runs what the commands that people type name, a built program and its arguments, when all that is stale has
+ * been built. Plain JavaScript, because nothing is built yet. A signal ends the build too, so that no compiler
+ * is left behind. Everything here must run on old Nodes, so that they can name the Node that is needed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,36 +15,21 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A build that has nothing to do ends sooner, and is not mentioned. */
 const MENTION_AFTER_MS = 2_000
 
-/** The built code of each command, by the first argument; the program gets the others. */
-const PROGRAMS = {
-  demo: './dist/main.js',
-  live: './dist/main.js',
-  doctor: '../ingester/dist/doctor/main.js',
-  backfill: '../ingester/dist/backfill/import-main.js',
-}
-
 checkNode()
 const turbo = join(ROOT, 'node_modules/.bin/turbo')
 if (!existsSync(turbo)) fail('Dependencies are not installed; run: npm ci')
 await build()
-await import(takeProgram())
+// The program finds its own arguments where Node puts them.
+const [program = ''] = process.argv.splice(2, 1)
+process.setSourceMapsEnabled(true)
+await import(join(ROOT, program))
 
 function checkNode() {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const needed = engines.node.replace(/[^\d.]/g, '')
-  const [major, minor] = process.versions.node.split('.').map(Number)
-  const [neededMajor, neededMinor] = needed.split('.').map(Number)
-  if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return
-  fail(`Node ${needed} or newer is needed, and this is Node ${process.versions.node}: see https://nodejs.org`)
-}
-
-/** Takes the command's name off the arguments, except for the program that tells demo from live by it. */
-function takeProgram() {
-  const name = process.argv[2] ?? ''
-  const program = PROGRAMS[name]
-  if (program !== PROGRAMS.live) process.argv.splice(2, 1)
-  process.setSourceMapsEnabled(true)
-  return program
+  const { node } = process.versions
+  if (node.localeCompare(needed, 'en', { numeric: true }) >= 0) return
+  fail(`Node ${needed} or newer is needed, and this is Node ${node}: see https://nodejs.org`)
 }
 
 async function build() {

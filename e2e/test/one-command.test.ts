@@ -6,14 +6,14 @@ import { createFolder, eventually, followProgram, type Program } from '@kimchi/t
 import t, { type Test } from 'tap'
 import { getJson } from '../src/apps.ts'
 
-/** What `npm run demo` runs, and what that runs when it has built everything. */
-const COMMAND = 'apps/local/run.mjs'
-const BUILT = 'apps/local/dist/main.js'
+/** What `npm run demo` runs when it has built everything, and what it runs. */
+const BUILT = ['apps/local/dist/main.js', 'demo']
+const COMMAND = ['apps/local/run.mjs', ...BUILT]
 
 /** Starts the demo with a data folder of its own. */
-function startDemo(t: Test, script: string, dataDir: string, env: Record<string, string> = {}): Program {
+function startDemo(t: Test, command: string[], dataDir: string, env: Record<string, string> = {}): Program {
   // tap hands its loader to every Node process below it; the build must run as a user's does.
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, script, 'demo'], {
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...command], {
     cwd: projectRoot(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, BACKFILL_DAYS: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -29,7 +29,7 @@ const SHARPEN = 'delete ResizeObserverEntry.prototype.devicePixelContentBoxSize'
 const program = findChromium()
 if (!program) throw new Error('no chromium on PATH')
 const dataDir = await mkdtemp(join(tmpdir(), 'kimchi-pictures-'))
-const demo = startProgram(undefined, [join(ROOT, 'apps/local/run.mjs'), 'demo'], {
+const demo = startProgram(undefined, [join(ROOT, 'apps/local/dist/main.js'), 'demo'], {
   DATA_DIR: dataDir,
   PORT: '0',
   PAGE_PORT: '0',

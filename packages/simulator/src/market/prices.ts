@@ -40,12 +40,7 @@ export function createPrices(seed: string, listings: Listings, faults: Pick<Faul
     traded: (exchange: Exchange, market: string, from: EpochMs, to: EpochMs) =>
       (lastTrade(exchange, market, to)?.at ?? Number.NEGATIVE_INFINITY) >= from,
     /** The fold of a minute's trades, or of those before `until`; undefined when there was none. */
-    candle(exchange: Exchange, market: string, openTime: EpochMs, until = Number.POSITIVE_INFINITY) {
-      const end = openTime + MINUTE
-      const pauses = faults.pausesOf(exchange, market)
-      const isWhole = until >= end && !pauses.some(({ from, to }) => from < end && to > openTime)
-      if (isWhole) return tapeOf(exchange, market)?.candle(openTime)
-      return foldCandle(openTime, trades(exchange, market, openTime, Math.min(end, until)))
-    },
+    candle: (exchange: Exchange, market: string, openTime: EpochMs, until = Number.POSITIVE_INFINITY) =>
+      foldCandle(openTime, trades(exchange, market, openTime, Math.min(openTime + MINUTE, until))),
   }
 }

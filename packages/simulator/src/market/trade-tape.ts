@@ -1,4 +1,3 @@
-import { type Candle, foldCandle } from './candle.ts'
 import { fraction, keyOf } from './hash.ts'
 import { byMinutes, type PriceWalks, type Walk } from './price-walk.ts'
 import { krwTickSize, roundToStep, usdtTickSize } from './tick-size.ts'
@@ -8,9 +7,6 @@ import type { EpochMs, Listing, Trade } from './types.ts'
 export type TradeTape = ReturnType<typeof createTape>
 
 const MINUTE = 60_000
-
-/** Candles of a market that are kept: the exchanges are asked for the newest ones again and again. */
-const KEPT_CANDLES = 1_500
 
 /** Share of slots that hold a trade. */
 const FILLED = 0.8
@@ -50,18 +46,9 @@ export function createTape(seed: string, listing: Listing, walks: PriceWalks) {
     }
     return trades
   }
-  const candles = new Map<EpochMs, Candle | undefined>()
   return {
     /** Trades with from ≤ at < to, in time order. */
     between,
-    /** The fold of the trades of a whole minute. */
-    candle(openTime: EpochMs): Candle | undefined {
-      if (!candles.has(openTime)) {
-        if (candles.size === KEPT_CANDLES) candles.clear()
-        candles.set(openTime, foldCandle(openTime, between(openTime, openTime + MINUTE)))
-      }
-      return candles.get(openTime)
-    },
     /** The newest trade with at < before. */
     lastBefore(before: EpochMs): Trade | undefined {
       for (let slot = Math.floor(before / slotMs); slot >= 0; slot--) {

@@ -34,8 +34,7 @@ export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
         return refuse(caller, now)
       }
       bannedUntil.delete(caller)
-      const response = route?.respond(exchanges, url) ?? failed(404, -1000, 'Path not found')
-      return { ...response, headers: { 'x-mbx-used-weight-1m': String(weight) } }
+      return route?.respond(exchanges, url) ?? failed(404, -1000, 'Path not found')
     },
     refusalBody(status) {
       const code = status === 418 || status === 429 ? -1003 : 0

@@ -13,9 +13,6 @@ import { createWindowCounter, urlOf } from './wire.ts'
 export function createSockets(exchanges: SimulatedExchanges) {
   const { clock, limitFactor } = exchanges
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: true })
-  server.on('headers', (headers, request) => {
-    if (exchangeOf(urlOf(request)) === 'upbit') headers.push('remaining-req: group=websocket; min=100; sec=3')
-  })
   const clients = { upbit: new Set<Client>(), binance: new Set<Client>() }
   const sockets = new Set<Duplex>()
   // By address: Upbit allows 5 handshakes a second, Binance 300 in 5 minutes.

@@ -68,11 +68,3 @@ t.test('omit: a REST list lacks one market; a refusal may depend on the query', 
   t.equal((await fetch(`${url}?symbolStatus=TRADING`)).status, 400)
   t.equal((await fetch(url)).status, 200)
 })
-
-t.test('the handshake says how many connections are left', async t => {
-  const { simulator } = await startManual(t)
-  const socket = new WebSocket(simulator.upbitWsUrl)
-  t.teardown(() => socket.terminate())
-  const [response] = await once(socket, 'upgrade')
-  t.match(response.headers['remaining-req'], /^group=websocket;.* sec=3$/)
-})

@@ -167,7 +167,7 @@ t.test('one coin of all is matched: FAIL', async t => {
 
 t.test('a subscription sent again brings no SNAPSHOTs: FAIL', async t => {
   const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => faults.set({ kind: 'ignore', exchange: 'upbit', what: 'resubscription' }),
+    prepare: ({ faults }) => faults.set({ kind: 'snapshots-once', exchange: 'upbit' }),
   })
   t.strictSame(of('FAIL'), ['Upbit, renewal'])
   t.match(finding('Upbit, renewal'), { seen: '9 SNAPSHOTs at first, then 0, 0, 0' })

@@ -28,10 +28,11 @@ const path = field<string>(
   value => typeof value === 'string' && value.startsWith('/'),
 )
 const milliseconds = field<number>('a whole number of milliseconds, 0 or more', value => isWhole(value, 0))
-/** When a fault acts, maybe in the past; without `from` it begins when it is set. `to` is not included. */
-const span = { from: milliseconds, to: milliseconds }
-/** A stretch of time in which nothing trades; Binance's klines of it have volume 0, or there are none. */
-const pause = { market, ...span, klines: oneOf('flat', 'none') }
+/**
+ * A stretch of time in which nothing trades, maybe in the past; without `from` it begins when it is set, `to` is not
+ * included. Binance's klines of it have volume 0, or there are none.
+ */
+const pause = { market, from: milliseconds, to: milliseconds, klines: oneOf('flat', 'none') }
 
 /** Where and for how long a fault acts. Without `forMs` and `frames` it acts until somebody ends it. */
 const SCOPE = {
@@ -83,18 +84,16 @@ const KINDS = {
   outage: pause,
   /** Upbit publishes trades up to this much later, by a random time. */
   lag: {
-    market,
-    ...span,
     maxMs: needed(
       field<number>('a whole number of milliseconds, at most 10000', value => isWhole(value, 0, 10_000)),
     ),
   },
   /** Binance announces that it will close the connection. */
   shutdown: {},
-  /** Upbit accepts a second subscription on a connection, but sends no SNAPSHOTs for it. */
-  ignore: { what: needed(oneOf('resubscription')) },
+  /** Upbit sends SNAPSHOTs only for the first subscription of a connection. */
+  'snapshots-once': {},
   /** How long after its minute's end an Upbit candle appears in responses. */
-  'late-candles': { market, lateMs: needed(milliseconds) },
+  'late-candles': { lateMs: needed(milliseconds) },
   /** Upbit refuses every subscription that names the market: an error frame, then the end. */
   reject: { market: needed(market) },
   /** Upbit's `market_state` is this word; without it PREVIEW in a halt, else ACTIVE. */

@@ -19,7 +19,7 @@ export function publishedTrades(
   return prices
     .trades('upbit', market, from - reach, to)
     .map(trade => {
-      const lag = faults.find('lag', { exchange: 'upbit', market, at: trade.at })?.fault
+      const lag = faults.find('lag', { exchange: 'upbit', at: trade.at })?.fault
       const share = fraction(0x7f4a7c15, trade.at)
       const lateMs = lag ? Math.floor(share * (lag.maxMs + 1)) : 1 + Math.floor(share * USUAL_MS)
       return { trade, publishedAt: trade.at + lateMs }

@@ -88,7 +88,7 @@ function candlesBefore(
 ) {
   const found: Candle[] = []
   const now = clock.now()
-  const late = faults.find('late-candles', { exchange: 'upbit', market, at: now })?.fault.lateMs
+  const late = faults.find('late-candles', { exchange: 'upbit', at: now })?.fault.lateMs
   const isThere = (open: EpochMs) => late === undefined || open + MINUTE + late <= now
   const newest = Math.ceil(to / MINUTE) * MINUTE - MINUTE
   for (let open = newest, empty = 0; found.length < count && empty < MAX_EMPTY; open -= MINUTE) {

@@ -11,7 +11,7 @@ const CLOSE_AFTER_ERROR_MS = 165
 
 export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream {
   const { listings, faults, clock, limitFactor, settle } = exchanges
-  const ignoresSecond = () => faults.find('ignore', { exchange: 'upbit', at: clock.now() })
+  const sendsOnce = () => faults.find('snapshots-once', { exchange: 'upbit', at: clock.now() })
   const isRejected = (market: string) => faults.find('reject', { exchange: 'upbit', market, at: clock.now() })
   const isTooFast = createMessageLimit(exchanges)
 
@@ -29,7 +29,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
         const now = settle()
         const isSecond = keys.size > 0
         keys = codes
-        if (isSecond && ignoresSecond()) return
+        if (isSecond && sendsOnce()) return
         for (const market of codes) {
           const listing = listings.get('upbit', market)
           const last = listing && newestPublished(exchanges, market, now)

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { connect, get, startManual, tickersOf } from '../clients.ts'
 
-t.test('ignore resubscription: only the first subscription of a connection brings SNAPSHOTs', async t => {
+t.test('snapshots once: only the first subscription of a connection brings SNAPSHOTs', async t => {
   const { simulator, run } = await startManual(t)
-  simulator.faults.set({ kind: 'ignore', exchange: 'upbit', what: 'resubscription' })
+  simulator.faults.set({ kind: 'snapshots-once', exchange: 'upbit' })
   const client = await connect(t, simulator.upbitWsUrl)
   client.send(tickersOf('KRW-BTC'))
   t.match(await client.next(), { stream_type: 'SNAPSHOT' })

@@ -34,8 +34,6 @@ export const GARBAGE: Readonly<Record<FaultOf<'garbage'>['shape'], (text: string
   noise: text => Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 197 + text.length * 31) & 0xff)),
 }
 
-const CANDLES = /^\/(v1\/candles|api\/v3\/klines)/
-
 /** The text of a response, mangled as a `rest` fault wants it. */
 export function mangledBody(
   { faults, clock }: SimulatedExchanges,
@@ -45,10 +43,7 @@ export function mangledBody(
 ): string {
   const text = JSON.stringify(body)
   const target = { exchange, at: clock.now() }
-  const active = faults.use('rest', target, ({ fault: { path = '/', mode } }) => {
-    // A shortened list of candles would change the past, which only halts and outages may.
-    return requested.startsWith(path) && (mode === 'truncated' || !CANDLES.test(requested))
-  })
+  const active = faults.use('rest', target, ({ fault: { path = '/' } }) => requested.startsWith(path))
   if (!active) return text
   const { mode, without } = active.fault
   if (mode === 'truncated') return text.slice(0, Math.floor(text.length / 2))

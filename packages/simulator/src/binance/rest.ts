@@ -1,7 +1,8 @@
 import { acts } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Listing } from '../market/types.ts'
-import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
+import { type ExchangeRest, type RestResponse, wholeNumber } from '../server/exchange-rest.ts'
+import { createWindowCounter } from '../server/window-counter.ts'
 import { binanceStatus, decimal, symbolEntry } from './symbols.ts'
 
 const MINUTE = 60_000
@@ -9,7 +10,7 @@ const MAX_ROWS = 1_000
 const WEIGHT_PER_MINUTE = 6_000
 
 /** Binance's public spot REST under /api/v3. @see docs/exchanges.md#binance-rest */
-export function createBinanceRest(exchanges: SimulatedExchanges): RestSide {
+export function createBinanceRest(exchanges: SimulatedExchanges): ExchangeRest {
   const { clock, limitFactor } = exchanges
   const usedWeight = createWindowCounter(MINUTE)
   return {

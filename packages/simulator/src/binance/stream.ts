@@ -1,6 +1,7 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import { parseJson } from '../server/client-input.ts'
 import type { ExchangeStream } from '../server/connection.ts'
-import { createWindowCounter, parseJson } from '../server/wire.ts'
+import { createWindowCounter } from '../server/window-counter.ts'
 import { createMiniTickers, type StreamFrame } from './mini-ticker.ts'
 
 const MAX_STREAMS = 1_024

@@ -1,4 +1,4 @@
-import { parseJson } from '../server/wire.ts'
+import { parseJson } from '../server/client-input.ts'
 
 type IsMarket = (code: string) => boolean
 

@@ -1,8 +1,16 @@
 import type { WebSocket } from 'ws'
-import { GARBAGE } from '../faults/apply.ts'
+import type { FaultOf } from '../faults/fault.ts'
 import type { ActiveFault, FaultTarget } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
+
+/** Makes bytes that are no frame from the text of one. */
+const GARBAGE: Readonly<Record<FaultOf<'garbage'>['shape'], (text: string) => Buffer>> = {
+  truncated: text => Buffer.from(text.slice(0, Math.ceil(text.length / 2))),
+  utf8: text => Buffer.from(`${text.slice(0, 12)}\xc3\x28\xff\xfe${text.slice(12)}`, 'latin1'),
+  nested: () => Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}`),
+  noise: text => Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 197 + text.length * 31) & 0xff)),
+}
 
 /** A client of an exchange, and what the exchange does with it. */
 export interface Client {

@@ -1,13 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createBinanceRest } from '../binance/rest.ts'
-import { mangledBody, refusalOf } from '../faults/apply.ts'
 import { readFault } from '../faults/fault.ts'
 import type { ActiveFault } from '../faults/faults.ts'
+import { mangledBody, refusalOf } from '../faults/responses.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
 import { createUpbitRest } from '../upbit/rest.ts'
-import { type RestResponse, type RestSide, urlOf } from './wire.ts'
+import { urlOf } from './client-input.ts'
+import type { ExchangeRest, RestResponse } from './exchange-rest.ts'
 
 /** Responds to REST requests of both exchanges, and to those about faults. */
 export function createRequestListener(exchanges: SimulatedExchanges): RequestListener {
@@ -33,7 +34,7 @@ export function createRequestListener(exchanges: SimulatedExchanges): RequestLis
 function respondAs(
   exchanges: SimulatedExchanges,
   exchange: Exchange,
-  side: RestSide,
+  side: ExchangeRest,
   url: URL,
   caller = '',
 ): RestResponse | undefined {

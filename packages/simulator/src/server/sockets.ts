@@ -2,12 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createBinanceStream } from '../binance/stream.ts'
-import { type Refusal, refusalOf } from '../faults/apply.ts'
+import { type Refusal, refusalOf } from '../faults/responses.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'
 import { createUpbitStream } from '../upbit/stream.ts'
+import { urlOf } from './client-input.ts'
 import { type Client, Connection, type ExchangeStream, pumpStream } from './connection.ts'
-import { createWindowCounter, urlOf } from './wire.ts'
+import { createWindowCounter } from './window-counter.ts'
 
 /** Accepts and feeds WebSocket connections. */
 export function createSockets(exchanges: SimulatedExchanges) {

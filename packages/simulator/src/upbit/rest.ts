@@ -1,7 +1,8 @@
 import type { Candle } from '../market/candle.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs } from '../market/types.ts'
-import { createWindowCounter, type RestResponse, type RestSide, wholeNumber } from '../server/wire.ts'
+import { type ExchangeRest, type RestResponse, wholeNumber } from '../server/exchange-rest.ts'
+import { createWindowCounter } from '../server/window-counter.ts'
 
 const MINUTE = 60_000
 const KST = 9 * 60 * MINUTE
@@ -11,7 +12,7 @@ const PER_SECOND = 10
 const MAX_EMPTY = 20_000
 
 /** Upbit's quotation REST under /v1. @see docs/exchanges.md#upbit-rest */
-export function createUpbitRest(exchanges: SimulatedExchanges): RestSide {
+export function createUpbitRest(exchanges: SimulatedExchanges): ExchangeRest {
   const allowed = PER_SECOND * exchanges.limitFactor
   const counter = createWindowCounter(1_000)
   return {

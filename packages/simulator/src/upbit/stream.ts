@@ -1,6 +1,7 @@
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
+import { parseJson } from '../server/client-input.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
-import { createWindowCounter, parseJson } from '../server/wire.ts'
+import { createWindowCounter } from '../server/window-counter.ts'
 import { newestPublished, publishedTrades } from './published.ts'
 import { tickerText, upbitTicker } from './ticker.ts'
 

@@ -1,8 +1,7 @@
 import { fraction } from '../market/hash.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { Exchange } from '../market/types.ts'
-import type { RestResponse } from '../server/wire.ts'
-import type { FaultOf } from './fault.ts'
+import type { RestResponse } from '../server/exchange-rest.ts'
 
 /** How a handshake or request is refused; 'hang' is never responding. */
 export type Refusal = 'hang' | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
@@ -24,14 +23,6 @@ export function refusalOf(
   const { status, retryAfter } = active.fault
   if (status === 'hang') return status
   return { status, headers: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) } }
-}
-
-/** Makes bytes that are no frame from the text of one. */
-export const GARBAGE: Readonly<Record<FaultOf<'garbage'>['shape'], (text: string) => Buffer>> = {
-  truncated: text => Buffer.from(text.slice(0, Math.ceil(text.length / 2))),
-  utf8: text => Buffer.from(`${text.slice(0, 12)}\xc3\x28\xff\xfe${text.slice(12)}`, 'latin1'),
-  nested: () => Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}`),
-  noise: text => Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 197 + text.length * 31) & 0xff)),
 }
 
 /** The text of a response, mangled as a `rest` fault wants it. */

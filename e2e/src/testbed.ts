@@ -72,7 +72,7 @@ export async function openTestbed(
   const { factor = 20, coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
   const clock = createFastClock(options.startAt ?? fromMidnight(10), factor)
   /** The same exchanges seen from elsewhere: same prices, own faults. */
-  const openView = async () => {
+  const openView = async (): Promise<Simulator> => {
     // Half a second by the clock of most beds, as late as frames may come; each turn costs processor time.
     const view = await startSimulator({ seed: 'fault', clock, pumpMs: 25, limits: false })
     t.teardown(() => view.close())

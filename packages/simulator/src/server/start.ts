@@ -8,14 +8,10 @@ import { createRequestListener } from './requests.ts'
 import { createSockets } from './sockets.ts'
 
 /** A running simulator of both exchanges on one port. An interface, so that declarations elsewhere can name it. */
-export interface Simulator extends Awaited<ReturnType<typeof start>> {}
+export interface Simulator extends Awaited<ReturnType<typeof startSimulator>> {}
 
 /** Starts a simulator of both exchanges on one port and resolves when it listens. */
-export function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  return start(options)
-}
-
-async function start(options: SimulatorOptions) {
+export async function startSimulator(options: SimulatorOptions = {}) {
   const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
   const exchanges = createExchanges(options, () => sockets.pump())
   const { listings, prices, faults } = exchanges

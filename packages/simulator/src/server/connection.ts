@@ -66,18 +66,18 @@ export class Connection {
     const target = { exchange: this.exchange, market, at }
     const silence = this.#exchanges.faults.use('silence', target)
     if (silence?.fault.delivery === 'late') this.#held.push({ silence, text, market })
-    if (!silence && !this.#halfOpen('use', at)) this.#send(text, target)
+    if (!silence && !this.#isHalfOpen(at)) this.#send(text, target)
   }
 
   /** Sends a reply or an error, which only a half-open connection holds back. */
   reply(message: object): void {
-    if (!this.#halfOpen('find', this.#exchanges.clock.now())) this.#write(JSON.stringify(message))
+    if (!this.#isHalfOpen(this.#exchanges.clock.now())) this.#write(JSON.stringify(message))
   }
 
   /** Does what faults want of the connection itself at an instant. */
   obey(at: EpochMs): void {
     this.#release(at)
-    if (this.#halfOpen('find', at)) this.#socket.pause()
+    if (this.#isHalfOpen(at)) this.#socket.pause()
     else if (this.#socket.isPaused) this.#socket.resume()
     if (this.#exchanges.faults.find('drop', { exchange: this.exchange, at })) this.close()
   }
@@ -88,9 +88,10 @@ export class Connection {
     else this.#socket.close(code, reason)
   }
 
-  #halfOpen(how: 'find' | 'use', at: EpochMs): ActiveFault | undefined {
+  #isHalfOpen(at: EpochMs): boolean {
     const target = { exchange: this.exchange, at }
-    return this.#exchanges.faults[how]('half-open', target, active => !this.#older.includes(active))
+    const isNew = (active: ActiveFault) => !this.#older.includes(active)
+    return this.#exchanges.faults.find('half-open', target, isNew) !== undefined
   }
 
   #release(at: EpochMs): void {

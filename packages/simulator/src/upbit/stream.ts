@@ -18,8 +18,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
 
   return {
     open(connection) {
-      // A new subscription replaces the one before.
-      let keys: ReadonlySet<string> = new Set()
+      const keys = new Set<string>()
       let pingedAt = clock.now()
       let closesAt = Number.POSITIVE_INFINITY
       const fail = (name: string, message: string): void => {
@@ -29,7 +28,9 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
       const subscribe = (codes: ReadonlySet<string>): void => {
         const now = settle()
         const isSecond = keys.size > 0
-        keys = codes
+        // A new subscription replaces the one before.
+        keys.clear()
+        for (const code of codes) keys.add(code)
         if (isSecond && sendsOnce()) return
         for (const market of codes) {
           const listing = listings.get('upbit', market)
@@ -40,9 +41,7 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
       }
       return {
         connection,
-        get keys() {
-          return keys
-        },
+        keys,
         textOf: tickerText,
         message(text) {
           const asked = readCodes(text)

@@ -51,9 +51,8 @@ function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedA
   if (typeof market !== 'string') return malformed('s', market)
   const before = previous.get(market)
   if (before === undefined) return IGNORED
-  if (!isDecimal(text)) return malformed(`${market} c`, text)
-  const price = Number(text)
-  if (!isPrice(price)) return malformed(`${market} c`, text)
+  const price = priceOf(text)
+  if (price === undefined) return malformed(`${market} c`, text)
   if (!isExchangeTime(eventAt)) return malformed(`${market} E`, eventAt)
   const volume = typeof v === 'string' ? Number(v) : Number.NaN
   const isTrade = volume > before.volume || Math.abs(price - before.price) > 0
@@ -74,9 +73,11 @@ function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedA
   return { kind: 'tick', tick }
 }
 
-/** Whether a value is a text of digits with at most one point between them. */
-export function isDecimal(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= 40 && /^\d+(\.\d+)?$/.test(value)
+/** The price that Binance writes as a text of digits with at most one point between them; undefined for any other. */
+export function priceOf(text: unknown): number | undefined {
+  if (typeof text !== 'string' || text.length > 40 || !/^\d+(\.\d+)?$/.test(text)) return undefined
+  const price = Number(text)
+  return isPrice(price) ? price : undefined
 }
 
 function complaint(error: unknown): Decoded {

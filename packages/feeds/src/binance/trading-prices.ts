@@ -1,7 +1,7 @@
-import { isPrice, KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
+import { KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
 import { isFields, shown } from '../feed/frame.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
-import { isDecimal } from './decoder.ts'
+import { priceOf } from './decoder.ts'
 
 /**
  * The prices in Binance's raw answer to `ticker/price?symbolStatus=TRADING`, which leaves out halted and delisted
@@ -18,9 +18,4 @@ export function parseTradingPrices(answer: unknown): TradingPrices {
   if (prices.has(expected)) return prices
   const got = Array.isArray(answer) ? `${prices.size} others` : shown(answer)
   throw new KimchiError('KIMCHI_ERR_REST', `binance ticker/price must list ${expected}, got: ${got}`)
-}
-
-function priceOf(text: unknown): number | undefined {
-  const price = isDecimal(text) ? Number(text) : undefined
-  return isPrice(price) ? price : undefined
 }

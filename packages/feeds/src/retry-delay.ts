@@ -18,7 +18,7 @@ const REGION_MS: Milliseconds = 600_000
  * @param random as `Math.random`
  */
 export function retryDelay(attempt: number, random: () => number, cause?: unknown): Milliseconds {
-  const full = Math.min(FIRST_MS * 2 ** Math.min(attempt, 16), CAP_MS)
+  const full = Math.min(FIRST_MS * 2 ** attempt, CAP_MS)
   const delay = full / 2 + (full / 2) * random()
   if (!(cause instanceof HttpError)) return delay
   const asked = cause.retryAfterMs ?? longDelay(cause)

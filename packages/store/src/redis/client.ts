@@ -16,7 +16,7 @@ export interface ConnectOptions {
 
 /** How long to wait before the next attempt, counted from 0: 50 to 100 ms at first, at most 3 s. */
 export function reconnectDelay(attempt: number, random = Math.random): Milliseconds {
-  return Math.round(Math.min(100 * 2 ** Math.min(attempt, 6), 3_000) * (0.5 + random() / 2))
+  return Math.round(Math.min(100 * 2 ** attempt, 3_000) * (0.5 + random() / 2))
 }
 
 /** The client for a target: a command fails at once while Redis is away, and the client reconnects by itself. */

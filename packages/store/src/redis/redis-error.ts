@@ -20,7 +20,6 @@ export function isRetryable(error: unknown): boolean {
  * cause: it holds the command with its arguments, AUTH among them.
  */
 export function toRedisError(thrown: unknown, where: string): KimchiError {
-  if (thrown instanceof KimchiError) return thrown
   const message = reasonOf(thrown)
   if (message.startsWith('KIMCHI_PRICES_KIND '))
     return new KimchiError('KIMCHI_ERR_PRICES_KIND', textOf(message))

@@ -1,0 +1,118 @@
+import type { Leg } from './sample-or-gap.ts'
+import { MAX_LAG_MS } from './skew.ts'
+import type { Tick } from './tick.ts'
+import { minuteOf, minuteStart } from './time.ts'
+import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
+
+/** A trade this long after a status request outranks its answer: the two clocks differ by less. */
+const OUTRANKS_AFTER_MS: Milliseconds = MAX_LAG_MS
+
+/** The last frame, seed and trade of a market up to the end of a minute. */
+interface Known {
+  /** The newest minute of them all. */
+  readonly minute: EpochMinute
+  readonly frame?: Tick | undefined
+  readonly seed?: Tick | undefined
+  readonly tradedAt?: EpochMs | undefined
+}
+
+const NOTHING: Known = { minute: Number.NEGATIVE_INFINITY }
+
+/** What is known of one market in the running minute and before it, and whether it is halted. */
+export class MarketTicks {
+  /** When the exchange was asked for the status that says "not trading"; undefined while it trades. */
+  haltedAt: EpochMs | undefined
+  #upToNow = NOTHING
+  /** What was known before the newest minute began. */
+  #before = NOTHING
+  /** The last SNAPSHOT, in which the exchange itself names the last trade. */
+  #confirmation: Tick | undefined
+
+  add(tick: Tick): void {
+    const { origin, eventAt, receivedAt, tradedAt, tradable } = tick
+    if (tradable !== undefined) this.haltedAt = tradable ? undefined : receivedAt
+    else if (origin === 'stream' && outranks(tradedAt, this.haltedAt)) this.haltedAt = undefined
+    const minute = minuteOf(eventAt)
+    if (minute > this.#upToNow.minute) this.#before = this.#upToNow
+    else if (minute < this.#upToNow.minute) this.#before = withTick(this.#before, tick)
+    this.#upToNow = withTick(this.#upToNow, tick)
+    if (origin === 'snapshot' && receivedAt >= (this.#confirmation?.receivedAt ?? 0))
+      this.#confirmation = tick
+  }
+
+  /** Notes an exchange's answer to a status request. A trade at least 2 s after the request outranks a "no". */
+  setTradable(tradable: boolean, askedAt: EpochMs): void {
+    this.haltedAt = tradable || outranks(this.#upToNow.tradedAt, askedAt) ? undefined : askedAt
+  }
+
+  /** The market has moved on to a price that can't be placed in time: no known price is its last. */
+  forgetPrices(): void {
+    this.#upToNow = { ...this.#upToNow, frame: undefined, seed: undefined }
+    this.#before = { ...this.#before, frame: undefined, seed: undefined }
+  }
+
+  /**
+   * What is known just before minute M.
+   * @param from when the stream was whole again after the last interruption
+   * @param disorderMs how far frames may overtake each other
+   */
+  legBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): Leg {
+    const { tradedAt } = this.#knownBefore(minute)
+    const price = this.#priceBefore(minute, from, disorderMs)
+    return { price, tradedAt, tradable: this.haltedAt === undefined }
+  }
+
+  #knownBefore(minute: EpochMinute): Known {
+    return this.#upToNow.minute < minute ? this.#upToNow : this.#before
+  }
+
+  /**
+   * The last price before M, unless a later one may have been lost. A frame must have come after the stream
+   * was whole again (`from`); and because frames overtake each other, some time after that, or after the
+   * exchange itself has confirmed which trade was the last. A seed must precede M by the disorder, so that any
+   * trade it reflects would also have led to a frame before M.
+   */
+  #priceBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): number | undefined {
+    const { minute: newest, frame, seed } = this.#knownBefore(minute)
+    // Two newer minutes have pushed out what was known before M.
+    if (newest >= minute) return undefined
+    const framesFrom = Math.min(from + disorderMs, this.#confirmedFrom(minute, from, seed))
+    if (frame !== undefined && frame.receivedAt >= framesFrom) return frame.price
+    const isSeedKnown =
+      seed !== undefined && askedAt(seed) >= from && seed.receivedAt <= minuteStart(minute) - disorderMs
+    return isSeedKnown ? seed.price : undefined
+  }
+
+  /** A SNAPSHOT confirms all frames since `from`; a seed only those that have come since it was asked for. */
+  #confirmedFrom(minute: EpochMinute, from: EpochMs, seed: Tick | undefined): EpochMs {
+    const snapshot = this.#confirmation
+    if (snapshot && snapshot.receivedAt >= from && snapshot.eventAt < minuteStart(minute)) return from
+    return seed !== undefined && askedAt(seed) >= from ? askedAt(seed) : Number.POSITIVE_INFINITY
+  }
+}
+
+/** When a seed was asked for: it may lack whatever was traded since. */
+function askedAt({ sentAt, receivedAt }: Tick): EpochMs {
+  return sentAt ?? receivedAt
+}
+
+function withTick({ minute, frame, seed, tradedAt }: Known, tick: Tick): Known {
+  const isSeed = tick.origin === 'seed'
+  return {
+    minute: Math.max(minute, minuteOf(tick.eventAt)),
+    frame: isSeed ? frame : laterOf(tick, frame),
+    seed: isSeed ? laterOf(tick, seed) : seed,
+    tradedAt: tick.tradedAt === undefined ? tradedAt : Math.max(tick.tradedAt, tradedAt ?? 0),
+  }
+}
+
+/** The later by the exchange's clock; by ours where the exchange sent the same time twice. */
+function laterOf(tick: Tick, known: Tick | undefined): Tick {
+  if (known === undefined) return tick
+  const laterMs = tick.eventAt - known.eventAt || tick.receivedAt - known.receivedAt
+  return laterMs >= 0 ? tick : known
+}
+
+function outranks(tradedAt: EpochMs | undefined, askedAt: EpochMs | undefined): boolean {
+  return tradedAt !== undefined && askedAt !== undefined && tradedAt >= askedAt + OUTRANKS_AFTER_MS
+}

@@ -26,26 +26,14 @@ export function recordedLines(path: string): Record<string, unknown>[] {
 /** The bytes of a Python bytes literal, `b'..'`, as a recorder of raw frames wrote them. */
 export function pythonBytes(literal: string): Buffer {
   const body = literal.trim().slice(2, -1)
-  const bytes: number[] = []
-  for (let at = 0; at < body.length; at++) {
-    if (body[at] !== '\\') {
-      bytes.push(...Buffer.from(body[at] ?? ''))
-      continue
-    }
-    at += 1
-    const escaped = body[at] ?? ''
-    if (escaped === 'x') {
-      bytes.push(Number.parseInt(body.slice(at + 1, at + 3), 16))
-      at += 2
-    } else {
-      bytes.push(SIMPLE_ESCAPES.get(escaped) ?? escaped.charCodeAt(0))
-    }
-  }
-  return Buffer.from(bytes)
+  const text = body.replace(/\\(?:x(..)|(.))/g, (_, hex?: string, escaped = '') => {
+    return hex ? String.fromCharCode(Number.parseInt(hex, 16)) : (CONTROLS.get(escaped) ?? escaped)
+  })
+  return Buffer.from(text, 'latin1')
 }
 
-const SIMPLE_ESCAPES: ReadonlyMap<string, number> = new Map([
-  ['n', 10],
-  ['r', 13],
-  ['t', 9],
+const CONTROLS: ReadonlyMap<string, string> = new Map([
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
 ])

@@ -5,7 +5,7 @@ import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import { createMemoryLog } from '@kimchi/testkit'
 import type { Test } from 'tap'
-import { type Feed, type FeedContext, type FeedOptions, openFeed } from '../src/feed/feed.ts'
+import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 import { RestClient, type RestClientOptions } from '../src/rest/client.ts'
 
 /** When the tests' clock starts. */
@@ -33,7 +33,6 @@ export function watchFeed(
   const tradable = new Map<Market, boolean>()
   const forgotten: Market[] = []
   const log = createMemoryLog()
-  const context: FeedContext = { clock, random, log }
   const feed = openFeed(
     {
       markets: [],
@@ -46,7 +45,7 @@ export function watchFeed(
       },
       ...options,
     },
-    context,
+    { clock, random, log },
   )
   t.teardown(() => feed.close())
   return { feed, clock, ticks, interruptions, tradable, forgotten, log }

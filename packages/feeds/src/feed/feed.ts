@@ -45,10 +45,7 @@ export interface FeedOptions {
 const DROPPED = 'dropped a malformed frame'
 const STATUS_FAILED = 'the request for the trading status failed and will be repeated'
 
-/** What a feed gets from the outside. */
-export type FeedContext = Pick<Context, 'clock' | 'random' | 'log'>
-
-export function openFeed(options: FeedOptions, context: FeedContext): Feed {
+export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>): Feed {
   const feed = new Feed(options, context)
   feed.open()
   return feed
@@ -91,7 +88,7 @@ export class Feed {
   /** Ends the wait after a refused subscription. */
   #changed = new AbortController()
 
-  constructor(options: FeedOptions, context: FeedContext) {
+  constructor(options: FeedOptions, context: Omit<Context, 'signal'>) {
     const { protocol, sink } = options
     this.#options = options
     this.#exchange = protocol.exchange

@@ -8,20 +8,33 @@ import { binanceStatus, decimal, symbolEntry } from './symbols.ts'
 const MINUTE = 60_000
 const MAX_ROWS = 1_000
 const WEIGHT_PER_MINUTE = 6_000
+/** Requests after the first 429 of a minute until the address is banned. */
+const PATIENCE = 50
 
 /** Binance's public spot REST under /api/v3. @see docs/exchanges.md#binance-rest */
 export function createBinanceRest(exchanges: SimulatedExchanges): ExchangeRest {
   const { clock, limitFactor } = exchanges
   const usedWeight = createWindowCounter(MINUTE)
+  const refusals = createWindowCounter(MINUTE)
+  const bannedUntil = new Map<string, EpochMs>()
+
+  const refuse = (caller: string, now: EpochMs): RestResponse => {
+    if (refusals(caller, now) > PATIENCE) bannedUntil.set(caller, now + 2 * MINUTE)
+    const until = bannedUntil.get(caller)
+    const waitMs = until === undefined ? MINUTE - (now % MINUTE) : until - now
+    const headers = { 'retry-after': String(Math.ceil(waitMs / 1_000)) }
+    if (until === undefined) return { ...failed(429, -1003, 'Too much request weight used.'), headers }
+    return { ...failed(418, -1003, `Way too much request weight used; banned until ${until}.`), headers }
+  }
   return {
     respond(url, caller) {
       const now = clock.now()
       const route = ROUTES[url.pathname]
       const weight = usedWeight(caller, now, route?.weight ?? 1)
-      if (weight > WEIGHT_PER_MINUTE * limitFactor) {
-        const headers = { 'retry-after': String(Math.ceil((MINUTE - (now % MINUTE)) / 1_000)) }
-        return { ...failed(429, -1003, 'Too much request weight used.'), headers }
+      if (weight > WEIGHT_PER_MINUTE * limitFactor || (bannedUntil.get(caller) ?? 0) > now) {
+        return refuse(caller, now)
       }
+      bannedUntil.delete(caller)
       return route?.respond(exchanges, url) ?? failed(404, -1000, 'Path not found')
     },
     refusalBody(status) {

@@ -38,7 +38,7 @@ export async function startApi(
   const reader = new SampleReader({ redis })
   const documents = new Documents({ reader, clock, log })
   void documents.poll()
-  const stopFollowing = followRedis(redis, reader, documents, log)
+  followRedis(redis, reader, documents, log)
   const { app, durations } = createApp({ documents, log, clock })
   let isDraining = false
   const reasons = (): Reason[] => [
@@ -48,7 +48,6 @@ export async function startApi(
   const metrics = createMetrics({ version, clock, documents: () => documents.status(), durations })
   const isServing = () => !isDraining && documents.live() !== undefined
   const free = async () => {
-    stopFollowing()
     documents.close()
     await redis.close()
   }
@@ -87,23 +86,19 @@ export async function startApi(
  * Keeps the documents up to date: reads each minute when it is written, and everything when the connection
  * for commands or the one for messages is back.
  */
-function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Log) {
+function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Log): void {
   const onChange = (problem: Problem) => {
     // Both connect at the same time: whichever is ready last has everything read.
     if (!problem && !redis.problem()) void documents.onReconnect()
   }
-  const subscription = reader.subscribeMinutes(minute => documents.onMinute(minute), onChange)
+  reader.subscribeMinutes(minute => documents.onMinute(minute), onChange)
   let wasAway = false
-  const stopListening = redis.onChange(problem => {
+  redis.onChange(problem => {
     onChange(problem)
     if (problem) log.warn({ reason: problem }, 'Redis is away, the last good documents are served')
     else if (wasAway) log.info({}, 'Redis is back')
     wasAway = problem !== undefined
   })
-  return () => {
-    stopListening()
-    subscription.close()
-  }
 }
 
 function reasonsAgainst(documents: DocumentsStatus, redis: Problem, now: EpochMs): Reason[] {

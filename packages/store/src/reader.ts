@@ -100,12 +100,12 @@ export class SampleReader {
     return (await this.#redis.call('SMEMBERS', importedKey(symbol))) as string[]
   }
 
-  /** Calls `onMinute` for each written minute, after a reconnect too, and `onChange` when it listens or no longer does. */
-  subscribeMinutes(
-    onMinute: (minute: EpochMinute) => void,
-    onChange: (problem: Problem) => void,
-  ): Pick<RedisConnection, 'close'> {
-    return this.#redis.subscribe(MINUTE_CHANNEL, message => onMinute(Number(message)), onChange)
+  /**
+   * Calls `onMinute` for each written minute, after a reconnect too, and `onChange` when it listens or no longer
+   * does, until the connection is closed.
+   */
+  subscribeMinutes(onMinute: (minute: EpochMinute) => void, onChange: (problem: Problem) => void): void {
+    this.#redis.subscribe(MINUTE_CHANNEL, message => onMinute(Number(message)), onChange)
   }
 
   async #readParts(name: LibraryFunction, symbol: string, from: EpochMinute, to: EpochMinute) {

@@ -18,7 +18,7 @@ t.test(
     const url = redis.url.replace('//', '//api:api@')
     const reading = await connected(t, { ...redis, url })
     const reader = new SampleReader({ redis: reading })
-    const heard = await listenTo(t, reader)
+    const heard = await listenTo(reader)
     await writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
     t.equal((await reader.readBoard()).rows[0]?.minute, now)
     t.equal((await reader.readDays('BTC')).entries.length, 1)

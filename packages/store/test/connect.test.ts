@@ -74,7 +74,7 @@ t.test('the whole store works on a Cluster', async t => {
   const writer = writerOn(connection)
   const reader = new SampleReader({ redis: connection })
   const { now } = await todayMinutes(connection)
-  const heard = await listenTo(t, reader)
+  const heard = await listenTo(reader)
   await writer.track([BTC])
   t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
   t.equal((await reader.readBoard()).rows.length, 1)

@@ -72,12 +72,11 @@ export async function openStore(t: T, { prices = 'live', ...options }: StoreOpti
 }
 
 /** The minutes that a reader hears from now on. */
-export async function listenTo(t: T, reader: SampleReader): Promise<readonly number[]> {
+export async function listenTo(reader: SampleReader): Promise<readonly number[]> {
   const heard: number[] = []
   await new Promise<void>(resolve => {
     const onChange = (problem: Problem) => problem ?? resolve()
-    const subscription = reader.subscribeMinutes(minute => heard.push(minute), onChange)
-    t.teardown(() => subscription.close())
+    reader.subscribeMinutes(minute => heard.push(minute), onChange)
   })
   return heard
 }

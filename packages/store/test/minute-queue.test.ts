@@ -92,7 +92,7 @@ t.test('a Redis that comes back empty gets what it had confirmed again, then wha
     return writer.write(batch)
   }
   const { queue, until, untilWritten } = openQueue({ write })
-  t.teardown(connection.onChange(problem => problem ?? queue.sendAgain('Redis is connected again')))
+  connection.onChange(problem => problem ?? queue.sendAgain('Redis is connected again'))
   for (const minute of minutes) queue.enqueue({ minute, samples: [sampleOf('BTC', minute)] })
   await until('an attempt has failed', () => queue.status().totals.retries > 0)
   t.match(queue.status(), { waiting: 51, totals: { stored: 49 } })

@@ -20,13 +20,12 @@ async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
   const reader = new SampleReader({ redis: reading })
   const heard: number[] = []
   let isListening = false
-  const subscription = reader.subscribeMinutes(
+  reader.subscribeMinutes(
     minute => heard.push(minute),
     problem => {
       isListening = problem === undefined
     },
   )
-  t.teardown(() => subscription.close())
   const hears = async (at: number) => {
     await eventually('it listens', () => isListening)
     await writer.write({ minute: today + at, samples: [sampleOf('BTC', today + at)] })

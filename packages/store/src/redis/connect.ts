@@ -38,6 +38,7 @@ export class RedisConnection {
   readonly #events = new EventEmitter()
   #problem: Problem
   #revival: NodeJS.Timeout | undefined
+  #subscriber: RedisConnection | undefined
 
   constructor(address: RedisTarget, options: ConnectOptions) {
     this.target = address.label
@@ -64,10 +65,9 @@ export class RedisConnection {
     return this.#problem
   }
 
-  /** Calls `listener` whenever commands can be sent again or no longer; returns a function that stops it. */
-  onChange(listener: (problem: Problem) => void): () => void {
+  /** Calls `listener` whenever commands can be sent again or no longer, until {@link close}. */
+  onChange(listener: (problem: Problem) => void): void {
     this.#events.on('change', listener)
-    return () => void this.#events.off('change', listener)
   }
 
   /** Resolves when commands can be sent, or after `timeoutMs` or when `signal` aborts; true when they can. */
@@ -104,13 +104,14 @@ export class RedisConnection {
     return errors
   }
 
-  /** Listens on a second connection to the same target, until that one is closed. */
+  /** Listens to one channel, on a second connection to the same target, until {@link close}. */
   subscribe(
     channel: string,
     onMessage: (message: string) => void,
     onChange: (problem: Problem) => void,
-  ): Pick<RedisConnection, 'close'> {
+  ): void {
     const subscriber = new RedisConnection(this.#address, this.#options)
+    this.#subscriber = subscriber
     subscriber.#client.on('message', (_channel: string, message: string) => onMessage(message))
     subscriber.onChange(problem => {
       // Subscribed again after every reconnect; only then does the listener hear that messages flow.
@@ -121,7 +122,6 @@ export class RedisConnection {
       )
     })
     subscriber.open()
-    return subscriber
   }
 
   /** Connects, and from then on reconnects by itself until it is closed. */
@@ -131,9 +131,11 @@ export class RedisConnection {
   }
 
   async close(): Promise<void> {
+    this.#events.removeAllListeners()
     this.#client.off('end', this.#revive)
     clearTimeout(this.#revival)
     this.#client.disconnect()
+    await this.#subscriber?.close()
   }
 
   #report(trouble: string | undefined): void {

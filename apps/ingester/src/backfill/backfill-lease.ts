@@ -23,7 +23,7 @@ export class BackfillLease {
   /** The last claim: on how many coins, and until when. Undefined before the first. Instants are of elapsed time. */
   #claimed: { readonly coins: number; readonly until: Milliseconds } | undefined
   /** The minute at which Upbit's newest candle opens. */
-  #newest: EpochMinute = Number.NEGATIVE_INFINITY
+  #newestCandle: EpochMinute = Number.NEGATIVE_INFINITY
   /** When that candle was first seen. */
   #newAt: Milliseconds = Number.NEGATIVE_INFINITY
 
@@ -72,11 +72,11 @@ export class BackfillLease {
    * fetched up to Binance's newest minute, so there is a new one only while both exchanges answer.
    */
   async #hasNewCandles(): Promise<boolean> {
-    const minute = await this.#blocks.newest()
-    const { newest } = await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute)
+    const minute = await this.#blocks.newestMinute()
+    const { newestCandle } = await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute)
     const now = this.#context.clock.elapsed()
-    if (newest > this.#newest) {
-      this.#newest = newest
+    if (newestCandle > this.#newestCandle) {
+      this.#newestCandle = newestCandle
       this.#newAt = now
     }
     return now - this.#newAt <= NEW_WITHIN_MS

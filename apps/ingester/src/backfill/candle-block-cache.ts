@@ -62,7 +62,7 @@ export class CandleBlockCache {
    * comes first. An empty page at `start` stands for all older blocks of its market as well.
    */
   readonly #firstMissing = new Map<string, { readonly since: Milliseconds; readonly start: EpochMinute }>()
-  #newest: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
+  #newestMinute: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
   constructor(fetchPage: FetchPage, clock: Clock) {
     this.#fetchPage = fetchPage
@@ -75,19 +75,19 @@ export class CandleBlockCache {
    * minutes in the future.
    * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle at all
    */
-  newest(): Promise<EpochMinute> {
+  newestMinute(): Promise<EpochMinute> {
     const clockMinute = minuteOf(this.#clock.now() - CANDLE_GRACE_MS)
-    if (this.#newest?.clockMinute !== clockMinute)
-      this.#newest = { clockMinute, minute: this.#fetchNewest(clockMinute) }
-    return this.#newest.minute
+    if (this.#newestMinute?.clockMinute !== clockMinute)
+      this.#newestMinute = { clockMinute, minute: this.#fetchNewestMinute(clockMinute) }
+    return this.#newestMinute.minute
   }
 
   /**
    * The block that decides `minute` of a market.
-   * @param minute the newest minute to decide, no newer than {@link newest}
+   * @param minute the newest minute to decide, no newer than {@link newestMinute}
    */
   async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
-    const newest = await this.newest()
+    const newest = await this.newestMinute()
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
     let entry = this.#blocks.get(key)
@@ -163,7 +163,7 @@ export class CandleBlockCache {
     return false
   }
 
-  async #fetchNewest(clockMinute: EpochMinute): Promise<EpochMinute> {
+  async #fetchNewestMinute(clockMinute: EpochMinute): Promise<EpochMinute> {
     try {
       const market = REFERENCE_MARKETS.binance
       const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1 })
@@ -171,7 +171,7 @@ export class CandleBlockCache {
       if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
       return Math.min(open, clockMinute)
     } catch (thrown) {
-      this.#newest = undefined
+      this.#newestMinute = undefined
       throw thrown
     }
   }

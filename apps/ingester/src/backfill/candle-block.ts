@@ -23,7 +23,7 @@ export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed
  */
 export class CandleBlock {
   /** The minute at which its newest candle opens. */
-  readonly newest: EpochMinute
+  readonly newestCandle: EpochMinute
   /** The minute at which its newest candle with a trade opens. */
   readonly newestTrade: EpochMinute
   /** Whether a candle is missing that another answer may have. */
@@ -44,7 +44,7 @@ export class CandleBlock {
     missing: MissingCandles = new Map(),
   ) {
     const trades = candles.filter(([, , volume]) => volume > 0)
-    this.newest = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
+    this.newestCandle = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.isUnconfirmed = [...missing.values()].includes('unconfirmed')
     this.#trades = new Map(trades.map(candle => [candle[0], candle]))
     this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
@@ -59,7 +59,7 @@ export class CandleBlock {
 
   /** Whether the answer has the candle of the 60 s before `minute`, or a later one. */
   reaches(minute: EpochMinute): boolean {
-    return this.newest >= minute - 1
+    return this.newestCandle >= minute - 1
   }
 
   /** Whether the block can decide `minute`: no candle may still come, and none is missing unconfirmed. */

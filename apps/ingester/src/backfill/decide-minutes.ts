@@ -56,7 +56,7 @@ export async function decideWindow(
 ): Promise<Decided> {
   const [first] = minutes
   if (first === undefined) return NOTHING
-  const newest = await blocks.newest()
+  const newest = await blocks.newestMinute()
   if (first > newest) return { ...NOTHING, open: minutes }
   const limit = newestDecidable(await fetchShared(newest, blocks))
   const open = minutes.filter(minute => minute > limit)

@@ -148,7 +148,7 @@ export class Backfill {
    */
   async #sampleUntested(): Promise<boolean> {
     const { untested } = this.#options.quarantine
-    const minute = await this.#blocks.newest()
+    const minute = await this.#blocks.newestMinute()
     if (untested.length === 0 || minute === this.#sampledAt) return true
     const samples: Sample[] = []
     for (let at = 0; at < untested.length; at += COINS_AT_ONCE) {

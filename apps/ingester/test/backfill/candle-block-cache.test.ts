@@ -115,19 +115,19 @@ t.test('a request that failed is repeated by the next caller who needs the block
 })
 
 t.test('the newest minute is known from Binance, whatever our clock says', async t => {
-  t.equal(await open().blocks.newest(), NOW)
+  t.equal(await open().blocks.newestMinute(), NOW)
   const ahead = open({ binanceNow: () => NOW - 60 })
-  t.equal(await ahead.blocks.newest(), NOW - 60, 'our clock is an hour ahead')
+  t.equal(await ahead.blocks.newestMinute(), NOW - 60, 'our clock is an hour ahead')
   await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
   t.equal(ahead.askedFor('KRW-A')[0]?.before, NOW - 60, 'no open candle is asked for')
   const empty = new CandleBlockCache(async () => ({ candles: [] }), createManualClock(minuteStart(NOW)))
-  await t.rejects(empty.newest(), { message: 'binance has no candle of BTCUSDT' })
+  await t.rejects(empty.newestMinute(), { message: 'binance has no candle of BTCUSDT' })
 })
 
 t.test('a candle is complete ten seconds after its end, not sooner', async t => {
   const { blocks, clock } = open()
   clock.step(-1)
-  t.equal(await blocks.newest(), NOW - 1)
+  t.equal(await blocks.newestMinute(), NOW - 1)
 })
 
 t.test('a candle without volume is no trade', async t => {
@@ -138,7 +138,7 @@ t.test('a candle without volume is no trade', async t => {
     ],
     D + 20,
   )
-  t.strictSame([block.newest, block.newestTrade], [D + 1, D])
+  t.strictSame([block.newestCandle, block.newestTrade], [D + 1, D])
   t.strictSame([block.isEmpty, new CandleBlock([[D, 1, 0]], D + 20).isEmpty], [false, true])
 })
 

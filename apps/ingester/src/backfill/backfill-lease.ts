@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
-import { type Coin, type Context, type EpochMinute, type Milliseconds, REFERENCE_MARKETS } from '@kimchi/core'
+import { type Coin, type Context, type Milliseconds, minuteStart, REFERENCE_MARKETS } from '@kimchi/core'
 import { LEASE_EXPIRES_AFTER_MS, type Lease } from '@kimchi/store'
 import type { CandleBlockCache } from './candle-block-cache.ts'
 
-/** An ingester may fill gaps if it has seen a new candle of each exchange within this time. */
-const NEW_WITHIN_MS: Milliseconds = 90_000
+/**
+ * An ingester may fill gaps while the newest candle that both exchanges have completed ended at most this long ago:
+ * a new one each minute, 10 s after its end, and half a minute to spare.
+ */
+const NEWEST_WITHIN_MS: Milliseconds = 100_000
 
 /** How long the end of a process may wait for Redis to free the lease; it expires by itself as well. */
 const FREE_WITHIN_MS: Milliseconds = 500
@@ -20,12 +23,8 @@ export class BackfillLease {
   readonly #lease: Pick<Lease, 'claim' | 'free'>
   readonly #blocks: CandleBlockCache
   readonly #context: Context
-  /** The last claim: on how many coins, and until when. Undefined before the first. Instants are of elapsed time. */
-  #claimed: { readonly coins: number; readonly until: Milliseconds } | undefined
-  /** The minute at which Upbit's newest candle opens. */
-  #newestCandle: EpochMinute = Number.NEGATIVE_INFINITY
-  /** When that candle was first seen. */
-  #newAt: Milliseconds = Number.NEGATIVE_INFINITY
+  /** What was claimed last, and until when, by elapsed time. Undefined before the first claim. */
+  #claimed: { readonly symbols: ReadonlySet<string>; readonly until: Milliseconds } | undefined
 
   constructor(lease: Pick<Lease, 'claim' | 'free'>, blocks: CandleBlockCache, context: Context) {
     this.#lease = lease
@@ -33,10 +32,10 @@ export class BackfillLease {
     this.#context = context
   }
 
-  /** How many coins this ingester has it on; undefined if it never asked. */
-  get filling(): number | undefined {
-    const { coins, until } = this.#claimed ?? {}
-    return until !== undefined && this.#context.clock.elapsed() >= until ? 0 : coins
+  /** The symbols that this ingester has it on; undefined if it never asked. */
+  get symbols(): ReadonlySet<string> | undefined {
+    const { symbols, until = 0 } = this.#claimed ?? {}
+    return symbols && this.#context.clock.elapsed() >= until ? new Set() : symbols
   }
 
   /**
@@ -44,16 +43,14 @@ export class BackfillLease {
    * once. Every ingester fetches the newest candles, whoever fills the gaps.
    * @throws why the candles cannot be fetched or Redis does not answer; a lease that is held expires meanwhile
    */
-  async claim(coins: readonly Coin[]): Promise<boolean> {
-    const { clock } = this.#context
-    this.#claimed ??= { coins: 0, until: 0 }
+  async claim(coins: readonly Coin[]): Promise<void> {
+    this.#claimed ??= { symbols: new Set(), until: 0 }
     // Loading ccxt before there are coins would hold up the streams.
     const isFit = coins.length > 0 && (await this.#hasNewCandles()) && !this.isClockWrong
     if (!isFit) await this.#lease.free()
-    const until = clock.elapsed() + LEASE_EXPIRES_AFTER_MS
+    const until = this.#context.clock.elapsed() + LEASE_EXPIRES_AFTER_MS
     const isHeld = isFit && (await this.#lease.claim(nameOf(coins)))
-    this.#claimed = { coins: isHeld ? coins.length : 0, until }
-    return isHeld
+    this.#claimed = { symbols: new Set(isHeld ? coins.map(({ symbol }) => symbol) : []), until }
   }
 
   /** Lets another ingester go on at once, as far as Redis answers in time. */
@@ -74,12 +71,7 @@ export class BackfillLease {
   async #hasNewCandles(): Promise<boolean> {
     const minute = await this.#blocks.newestMinute()
     const { newestCandle } = await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute)
-    const now = this.#context.clock.elapsed()
-    if (newestCandle > this.#newestCandle) {
-      this.#newestCandle = newestCandle
-      this.#newAt = now
-    }
-    return now - this.#newAt <= NEW_WITHIN_MS
+    return this.#context.clock.now() - minuteStart(newestCandle + 1) <= NEWEST_WITHIN_MS
   }
 }
 

@@ -105,11 +105,8 @@ export class OpenMinutes {
     this.#coins = new Map(coins.map(coin => [pairOf(coin), known.get(pairOf(coin)) ?? newOpenCoin(coin)]))
   }
 
-  /**
-   * Reads from Redis the open minutes of each coin that is due.
-   * @param renewLease is called after each coin: many days of many coins take longer than the lease lasts
-   */
-  async read(renewLease: () => Promise<unknown>): Promise<void> {
+  /** Reads from Redis the open minutes of each coin that is due. */
+  async read(): Promise<void> {
     const oldest = dayStart(minuteOf(this.#clock.now())) - this.#days * DAY_MINUTES
     for (const coin of this.#coins.values()) {
       const { symbol } = coin.coin
@@ -121,7 +118,6 @@ export class OpenMinutes {
       coin.open = [...before(coin.open, from), ...open]
       coin.reads += 1
       coin.readAt = now + READ_EVERY_MS
-      await renewLease()
     }
   }
 

@@ -18,7 +18,7 @@ import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './d
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
-/** Backfill looks again for open minutes after this long while there are none. */
+/** Backfill rests for this long where nothing is left to do. */
 const IDLE_MS: Milliseconds = 1_000
 
 /** A history of so many minutes takes long enough for people to ask how far it is. */
@@ -58,7 +58,8 @@ export class Backfill {
   readonly #openMinutes: OpenMinutes
   readonly #lease: BackfillLease
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
-  #problem: string | undefined
+  /** Why a step failed, by the step; empty while none does. */
+  readonly #problems = new Map<unknown, string>()
   /** The minute of which untested coins were sampled last. */
   #sampledAt: EpochMinute | undefined
   #percent = 0
@@ -77,23 +78,7 @@ export class Backfill {
 
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
-    const { clock, random, signal, log } = this.#context
-    for (let failures = 0; !signal.aborted; ) {
-      try {
-        const isDone = await this.#round()
-        failures = 0
-        this.#problem = undefined
-        if (isDone) await clock.wait(IDLE_MS, signal)
-      } catch (thrown) {
-        if (signal.aborted) break
-        this.#problem = messageOf(thrown)
-        // Without the cause: the requests keep to an exchange's `Retry-After`, and nothing else has to wait for it.
-        const delayMs = retryDelay(failures++, random)
-        const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
-        if (isWorthALine(failures)) log.warn(fields, 'backfill failed and will try again')
-        await clock.wait(delayMs, signal)
-      }
-    }
+    await Promise.all([this.#repeat(() => this.#claim()), this.#repeat(() => this.#round())])
     await this.#lease.free()
   }
 
@@ -108,7 +93,7 @@ export class Backfill {
       /** `refused` counts samples that Redis will not accept later either. */
       ...this.#counts,
       /** Coins that this ingester fills; 0 while it has no lease, undefined where backfill does not run. */
-      filling: this.#lease.filling,
+      filling: this.#lease.symbols?.size,
       /** Known open minutes, counted per coin and minute. */
       open: this.#openMinutes.count,
       /** Coins whose candles could not be fetched; each waits alone. */
@@ -116,50 +101,76 @@ export class Backfill {
       candleRequests: this.#requests.status(),
       drift: this.#drift,
       /** Why all coins wait, such as Redis being away; undefined while they need not. */
-      problem: this.#problem,
+      problem: [...this.#problems.values()][0],
     }
   }
 
   /**
-   * Fills the next coins if this ingester has the lease, and measures the drift when no coin is left to fill.
-   * @returns whether nothing was left to fill
+   * Repeats a step until the signal aborts.
+   * @param step returns whether something may be left to do
    */
-  async #round(): Promise<boolean> {
-    const isHeld = await this.#claim()
-    const { tracked } = this.#options.quarantine
-    this.#openMinutes.follow(isHeld ? tracked : [])
-    if (!isHeld || !(await this.#sampleUntested())) return true
-    await this.#openMinutes.read(() => this.#claim())
-    const due = this.#openMinutes.next(COINS_AT_ONCE)
-    const filled = await Promise.allSettled(due.map(window => this.#fill(window)))
-    for (const each of filled) if (each.status === 'rejected') throw each.reason
-    if (due.length === 0) await this.#measureDrift(tracked)
-    return due.length === 0
+  async #repeat(step: () => Promise<boolean>): Promise<void> {
+    const { clock, random, signal, log } = this.#context
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        const isBusy = await step()
+        failures = 0
+        this.#problems.delete(step)
+        if (!isBusy) await clock.wait(IDLE_MS, signal)
+      } catch (thrown) {
+        if (signal.aborted) return
+        this.#problems.set(step, messageOf(thrown))
+        // Without the cause: the requests keep to an exchange's `Retry-After`, and nothing else has to wait for it.
+        const delayMs = retryDelay(failures++, random)
+        const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
+        if (isWorthALine(failures)) log.warn(fields, 'backfill failed and will try again')
+        await clock.wait(delayMs, signal)
+      }
+    }
   }
 
-  #claim(): Promise<boolean> {
+  async #claim(): Promise<false> {
     const { tracked, untested } = this.#options.quarantine
-    return this.#lease.claim([...tracked, ...untested])
+    await this.#lease.claim([...tracked, ...untested])
+    return false
   }
 
   /**
-   * Decides the newest minute of all untested coins, which the quarantine compares with each other.
-   * @returns whether this ingester still has the lease; one that has lost it leaves the rest to another
+   * Fills the next coins of those that this ingester has the lease on, and measures the drift when none is left to
+   * fill.
+   * @returns whether there was something to fill
    */
-  async #sampleUntested(): Promise<boolean> {
-    const { untested } = this.#options.quarantine
+  async #round(): Promise<boolean> {
+    const { tracked, untested } = this.#options.quarantine
+    const held = tracked.filter(coin => this.#holds(coin))
+    this.#openMinutes.follow(held)
+    await this.#sampleUntested(untested.filter(coin => this.#holds(coin)))
+    await this.#openMinutes.read()
+    const due = this.#openMinutes.next(COINS_AT_ONCE)
+    const outcomes = await Promise.allSettled(due.map(window => this.#fill(window)))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    if (due.length === 0 && held.length > 0) await this.#measureDrift(held)
+    return due.length > 0
+  }
+
+  /** Whether this ingester has the lease on the coin. */
+  #holds({ symbol }: Coin): boolean {
+    return this.#lease.symbols?.has(symbol) === true
+  }
+
+  /** Decides the newest minute of all untested coins, which the quarantine compares with each other. */
+  async #sampleUntested(untested: readonly Coin[]): Promise<void> {
+    if (untested.length === 0) return
     const minute = await this.#blocks.newestMinute()
-    if (untested.length === 0 || minute === this.#sampledAt) return true
+    if (minute === this.#sampledAt) return
     const samples: Sample[] = []
     for (let at = 0; at < untested.length; at += COINS_AT_ONCE) {
       const some = untested.slice(at, at + COINS_AT_ONCE)
       const decided = await Promise.all(some.map(coin => this.#decide({ coin, minutes: [minute] })))
       samples.push(...decided.flatMap(each => each?.samples ?? []))
-      if (!(await this.#claim())) return false
     }
     await this.#store(samples, [])
     this.#sampledAt = minute
-    return true
   }
 
   async #measureDrift(tracked: readonly Coin[]): Promise<void> {
@@ -177,12 +188,11 @@ export class Backfill {
     await this.#store(decided.samples, decided.settled)
     this.#openMinutes.finish(window)
     this.#logProgress(window.coin)
-    // At a slow pace a round takes longer than the lease lasts.
-    await this.#claim()
   }
 
-  /** Undefined where candles cannot be fetched: the coin waits. */
+  /** Undefined where the lease was lost, or candles cannot be fetched: the coin waits. */
   async #decide(window: CoinMinutes): Promise<Decided | undefined> {
+    if (!this.#holds(window.coin)) return undefined
     try {
       return await decideWindow(window, this.#blocks)
     } catch (thrown) {

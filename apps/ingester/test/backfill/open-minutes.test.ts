@@ -25,7 +25,7 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
   const openMinutes = new OpenMinutes(reader, days, clock)
   /** As backfill does when it decides all of a coin's minutes. */
   const next = async () => {
-    await openMinutes.read(async () => {})
+    await openMinutes.read()
     const [window] = openMinutes.next(1)
     if (window !== undefined) openMinutes.finish(window)
     return window
@@ -57,14 +57,6 @@ t.test('a coin’s open minutes come by blocks of Upbit, the newest first', asyn
   t.equal(openMinutes.count, 20)
   t.strictSame(await order(next, 3), [['BTC', -20, -1]])
   t.equal(openMinutes.count, 0)
-})
-
-t.test('the lease is renewed after each coin that is read', async t => {
-  const { reads, openMinutes } = open({ days: 400 })
-  openMinutes.follow([BTC, ETH])
-  const readBefore: number[] = []
-  await openMinutes.read(async () => readBefore.push(reads.length))
-  t.strictSame(readBefore, [1, 2])
 })
 
 t.test('open minutes of the last ten come before all others, then the newer block of Binance', async t => {
@@ -145,7 +137,7 @@ t.test('a coin that has left is forgotten', async t => {
   const { redis, openMinutes, next } = open()
   redis.set('BTC', [{ start: D + 10, end: D + 20 }])
   openMinutes.follow([BTC])
-  await openMinutes.read(async () => {})
+  await openMinutes.read()
   openMinutes.follow([ETH])
   t.equal(await next(), undefined)
   openMinutes.follow([{ ...BTC, binance: 'OTHER' }])
@@ -162,7 +154,7 @@ t.test(
     const startedAt = clock.now()
     const at: number[] = []
     for (; clock.now() - startedAt < 10 * HOUR_MS; await clock.advance(1_000)) {
-      await openMinutes.read(async () => {})
+      await openMinutes.read()
       if (openMinutes.next(1).length === 0) continue
       at.push(clock.now() - startedAt)
       openMinutes.fail(BTC, new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))
@@ -173,13 +165,13 @@ t.test(
     )
     t.ok(at.length > 10)
     await clock.advance(HOUR_MS)
-    await openMinutes.read(async () => {})
+    await openMinutes.read()
     const [again] = openMinutes.next(1)
     if (again !== undefined) openMinutes.finish(again)
     t.strictSame(openMinutes.waiting, [], 'a success forgives')
     for (let minute = 0; minute < 5; minute++) {
       await clock.advance(60_000)
-      await openMinutes.read(async () => {})
+      await openMinutes.read()
     }
     openMinutes.fail(BTC, new Error('socket hang up'))
     t.match(openMinutes.waiting, [{ symbol: 'BTC', reason: 'socket hang up', retryAt: clock.now() + 5_000 }])
@@ -235,8 +227,8 @@ t.test('a clock that steps back hours makes no coin wait for hours', async t => 
   openMinutes.follow([BTC] satisfies Coin[])
   openMinutes.fail(BTC, new Error('socket hang up'))
   clock.step(-3 * HOUR_MS)
-  await openMinutes.read(async () => {})
+  await openMinutes.read()
   await clock.advance(HOUR_MS)
-  await openMinutes.read(async () => {})
+  await openMinutes.read()
   t.equal(openMinutes.next(1).length, 1)
 })

@@ -127,16 +127,14 @@ t.test(
   },
 )
 
-t.test('a clock that is an hour ahead reads no open candle, and settles no minute in the future', async t => {
+t.test('a clock that is two minutes ahead fills nothing, and settles no minute in the future', async t => {
   const present = minuteOf(Date.now())
-  const { start, reader, clock } = await openBench(t, exchanges, { at: present - YESTERDAY + 60 })
-  // A day more than today, which may have just begun.
-  const { status } = start([BTC], { days: 1 })
-  await passUntil(clock, 'samples are stored', async () => status().stored > 100 && status().open < 70)
-  const { entries } = await reader.readSamples('BTC', present - 30, present + 90)
-  t.ok(entries.length > 0)
-  t.ok((entries.at(-1)?.minute ?? 0) <= minuteOf(Date.now()))
-  t.equal(status().settled, 0, 'no minute to come is settled as a gap')
+  const { start, clock } = await openBench(t, exchanges, { at: present - YESTERDAY + 2 })
+  const { status } = start([BTC])
+  const startedAt = clock.now()
+  await passUntil(clock, 'half a minute', () => clock.now() > startedAt + 30_000, 1_000)
+  t.ok(requests.length > 0)
+  t.match(status(), { filling: 0, stored: 0, settled: 0, problem: undefined })
 })
 
 t.test('gaps of any shape are filled, and a live sample is never replaced', async t => {
@@ -337,6 +335,24 @@ t.test('a lease that is lost stops the work, without a loss or an error', async 
   t.match(await check([ETH], 361), RIGHT)
 })
 
+t.test('a new list of coins is claimed before anything of it is filled', async t => {
+  const { start, clock, isWhole } = await openBench(t, exchanges)
+  const tracked = [BTC]
+  const claimed = new Set<string>()
+  const claim = async (name: string) => claimed.add(name).size === 1
+  const { status } = start(tracked, { lease: { claim, free: async () => {} } })
+  await passUntil(clock, 'BTC is whole', isWhole([BTC]))
+  tracked.push(ETH)
+  await passUntil(
+    clock,
+    'the new list was refused',
+    () => claimed.size === 2 && status().filling === 0,
+    1_000,
+  )
+  const askedFor = requestsFor('upbit').map(({ market }) => market)
+  t.notOk(askedFor.includes(ETH.upbit))
+})
+
 t.test('a lease that is lost while new coins are decided ends their requests', async t => {
   const { start, clock } = await openBench(t, exchanges)
   const coins = Array.from({ length: 40 }, (_, at): Coin => {
@@ -373,26 +389,26 @@ t.test('an exchange that asks for an hour in a 503 and is well after minutes is 
   t.ok(clock.now() - illUntil <= 60_000, `${clock.now() - illUntil} ms later`)
 })
 
-t.test('what is known of coins outlives a lease that cannot be claimed for a while', async t => {
-  const { start, clock } = await openBench(t, exchanges)
-  let isAway = false
-  const claim = async () => {
-    if (isAway) throw new Error('Redis is away')
-    return true
-  }
-  const { status } = start([ETH], {
-    lease: { claim, free: async () => {} },
-    around: fetchCandles => range =>
-      range.market === ETH.upbit
-        ? Promise.reject(new HttpError('KIMCHI_ERR_REST', 'HTTP 404', 404))
-        : fetchCandles(range),
-  })
-  await passUntil(clock, 'ETH waits', () => status().waiting.length === 1, 1_000)
-  isAway = true
-  await passUntil(clock, 'it is held up', () => status().problem === 'Redis is away', 1_000)
-  await passUntil(clock, 'its lease has expired', () => status().filling === 0, 1_000)
-  t.match(status(), { waiting: [{ symbol: 'ETH' }], problem: 'Redis is away' })
-})
+t.test(
+  'a Redis that cannot be asked for the lease is named, and nothing is filled once it has expired',
+  async t => {
+    const { start, clock, isWhole } = await openBench(t, exchanges)
+    let isAway = false
+    const claim = async () => {
+      if (isAway) throw new Error('Redis is away')
+      return true
+    }
+    const { status } = start([ETH], { lease: { claim, free: async () => {} } })
+    await passUntil(clock, 'it is whole', isWhole([ETH]), 1_000)
+    isAway = true
+    await passUntil(clock, 'it is held up', () => status().problem === 'Redis is away', 1_000)
+    await passUntil(clock, 'its lease has expired', () => status().filling === 0, 1_000)
+    const { stored } = status()
+    await clock.advance(180_000)
+    await passUntil(clock, 'some minutes', () => clock.now() > at(366), 1_000)
+    t.match(status(), { stored, problem: 'Redis is away' })
+  },
+)
 
 for (const [title, appendonly] of [
   ['Redis away in the middle of a pass: backfill is held up, says why, and nothing is lost', true],

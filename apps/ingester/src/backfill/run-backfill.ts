@@ -199,7 +199,7 @@ export class Backfill {
       if (this.#context.signal.aborted) return undefined
       const trouble = this.#openMinutes.fail(window.coin, thrown)
       if (trouble !== undefined && isWorthALine(trouble.failures))
-        this.#context.log.warn({ ...trouble }, 'the candles of a coin cannot be fetched, it waits')
+        this.#context.log.warn(trouble, 'a coin waits: its candles cannot be fetched')
       return undefined
     }
   }

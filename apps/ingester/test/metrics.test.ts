@@ -73,7 +73,7 @@ const STATUS: IngesterStatus = {
     settled: 6,
     refused: 0,
     waiting: [
-      { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', retryAt: 0, failures: 1 },
+      { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', failures: 1, waitsUntil: 0 },
     ],
     candleRequests: [{ exchange: 'upbit', problem: undefined }],
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },

@@ -4,7 +4,6 @@ import {
   DAY_MINUTES,
   dayStart,
   type EpochMinute,
-  type EpochMs,
   HOUR_MS,
   MINUTE_MS,
   type Milliseconds,
@@ -37,9 +36,10 @@ const RETRY_REFUSED_MS: Milliseconds = 120_000
 export interface CoinTrouble {
   readonly symbol: string
   readonly reason: string
-  readonly retryAt: EpochMs
   /** How many fetches have failed in a row. */
   readonly failures: number
+  /** Nothing of the coin is fetched until then, by the clock's elapsed time. */
+  readonly waitsUntil: Milliseconds
 }
 
 /** A minute that the minute loop has finished: each coin has a sample or a gap, or waits. */
@@ -59,8 +59,6 @@ interface OpenCoin {
   /** When Redis is asked next for its open minutes. */
   readAt: Milliseconds
   reads: number
-  /** After a failure, nothing of it is fetched until then. */
-  waitsUntil: Milliseconds
   trouble: CoinTrouble | undefined
 }
 
@@ -133,7 +131,7 @@ export class OpenMinutes {
       return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / BLOCK_MINUTES.binance)
     }
     return [...this.#coins.values()]
-      .filter(({ open, waitsUntil }) => open.length > 0 && now >= waitsUntil)
+      .filter(({ open, trouble }) => open.length > 0 && now >= (trouble?.waitsUntil ?? 0))
       .map(({ coin, open }) => {
         const [minutes = []] = windowsOf(open)
         return { coin, minutes }
@@ -157,9 +155,8 @@ export class OpenMinutes {
     const failures = (coin.trouble?.failures ?? 0) + 1
     const firstMs = isRefusal(thrown) ? RETRY_REFUSED_MS : RETRY_MS
     const waitMs = Math.min(firstMs * 2 ** (failures - 1), HOUR_MS)
-    const [reason, retryAt] = [messageOf(thrown), this.#clock.now() + waitMs]
-    coin.trouble = { symbol: failed.symbol, reason, retryAt, failures }
-    coin.waitsUntil = this.#clock.elapsed() + waitMs
+    const waitsUntil = this.#clock.elapsed() + waitMs
+    coin.trouble = { symbol: failed.symbol, reason: messageOf(thrown), failures, waitsUntil }
     return coin.trouble
   }
 
@@ -173,5 +170,5 @@ export class OpenMinutes {
 }
 
 function newOpenCoin(coin: Coin): OpenCoin {
-  return { coin, open: [], readAt: 0, reads: 0, waitsUntil: 0, trouble: undefined }
+  return { coin, open: [], readAt: 0, reads: 0, trouble: undefined }
 }

@@ -174,7 +174,9 @@ t.test(
       await openMinutes.read()
     }
     openMinutes.fail(BTC, new Error('socket hang up'))
-    t.match(openMinutes.waiting, [{ symbol: 'BTC', reason: 'socket hang up', retryAt: clock.now() + 5_000 }])
+    t.match(openMinutes.waiting, [
+      { symbol: 'BTC', reason: 'socket hang up', waitsUntil: clock.elapsed() + 5_000 },
+    ])
     await clock.advance(5_000)
     const [window] = openMinutes.next(1)
     t.equal(openMinutes.count, 10, 'what is being filled is still open')

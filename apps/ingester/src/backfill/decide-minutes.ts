@@ -32,8 +32,6 @@ export interface Decided {
   readonly open: readonly EpochMinute[]
 }
 
-export const NOTHING: Decided = { samples: [], settled: [], open: [] }
-
 /** The candles by which a coin's minutes are decided. */
 export interface CandleLegs {
   readonly upbit: CandleBlock
@@ -43,9 +41,6 @@ export interface CandleLegs {
   readonly binanceReference: CandleBlock
 }
 
-/** The candles that every coin needs. */
-type SharedLegs = Omit<CandleLegs, 'upbit' | 'binance'>
-
 /**
  * Decides minutes from candles; they lie within one block of each market. While an exchange seems to be down,
  * fetches only the markets that always trade, not the coin's.
@@ -54,15 +49,11 @@ export async function decideWindow(
   { coin, minutes }: CoinMinutes,
   blocks: CandleBlockCache,
 ): Promise<Decided> {
-  const [first] = minutes
-  if (first === undefined) return NOTHING
-  const newest = await blocks.newestMinute()
-  if (first > newest) return { ...NOTHING, open: minutes }
-  const limit = newestDecidable(await fetchShared(newest, blocks))
+  const limit = newestDecidable(await fetchShared(await blocks.newestMinute(), blocks))
   const open = minutes.filter(minute => minute > limit)
   const decidable = minutes.filter(minute => minute <= limit)
   const last = decidable.at(-1)
-  if (last === undefined) return { ...NOTHING, open }
+  if (last === undefined) return { samples: [], settled: [], open }
   const [shared, upbit, binance] = await Promise.all([
     fetchShared(last, blocks),
     blocks.blockOf('upbit', coin.upbit, last),
@@ -106,7 +97,8 @@ export function candleSampleOrGap(
   })
 }
 
-async function fetchShared(minute: EpochMinute, blocks: CandleBlockCache): Promise<SharedLegs> {
+/** The candles that every coin needs. */
+async function fetchShared(minute: EpochMinute, blocks: CandleBlockCache) {
   const [rate, upbitReference, binanceReference] = await Promise.all([
     blocks.blockOf('upbit', RATE_MARKET, minute),
     blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute),
@@ -119,7 +111,8 @@ async function fetchShared(minute: EpochMinute, blocks: CandleBlockCache): Promi
  * The newest minute for which the newest candles show that both exchanges were up and the rate was known. Any
  * outage before it is over, so its minutes can be decided; candles of later minutes may still come.
  */
-function newestDecidable({ rate, upbitReference, binanceReference }: SharedLegs): EpochMinute {
+function newestDecidable(shared: Omit<CandleLegs, 'upbit' | 'binance'>): EpochMinute {
+  const { rate, upbitReference, binanceReference } = shared
   const upbitUp = Math.max(rate.newestTrade, upbitReference.newestTrade) + 1
   return Math.min(upbitUp, binanceReference.newestTrade + 1, rate.newestTrade + CARRY_MINUTES)
 }

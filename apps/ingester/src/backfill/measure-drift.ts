@@ -9,7 +9,7 @@ import {
 } from '@kimchi/core'
 import type { SampleReader } from '@kimchi/store'
 import type { CandleBlockCache } from './candle-block-cache.ts'
-import { decideWindow, NOTHING } from './decide-minutes.ts'
+import { decideWindow } from './decide-minutes.ts'
 
 /** Few coins and minutes, because a gauge must not cost more than the work that it watches. */
 const COINS_AT_A_TIME = 4
@@ -41,18 +41,18 @@ export async function measureDrift(
   blocks: CandleBlockCache,
 ): Promise<Drift | undefined> {
   const end = minuteOf(now - NEWEST_AGE_MS) + 1
-  const first = Math.floor(now / HOUR_MS) * COINS_AT_A_TIME
+  const turns = Math.ceil(coins.length / COINS_AT_A_TIME)
+  const chosen = coins.filter((_, at) => at % turns === Math.floor(now / HOUR_MS) % turns)
   const differences: Drift['worst'][] = []
-  for (let at = 0; at < Math.min(COINS_AT_A_TIME, coins.length); at++) {
-    const coin = coins[(first + at) % coins.length] as Coin
+  for (const coin of chosen) {
     const { entries } = await reader.readSamples(coin.symbol, end - MINUTES, end)
-    const live = new Map(
-      entries.filter(({ source }) => source === 'live').map(({ minute, premiumE4 }) => [minute, premiumE4]),
-    )
+    const live = entries.filter(({ source }) => source === 'live')
+    const minutes = live.map(({ minute }) => minute)
     // A failure to fetch candles is reported when the coin is filled.
-    const { samples } = await decideWindow({ coin, minutes: [...live.keys()] }, blocks).catch(() => NOTHING)
-    for (const { symbol, minute, premiumE4 } of samples) {
-      differences.push({ symbol, minute, e4: Math.abs(premiumE4 - (live.get(minute) ?? premiumE4)) })
+    const decided = await decideWindow({ coin, minutes }, blocks).catch(() => undefined)
+    for (const { symbol, minute, premiumE4 } of decided?.samples ?? []) {
+      const liveE4 = live.find(sample => sample.minute === minute)?.premiumE4 ?? premiumE4
+      differences.push({ symbol, minute, e4: Math.abs(premiumE4 - liveE4) })
     }
   }
   differences.sort((a, b) => a.e4 - b.e4)

@@ -24,9 +24,6 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 
 const COINS_AT_ONCE = 4
 
-/** A coin whose candles fail without being refused is left out after so many retries, about a minute. */
-const MAX_RETRIES = 7
-
 /** Days of a coin that the import could not complete, for one reason. */
 export interface Skipped {
   readonly symbol: string
@@ -67,7 +64,8 @@ class NotListedYet extends Error {}
 
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
- * all minutes of a day that is not whole, and stores that day in one call. While Redis is away, it waits.
+ * all minutes of a day that is not whole, and stores that day in one call. While Redis or an exchange is away, it
+ * waits.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions
@@ -78,7 +76,7 @@ export class HistoryImport {
   constructor(options: HistoryImportOptions, context: Context) {
     this.#options = options
     this.#context = context
-    const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
+    const mayRetry = (thrown: unknown) => !isRefusal(thrown)
     const fetchPage = (request: CandleRequest) =>
       this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
     this.#blocks = new CandleBlockCache(fetchPage, context.clock)
@@ -189,7 +187,7 @@ export class HistoryImport {
   async #retrying<T>(
     work: () => Promise<T>,
     source = 'Redis',
-    mayRetry: (thrown: unknown, failures: number) => boolean = isRetryable,
+    mayRetry: (thrown: unknown) => boolean = isRetryable,
   ): Promise<T> {
     const { clock, random, signal, log } = this.#context
     for (let failures = 0; ; failures++) {
@@ -197,7 +195,7 @@ export class HistoryImport {
         return await work()
       } catch (thrown) {
         signal.throwIfAborted()
-        if (!mayRetry(thrown, failures)) throw thrown
+        if (!mayRetry(thrown)) throw thrown
         const reason = messageOf(thrown)
         if (isWorthALine(failures + 1)) log.warn({ reason }, `the import waits for ${source}`)
         await clock.wait(retryDelay(failures, random), signal)

@@ -146,7 +146,7 @@ export class HistoryImport {
       if (end === undefined || end instanceof NotListedYet) await this.#storeDay(wanted, day, decided)
       else log.warn({ reason: `${coin.symbol}: ${messageOf(end)}` }, 'coin left out')
       if (end === undefined) days.pop()
-      else for (const left of days.splice(0)) this.#skip(coin, left, end)
+      else for (const left of days.splice(0).reverse()) this.#skip(coin, left, end)
     }
   }
 
@@ -203,15 +203,17 @@ export class HistoryImport {
     }
   }
 
-  /** @param why an Error where another run may complete the day */
+  /**
+   * Notes a day that is not whole, after the newer ones.
+   * @param why an Error where another run may complete it
+   */
   #skip({ symbol }: Coin, day: EpochMinute, why: unknown): void {
     const reason = messageOf(why)
     const mayImportAgain = why instanceof Error && !(why instanceof NotListedYet)
     const date = dateOf(day)
     const key = `${symbol} ${reason}`
-    const { days = 0, from = date, to = date } = this.#skipped.get(key) ?? {}
-    const range = { from: date < from ? date : from, to: date > to ? date : to }
-    this.#skipped.set(key, { symbol, reason, days: days + 1, ...range, mayImportAgain })
+    const { days = 0, to = date } = this.#skipped.get(key) ?? {}
+    this.#skipped.set(key, { symbol, reason, days: days + 1, from: date, to, mayImportAgain })
   }
 }
 

@@ -55,8 +55,6 @@ interface Wanted {
   readonly coin: Coin
   /** Each by its first minute, ascending. */
   readonly days: EpochMinute[]
-  /** What earlier imports have marked. */
-  readonly marks: ReadonlySet<string>
 }
 
 /** The market, or the rate's, was not listed yet at the end of this window. */
@@ -107,8 +105,8 @@ export class HistoryImport {
   }
 
   /**
-   * Days that lack samples and that no earlier import has completed as far as possible. A marked day without a
-   * row is imported once more: Redis may have lost the row.
+   * Days that lack samples and that no earlier import has completed as far as possible. Its mark tells whether
+   * the day has a row, so that one that Redis has lost is imported again.
    */
   async #readWanted(coin: Coin): Promise<Wanted> {
     const { days, retentionDays, reader } = this.#options
@@ -120,18 +118,17 @@ export class HistoryImport {
     for (let ago = days; ago > retentionDays; ago--) {
       const day = today - ago * DAY_MINUTES
       const date = dateOf(day)
-      const isWhole = rows.get(date) === DAY_MINUTES || (rows.has(date) && marks.has(date))
-      if (!isWhole && !marks.has(emptyMark(date))) wanted.push(day)
+      const isDone = rows.get(date) === DAY_MINUTES || marks.has(markOf(date, rows.has(date)))
+      if (!isDone) wanted.push(day)
     }
-    return { coin, days: wanted, marks }
+    return { coin, days: wanted }
   }
 
   /**
    * Imports the coin's days from this minute on, from new to old. The first failure ends the coin's import, and
    * so does the day of its listing.
    */
-  async #importStep(wanted: Wanted, start: EpochMinute): Promise<void> {
-    const { coin, days } = wanted
+  async #importStep({ coin, days }: Wanted, start: EpochMinute): Promise<void> {
     const { signal, log } = this.#context
     for (let day = days.at(-1) ?? 0; day >= start; day = days.at(-1) ?? 0) {
       const decided: Decided[] = []
@@ -143,7 +140,7 @@ export class HistoryImport {
         signal.throwIfAborted()
         end = thrown
       }
-      if (end === undefined || end instanceof NotListedYet) await this.#storeDay(wanted, day, decided)
+      if (end === undefined || end instanceof NotListedYet) await this.#storeDay(coin, day, decided)
       else log.warn({ reason: `${coin.symbol}: ${messageOf(end)}` }, 'coin left out')
       if (end === undefined) days.pop()
       else for (const left of days.splice(0).reverse()) this.#skip(coin, left, end)
@@ -168,7 +165,7 @@ export class HistoryImport {
     return decided
   }
 
-  async #storeDay({ coin, marks }: Wanted, day: EpochMinute, decided: readonly Decided[]): Promise<void> {
+  async #storeDay(coin: Coin, day: EpochMinute, decided: readonly Decided[]): Promise<void> {
     const { writer } = this.#options
     const { symbol } = coin
     if (decided.some(({ open }) => open.length > 0))
@@ -178,9 +175,8 @@ export class HistoryImport {
     if (outcome === 'refused') this.#skip(coin, day, 'samples of it are kept, so ingesters fill it')
     const reasons = new Set(decided.flatMap(({ settled }) => settled).map(({ reason }) => reason))
     for (const reason of reasons) this.#skip(coin, day, reason)
-    const date = dateOf(day)
-    const mark = marks.has(date) && row === undefined ? emptyMark(date) : date
-    await this.#retrying(() => writer.markImported(symbol, reasons.size > 0 ? [mark] : []))
+    const marks = reasons.size > 0 ? [markOf(dateOf(day), row !== undefined)] : []
+    await this.#retrying(() => writer.markImported(symbol, marks))
   }
 
   /** Repeats `work` until it succeeds or fails for good. */
@@ -217,7 +213,7 @@ export class HistoryImport {
   }
 }
 
-/** The mark of a day that had no sample when it was asked for a second time. */
-function emptyMark(date: UtcDate): string {
-  return `${date} empty`
+/** What is noted of a day that candles leave without some samples, or without any. */
+function markOf(date: UtcDate, hasRow: boolean): string {
+  return hasRow ? date : `${date} empty`
 }

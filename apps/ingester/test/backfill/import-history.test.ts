@@ -119,8 +119,6 @@ t.test(
         to: day(6).date,
       },
     ])
-    const again = await run([XRP], 11)
-    t.match(again, [{ reason: 'no-upbit-price', from: day(8).date }], 'days without a row, once more')
     const endedAt = clock.now()
     t.strictSame(await run([XRP], 11), [])
     t.ok(requests.length <= freshSince(endedAt), `nothing is asked for again, but for ${requests.length}`)

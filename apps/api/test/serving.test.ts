@@ -152,19 +152,6 @@ t.test('two replicas under load', async t => {
   const startOne = (port?: number) => startReplica(t, redis.url, port)
   const replicas = await Promise.all([startOne(), startOne()])
 
-  // docs/faults.md, 33
-  await t.test('a rolling restart loses no request', async t => {
-    const load = startLoad(t, replicas)
-    for (const [index, replica] of replicas.entries()) {
-      await load.answered(100)
-      t.equal(await replica.end('SIGTERM'), 0)
-      await load.answered(100)
-      replicas[index] = await startOne(replica.port)
-    }
-    await load.answered(300)
-    t.strictSame(await load.stop(), [])
-  })
-
   await t.test('they give the same bytes and tags, whatever happened to them', async t => {
     const load = startLoad(t, replicas)
     const expectSame = async (minute: number) => {

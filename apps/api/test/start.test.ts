@@ -1,5 +1,6 @@
+import { Agent } from 'node:http'
 import { minuteOf } from '@kimchi/core'
-import { startRedis } from '@kimchi/testkit'
+import { ask as send, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
 
@@ -131,9 +132,14 @@ t.test('a taken port ends the program with a reason and exit code 1', async t =>
   await t.rejects(startReplica(t, redis.url, api.port), /ended \(1\)/)
 })
 
-t.test('SIGTERM ends the program in order', async t => {
+t.test('SIGTERM ends the program once everybody connected has been told', async t => {
   const redis = await startRedis(t)
   const replica = await startReplica(t, redis.url)
-  t.equal((await ask(replica.base)).status, 503)
-  t.equal(await replica.end('SIGTERM'), 0)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  const connection = async () => (await send(replica.port, '/', { agent })).headers.connection
+  t.equal(await connection(), 'keep-alive')
+  const ended = replica.end('SIGTERM')
+  await eventually('its last response', async () => (await connection()) === 'close')
+  t.equal(await ended, 0)
 })

@@ -153,7 +153,7 @@ t.test('a history that is replaced while it is compressed is answered all the sa
   compressed.make = async coding => {
     reader.board = boardOf(MINUTE + 1)
     documents.onMinute(MINUTE + 1)
-    await eventually('the next one', () => documents.history('BTC', 365) !== before || undefined)
+    await eventually('the next one', () => documents.history('BTC', 365) !== before)
     await make(coding)
   }
   const url = `http://127.0.0.1:${await listen()}${DAILY}`

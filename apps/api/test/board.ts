@@ -5,6 +5,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import type { Board, BoardRow, KnownCoin, Readable } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { Test } from 'tap'
 import { Documents } from '../src/documents/documents.ts'
 import type { Sources } from '../src/documents/histories.ts'
 import { type AppOptions, createApp } from '../src/http/app.ts'
@@ -104,13 +105,8 @@ function fakeReader(board: Board | Error) {
   return reader
 }
 
-interface Assertions {
-  teardown(close: () => unknown): void
-  strictSame(found: unknown, wanted: unknown, message: string): unknown
-}
-
 /** `app.inject` that fails the test when an answer breaks the documented contract. */
-function checkedInject(t: Assertions, app: FastifyInstance) {
+function checkedInject(t: Test, app: FastifyInstance) {
   return async (request: string | InjectOptions): Promise<LightMyRequestResponse> => {
     const answer = await app.inject(request)
     const { method = 'GET', url } = typeof request === 'string' ? { url: request } : request
@@ -122,7 +118,7 @@ function checkedInject(t: Assertions, app: FastifyInstance) {
 
 /** An app over a fake reader and a clock at {@link MINUTE} + 2 s, closed with the test. */
 export async function openTestApp(
-  t: Assertions,
+  t: Test,
   board: Board | Error = boardOf(MINUTE),
   limits: AppOptions['limits'] = {},
 ) {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { minuteOf } from '@kimchi/core'
-import { startRedis } from '@kimchi/testkit'
+import { startRedis, type Teardown } from '@kimchi/testkit'
 import { findChromium, openChromium, type Page } from '@kimchi/testkit/chromium'
 import t from 'tap'
 import { ask, openTestWriter, startTestApi } from './stack.ts'
@@ -37,7 +37,7 @@ t.test(
   { skip: chromium === undefined && 'no chromium on PATH' },
   async t => {
     const redis = await startRedis(t)
-    const empty = await startTestApi(t, redis.url)
+    const empty = await startTestApi(t, redis.url, { nothing: true })
     const page = await openForeignPage(t)
     const see = (url: string, options: object = {}) =>
       page.evaluate<Seen>(`(${SEE})(${JSON.stringify(url)}, ${JSON.stringify(options)})`)
@@ -46,7 +46,7 @@ t.test(
     t.match(early, { status: 503, type: 'cors', retryAfter: '5', body: { code: 'not_ready' } })
     const writer = await openTestWriter(t, redis.url)
     await writer.writeMinute(minuteOf(Date.now()))
-    const api = await startTestApi(t, redis.url)
+    const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
 
     const list = await see(api.base)
     t.match(list, {
@@ -120,7 +120,7 @@ t.test(
 )
 
 /** A page on another origin than the API. */
-async function openForeignPage(t: { teardown(close: () => unknown): void }): Promise<Page> {
+async function openForeignPage(t: Teardown): Promise<Page> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<title>caller</title>')
   })

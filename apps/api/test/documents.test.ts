@@ -31,7 +31,7 @@ t.test('reads a new minute as soon as its message comes', async t => {
   reader.board = boardOf(MINUTE + 1)
   const before = reader.boardsRead
   documents.onMinute(MINUTE + 1)
-  await eventually('the minute', () => documents.live()?.minute === MINUTE + 1 || undefined)
+  await eventually('the minute', () => documents.live()?.minute === MINUTE + 1)
   t.equal(reader.boardsRead, before + 1)
 })
 
@@ -79,7 +79,7 @@ t.test('polls for an overdue minute: at once, every 2 s, after 30 s every 10 s',
   t.equal(await readsWithin(60_000), 6)
   reader.board = boardOf(MINUTE + 2)
   await clock.advance(10_000)
-  await eventually('the minute', () => documents.live()?.minute === MINUTE + 2 || undefined)
+  await eventually('the minute', () => documents.live()?.minute === MINUTE + 2)
 })
 
 t.test('a clock that is an hour behind does not keep Redis from being read', async t => {
@@ -99,7 +99,7 @@ t.test('while Redis is away the last good documents stay, and it is polled every
   t.match(documents.status(), { problem: /connection lost/ })
   reader.board = boardOf(MINUTE + 1)
   await clock.advance(2_000)
-  await eventually('the minute', () => documents.live()?.minute === MINUTE + 1 || undefined)
+  await eventually('the minute', () => documents.live()?.minute === MINUTE + 1)
   t.equal(documents.status().problem, undefined)
 })
 
@@ -198,7 +198,7 @@ t.test('today’s row grows with every minute, without another read of the days'
   await documents.load('BTC')
   reader.board = boardOf(MINUTE + 1)
   documents.onMinute(MINUTE + 1)
-  await eventually('today', () => read(documents.history('BTC', 1)).data[0].samples === 787 || undefined)
+  await eventually('today', () => read(documents.history('BTC', 1)).data[0].samples === 787)
   t.equal(reader.daysRead.length, 1)
 })
 
@@ -210,7 +210,7 @@ t.test('reads closed days again when their revision changed, and serves the old 
   reader.board = boardOf(MINUTE, ['BTC'], { revisions: new Map([['BTC', 2]]) })
   documents.onMinute(MINUTE)
   t.equal(read(documents.history('BTC', 365)).count, 3)
-  await eventually('the days', () => read(documents.history('BTC', 365)).count === 8 || undefined)
+  await eventually('the days', () => read(documents.history('BTC', 365)).count === 8)
   documents.onMinute(MINUTE)
   await turns()
   t.equal(reader.daysRead.length, 2, 'and not again')
@@ -225,7 +225,7 @@ t.test('while backfill writes, an unchanged history is not compressed again', as
   const revisions = new Map(Object.entries({ BTC: 1, ETH: 2 }))
   reader.board = boardOf(MINUTE, ['BTC', 'ETH'], { revisions })
   documents.onMinute(MINUTE)
-  await eventually('the days', () => read(documents.history('ETH', 365)).count === 8 || undefined)
+  await eventually('the days', () => read(documents.history('ETH', 365)).count === 8)
   t.equal(documents.history('BTC', 30), before)
 })
 
@@ -245,9 +245,9 @@ t.test('serves a Redis that was emptied and filled again between two reads', asy
   })
   documents.onMinute(MINUTE + 1)
   const rowsOf = (symbol: string) => read(documents.history(symbol, 365)).data
-  await eventually('fewer samples today', () => rowsOf('BTC').length === 1 || undefined)
+  await eventually('fewer samples today', () => rowsOf('BTC').length === 1)
   t.match(rowsOf('BTC'), [{ samples: 1 }])
-  await eventually('a lost revision', () => rowsOf('ETH').length === 1 || undefined)
+  await eventually('a lost revision', () => rowsOf('ETH').length === 1)
 })
 
 t.test('at midnight yesterday stays, is read once more, and today begins', async t => {
@@ -263,7 +263,7 @@ t.test('at midnight yesterday stays, is read once more, and today begins', async
       row.date,
       row.samples,
     ])
-  await eventually('today', () => rows().join() === '2026-11-20,1440,2026-11-21,1' || undefined)
+  await eventually('today', () => rows().join() === '2026-11-20,1440,2026-11-21,1')
   t.equal(reader.daysRead.length, 2)
 })
 
@@ -278,13 +278,13 @@ t.test('at midnight a day that cannot be read again stays as it was', async t =>
   }
   reader.board = boardOf(midnight)
   documents.onMinute(midnight)
-  await eventually('today', () => read(documents.history('BTC', 3_650)).count === 4 || undefined)
+  await eventually('today', () => read(documents.history('BTC', 3_650)).count === 4)
   t.equal(read(documents.history('BTC', 2)).data[0].samples, 786)
   reader.readDays = readDays
   reader.days.set('BTC', [...daysBefore('2026-11-21', 3), dayOf('2026-11-21', 2)])
   reader.board = boardOf(midnight + 1)
   documents.onMinute(midnight + 1)
-  await eventually('today', () => read(documents.history('BTC', 1)).data[0].samples === 2 || undefined)
+  await eventually('today', () => read(documents.history('BTC', 1)).data[0].samples === 2)
   t.equal(read(documents.history('BTC', 2)).data[0].samples, 1_440, 'read with the next board')
 })
 
@@ -320,7 +320,7 @@ t.test('two minutes later the list is two minutes newer', async t => {
     await clock.advance(MINUTE_MS)
     reader.board = boardOf(MINUTE + step)
     documents.onMinute(MINUTE + step)
-    await eventually('the minute', () => documents.live()?.minute === MINUTE + step || undefined)
+    await eventually('the minute', () => documents.live()?.minute === MINUTE + step)
   }
   t.equal(read(documents.live()).updated_at, '2026-11-20T13:07:00')
 })

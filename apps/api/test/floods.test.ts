@@ -4,12 +4,12 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
-import { startRedis } from '@kimchi/testkit'
+import { startRedis, type Teardown } from '@kimchi/testkit'
 import fc from 'fast-check'
 import t from 'tap'
 import { boardOf, daysBefore, MINUTE, openTestApp } from './board.ts'
 import { openRaw } from './raw.ts'
-import { ask, eventually, openTestWriter, type Replica, startReplica } from './stack.ts'
+import { ask, openTestWriter, type Replica, startReplica } from './stack.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
 const UNCOMMON = `${LIVE}/C0/daily?days=364`
@@ -40,11 +40,9 @@ for (const day of days) await writer.importDay('C0', day)
 await redis.client().copy('{kp}:daily:C0', '{kp}:daily:C1')
 
 /** A replica in its own process, so that what ends it does not end the test; a fresh one where memory is measured. */
-async function startTarget(t: { teardown(close: () => unknown): void }): Promise<Replica> {
+async function startTarget(t: Teardown): Promise<Replica> {
   await writer.writeMinute(minuteOf(Date.now()))
-  const replica = await startReplica(t, redis.url)
-  await eventually('the list', async () => (await ask(replica.base)).status === 200 || undefined)
-  return replica
+  return startReplica(t, redis.url)
 }
 
 /** Whether the process lives and answers another client; other programs may slow this machine down. */

@@ -1,12 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { type Clock, minuteOf } from '@kimchi/core'
-import { createLogger, systemClock } from '@kimchi/runtime'
-import { eventually, startRedis } from '@kimchi/testkit'
+import { systemClock } from '@kimchi/runtime'
+import { eventually, startRedis, type Teardown } from '@kimchi/testkit'
 import t from 'tap'
-import { readConfig } from '../src/config.ts'
-import { startApi } from '../src/start.ts'
-import { ask, openTestWriter } from './stack.ts'
+import { ask, openTestWriter, startTestApi } from './stack.ts'
 
 const dueAt = (minute: number) => minute * 60_000 + 63_000
 
@@ -31,10 +29,7 @@ for (const [part, due] of cases) {
     const ahead = dueAt(minute) - 1_000 - Date.now()
     const clock: Clock = { ...systemClock, now: () => Date.now() + ahead }
     const url = `redis://127.0.0.1:${proxy.port}`
-    const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
-    const api = await startApi(config, { log: createLogger('api', 'silent'), clock, version: 'test' })
-    t.teardown(() => api.close())
-    const base = `http://127.0.0.1:${api.port}/api/v1/kimchi-premium`
+    const { base } = await startTestApi(t, url, { clock })
     const { headers } = await ask(base)
     await eventually('the subscription', () => proxy.isSubscribed())
     if (due === 'just polled') {
@@ -52,7 +47,7 @@ for (const [part, due] of cases) {
 }
 
 /** How long the machine has kept this process, the API in it, from running: that is not the API's delay. */
-function countHeldUp(t: { teardown(close: () => unknown): void }): () => number {
+function countHeldUp(t: Teardown): () => number {
   const everyMs = 10
   let [last, sum] = [performance.now(), 0]
   const timer = setInterval(() => {
@@ -66,7 +61,7 @@ function countHeldUp(t: { teardown(close: () => unknown): void }): () => number 
 }
 
 /** Sits between a client and a server, and can stop forwarding while all connections stay open. */
-async function openProxy(t: { teardown(close: () => unknown): void }, target: number) {
+async function openProxy(t: Teardown, target: number) {
   const links: { readonly client: Socket; readonly upstream: Socket; subscribes: boolean }[] = []
   let reads = 0
   const server = createServer(client => {

@@ -4,7 +4,7 @@ import { DAY_MINUTES, dateOf, minuteOf } from '@kimchi/core'
 import { askTwice, createMemoryCgroup, eventually, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { daysBefore } from './board.ts'
-import { ask, openTestWriter, startReplica } from './stack.ts'
+import { openTestWriter, startReplica } from './stack.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
 const SYMBOLS = Array.from({ length: 200 }, (_, n) => `C${n}`)
@@ -28,8 +28,7 @@ t.test(
     for (const symbol of SYMBOLS.slice(1))
       await redis.client().copy('{kp}:daily:C0', `{kp}:daily:${symbol}`, 'REPLACE')
     cgroup?.limit(shippedLimit())
-    const replica = await startReplica(t, redis.url, 0, cgroup)
-    await eventually('the list', async () => (await ask(replica.base)).status === 200 || undefined)
+    const replica = await startReplica(t, redis.url, cgroup && { cgroup })
     const agent = new Agent({ keepAlive: true, maxSockets: 20 })
     t.teardown(() => agent.destroy())
     const read = async (symbol: string, days: number, coding: string) => {
@@ -38,7 +37,7 @@ t.test(
       // The first read of a coin's days may take longer than a request waits.
       const { headers } = await eventually(path, async () => {
         const answer = await askTwice(replica.port, path, options)
-        return answer.status === 200 ? answer : undefined
+        return answer.status === 200 && answer
       })
       return headers['content-encoding'] ?? 'identity'
     }

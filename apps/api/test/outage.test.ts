@@ -5,7 +5,9 @@ import {
   ask,
   eventually,
   openTestWriter,
+  type Replica,
   readsOf,
+  reasonsOf,
   settledReads,
   startReplica,
   startTestApi,
@@ -20,26 +22,24 @@ t.test('with Redis away all replicas stay in service with their last documents',
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
   const replicas = await Promise.all([startReplica(t, redis.url), startReplica(t, redis.url)])
-  const state = async ({ opsPort }: { opsPort: number }, path: string) =>
-    (await ask(`http://127.0.0.1:${opsPort}${path}`)).status
+  const state = async ({ ops }: Replica, path: string) => (await ask(`${ops}${path}`)).status
   const before = await Promise.all(replicas.map(({ base }) => ask(base)))
   await redis.kill()
   for (const [index, replica] of replicas.entries()) {
-    await eventually('the alert', async () => ((await state(replica, '/ready')) === 503 ? true : undefined))
+    await eventually('the alert', async () => (await state(replica, '/ready')) === 503)
     t.equal(await state(replica, '/serving'), 200)
     t.strictSame((await ask(replica.base)).body, before[index]?.body)
   }
   const [leaving] = replicas
-  const ended = leaving?.end('SIGTERM')
-  await eventually('no more requests for it', async () =>
-    (await state(leaving ?? never(), '/serving').catch(() => 503)) === 503 ? true : undefined,
-  )
+  const ended = leaving.end('SIGTERM')
+  const isOut = async () => (await state(leaving, '/serving').catch(() => 503)) === 503
+  await eventually('no more requests for it', isOut)
   t.equal(await ended, 0)
 })
 
 t.test('a replica without a document is not in service', async t => {
   const redis = await startRedis(t)
-  const { ops } = await startTestApi(t, redis.url)
+  const { ops } = await startTestApi(t, redis.url, { nothing: true })
   const { status, body } = await ask(`${ops}/serving`)
   t.equal(status, 503)
   t.strictSame(JSON.parse(body), { serving: false })
@@ -61,7 +61,7 @@ t.test('with Redis away, requests for histories that are not held cost a few log
   t.equal(logged('Redis is away'), 1)
   t.equal(logged('Redis is back'), 0)
   await redis.restart()
-  await eventually('it says so', async () => logged('Redis is back') === 1 || undefined)
+  await eventually('it says so', async () => logged('Redis is back') === 1)
 })
 
 t.test('reads failed histories again as soon as Redis is back', async t => {
@@ -72,10 +72,9 @@ t.test('reads failed histories again as soon as Redis is back', async t => {
   await redis.kill()
   t.equal((await ask(`${api.base}/BTC/daily`)).status, 503)
   await redis.restart()
-  const isAway = async () => /away|could not/.test((await ask(`${api.ops}/ready`)).body)
-  await eventually('Redis', async () => !(await isAway()) || undefined)
+  await eventually('Redis', async () => !/away|could not/.test(await reasonsOf(api)))
   const start = performance.now()
-  await eventually('it', async () => (await ask(`${api.base}/BTC/daily`)).status === 200 || undefined)
+  await eventually('it', async () => (await ask(`${api.base}/BTC/daily`)).status === 200)
   t.ok(performance.now() - start < 2_000, `${Math.round(performance.now() - start)} ms`)
 })
 
@@ -94,7 +93,3 @@ t.test('one history that cannot be read costs a command with each board and a fe
   t.equal((await readsOf(redis)) - start, 2, 'one for each of both')
   t.ok(replica.lines.length - before <= 2)
 })
-
-function never(): never {
-  throw new Error('no replica')
-}

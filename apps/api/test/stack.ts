@@ -1,25 +1,21 @@
 import { spawn } from 'node:child_process'
-import type { Agent } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import type { EpochMinute, Sample } from '@kimchi/core'
+import type { Clock, EpochMinute, Sample } from '@kimchi/core'
 import { premiumE4 } from '@kimchi/core'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import {
-  askTwice,
   followProgram,
   type MemoryCgroup,
   type Sought,
+  ask as send,
+  type Teardown,
   type TestRedis,
   eventually as within,
 } from '@kimchi/testkit'
 import { readConfig } from '../src/config.ts'
 import { startApi } from '../src/start.ts'
 import type { SeenAnswer } from './contract.ts'
-
-interface Teardown {
-  teardown(close: () => unknown): void
-}
 
 const COINS = ['BTC', 'ETH', 'XRP']
 
@@ -30,7 +26,7 @@ export function sampleOf(symbol: string, minute: EpochMinute): Sample {
   return { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4: premium, source: 'live' }
 }
 
-/** A writer that tracks these coins. */
+/** A writer of these coins. */
 export async function openTestWriter(
   t: Teardown,
   url: string,
@@ -39,49 +35,53 @@ export async function openTestWriter(
   const redis = openRedis(url)
   t.teardown(() => redis.close())
   await redis.untilReady(5_000)
-  const writer = new SampleWriter({
-    redis,
-    prices: 'live',
-    retentionDays: 8,
-    log: createLogger('api', 'silent'),
-  })
-  await writer.track(
-    symbols.map(symbol => ({
-      symbol,
-      name: `Coin ${symbol}`,
-      upbit: `KRW-${symbol}`,
-      binance: `${symbol}USDT`,
-    })),
-  )
-  const writeMinute = (minute: EpochMinute) =>
-    writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
+  const log = createLogger('api', 'silent')
+  const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log })
+  const coins = symbols.map(symbol => ({
+    symbol,
+    name: `Coin ${symbol}`,
+    upbit: `KRW-${symbol}`,
+    binance: `${symbol}USDT`,
+  }))
+  const writeMinute = async (minute: EpochMinute) => {
+    await writer.track(coins)
+    await writer.write({ minute, samples: symbols.map(symbol => sampleOf(symbol, minute)) })
+  }
   return Object.assign(writer, { writeMinute })
 }
 
+/** What a replica finds in Redis, and holds when a test gets it. */
+interface Stored {
+  /** Nothing was written yet. @default false: the list can be read */
+  readonly nothing?: boolean
+  /** Symbols whose histories are held too. @default none */
+  readonly histories?: readonly string[]
+}
+
 /** The API in this process, on free ports. */
-export async function startTestApi(t: Teardown, url: string) {
+export async function startTestApi(
+  t: Teardown,
+  url: string,
+  { clock = systemClock, ...stored }: Stored & { readonly clock?: Clock } = {},
+) {
   const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
-  const api = await startApi(config, {
-    log: createLogger('api', 'silent'),
-    clock: systemClock,
-    version: 'test',
-  })
+  const api = await startApi(config, { log: createLogger('api', 'silent'), clock, version: 'test' })
   t.teardown(() => api.close())
-  return {
-    ...api,
-    base: `http://127.0.0.1:${api.port}/api/v1/kimchi-premium`,
-    ops: `http://127.0.0.1:${api.opsPort}`,
-  }
+  return onceHeld(api, stored)
 }
 
 /** A replica as a process of its own. */
 export type Replica = Awaited<ReturnType<typeof startReplica>>
 
 /**
- * Starts the real program on free ports (or on `port`) and waits until it says that it listens.
+ * Starts the real program, on free ports or on `port`.
  * @param cgroup limits its memory
  */
-export async function startReplica(t: Teardown, url: string, port = 0, cgroup?: MemoryCgroup) {
+export async function startReplica(
+  t: Teardown,
+  url: string,
+  { port = 0, cgroup, ...stored }: Stored & { readonly port?: number; readonly cgroup?: MemoryCgroup } = {},
+) {
   const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
   const command = [process.execPath, main] as const
   const [program, ...args] = cgroup?.wrap(command) ?? command
@@ -92,12 +92,21 @@ export async function startReplica(t: Teardown, url: string, port = 0, cgroup?: 
   )
   t.teardown(() => replica.end('SIGKILL'))
   const listening = JSON.parse(await replica.line(line => line.includes('"API listens"')))
-  return {
-    ...replica,
-    port: Number(listening.port),
-    opsPort: Number(listening.opsPort),
-    base: `http://127.0.0.1:${listening.port}/api/v1/kimchi-premium`,
-  }
+  const ports = { port: Number(listening.port), opsPort: Number(listening.opsPort) }
+  return onceHeld({ ...replica, ...ports }, stored)
+}
+
+/** The addresses of an API, once it holds what is stored: on a slow machine it listens before. */
+async function onceHeld<Api extends { readonly port: number; readonly opsPort: number }>(
+  api: Api,
+  { nothing = false, histories = [] }: Stored,
+) {
+  const base = `http://127.0.0.1:${api.port}/api/v1/kimchi-premium`
+  const ops = `http://127.0.0.1:${api.opsPort}`
+  const isHeld = (url: string) => within(url, async () => (await ask(url)).status === 200)
+  if (!nothing) await isHeld(`${ops}/serving`)
+  for (const symbol of histories) await isHeld(`${base}/${symbol}/daily`)
+  return { ...api, base, ops }
 }
 
 /** Gives up after 10 s, before a poll for an overdue minute would find anything. */
@@ -125,11 +134,16 @@ export async function settledReads(redis: TestRedis): Promise<number> {
   return reads
 }
 
-/** One GET, over a connection of its own or one of `agent`. */
-export async function ask(url: string, headers = {}, agent?: Agent): Promise<SeenAnswer> {
+/** One GET, over a connection of its own. */
+export async function ask(url: string, headers = {}): Promise<SeenAnswer> {
   const { port, pathname, search } = new URL(url)
-  const answer = await askTwice(Number(port), pathname + search, { headers, agent: agent ?? false })
+  const answer = await send(Number(port), pathname + search, { headers })
   return { ...answer, body: answer.body.toString() }
+}
+
+/** Why an API is not ready, in one text. */
+export async function reasonsOf({ ops }: { readonly ops: string }): Promise<string> {
+  return (await getJson(`${ops}/ready`)).reasons.join()
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: read as a caller of the API reads it

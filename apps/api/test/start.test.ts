@@ -12,7 +12,7 @@ t.test('both routes answer what a writer wrote', async t => {
   const minute = now()
   await writer.writeMinute(minute - 1)
   await writer.writeMinute(minute)
-  const api = await startTestApi(t, redis.url)
+  const api = await startTestApi(t, redis.url, { histories: ['ETH'] })
   const list = await getJson(api.base)
   t.equal(list.count, 3)
   t.strictSame(
@@ -40,12 +40,11 @@ t.test('a minute written while the API runs appears in list and history', async 
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now() - 3)
-  const api = await startTestApi(t, redis.url)
+  const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
   const before = await getJson(api.base)
-  await getJson(`${api.base}/BTC/daily`)
   await eventually('the subscription', async () => {
     await writer.writeMinute(now())
-    return (await getJson(api.base)).updated_at === before.updated_at ? undefined : true
+    return (await getJson(api.base)).updated_at !== before.updated_at
   })
   const samples = (await getJson(`${api.base}/BTC/daily`)).data.map((day: { samples: number }) => day.samples)
   t.ok(samples.reduce((a: number, b: number) => a + b) >= 2)
@@ -55,26 +54,22 @@ t.test('backfilled days appear in a history that is in memory already', async t 
   const redis = await startRedis(t)
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
-  const api = await startTestApi(t, redis.url)
+  const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
   const before = (await getJson(`${api.base}/BTC/daily`)).count
   await writer.writeMinute(now() - 3 * 1_440)
-  await eventually('the older day', async () =>
-    (await getJson(`${api.base}/BTC/daily`)).count === before + 1 ? true : undefined,
-  )
+  await eventually('the older day', async () => (await getJson(`${api.base}/BTC/daily`)).count === before + 1)
 })
 
 t.test('/ready names its reasons, and /metrics counts', async t => {
   const redis = await startRedis(t)
-  const api = await startTestApi(t, redis.url)
+  const api = await startTestApi(t, redis.url, { nothing: true })
   const empty = await ask(`${api.ops}/ready`)
   t.equal(empty.status, 503)
   t.match(JSON.parse(empty.body), { ready: false, reasons: [/no snapshot/, /./] })
   t.equal((await ask(`${api.ops}/live`)).status, 200)
   const writer = await openTestWriter(t, redis.url)
   await writer.writeMinute(now())
-  await eventually('readiness', async () =>
-    (await ask(`${api.ops}/ready`)).status === 200 ? true : undefined,
-  )
+  await eventually('readiness', async () => (await ask(`${api.ops}/ready`)).status === 200)
   for (const url of [api.base, `${api.base}/BTC/daily`, `${api.base}/none`]) await ask(url)
   const metrics = (await ask(`${api.ops}/metrics`)).body
   for (const route of ['live', 'daily', 'other']) {
@@ -116,7 +111,7 @@ t.test('corrupt rows are skipped and counted, never a 500', async t => {
   const raw = redis.client()
   await raw.hset('{kp}:live', 'ETH', '{"symbol":"ETH","premium_pct":NaN')
   await raw.hset('{kp}:daily:BTC', '2026-01-01', 'garbage', 'no-date', '{}')
-  const api = await startTestApi(t, redis.url)
+  const api = await startTestApi(t, redis.url, { histories: ['BTC'] })
   const list = await getJson(api.base)
   t.strictSame(
     list.data.map((row: { symbol: string }) => row.symbol),
@@ -128,13 +123,13 @@ t.test('corrupt rows are skipped and counted, never a 500', async t => {
 
 t.test('a taken port ends the program with a reason and exit code 1', async t => {
   const redis = await startRedis(t)
-  const api = await startTestApi(t, redis.url)
-  await t.rejects(startReplica(t, redis.url, api.port), /ended \(1\)/)
+  const api = await startTestApi(t, redis.url, { nothing: true })
+  await t.rejects(startReplica(t, redis.url, { port: api.port }), /ended \(1\)/)
 })
 
 t.test('SIGTERM ends the program once everybody connected has been told', async t => {
   const redis = await startRedis(t)
-  const replica = await startReplica(t, redis.url)
+  const replica = await startReplica(t, redis.url, { nothing: true })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => agent.destroy())
   const connection = async () => (await send(replica.port, '/', { agent })).headers.connection

@@ -53,9 +53,8 @@ export class MinuteLoop {
     'Delay beyond M + 2 s before the snapshot of minute M was taken, while a stream had not passed M.',
   )
   #last: MinuteReport | undefined
-  #accepted = 0
-  #dropped = 0
-  #skipped = 0
+  /** `skipped` are minutes that passed while the process paused, the machine slept or its clock stepped. */
+  readonly #counts = { accepted: 0, dropped: 0, skipped: 0 }
 
   constructor(options: MinuteLoopOptions, context: Omit<Context, 'random'>) {
     this.#options = options
@@ -75,10 +74,7 @@ export class MinuteLoop {
   status() {
     return {
       last: this.#last,
-      accepted: this.#accepted,
-      dropped: this.#dropped,
-      /** Minutes skipped because the process paused, the machine slept or its clock stepped. */
-      skipped: this.#skipped,
+      ...this.#counts,
       /** Coin minutes without a sample, by reason. */
       gaps: this.#gaps,
       /** How long after M + 2 s snapshots were taken. */
@@ -106,9 +102,9 @@ export class MinuteLoop {
     const { turn, gaps, accepted, dropped } = report
     const { minute, lateMs, skipped } = turn
     this.#last = report
-    this.#accepted += accepted.length
-    this.#dropped += dropped.length
-    this.#skipped += skipped
+    this.#counts.accepted += accepted.length
+    this.#counts.dropped += dropped.length
+    this.#counts.skipped += skipped
     this.#waits.labelled({}).observe(lateMs / 1_000)
     countReasons(gaps, this.#gaps)
     const samples = accepted.length

@@ -111,7 +111,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     quarantine,
     writer,
     onSubscribed: coins => feeds.setCoins(coins),
-    onFatal: fail,
     log,
   })
   const catalogue: CatalogueRefresh = new CatalogueRefresh(

@@ -1,5 +1,5 @@
 import type { Coin, Log, Sample } from '@kimchi/core'
-import { isRetryable, type SampleWriter } from '@kimchi/store'
+import type { SampleWriter } from '@kimchi/store'
 import type { CatalogueNow, Quarantine } from './quarantine.ts'
 
 export interface CoinTrackingOptions {
@@ -7,8 +7,6 @@ export interface CoinTrackingOptions {
   readonly writer: Pick<SampleWriter, 'track'>
   /** Called with the coins to subscribe, those of before included. */
   readonly onSubscribed: (coins: readonly Coin[]) => void
-  /** Called with an error that a retry can't mend. */
-  readonly onFatal: (thrown: unknown) => void
   readonly log: Log
 }
 
@@ -44,14 +42,12 @@ export class CoinTracking {
   /** Updates Redis and the log with what the quarantine has decided since the last call. */
   #apply(): void {
     this.#report()
-    const { quarantine, writer, onFatal } = this.#options
+    const { quarantine, writer, log } = this.#options
     const { tracked } = quarantine
     if (JSON.stringify(tracked) === JSON.stringify(this.#tracked)) return
     this.#tracked = tracked
-    writer.track(tracked).catch(thrown => {
-      // While Redis is away, the writer sends the coins with the next minute.
-      if (!isRetryable(thrown)) onFatal(thrown)
-    })
+    // Where that fails, the writer sends the coins with the next minute.
+    writer.track(tracked).catch(thrown => log.debug({ err: thrown }, 'coins not announced'))
   }
 
   #report(): void {

@@ -27,13 +27,11 @@ t.test(
         retentionDays: 8,
         log: silent,
       })
-      const onFatal = (thrown: unknown) => t.fail(String(thrown))
       const quarantine = new Quarantine({ allow: [], deny: [] })
       const tracking = new CoinTracking({
         quarantine,
         writer,
         onSubscribed: () => {},
-        onFatal,
         log: silent,
       })
       return { quarantine, tracking }
@@ -68,7 +66,6 @@ t.test('Redis is told of the coins when they change, and not in between', async 
     quarantine: new Quarantine({ allow: [], deny: [] }),
     writer: { track: async coins => void told.push(coins.map(({ name }) => name)) },
     onSubscribed: () => {},
-    onFatal: thrown => t.fail(String(thrown)),
     log: silent,
   })
   const follow = (coins: readonly Coin[]) => {

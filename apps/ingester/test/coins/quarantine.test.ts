@@ -2,11 +2,12 @@ import type { Coin, Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t from 'tap'
 import { Quarantine, type ReleaseRule } from '../../src/coins/quarantine.ts'
+import { coinOf } from '../support/market.ts'
 
 const MINUTE = 29_000_000
 
 function coinsOf(...symbols: string[]): Coin[] {
-  return symbols.map(symbol => ({ symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }))
+  return symbols.map(coinOf)
 }
 
 /** Ten coins that agree with each other. */

@@ -5,10 +5,8 @@ import t from 'tap'
 import { Quarantine } from '../../src/coins/quarantine.ts'
 import { CoinTracking } from '../../src/coins/track-coins.ts'
 import { silent } from '../support/backfill-bench.ts'
+import { coinOf } from '../support/market.ts'
 
-const coinOf = (symbol: string): Coin => {
-  return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }
-}
 const MARKET = ['BTC', 'ETH', 'XRP', 'SOL', 'ADA'].map(coinOf)
 const [NEW, OTHER] = [coinOf('NEW'), coinOf('OTHER')]
 

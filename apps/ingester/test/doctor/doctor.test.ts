@@ -35,11 +35,7 @@ async function examined(
   { coins = MARKET_COINS, env, record = () => {}, prepare, alter }: Case = {},
 ) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
-  const simulator = await startSimulator({
-    clock,
-    pumpMs: 0,
-    coins,
-  })
+  const simulator = await startSimulator({ clock, pumpMs: 0, coins })
   t.teardown(() => simulator.close())
   prepare?.(simulator)
   let asking = 0
@@ -68,21 +64,13 @@ async function examined(
   t.intercept(RestClient.prototype, 'fetchListings', { value: fetchListingsCounted })
   const config = readConfig({
     COINS: 'all',
-    UPBIT_WS_URL: simulator.upbitWsUrl,
-    UPBIT_REST_URL: simulator.upbitRestUrl,
-    BINANCE_WS_URL: simulator.binanceWsUrl,
-    BINANCE_REST_URL: simulator.binanceRestUrl,
+    ...simulator.env,
     ...env?.(simulator),
   })
   const startedAt = clock.now()
   let isOver = false
   const examining = examine(
-    {
-      config,
-      userAgent: 'test',
-      record,
-      onProgress: () => {},
-    },
+    { config, userAgent: 'test', record, onProgress: () => {} },
     { clock, random: () => 0.5, log: silent },
   ).finally(() => {
     isOver = true

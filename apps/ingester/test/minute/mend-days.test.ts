@@ -1,9 +1,10 @@
-import { type Coin, DAY_MINUTES, dateOf, dayStart, minuteOf, minuteStart, type Sample } from '@kimchi/core'
+import { DAY_MINUTES, dateOf, dayStart, minuteOf, minuteStart, type Sample } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { createMemoryLog, eventually, startRedis, stayClearOfMidnight } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { DayMending } from '../../src/minute/mend-days.ts'
+import { coinOf } from '../support/market.ts'
 
 const PRICES = { upbitKrw: 150_000_000, binanceUsdt: 100_000, usdtKrw: 1_500, premiumE4: 0 }
 
@@ -23,9 +24,7 @@ async function open(t: Test) {
   const writer = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })
   const today = dayStart(minuteOf(Date.now()))
   const days = Array.from({ length: 9 }, (_, back) => today - back * DAY_MINUTES)
-  const coins = Array.from({ length: 10 }, (_, at): Coin => {
-    return { symbol: `C${at}`, name: `Coin ${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
-  })
+  const coins = Array.from({ length: 10 }, (_, at) => coinOf(`C${at}`))
   await writer.track(coins)
   const samples = coins.flatMap(({ symbol }) => days.map(day => sampleOf(symbol, day)))
   await writer.write({ minute: today, samples })

@@ -4,10 +4,11 @@ import type { SampleBatch } from '@kimchi/store'
 import { createMemoryLog } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
+import { coinOf } from '../support/market.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
 const M = minuteOf(START)
-const BTC: Coin = { symbol: 'BTC', name: 'Bitcoin', upbit: 'KRW-BTC', binance: 'BTCUSDT' }
+const BTC = coinOf('BTC')
 
 /** A running loop, and exchanges that say what the test wants. */
 function start(t: Test, coins: readonly Coin[] = [BTC]) {
@@ -125,9 +126,7 @@ t.test('a minute in which an exchange was silent is a gap with a reason, and not
 })
 
 t.test('a line a minute names how many coins lack a sample, and why', async t => {
-  const [ETH, XRP] = ['ETH', 'XRP'].map(symbol => {
-    return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }
-  }) as [Coin, Coin]
+  const [ETH, XRP] = [coinOf('ETH'), coinOf('XRP')]
   const { log, trade, tick, pass } = start(t, [BTC, ETH, XRP])
   await pass(30_000)
   trade(141_400_000)

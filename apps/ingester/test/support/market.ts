@@ -1,4 +1,10 @@
+import type { Coin } from '@kimchi/core'
 import { DEFAULT_COINS, type SimulatedCoin } from '@kimchi/simulator'
+
+/** A coin that is called alike everywhere. */
+export function coinOf(symbol: string): Coin {
+  return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` }
+}
 
 /** Coins that agree with each other: a market. */
 export const MARKET = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK']

@@ -7,42 +7,29 @@ import type { Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { ExchangeFeeds } from '../../src/minute/exchange-feeds.ts'
 import { MinuteLoop, type MinuteReport } from '../../src/minute/minute-loop.ts'
-import { inFewFrames } from './market.ts'
+import { coinOf, inFewFrames } from './market.ts'
 
 /** Well below the time by which frames overtake each other, and below a silence. */
 const STEP_MS = 400
 /** KNC trades every twenty minutes on Upbit, the others often. */
 const SYMBOLS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT', 'KNC']
-const COINS: readonly Coin[] = SYMBOLS.map(symbol => ({
-  symbol,
-  name: symbol,
-  upbit: `KRW-${symbol}`,
-  binance: `${symbol}USDT`,
-}))
+const COINS = SYMBOLS.map(coinOf)
 const SIMULATED = inFewFrames([...SYMBOLS, 'USDT'])
 
+/** The coins that are sampled, and those of the exchanges. @default eleven, of which KNC is a quiet one */
+interface BenchOptions {
+  readonly coins?: readonly Coin[]
+  readonly simulated?: readonly SimulatedCoin[]
+}
+
 /** Real feeds on a real simulator, and the real loop, on a clock that the test turns. */
-export async function openMinuteBench(
-  t: Test,
-  {
-    coins = COINS,
-    simulated = SIMULATED,
-  }: { coins?: readonly Coin[]; simulated?: readonly SimulatedCoin[] } = {},
-) {
+export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMULATED }: BenchOptions = {}) {
   const clock = createManualClock(Date.UTC(2026, 10, 20, 12, 0, 30))
-  const simulator = await startSimulator({
-    coins: simulated,
-    clock,
-    pumpMs: 0,
-    limits: false,
-  })
+  const simulator = await startSimulator({ coins: simulated, clock, pumpMs: 0, limits: false })
   const ending = new AbortController()
   const context = { clock, random: () => 0.5, log: createMemoryLog(), signal: ending.signal }
   const latest = new LatestTicks()
-  const config = readConfig({
-    UPBIT_WS_URL: simulator.upbitWsUrl,
-    BINANCE_WS_URL: simulator.binanceWsUrl,
-  })
+  const config = readConfig(simulator.env)
   const userAgent = 'test'
   const { upbitRestUrl: upbit, binanceRestUrl: binance } = simulator
   const rest = new RestClient({ upbit, binance, userAgent }, context)

@@ -13,9 +13,6 @@ import { redisUrlSetting } from '@kimchi/store'
 /** Ten large coins that are the same on both exchanges. */
 const DEFAULT_COINS = 'BTC,ETH,XRP,SOL,DOGE,ADA,TRX,LINK,AVAX,DOT'
 
-const WS = ['wss:', 'ws:']
-const HTTP = ['https:', 'http:']
-
 /** Every variable that the ingester reads; `npm run docs` makes the table of docs/configuration.md from it. */
 export const settings = {
   REDIS_URL: redisUrlSetting,
@@ -28,18 +25,13 @@ export const settings = {
   ALLOW: symbolsSetting('symbols that are published whatever their premium is'),
   DENY: symbolsSetting('symbols that are never tracked'),
   PRICES: choiceSetting('`simulated` when the exchanges are a simulator', 'live', ['live', 'simulated']),
-  UPBIT_WS_URL: urlListSetting('Upbit WebSocket, the whole URL', DEFAULT_BASES.UPBIT_WS_URL, WS),
-  UPBIT_REST_URL: urlListSetting('Upbit REST, the part before `/v1`', DEFAULT_BASES.UPBIT_REST_URL, HTTP),
+  UPBIT_WS_URL: urlListSetting('Upbit WebSocket, the whole URL', DEFAULT_BASES.UPBIT_WS_URL),
+  UPBIT_REST_URL: urlListSetting('Upbit REST, the part before `/v1`', DEFAULT_BASES.UPBIT_REST_URL),
   BINANCE_WS_URL: urlListSetting(
     'Binance WebSocket, the part before `/stream`',
     DEFAULT_BASES.BINANCE_WS_URL,
-    WS,
   ),
-  BINANCE_REST_URL: urlListSetting(
-    'Binance REST, the part before `/api/v3`',
-    DEFAULT_BASES.BINANCE_REST_URL,
-    HTTP,
-  ),
+  BINANCE_REST_URL: urlListSetting('Binance REST, the part before `/api/v3`', DEFAULT_BASES.BINANCE_REST_URL),
   PROJECT_URL: {
     description: 'address of your project, for the `User-Agent` of requests to the exchanges',
     default: '',

@@ -77,14 +77,16 @@ export function choiceSetting<const C extends string>(
 }
 
 /**
- * A setting for one or more absolute URLs of the given protocols, in the order in which they are tried.
- * Trailing slashes are removed. Logs and /ready name these URLs, so a user or password in one is refused.
+ * A setting for one or more absolute URLs, in the order in which they are tried, of the default's protocol (`https:`,
+ * `wss:`) or the same without TLS. Trailing slashes are removed. Logs and /ready name these URLs, so a user or
+ * password in one is refused.
  */
 export function urlListSetting(
   description: string,
-  fallback: readonly string[],
-  protocols: readonly string[],
+  fallback: readonly [string, ...string[]],
 ): Setting<readonly string[]> {
+  const { protocol: secure } = new URL(fallback[0])
+  const protocols = [secure, secure.replace('s:', ':')]
   const starts = protocols.map(protocol => `${protocol}//`).join(' or ')
   const isAllowed = (text: string) => {
     const url = URL.canParse(text) ? new URL(text) : undefined

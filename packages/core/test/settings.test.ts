@@ -19,7 +19,7 @@ const secret: Setting<string> = {
 const settings = {
   PORT: integerSetting('port', 3_000, { min: 0, max: 65_535 }),
   LOG_LEVEL: choiceSetting('level', 'info', ['debug', 'info']),
-  WS_URL: urlListSetting('where', ['wss://example.test/x'], ['ws:', 'wss:']),
+  WS_URL: urlListSetting('where', ['wss://example.test/x']),
   HOST: wordSetting('host', '127.0.0.1'),
   SECRET: secret,
 }
@@ -64,7 +64,7 @@ t.test('reports every problem at once: name, what is allowed, value', async t =>
       'bad configuration:',
       '  PORT must be an integer from 0 to 65535, got: "70000"',
       '  LOG_LEVEL must be one of debug, info, got: "loud"',
-      '  WS_URL must be ws:// or wss:// URLs without user or password, separated by commas, got: "wss://a.test,http://example.test"',
+      '  WS_URL must be wss:// or ws:// URLs without user or password, separated by commas, got: "wss://a.test,http://example.test"',
       '  HOST must be a text without spaces, got: "a b"',
       '  SECRET must be a text starting with s3, got: (hidden)',
     ].join('\n'),
@@ -100,12 +100,13 @@ t.test('an integer is digits within its bounds and nothing else', async t => {
 })
 
 t.test('each URL of a list needs its protocol', async t => {
-  const { parse } = urlListSetting('where', ['https://example.test'], ['https:'])
+  const { parse } = urlListSetting('where', ['https://example.test'])
   t.strictSame(parse('https://example.test/api/'), ['https://example.test/api'])
+  t.strictSame(parse('http://example.test'), ['http://example.test'])
   for (const text of [
     'example.test',
     '//example.test',
-    'http://example.test',
+    'wss://example.test',
     'https://',
     'https://a.test,',
     ',',

@@ -1,5 +1,6 @@
 import type { Coin, Context, Exchange, LatestTicks, LatestTicksStatus, Market } from '@kimchi/core'
 import {
+  type BasesStatus,
   binanceProtocol,
   type Feed,
   type FeedStatus,
@@ -11,7 +12,11 @@ import type { Config } from '../config.ts'
 
 export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
 
-export type FeedsStatus = ReturnType<ExchangeFeeds['status']>
+export interface FeedsStatus {
+  /** Empty until the coins are known. */
+  readonly feeds: readonly ExchangeStatus[]
+  readonly restBases: readonly BasesStatus[]
+}
 
 /** What both feeds need besides the coins. */
 export interface ExchangeFeedsOptions {
@@ -44,14 +49,11 @@ export class ExchangeFeeds {
     }
   }
 
-  status() {
+  status(): FeedsStatus {
     const { latest, rest } = this.#options
     const { upbit, binance } = rest.bases
     return {
-      /** Empty until the coins are known. */
-      feeds: [...this.#feeds].map(([exchange, feed]): ExchangeStatus => {
-        return { ...feed.status(), ...latest.status(exchange) }
-      }),
+      feeds: [...this.#feeds].map(([exchange, feed]) => ({ ...feed.status(), ...latest.status(exchange) })),
       restBases: [upbit.status(), binance.status()],
     }
   }

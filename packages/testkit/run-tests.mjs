@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { TapConfig } from '@tapjs/config'
 import t from 'tap'
 
-const RUN_FILES = fileURLToPath(new URL('run-files.mjs', import.meta.url))
+const RUN_CLAIMED_FILES = fileURLToPath(new URL('run-claimed-files.mjs', import.meta.url))
 const { values, positionals } = (await TapConfig.load()).parse()
 const files = positionals.length > 0 ? positionals : testFiles('test')
 const claims = mkdtempSync(join(tmpdir(), 'run-tests-'))
@@ -19,7 +19,7 @@ const claims = mkdtempSync(join(tmpdir(), 'run-tests-'))
 t.setTimeout(0)
 t.jobs = Math.min(values.jobs, files.length)
 const processes = Array.from({ length: t.jobs }, (_, job) => {
-  const program = [process.execPath, '--enable-source-maps', ...values['node-arg'], RUN_FILES]
+  const program = [process.execPath, '--enable-source-maps', ...values['node-arg'], RUN_CLAIMED_FILES]
   // tap hands its loaders down in NODE_OPTIONS, also to the programs that a test starts, and names folders of
   // tests after all arguments.
   const env = ['-u', 'NODE_OPTIONS', `TEST_FILES=${files.join(' ')}`, `TEST_CLAIMS=${claims}`]

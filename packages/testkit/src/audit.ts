@@ -1,5 +1,5 @@
 import type { Sample } from '@kimchi/core'
-import { isExpected, sampleProblem, type Truth } from './audit-truth.ts'
+import { isExpected, sampleProblem, type Truth } from './truth.ts'
 import type { RawRedis } from './redis.ts'
 import { readSamples, readSettled } from './stored-samples.ts'
 

@@ -1,7 +1,7 @@
 import type { Sample } from '@kimchi/core'
-import { isExpected, sampleProblem, type Truth } from './truth.ts'
 import type { RawRedis } from './redis.ts'
 import { readSamples, readSettled } from './stored-samples.ts'
+import { isExpected, sampleProblem, type Truth } from './truth.ts'
 
 /** What is audited: minutes since the epoch, `to` not included. */
 export interface AuditOptions {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
-import type { Teardown } from './redis.ts'
+import type { Teardown } from './teardown.ts'
 
 export type { Browser, BrowserContext, Page } from 'playwright-core'
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { DAY_MS, type EpochMs, type Milliseconds } from '@kimchi/core'
+import type { Milliseconds } from '@kimchi/core'
 import type { ManualClock } from '@kimchi/core/testing'
 import { untilIdle } from './until-idle.ts'
 
@@ -50,16 +50,4 @@ export function passUntil<T>(
     return undefined
   }
   return eventually(what, askOrPass, LONGEST_MS, 1)
-}
-
-/** A test that needs "today" to stay the same ends within this time. */
-const NEEDED_MS: Milliseconds = 60_000
-
-/** Waits over a UTC midnight that is near, so that "today" stays today for the length of a test. */
-export async function stayClearOfMidnight(
-  now: EpochMs,
-  wait: (ms: Milliseconds) => Promise<unknown> = ms => delay(ms),
-): Promise<void> {
-  const left = DAY_MS - (now % DAY_MS)
-  if (left < NEEDED_MS) await wait(left)
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
-import type { Teardown } from './redis.ts'
+import type { Teardown } from './teardown.ts'
 
 /** A limit of memory for processes, as containers have it. */
 export type MemoryCgroup = NonNullable<ReturnType<typeof createMemoryCgroup>>

@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { Teardown } from './redis.ts'
+import type { Teardown } from './teardown.ts'
 
 /** A program in a process of its own, and what it prints. */
 export type Program = ReturnType<typeof followProgram>

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { freePort } from '@kimchi/local-redis'
 import { eventually } from './eventually.ts'
 import { followProgram } from './program.ts'
-import { type RawRedis, startRedis, type Teardown, type TestRedis } from './redis.ts'
+import { type RawRedis, startRedis, type TestRedis } from './redis.ts'
+import type { Teardown } from './teardown.ts'
 
 /** Several servers that stand in for each other. */
 export type RedisGroup = Awaited<ReturnType<typeof startSentinels>>

@@ -1,18 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Milliseconds } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, type RedisBinary, startEmbeddedRedis } from '@kimchi/local-redis'
 import { Redis, type RedisOptions } from 'ioredis'
+import { createFolder, type Teardown } from './teardown.ts'
 
 /** A raw client, for what a test does to a server and finds in it. */
 export type RawRedis = Redis
-
-/** What is used of a tap test: what to do when it is over. */
-export interface Teardown {
-  teardown(close: () => unknown): void
-}
 
 export interface TestRedisOptions {
   /** Append-only file. @default false */
@@ -27,30 +20,17 @@ let binaryFound: Promise<RedisBinary> | undefined
 /** A private server of one test. */
 export type TestRedis = Awaited<ReturnType<typeof startRedis>>
 
-/**
- * Creates a temporary folder, removed with the test. Shorter than `t.testdir()`, which a Unix socket's path
- * can't hold.
- */
-export async function createFolder(t: Teardown): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'kimchi-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/**
- * Starts a private redis-server on a free port in a temporary folder; torn down with the test when one is
- * given.
- */
-export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
+/** Starts a private redis-server on a free port in a temporary folder; both go with the test. */
+export async function startRedis(t: Teardown, options: TestRedisOptions = {}) {
   binaryFound ??= projectRedis(process.env.PATH ?? '')
   const binary = await binaryFound
-  const dir = await mkdtemp(join(tmpdir(), 'kimchi-redis-'))
+  const dir = await createFolder(t)
   const args = ['--appendonly', options.appendonly ? 'yes' : 'no', ...(options.args ?? [])]
   const start = (port: number) => startEmbeddedRedis({ binary, dir, port, args })
   // A second try, where another test took the port between choosing and listening.
   let server: EmbeddedRedis = await start(0).catch(() => start(0))
+  t.teardown(() => server.stop())
   const { port, url } = server
-  const clients: Redis[] = []
   const kill = async () => {
     server.kill('SIGKILL')
     await server.exited
@@ -60,26 +40,24 @@ export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
   }
   const pause = () => server.kill('SIGSTOP')
   const resume = () => server.kill('SIGCONT')
-  const redis = {
+  return {
     url,
     port,
     /** Data folder; kept over `restart`. */
     dir,
     binary,
-    /** A raw client for assertions, closed with the server. @param options.port another server than this one */
+    /** A raw client for assertions, closed with the test. @param options.port another server than this one */
     client: (clientOptions: Pick<RedisOptions, 'port' | 'commandTimeout' | 'username' | 'password'> = {}) => {
       const client = new Redis({ port, ...clientOptions })
       // Tests kill and freeze the server; what its commands answer is what matters.
       client.on('error', () => {})
-      clients.push(client)
+      t.teardown(() => client.disconnect())
       return client
     },
     /** Ends the server at once (SIGKILL). */
     kill,
     /** Ends the server in order (SIGTERM). */
-    stop: async () => {
-      await server.stop()
-    },
+    stop: () => server.stop(),
     /** Starts a server again on the same port and folder. */
     restart,
     /** Kills the server, and starts it again after a while. */
@@ -97,13 +75,5 @@ export async function startRedis(t?: Teardown, options: TestRedisOptions = {}) {
       await delay(ms)
       resume()
     },
-    /** Ends everything and removes the folder; done by `t.teardown` when a test was given. */
-    close: async () => {
-      for (const client of clients) client.disconnect()
-      await server.stop()
-      await rm(dir, { recursive: true, force: true })
-    },
   }
-  t?.teardown(() => redis.close())
-  return redis
 }

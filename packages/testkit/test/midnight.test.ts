@@ -1,5 +1,5 @@
 import t from 'tap'
-import { stayClearOfMidnight } from '../src/eventually.ts'
+import { stayClearOfMidnight } from '../src/midnight.ts'
 
 t.test('waits over midnight when less than a minute of the day is left, else not at all', async t => {
   const waits: number[] = []

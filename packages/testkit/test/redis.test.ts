@@ -4,16 +4,18 @@ import t from 'tap'
 import { startRedis } from '../src/redis.ts'
 
 t.test('a private server answers, survives a kill with its data, and leaves nothing behind', async t => {
-  const redis = await startRedis(undefined, { appendonly: true, args: ['--appendfsync', 'always'] })
-  const client = redis.client()
-  t.equal(await client.set('a', '1'), 'OK')
-  await redis.kill()
-  await redis.restart()
-  const again = redis.client()
-  t.equal(await again.get('a'), '1')
-  await redis.close()
-  t.notOk(existsSync(redis.dir))
-  t.ok(await isPortFree(redis.port))
+  let [dir, port] = ['', 0]
+  await t.test('a server', async t => {
+    const redis = await startRedis(t, { appendonly: true, args: ['--appendfsync', 'always'] })
+    dir = redis.dir
+    port = redis.port
+    t.equal(await redis.client().set('a', '1'), 'OK')
+    await redis.kill()
+    await redis.restart()
+    t.equal(await redis.client().get('a'), '1')
+  })
+  t.notOk(existsSync(dir))
+  t.ok(await isPortFree(port))
 })
 
 t.test('a frozen server does not answer until it is resumed', async t => {

@@ -9,7 +9,7 @@ export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] 
   const view = useView()
   const { t, f, now, isSimulated } = view
   useTick()
-  const { list, isGathering } = live
+  const { list } = live
   const trouble = troubleOf(live, view)
   return (
     <>
@@ -19,7 +19,7 @@ export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] 
         </p>
       )}
       <div role="status">
-        {trouble && !isGathering && (
+        {trouble && (
           <p class="notice trouble" {...(list && { title: f.utc(utcMs(list.updated_at), now()) })}>
             {trouble}
           </p>
@@ -36,11 +36,11 @@ export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] 
   )
 }
 
-/** Why the list is not current, and how old it is; undefined while it is current. */
+/** Why the list is not current, and how old it is; undefined while it is, or when the service has just started. */
 function troubleOf({ list, error }: Live, view: View): string | undefined {
   const { t, f } = view
   const now = view.now()
-  if (!list) return error && t.downEmpty
+  if (!list) return error && error.code !== 'not_ready' ? t.downEmpty : undefined
   if (!error && !isOverdue(list, now)) return undefined
   const at = utcMs(list.updated_at)
   return fill(error ? t.down : t.overdue, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))

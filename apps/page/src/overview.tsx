@@ -4,18 +4,18 @@ import { CoinTable } from './table/coin-table.tsx'
 import { useView } from './view.ts'
 
 /** The list of coins with its summary; while there is none, what to wait for. */
-export function Overview({ list, error, isGathering }: Live) {
+export function Overview({ list, error }: Live) {
   const { t } = useView()
   return (
     <>
       <h1 class="unseen">{t.title}</h1>
-      {isGathering ? (
-        <p class="empty">{t.gathering}</p>
-      ) : list ? (
+      {list ? (
         <>
           <SummaryView list={list} />
           <CoinTable list={list} />
         </>
+      ) : error?.code === 'not_ready' ? (
+        <p class="empty">{t.gathering}</p>
       ) : (
         !error && <p class="empty">{t.loading}</p>
       )}

@@ -36,7 +36,7 @@ const VIEWS: readonly View[] = [
     name: 'list with the form of the median’s alert',
     shows: '.alert',
     act: async page => {
-      await page.locator('.alert > button').click()
+      await page.locator('.alert summary').click()
       await page.waitForSelector('.alert form')
     },
   },

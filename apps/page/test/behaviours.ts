@@ -143,7 +143,7 @@ async function phone(t: Test, show: Show) {
   t.ok(visible > 6, `${visible} coins are visible`)
   const small = () =>
     page
-      .locator('button:visible, input:visible, .back, .empty a')
+      .locator('button:visible, summary:visible, input:visible, .back, .empty a')
       .evaluateAll(found =>
         found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
       )
@@ -199,7 +199,7 @@ async function alerts(t: Test, open: Open) {
   })
   await page.waitForSelector(ROWS)
   await page.getByRole('link', { name: 'BTC Bitcoin' }).click()
-  await page.getByRole('button', { name: 'Alert' }).click()
+  await page.locator('.alert summary').click()
   await page.getByLabel('Threshold in percent').fill('2')
   await page.getByRole('button', { name: 'Set' }).click()
   t.match(await page.title(), /^\+1\.23% · BTC/)

@@ -113,7 +113,7 @@ async function rounding(t: Test, { show, good, isKorean }: Look) {
 
 async function phoneAlert(t: Test, { open, isKorean }: Look) {
   const { page } = await open(t, goodAnswers(), page => page.addInitScript(UNUSABLE_NOTIFICATIONS))
-  await page.locator('.alert > button').click()
+  await page.locator('.alert summary').click()
   const hint = await page.locator('.alert .hint').textContent()
   t.match(
     hint,

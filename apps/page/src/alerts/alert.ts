@@ -32,12 +32,6 @@ export function firingOf(alerts: Alerts, { data, updated_at }: LiveList): Firing
   })
 }
 
-/** A threshold in percent as somebody typed it; undefined when it is none. */
-export function parseThreshold(text: string): number | undefined {
-  const value = Number(text.replace(',', '.').replace('−', '-'))
-  return text.trim() !== '' && Number.isFinite(value) && Math.abs(value) <= 1_000 ? value : undefined
-}
-
 export function targetName(target: string, t: Texts): string {
   return target === MEDIAN ? t.median : target
 }

@@ -1,7 +1,7 @@
 import '../style/coin.css'
 import { type CoinPremium, utcMs } from '@kimchi/client'
 import { useMemo } from 'preact/hooks'
-import { AlertButton } from '../alerts/alert-button.tsx'
+import { AlertForm } from '../alerts/alert-form.tsx'
 import { useKept } from '../storage.ts'
 import { fill } from '../text/language.ts'
 import { Change, Percent } from '../values.tsx'
@@ -42,7 +42,7 @@ export function CoinView({ symbol, range, row }: CoinProps) {
         <a class="back" href="#/">
           <span aria-hidden="true">←</span> {t.back}
         </a>
-        {!isUnknown && <AlertButton target={symbol} />}
+        {!isUnknown && <AlertForm target={symbol} />}
       </div>
       <div class="head">
         <h1>

@@ -2,7 +2,7 @@ import type { CoinPremium, LiveList } from '@kimchi/client'
 import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import { MEDIAN } from '../alerts/alert.ts'
-import { AlertButton } from '../alerts/alert-button.tsx'
+import { AlertForm } from '../alerts/alert-form.tsx'
 import { useKept } from '../storage.ts'
 import { useView } from '../view.ts'
 import { CoinRow } from './coin-row.tsx'
@@ -37,7 +37,7 @@ export function CoinTable({ list }: { list: LiveList }) {
         <button type="button" aria-pressed={isOnly} onClick={() => setOnly(!isOnly)}>
           <span aria-hidden="true">★</span> {t.favouritesOnly}
         </button>
-        <AlertButton target={MEDIAN} />
+        <AlertForm target={MEDIAN} />
       </div>
       <table class="coins">
         <Head sorting={sorting} onSort={next => setSearch({ text, sorting: next })} />

@@ -46,9 +46,8 @@ export class Quarantine {
   #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
 
-  /** @param byOperator symbols that `ALLOW` and `DENY` name */
-  constructor(byOperator: { readonly allow: readonly string[]; readonly deny: readonly string[] }) {
-    const { allow, deny } = byOperator
+  /** Takes the symbols that `ALLOW` and `DENY` name. */
+  constructor({ allow, deny }: { readonly allow: readonly string[]; readonly deny: readonly string[] }) {
     this.#allow = new Set(allow)
     this.#deny = new Set(deny)
   }

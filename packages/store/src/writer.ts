@@ -5,7 +5,6 @@ import {
   type Gap,
   KimchiError,
   type Log,
-  messageOf,
   type PricesKind,
   type Sample,
   type SettledReason,
@@ -195,9 +194,7 @@ export class SampleWriter {
       return await redis.call('FCALL', ...command)
     } catch (error) {
       if (!(error instanceof KimchiError) || error.code !== 'KIMCHI_ERR_NOT_READY') throw error
-      for (const thrown of await loadLibrary(redis)) {
-        log.warn({ reason: messageOf(thrown) }, 'a primary could not load the function library')
-      }
+      await loadLibrary(redis)
       log.info({ version: LIBRARY_VERSION, redis: redis.target }, 'function library loaded')
       return redis.call('FCALL', ...command)
     }

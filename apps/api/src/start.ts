@@ -30,7 +30,11 @@ export async function startApi(
   config: Config,
   { log, clock, version }: { readonly log: Log; readonly clock: Clock; readonly version: string },
 ) {
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-api', commandTimeoutMs: REDIS_PATIENCE_MS })
+  const redis = openRedis(config.REDIS_URL, {
+    name: 'kimchi-api',
+    commandTimeoutMs: REDIS_PATIENCE_MS,
+    deadAfterMs: REDIS_PATIENCE_MS,
+  })
   const reader = new SampleReader({ redis })
   const documents = new Documents({ reader, clock, log })
   void documents.poll()

@@ -6,8 +6,10 @@ import type { RedisTarget } from './redis-url.ts'
 export interface ConnectOptions {
   /** Shown in CLIENT LIST, e.g. `kimchi-api`. @default 'kimchi' */
   readonly name?: string
-  /** Longest wait for an answer; without one the connection is replaced. @default 2000 */
+  /** Longest wait for an answer. @default 2000 */
   readonly commandTimeoutMs?: Milliseconds
+  /** A connection with a command unanswered for this long is replaced. @default 2.5 × commandTimeoutMs */
+  readonly deadAfterMs?: Milliseconds
   /** Spreads reconnects, 0 ≤ random() < 1. @default Math.random */
   readonly random?: () => number
 }
@@ -45,7 +47,7 @@ function createSentinelClient(target: RedisTarget, settings: ReturnType<typeof c
 }
 
 function clientSettings(target: RedisTarget, options: ConnectOptions) {
-  const { name = 'kimchi', commandTimeoutMs = 2_000, random } = options
+  const { name = 'kimchi', commandTimeoutMs = 2_000, deadAfterMs = commandTimeoutMs * 2.5, random } = options
   return {
     ...target.login,
     ...(target.tlsFiles && { tls: readFiles(target.tlsFiles) }),
@@ -55,7 +57,7 @@ function clientSettings(target: RedisTarget, options: ConnectOptions) {
     commandTimeout: commandTimeoutMs,
     connectTimeout: 5_000,
     // A peer whose machine vanished closes nothing.
-    socketTimeout: commandTimeoutMs,
+    socketTimeout: deadAfterMs,
     retryStrategy: (attempt: number) => reconnectDelay(attempt, random),
     // While Redis loads its data the client asks again this often, whatever estimate Redis gives.
     maxLoadingRetryTime: 500,

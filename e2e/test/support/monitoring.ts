@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@kimchi/local-redis'
 import { createFolder, followProgram, type Program } from '@kimchi/testkit'
@@ -38,18 +40,11 @@ export interface MonitoringOptions {
   readonly hurried?: boolean
 }
 
-/** Where the programs listen, on 127.0.0.1, and how each is ended. */
-export interface Monitoring {
-  readonly ports: { readonly prometheus: number; readonly alertmanager: number }
-  readonly prometheus: Program
-  readonly alertmanager: Program
-}
-
 /**
  * Debian's Prometheus, Alertmanager and blackbox exporter with the shipped rules and routes; they send to a
- * receiver of ours. Ends with the test.
+ * receiver of ours. All listen on 127.0.0.1 and end with the test.
  */
-export async function openMonitoring(t: Test, options: MonitoringOptions): Promise<Monitoring> {
+export async function openMonitoring(t: Test, options: MonitoringOptions) {
   const { targets, onAlert, hurried = true } = options
   const hurry = (text: string, waits: RegExp, wait: string) =>
     hurried ? text.replace(waits, `$<wait>${wait}`) : text
@@ -119,13 +114,12 @@ function start(t: Test, cwd: string, program: string, ...args: readonly string[]
 
 async function openReceiver(t: Test, onAlert: MonitoringOptions['onAlert']): Promise<number> {
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { alerts } = (await json(request)) as { alerts: SentAlert[] }
     response.end()
-    const { alerts } = JSON.parse(Buffer.concat(chunks).toString())
     for (const alert of alerts) onAlert({ ...alert, to: request.url })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
   t.teardown(() => {
     server.close()
     server.closeAllConnections()

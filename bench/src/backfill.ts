@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DAY_MINUTES, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
 import { type Simulator, startSimulator, syntheticCoins } from '@kimchi/simulator'
 import { openRedis, SampleReader } from '@kimchi/store'
-import { eventually, startRedis, type Teardown } from '@kimchi/testkit'
+import { eventually, startRedis, type Teardown, withTeardown } from '@kimchi/testkit'
 import { type Options, table, writeSection } from './lib/report.ts'
-import { onStage, startIngester } from './lib/servers.ts'
+import { startIngester } from './lib/servers.ts'
 
 /** Candles in an answer of Upbit. */
 const PAGE = 200
@@ -18,7 +18,7 @@ const SILENCE_MS = 10_000
 /** Measures how fast a real ingester fills an empty Redis and a lone gap. */
 export async function backfill({ coins, days, refused }: Options): Promise<void> {
   const rows: (readonly string[])[] = []
-  for (const percent of refused) rows.push(await onStage(t => measure(t, coins, days, percent)))
+  for (const percent of refused) rows.push(await withTeardown(t => measure(t, coins, days, percent)))
   writeSection('Backfill', [
     `A real ingester and an empty Redis, ${coins} coins, ${days} whole days and today, from the simulator at the exchanges' own limits. Least: the time that Upbit's candles need by ${PAGE}, at ${UPBIT_PER_SECOND} requests a second. A lone gap: Upbit is silent around a minute's end; the time from there until the first coin's gap is filled, and the last one's.`,
     table(['429s', 'time', '÷ least', 'a lone gap'], rows),

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Simulator, startSimulator, syntheticCoins } from '@kimchi/simulator'
-import { startProgram, startRedis, type Teardown } from '@kimchi/testkit'
+import { startProgram, startRedis, type Teardown, withTeardown } from '@kimchi/testkit'
 import { median, medianRatio, type Options, table, writeSection } from './lib/report.ts'
-import { cpuSeconds, onStage, programOf, residentMb, startIngester } from './lib/servers.ts'
+import { cpuSeconds, programOf, residentMb, startIngester } from './lib/servers.ts'
 
 const COINS = 200
 const FRAMES_PER_SECOND = 5_000
@@ -21,7 +21,7 @@ const SECONDS = 60
 /** Measures what a frame costs, beside bare ws and ccxt pro, and what a whole ingester needs. */
 export async function streaming({ rounds }: Options): Promise<void> {
   const results: Record<string, { micros: number[]; mb: number[] }> = {}
-  const ingester = await onStage(async t => {
+  const ingester = await withTeardown(async t => {
     const exchanges = await startExchanges(t)
     for (let round = 0; round < rounds; round++) {
       for (const kind of Object.keys(CONTESTANTS)) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import type { Teardown } from '@kimchi/testkit'
+import { type Teardown, withTeardown } from '@kimchi/testkit'
 import { lacksNginx } from './edge.ts'
 import { seededRandom } from './seeded-random.ts'
 import { runFaults } from './soak/faults.ts'
@@ -17,17 +17,7 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run soak -- [--minutes 30] [--seed 1]')
   process.exit(2)
 }
-const closers: (() => unknown)[] = []
-const closeAll = async () => {
-  for (const close of closers.splice(0)) await close()
-}
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void closeAll().then(() => process.exit(130)))
-}
-const problems = await soak({ teardown: close => closers.unshift(close) }).catch(thrown => [
-  String(thrown?.stack ?? thrown),
-])
-await closeAll()
+const problems = await withTeardown(soak).catch(thrown => [String(thrown?.stack ?? thrown)])
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 process.exit(problems.length === 0 ? 0 : 1)
 

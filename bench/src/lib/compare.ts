@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { ask, startRedis, type Teardown } from '@kimchi/testkit'
+import { ask, startRedis, type Teardown, withTeardown } from '@kimchi/testkit'
 import { fill } from './fill.ts'
 import { median, medianRatio, type Options, table, writeSection } from './report.ts'
-import { cpuSeconds, LIVE, LOAD_CORE, onStage, type Server, startApi } from './servers.ts'
+import { cpuSeconds, LIVE, LOAD_CORE, type Server, startApi } from './servers.ts'
 
 /** One thing that every competitor is asked. */
 export interface Scenario {
@@ -51,7 +51,7 @@ export async function compare(what: Comparison, options: Options): Promise<void>
   const { title, yardstick, notes } = what
   const columns: Readonly<Record<string, Runs>>[] = []
   for (const scenario of SCENARIOS)
-    columns.push(await onStage(t => measureRounds(t, what, scenario, options)))
+    columns.push(await withTeardown(t => measureRounds(t, what, scenario, options)))
   const names = new Set(columns.flatMap(Object.keys))
   const cellOf = ({ cpu }: Runs, others: Runs) =>
     `${median(cpu).toFixed(1)} (${medianRatio(cpu, others.cpu).toFixed(2)})`

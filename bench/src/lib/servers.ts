@@ -24,16 +24,6 @@ export interface Server {
   readonly pid: number
 }
 
-/** Runs a measurement, and ends what it has started, the newest first. */
-export async function onStage<T>(measure: (stage: Teardown) => Promise<T>): Promise<T> {
-  const closing: (() => unknown)[] = []
-  try {
-    return await measure({ teardown: close => closing.unshift(close) })
-  } finally {
-    for (const close of closing) await close()
-  }
-}
-
 /**
  * Starts a server on the servers' core, and waits until it answers; ended with the measurement.
  * @param url of its first answer, with its port

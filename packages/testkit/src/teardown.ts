@@ -2,9 +2,27 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
 /** What is used of a tap test: what to do when it is over, the newest first. */
 export interface Teardown {
   teardown(close: () => unknown): void
+}
+
+/** Runs what is no test, and ends what it has started: when it is over, or at a signal, with which the process ends. */
+export async function withTeardown<T>(run: (t: Teardown) => Promise<T>): Promise<T> {
+  const closers: (() => unknown)[] = []
+  const closeAll = async () => {
+    for (const close of closers.splice(0)) await close()
+  }
+  const onSignal = () => void closeAll().then(() => process.exit(130))
+  for (const signal of SIGNALS) process.once(signal, onSignal)
+  try {
+    return await run({ teardown: close => closers.unshift(close) })
+  } finally {
+    await closeAll()
+    for (const signal of SIGNALS) process.off(signal, onSignal)
+  }
 }
 
 /**

@@ -44,8 +44,6 @@ export type Config = Pick<SettingValues<typeof settings>, 'HOST'> &
     readonly root: string
     /** Where its Redis and the logs are kept. */
     readonly dataDir: string
-    /** The folders in which programs are looked for. */
-    readonly PATH: string
     /** The environment of the apps. */
     readonly env: Readonly<Record<string, string | undefined>>
   }
@@ -62,5 +60,5 @@ export function readConfig(mode: string | undefined, env: Config['env'], root: s
   const values = readSettings(settings, given)
   const dataDir = values.DATA_DIR ? resolve(values.DATA_DIR) : join(root, '.data', mode)
   // The apps get the URL itself.
-  return { ...values, mode, root, dataDir, PATH: env.PATH ?? '', env: { ...env, REDIS_URL_FILE: undefined } }
+  return { ...values, mode, root, dataDir, env: { ...env, REDIS_URL_FILE: undefined } }
 }

@@ -48,12 +48,12 @@ export async function startLocal(config: Config, context: LocalContext): Promise
 
 /** Finds or fetches a Redis, and starts it; it keeps its port when it has to be started again. */
 async function startRedis(
-  { PATH, dataDir }: Config,
+  { dataDir }: Config,
   say: LocalContext['say'],
   supervisor: Supervisor,
   ports: Ports,
 ): Promise<EmbeddedRedis> {
-  const binary = await projectRedis(PATH, say, supervisor.ending)
+  const binary = await projectRedis(say, supervisor.ending)
   const dir = join(dataDir, 'redis')
   return ports.start('Redis', 6_379, port =>
     supervisor.start('redis', () => startEmbeddedRedis({ binary, dir, port })),

@@ -62,7 +62,7 @@ async function unpackServer(
   const download = async () => {
     const names = await neededPackages(aptGet)
     const list = names.join(', ')
-    log(`No redis-server on PATH: fetching the system's packages (${list}) into the project's cache`)
+    log(`No redis-server 7.0+ on PATH: fetching the system's packages (${list}) into the project's cache`)
     await aptGet(['download', ...names])
   }
   try {

@@ -1,7 +1,4 @@
 import { execFile } from 'node:child_process'
-import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -16,14 +13,10 @@ export interface RedisBinary {
   readonly cli: string | undefined
 }
 
-/** Absolute path of a program in a `PATH` text, or undefined. */
-export async function findProgram(name: string, path: string): Promise<string | undefined> {
-  for (const folder of path.split(delimiter).filter(each => each !== '')) {
-    const file = join(folder, name)
-    const isExecutable = access(file, constants.X_OK).then(() => true)
-    if (await isExecutable.catch(() => false)) return file
-  }
-  return undefined
+/** Absolute path of a program on PATH, or undefined. */
+export async function findProgram(name: string): Promise<string | undefined> {
+  const found = await run('/bin/sh', ['-c', `command -v ${name}`]).catch(() => undefined)
+  return found?.stdout.trim()
 }
 
 /** Whether a server binary runs on this machine and knows Redis Functions. */

@@ -14,7 +14,7 @@ t.test('a taken port is refused with a cause that callers can recognise', async 
   t.teardown(() => server.close())
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
-  const binary = await projectRedis(process.env.PATH ?? '')
+  const binary = await projectRedis()
   await t.rejects(startEmbeddedRedis({ binary, dir: t.testdir({}), port }), {
     code: 'KIMCHI_ERR_REDIS',
     message: `Port ${port} on 127.0.0.1 is taken by another program`,
@@ -23,7 +23,7 @@ t.test('a taken port is refused with a cause that callers can recognise', async 
 })
 
 t.test('a data folder serves one server at a time and is free again after it', async t => {
-  const binary = await projectRedis(process.env.PATH ?? '')
+  const binary = await projectRedis()
   const dir = t.testdir({})
   const first = await startEmbeddedRedis({ binary, dir })
   await t.rejects(startEmbeddedRedis({ binary, dir }), {
@@ -42,7 +42,7 @@ t.test('a data folder serves one server at a time and is free again after it', a
 })
 
 t.test('a server that cannot run says why, with the end of its log', async t => {
-  const binary = await projectRedis(process.env.PATH ?? '')
+  const binary = await projectRedis()
   const starting = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--loadmodule', '/nowhere.so'] })
   await t.rejects(starting, { code: 'KIMCHI_ERR_REDIS', message: /ended at start[\s\S]*nowhere\.so/ })
   const unknown = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--no-such-setting', '1'] })
@@ -64,7 +64,7 @@ t.test('a server that ends at once is reported with its reason, however soon', a
 })
 
 t.test('a server ends when its starter is SIGKILLed, even a frozen one', async t => {
-  const binary = await projectRedis(process.env.PATH ?? '')
+  const binary = await projectRedis()
   for (const frozen of [false, true]) {
     const script = `
       import { startEmbeddedRedis } from '@kimchi/local-redis'

@@ -22,7 +22,7 @@ export type TestRedis = Awaited<ReturnType<typeof startRedis>>
 
 /** Starts a private redis-server on a free port in a temporary folder; both go with the test. */
 export async function startRedis(t: Teardown, options: TestRedisOptions = {}) {
-  binaryFound ??= projectRedis(process.env.PATH ?? '')
+  binaryFound ??= projectRedis()
   const binary = await binaryFound
   const dir = await createFolder(t)
   const args = ['--appendonly', options.appendonly ? 'yes' : 'no', ...(options.args ?? [])]

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { KimchiError, messageOf } from '@kimchi/core'
 import { INSTALL_ADVICE, isUsableServer, type RedisBinary } from './programs.ts'
@@ -30,13 +29,16 @@ export async function fetchDebianRedis(
   if (await isUsableServer(fetched.server)) return fetched
   const temporary = join(cacheDir, `fetching-${randomUUID()}`)
   try {
-    await mkdir(join(temporary, 'root'), { recursive: true })
-    await unpackServer(temporary, log, signal)
-    await writeWrappers(temporary)
-    await publish(temporary, folder, fetched.server)
+    const unpacked = join(temporary, 'unpacked')
+    await mkdir(join(unpacked, 'root'), { recursive: true })
+    await downloadPackages(temporary, log, signal)
+    for (const file of await readdir(temporary)) {
+      if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(temporary, file), join(unpacked, 'root')])
+    }
+    await writeWrappers(unpacked)
+    await publish(unpacked, folder, fetched.server)
   } catch (error) {
     signal?.throwIfAborted()
-    if (error instanceof KimchiError) throw error
     throw adviceError(`Fetching the redis-server package failed: ${messageOf(error).trim()}`, error)
   } finally {
     await rm(temporary, { recursive: true, force: true })
@@ -52,59 +54,39 @@ async function systemName(): Promise<string> {
   return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`
 }
 
-async function unpackServer(
+async function downloadPackages(
   folder: string,
   log: (line: string) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const aptGet = (args: readonly string[]) =>
+  const aptGet: AptGet = args =>
     run('apt-get', ['-qq', ...args], { cwd: folder, timeout: TIMEOUT_MS, signal })
-  const download = async () => {
-    const names = await neededPackages(aptGet)
-    const list = names.join(', ')
-    log(`No redis-server 7.0+ on PATH: fetching the system's packages (${list}) into the project's cache`)
-    await aptGet(['download', ...names])
-  }
+  const lists = join(folder, 'lists')
+  const withOwnLists: AptGet = args => aptGet(['-o', `Dir::State::lists=${lists}`, ...args])
   try {
-    await download()
+    await download(aptGet, log)
   } catch {
     signal?.throwIfAborted()
     // A bare machine has no package lists; old lists name files that the archive no longer has.
-    await updateLists(aptGet, log)
-    await download()
-  }
-  for (const file of await readdir(folder)) {
-    if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', join(folder, file), join(folder, 'root')])
+    log("The system's package lists are missing or outdated: fetching new ones for the project")
+    await mkdir(join(lists, 'partial'), { recursive: true })
+    await withOwnLists(['update'])
+    await download(withOwnLists, log)
   }
 }
 
-type Run = (args: readonly string[]) => Promise<{ stdout: string }>
+type AptGet = (args: readonly string[]) => Promise<{ stdout: string }>
 
-/** What apt would install: the server, its client and the libraries that this machine lacks. */
-async function neededPackages(aptGet: Run): Promise<string[]> {
+/** Downloads what apt would install: the server, its client and the libraries that this machine lacks. */
+async function download(aptGet: AptGet, log: (line: string) => void): Promise<void> {
   // Reinstalled, because an installed server that is not on PATH is no use here.
   const simulate = ['install', '--simulate', '--reinstall', '--no-install-recommends', ...PACKAGES]
   const { stdout } = await aptGet(simulate)
   const libraries = [...stdout.matchAll(/^Inst (lib\S+)/gm)].map(([, name = '']) => name)
-  return [...PACKAGES, ...libraries]
-}
-
-async function updateLists(aptGet: Run, log: (line: string) => void): Promise<void> {
-  if (process.getuid?.() !== 0) {
-    const message = 'The package lists of this system lack redis-server or are outdated.'
-    throw adviceError(`${message} Run: sudo apt-get update`)
-  }
-  log('Refreshing the package lists (apt-get update)')
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await aptGet(['update'])
-      return
-    } catch (error) {
-      // Another program may be refreshing the lists at this very moment; its result serves us as well.
-      if (attempt === 10 || !/lock/i.test(messageOf(error))) throw error
-      await wait(2_000)
-    }
-  }
+  const names = [...PACKAGES, ...libraries]
+  const list = names.join(', ')
+  log(`No redis-server 7.0+ on PATH: fetching the system's packages (${list}) into the project's cache`)
+  await aptGet(['download', ...names])
 }
 
 /** Makes programs that run as they stand, so that the command shown to a person is short. */
@@ -123,15 +105,15 @@ async function writeWrappers(folder: string): Promise<void> {
   }
 }
 
-async function publish(temporary: string, folder: string, server: string): Promise<void> {
+async function publish(unpacked: string, folder: string, server: string): Promise<void> {
   try {
-    await rename(temporary, folder)
+    await rename(unpacked, folder)
   } catch {
     // Another program was faster, or an unusable folder is in the way: the first is kept, the second
     // replaced.
     if (await isUsableServer(server)) return
     await rm(folder, { recursive: true, force: true })
-    await rename(temporary, folder)
+    await rename(unpacked, folder)
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { findProgram, isUsableServer } from '../src/programs.ts'
@@ -64,6 +64,35 @@ t.test('an abort ends the fetching of packages, and leaves nothing behind', asyn
   await t.rejects(finding, { name: 'AbortError' })
   t.match(lines, [/^No redis-server 7.0\+ on PATH/])
   t.strictSame(await readdir(cacheDir), [])
+})
+
+t.test('where the package lists are missing, it fetches lists of its own, as any user', async t => {
+  const bin = t.testdir({
+    'apt-get': `#!/bin/sh
+      PATH=${PATH}
+      case "$*" in
+        *Dir::State::lists=*/lists\\ update) [ -d lists/partial ] && exec touch lists/known ;;
+        *Dir::State::lists=*/lists\\ install*) [ -f lists/known ] && exec echo "Inst redis-server (8)" ;;
+        *Dir::State::lists=*/lists\\ download*) exec touch redis-server.deb ;;
+      esac
+      exit 100
+    `,
+    'dpkg-deb': `#!/bin/sh
+      PATH=${PATH}
+      mkdir -p "$3/usr/bin"
+      printf '#!/bin/sh\\necho "Redis server v=7.0.15"\\n' >"$3/usr/bin/redis-server"
+      chmod +x "$3/usr/bin/redis-server"
+    `,
+    dirname: `#!/bin/sh\nPATH=${PATH} exec dirname "$@"\n`,
+    cache: {},
+  })
+  for (const name of ['apt-get', 'dpkg-deb', 'dirname']) await chmod(join(bin, name), 0o755)
+  setPath(t, bin)
+  const lines: string[] = []
+  const { server } = await projectRedis(line => lines.push(line), undefined, join(bin, 'cache'))
+  t.ok(await isUsableServer(server))
+  t.match(lines, [/lists are missing/, /fetching the system's packages \(redis-server, redis-tools\)/])
+  t.strictSame((await readdir(dirname(server))).sort(), ['redis-cli', 'redis-server', 'root'])
 })
 
 const onDebian = (await findProgram('apt-get')) !== undefined && process.platform === 'linux'

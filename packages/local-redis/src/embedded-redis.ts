@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
-import { KimchiError, messageOf } from '@kimchi/core'
+import { KimchiError } from '@kimchi/core'
 import { openDataDirLock } from './data-dir-lock.ts'
 import { freePort } from './port.ts'
 import type { RedisBinary } from './programs.ts'
@@ -80,20 +80,15 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     const printed = () => text(createReadStream(join(dir, LOG), { start }))
     const child = spawnServer({ ...options, dir, port }, [log.fd, log.fd, lock.fd])
     const redis = new EmbeddedRedis(child, port, options.binary.cli)
-    await once(child, 'spawn').catch(error => {
-      throw new KimchiError('KIMCHI_ERR_REDIS', `${options.binary.server} did not start: ${messageOf(error)}`)
-    })
+    await once(child, 'spawn')
     const watcher = spawnWatcher(Number(child.pid))
     void redis.exited.then(() => watcher.kill('SIGKILL'))
     // For the error of those that are refused.
     await lock.write(`process ${child.pid}, port ${port}\n`)
     if (await isReady(child, printed)) return redis
-    const isRunning = child.exitCode === null && child.signalCode === null
     const { code, signal } = await redis.stop()
-    const how = isRunning
-      ? `did not answer within ${START_TIMEOUT_MS} ms`
-      : `ended at start (${signal ?? `exit code ${code}`})`
-    throw startError(port, `Redis in ${dir} ${how}`, await printed())
+    const how = signal ?? `exit code ${code}`
+    throw startError(port, `Redis in ${dir} could not be started (${how})`, await printed())
   } finally {
     // The server has inherited both files, and with them the lock.
     await Promise.all([lock.close(), log.close()])

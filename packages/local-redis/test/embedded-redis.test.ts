@@ -44,11 +44,11 @@ t.test('a data folder serves one server at a time and is free again after it', a
 t.test('a server that cannot run says why, with the end of its log', async t => {
   const binary = await projectRedis()
   const starting = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--loadmodule', '/nowhere.so'] })
-  await t.rejects(starting, { code: 'KIMCHI_ERR_REDIS', message: /ended at start[\s\S]*nowhere\.so/ })
+  await t.rejects(starting, { code: 'KIMCHI_ERR_REDIS', message: /could not be started[\s\S]*nowhere\.so/ })
   const unknown = startEmbeddedRedis({ binary, dir: t.testdir({}), args: ['--no-such-setting', '1'] })
   await t.rejects(unknown, { code: 'KIMCHI_ERR_REDIS', message: /no-such-setting/ })
   const nothing = { server: '/nowhere', cli: undefined }
-  await t.rejects(startEmbeddedRedis({ binary: nothing, dir: t.testdir({}) }), { message: /did not start/ })
+  await t.rejects(startEmbeddedRedis({ binary: nothing, dir: t.testdir({}) }), { code: 'ENOENT' })
 })
 
 t.test('a server that ends at once is reported with its reason, however soon', async t => {
@@ -58,7 +58,7 @@ t.test('a server that ends at once is reported with its reason, however soon', a
   for (let times = 0; times < 50; times += 1) {
     await t.rejects(startEmbeddedRedis({ binary, dir: join(dir, 'data') }), {
       code: 'KIMCHI_ERR_REDIS',
-      message: /ended at start \(exit code 3\):[\s\S]*the reason/,
+      message: /could not be started \(exit code 3\):[\s\S]*the reason/,
     })
   }
 })

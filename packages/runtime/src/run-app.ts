@@ -50,8 +50,7 @@ function endInOrder(app: RunningApp): void {
   if (process.send && !process.connected) void end() // the parent went during the start
   app.failed.catch(thrown => {
     tellParent({ final: true })
-    if (isEnding) complain(thrown)
-    else fail(thrown)
+    fail(thrown)
   })
 }
 

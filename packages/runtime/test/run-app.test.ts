@@ -99,12 +99,12 @@ t.test('an uncaught error shows its stack, closes the app and exits 1', async t 
   })
 })
 
-t.test('an app that fails while it is closed is still closed to the end', async t => {
+t.test('an app that fails while it is closed is still closed to the end, and exits 1', async t => {
   const { child, says, ended } = run(t, 'app.mjs', 'fails-while-closing')
   await says('up')
   child.kill('SIGTERM')
   t.strictSame(await ended, {
-    code: 0,
+    code: 1,
     signal: null,
     out: CLOSED_ONCE,
     err: 'KIMCHI_ERR_REDIS: loop ended\n',

@@ -55,7 +55,7 @@ export class Bases {
   ) {
     this.#exchange = exchange
     this.#of = of
-    this.#bases = [bases].flat().map(base => base.replace(/\/+$/, ''))
+    this.#bases = [bases].flat()
     this.#context = context
     this.#logged = this.inUse
   }

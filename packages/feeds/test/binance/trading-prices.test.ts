@@ -4,7 +4,7 @@ import { createRest, serve, simulate } from '../harness.ts'
 
 t.test('one call gives the price of every symbol that trades', async t => {
   const simulator = await simulate(t)
-  const prices = await createRest(`${simulator.binanceRestUrl}/`).fetchTradingPrices()
+  const prices = await createRest(simulator.binanceRestUrl).fetchTradingPrices()
   t.ok((prices.get('BTCUSDT') ?? 0) > 0)
   t.ok((prices.get('ETHUSDT') ?? 0) > 0)
   t.equal(prices.has('NOSUCHUSDT'), false)

@@ -8,7 +8,7 @@ import {
   shown,
   unreadable,
 } from '../feed/frame.ts'
-import { ACK, type Decoded, type Decoder, IGNORED, SHUTDOWN } from '../feed/protocol.ts'
+import { type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
 /**
  * A market's previous frame; NaN before the first, which compares as neither changed nor risen.
@@ -40,10 +40,10 @@ export function createBinanceDecoder(): Decoder {
 
 function decodeFields(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {
   if (fields.e === '24hrMiniTicker') return toTick(fields, previous, receivedAt)
-  if (fields.e === 'serverShutdown') return SHUTDOWN
+  if (fields.e === 'serverShutdown') return { kind: 'shutdown' }
   if (fields.error !== undefined) return complaint(fields.error)
   if (fields.code !== undefined && fields.msg !== undefined) return complaint(fields)
-  return fields.result !== undefined && fields.id !== undefined ? ACK : IGNORED
+  return fields.result !== undefined && fields.id !== undefined ? { kind: 'ack' } : IGNORED
 }
 
 function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedAt: EpochMs): Decoded {

@@ -51,6 +51,4 @@ export type Decoded =
   /** Not as the exchange documents it. `reason` names field and value. */
   | { readonly kind: 'malformed'; readonly reason: string }
 
-export const ACK: Decoded = { kind: 'ack' }
 export const IGNORED: Decoded = { kind: 'ignored' }
-export const SHUTDOWN: Decoded = { kind: 'shutdown' }

@@ -8,7 +8,10 @@ export interface ConnectOptions {
   readonly name?: string
   /** Longest wait for an answer. @default 2000 */
   readonly commandTimeoutMs?: Milliseconds
-  /** A connection with a command unanswered for this long is replaced. @default 2.5 × commandTimeoutMs */
+  /**
+   * A connection with a command unanswered for this long is replaced; a command that is sent just then waits in vain,
+   * so one that timed out is no reason yet. @default 2.5 × commandTimeoutMs
+   */
   readonly deadAfterMs?: Milliseconds
   /** Spreads reconnects, 0 ≤ random() < 1. @default Math.random */
   readonly random?: () => number

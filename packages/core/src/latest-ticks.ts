@@ -37,16 +37,15 @@ export class LatestTicks {
   /** Ends the wait of {@link untilPassed}. */
   #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
-  /** Refuses a tick of which one of the times is more than 2 s in the future. */
+  /** Refuses a tick that is dated more than 2 s in the future. */
   record(tick: Tick): void {
     const exchange = this.#exchanges[tick.exchange]
     const { origin, eventAt, sentAt, receivedAt, tradedAt } = tick
     const isStream = origin === 'stream'
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
     const market = exchange.ticksOf(tick.market)
-    const limit = receivedAt + MAX_FUTURE_MS
     // Negated, so that NaN is refused too.
-    if (!(eventAt <= limit && (tradedAt ?? eventAt) <= limit)) {
+    if (!(eventAt <= receivedAt + MAX_FUTURE_MS)) {
       market.forgetPrices()
       this.#refusedTicks[tick.exchange] += 1
       return

@@ -34,7 +34,8 @@ export interface Tick {
   readonly origin: 'stream' | 'snapshot' | 'seed'
   /**
    * The market's last trade as far as this tick shows: Upbit `trade_timestamp`; Binance `E` of a frame whose
-   * price changed or whose volume rose, undefined for other frames; a seed counts as traded when received.
+   * price changed or whose volume rose, undefined for other frames; a seed counts as traded when received. Never
+   * after `eventAt`.
    */
   readonly tradedAt: EpochMs | undefined
   /** Whether the market trades, by this tick; undefined when the tick doesn't say. */

@@ -383,15 +383,12 @@ t.test(
     const latest = record(upbitTick(BTC, 1, at(-5)))
     const receivedAt = at(-4)
     latest.record(upbitTick(BTC, 2, receivedAt + 2_001, { receivedAt }))
-    latest.record(upbitTick(BTC, 2, at(-3), { receivedAt, tradedAt: at(6_000) }))
     latest.record(upbitTick(BTC, 2, Number.NaN, { receivedAt }))
-    latest.record(upbitTick(BTC, 2, at(-3), { receivedAt, tradedAt: Number.NaN }))
     t.equal(priceBefore(latest, M + 200), undefined)
-    t.equal(latest.tradedBefore('upbit', M + 101), false)
-    t.equal(latest.status('upbit').refusedTicks, 4)
+    t.equal(latest.status('upbit').refusedTicks, 2)
     t.equal(latest.status('upbit').watermark, at(-5))
     latest.record(upbitTick(BTC, 3, receivedAt + 2_000, { receivedAt }))
-    t.equal(latest.status('upbit').refusedTicks, 4, 'two seconds are allowed')
+    t.equal(latest.status('upbit').refusedTicks, 2, 'two seconds are allowed')
   },
 )
 

@@ -497,12 +497,6 @@ register_writing('kp_verify', function() return 1 end)
 
 -- kp_announce -------------------------------------------------------------------------------------------
 
--- Takes a coin off the list; its entry and its history stay.
-local function unlist(symbol, coin)
-  redis.call('HSET', COINS, symbol, (string.gsub(coin, '^{"order":%d+', '{"order":null')))
-  return redis.call('HDEL', LIVE, symbol)
-end
-
 -- After an outage, of Redis or of every ingester, each coin that was listed or denied before stays so for another
 -- LISTED_FOR: neither a restart nor the ingester that happens to come back first unlists a coin.
 local function keep_listed_after_outage(now, known)
@@ -517,13 +511,16 @@ local function keep_listed_after_outage(now, known)
   end
 end
 
--- Unlists coins that no living ingester tracks or that one denies.
+-- Takes coins off the list that no living ingester tracks or that one denies; their entries and history stay.
 local function unlist_lapsed(now)
   local removed = 0
   for _, key in ipairs({ TRACKED, DENIED }) do redis.call('ZREMRANGEBYSCORE', key, '-inf', now) end
   for symbol, coin in each_pair(redis.call('HGETALL', COINS)) do
     local stays = redis.call('ZSCORE', TRACKED, symbol) and not redis.call('ZSCORE', DENIED, symbol)
-    if order_of(coin) and not stays then removed = removed + unlist(symbol, coin) end
+    if order_of(coin) and not stays then
+      redis.call('HSET', COINS, symbol, (string.gsub(coin, '^{"order":%d+', '{"order":null')))
+      removed = removed + redis.call('HDEL', LIVE, symbol)
+    end
   end
   return removed
 end

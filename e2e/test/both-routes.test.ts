@@ -14,7 +14,7 @@ import { openRedis, SampleReader } from '@kimchi/store'
 import { eventually } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { getJson } from '../src/apps.ts'
-import { minutesOf } from './support/fault-bed.ts'
+import { minutesOf } from './support/observations.ts'
 import { openService, openTruth } from './support/service.ts'
 
 const COINS = ['BTC', 'ETH', 'XRP', 'DOGE']

@@ -1,19 +1,19 @@
 import { HOUR_MS, MINUTE_MS } from '@kimchi/core'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
+import { openRedisBed } from '../src/testbed.ts'
 import {
   hasAll,
   isWhole,
   type MinuteLine,
   minutesOf,
   nextMinute,
-  openFaultBed,
   readable,
   untilStored,
-} from './support/fault-bed.ts'
+} from './support/observations.ts'
 
 t.test('exchanges silent, wrong and halted, and ingesters frozen, stale or away', async t => {
-  const { bed, raw } = await openFaultBed(t)
+  const { bed, raw } = await openRedisBed(t)
   const { clock, exchanges } = bed
   const { faults } = exchanges
   const ingester = bed.start('a')

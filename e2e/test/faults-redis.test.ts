@@ -2,21 +2,21 @@ import { mkdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
+import { openRedisBed } from '../src/testbed.ts'
 import {
   hasAll,
   isWhole,
   minutesOf,
   newestAppendOnlyFile,
   nextMinute,
-  openFaultBed,
   readable,
   readiness,
   untilStored,
-} from './support/fault-bed.ts'
+} from './support/observations.ts'
 
 t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of it', async t => {
   const dumps = 'a-folder-cannot-be-a-dump'
-  const { bed, redis, raw } = await openFaultBed(t, {
+  const { bed, redis, raw } = await openRedisBed(t, {
     redis: { args: ['--save', '3600 1000000', '--dbfilename', dumps, '--key-load-delay', '2000'] },
   })
   await mkdir(join(redis.dir, dumps))

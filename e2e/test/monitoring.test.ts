@@ -8,12 +8,12 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { getJson, opsPortOf, startReplicas } from '../src/apps.ts'
 import { lacksNginx, openEdge } from '../src/edge.ts'
+import { openRedisBed } from '../src/testbed.ts'
 import { makeCertificate } from './support/certificate.ts'
-import { openFaultBed } from './support/fault-bed.ts'
 import { openMonitoring, type SentAlert, SHIPPED, lacksMonitoring as skip } from './support/monitoring.ts'
 
 async function openStack(t: Test) {
-  const { bed, redis } = await openFaultBed(t)
+  const { bed, redis } = await openRedisBed(t)
   const ingester = bed.start('a')
   const { replicas, ...upstream } = await startReplicas(t, redis.url)
   const ops = { api: Number(replicas[0]?.opsPort), ingester: await opsPortOf(ingester) }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { eventually, type RawRedis, startCluster, startSentinels } from '@kimchi/testkit'
 import { openTestbed } from '../../src/testbed.ts'
-import { hasAll, isWhole, nextMinute, untilStored } from '../support/fault-bed.ts'
+import { hasAll, isWhole, nextMinute, untilStored } from '../support/observations.ts'
 import { chaosBed, inRounds } from '../support/rounds.ts'
 
 // docs/faults.md, 10

@@ -2,8 +2,8 @@ import { stat, truncate } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HOUR_MS } from '@kimchi/core'
 import { opsPortOf } from '../../src/apps.ts'
-import { fromMidnight } from '../../src/testbed.ts'
-import { isWhole, newestAppendOnlyFile, openFaultBed } from '../support/fault-bed.ts'
+import { fromMidnight, openRedisBed } from '../../src/testbed.ts'
+import { isWhole, newestAppendOnlyFile } from '../support/observations.ts'
 import { inRounds } from '../support/rounds.ts'
 
 const acrossMidnight = () => ({ startAt: fromMidnight(-10) })
@@ -13,7 +13,7 @@ inRounds(
   'an ingester killed at random points leaves no partial and no double minute',
   { short: 0, per200: 200 },
   async (t, rounds, random) => {
-    const { bed } = await openFaultBed(t, acrossMidnight())
+    const { bed } = await openRedisBed(t, acrossMidnight())
     for (let round = 0; round < rounds; round++) {
       const ingester = bed.start('a')
       // On a busy machine half of the time would pass before it has begun.
@@ -30,7 +30,7 @@ inRounds(
   'Redis is killed or frozen at random points',
   { short: 0, per200: 40 },
   async (t, rounds, random) => {
-    const { bed, redis } = await openFaultBed(t, acrossMidnight())
+    const { bed, redis } = await openRedisBed(t, acrossMidnight())
     bed.start('a')
     for (let round = 0; round < rounds; round++) {
       await delay(500 + random() * 3_000)
@@ -43,7 +43,7 @@ inRounds(
 
 // docs/faults.md, 5. No process remembers what was cut off, so candles fill it; then Redis reads its file once more.
 inRounds('the append-only file is cut', { short: 0, per200: 10 }, async (t, rounds, random) => {
-  const { bed, redis } = await openFaultBed(t, acrossMidnight())
+  const { bed, redis } = await openRedisBed(t, acrossMidnight())
   bed.start('a')
   for (let round = 0; round < rounds; round++) {
     await delay(2_000 + random() * 2_000)
@@ -63,7 +63,7 @@ inRounds('the append-only file is cut', { short: 0, per200: 10 }, async (t, roun
 
 // docs/faults.md, 13
 inRounds('nobody is there for three hours', { short: 0, per200: 4 }, async (t, rounds, random) => {
-  const { bed } = await openFaultBed(t, acrossMidnight())
+  const { bed } = await openRedisBed(t, acrossMidnight())
   for (let round = 0; round < rounds; round++) {
     bed.start('a')
     await delay(3_000 + random() * 6_000)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { openSteppedClock, lacksFaketime as skip } from '../../src/faketime.ts'
-import { hasAll, isWhole, nextMinute, openFaultBed } from '../support/fault-bed.ts'
+import { openRedisBed } from '../../src/testbed.ts'
+import { hasAll, isWhole, nextMinute } from '../support/observations.ts'
 import { chaosBed, inRounds } from '../support/rounds.ts'
 
 const STEPS_MS = [-90_000, 3_600_000, 90_000]
@@ -10,7 +11,7 @@ inRounds(
   'a wall clock stepped by −90 s, +1 h or +90 s stores no wrong minute',
   { short: 3, per200: 10, skip },
   async (t, rounds, random) => {
-    const { bed, redis } = await openFaultBed(t, chaosBed())
+    const { bed, redis } = await openRedisBed(t, chaosBed())
     const stepped = await openSteppedClock(redis.dir)
     const ingester = bed.start('a', { ...stepped.env, TZ: 'Pacific/Kiritimati' })
     await nextMinute(ingester, hasAll)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { opsPortOf } from '../../src/apps.ts'
-import { isWhole, openFaultBed } from '../support/fault-bed.ts'
+import { openRedisBed } from '../../src/testbed.ts'
+import { isWhole } from '../support/observations.ts'
 import { chaosBed, inRounds } from '../support/rounds.ts'
 
 // docs/faults.md, 1
@@ -8,7 +9,7 @@ inRounds(
   'of two ingesters either is killed at any time',
   { short: 4, per200: 100 },
   async (t, rounds, random) => {
-    const { bed, raw } = await openFaultBed(t, chaosBed())
+    const { bed, raw } = await openRedisBed(t, chaosBed())
     const zones = { a: { TZ: 'Asia/Seoul' }, b: { TZ: 'America/St_Johns' } }
     const running = { a: bed.start('a', zones.a), b: bed.start('b', zones.b) }
     for (let round = 0; round < rounds; round++) {

@@ -4,8 +4,6 @@ import { type AuditResult, eventually, type Program, type RawRedis } from '@kimc
 import type { Test } from 'tap'
 import { opsPortOf } from '../../src/apps.ts'
 
-export { openRedisBed as openFaultBed } from '../../src/testbed.ts'
-
 /** The audit found nothing; else the test fails with what it found. */
 export function isWhole(t: Test, { lost, doubled, wrong, live, candle, findings }: AuditResult): void {
   t.strictSame({ lost, doubled, wrong, findings }, { lost: 0, doubled: 0, wrong: 0, findings: [] })

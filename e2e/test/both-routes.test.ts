@@ -143,7 +143,7 @@ function publishedDay({ date, open, high, low, close, sum, samples }: Day) {
 async function storedSamples(url: string, symbol: string, last: number): Promise<readonly Sample[]> {
   const redis = openRedis(url)
   try {
-    await redis.untilReady(5_000)
+    await redis.untilReady(60_000)
     const reader = new SampleReader({ redis })
     const samples: Sample[] = []
     for (let start = dayStart(last) - 2 * DAY_MINUTES; start <= last; start += DAY_MINUTES) {

@@ -40,7 +40,7 @@ for (const [part, due] of cases) {
     const start = performance.now()
     const heldUp = countHeldUp(t)
     const isNew = async () => (await ask(base)).headers.etag !== headers.etag
-    await eventually('the next minute', isNew, 10_000, 10)
+    await eventually('the next minute', isNew, 60_000, 10)
     const tookMs = performance.now() - start - heldUp()
     t.ok(tookMs < 3_000, `${Math.round(tookMs)} ms`)
   })

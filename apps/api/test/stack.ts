@@ -34,7 +34,7 @@ export async function openTestWriter(
 ): Promise<SampleWriter & { writeMinute(minute: EpochMinute): Promise<unknown> }> {
   const redis = openRedis(url)
   t.teardown(() => redis.close())
-  await redis.untilReady(5_000)
+  await redis.untilReady(60_000)
   const log = createLogger('api', 'silent')
   const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log })
   const coins = symbols.map(symbol => ({
@@ -109,9 +109,9 @@ async function onceHeld<Api extends { readonly port: number; readonly opsPort: n
   return { ...api, base, ops }
 }
 
-/** Gives up after 10 s, before a poll for an overdue minute would find anything. */
+/** Gives up after 30 s: a poll for a minute that is not due yet would find anything only later. */
 export function eventually<T>(what: string, look: () => Sought<T> | Promise<Sought<T>>): Promise<T> {
-  return within(what, look, 10_000)
+  return within(what, look, 30_000)
 }
 
 /** How often the store's functions were called to read. */

@@ -43,7 +43,7 @@ export async function openReplicas(
 async function openMinutes(t: Teardown, url: string) {
   const redis = openRedis(url)
   t.teardown(() => redis.close())
-  await redis.untilReady(5_000)
+  await redis.untilReady(60_000)
   const writer = new SampleWriter({ redis, prices: 'live', retentionDays: 8, log: createMemoryLog() })
   await writer.track(
     COINS.map(symbol => ({ symbol, name: symbol, upbit: `KRW-${symbol}`, binance: `${symbol}USDT` })),

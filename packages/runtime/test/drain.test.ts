@@ -106,7 +106,7 @@ t.test('a server whose turns take long stops accepting after half a second', asy
 t.test('a client that stays connected without a request is cut after two seconds', async t => {
   const server = await listen(t)
   const socket = connect(portOf(server), '127.0.0.1')
-  const cut = once(socket.resume(), 'close', { signal: AbortSignal.timeout(10_000) })
+  const cut = once(socket.resume(), 'close', { signal: AbortSignal.timeout(60_000) })
   await once(server, 'connection')
   t.equal(await drained(server, async () => {}), 2_000)
   await cut

@@ -9,7 +9,7 @@ t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', a
   for (const node of group.nodes) await node.client().config('SET', 'cluster-require-full-coverage', 'no')
   const redis = openRedis(group.url, { commandTimeoutMs: 1_000 })
   t.teardown(() => redis.close())
-  t.ok(await redis.untilReady(10_000))
+  t.ok(await redis.untilReady(60_000))
   const { port } = (await group.primary()).options
   const other = await findOther(group.nodes, port ?? 0)
   const replica = await findReplica(group.nodes, other.port)

@@ -11,7 +11,7 @@ import { BTC, sampleOf, todayMinutes, writerOn } from './fixtures.ts'
 async function openWay(t: Test, group: RedisGroup) {
   const redis = openRedis(group.url, { commandTimeoutMs: 1_000 })
   t.teardown(() => redis.close())
-  t.ok(await redis.untilReady(10_000))
+  t.ok(await redis.untilReady(60_000))
   const log = createMemoryLog()
   const writer = writerOn(redis, { log })
   const onFatal = (error: Error) => void t.fail(error.message)

@@ -48,7 +48,7 @@ export function rowOf(sample: Sample): BoardRow {
 export async function connected(t: T, redis: TestRedis, options = {}): Promise<RedisConnection> {
   const connection = openRedis(redis.url, { commandTimeoutMs: 1_000, ...options })
   t.teardown(() => connection.close())
-  if (!(await connection.untilReady(10_000))) throw new Error(connection.problem())
+  if (!(await connection.untilReady(60_000))) throw new Error(connection.problem())
   return connection
 }
 

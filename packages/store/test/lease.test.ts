@@ -9,7 +9,7 @@ t.test(
     const server = await startRedis(t)
     const redis = openRedis(server.url)
     t.teardown(() => redis.close())
-    await redis.untilReady(5_000)
+    await redis.untilReady(60_000)
     const ours = new Lease(redis, 'a')
     const theirs = new Lease(redis, 'b')
 
@@ -31,7 +31,7 @@ t.test('two processes with the id 1 on hosts of one name do not both hold a leas
   const server = await startRedis(t)
   const redis = openRedis(server.url)
   t.teardown(() => redis.close())
-  await redis.untilReady(5_000)
+  await redis.untilReady(60_000)
   const [ours, theirs] = [0.1, 0.7].map(random => holderId('host', 1, () => random))
   t.match([ours, theirs], [/^host:1:3[0-9a-z]{3}$/, /^host:1:p[0-9a-z]{3}$/])
   const claim = (id = '') => new Lease(redis, id).claim('backfill')

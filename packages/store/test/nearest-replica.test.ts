@@ -9,7 +9,7 @@ async function openBoth(t: Test, writingUrl: string, readingUrl: string) {
   const connect = async (url: string) => {
     const connection = openRedis(url, { commandTimeoutMs: 1_000 })
     t.teardown(() => connection.close())
-    t.ok(await connection.untilReady(10_000), connection.problem() ?? url)
+    t.ok(await connection.untilReady(60_000), connection.problem() ?? url)
     return connection
   }
   const writing = await connect(writingUrl)

@@ -48,7 +48,7 @@ t.test(
     const sentinel = await startRacingSentinel(t, redis.port)
     const connection = openRedis(`redis+sentinel://127.0.0.1:${sentinel.port}/kp`)
     t.teardown(() => connection.close())
-    t.ok(await connection.untilReady(10_000))
+    t.ok(await connection.untilReady(60_000))
     await eventually('the client listens for failovers', () => sentinel.subscribers.size > 0)
     await redis.client().call('CLIENT', 'KILL', 'TYPE', 'normal')
     await eventually('the client asked for the primary again', () => sentinel.asked() >= 2)

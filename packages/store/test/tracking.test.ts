@@ -146,7 +146,7 @@ t.test('what was tracked while Redis was away is tracked when it is back', async
   redis.pause()
   await t.rejects(writer.track([BTC, XRP]))
   redis.resume()
-  t.ok(await connection.untilReady(10_000))
+  t.ok(await connection.untilReady(60_000))
   await writer.write({ minute: now, samples: [] })
   t.equal(await list(), 'BTC ETH XRP')
 })

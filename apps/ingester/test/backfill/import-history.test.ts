@@ -53,7 +53,7 @@ async function openImport(t: Test) {
   await raw.flushall()
   const connection = openRedis(sharedRedis.url, { name: 'test' })
   t.teardown(() => connection.close())
-  await connection.untilReady(10_000)
+  await connection.untilReady(60_000)
   const reader = new SampleReader({ redis: connection })
   const writer = new SampleWriter({ redis: connection, prices: 'simulated', retentionDays: 2, log: silent })
   await writer.verify()

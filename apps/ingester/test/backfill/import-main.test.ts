@@ -18,7 +18,7 @@ const raw = redis.client()
 
 const connection = openRedis(redis.url, { name: 'test' })
 t.teardown(() => connection.close())
-await connection.untilReady(10_000)
+await connection.untilReady(60_000)
 
 /** A test that finds a Redis in which an ingester has published two coins, and keeps samples of a day. */
 const test = (title: string, run: (t: Test) => Promise<void>) =>

@@ -16,7 +16,7 @@ t.test(
     const redis = await startRedis(t)
     const connection = openRedis(redis.url, { name: 'test' })
     t.teardown(() => connection.close())
-    await connection.untilReady(10_000)
+    await connection.untilReady(60_000)
     const reader = new SampleReader({ redis: connection })
     const open = () => {
       const writer = new SampleWriter({

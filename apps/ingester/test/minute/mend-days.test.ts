@@ -18,7 +18,7 @@ async function open(t: Test) {
   const redis = await startRedis(t)
   const connection = openRedis(redis.url)
   t.teardown(() => connection.close())
-  await connection.untilReady(10_000)
+  await connection.untilReady(60_000)
   const log = createMemoryLog()
   const reader = new SampleReader({ redis: connection })
   const writer = new SampleWriter({ redis: connection, prices: 'live', retentionDays: 8, log })

@@ -98,7 +98,7 @@ export async function openBench(
   await raw.function('FLUSH')
   const redis = openRedis(testRedis.url, { name: 'test' })
   t.teardown(() => redis.close())
-  await redis.untilReady(5_000)
+  await redis.untilReady(60_000)
   const clock = createManualClock(minuteStart(YESTERDAY + at) + 30_000)
   for (const method of ['call', 'callBuffer'] as const) {
     const send = redis[method].bind(redis)

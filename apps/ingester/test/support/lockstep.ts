@@ -47,7 +47,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   const redis = await startRedis(t)
   const connection = openRedis(redis.url, { name: 'test' })
   t.teardown(() => connection.close())
-  await connection.untilReady(10_000)
+  await connection.untilReady(60_000)
   await loadLibrary(connection)
   const reader = new SampleReader({ redis: connection })
   const raw = redis.client()

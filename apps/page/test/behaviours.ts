@@ -1,15 +1,17 @@
+import type { History } from '@kimchi/client'
+import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, liveListOf, minuteAt } from './answers.ts'
-import { answerWith, goodAnswers, openForgetful, PAGES_AT_A_TIME, show } from './views.ts'
-import { installClock, type VisitOptions, visit } from './visit.ts'
+import { answerWith, goodAnswers, PAGES_AT_A_TIME } from './views.ts'
+import { installClock, look, type VisitOptions, visit } from './visit.ts'
 
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'
 
 /** What the page does, whatever the screen. */
 export async function behaviours(t: Test, browser: Browser, base: string): Promise<void> {
-  const open = async (t: Test, answers: Answers, { prepare, ...options }: VisitOptions = {}) => {
+  const open: Open = async (t, answers, { prepare, ...options } = {}) => {
     const visited = await visit(browser, base, {
       ...options,
       prepare: async page => {
@@ -22,138 +24,103 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
   }
   const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
     t.test(title, { buffered: true }, t => run(t, open))
-  const inTurn = (locale: string, tests: Readonly<Record<string, (t: Test, show: Show) => Promise<void>>>) =>
-    t.test(locale, { buffered: true }, async t => {
-      const page = await openForgetful(browser, { locale })
-      const good = goodAnswers()
-      const showHere: Show = async ({ hash = '', width = 1200, answers = good } = {}) => {
-        await page.setViewportSize({ width, height: 800 })
-        await show(page, `${base}${hash}`, answers)
-        return page
-      }
-      for (const [title, run] of Object.entries(tests)) await t.test(title, t => run(t, showHere))
-      await page.close()
-    })
-  const phoneTitle = 'a phone shows more than six coins, with targets of 44 pixels'
   t.jobs = PAGES_AT_A_TIME
   await Promise.all([
-    inTurn('en-US', {
-      'the range is in the address, and those beyond the data are disabled': ranges,
-      'draws a year as a line on a phone, a week as candles': chartStyles,
-      'explains an empty list and an address without a page': emptyWords,
-      [phoneTitle]: phone,
-    }),
-    inTurn('ko-KR', {
-      'shows and finds Korean names, and times in Seoul': korean,
-      [phoneTitle]: phone,
-    }),
-    test('search and sorting survive a visit to a coin, favourites-only a reload', lastingList),
+    test('sorts, searches and keeps favourites, also after a visit to a coin', lastingList),
+    test('speaks the browser’s language until somebody switches', languages),
     // docs/faults.md, 75
     test('says that the first values are being collected, and shows the list when it is there', firstSeconds),
     // docs/faults.md, 75
     test('a coin that was opened too early is shown as soon as its history is there', early),
     test('an alert is in the title and a notification, also while the page is hidden', alerts),
+    test('a phone whose notifications can only throw is offered the title', phoneAlert),
     test('while an age grows, the table is not drawn again', growingAge),
+    test('asks for at most 20 changes a minute', manyCoins),
+    test('asks once a minute while it is seen, never while hidden, once on return', minutes),
   ])
 }
 
 type Open = (t: Test, answers: Answers, options?: VisitOptions) => ReturnType<typeof visit>
 
-/** Shows a view of good answers, or of others, on the page that tests share. */
-type Show = (view?: { hash?: string; width?: number; answers?: Answers }) => Promise<Page>
-
 const symbols = (page: Page) => page.locator('.coin strong').allTextContents()
 
 async function lastingList(t: Test, open: Open) {
   const { page } = await open(t, goodAnswers())
+  const sorted = () =>
+    page.locator('th[aria-sort]').evaluateAll(found => found.map(th => `${th.textContent} ${th.ariaSort}`))
+  const search = page.getByRole('searchbox')
+  const favourite = page.getByRole('button', { name: 'Favourite BTC' })
   await page.waitForSelector(ROWS)
-  await page.getByRole('searchbox').fill('o')
-  await page.getByRole('button', { name: 'Coin', exact: true }).click()
-  const before = await symbols(page)
+  t.strictSame(await sorted(), [])
+  await page.getByRole('button', { name: 'Coin', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  t.strictSame(await sorted(), ['Coin↑ ascending'])
+  t.strictSame(await symbols(page), ['ADA', 'AVAX', 'BTC', 'DOGE', 'DOT', 'ETH', 'LINK', 'SOL', 'TRX', 'XRP'])
+  await search.fill('bit')
+  t.strictSame(await symbols(page), ['BTC'])
   await page.getByRole('link', { name: 'BTC Bitcoin' }).click()
   await page.waitForSelector(DAYS)
   await page.getByRole('link', { name: 'All coins' }).click()
   await page.waitForSelector(ROWS)
-  t.strictSame(await symbols(page), before)
-  t.equal(await page.getByRole('searchbox').inputValue(), 'o')
-  await page.getByRole('button', { name: 'Favourite BTC' }).click()
+  t.strictSame(await symbols(page), ['BTC'])
+  t.equal(await search.inputValue(), 'bit')
+  t.strictSame(await sorted(), ['Coin↑ ascending'])
+  await favourite.click()
   await page.getByRole('button', { name: 'Favourites', exact: true }).click()
   await page.reload()
   await page.waitForSelector(ROWS)
-  t.strictSame(await symbols(page), ['BTC'])
+  t.strictSame(await symbols(page), ['BTC'], 'kept on the device')
+  await search.fill('eth')
+  t.strictSame(await symbols(page), [], 'searched among favourites alone')
+  await search.fill('')
+  await favourite.click()
+  t.match(await page.locator('.empty').textContent(), 'No favourites yet')
 }
 
-async function ranges(t: Test, show: Show) {
-  const page = await show({ hash: '#/BTC/365' })
-  await page.waitForSelector(DAYS)
-  t.equal(await page.locator(DAYS).count(), 365)
-  await page.getByRole('button', { name: '7 days' }).click()
-  await page.waitForFunction(() => document.querySelectorAll('.days tbody tr').length === 7)
-  t.match(page.url(), /#\/BTC\/7$/)
-  await page.goto(page.url().replace(/#.*/, '#/BTC/12345'))
-  await page.waitForFunction(() => document.querySelectorAll('.days tbody tr').length === 90)
-  await page.goto(page.url().replace(/#.*/, '#/ETH'))
-  await page.waitForFunction(() => document.querySelectorAll('.days tbody tr').length === 8)
-  const buttons = await page
-    .locator('.ranges fieldset button')
-    .evaluateAll(found => found.map(button => [button.textContent, (button as HTMLButtonElement).disabled]))
-  t.strictSame(buttons, [
-    ['7 days', false],
-    ['30 days', true],
-    ['90 days', true],
-    ['365 days', true],
-    ['All', false],
-  ])
-}
+const KOREAN_HEADINGS = [
+  '코인↕',
+  '김프↕',
+  '전일 대비',
+  '차액(원)↕',
+  '업비트(원)↕',
+  '바이낸스(원)↕',
+  '바이낸스(USDT)↕',
+]
+const ENGLISH_HEADINGS = [
+  'Coin↕',
+  'Premium↕',
+  'Day change',
+  'Gap in KRW↕',
+  'Upbit KRW↕',
+  'Binance in KRW↕',
+  'Binance USDT↕',
+]
 
-async function chartStyles(t: Test, show: Show) {
-  const page = await show({ hash: '#/BTC/365', width: 360 })
-  await page.waitForSelector('.canvas[data-style=line]')
-  await page.getByRole('button', { name: '7 days' }).click()
-  await page.waitForSelector('.canvas[data-style=candles]')
-  const average = page.getByRole('button', { name: '7-day average' })
-  await average.click()
-  t.equal(await average.getAttribute('aria-pressed'), 'true')
-}
-
-async function korean(t: Test, show: Show) {
-  const answers = goodAnswers()
-  const page = await show({ answers })
-  await page.waitForSelector(ROWS)
-  await page.getByRole('searchbox').fill('비트')
-  t.strictSame(await page.locator('.coin a').allTextContents(), ['BTC 비트코인'])
-  const minute = `${answers.list.updated_at}Z`
-  const seoul = new Date(Date.parse(minute) + 9 * 3_600_000).toISOString().slice(11, 16)
-  const time = page.locator('.summary time')
-  t.equal(await time.textContent(), `${seoul} KST`)
-  t.equal(await time.getAttribute('title'), `${minute.slice(11, 16)} UTC`)
-  t.equal(await page.evaluate(() => document.documentElement.lang), 'ko')
-}
-
-async function phone(t: Test, show: Show) {
-  const answers = goodAnswers()
-  answers.list = { ...answers.list, note: 'SIMULATED PRICES.' }
-  const page = await show({ answers, width: 360 })
-  await page.setViewportSize({ width: 360, height: 780 })
-  await page.waitForSelector(ROWS)
-  const bottoms = await page
-    .locator(ROWS)
-    .evaluateAll(rows => rows.map(row => row.getBoundingClientRect().bottom))
-  const visible = bottoms.filter(bottom => bottom <= 780).length
-  t.ok(visible > 6, `${visible} coins are visible`)
-  const small = () =>
-    page
-      .locator('button:visible, summary:visible, input:visible, .back, .empty a')
-      .evaluateAll(found =>
-        found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
-      )
-  t.strictSame(await small(), [])
-  await page.locator('.coin a').first().click()
-  await page.waitForSelector('.back')
-  t.strictSame(await small(), [])
-  await page.goto(`${page.url().replace(/#.*/, '')}#/a/b/c`)
-  await page.waitForSelector('.empty a')
-  t.strictSame(await small(), [], 'on an address without a page')
+async function languages(t: Test, open: Open) {
+  const { page } = await open(t, goodAnswers(), { locale: 'ko-KR' })
+  const headings = () => page.locator('.coins thead th').allTextContents()
+  const colours = () =>
+    page.evaluate(() =>
+      ['--up', '--down'].map(name => getComputedStyle(document.documentElement).getPropertyValue(name)),
+    )
+  await page.waitForSelector('.coins tbody tr')
+  t.strictSame(await headings(), KOREAN_HEADINGS)
+  t.match(await page.locator('footer').textContent(), /USDT 기준.*KST.*한국 시각 오전 9시\(UTC 0시\)/)
+  const korean = await colours()
+  await page.getByRole('button', { name: 'English' }).click()
+  await page.waitForSelector('html[lang=en]')
+  t.strictSame(await headings(), ENGLISH_HEADINGS)
+  t.match(await page.locator('footer').textContent(), /USDT basis.*UTC/)
+  const english = await colours()
+  t.equal(korean[0], english[1], 'red is up in Korean, down in English')
+  t.not(korean[1], english[0], 'blue is down in Korean')
+  await page.reload()
+  await page.waitForSelector('.coins tbody tr')
+  t.strictSame(
+    await page.evaluate(() => [document.documentElement.lang, document.title.replace(/^\S+ /, '')]),
+    ['en', 'Kimchi premium'],
+    'a choice stays',
+  )
 }
 
 async function firstSeconds(t: Test, open: Open) {
@@ -203,10 +170,7 @@ async function alerts(t: Test, open: Open) {
   await page.getByLabel('Threshold in percent').fill('2')
   await page.getByRole('button', { name: 'Set' }).click()
   t.match(await page.title(), /^\+1\.23% · BTC/)
-  await page.evaluate(() => {
-    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' })
-    document.dispatchEvent(new Event('visibilitychange'))
-  })
+  await look(page, 'hidden')
   const list = liveListOf(minuteAt(Date.now() + 60_000))
   const data = list.data.map(coin => (coin.symbol === 'BTC' ? { ...coin, premium_pct: 2.5 } : coin))
   answers.list = { ...list, data }
@@ -218,6 +182,29 @@ async function alerts(t: Test, open: Open) {
   await page.reload()
   await page.waitForSelector('.firing')
   t.match(await page.locator('.firing').textContent(), 'BTC +2.50%', 'the device remembers it')
+}
+
+/** A phone's constructor, which is there and can only throw. */
+const UNUSABLE_NOTIFICATIONS = `
+  window.asked = 0
+  window.Notification = class {
+    static permission = 'default'
+    static async requestPermission() { window.asked += 1; return 'granted' }
+    constructor() { throw new TypeError('Illegal constructor') }
+  }
+`
+
+async function phoneAlert(t: Test, open: Open) {
+  const prepare = (page: Page) => page.addInitScript(UNUSABLE_NOTIFICATIONS)
+  const { page } = await open(t, goodAnswers(), { prepare })
+  await page.locator('.alert summary').click()
+  const hint = await page.locator('.alert .hint').textContent()
+  t.match(hint, /cannot show.*tab’s title, without a sound/)
+  await page.locator('.alert input').fill('0.1')
+  await page.locator('.alert [type=submit]').click()
+  await page.waitForSelector('.firing')
+  t.match(await page.title(), /^🔔/)
+  t.equal(await page.evaluate('window.asked'), 0, 'no permission is asked for')
 }
 
 /** Counts the numbers that the page writes. */
@@ -233,7 +220,9 @@ const WRITTEN = `
 `
 
 async function growingAge(t: Test, open: Open) {
-  const { page } = await open(t, goodAnswers(), {
+  // The page asks for no other list within a minute of this one.
+  const answers: Answers = { ...goodAnswers(), list: liveListOf(new Date().toISOString().slice(0, 19)) }
+  const { page } = await open(t, answers, {
     prepare: async page => {
       await installClock(page)
       await page.addInitScript(WRITTEN)
@@ -250,11 +239,71 @@ async function growingAge(t: Test, open: Open) {
   t.ok(written < rows, `${written} numbers for ${rows} coins`)
 }
 
-async function emptyWords(t: Test, show: Show) {
+async function manyCoins(t: Test, open: Open) {
   const good = goodAnswers()
-  const page = await show({ answers: { ...good, list: { ...good.list, count: 0, data: [] } } })
-  await page.getByText('No coin has a current price.').waitFor()
-  await page.goto(`${page.url().replace(/#.*/, '')}#/a/b/c`)
-  await page.waitForSelector('.empty h1')
-  t.match(await page.locator('.empty').textContent(), 'There is no such page.')
+  const data = Array.from({ length: 60 }, (_, index) => ({
+    ...(good.list.data[0] as (typeof good.list.data)[number]),
+    symbol: `C${index}`,
+  }))
+  const history = good.histories.BTC as History
+  const histories = Object.fromEntries(data.map(({ symbol }) => [symbol, { ...history, symbol }]))
+  const { page, asked } = await open(
+    t,
+    { list: { ...good.list, count: data.length, data }, histories },
+    { prepare: installClock },
+  )
+  await page.setViewportSize({ width: 1440, height: 3_000 })
+  const daily = () => asked.filter(url => url.endsWith('/daily?days=2')).length
+  await page.waitForSelector('.coins .change')
+  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 1_000)
+  let seconds = 0
+  const pass = async (more: number) => {
+    await page.clock.runFor(more * 1_000)
+    seconds += more
+  }
+  await pass(25)
+  t.equal(daily(), 20)
+  await pass(45)
+  // The page draws by the clock, too.
+  await eventually('more changes', async () => {
+    await pass(1)
+    return (await page.locator('.coins .change').count()) > 20 || undefined
+  })
+  t.ok(daily() <= 20 * Math.ceil(seconds / 60), `${daily()} in ${seconds} s`)
+}
+
+/** A service in the page, on the page's own clock: an answer takes none of its time. */
+const SERVICE = `
+  const list = ${JSON.stringify(liveListOf(''))}
+  window.asked = 0
+  window.fetch = async url => {
+    if (!url.endsWith('/kimchi-premium')) return new Response('{}')
+    window.asked += 1
+    const published = Date.now() - 3_000
+    const minute = new Date(published - (published % 60_000)).toISOString().slice(0, 19)
+    const data = list.data.map(coin => ({ ...coin, snapshot_at: minute }))
+    return Response.json({ ...list, updated_at: minute, data })
+  }
+`
+
+async function minutes(t: Test, open: Open) {
+  const start = Date.UTC(2026, 10, 21, 13, 5, 20)
+  const { page } = await open(t, goodAnswers(), {
+    prepare: async page => {
+      await installClock(page, start)
+      await page.addInitScript(SERVICE)
+    },
+  })
+  const asked = () => page.evaluate<number>('window.asked')
+  await page.waitForSelector('.coins tbody tr')
+  await page.clock.pauseAt(start + 10_000)
+  const before = await asked()
+  await page.clock.runFor(600_000)
+  t.equal((await asked()) - before, 10)
+  await look(page, 'hidden')
+  await page.clock.runFor(600_000)
+  t.equal((await asked()) - before, 10, 'none while hidden')
+  await look(page, 'visible')
+  await page.clock.runFor(1_000)
+  t.equal((await asked()) - before, 11, 'one on return')
 }

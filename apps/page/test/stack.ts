@@ -11,14 +11,11 @@ import {
   stayClearOfMidnight,
   type Teardown,
 } from '@kimchi/testkit'
-import { preview } from 'vite'
 import { liveListOf } from './answers.ts'
 
-/** The real API on prices that a test writes, with the built page in front. */
+/** The real API on prices that a test writes. */
 export interface Stack {
-  /** Base of the page. */
-  readonly page: string
-  /** Base of the API itself. */
+  /** Base of the API. */
   readonly api: string
   /** Has the API serve the next minute. */
   writeNext(): Promise<void>
@@ -27,7 +24,6 @@ export interface Stack {
   startApi(): Promise<void>
 }
 
-const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const API = fileURLToPath(new URL('../../api/dist/main.js', import.meta.url))
 const COINS = liveListOf('').data
 const RETENTION_DAYS = 8
@@ -58,15 +54,7 @@ export async function startStack(t: Teardown): Promise<Stack> {
     await writeNewest()
   }
   await startApi()
-  const server = await preview({
-    root: ROOT,
-    logLevel: 'silent',
-    preview: { port: 0, proxy: { '/api/': { target: api } } },
-  })
-  t.teardown(() => server.close())
-  const [page = ''] = server.resolvedUrls?.local ?? []
   return {
-    page,
     api,
     writeNext: () => {
       newest += 1

@@ -35,14 +35,13 @@ const service: Plugin = {
   },
 }
 
-/** Serves the built page; tests answer in place of the API. */
-export async function servePage(t: Teardown): Promise<string> {
-  const root = fileURLToPath(new URL('../', import.meta.url))
+/** Serves the built page. @param api base of an API; without one, tests answer in its place */
+export async function servePage(t: Teardown, api?: string): Promise<string> {
   const server = await preview({
-    root,
+    root: fileURLToPath(new URL('../', import.meta.url)),
     logLevel: 'silent',
-    plugins: [service],
-    preview: { port: 0, proxy: {} },
+    plugins: api === undefined ? [service] : [],
+    preview: { port: 0, ...(api !== undefined && { proxy: { '/api/': { target: api } } }) },
   })
   t.teardown(() => server.close())
   return server.resolvedUrls?.local[0] ?? ''
@@ -86,22 +85,34 @@ export function goodAnswers(now = Date.now()): { list: LiveList; histories: Answ
   }
 }
 
+/** The same list with simulated prices, and with a row of SOL that is an hour old. */
+export function oldRow(list: LiveList): LiveList {
+  const snapshot_at = minuteAt(Date.parse(`${list.updated_at}Z`) - 3_600_000)
+  const data = list.data.map(coin => (coin.symbol === 'SOL' ? { ...coin, snapshot_at } : coin))
+  return { ...list, note: 'SIMULATED PRICES.', data }
+}
+
 /** axe-core's rules, of those that it has on by default, that depend on colours. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
 
-/** Which of axe-core's rules are asked; those that depend on colours take most of the time. */
-export type Rules = 'all' | 'colours' | 'all but colours'
+/** Which of axe-core's rules are asked. */
+export type Rules = 'all' | 'colours'
 
-/** axe-core's violations; the debugger injects it, past the page's policy. */
-export async function violations(page: Page, which: Rules): Promise<string[]> {
+/** axe-core's violations; the debugger injects it, past the page's policy. No rule of these reads a style sheet. */
+export async function violations(page: Page, rules: Rules): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE)
-  const without = Object.fromEntries(COLOUR_RULES.map(rule => [rule, { enabled: false }]))
-  const options = which === 'colours' ? { runOnly: COLOUR_RULES } : which === 'all' ? {} : { rules: without }
-  return page.evaluate(async options => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe-core adds itself to the window.
-    const { violations } = await (window as any).axe.run({ resultTypes: ['violations'], ...options })
-    return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
-      violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
-    )
-  }, options)
+  return page.evaluate(
+    async options => {
+      // biome-ignore lint/suspicious/noExplicitAny: axe-core adds itself to the window.
+      const { violations } = await (window as any).axe.run({
+        resultTypes: ['violations'],
+        preload: false,
+        ...options,
+      })
+      return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
+        violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
+      )
+    },
+    rules === 'all' ? {} : { runOnly: COLOUR_RULES },
+  )
 }

@@ -1,4 +1,4 @@
-import type { CoinPremium, DailyPremium, LiveList } from '@kimchi/client'
+import type { CoinPremium, DailyPremium } from '@kimchi/client'
 import type { Browser, BrowserContext, Page } from '@kimchi/testkit/chromium'
 
 /** A visitor of the page. */
@@ -110,20 +110,4 @@ export async function look(page: Page, state: 'visible' | 'hidden'): Promise<voi
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => value })
     document.dispatchEvent(new Event('visibilitychange'))
   }, state)
-}
-
-/** The answer of a service on the page's own clock: two coins, the minute published 3 s after its end. */
-export function liveListAt(now: number): LiveList {
-  const updated_at = new Date(Math.floor((now - 3_000) / 60_000) * 60_000).toISOString().slice(0, 19)
-  const coin = (symbol: string, premium_pct: number, snapshot_at: string): CoinPremium => ({
-    symbol,
-    name: symbol,
-    premium_pct,
-    upbit_krw: 1_000,
-    binance_usdt: 1,
-    usdt_krw: 1_400,
-    snapshot_at,
-  })
-  const data = [coin('BTC', 1.5, updated_at), coin('XRP', -0.25, `${updated_at.slice(0, 14)}00:00`)]
-  return { result: 'ok', updated_at, count: data.length, note: 'Times are UTC.', data }
 }

@@ -94,35 +94,44 @@ for (const [name, kept, other] of [
 }
 
 // docs/faults.md, 63
-t.test('whatever is stored of a day, its row counts all of it once it is mended', async t => {
-  const { start, date, raw, uncounted, mend, add } = await openDay(t)
+t.test('whatever is stored of a day, a mended row counts all of it, and no less than before', async t => {
+  const { start, date, raw, reader, uncounted, mend, add } = await openDay(t)
+  const counted = async () => (await reader.readDays('BTC')).entries[0]?.samples ?? 0
   const sample = fc.record({
     minute: fc.constantFrom(0, 1, 60, 61).map(at => start + at),
     upbitKrw: fc.constantFrom(1_000, 2_000),
     source: fc.constantFrom('live' as const, 'candle' as const),
   })
-  const member = fc.oneof(
-    sample.map(fields => encodeSample({ ...sampleOf('BTC', fields.minute, fields.upbitKrw), ...fields })),
-    fc.uint8Array({ minLength: 1, maxLength: 9 }).map(bytes => Buffer.from(bytes)),
-  )
-  const score = fc.constantFrom(0, 1, 60, 61, 0.5, -1).map(at => start + at)
-  const entries = fc.array(fc.tuple(fc.constantFrom(0, 1), score, member), { maxLength: 9 })
+  const member = sample.map(fields => ({
+    score: fields.minute,
+    member: encodeSample({ ...sampleOf('BTC', fields.minute, fields.upbitKrw), ...fields }),
+  }))
+  const odd = fc.record({
+    score: fc.constantFrom(0, 1, 60, 0.5, -1).map(at => start + at),
+    member: fc.oneof(
+      member.map(({ member }) => member),
+      fc.uint8Array({ minLength: 1, maxLength: 9 }).map(bytes => Buffer.from(bytes)),
+    ),
+  })
+  const entries = fc.array(fc.oneof(member, odd), { maxLength: 9 })
   const row = fc.option(fc.integer({ min: 0, max: 9 }))
   await fc.assert(
     fc.asyncProperty(entries, row, async (entries, samples) => {
       for (const hour of [0, 1]) await raw.del(samplesKey('BTC', date, hour))
       await raw.del(dailyKey('BTC'))
-      for (const [hour, score, member] of entries) await add(hour, score, member)
+      for (const { score, member } of entries) await add(score < start + 60 ? 0 : 1, score, member)
       const fields = { open: 1, high: 1, low: 1, close: 1, sum: 1, samples, first: start, last: start }
       if (samples !== null) await raw.hset(dailyKey('BTC'), date, JSON.stringify(fields))
+      const before = await counted()
       t.equal((await uncounted()).length > 0, await mend())
       t.strictSame(await uncounted(), [])
+      t.ok((await counted()) >= before)
     }),
     { numRuns: 100 },
   )
 })
 
-t.test('a row that counts more than can be read stays when its day is mended', async t => {
+t.test('a row that counts more than is left stays when its day is mended', async t => {
   const { start, date, raw, rowOf, mend, check, add } = await openDay(t)
   const before = await rowOf()
   await raw.del(samplesKey('BTC', date, 0))

@@ -10,7 +10,7 @@
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
 -- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
 -- replies only grow.
-local VERSION = 20
+local VERSION = 21
 
 local DAY_MINUTES = 1440
 -- Redis answers nobody else during a call. One that counts more minutes, or replies with more members, would take
@@ -279,38 +279,34 @@ local function unpack_member(minute, member)
 end
 
 -- Of two members of one minute the live one counts, else the first by its bytes. Returns the fields of those
--- that count, by minute, and how many can be read; adds the others to odd.
+-- that count, by minute; adds the others to odd.
 local function read_hour(key, hour, odd)
-  local used, readable = {}, 0
+  local used = {}
   for member, score in each_pair(redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')) do
     local minute, left_out = tonumber(score), member
     local fields, other = hour_of(minute) == hour and unpack_member(minute, member), used[minute]
-    if fields then
-      readable = readable + 1
-      fields.member = member
-    end
     if fields and (not other or other[MEMBER_SOURCE] == CANDLE and fields[MEMBER_SOURCE] ~= CANDLE) then
       left_out = other and other.member
+      fields.member = member
       used[minute] = fields
     end
     if left_out then odd[#odd + 1] = { key = key, member = left_out } end
   end
-  return used, readable
+  return used
 end
 
--- The row that a day's stored samples fold to, each minute once; the members that it cannot use, as {key member}*;
--- and how many can be read.
+-- The row that a day's stored samples fold to, each minute once; and the members that it cannot use, as {key member}*.
 local function fold_stored(symbol, day)
   local row
-  local odd, readable, keys = {}, 0, hour_keys(symbol, day)
+  local odd, keys = {}, hour_keys(symbol, day)
   -- The first minute of a day, of all coins at once, finds nothing.
-  if redis.call('EXISTS', unpack(keys)) == 0 then return nil, odd, readable end
+  if redis.call('EXISTS', unpack(keys)) == 0 then return nil, odd end
   for index, key in ipairs(keys) do
-    local used, count = read_hour(key, day * 24 + index - 1, odd)
-    readable = readable + count
-    for minute, fields in pairs(used) do row = fold(row, minute, fields[MEMBER_PREMIUM]) end
+    for minute, fields in pairs(read_hour(key, day * 24 + index - 1, odd)) do
+      row = fold(row, minute, fields[MEMBER_PREMIUM])
+    end
   end
-  return row, odd, readable
+  return row, odd
 end
 
 -- kp_write --------------------------------------------------------------------------------------------------
@@ -598,10 +594,10 @@ register_writing('kp_repair', function(reader, retention_days)
   local symbol, day = reader.symbol(), reader.day()
   require_type(REVISIONS, 'hash')
   if redis_seconds() >= expiry_of(day, retention_days) or not is_uncounted(symbol, day) then return { 0, 0 } end
-  local old, row, odd, readable = read_row(symbol, date_of_day(day)), fold_stored(symbol, day)
+  local old, row, odd = read_row(symbol, date_of_day(day)), fold_stored(symbol, day)
   for _, each in ipairs(odd) do redis.call('ZREM', each.key, each.member) end
-  -- A row that counts more than can be read stays: stored samples were lost.
-  local is_written = row and not (old and old.samples > readable)
+  -- A row that counts more than is left stays: stored samples were lost.
+  local is_written = row and not (old and old.samples > row.samples)
   if is_written then
     redis.call('HSET', daily_key(symbol), date_of_day(day), format_row(row))
     expire_hours(hour_keys(symbol, day), expiry_of(day, retention_days))

@@ -14,7 +14,12 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
   const { listings, faults, clock, limitFactor, settle } = exchanges
   const sendsOnce = () => faults.find('snapshots-once', { exchange: 'upbit', at: clock.now() })
   const isRejected = (market: string) => faults.find('reject', { exchange: 'upbit', market, at: clock.now() })
-  const isTooFast = createMessageLimit(exchanges)
+  const perSecond = createWindowCounter(1_000)
+  const perMinute = createWindowCounter(60_000)
+  /** Upbit allows 5 messages a second and 100 a minute on a connection. */
+  const isTooFast = ({ number }: Connection): boolean =>
+    perSecond(String(number), clock.now()) > 5 * limitFactor ||
+    perMinute(String(number), clock.now()) > 100 * limitFactor
 
   return {
     open(connection) {
@@ -67,17 +72,6 @@ export function createUpbitStream(exchanges: SimulatedExchanges): ExchangeStream
         make: () => upbitTicker(exchanges, market, trade, at, 'REALTIME'),
       }))
     },
-  }
-}
-
-/** Upbit allows 5 messages a second and 100 a minute on a connection. */
-function createMessageLimit({ clock, limitFactor }: SimulatedExchanges) {
-  const perSecond = createWindowCounter(1_000)
-  const perMinute = createWindowCounter(60_000)
-  return ({ number }: Connection): boolean => {
-    const ofSecond = perSecond(String(number), clock.now())
-    const ofMinute = perMinute(String(number), clock.now())
-    return ofSecond > 5 * limitFactor || ofMinute > 100 * limitFactor
   }
 }
 

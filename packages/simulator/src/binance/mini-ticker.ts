@@ -3,15 +3,12 @@ import { hash, keyOf } from '../market/hash.ts'
 import type { Prices } from '../market/prices.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { meanVolume } from '../market/trade-tape.ts'
-import type { EpochMs, Listing } from '../market/types.ts'
+import type { EpochMs, Listing, Trade } from '../market/types.ts'
 import type { ExchangeStream } from '../server/connection.ts'
 import { decimal } from './symbols.ts'
 
 /** The event time of a frame, and its price. */
-export interface LastFrame {
-  readonly eventAt: EpochMs
-  readonly price: number
-}
+export type LastFrame = Pick<Trade, 'at' | 'price'>
 
 export interface StreamFrame {
   readonly stream: string
@@ -29,19 +26,19 @@ const NAME = /^([^@A-Z]+)@miniTicker$/
  */
 export function createMiniTickers(exchanges: SimulatedExchanges): ExchangeStream['due'] {
   const rollingVolume = createRollingVolume(exchanges.prices)
-  const dataOf = (listing: Listing, { eventAt, price }: LastFrame): object => {
+  const dataOf = (listing: Listing, { at, price }: LastFrame): object => {
     const { market } = listing
-    const target = { exchange: 'binance', market, at: eventAt } as const
+    const target = { exchange: 'binance', market, at } as const
     const c = decimal(price * (exchanges.faults.use('price', target)?.fault.factor ?? 1))
-    const [o, v] = [decimal(price), decimal(rollingVolume(listing, eventAt))]
-    return { e: '24hrMiniTicker', E: eventAt, s: market, c, o, h: o, l: o, v, q: v }
+    const [o, v] = [decimal(price), decimal(rollingVolume(listing, at))]
+    return { e: '24hrMiniTicker', E: at, s: market, c, o, h: o, l: o, v, q: v }
   }
   return (stream, from, to) => {
     const name = NAME.exec(stream)?.[1]
     const listing = name && exchanges.listings.get('binance', name.toUpperCase())
     if (!listing || (listing.coin.binance?.status ?? 'TRADING') !== 'TRADING') return []
     return [...framesOf(exchanges, listing, from, to)].map(frame => ({
-      at: frame.eventAt,
+      at: frame.at,
       market: listing.market,
       make: (): StreamFrame => ({ stream, data: dataOf(listing, frame) }),
     }))
@@ -67,9 +64,9 @@ function* framesOf(
   from: EpochMs,
   to: EpochMs,
 ): Generator<LastFrame> {
-  for (let eventAt = newestInstant(listing, to); eventAt >= from; eventAt -= SECOND) {
-    const price = framePrice(exchanges, listing, eventAt)
-    if (price !== undefined) yield { eventAt, price }
+  for (let at = newestInstant(listing, to); at >= from; at -= SECOND) {
+    const price = framePrice(exchanges, listing, at)
+    if (price !== undefined) yield { at, price }
   }
 }
 

@@ -51,8 +51,7 @@ export async function startSimulator(options: SimulatorOptions = {}) {
      */
     lastFrame(exchange: Exchange, market: string, before: EpochMs): LastFrame | undefined {
       if (exchange === 'binance') return lastMiniTicker(exchanges, market, before)
-      const last = prices.lastTrade('upbit', market, before)
-      return last && { eventAt: last.at, price: last.price }
+      return prices.lastTrade('upbit', market, before)
     },
     connections: sockets.count,
     /** Sends everything that is due until now; returns that instant. */

@@ -81,18 +81,23 @@ t.test('the simulator itself says what the last frame before an instant is', asy
   const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
   await fresh(upbit, 30_000)
   await binance.settled()
-  const at = clock.now() - 10_000
-  const lastOf = (frames: { price: number; eventAt: number }[]) =>
-    frames.filter(({ eventAt }) => eventAt < at).at(-1)
+  const before = clock.now() - 10_000
+  const lastOf = <F extends { at: number }>(frames: F[]) => frames.filter(({ at }) => at < before).at(-1)
   const tickers = parsed(upbit.frames).filter(({ code }) => code === 'KRW-BTC')
   t.strictSame(
-    simulator.lastFrame('upbit', 'KRW-BTC', at),
-    lastOf(tickers.map(frame => ({ eventAt: frame.trade_timestamp, price: frame.trade_price }))),
+    simulator.lastFrame('upbit', 'KRW-BTC', before),
+    lastOf(
+      tickers.map(({ trade_timestamp: at, trade_price: price, trade_volume: volume }) => ({
+        at,
+        price,
+        volume,
+      })),
+    ),
   )
   const minis = parsed(binance.frames).filter(({ data }) => data.s === 'BTCUSDT')
   t.strictSame(
-    simulator.lastFrame('binance', 'BTCUSDT', at),
-    lastOf(minis.map(({ data }) => ({ eventAt: data.E, price: Number(data.c) }))),
+    simulator.lastFrame('binance', 'BTCUSDT', before),
+    lastOf(minis.map(({ data }) => ({ at: data.E, price: Number(data.c) }))),
   )
-  t.equal(simulator.lastFrame('binance', 'NOSUCH', at), undefined)
+  t.equal(simulator.lastFrame('binance', 'NOSUCH', before), undefined)
 })

@@ -9,7 +9,7 @@ const TIMEOUT_MS: Milliseconds = 2_000
 /** Without prices for this long, a person wants to know why. */
 const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
-/** A list that was this fresh at the start is announced too: an earlier run has only just ended. */
+/** A list that is this fresh at the start is announced too: an earlier run has only just ended. */
 const FRESH_BEFORE_START_MS: Milliseconds = 120_000
 
 export interface Announcement extends LocalContext {
@@ -20,8 +20,6 @@ export interface Announcement extends LocalContext {
   readonly dataDir: string
   /** Which default ports were taken. */
   readonly note: string | undefined
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number
 }
 
 /** Prints every address, then the first prices, or after a while why there are none. */
@@ -46,12 +44,13 @@ export async function announce(announcement: Announcement): Promise<void> {
 
 /** Prices of an earlier run would hide that the ingester gets none. */
 async function announceFirstPrices(announcement: Announcement, client: Client): Promise<void> {
-  const { say, clock, startedAt, signal } = announcement
+  const { say, clock, signal } = announcement
+  const freshFrom = clock.now() - FRESH_BEFORE_START_MS
   const explainAt = clock.elapsed() + EXPLAIN_AFTER_MS
   let isExplained = false
   while (!signal.aborted) {
     const list = await client.live().catch(() => undefined)
-    if (list && utcMs(list.updated_at) > startedAt - FRESH_BEFORE_START_MS) {
+    if (list && utcMs(list.updated_at) > freshFrom) {
       const [first] = list.data
       const example = first ? `, ${first.symbol} ${first.premium_pct} %` : ''
       say(`First prices, ${list.updated_at} UTC: ${list.count} coins${example}`)
@@ -69,7 +68,6 @@ async function explain({ mode, ports, say }: Announcement): Promise<void> {
   const reasons = await reasonsOf(ports.ingesterOps)
   if (reasons.length === 0) {
     say('No prices yet; the first come a few seconds after the full minute.')
-    for (const reason of await reasonsOf(ports.apiOps)) say(`  - ${reason}`)
     return
   }
   say('No prices yet. Still trying; the ingester says:')

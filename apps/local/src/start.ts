@@ -20,7 +20,6 @@ import { type LocalContext, Supervisor } from './supervisor.ts'
  */
 export async function startLocal(config: Config, context: LocalContext): Promise<void> {
   const { say } = context
-  const startedAt = context.clock.now()
   mkdirSync(join(config.dataDir, 'logs'), { recursive: true })
   const [supervisor, ports] = [new Supervisor(context), new Ports()]
   const { ending } = supervisor
@@ -32,7 +31,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     const startPage = (port: number) =>
       startPageServer(join(config.root, 'apps/page/dist'), `http://127.0.0.1:${appPorts.api}`, port)
     page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
-    const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir, startedAt }
+    const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir }
     void announce({ ...context, signal: ending, ...shown, redisCli: redis?.cliCommand, note: ports.note() })
     if (!ending.aborted) await once(ending, 'abort')
   } catch (thrown) {

@@ -36,9 +36,8 @@ async function start(t: Test, startedAfterMs: number, state: { list?: object; re
     redisCli: "'/a folder/redis-cli' -p 6379",
     dataDir: '.data',
     note: 'Taken by other programs, so a free port is used instead: 3000.',
-    startedAt: MINUTE + startedAfterMs,
     say: line => lines.push(line),
-    clock: systemClock,
+    clock: { ...systemClock, now: () => MINUTE + startedAfterMs },
     signal: ending.signal,
   })
   t.teardown(() => ending.abort())

@@ -7,6 +7,7 @@ import {
   type SettingValues,
   wordSetting,
 } from '@kimchi/core'
+import { projectRoot } from '@kimchi/local-redis'
 import { withSecretFile } from '@kimchi/runtime'
 
 /** `demo` runs on the simulator, `live` on the exchanges. */
@@ -40,8 +41,6 @@ export const settings = {
 export type Config = Pick<SettingValues<typeof settings>, 'HOST'> &
   Partial<SettingValues<typeof settings>> & {
     readonly mode: Mode
-    /** The project's folder. */
-    readonly root: string
     /** Where its Redis and the logs are kept. */
     readonly dataDir: string
     /** The environment of the apps. */
@@ -52,13 +51,13 @@ export type Config = Pick<SettingValues<typeof settings>, 'HOST'> &
  * Reads the stack's configuration.
  * @throws KimchiError `KIMCHI_ERR_CONFIG` naming every problem at once
  */
-export function readConfig(mode: string | undefined, env: Config['env'], root: string): Config {
+export function readConfig(mode: string | undefined, env: Config['env']): Config {
   if (mode !== 'demo' && mode !== 'live') {
     throw new KimchiError('KIMCHI_ERR_CONFIG', `the mode must be demo or live, got: ${mode}`)
   }
   const given = mode === 'live' ? withSecretFile(env) : { ...env, REDIS_URL: undefined }
   const values = readSettings(settings, given)
-  const dataDir = values.DATA_DIR ? resolve(values.DATA_DIR) : join(root, '.data', mode)
+  const dataDir = values.DATA_DIR ? resolve(values.DATA_DIR) : join(projectRoot(), '.data', mode)
   // The apps get the URL itself.
-  return { ...values, mode, root, dataDir, env: { ...env, REDIS_URL_FILE: undefined } }
+  return { ...values, mode, dataDir, env: { ...env, REDIS_URL_FILE: undefined } }
 }

@@ -1,4 +1,3 @@
-import { projectRoot } from '@kimchi/local-redis'
 import { systemClock } from '@kimchi/runtime'
 import { readConfig } from './config.ts'
 import { startLocal } from './start.ts'
@@ -8,7 +7,7 @@ const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ending.abort())
 
 try {
-  const config = readConfig(process.argv[2], process.env, projectRoot())
+  const config = readConfig(process.argv[2], process.env)
   await startLocal(config, { say, signal: ending.signal, clock: systemClock })
   process.exit(0)
 } catch (thrown) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type EmbeddedRedis, projectRedis, startEmbeddedRedis } from '@kimchi/local-redis'
+import { type EmbeddedRedis, projectRedis, projectRoot, startEmbeddedRedis } from '@kimchi/local-redis'
 import { announce } from './announce.ts'
 import { startApp } from './app.ts'
 import type { LogRecord } from './child-log.ts'
@@ -29,7 +29,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
       config.REDIS_URL === undefined ? await startRedis(config, say, supervisor, ports) : undefined
     const appPorts = await startApps(config, context, supervisor, ports, redis?.url)
     const startPage = (port: number) =>
-      startPageServer(join(config.root, 'apps/page/dist'), `http://127.0.0.1:${appPorts.api}`, port)
+      startPageServer(join(projectRoot(), 'apps/page/dist'), `http://127.0.0.1:${appPorts.api}`, port)
     page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
     const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir }
     void announce({ ...context, signal: ending, ...shown, redisCli: redis?.cliCommand, note: ports.note() })
@@ -67,13 +67,13 @@ async function startApps(
   ports: Ports,
   redisUrl = config.REDIS_URL,
 ) {
-  const { mode, root, HOST, PORT } = config
+  const { mode, HOST, PORT } = config
   const logDir = join(config.dataDir, 'logs')
   const showHistory = reportQuarters('History from candles', context.say, context.clock.elapsed)
   const onRecord = ({ msg, percent }: LogRecord) => msg === 'backfill' && showHistory(Number(percent))
   const start = (name: string, script: string, ownEnv: Config['env']) => {
     const env = { ...config.env, ...ownEnv }
-    const app = { name, script: join(root, script), env, logDir, onRecord }
+    const app = { name, script: join(projectRoot(), script), env, logDir, onRecord }
     return supervisor.start(name, signal => startApp(app, context.say, signal))
   }
   const startSimulator = async (port: number) => {

@@ -5,21 +5,21 @@ import { readConfig } from '../src/config.ts'
 t.test('the URL of a Redis may come from a file; the apps get the URL', async t => {
   const dir = t.testdir({ url: 'redis://user:secret@127.0.0.1:6399\n' })
   const env = { REDIS_URL_FILE: join(dir, 'url') }
-  const { REDIS_URL, env: handedOn } = readConfig('live', env, dir)
+  const { REDIS_URL, env: handedOn } = readConfig('live', env)
   t.equal(REDIS_URL, 'redis://user:secret@127.0.0.1:6399')
   t.equal(handedOn.REDIS_URL_FILE, undefined)
-  t.equal(readConfig('demo', env, dir).REDIS_URL, undefined, 'the demo has a Redis of its own')
-  t.throws(() => readConfig('live', { ...env, REDIS_URL: 'redis://127.0.0.1' }, dir), {
+  t.equal(readConfig('demo', env).REDIS_URL, undefined, 'the demo has a Redis of its own')
+  t.throws(() => readConfig('live', { ...env, REDIS_URL: 'redis://127.0.0.1' }), {
     message: /REDIS_URL and REDIS_URL_FILE must not both be set/,
   })
 })
 
 t.test('names an invalid mode or port with its value', async t => {
-  t.throws(() => readConfig('dev', {}, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /got: dev/ })
-  t.throws(() => readConfig('demo', { PORT: '-1' }, '/'), { code: 'KIMCHI_ERR_CONFIG', message: /PORT.*-1/ })
+  t.throws(() => readConfig('dev', {}), { code: 'KIMCHI_ERR_CONFIG', message: /got: dev/ })
+  t.throws(() => readConfig('demo', { PORT: '-1' }), { code: 'KIMCHI_ERR_CONFIG', message: /PORT.*-1/ })
 })
 
 t.test('only this machine is served unless HOST says otherwise', async t => {
-  t.match(readConfig('demo', {}, '/'), { HOST: '127.0.0.1', PORT: undefined, REDIS_URL: undefined })
-  t.equal(readConfig('demo', { HOST: '0.0.0.0' }, '/').HOST, '0.0.0.0')
+  t.match(readConfig('demo', {}), { HOST: '127.0.0.1', PORT: undefined, REDIS_URL: undefined })
+  t.equal(readConfig('demo', { HOST: '0.0.0.0' }).HOST, '0.0.0.0')
 })

@@ -1,4 +1,4 @@
-import { type Context, type Exchange, KimchiError, messageOf } from '@kimchi/core'
+import { type Context, type Exchange, messageOf } from '@kimchi/core'
 import { HttpError } from './http-error.ts'
 
 /**
@@ -110,7 +110,7 @@ export class Bases {
 }
 
 function isRefusedRegion(error: unknown): boolean {
-  return error instanceof KimchiError && error.code === 'KIMCHI_ERR_GEO_BLOCKED'
+  return error instanceof HttpError && error.status === 451
 }
 
 /** Whether a failure is its base's own, so that another one may do better. */

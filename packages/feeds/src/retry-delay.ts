@@ -5,11 +5,11 @@ import { HttpError } from './http-error.ts'
 const FIRST_MS: Milliseconds = 500
 const CAP_MS: Milliseconds = 30_000
 
-/** How long to stay away after a 418 that names no time itself. */
-const BANNED_MS: Milliseconds = 300_000
-
-/** Blocked by region (451): try every 10 minutes, in case the operator has changed the route. */
-const REGION_MS: Milliseconds = 600_000
+/**
+ * How long to stay away, by status, where the exchange has shut us out and names no time itself: a ban, and a refused
+ * region, in case the operator has changed the route.
+ */
+const SHUT_OUT_MS: Readonly<Record<number, Milliseconds>> = { 418: 300_000, 451: 600_000 }
 
 /**
  * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is
@@ -21,7 +21,7 @@ export function retryDelay(attempt: number, random: () => number, cause?: unknow
   const full = Math.min(FIRST_MS * 2 ** attempt, CAP_MS)
   const delay = full / 2 + (full / 2) * random()
   if (!(cause instanceof HttpError)) return delay
-  const asked = cause.retryAfterMs ?? longDelay(cause)
+  const asked = cause.retryAfterMs ?? SHUT_OUT_MS[cause.status]
   if (asked === undefined) return delay
   // Late by a random tenth, never early: coming back too soon turns a 429 into a ban.
   return Math.max(delay, asked * (1 + 0.1 * random()))
@@ -29,10 +29,5 @@ export function retryDelay(attempt: number, random: () => number, cause?: unknow
 
 /** Whether a failure means that the exchange has shut us out, so that an operator should look. */
 export function isBlocked(cause: unknown): boolean {
-  return cause instanceof HttpError && longDelay(cause) !== undefined
-}
-
-function longDelay({ code, status }: HttpError): Milliseconds | undefined {
-  if (code === 'KIMCHI_ERR_GEO_BLOCKED') return REGION_MS
-  return status === 418 ? BANNED_MS : undefined
+  return cause instanceof HttpError && cause.status in SHUT_OUT_MS
 }

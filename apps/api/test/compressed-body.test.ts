@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { CompressedBody, createCompressedBody } from '../src/documents/compressed-body.ts'
+import { CompressedBody } from '../src/documents/compressed-body.ts'
 import { createQueue } from '../src/documents/queue.ts'
 
 const text = JSON.stringify({ data: Array.from({ length: 400 }, (_, n) => ({ n })) })
@@ -17,11 +17,6 @@ t.test('compressing cuts a body to a third or less, and decompressing gives it b
     t.ok(length < text.length / 3)
     t.equal(buffer.byteLength, length, 'it is no part of something larger')
   }
-})
-
-t.test('a small body is not worth compressing', async t => {
-  t.equal(createCompressedBody(['x'.repeat(859)], createQueue(2)), undefined)
-  t.ok(createCompressedBody(['x'.repeat(860)], createQueue(2)))
 })
 
 t.test('a body that could not be compressed is compressed at the next request', async t => {

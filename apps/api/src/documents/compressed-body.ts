@@ -1,12 +1,9 @@
 import { promisify } from 'node:util'
 import { type BrotliOptions, brotliCompress, gzip, constants as zlib } from 'node:zlib'
-import { type Body, byteLength } from './body.ts'
+import type { Body } from './body.ts'
 import type { Queue } from './queue.ts'
 
 export type Coding = 'br' | 'gzip'
-
-/** A response of fewer bytes fits one packet anyway. */
-const LEAST_COMPRESSED_BYTES = 860
 
 const brotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress)
 
@@ -54,9 +51,4 @@ async function compress(body: Body, coding: Coding): Promise<Buffer> {
   const compressed = await COMPRESSORS[coding](Buffer.concat(body.map(part => Buffer.from(part))))
   // zlib returns a slice of a 16 kB buffer, and Node's pool is shared: a copy keeps neither alive.
   return Buffer.allocUnsafeSlow(compressed.length).fill(compressed)
-}
-
-/** A body to be compressed; undefined when that would save nothing. */
-export function createCompressedBody(body: Body, queue: Queue): CompressedBody | undefined {
-  return byteLength(body) < LEAST_COMPRESSED_BYTES ? undefined : new CompressedBody(body, queue)
 }

@@ -14,8 +14,8 @@ export interface Document {
   /** Hash of its content for the ETag, the same on every replica. */
   readonly tag: string
   readonly body: Body
-  /** Undefined for bodies that are never compressed. */
-  readonly compressed?: CompressedBody | undefined
+  /** Undefined for an uncommon number of days, which is never compressed. */
+  readonly compressed?: CompressedBody
   /** Ready responses, cached by `http/response.ts`. */
   prepared?: Map<string, unknown>
 }

@@ -1,7 +1,7 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
-import { createCompressedBody } from './compressed-body.ts'
+import { CompressedBody } from './compressed-body.ts'
 import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
@@ -166,8 +166,8 @@ export class Documents {
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
       // Its own queue, so that it never waits for histories.
-      const compressed = createCompressedBody(list.body, createQueue(2))
-      await Promise.all([compressed?.make('br'), compressed?.make('gzip')])
+      const compressed = new CompressedBody(list.body, createQueue(2))
+      await Promise.all([compressed.make('br'), compressed.make('gzip')])
       this.#live = { ...list, compressed }
     }
     this.#board = board

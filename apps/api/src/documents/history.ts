@@ -1,6 +1,6 @@
 import type { EpochMinute } from '@kimchi/core'
 import { contentHash } from './body.ts'
-import { createCompressedBody } from './compressed-body.ts'
+import { CompressedBody } from './compressed-body.ts'
 import { type DayRows, renderDay } from './day-rows.ts'
 import type { Document } from './document.ts'
 import type { Queue } from './queue.ts'
@@ -40,7 +40,7 @@ export function createHistory(
     if (known !== undefined) return known
     const made = make(count)
     if (!SPANS.some(span => Math.min(span, length) === count)) return made
-    const kept = { ...made, compressed: createCompressedBody(made.body, compressions) }
+    const kept = { ...made, compressed: new CompressedBody(made.body, compressions) }
     common.set(count, kept)
     return kept
   }

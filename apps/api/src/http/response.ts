@@ -8,8 +8,7 @@ export interface HttpResponse {
   readonly status: number
   /** Names and values in turn, as Node sends them without a copy. */
   readonly headers: string[]
-  /** What is sent, not empty; undefined for none. */
-  readonly body?: Body | undefined
+  readonly body: Body
 }
 
 /** @fastify/cors adds them to preflights; these go on all other responses. */
@@ -46,7 +45,7 @@ export function respond(document: Document, asked: Asked, now: EpochMs): HttpRes
   const coding = codingFor(document, asked)
   const status = isKnown(etagOf(document, coding), asked.headers['if-none-match']) ? 304 : 200
   const response = preparedFor(document, coding, status, maxAgeAt(now, document.minute))
-  return asked.method === 'HEAD' && response !== undefined ? { ...response, body: undefined } : response
+  return asked.method === 'HEAD' && response !== undefined ? { ...response, body: [] } : response
 }
 
 /** Compresses the body that {@link respond} needs for this request. */
@@ -87,19 +86,19 @@ function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 3
   if (known?.maxAge === maxAge) return known
   const body = status === 200 ? bodyIn(coding, document) : []
   if (body === undefined) return undefined
-  const ofBody = status === 200 && {
+  const ofBody = {
     ...JSON_HEADERS,
     'content-length': String(byteLength(body)),
     ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
   }
   const headers = {
-    ...ofBody,
+    ...(status === 200 ? ofBody : {}),
     etag: etagOf(document, coding),
     vary: 'Accept-Encoding',
     'cache-control': `public, max-age=${maxAge}, stale-while-revalidate=2, stale-if-error=600`,
     ...CORS_HEADERS,
   }
-  const response = { status, headers: Object.entries(headers).flat(), maxAge, ...(ofBody && { body }) }
+  const response = { status, headers: Object.entries(headers).flat(), maxAge, body }
   responses.set(key, response)
   return response
 }

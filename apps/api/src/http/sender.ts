@@ -42,9 +42,8 @@ export class Sender {
   ): void {
     const { raw, request } = reply.hijack()
     raw.writeHead(status, headers)
-    const last = (body?.length ?? 0) - 1
-    for (let n = 0; n < last; n++) raw.write(body?.[n])
-    raw.end(body?.[last])
+    for (let n = 0; n < body.length - 1; n++) raw.write(body[n])
+    raw.end(body.at(-1))
     if (request.raw.socket.writableLength > 0) this.#connections.cutUnlessRead(request.raw.socket)
     this.count(status, route, askedAt)
   }
@@ -71,7 +70,7 @@ export class Sender {
   }
 }
 
-function textOf({ status, headers, body = [] }: HttpResponse): string {
+function textOf({ status, headers, body }: HttpResponse): string {
   const fields = [...headers, 'date', new Date().toUTCString(), 'connection', 'close']
   const lines = fields.map((field, index) => (index % 2 === 0 ? `${field}: ` : `${field}\r\n`))
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body.join('')}`

@@ -92,12 +92,10 @@ function followRedis(redis: RedisConnection, reader: SampleReader, documents: Do
     if (!problem && !redis.problem()) void documents.onReconnect()
   }
   reader.subscribeMinutes(minute => documents.onMinute(minute), onChange)
-  let wasAway = false
   redis.onChange(problem => {
     onChange(problem)
     if (problem) log.warn({ reason: problem }, 'Redis is away, the last good documents are served')
-    else if (wasAway) log.info({}, 'Redis is back')
-    wasAway = problem !== undefined
+    else log.info({}, 'Redis answers')
   })
 }
 

@@ -59,19 +59,17 @@ export async function startApi(
     const ops = await openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, isServing, metrics })
     const { port } = app.server.address() as AddressInfo
     log.info({ host, port, opsPort: ops.port, redis: redis.target }, 'API listens')
-    let closing: Promise<void> | undefined
-    const close = async () => {
-      isDraining = true
-      await drain(app.server, clock)
-      await app.close()
-      await ops.close()
-      await free()
-    }
     return {
       /** The public port it really listens on. */
       port,
       opsPort: ops.port,
-      close: () => (closing ??= close()),
+      close: async () => {
+        isDraining = true
+        await drain(app.server, clock)
+        await app.close()
+        await ops.close()
+        await free()
+      },
       // Nothing that happens later ends the API: it always has its last good documents.
       failed: new Promise<never>(() => {}),
     }

@@ -1,6 +1,4 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { projectRoot } from '@kimchi/local-redis'
 import { createFolder, eventually, followProgram, type Program } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
@@ -11,11 +9,11 @@ const BUILT = ['apps/local/dist/main.js', 'demo']
 const COMMAND = ['apps/local/run.mjs', ...BUILT]
 
 /** Starts the demo with a data folder of its own. */
-function startDemo(t: Test, command: string[], dataDir: string, env: Record<string, string> = {}): Program {
+function startDemo(t: Test, command: string[], dataDir: string): Program {
   // tap hands its loader to every Node process below it; the build must run as a user's does.
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...command], {
     cwd: projectRoot(),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, BACKFILL_DAYS: '1', ...env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, BACKFILL_DAYS: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const demo = followProgram(child, 'demo')
@@ -105,19 +103,3 @@ t.test(
     await allGone(rest)
   },
 )
-
-t.test('a configured port that is in use is an error that names it', async t => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  t.teardown(() => taken.close())
-  await once(taken, 'listening')
-  const { port } = taken.address() as { port: number }
-  const demo = startDemo(t, BUILT, await createFolder(t), { PORT: String(port) })
-  t.match(await demo.line(text => text.includes('taken; end')), new RegExp(`PORT=${port} is taken`))
-  t.equal(await demo.ended, 1)
-})
-
-t.test('a coin that does not exist ends the demo with an error that names it', async t => {
-  const demo = startDemo(t, BUILT, await createFolder(t), { COINS: 'BTC,ETHH' })
-  t.match(await demo.line(text => text.includes('ETHH')), /ETHH cannot be tracked: not on Upbit in KRW/)
-  t.equal(await demo.ended, 1)
-})

@@ -13,13 +13,11 @@ const developWithoutPolicy: Plugin = {
 
 const { API_URL = 'http://127.0.0.1:3000', SITE_URL } = process.env
 const site = (SITE_URL || SITE).replace(/\/+$/, '')
-const proxy = { '/api/': { target: API_URL } }
 
 export default defineConfig({
   plugins: [developWithoutPolicy, reference(ROOT, site)],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   json: { namedExports: false },
   build: { target: ['chrome123', 'firefox120', 'safari17.5'], modulePreload: false, assetsInlineLimit: 0 },
-  server: { host: '127.0.0.1', proxy },
-  preview: { host: '127.0.0.1', proxy },
+  server: { host: '127.0.0.1', proxy: { '/api/': { target: API_URL } } },
 })

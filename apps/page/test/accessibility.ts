@@ -51,7 +51,7 @@ const DOCUMENTS: readonly View[] = ['reference.html', 'reference.ko.html', 'chan
 export async function accessibility(t: Test, browser: Browser, base: string): Promise<void> {
   const checkAll = (title: string, locale: string, views: readonly View[], rules: Rules) =>
     t.test(title, { buffered: true }, async t => {
-      const page = await openForgetful(browser, { locale })
+      const page = await openForgetful(browser, locale)
       for (const view of views) await t.test(view.name, t => check(t, page, base, view, rules))
       await page.close()
     })

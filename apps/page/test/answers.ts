@@ -1,4 +1,5 @@
 import type { CoinPremium, History, LiveList } from '@kimchi/client'
+import { formatTimestamp, minuteOf } from '@kimchi/core'
 
 /** A service's answers; a test may change days and coins while the page is open. */
 export interface Answers {
@@ -7,11 +8,9 @@ export interface Answers {
   histories: Record<string, History>
 }
 
-const MINUTE_MS = 60_000
-
 /** The newest whole minute, as the API writes it. */
 export function minuteAt(now: number): string {
-  return new Date(Math.floor((now - 3_000) / MINUTE_MS) * MINUTE_MS).toISOString().slice(0, 19)
+  return formatTimestamp(minuteOf(now - 3_000))
 }
 
 /** Rows of the default coins, with premiums of both signs. */
@@ -55,11 +54,7 @@ export function historyOf(symbol: string, name: string, updated_at: string, days
       low_pct: Number((Math.min(open, end) - 0.27).toFixed(4)),
       close_pct: end,
       avg_pct: Number(((open + end) / 2).toFixed(4)),
-      samples: isToday
-        ? Math.round((Date.parse(`${updated_at}Z`) - today) / MINUTE_MS) + 1
-        : index === 2
-          ? 1_391
-          : 1_440,
+      samples: isToday ? minuteOf(Date.parse(`${updated_at}Z`) - today) + 1 : index === 2 ? 1_391 : 1_440,
     }
   })
   return { result: 'ok', symbol, name, count: days, data }

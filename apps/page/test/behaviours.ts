@@ -11,17 +11,14 @@ const DAYS = '.days tbody tr'
 
 /** What the page does, whatever the screen. */
 export async function behaviours(t: Test, browser: Browser, base: string): Promise<void> {
-  const open: Open = async (t, answers, { prepare, ...options } = {}) => {
-    const visited = await visit(browser, base, {
+  const open: Open = (t, answers, { prepare, ...options } = {}) =>
+    visit(t, browser, base, {
       ...options,
       prepare: async page => {
         await answerWith(page, answers)
         await prepare?.(page)
       },
     })
-    t.teardown(() => visited.context.close())
-    return visited
-  }
   const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
     t.test(title, { buffered: true }, t => run(t, open))
   t.jobs = PAGES_AT_A_TIME
@@ -158,7 +155,7 @@ const NOTIFICATIONS = `
 
 async function alerts(t: Test, open: Open) {
   const answers = goodAnswers()
-  const { page, liveAsked } = await open(t, answers, {
+  const { page, asked } = await open(t, answers, {
     prepare: async page => {
       await installClock(page)
       await page.addInitScript(NOTIFICATIONS)
@@ -174,9 +171,9 @@ async function alerts(t: Test, open: Open) {
   const list = liveListOf(minuteAt(Date.now() + 60_000))
   const data = list.data.map(coin => (coin.symbol === 'BTC' ? { ...coin, premium_pct: 2.5 } : coin))
   answers.list = { ...list, data }
-  const before = liveAsked()
+  const before = asked.length
   await page.clock.runFor(76_000)
-  t.ok(liveAsked() > before, 'the page goes on asking while it is hidden')
+  t.ok(asked.length > before, 'the page goes on asking while it is hidden')
   await page.waitForFunction(() => document.title.startsWith('🔔 BTC +2.50%'))
   t.strictSame(await page.evaluate('window.notified'), ['BTC +2.50% (2% or above)'])
   await page.reload()

@@ -16,7 +16,7 @@ const good = goodAnswers()
 export async function looks(t: Test, browser: Browser, base: string): Promise<void> {
   const inTurn = (locale: string, tests: Readonly<Record<string, (t: Test, show: Show) => Promise<void>>>) =>
     t.test(locale, { buffered: true }, async t => {
-      const page = await openForgetful(browser, { locale })
+      const page = await openForgetful(browser, locale)
       const showHere: Show = async ({ hash = '', width = 1200, answers = good } = {}) => {
         await page.setViewportSize({ width, height: 800 })
         await show(page, `${base}${hash}`, answers)

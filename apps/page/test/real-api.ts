@@ -19,7 +19,7 @@ import {
 export async function realApi(t: Test, browser: Browser): Promise<void> {
   const stack = await startStack(t)
   const base = await servePage(t, stack.api)
-  const open = (options?: VisitOptions) => visit(browser, base, options)
+  const open: Open = (t, options) => visit(t, browser, base, options)
   await t.test('shows a coin’s days as they are in the API, and gives them as a file', t =>
     coin(t, open, stack),
   )
@@ -28,10 +28,10 @@ export async function realApi(t: Test, browser: Browser): Promise<void> {
   )
 }
 
-type Open = (options?: VisitOptions) => Promise<Visit>
+type Open = (t: Test, options?: VisitOptions) => Promise<Visit>
 
 async function aMinuteLater(t: Test, open: Open, stack: Stack) {
-  const { page, context, asked, complaints } = await open({ prepare: installClock })
+  const { page, asked, complaints } = await open(t, { prepare: installClock })
   await page.waitForSelector('.coins tbody tr')
   await checkNumbers(t, page, await askLive(stack))
   await stack.writeNext()
@@ -48,7 +48,6 @@ async function aMinuteLater(t: Test, open: Open, stack: Stack) {
   await t.test('the last prices stay while the API is down, and new ones come when it is back', t =>
     apiDown(t, page, stack),
   )
-  await context.close()
 }
 
 async function apiDown(t: Test, page: Page, stack: Stack) {
@@ -102,7 +101,7 @@ async function coin(t: Test, open: Open, { api }: Stack) {
     const answer = await fetch(`${api}/api/v1/kimchi-premium/ETH/daily?days=90`)
     return ((await answer.json()) as History).data
   }
-  const { page, context, asked, complaints } = await open()
+  const { page, asked, complaints } = await open(t)
   await page.getByRole('link', { name: 'ETH Ethereum' }).focus()
   await page.keyboard.press('Enter')
   await page.waitForSelector('.days tbody tr')
@@ -150,5 +149,4 @@ async function coin(t: Test, open: Open, { api }: Stack) {
     complaints.filter(text => !text.includes('404')),
     [],
   )
-  await context.close()
 }

@@ -1,5 +1,13 @@
 import { fileURLToPath } from 'node:url'
-import { DAY_MINUTES, dateOf, dayStart, type EpochMinute, minuteOf, premiumE4 } from '@kimchi/core'
+import {
+  DAY_MINUTES,
+  dateOf,
+  dayStart,
+  type EpochMinute,
+  formatTimestamp,
+  minuteOf,
+  premiumE4,
+} from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
 import { openRedis, SampleWriter } from '@kimchi/store'
 import {
@@ -39,7 +47,7 @@ export async function startStack(t: Teardown): Promise<Stack> {
   const untilServed = (minute: EpochMinute) =>
     eventually(`minute ${minute}`, async () => {
       const answer = await fetch(`${api}/api/v1/kimchi-premium`).catch(() => undefined)
-      return answer?.ok && (await answer.json()).updated_at === timeOf(minute)
+      return answer?.ok && (await answer.json()).updated_at === formatTimestamp(minute)
     })
   // Not the first of the day: a row may have to be older and of today.
   let newest = Math.max(minuteOf(Date.now()) - 1, dayStart(minuteOf(Date.now())) + 1)
@@ -112,9 +120,4 @@ function wholeDay(firstMinute: EpochMinute, variant: number) {
     firstMinute,
     lastMinute: firstMinute + samples - 1,
   }
-}
-
-/** A minute as the API writes it. */
-function timeOf(minute: EpochMinute): string {
-  return new Date(minute * 60_000).toISOString().slice(0, 19)
 }

@@ -41,18 +41,19 @@ export async function servePage(t: Teardown, api?: string): Promise<string> {
     root: fileURLToPath(new URL('../', import.meta.url)),
     logLevel: 'silent',
     plugins: api === undefined ? [service] : [],
-    preview: { port: 0, ...(api !== undefined && { proxy: { '/api/': { target: api } } }) },
+    preview: {
+      host: '127.0.0.1',
+      port: 0,
+      proxy: api === undefined ? {} : { '/api/': { target: api } },
+    },
   })
   t.teardown(() => server.close())
   return server.resolvedUrls?.local[0] ?? ''
 }
 
 /** A page whose device remembers nothing, to show one view after another ({@link show}). */
-export async function openForgetful(
-  browser: Browser,
-  options: Parameters<Browser['newPage']>[0],
-): Promise<Page> {
-  const page = await browser.newPage(options)
+export async function openForgetful(browser: Browser, locale: string): Promise<Page> {
+  const page = await browser.newPage({ locale })
   page.setDefaultTimeout(SLOWEST_MS)
   await page.addInitScript('localStorage.clear()')
   return page

@@ -1,24 +1,20 @@
 import type { CoinPremium, DailyPremium } from '@kimchi/client'
-import type { Browser, BrowserContext, Page } from '@kimchi/testkit/chromium'
+import type { Teardown } from '@kimchi/testkit'
+import type { Browser, Page } from '@kimchi/testkit/chromium'
 
 /** A visitor of the page. */
 export interface Visit {
   readonly page: Page
-  readonly context: BrowserContext
   /** Every URL that was requested. */
   readonly asked: readonly string[]
   /** What the browser reported: errors, refused resources, policy violations. */
   readonly complaints: readonly string[]
-  /** How often the live list was requested. */
-  liveAsked(): number
 }
 
 /** Options of a visit. */
 export interface VisitOptions {
   readonly hash?: string
   readonly locale?: string
-  readonly colorScheme?: 'light' | 'dark'
-  readonly width?: number
   /** Called before the page is loaded. */
   readonly prepare?: (page: Page) => Promise<unknown>
 }
@@ -26,12 +22,16 @@ export interface VisitOptions {
 /** How long a page may take for anything: only a failure takes so long. */
 export const SLOWEST_MS = 180_000
 
-/** Opens the page in a browser profile of its own. */
-export async function visit(browser: Browser, base: string, options: VisitOptions = {}): Promise<Visit> {
-  const { hash = '', locale = 'en-US', colorScheme = 'light', width = 1200 } = options
-  const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 } })
-  context.setDefaultTimeout(SLOWEST_MS)
-  const page = await context.newPage()
+/** Opens the page in a browser profile of its own, closed with the test. */
+export async function visit(
+  t: Teardown,
+  browser: Browser,
+  base: string,
+  { hash = '', locale = 'en-US', prepare }: VisitOptions = {},
+): Promise<Visit> {
+  const page = await browser.newPage({ locale, viewport: { width: 1200, height: 800 } })
+  t.teardown(() => page.close())
+  page.setDefaultTimeout(SLOWEST_MS)
   const asked: string[] = []
   const complaints: string[] = []
   page.on('request', request => asked.push(request.url()))
@@ -39,10 +39,9 @@ export async function visit(browser: Browser, base: string, options: VisitOption
   page.on('console', message => {
     if (message.type() === 'error') complaints.push(message.text())
   })
-  await options.prepare?.(page)
+  await prepare?.(page)
   await page.goto(`${base}${hash}`)
-  const liveAsked = () => asked.filter(url => url.endsWith('/kimchi-premium')).length
-  return { page, context, asked, complaints, liveAsked }
+  return { page, asked, complaints }
 }
 
 /**

@@ -121,10 +121,13 @@ export class CandleBlockCache {
       const opens = Array.from({ length: before - from }, (_, at) => from + at)
       return exchange === 'upbit' && candles.size > 0 ? [] : opens.filter(open => !candles.has(open))
     }
-    const known = await earlier?.catch(() => undefined)
+    // What Binance lacks of the market that always trades, after maintenance, it has of no other.
+    const reference = this.#blocks.get(`${REFERENCE_MARKETS.binance} ${start}`)?.block
+    const blocks = exchange === 'binance' ? [earlier, reference] : [earlier]
+    const known = await Promise.all(blocks.map(block => block?.catch(() => undefined)))
     await fetchCandles()
     const isEmptyAgain = candles.size === 0 && start <= (this.#emptyFrom.get(market) ?? 0)
-    if (!isEmptyAgain && !missing().every(open => known?.lacks(open + 1))) {
+    if (!isEmptyAgain && !missing().every(open => known.some(block => block?.lacks(open + 1)))) {
       await clock.wait(CONFIRM_MISSING_AFTER_MS, signal)
       await fetchCandles()
       if (candles.size === 0) this.#emptyFrom.set(market, start)

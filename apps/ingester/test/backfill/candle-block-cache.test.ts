@@ -238,6 +238,15 @@ t.test('a candle that either of two answers has is there', async t => {
   t.strictSame([block.traded(D + 100), block.traded(D + 110), block.newestCandle], [true, true, D + 798])
 })
 
+t.test('what Binance lacks of the market that always trades is missing of others at once', async t => {
+  const { blockOf, confirmedBlockOf, lacking, askedFor } = open()
+  for (const market of ['BTCUSDT', 'AUSDT']) lacking.set(market, open => open >= D + 50 && open < D + 90)
+  await confirmedBlockOf('binance', 'BTCUSDT', D + 110)
+  const block = await blockOf('binance', 'AUSDT', D + 110)
+  t.strictSame([block.lacks(D + 51), block.lacks(D + 90), block.lacks(D + 91)], [true, true, false])
+  t.equal(askedFor('AUSDT').length, 1)
+})
+
 t.test('a young block waits no minute for candles that are known to be missing', async t => {
   const { blockOf, confirmedBlockOf, lacking, askedFor } = open()
   lacking.set('AUSDT', open => open === NOW - 9)

@@ -11,22 +11,22 @@ const counts = new Map()
 /** @type {Promise<void>[]} */
 const running = []
 
-/** @returns {Promise<string>} the status, or the error's code */
-const ask = () =>
-  new Promise(resolve => {
-    get(url, { agent: false, timeout: 10_000 }, response => {
-      response.resume().on('end', () => resolve(String(response.statusCode)))
-      response.on('error', error => resolve(error.message))
-    })
-      .on('timeout', function () {
-        this.destroy(new Error('no answer within 10 s'))
-      })
-      .on('error', error => resolve(error.message))
-  })
+/** The status of an answer that is whole within 10 s. */
+const ask = async () => {
+  const asking = get(url, { agent: false, signal: AbortSignal.timeout(10_000) })
+  const [response] = await once(asking, 'response')
+  // From here on the response reports errors too.
+  asking.on('error', () => {})
+  await response.toArray()
+  return String(response.statusCode)
+}
 
-const timer = setInterval(() => {
-  running.push(ask().then(result => void counts.set(result, (counts.get(result) ?? 0) + 1)))
-}, 50)
+const askAndCount = async () => {
+  const result = await ask().catch(String)
+  counts.set(result, (counts.get(result) ?? 0) + 1)
+}
+
+const timer = setInterval(() => running.push(askAndCount()), 50)
 const [code] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
 clearInterval(timer)
 await Promise.all(running)

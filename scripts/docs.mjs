@@ -10,9 +10,11 @@ const DOCUMENT = join(import.meta.dirname, '..', 'docs/configuration.md')
 const BEGIN = '<!-- configuration: made by `npm run docs` from apps/*/src/config.ts -->'
 const END = '<!-- configuration ends -->'
 
-const { settings: ingester } = await import('../apps/ingester/dist/config.js')
-const { settings: api } = await import('../apps/api/dist/config.js')
-const { settings: local } = await import('../apps/local/dist/config.js')
+/** @type {Map<string, Record<string, import('@kimchi/core').Setting<unknown>>>} by app */
+const settings = new Map()
+for (const app of ['ingester', 'api', 'local']) {
+  settings.set(app, (await import(`../apps/${app}/dist/config.js`)).settings)
+}
 
 const text = readFileSync(DOCUMENT, 'utf8')
 const [before, rest] = text.split(BEGIN)
@@ -33,17 +35,11 @@ if (process.argv.includes('--check')) {
 
 /** One row per variable and meaning: apps for which it is, allows and defaults to the same share a row. */
 function table() {
-  /** @type {[string, Record<string, import('@kimchi/core').Setting<unknown>>][]} */
-  const apps = [
-    ['ingester', ingester],
-    ['api', api],
-    ['local', local],
-  ]
-  const names = new Set(apps.flatMap(([, settings]) => Object.keys(settings)))
+  const names = new Set([...settings.values()].flatMap(Object.keys))
   const rows = [...names].flatMap(name => {
     /** @type {Map<string, string[]>} */
     const readers = new Map()
-    for (const [app, { [name]: setting }] of apps) {
+    for (const [app, { [name]: setting }] of settings) {
       if (setting === undefined) continue
       const cells = `${shown(setting.default)} | ${setting.description} | ${setting.allowed}`
       readers.set(cells, [...(readers.get(cells) ?? []), app])

@@ -100,7 +100,7 @@ export async function openTestbed(
     const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1', OPS_PORT: '0' }
     // The IPC channel ends the process when this one is gone.
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] satisfies ('ignore' | 'pipe' | 'ipc')[]
-    const ingester = startProgram(undefined, [MAIN], { ...fixed, ...settings, ...env }, { stdio })
+    const ingester = startProgram(t, [MAIN], { ...fixed, ...settings, ...env }, { stdio })
     running.add(ingester)
     return ingester
   }
@@ -109,7 +109,6 @@ export async function openTestbed(
     await Promise.all([...running].map(ingester => ingester.end('SIGKILL')))
     running.clear()
   }
-  t.teardown(killAll)
   const auditTo = async (to: number) =>
     audit({
       redis: await primary(),

@@ -1,7 +1,8 @@
 import {
-  type Context,
+  type Clock,
   type EpochMinute,
   type Exchange,
+  HOUR_MS,
   KimchiError,
   type Market,
   MINUTE_MS,
@@ -9,7 +10,7 @@ import {
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandlePage, CandleRequest, MinuteCandle } from '@kimchi/feeds'
+import type { CandlePage, CandleRequest } from '@kimchi/feeds'
 import { CARRY_MINUTES, CandleBlock } from './candle-block.ts'
 
 /**
@@ -26,7 +27,7 @@ export const CANDLE_GRACE_MS: Milliseconds = 10_000
 const FINAL_AFTER_MINUTES = 10
 
 /** If a candle that should exist is missing, we ask again after this long; missing twice counts as missing. */
-const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
+export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
 
 /**
  * How many blocks are kept. An import needs most: for five days, 81 of the three markets that all coins need, and
@@ -37,29 +38,35 @@ const MAX_BLOCKS = 270
 export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
 interface CachedBlock {
-  readonly block: Promise<CandleBlock>
   /** The newest minute whose candles were complete when the block was fetched. */
   readonly completeTo: EpochMinute
+  /** By the clock's elapsed time. */
+  readonly fetchedAt: Milliseconds
+  readonly block: Promise<CandleBlock>
+  /** What `block` has resolved with; undefined before. */
+  fetched?: CandleBlock
 }
 
 /**
  * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
- * was fetched 10 minutes after the minute asked for is final. One that was fetched earlier is fetched again, at
- * most once a minute. The cache drops the least recently used blocks.
- *
- * A candle that should exist is believed to be missing when two answers, a minute apart, lack it.
+ * was fetched 10 minutes after the minute asked for is final. One that was fetched earlier, and ends before that
+ * minute, is fetched again, at most once a minute. So is any block in which a candle is missing that should
+ * exist, until a second answer lacks it too. The cache drops the least recently used blocks.
  */
 export class CandleBlockCache {
   readonly #fetchPage: FetchPage
-  readonly #context: Pick<Context, 'clock' | 'signal'>
+  readonly #clock: Clock
   readonly #blocks = new Map<string, CachedBlock>()
-  /** Where a block begins that two answers showed empty, by market: an empty answer to an older one is true. */
-  readonly #emptyFrom = new Map<Market, EpochMinute>()
+  /**
+   * When each missing candle, or a market's empty page, was first seen, by the clock's elapsed time; the oldest
+   * comes first. An empty page at `start` stands for all older blocks of its market as well.
+   */
+  readonly #firstMissing = new Map<string, { readonly since: Milliseconds; readonly start: EpochMinute }>()
   #newestMinute: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
-  constructor(fetchPage: FetchPage, context: Pick<Context, 'clock' | 'signal'>) {
+  constructor(fetchPage: FetchPage, clock: Clock) {
     this.#fetchPage = fetchPage
-    this.#context = context
+    this.#clock = clock
   }
 
   /**
@@ -69,14 +76,14 @@ export class CandleBlockCache {
    * @throws KimchiError `KIMCHI_ERR_REST` when Binance has no candle at all
    */
   newestMinute(): Promise<EpochMinute> {
-    const clockMinute = minuteOf(this.#context.clock.now() - CANDLE_GRACE_MS)
+    const clockMinute = minuteOf(this.#clock.now() - CANDLE_GRACE_MS)
     if (this.#newestMinute?.clockMinute !== clockMinute)
       this.#newestMinute = { clockMinute, minute: this.#fetchNewestMinute(clockMinute) }
     return this.#newestMinute.minute
   }
 
   /**
-   * The block that decides `minute` of a market; a minute later where a candle seems to be missing.
+   * The block that decides `minute` of a market.
    * @param minute the newest minute to decide, no newer than {@link newestMinute}
    */
   async blockOf(exchange: Exchange, market: Market, minute: EpochMinute): Promise<CandleBlock> {
@@ -84,56 +91,76 @@ export class CandleBlockCache {
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
     let entry = this.#blocks.get(key)
-    if (entry === undefined || entry.completeTo < Math.min(newest, minute + FINAL_AFTER_MINUTES))
-      entry = { block: this.#fetchBlock(exchange, market, start, newest, entry?.block), completeTo: newest }
+    if (entry === undefined || !this.#isUsable(entry, minute, newest)) {
+      const block = this.#fetchBlock(exchange, market, start, newest)
+      entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
+    }
     // The order of a Map is that of its insertions: the least recently used one comes first.
     this.#blocks.delete(key)
     this.#blocks.set(key, entry)
     if (this.#blocks.size > MAX_BLOCKS) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
     try {
-      return await entry.block
+      entry.fetched = await entry.block
+      return entry.fetched
     } catch (thrown) {
       if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
       throw thrown
     }
   }
 
-  /** @param earlier the same block, as it was fetched before */
+  #isUsable(
+    { completeTo, fetchedAt, fetched }: CachedBlock,
+    minute: EpochMinute,
+    newest: EpochMinute,
+  ): boolean {
+    if (fetched?.isUnconfirmed) return this.#clock.elapsed() - fetchedAt < CONFIRM_MISSING_AFTER_MS
+    return completeTo >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || fetched?.reaches(minute) === true
+  }
+
   async #fetchBlock(
     exchange: Exchange,
     market: Market,
     start: EpochMinute,
     newest: EpochMinute,
-    earlier: Promise<CandleBlock> | undefined,
   ): Promise<CandleBlock> {
-    const { clock, signal } = this.#context
     // The sample of M needs the candles that open before M, from M − 60 s on.
     const before = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
     const from = start - 1 - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
-    const candles = new Map<EpochMinute, MinuteCandle>()
-    const fetchCandles = async () => {
-      const page = await this.#fetchPage({ exchange, market, count, before })
-      for (const candle of page.candles) candles.set(candle[0], candle)
+    const { candles } = await this.#fetchPage({ exchange, market, count, before })
+    const isEmpty = candles.length === 0
+    // This block has candles, so an empty page of it or of a newer block was a mistake.
+    if (!isEmpty && start <= (this.#firstMissing.get(market)?.start ?? 0)) this.#firstMissing.delete(market)
+    const there = new Set(candles.map(([open]) => open))
+    const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed'>()
+    if (exchange === 'binance' || isEmpty) {
+      for (let open = from; open < before; open++) {
+        if (there.has(open)) continue
+        const isConfirmed = isEmpty
+          ? this.#noteMissing(market, start)
+          : this.#noteMissing(`${market} ${open}`, open)
+        missing.set(open, isConfirmed ? 'confirmed' : 'unconfirmed')
+      }
     }
-    const missing = () => {
-      const opens = Array.from({ length: before - from }, (_, at) => from + at)
-      return exchange === 'upbit' && candles.size > 0 ? [] : opens.filter(open => !candles.has(open))
+    return new CandleBlock(candles, newest, missing)
+  }
+
+  /**
+   * Notes a missing candle, or every candle of a market up to a block, for an hour.
+   * @returns whether it was already missing a minute ago
+   */
+  #noteMissing(what: string, start: EpochMinute): boolean {
+    const now = this.#clock.elapsed()
+    for (const [other, { since }] of this.#firstMissing) {
+      if (now - since < HOUR_MS) break
+      this.#firstMissing.delete(other)
     }
-    // What Binance lacks of the market that always trades, after maintenance, it has of no other.
-    const reference = this.#blocks.get(`${REFERENCE_MARKETS.binance} ${start}`)?.block
-    const blocks = exchange === 'binance' ? [earlier, reference] : [earlier]
-    const known = await Promise.all(blocks.map(block => block?.catch(() => undefined)))
-    await fetchCandles()
-    const isEmptyAgain = candles.size === 0 && start <= (this.#emptyFrom.get(market) ?? 0)
-    if (!isEmptyAgain && !missing().every(open => known.some(block => block?.lacks(open + 1)))) {
-      await clock.wait(CONFIRM_MISSING_AFTER_MS, signal)
-      await fetchCandles()
-      if (candles.size === 0) this.#emptyFrom.set(market, start)
-    }
-    const ascending = [...candles.values()].sort(([a], [b]) => a - b)
-    return new CandleBlock(ascending, newest, missing())
+    const known = this.#firstMissing.get(what)
+    if (known !== undefined && start <= known.start) return now - known.since >= CONFIRM_MISSING_AFTER_MS
+    this.#firstMissing.delete(what)
+    this.#firstMissing.set(what, { since: now, start })
+    return false
   }
 
   async #fetchNewestMinute(clockMinute: EpochMinute): Promise<EpochMinute> {

@@ -8,6 +8,12 @@ export const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
 const MAX_LATE_MINUTES = 3
 
 /**
+ * Candles that should exist but are missing, by the minute at which they open. One is confirmed when a second
+ * answer lacks it too.
+ */
+export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed'>
+
+/**
  * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
  * M − 60 s, and earlier ones whose price is carried into the block.
  *
@@ -20,37 +26,46 @@ export class CandleBlock {
   readonly newestCandle: EpochMinute
   /** The minute at which its newest candle with a trade opens. */
   readonly newestTrade: EpochMinute
+  /** Whether a candle is missing that another answer may have. */
+  readonly isUnconfirmed: boolean
   /** Candles with a trade, by the minute at which they open. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
   readonly #completeTo: EpochMinute
-  readonly #missing: ReadonlySet<EpochMinute>
+  readonly #missing: MissingCandles
 
   /**
    * @param candles ascending, each minute at most once
    * @param completeTo the newest minute whose candles were complete when they were fetched
-   * @param missing when the candles open that should exist and do not
+   * @param missing the candles that should exist and are not in the answer
    */
   constructor(
     candles: readonly MinuteCandle[],
     completeTo: EpochMinute,
-    missing: readonly EpochMinute[] = [],
+    missing: MissingCandles = new Map(),
   ) {
     const trades = candles.filter(([, , volume]) => volume > 0)
     this.newestCandle = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
-    this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
+    this.isUnconfirmed = [...missing.values()].includes('unconfirmed')
     this.#trades = new Map(trades.map(candle => [candle[0], candle]))
+    this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#completeTo = completeTo
-    this.#missing = new Set(missing)
+    this.#missing = missing
   }
 
-  /** No candle at all. On Upbit this also means that the market has no older ones. */
+  /** No trade, confirmed. On Upbit this also means that the market has no older candles. */
   get isEmpty(): boolean {
-    return this.newestCandle === Number.NEGATIVE_INFINITY
+    return this.#trades.size === 0 && !this.isUnconfirmed
   }
 
-  /** Whether no candle may still come that decides `minute`: it, or a later one, is there, or it is late by far. */
+  /** Whether the answer has the candle of the 60 s before `minute`, or a later one. */
+  reaches(minute: EpochMinute): boolean {
+    return this.newestCandle >= minute - 1
+  }
+
+  /** Whether the block can decide `minute`: no candle may still come, and none is missing unconfirmed. */
   knows(minute: EpochMinute): boolean {
-    return this.newestCandle >= minute - 1 || this.#completeTo >= minute + MAX_LATE_MINUTES
+    const isComplete = this.reaches(minute) || this.#completeTo >= minute + MAX_LATE_MINUTES
+    return isComplete && this.#missing.get(this.#decidingOpen(minute)) !== 'unconfirmed'
   }
 
   /** Whether the candle of the 60 s before `minute` should exist but is missing. */

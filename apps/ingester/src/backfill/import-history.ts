@@ -14,7 +14,7 @@ import {
 } from '@kimchi/core'
 import { type CandleRequest, retryDelay } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
-import { CandleBlockCache } from './candle-block-cache.ts'
+import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
 import { windowsOf } from './windows.ts'
@@ -77,7 +77,7 @@ export class HistoryImport {
     const mayRetry = (thrown: unknown) => !isRefusal(thrown)
     const fetchPage = (request: CandleRequest) =>
       this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
-    this.#blocks = new CandleBlockCache(fetchPage, context)
+    this.#blocks = new CandleBlockCache(fetchPage, context.clock)
   }
 
   /**
@@ -147,9 +147,17 @@ export class HistoryImport {
     }
   }
 
-  /** @throws NotListedYet */
+  /**
+   * Decides a window. If candles leave minutes open, tries once more a minute later.
+   * @throws NotListedYet
+   */
   async #decide(window: CoinMinutes): Promise<Decided> {
-    const decided = await decideWindow(window, this.#blocks)
+    const { clock, signal } = this.#context
+    let decided = await decideWindow(window, this.#blocks)
+    if (decided.open.length > 0) {
+      await clock.wait(CONFIRM_MISSING_AFTER_MS, signal)
+      decided = await decideWindow(window, this.#blocks)
+    }
     for (const market of [RATE_MARKET, window.coin.upbit]) {
       const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
       if (block.isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)

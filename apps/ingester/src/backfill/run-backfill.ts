@@ -71,7 +71,7 @@ export class Backfill {
     this.#options = options
     this.#context = context
     this.#requests = new CandleRequests(options.rest, options.upbitPerSecond, context)
-    this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context)
+    this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context.clock)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
     this.#lease = new BackfillLease(options.lease, this.#blocks, context)
   }

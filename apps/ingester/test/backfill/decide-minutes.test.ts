@@ -8,8 +8,6 @@ import { candleSampleOrGap, decideWindow } from '../../src/backfill/decide-minut
 
 const M = 29_000_000
 
-const { signal } = new AbortController()
-
 type Candle = [offset: number, close: number, volume?: number]
 
 /** Candles at minutes relative to M: [offset, close, volume]; asked for ten minutes later. */
@@ -145,11 +143,13 @@ async function decide(
   }
   const clock = createManualClock(minuteStart(M + now) + 10_000)
   const minutes = offsets.map(offset => M + offset)
-  const deciding = decideWindow({ coin, minutes }, new CandleBlockCache(fetchPage, { clock, signal }))
-  await clock.advance(0)
+  const blocks = new CandleBlockCache(fetchPage, clock)
+  const first = await decideWindow({ coin, minutes }, blocks)
   await clock.advance(60_000)
-  const { samples, settled } = await deciding
+  const { samples, settled } =
+    first.open.length > 0 && lacking.length > 0 ? await decideWindow({ coin, minutes }, blocks) : first
   return {
+    open: first.open.map(minute => minute - M),
     samples: samples.map(({ minute }) => minute - M),
     settled: settled.map(({ minute, reason }) => [minute - M, reason]),
     fetched,
@@ -207,9 +207,10 @@ t.test('a rate older than an hour is settled only once KRW-USDT has traded again
 })
 
 // docs/faults.md, 81
-t.test('minutes without a candle of Binance are settled when a second answer lacks it too', async t => {
+t.test('minutes without a candle of Binance are left open once, and settled by the next answer', async t => {
   const quiet = { ETHUSDT: [20, 22] } as const
-  const { samples, settled } = await decide(ETH, [20, 21, 22, 23], { quiet, lacking: ['ETHUSDT'] })
+  const { open, samples, settled } = await decide(ETH, [20, 21, 22, 23], { quiet, lacking: ['ETHUSDT'] })
+  t.strictSame(open, [21, 22])
   t.strictSame(samples, [20, 23])
   t.strictSame(settled, [
     [21, 'binance-down'],
@@ -222,22 +223,20 @@ t.test('one wrong empty page of a market that all coins need settles nothing', a
   for (const market of ['KRW-USDT', 'KRW-BTC', 'KRW-ETH', 'BTCUSDT', 'ETHUSDT']) {
     const clock = createManualClock(minuteStart(M + 100) + 10_000)
     let isBroken = true
-    const blocks = new CandleBlockCache(
-      async ({ market: asked, count, before }) => {
-        // The newest candle of BTCUSDT tells the newest minute.
-        if (before === undefined) return { candles: [[M + 100, 100, 1]] }
-        if (isBroken && asked === market) return { candles: [] }
-        const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
-        return {
-          candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
-        }
-      },
-      { clock, signal },
-    )
-    const deciding = decideWindow({ coin: ETH, minutes: [M + 20, M + 21] }, blocks)
-    await clock.advance(0)
+    const blocks = new CandleBlockCache(async ({ market: asked, count, before }) => {
+      // The newest candle of BTCUSDT tells the newest minute.
+      if (before === undefined) return { candles: [[M + 100, 100, 1]] }
+      if (isBroken && asked === market) return { candles: [] }
+      const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
+      return {
+        candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
+      }
+    }, clock)
+    const window = { coin: ETH, minutes: [M + 20, M + 21] }
+    const first = await decideWindow(window, blocks)
+    t.strictSame(first.settled, [], market)
     isBroken = false
     await clock.advance(60_000)
-    t.match(await deciding, { samples: [{ minute: M + 20 }, { minute: M + 21 }], settled: [] }, market)
+    t.match((await decideWindow(window, blocks)).samples, [{ minute: M + 20 }, { minute: M + 21 }], market)
   }
 })

@@ -31,19 +31,16 @@ function liveSamples({ symbol, upbit, binance }: Coin, lagMs: number): Sample[] 
 function open(samples: readonly Sample[], refused: readonly string[] = []) {
   const clock = createManualClock(NOW)
   const asked: string[] = []
-  const blocks = new CandleBlockCache(
-    async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
-      asked.push(market)
-      if (refused.includes(market)) throw new Error('refused')
-      const opens = Array.from({ length: count }, (_, offset) => before - count + offset)
-      const candles = opens.flatMap((opened): MinuteCandle[] => {
-        const candle = prices.candle(exchange, market, minuteStart(opened))
-        return candle === undefined ? [] : [[opened, candle.close, candle.volume]]
-      })
-      return { candles }
-    },
-    { clock, signal: new AbortController().signal },
-  )
+  const blocks = new CandleBlockCache(async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
+    asked.push(market)
+    if (refused.includes(market)) throw new Error('refused')
+    const opens = Array.from({ length: count }, (_, offset) => before - count + offset)
+    const candles = opens.flatMap((opened): MinuteCandle[] => {
+      const candle = prices.candle(exchange, market, minuteStart(opened))
+      return candle === undefined ? [] : [[opened, candle.close, candle.volume]]
+    })
+    return { candles }
+  }, clock)
   const readSamples = async (symbol: string, from: number, to: number) => ({
     entries: samples.filter(
       sample => sample.symbol === symbol && sample.minute >= from && sample.minute < to,

@@ -9,13 +9,12 @@ const SHOWN_LENGTH = 64
 
 /**
  * The JSON response of an error.
- * @param got the wrong value; a 4xx message repeats its first 64 characters
+ * @param got the wrong value; the message repeats its first 64 characters
  */
 export function errorResponse(code: ErrorCode, got?: string): HttpResponse {
   const { status, message } = ERRORS[code]
   const isShared = status === 404 || (status === 400 && code !== 'bad_request')
-  const isRepeated = got !== undefined && status < 500
-  const whole = isRepeated ? `${message}, got: ${show(got)}` : message
+  const whole = got === undefined ? message : `${message}, got: ${show(got)}`
   const body = JSON.stringify({ result: 'error', code, message: whole })
   const headers = {
     ...JSON_HEADERS,

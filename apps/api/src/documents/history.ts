@@ -29,18 +29,15 @@ export function createHistory(
   const hash = contentHash(closedHash, symbol, '\n', name, '\n', newest)
   const head = `{"result":"ok","symbol":${JSON.stringify(symbol)},"name":${JSON.stringify(name)}`
   const end = `${newest}]}`
-  const make = (count: number): Document => {
-    const rows = closed.subarray(starts[length - count])
-    return { minute, tag: `${hash}-${count}`, body: [`${head},"count":${count},"data":[`, rows, end] }
-  }
   const common = new Map<number, Document>()
   const document = (days: number) => {
     const count = Math.min(days, length)
     const known = common.get(count)
     if (known !== undefined) return known
-    const made = make(count)
+    const body = [`${head},"count":${count},"data":[`, closed.subarray(starts[length - count]), end]
+    const made: Document = { minute, tag: `${hash}-${count}`, body }
     if (!SPANS.some(span => Math.min(span, length) === count)) return made
-    const kept = { ...made, compressed: new CompressedBody(made.body, compressions) }
+    const kept = { ...made, compressed: new CompressedBody(body, compressions) }
     common.set(count, kept)
     return kept
   }

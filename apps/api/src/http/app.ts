@@ -37,7 +37,6 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
     frameworkErrors: (_error, request, reply) => sender.send(reply, errorResponse('bad_url', request.url)),
     // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
-    exposeHeadRoutes: false,
     // An overlong symbol gets `invalid_symbol` (400), not 404; the header limit bounds its length.
     routerOptions: { maxParamLength: limits.server.maxHeaderSize },
   })

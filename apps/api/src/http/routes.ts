@@ -52,7 +52,7 @@ function routeHandlers(route: Route, { find, load }: Source, { documents, sender
   const responseTo = ({ raw }: FastifyRequest, found: ReturnType<typeof find>) =>
     found && ('status' in found ? found : respond(found, raw, clock.now()))
   return {
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
       const askedAt = performance.now()
       const response = responseTo(request, find(request))

@@ -8,8 +8,8 @@
 -- writes to it, and of those that all coins share before it writes anything.
 
 -- Raise it with every change of what these files do: a writer that needs a higher one loads its own copy. Writers and
--- readers of the version before run beside it during an upgrade, so their calls keep their arguments and
--- replies only grow.
+-- readers of the version before run beside it during an upgrade, so their calls keep their arguments, and replies
+-- keep what they can't do without.
 local VERSION = 21
 
 local DAY_MINUTES = 1440

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
-import { type Answers, historyOf } from './answers.ts'
-import { goodAnswers, oldRow, openForgetful, PAGES_AT_A_TIME, type Rules, show, violations } from './views.ts'
+import { type Answers, goodAnswers, historyOf, oldRow } from './answers.ts'
+import { openForgetful, PAGES_AT_A_TIME, show } from './views.ts'
 
 /** A scheme for each width whose rules are checked: what shows at the middle one shows at another, too. */
 const SCREENS = [
@@ -9,6 +11,8 @@ const SCREENS = [
   { width: 768 },
   { width: 1200, colorScheme: 'dark' },
 ] as const
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** A view: its address, what it shows, and what the service answers. */
 interface View {
@@ -76,4 +80,29 @@ async function check(t: Test, page: Page, base: string, view: View, rules: Rules
     await page.emulateMedia(scheme)
     t.strictSame(await violations(page, rules), [], `${name}, ${width}, ${scheme.colorScheme}`)
   }
+}
+
+/** axe-core's rules, of those that it has on by default, that depend on colours. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
+
+/** Which of axe-core's rules are asked. */
+type Rules = 'all' | 'colours'
+
+/** axe-core's violations; the debugger injects it, past the page's policy. No rule of these reads a style sheet. */
+async function violations(page: Page, rules: Rules): Promise<string[]> {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE)
+  return page.evaluate(
+    async options => {
+      // biome-ignore lint/suspicious/noExplicitAny: axe-core adds itself to the window.
+      const { violations } = await (window as any).axe.run({
+        resultTypes: ['violations'],
+        preload: false,
+        ...options,
+      })
+      return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
+        violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
+      )
+    },
+    rules === 'all' ? {} : { runOnly: COLOUR_RULES },
+  )
 }

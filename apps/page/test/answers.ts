@@ -60,6 +60,25 @@ export function historyOf(symbol: string, name: string, updated_at: string, days
   return { result: 'ok', symbol, name, count: days, data }
 }
 
+/** Answers of a service in good health: 500 days of BTC, 8 of ETH. */
+export function goodAnswers(): { list: LiveList; histories: Answers['histories'] } {
+  const minute = minuteAt(Date.now())
+  return {
+    list: liveListOf(minute),
+    histories: {
+      BTC: historyOf('BTC', 'Bitcoin', minute, 500),
+      ETH: historyOf('ETH', 'Ethereum', minute, 8),
+    },
+  }
+}
+
+/** The same list with simulated prices, and with a row of SOL that is an hour old. */
+export function oldRow(list: LiveList): LiveList {
+  const snapshot_at = minuteAt(Date.parse(`${list.updated_at}Z`) - 3_600_000)
+  const data = list.data.map(coin => (coin.symbol === 'SOL' ? { ...coin, snapshot_at } : coin))
+  return { ...list, note: 'SIMULATED PRICES.', data }
+}
+
 /** A service's response to a request, with the time of its clock. */
 export function respond(answers: Answers, url: URL, now: number) {
   const headers = { date: new Date(now).toUTCString(), 'content-type': 'application/json' }

@@ -1,7 +1,7 @@
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
-import type { Answers } from './answers.ts'
-import { goodAnswers, oldRow, openForgetful, show } from './views.ts'
+import { type Answers, goodAnswers, oldRow } from './answers.ts'
+import { openForgetful, show } from './views.ts'
 
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'

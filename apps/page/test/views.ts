@@ -1,14 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import type { LiveList } from '@kimchi/client'
 import type { Teardown } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import { type Plugin, preview } from 'vite'
-import { type Answers, historyOf, liveListOf, minuteAt, respond } from './answers.ts'
+import { type Answers, respond } from './answers.ts'
 import { SLOWEST_MS } from './visit.ts'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** How many of its pages a test has one browser draw at a time. */
 export const PAGES_AT_A_TIME = 3
@@ -72,48 +67,4 @@ export async function show(page: Page, address: string, answers: Answers): Promi
   // Of two addresses that differ after # alone, the second is not loaded.
   url.search = `${answersOf.indexOf(answers)}`
   await page.goto(url.href)
-}
-
-/** Answers of a service in good health: 500 days of BTC, 8 of ETH. */
-export function goodAnswers(now = Date.now()): { list: LiveList; histories: Answers['histories'] } {
-  const minute = minuteAt(now)
-  return {
-    list: liveListOf(minute),
-    histories: {
-      BTC: historyOf('BTC', 'Bitcoin', minute, 500),
-      ETH: historyOf('ETH', 'Ethereum', minute, 8),
-    },
-  }
-}
-
-/** The same list with simulated prices, and with a row of SOL that is an hour old. */
-export function oldRow(list: LiveList): LiveList {
-  const snapshot_at = minuteAt(Date.parse(`${list.updated_at}Z`) - 3_600_000)
-  const data = list.data.map(coin => (coin.symbol === 'SOL' ? { ...coin, snapshot_at } : coin))
-  return { ...list, note: 'SIMULATED PRICES.', data }
-}
-
-/** axe-core's rules, of those that it has on by default, that depend on colours. */
-const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
-
-/** Which of axe-core's rules are asked. */
-export type Rules = 'all' | 'colours'
-
-/** axe-core's violations; the debugger injects it, past the page's policy. No rule of these reads a style sheet. */
-export async function violations(page: Page, rules: Rules): Promise<string[]> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE)
-  return page.evaluate(
-    async options => {
-      // biome-ignore lint/suspicious/noExplicitAny: axe-core adds itself to the window.
-      const { violations } = await (window as any).axe.run({
-        resultTypes: ['violations'],
-        preload: false,
-        ...options,
-      })
-      return violations.flatMap((violation: { id: string; nodes: { html: string }[] }) =>
-        violation.nodes.map(({ html }) => `${violation.id}: ${html}`),
-      )
-    },
-    rules === 'all' ? {} : { runOnly: COLOUR_RULES },
-  )
 }

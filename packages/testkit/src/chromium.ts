@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import type { Teardown } from './teardown.ts'
 
-export type { Browser, BrowserContext, Page } from 'playwright-core'
+export type { Browser, Page } from 'playwright-core'
 
 /** The first takes two thirds of the others' processor time. */
 const PROGRAMS = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']

@@ -14,8 +14,8 @@ export const LOAD_CORE = availableParallelism() > 1 ? '1' : '0'
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK']))
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-/** The nginx of the image's branch where it is here; else Debian's, which only root's PATH names. */
-const PATH = `${ROOT}.cache/image-nginx:${process.env.PATH}:/usr/sbin`
+/** With the nginx that scripts/image-nginx.sh has fetched. */
+const PATH = `${ROOT}.cache/image-nginx:${process.env.PATH}`
 
 export const LIVE = '/api/v1/kimchi-premium'
 

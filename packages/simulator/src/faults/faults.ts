@@ -1,5 +1,5 @@
 import type { EpochMs, Exchange, Milliseconds, SimulatorClock } from '../market/types.ts'
-import type { Fault, FaultKind, FaultOf } from './fault.ts'
+import type { Fault, FaultKind, FaultOf } from './fault-kinds.ts'
 
 /** A fault that was set. It acts in [from, to). */
 export interface ActiveFault<F extends Fault = Fault> {

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import type { FaultOf } from '../faults/fault.ts'
+import type { FaultOf } from '../faults/fault-kinds.ts'
 import type { ActiveFault, FaultTarget } from '../faults/faults.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import type { EpochMs, Exchange } from '../market/types.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createBinanceRest } from '../binance/rest.ts'
-import { readFault } from '../faults/fault.ts'
+import { readFault } from '../faults/fault-kinds.ts'
 import type { ActiveFault } from '../faults/faults.ts'
 import { mangledBody, refusalOf } from '../faults/responses.ts'
 import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'

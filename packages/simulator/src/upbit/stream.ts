@@ -2,7 +2,7 @@ import type { SimulatedExchanges } from '../market/simulated-exchanges.ts'
 import { parseJson } from '../server/client-input.ts'
 import type { Connection, ExchangeStream } from '../server/connection.ts'
 import { createWindowCounter } from '../server/window-counter.ts'
-import { newestPublished, publishedTrades } from './published.ts'
+import { newestPublished, publishedTrades } from './published-trades.ts'
 import { tickerText, upbitTicker } from './ticker.ts'
 
 /** Upbit cuts a connection this long after its last ping, without a close frame. */

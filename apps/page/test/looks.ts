@@ -10,11 +10,15 @@ const PHONE = 360
 /** Shows a view of good answers, or of others, on the page that the tests of a language share. */
 type Show = (view?: { hash?: string; width?: number; answers?: Answers }) => Promise<Page>
 
-const good = goodAnswers()
+type Good = ReturnType<typeof goodAnswers>
+
+/** Looks at something. @param good the answers that are shown unless a view has others */
+type Look = (t: Test, show: Show, good: Good) => Promise<void>
 
 /** What a reader sees, each on the screen and in the language that it may depend on. */
 export async function looks(t: Test, browser: Browser, base: string): Promise<void> {
-  const inTurn = (locale: string, tests: Readonly<Record<string, (t: Test, show: Show) => Promise<void>>>) =>
+  const good = goodAnswers()
+  const inTurn = (locale: string, tests: Readonly<Record<string, Look>>) =>
     t.test(locale, { buffered: true }, async t => {
       const page = await openForgetful(browser, locale)
       const showHere: Show = async ({ hash = '', width = 1200, answers = good } = {}) => {
@@ -22,7 +26,7 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
         await show(page, `${base}${hash}`, answers)
         return page
       }
-      for (const [title, run] of Object.entries(tests)) await t.test(title, t => run(t, showHere))
+      for (const [title, run] of Object.entries(tests)) await t.test(title, t => run(t, showHere, good))
       await page.close()
     })
   t.jobs = 2
@@ -111,7 +115,7 @@ async function koreanDays(t: Test, show: Show) {
   t.match((await textsOf(page, '.days .dot'))[2], /^집계 중, .* 기준/)
 }
 
-async function order(t: Test, show: Show) {
+async function order(t: Test, show: Show, good: Good) {
   const page = await show()
   await page.waitForSelector(`${ROWS}[data-symbol=ETH] .change`)
   t.strictSame(
@@ -129,7 +133,7 @@ async function order(t: Test, show: Show) {
   t.equal((await textsOf(page, '.coin strong'))[0], 'DOGE')
 }
 
-async function rounding(t: Test, show: Show) {
+async function rounding(t: Test, show: Show, good: Good) {
   const premiums = [13.9951, 1.5561, 0.0099, 0.0049, -0.0049, -1.555]
   const data = good.list.data.slice(0, premiums.length).map((coin, index) => ({
     ...coin,
@@ -151,7 +155,7 @@ async function rounding(t: Test, show: Show) {
   t.equal(await page.locator('.now .pct').textContent(), '+14.00%')
 }
 
-async function emptyWords(t: Test, show: Show) {
+async function emptyWords(t: Test, show: Show, good: Good) {
   const answers = { ...good, list: { ...good.list, count: 0, data: [] } }
   const page = await show({ answers })
   await page.getByText('No coin has a current price.').waitFor()
@@ -160,18 +164,17 @@ async function emptyWords(t: Test, show: Show) {
   t.match(await page.locator('.empty').textContent(), 'There is no such page.')
 }
 
-const OLD_ROW: Answers = { ...good, list: oldRow(good.list) }
-
-async function oldAndSimulated(t: Test, show: Show) {
-  const page = await show({ answers: OLD_ROW })
+async function oldAndSimulated(t: Test, show: Show, good: Good) {
+  const page = await show({ answers: { ...good, list: oldRow(good.list) } })
   await page.waitForSelector('tr.stale')
   t.match(await page.locator('.simulated').textContent(), 'SIMULATED')
   t.strictSame(await textsOf(page, 'tr.stale strong'), ['SOL'])
   t.match(await page.locator('tr.stale .why').textContent(), /^No new data since .*\d\d:\d\d UTC$/)
 }
 
-async function phone(t: Test, show: Show) {
-  const page = await show({ answers: OLD_ROW, width: PHONE })
+async function phone(t: Test, show: Show, good: Good) {
+  const answers: Answers = { ...good, list: oldRow(good.list) }
+  const page = await show({ answers, width: PHONE })
   await page.setViewportSize({ width: PHONE, height: 780 })
   await page.waitForSelector(ROWS)
   const bottoms = await page
@@ -190,12 +193,12 @@ async function phone(t: Test, show: Show) {
   await page.locator('.coin a').first().click()
   await page.waitForSelector('.back')
   t.strictSame(await small(), [])
-  await show({ answers: OLD_ROW, hash: '#/a/b/c', width: PHONE })
+  await show({ answers, hash: '#/a/b/c', width: PHONE })
   await page.waitForSelector('.empty a')
   t.strictSame(await small(), [], 'on an address without a page')
 }
 
-async function korean(t: Test, show: Show) {
+async function korean(t: Test, show: Show, good: Good) {
   const page = await show()
   await page.waitForSelector(ROWS)
   t.equal(await page.evaluate(() => document.documentElement.lang), 'ko')

@@ -66,8 +66,10 @@ export async function startTestApi(
 ) {
   const config = readConfig({ REDIS_URL: url, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' })
   const api = await startApi(config, { log: createLogger('api', 'silent'), clock, version: 'test' })
-  t.teardown(() => api.close())
-  return onceHeld(api, stored)
+  let closed: Promise<void> | undefined
+  const close = () => (closed ??= api.close())
+  t.teardown(close)
+  return onceHeld({ ...api, close }, stored)
 }
 
 /** A replica as a process of its own. */

@@ -1,5 +1,6 @@
 import { Agent } from 'node:http'
-import { minuteOf } from '@kimchi/core'
+import { type Clock, DAY_MS, minuteOf } from '@kimchi/core'
+import { systemClock } from '@kimchi/runtime'
 import { ask as send, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { ask, eventually, getJson, openTestWriter, sampleOf, startReplica, startTestApi } from './stack.ts'
@@ -127,14 +128,26 @@ t.test('a taken port ends the program with a reason and exit code 1', async t =>
   await t.rejects(startReplica(t, redis.url, { port: api.port }), /ended \(1\)/)
 })
 
-t.test('SIGTERM ends the program once everybody connected has been told', async t => {
+t.test('SIGTERM ends the program in order', async t => {
   const redis = await startRedis(t)
   const replica = await startReplica(t, redis.url, { nothing: true })
+  t.equal((await ask(replica.base)).status, 503)
+  t.equal(await replica.end('SIGTERM'), 0)
+})
+
+t.test('who is connected while the API closes is told so, and answered', async t => {
+  const redis = await startRedis(t)
+  let isClosing = false
+  // Nobody is cut for being late, however slow this machine is: what may end early never ends by time.
+  const wait: Clock['wait'] = (ms, signal) =>
+    systemClock.wait(isClosing && signal !== undefined ? DAY_MS : ms, signal)
+  const api = await startTestApi(t, redis.url, { nothing: true, clock: { ...systemClock, wait } })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => agent.destroy())
-  const connection = async () => (await send(replica.port, '/', { agent })).headers.connection
+  const connection = async () => (await send(api.port, '/', { agent })).headers.connection
   t.equal(await connection(), 'keep-alive')
-  const ended = replica.end('SIGTERM')
+  isClosing = true
+  const closed = api.close()
   await eventually('its last response', async () => (await connection()) === 'close')
-  t.equal(await ended, 0)
+  await closed
 })

@@ -24,6 +24,9 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 
 const COINS_AT_ONCE = 4
 
+/** A coin whose candles fail without being refused is left out after so many retries, about ten minutes. */
+const MAX_RETRIES = 30
+
 /** Days of a coin that the import could not complete, for one reason. */
 export interface Skipped {
   readonly symbol: string
@@ -74,7 +77,7 @@ export class HistoryImport {
   constructor(options: HistoryImportOptions, context: Context) {
     this.#options = options
     this.#context = context
-    const mayRetry = (thrown: unknown) => !isRefusal(thrown)
+    const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
     const fetchPage = (request: CandleRequest) =>
       this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
     this.#blocks = new CandleBlockCache(fetchPage, context.clock)
@@ -183,7 +186,7 @@ export class HistoryImport {
   async #retrying<T>(
     work: () => Promise<T>,
     source = 'Redis',
-    mayRetry: (thrown: unknown) => boolean = isRetryable,
+    mayRetry: (thrown: unknown, failures: number) => boolean = isRetryable,
   ): Promise<T> {
     const { clock, random, signal, log } = this.#context
     for (let failures = 0; ; failures++) {
@@ -191,7 +194,7 @@ export class HistoryImport {
         return await work()
       } catch (thrown) {
         signal.throwIfAborted()
-        if (!mayRetry(thrown)) throw thrown
+        if (!mayRetry(thrown, failures)) throw thrown
         const reason = messageOf(thrown)
         if (isWorthALine(failures + 1)) log.warn({ reason }, `the import waits for ${source}`)
         await clock.wait(retryDelay(failures, random), signal)

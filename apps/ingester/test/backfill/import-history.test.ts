@@ -22,11 +22,12 @@ const XRP: Coin = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPU
 
 // What an answer lacks is asked for again a minute later; here that minute takes no time.
 let skippedMs = 0
+let skippedFrom = MINUTE_MS
 const clock: Clock = {
   now: () => systemClock.now() + skippedMs,
   elapsed: () => systemClock.elapsed() + skippedMs,
   wait: async (ms, signal) => {
-    if (ms < MINUTE_MS) return systemClock.wait(ms, signal)
+    if (ms < skippedFrom) return systemClock.wait(ms, signal)
     skippedMs += ms
   },
 }
@@ -228,6 +229,19 @@ t.test('a coin whose candles fail for some seconds is asked for again', async t 
 })
 
 // docs/faults.md, 62
+t.test('a coin whose candles fail for ten minutes is left out and named, the others are whole', async t => {
+  const { run, samplesOf } = await openImport(t)
+  skippedFrom = 400
+  t.teardown(() => {
+    skippedFrom = MINUTE_MS
+  })
+  simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 500, on: 'rest' })
+  const before = clock.elapsed()
+  t.match(await run([BTC, ETH], 3), [{ symbol: 'ETH', reason: /500/, days: 1, mayImportAgain: true }])
+  t.ok(clock.elapsed() - before > 8 * MINUTE_MS, 'it was asked for long enough for an outage to end')
+  t.strictSame([...(await samplesOf('BTC')).values()], [1_440])
+})
+
 t.test('an import waits for a Redis that is away, and goes on', async t => {
   const { run, samplesOf, reader, writer } = await openImport(t)
   const away = () => Promise.reject(new KimchiError('KIMCHI_ERR_REDIS', 'connection lost'))

@@ -192,14 +192,18 @@ export class Backfill {
 
   /** Undefined where the lease was lost, or candles cannot be fetched: the coin waits. */
   async #decide(window: CoinMinutes): Promise<Decided | undefined> {
+    const { clock, signal, log } = this.#context
     if (!this.#holds(window.coin)) return undefined
     try {
       return await decideWindow(window, this.#blocks)
     } catch (thrown) {
-      if (this.#context.signal.aborted) return undefined
+      if (signal.aborted) return undefined
       const trouble = this.#openMinutes.fail(window.coin, thrown)
-      if (trouble !== undefined && isWorthALine(trouble.failures))
-        this.#context.log.warn(trouble, 'a coin waits: its candles cannot be fetched')
+      if (trouble !== undefined && isWorthALine(trouble.failures)) {
+        const { waitsUntil, ...fields } = trouble
+        const delayMs = waitsUntil - clock.elapsed()
+        log.warn({ ...fields, delayMs }, 'a coin waits: its candles cannot be fetched')
+      }
       return undefined
     }
   }

@@ -1,7 +1,6 @@
 import {
   type Context,
   LatestTicks,
-  MINUTE_MS,
   type Milliseconds,
   messageOf,
   type Sample,
@@ -33,11 +32,8 @@ import { type IngesterStatus, statusFields } from './status.ts'
 /** How long a start waits for Redis before it goes on without the coins and rows stored there. */
 const REDIS_PATIENCE_MS: Milliseconds = 1_000
 
-/** How long a shutdown may spend on minutes that are not written yet. */
+/** How long a shutdown, or an announcement, waits for minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
-
-/** A minute is stored, or known as a gap, this long after it: its snapshot waits for the streams until M + 5 s. */
-const ANNOUNCED_AFTER_MS: Milliseconds = 6_000
 
 export interface IngesterOptions extends Omit<Context, 'signal'> {
   /** Names this ingester among others on the same Redis. */
@@ -141,6 +137,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const onMinute = ({ turn: { minute }, gaps, waiting }: MinuteReport) => {
     const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
     backfill.noteMinute({ minute, waiting: waiting.map(({ symbol }) => symbol), isClockWrong })
+    announce().catch(fail)
   }
   const minutes = new MinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
   const mending = new DayMending({ reader, writer, retentionDays }, context)
@@ -157,6 +154,12 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     backfill: backfill.status(),
     mending: mending.status(),
   })
+  /** Tells Redis of this ingester's coins and its status, once a minute when that minute has been written. */
+  const announce = async () => {
+    await queue.flush(FLUSH_WITHIN_MS)
+    const announced = writer.announce(id, statusFields(status()))
+    await announced.catch(thrown => log.debug({ err: thrown }, 'status not written'))
+  }
   const ops = await openOpsServer({
     host: config.OPS_HOST,
     port: config.OPS_PORT,
@@ -165,9 +168,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     metrics: createMetrics({ version, status, redisHealth: () => readServerHealth(redis) }),
   })
   log.info({ opsPort: ops.port, id, version, redis: redis.target }, 'ingester started')
-  const announcing = announceEachMinute(writer, id, () => statusFields(status()), context)
+  announce().catch(fail)
   const filling = config.BACKFILL_DAYS === 0 ? [] : [backfill.run()]
-  const running = [catalogue.run(), minutes.run(), mending.run(), announcing, ...filling]
+  const running = [catalogue.run(), minutes.run(), mending.run(), ...filling]
   for (const part of running) part.catch(fail)
 
   return {
@@ -183,19 +186,5 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       await redis.close()
       await ops.close()
     },
-  }
-}
-
-/** Announces this ingester's coins and its status once a minute, when the minute has been written. */
-async function announceEachMinute(
-  writer: SampleWriter,
-  id: string,
-  fields: () => Record<string, string>,
-  { clock, signal, log }: Context,
-): Promise<void> {
-  while (!signal.aborted) {
-    writer.announce(id, fields()).catch(thrown => log.debug({ err: thrown }, 'status not written'))
-    const sinceMs = (clock.now() - ANNOUNCED_AFTER_MS) % MINUTE_MS
-    await clock.wait(MINUTE_MS - sinceMs, signal)
   }
 }

@@ -70,6 +70,15 @@ t.test('a fresh install has rows within seconds, and says on the way what is mis
   await eventually('every coin has a row', async () => (await raw.hlen('{kp}:live')) === 10)
   const row = JSON.parse((await raw.hget('{kp}:live', 'BTC')) ?? '{}')
   t.match(row, { symbol: 'BTC', name: 'Bitcoin', premium_pct: Number, snapshot_at: /^\d{4}-.*:00$/ })
+  const status = await eventually('the minute is in the status', async () => {
+    const fields = await raw.hgetall('{kp}:ingester:test:1')
+    return fields.last_minute ? fields : undefined
+  })
+  t.match(
+    status,
+    { last_written_minute: status.last_minute, waiting_minutes: '0' },
+    'told when it is written',
+  )
   await eventually('it is ready', async () => {
     const metrics = await (await fetch(`${ops}/metrics`)).text()
     return /^kimchi_ready\{reason=""\} 1$/m.test(metrics)

@@ -26,7 +26,8 @@ export async function startRedis(t: Teardown, options: TestRedisOptions = {}) {
   const binary = await binaryFound
   const dir = await createFolder(t)
   const args = ['--appendonly', options.appendonly ? 'yes' : 'no', ...(options.args ?? [])]
-  const start = (port: number) => startEmbeddedRedis({ binary, dir, port, args })
+  const start = (port: number, more: readonly string[] = []) =>
+    startEmbeddedRedis({ binary, dir, port, args: [...args, ...more] })
   // A second try, where another test took the port between choosing and listening.
   let server: EmbeddedRedis = await start(0).catch(() => start(0))
   t.teardown(() => server.stop())
@@ -35,8 +36,8 @@ export async function startRedis(t: Teardown, options: TestRedisOptions = {}) {
     server.kill('SIGKILL')
     await server.exited
   }
-  const restart = async () => {
-    server = await start(port)
+  const restart = async (more?: readonly string[]) => {
+    server = await start(port, more)
   }
   const pause = () => server.kill('SIGSTOP')
   const resume = () => server.kill('SIGCONT')
@@ -58,7 +59,7 @@ export async function startRedis(t: Teardown, options: TestRedisOptions = {}) {
     kill,
     /** Ends the server in order (SIGTERM). */
     stop: () => server.stop(),
-    /** Starts a server again on the same port and folder. */
+    /** Starts a server again on the same port and folder. @param more arguments, for this start alone */
     restart,
     /** Kills the server, and starts it again after a while. */
     killFor: async (ms: Milliseconds) => {

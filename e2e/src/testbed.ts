@@ -1,14 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import {
-  DAY_MINUTES,
-  DAY_MS,
-  dayStart,
-  type EpochMs,
-  HOUR_MS,
-  MINUTE_MS,
-  type Milliseconds,
-  minuteOf,
-} from '@kimchi/core'
+import { DAY_MINUTES, DAY_MS, dayStart, type EpochMs, HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
 import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
 import {
   type AuditResult,
@@ -37,13 +28,8 @@ const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
 /** The newest minutes are left to the live feeds. @see docs/architecture.md#ingester */
 const LEFT_TO_LIVE = 6
 
-/** An ingester learns of the end of a halt this late at most. */
-const HALT_ENDS_WITHIN_MS = 150_000
-
 /** A quiet market's last frame before a minute may be this much older: no price is carried for longer. */
 const LONGEST_CARRY_MS = HOUR_MS
-
-type Fault = Parameters<Simulator['faults']['set']>[0]
 
 /** That many minutes after the last UTC midnight. */
 export function fromMidnight(minutes: number): EpochMs {
@@ -79,20 +65,12 @@ export async function openTestbed(
     return view
   }
   const exchanges = await openView()
-  /** When a market or a coin was different, by the testbed's clock. */
-  const spells: { of: string; factor: number; from: number; to: number }[] = []
-  const spellsAt = (name: string, at: number) =>
-    spells.filter(({ of, from, to }) => of === name && from <= at && at <= to)
-  /** Sets a fault until the returned function is called; its consequences may last longer. */
-  const allowFault = (of: string, fault: Fault, lastsMs: Milliseconds, factor = 1) => {
-    const spell = { of, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
-    spells.push(spell)
-    const undo = exchanges.faults.set(fault)
-    return () => {
-      undo()
-      spell.to = clock.now() + lastsMs
-    }
-  }
+  /** When a market's prices were scaled, by the testbed's clock. */
+  const spells: { market: string; factor: number; from: EpochMs; to: EpochMs }[] = []
+  const factorsOf = (name: string, at: EpochMs) =>
+    spells
+      .filter(({ market, from, to }) => market === name && from <= at && at <= to)
+      .map(({ factor }) => factor)
   const running = new Set<Program>()
   /** Starts an ingester process. @param id stays the same when it is started again */
   const start = (id: string, env: Record<string, string> = {}, view = exchanges) => {
@@ -114,8 +92,7 @@ export async function openTestbed(
       redis: await primary(),
       truth: {
         ...exchanges,
-        scaled: (exchange, market, at) => spellsAt(exchange + market, at).map(({ factor }) => factor),
-        halted: (symbol, at) => spellsAt(symbol, at).length > 0,
+        scaled: (_exchange, market, at) => factorsOf(market, at),
       },
       coins,
       // The oldest minute that BACKFILL_DAYS=1 fills.
@@ -140,13 +117,13 @@ export async function openTestbed(
     openView,
     /** Scales a market's prices in frames until the returned function is called; the audit allows for it. */
     scalePrice(exchange: Exchange, market: string, factor: number) {
-      const fault = { kind: 'price', exchange, market, factor } as const
-      return allowFault(exchange + market, fault, LONGEST_CARRY_MS, factor)
-    },
-    /** Halts a coin on Upbit until the returned function is called; the audit allows for it. */
-    halt(symbol: string) {
-      const fault = { kind: 'halt', exchange: 'upbit', market: `KRW-${symbol}` } as const
-      return allowFault(symbol, fault, HALT_ENDS_WITHIN_MS)
+      const spell = { market, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
+      spells.push(spell)
+      const undo = exchanges.faults.set({ kind: 'price', exchange, market, factor })
+      return () => {
+        undo()
+        spell.to = clock.now() + LONGEST_CARRY_MS
+      }
     },
     start,
     killAll,

@@ -1,5 +1,4 @@
 import { HOUR_MS, MINUTE_MS } from '@kimchi/core'
-import { eventually } from '@kimchi/testkit'
 import t from 'tap'
 import { openRedisBed } from '../src/testbed.ts'
 import {
@@ -12,16 +11,13 @@ import {
   untilStored,
 } from './support/observations.ts'
 
-t.test('exchanges silent, wrong and halted, and ingesters frozen, stale or away', async t => {
+t.test('exchanges quiet and wrong, and ingesters frozen, stale or away', async t => {
   const { bed, raw } = await openRedisBed(t)
   const { clock, exchanges } = bed
-  const { faults } = exchanges
   const ingester = bed.start('a')
   await nextMinute(ingester, hasAll)
   /** Minutes that only candles may fill, checked at the end. */
   const leftToCandles: number[] = []
-  /** Minutes in which XRP was known as halted. */
-  const halted: number[] = []
   const live = (symbol: string, minute: number) => readable(raw, symbol, minute, minute + 1)
   const stored = (symbol: string, minute: number) => untilStored(raw, symbol, minute)
 
@@ -63,15 +59,6 @@ t.test('exchanges silent, wrong and halted, and ingesters frozen, stale or away'
     }
   })
 
-  // docs/faults.md, 21
-  await t.test('an exchange silent for minutes leaves gaps, and candles fill them', async () => {
-    const undo = faults.set({ kind: 'silence', exchange: 'binance' })
-    const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 4)
-    undo()
-    await nextMinute(ingester, hasAll)
-    leftToCandles.push(minute)
-  })
-
   // docs/faults.md, 24
   await t.test('an ingester frozen for 90 s invents no minute', async () => {
     const { minute } = await nextMinute(ingester, hasAll)
@@ -80,17 +67,6 @@ t.test('exchanges silent, wrong and halted, and ingesters frozen, stale or away'
     ingester.child.kill('SIGCONT')
     await nextMinute(ingester, hasAll)
     leftToCandles.push(minute + 1)
-  })
-
-  // docs/faults.md, 25 and 39
-  await t.test('a halted market leaves the live list and comes back, others untouched', async t => {
-    const undo = bed.halt('XRP')
-    await eventually('XRP has left', async () => !(await raw.hexists('{kp}:live', 'XRP')) || undefined)
-    t.equal(await raw.hlen('{kp}:live'), 3)
-    const { minute } = await nextMinute(ingester, ({ gaps }) => gaps === 1)
-    halted.push(minute)
-    undo()
-    await eventually('XRP is back', async () => (await raw.hexists('{kp}:live', 'XRP')) || undefined)
   })
 
   await t.test('one with a stale feed contributes nothing, the other one’s samples land', async t => {
@@ -114,8 +90,5 @@ t.test('exchanges silent, wrong and halted, and ingesters frozen, stale or away'
   isWhole(t, await bed.settle())
   for (const minute of leftToCandles) {
     t.match(await live('BTC', minute), [/ candle$/], 'what no live sample could say, a candle did')
-  }
-  for (const minute of halted) {
-    t.strictSame(await live('XRP', minute), [], 'a minute known as halted stays a gap, whoever comes later')
   }
 })

@@ -18,10 +18,10 @@ export function functionCall<A>(name: LibraryFunction, args: readonly A[]): [str
 }
 
 /**
- * Loads the library into every primary where it is missing or older; a newer one is left alone. Only the primary
- * that holds our keys needs it, so one that cannot be reached is passed over.
+ * Loads the library into every primary where it is missing or older. A newer one is left alone. Resolves with
+ * the errors of primaries that could not be reached: only the one that holds our keys needs it.
  */
-export function loadLibrary(redis: RedisConnection): Promise<void> {
+export function loadLibrary(redis: RedisConnection): Promise<readonly unknown[]> {
   return redis.callPrimaries(async call => {
     const libraries = await call('FUNCTION', 'LIST', 'LIBRARYNAME', 'kimchi', 'WITHCODE')
     if (versionOf(JSON.stringify(libraries)) < LIBRARY_VERSION) {

@@ -5,6 +5,7 @@ import {
   type Gap,
   KimchiError,
   type Log,
+  messageOf,
   type PricesKind,
   type Sample,
   type SettledReason,
@@ -194,7 +195,9 @@ export class SampleWriter {
       return await redis.call('FCALL', ...command)
     } catch (error) {
       if (!(error instanceof KimchiError) || error.code !== 'KIMCHI_ERR_NOT_READY') throw error
-      await loadLibrary(redis)
+      for (const thrown of await loadLibrary(redis)) {
+        log.warn({ reason: messageOf(thrown) }, 'a primary could not load the function library')
+      }
       log.info({ version: LIBRARY_VERSION, redis: redis.target }, 'function library loaded')
       return redis.call('FCALL', ...command)
     }

@@ -1,4 +1,4 @@
-import { startCluster, type TestRedis } from '@kimchi/testkit'
+import { createMemoryLog, startCluster, type TestRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { openRedis } from '../src/redis/connect.ts'
 import { readServerHealth } from '../src/redis/server-health.ts'
@@ -17,7 +17,17 @@ t.test('on a Cluster a frozen shard that holds none of our keys stops nobody', a
   const { now } = await todayMinutes(redis)
   replica.pause()
   other.pause()
-  const writer = writerOn(redis)
+  const log = createMemoryLog()
+  const writer = writerOn(redis, { log })
+  await writer.verify()
+  t.match(log.lines, [
+    {
+      level: 'warn',
+      message: 'a primary could not load the function library',
+      fields: { reason: /timed out/ },
+    },
+    { level: 'info', message: 'function library loaded' },
+  ])
   await writer.track([BTC])
   t.match(await writer.write({ minute: now, samples: [sampleOf('BTC', now)] }), { stored: 1 })
   t.match(await readServerHealth(redis), { latencyMs: Number, memoryUsed: Number })

@@ -27,6 +27,6 @@ t.test('on a Cluster it is the health of the primary that holds our keys', async
   await owner.call('CONFIG', 'SET', 'maxmemory', '200mb')
   const connection = await connected(t, { ...group.nodes[0], url: group.url } as (typeof group.nodes)[0] &
     object)
-  await loadLibrary(connection)
+  t.strictSame(await loadLibrary(connection), [])
   t.match(await readServerHealth(connection), { memoryMax: 200 * 2 ** 20 })
 })

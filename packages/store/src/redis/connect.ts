@@ -90,14 +90,18 @@ export class RedisConnection {
     return this.#send(this.#client, 'callBuffer', command, args)
   }
 
-  /** Runs something on every primary at once: the one server, or each of a Cluster. Rejects when all have failed. */
-  async callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<void> {
+  /**
+   * Runs something on every primary at once: the one server, or each primary of a Cluster. Resolves with the
+   * errors of those that failed, and rejects when all did.
+   */
+  async callPrimaries(run: (call: RedisConnection['call']) => Promise<void>): Promise<readonly unknown[]> {
     const primaries = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client]
     const outcomes = await Promise.allSettled(
       primaries.map(primary => run((command, ...args) => this.#send(primary, 'call', command, args))),
     )
     const errors = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []))
     if (errors.length > 0 && errors.length === primaries.length) throw errors[0]
+    return errors
   }
 
   /** Listens to one channel, on a second connection to the same target, until {@link close}. */

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto'
-import { type Coin, type Context, type Milliseconds, minuteStart, REFERENCE_MARKETS } from '@kimchi/core'
+import { type Coin, type Context, type EpochMinute, type Milliseconds, REFERENCE_MARKETS } from '@kimchi/core'
 import { LEASE_EXPIRES_AFTER_MS, type Lease } from '@kimchi/store'
 import type { CandleBlockCache } from './candle-block-cache.ts'
 
-/**
- * An ingester may fill gaps while the newest candle that both exchanges have completed ended at most this long ago:
- * a new one each minute, 10 s after its end, and half a minute to spare.
- */
-const NEWEST_WITHIN_MS: Milliseconds = 100_000
+/** An ingester may fill gaps if it has seen a new candle of each exchange within this time. */
+const NEW_WITHIN_MS: Milliseconds = 90_000
 
 /** How long the end of a process may wait for Redis to free the lease; it expires by itself as well. */
 const FREE_WITHIN_MS: Milliseconds = 500
@@ -25,6 +22,10 @@ export class BackfillLease {
   readonly #context: Context
   /** What was claimed last, and until when, by elapsed time. Undefined before the first claim. */
   #claimed: { readonly symbols: ReadonlySet<string>; readonly until: Milliseconds } | undefined
+  /** The minute at which Upbit's newest candle opens. */
+  #newestCandle: EpochMinute = Number.NEGATIVE_INFINITY
+  /** When that candle was first seen, by elapsed time. */
+  #newAt: Milliseconds = Number.NEGATIVE_INFINITY
 
   constructor(lease: Pick<Lease, 'claim' | 'free'>, blocks: CandleBlockCache, context: Context) {
     this.#lease = lease
@@ -71,7 +72,12 @@ export class BackfillLease {
   async #hasNewCandles(): Promise<boolean> {
     const minute = await this.#blocks.newestMinute()
     const { newestCandle } = await this.#blocks.blockOf('upbit', REFERENCE_MARKETS.upbit, minute)
-    return this.#context.clock.now() - minuteStart(newestCandle + 1) <= NEWEST_WITHIN_MS
+    const now = this.#context.clock.elapsed()
+    if (newestCandle > this.#newestCandle) {
+      this.#newestCandle = newestCandle
+      this.#newAt = now
+    }
+    return now - this.#newAt <= NEW_WITHIN_MS
   }
 }
 

@@ -65,8 +65,8 @@ class NotListedYet extends Error {}
 
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
- * all minutes of a day that is not whole, and stores that day in one call. While Redis or an exchange is away, it
- * waits.
+ * all minutes of a day that is not whole, and stores that day in one call. While Redis is away, it waits.
+ * For candles that fail it waits for ten minutes.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions

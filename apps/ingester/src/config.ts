@@ -102,5 +102,5 @@ function parseCoins(text: string): WantedCoins | undefined {
 function parseSymbols(text: string): readonly string[] | undefined {
   if (text === '') return []
   const symbols = text.split(',').map(symbol => symbol.trim().toUpperCase())
-  return symbols.every(symbol => /^[\p{L}\p{N}]{1,20}$/u.test(symbol)) ? [...new Set(symbols)] : undefined
+  return symbols.every(symbol => /^[A-Z\d]{1,20}$/.test(symbol)) ? [...new Set(symbols)] : undefined
 }

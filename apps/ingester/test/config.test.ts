@@ -63,6 +63,7 @@ t.test('nothing is allowed or denied by default; lists are read in any letter ca
   t.match(readConfig({}), { ALLOW: [], DENY: [] })
   t.match(readConfig({ ALLOW: 'new, Other', DENY: ' ' }), { ALLOW: ['NEW', 'OTHER'], DENY: [] })
   t.throws(() => readConfig({ DENY: 'A,,B' }), { message: /DENY must be symbols of letters and digits/ })
+  t.throws(() => readConfig({ DENY: '人生' }), { message: /DENY must be symbols of letters and digits/ })
 })
 
 t.test('contradictions are refused, each with its reason', async t => {

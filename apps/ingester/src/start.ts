@@ -30,7 +30,7 @@ import { notesOf, notReadyReasons } from './readiness.ts'
 import { type IngesterStatus, statusFields } from './status.ts'
 
 /** How long a start waits for Redis before it goes on without the coins and rows stored there. */
-const REDIS_PATIENCE_MS: Milliseconds = 1_000
+const REDIS_PATIENCE_MS: Milliseconds = 2_000
 
 /** How long a shutdown, or an announcement, waits for minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000

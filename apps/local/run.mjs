@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A build that has nothing to do ends sooner, and is not mentioned. */
@@ -22,7 +22,7 @@ await build()
 // The program finds its own arguments where Node puts them.
 const [program = ''] = process.argv.splice(2, 1)
 process.setSourceMapsEnabled(true)
-await import(join(ROOT, program))
+await import(pathToFileURL(join(ROOT, program)).href)
 
 function checkNode() {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))

@@ -62,7 +62,10 @@ async function downloadPackages(
   const aptGet: AptGet = args =>
     run('apt-get', ['-qq', ...args], { cwd: folder, timeout: TIMEOUT_MS, signal })
   const lists = join(folder, 'lists')
-  const withOwnLists: AptGet = args => aptGet(['-o', `Dir::State::lists=${lists}`, ...args])
+  // Without its caches of lists, which apt would write outside the project.
+  const settings = ['Cache::pkgcache=', 'Cache::srcpkgcache=', `State::lists=${lists}`]
+  const ownLists = settings.flatMap(setting => ['-o', `Dir::${setting}`])
+  const withOwnLists: AptGet = args => aptGet([...ownLists, ...args])
   try {
     await download(aptGet, log)
   } catch {

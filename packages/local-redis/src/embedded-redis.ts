@@ -86,8 +86,9 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     // For the error of those that are refused.
     await lock.write(`process ${child.pid}, port ${port}\n`)
     if (await isReady(child, printed)) return redis
+    const isLate = child.exitCode === null && child.signalCode === null
     const { code, signal } = await redis.stop()
-    const how = signal ?? `exit code ${code}`
+    const how = isLate ? `not ready within ${START_TIMEOUT_MS} ms` : (signal ?? `exit code ${code}`)
     throw startError(port, `Redis in ${dir} could not be started (${how})`, await printed())
   } finally {
     // The server has inherited both files, and with them the lock.

@@ -12,9 +12,8 @@ export interface Teardown {
 /** Runs what is no test, and ends what it has started: when it is over, or at a signal, with which the process ends. */
 export async function withTeardown<T>(run: (t: Teardown) => Promise<T>): Promise<T> {
   const closers: (() => unknown)[] = []
-  const closeAll = async () => {
-    for (const close of closers.splice(0)) await close()
-  }
+  let closing: Promise<void> | undefined
+  const closeAll = () => (closing ??= closeEach(closers))
   const onSignal = () => void closeAll().then(() => process.exit(130))
   for (const signal of SIGNALS) process.once(signal, onSignal)
   try {
@@ -23,6 +22,10 @@ export async function withTeardown<T>(run: (t: Teardown) => Promise<T>): Promise
     await closeAll()
     for (const signal of SIGNALS) process.off(signal, onSignal)
   }
+}
+
+async function closeEach(closers: readonly (() => unknown)[]): Promise<void> {
+  for (const close of closers) await close()
 }
 
 /**

@@ -37,8 +37,9 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
     frameworkErrors: (_error, request, reply) => sender.send(reply, errorResponse('bad_url', request.url)),
     // A draining replica still answers the clients that are connected to it.
     return503OnClosing: false,
-    // An overlong symbol gets `invalid_symbol` (400), not 404; the header limit bounds its length.
-    routerOptions: { maxParamLength: limits.server.maxHeaderSize },
+    // An overlong symbol gets `invalid_symbol` (400), not 404; the header limit bounds its length. A query of 8 kB,
+    // parsed, would take 100 kB for as long as its request waits.
+    routerOptions: { maxParamLength: limits.server.maxHeaderSize, querystringParser: query => ({ query }) },
   })
   app.server.maxConnections = limits.connections
   // It runs before any route's own hook, and for requests without a route too.

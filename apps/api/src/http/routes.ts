@@ -25,8 +25,7 @@ export function addRoutes(app: FastifyInstance, options: RouteOptions): void {
     find: (request: FastifyRequest) => {
       const { symbol } = request.params as { symbol: string }
       if (!SYMBOL.test(symbol)) return errorResponse('invalid_symbol', symbol)
-      // Given more than once it is a list, and no number.
-      const days = String((request.query as { days?: string | string[] }).days ?? DAYS.default)
+      const days = daysOf((request.query as { query: string }).query)
       if (!isDays(days)) return errorResponse('invalid_days', days)
       const document = documents.history(symbol.toUpperCase(), Number(days))
       return document === null ? errorResponse('unknown_symbol', symbol.toUpperCase()) : document
@@ -70,6 +69,12 @@ function routeHandlers(route: Route, { find, load }: Source, { documents, sender
       return sender.send(reply, response ?? errorResponse(missing), route, askedAt)
     },
   }
+}
+
+/** The text of `days`, which is no number when it is given more than once. */
+function daysOf(query: string): string {
+  const values = query === '' ? [] : new URLSearchParams(query).getAll('days')
+  return values.length === 0 ? String(DAYS.default) : values.join()
 }
 
 function isDays(text: string): boolean {

@@ -23,7 +23,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 export class Sender {
   readonly durations = new Histogram(
     'kimchi_api_request_duration_seconds',
-    'From the headers of a request to its response being handed over, by route and status.',
+    'From when a route began to look for a response to its being handed over, by route and status.',
   )
   readonly #byStatus: Readonly<Record<Route, Durations[]>> = { live: [], daily: [], other: [] }
   readonly #connections: Connections

@@ -1,6 +1,6 @@
 import { systemClock } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
-import { runImport } from './run-import.ts'
+import { runImport } from './import-command.ts'
 
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort())

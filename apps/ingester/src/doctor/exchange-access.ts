@@ -1,7 +1,7 @@
 import type { Context, Exchange } from '@kimchi/core'
 import { Bases, type HttpAnswer, RestClient } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
-import type { Recorder } from './recorder.ts'
+import type { Recorder } from './exchange-recorder.ts'
 
 export interface DoctorOptions {
   readonly config: Config

@@ -6,8 +6,8 @@ import { createLogger, systemClock } from '@kimchi/runtime'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../config.ts'
 import { examine } from './examine.ts'
+import { createRecorder } from './exchange-recorder.ts'
 import { lineOf, summaryOf } from './finding.ts'
-import { createRecorder } from './recorder.ts'
 
 const HELP = `npm run doctor -- [--json FILE] [--record FOLDER]
 Asks Upbit and Binance, for up to 3 minutes, whether they answer from this machine and behave as the service assumes.

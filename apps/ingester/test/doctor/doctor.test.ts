@@ -8,8 +8,8 @@ import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/s
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { examine } from '../../src/doctor/examine.ts'
+import { createRecorder, type Recorder } from '../../src/doctor/exchange-recorder.ts'
 import { type Finding, lineOf, summaryOf } from '../../src/doctor/finding.ts'
-import { createRecorder, type Recorder } from '../../src/doctor/recorder.ts'
 import { silent } from '../support/backfill-bench.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
 

@@ -3,7 +3,7 @@ export interface LiveList {
   readonly result: 'ok'
   /** The newest `snapshot_at`: UTC, `YYYY-MM-DDTHH:MM:SS` without a zone. */
   readonly updated_at: string
-  /** Elements of `data`. */
+  /** The number of rows in `data`. */
   readonly count: number
   readonly note: string
   readonly data: readonly CoinPremium[]

@@ -34,7 +34,7 @@ export class SkewMeter {
     if (lag > MAX_LAG_MS) counts.late += 1
   }
 
-  /** Whether more than half of the frames received in the minute that ends at M were early, or late. */
+  /** Whether most frames received in the minute that ends at M were early, or most were late. */
   skewedBefore(minute: EpochMinute): boolean {
     const counts = this.#kept.find(other => other.minute === minute - 1)
     return counts !== undefined && Math.max(counts.early, counts.late) * 2 > counts.total

@@ -33,8 +33,8 @@ export interface BasesStatus {
 }
 
 /**
- * An exchange's base addresses, one of which is in use. The next one replaces it after any failure of its own,
- * round and round; the one that works stays.
+ * An exchange's base addresses, one of which is in use while it works. When it fails, the next one takes over, and
+ * after the last the first.
  */
 export class Bases {
   readonly #exchange: Exchange

@@ -7,7 +7,7 @@ const TIMEOUT_MS: Milliseconds = 10_000
 /** A longer answer is refused; the longest, Binance's list, is far shorter. */
 const MAX_BYTES = 32 * 1_048_576
 
-/** Exchanges count requests by the second, and a 429 of Upbit names no time. */
+/** Upbit counts requests by the second, and its 429 names no time to wait. */
 const UNTIMED_429_MS: Milliseconds = 1_000
 
 /** Our name in every request to an exchange, with the address at which an exchange can complain about us. */

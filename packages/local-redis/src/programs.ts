@@ -9,7 +9,7 @@ const MIN_MAJOR_VERSION = 7
 /** The programs of one usable Redis or Valkey, by absolute paths; they run as they stand. */
 export interface RedisBinary {
   readonly server: string
-  /** Undefined when there is none. */
+  /** Undefined where only a server is installed. */
   readonly cli: string | undefined
 }
 

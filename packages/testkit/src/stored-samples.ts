@@ -3,8 +3,8 @@ import { decode } from '@msgpack/msgpack'
 import type { RawRedis } from './redis.ts'
 
 /**
- * All stored samples of a coin, read raw, and decoded by another library than the writer's; calls `onUnreadable`
- * with a line for each member that is none.
+ * Reads all stored samples of a coin and decodes them with another MessagePack library than the writer's, so that
+ * a mistake of one can't hide itself. Calls `onUnreadable` with a line for each member that is no sample.
  */
 export function readSamples(
   redis: RawRedis,

@@ -56,7 +56,7 @@ export function isExpected(symbol: string, minute: number, { prices }: Pick<Trut
   )
 }
 
-/** A scaled price is sent with eight digits behind the point. */
+/** The simulator rounds a price that a fault has multiplied. */
 function isNear(price: number, scaled: number): boolean {
   return Math.abs(price / scaled - 1) <= 1e-9
 }

@@ -14,7 +14,7 @@ export interface Document {
   /** Hash of its content for the ETag, the same on every replica. */
   readonly tag: string
   readonly body: Body
-  /** Undefined for an uncommon number of days, which is never compressed. */
+  /** Undefined for a history of a number of days that few ask for, which is never compressed. */
   readonly compressed?: CompressedBody
   /** Ready responses, cached by `http/response.ts`. */
   prepared?: Map<string, unknown>

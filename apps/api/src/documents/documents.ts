@@ -32,7 +32,7 @@ export class Documents {
   readonly #sources: Sources
   readonly #histories: Histories
   readonly #closed = new AbortController()
-  /** The last good one. */
+  /** What the last read that succeeded has brought; it is served while Redis is away. */
   #board: Board | undefined
   #live: Document | undefined
   /** When the next minute is due, or was. */
@@ -50,7 +50,7 @@ export class Documents {
     this.#histories = new Histories(sources)
   }
 
-  /** The live list in memory; undefined when nothing was ever published. */
+  /** The live list in memory; undefined before the first one was read. */
   live(): Document | undefined {
     return this.#live
   }
@@ -109,7 +109,7 @@ export class Documents {
       newestMinute: this.#live?.minute,
       /** Coins that are published, with a row or without one yet. */
       tracked: coins.filter(({ order }) => order !== undefined).length,
-      /** The minute of each row of the live list. */
+      /** One for each row of the live list. */
       rowMinutes: rows.map(({ minute }) => minute),
       /** Entries skipped in the last read because they could not be understood. */
       corrupt: corrupt + this.#histories.corrupt,

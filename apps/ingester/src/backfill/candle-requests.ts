@@ -28,7 +28,7 @@ class Line {
   last = Promise.resolve()
 }
 
-/** Requests for both exchanges' candles, at an even pace each, and a pause where an exchange needs one. */
+/** Asks each exchange for candles at an even pace, and pauses while it refuses us. */
 export class CandleRequests {
   readonly #rest: Pick<RestClient, 'fetchCandles'>
   readonly #context: Context

@@ -1,6 +1,6 @@
 import { messageOf } from '@kimchi/core'
 
-/** How many names one line holds. */
+/** A line shows so many names, and counts the others. */
 const MOST_NAMES = 8
 
 /** What the service assumes, by the name of its check, in the order of the doctor's lines. */

@@ -10,7 +10,7 @@ export type Prices = ReturnType<typeof createPrices>
 
 const MINUTE = 60_000
 
-/** The prices of `seed` for the given listings. */
+/** The same seed gives the same trades; those within a fault's pause are left out. */
 export function createPrices(seed: string, listings: Listings, faults: Pick<Faults, 'pausesOf'>) {
   const walks = priceWalks(seed)
   const tapes = new Map<Listing, TradeTape>()

@@ -1,4 +1,4 @@
-export { ask, askTwice, type RawResponse } from './ask.ts'
+export { ask, type RawResponse } from './ask.ts'
 export { type AuditResult, audit } from './audit.ts'
 export { eventually, passUntil, type Sought } from './eventually.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './memory-cgroup.ts'

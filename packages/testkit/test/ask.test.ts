@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { ask, askTwice } from '../src/ask.ts'
+import { ask } from '../src/ask.ts'
 
 /** A server, and clients that keep one connection to it. */
 async function open(t: Test, listener: RequestListener) {
@@ -25,21 +25,7 @@ t.test('an answer comes as it was sent', async t => {
   t.strictSame([status, headers['x-path'], body.toString()], [404, '//a/../b?c', 'x/y'])
 })
 
-t.test('only askTwice replaces a kept connection that turns out to be closed', async t => {
-  let requests = 0
-  // Every second request finds its connection closed.
-  const { port, agent } = await open(t, (request, response) => {
-    if (++requests % 2 === 0) request.socket.destroy()
-    else response.end('fine')
-  })
-  await ask(port, '/', { agent })
-  await t.rejects(ask(port, '/', { agent }), { code: 'ECONNRESET' })
-  await ask(port, '/', { agent })
-  t.equal((await askTwice(port, '/', { agent })).body.toString(), 'fine')
-  await t.rejects(askTwice(port, '/'), { code: 'ECONNRESET' }, 'a fresh one is not replaced')
-})
-
-t.test('an answer that is cut off is an error, and not asked for again', async t => {
+t.test('an answer that is cut off is an error', async t => {
   let requests = 0
   const { port, agent } = await open(t, (request, response) => {
     requests += 1
@@ -47,6 +33,6 @@ t.test('an answer that is cut off is an error, and not asked for again', async t
     else response.writeHead(200, { 'content-length': 9 }).write('half', () => request.socket.destroy())
   })
   await ask(port, '/', { agent })
-  await t.rejects(askTwice(port, '/', { agent }), { code: 'ECONNRESET' })
+  await t.rejects(ask(port, '/', { agent }), { code: 'ECONNRESET' })
   t.equal(requests, 2)
 })

@@ -90,10 +90,7 @@ export async function openTestbed(
   const auditTo = async (to: number) =>
     audit({
       redis: await primary(),
-      truth: {
-        ...exchanges,
-        scaled: (_exchange, market, at) => factorsOf(market, at),
-      },
+      truth: { ...exchanges, scaled: factorsOf },
       coins,
       // The oldest minute that BACKFILL_DAYS=1 fills.
       from: dayStart(minuteOf(clock.now())) - DAY_MINUTES,

@@ -4,7 +4,7 @@ import type { Exchange, Simulator } from '@kimchi/simulator'
 /** What the exchanges made, whoever received it. */
 export interface Truth extends Pick<Simulator, 'prices' | 'lastFrame'> {
   /** By what frames of a market may have been multiplied around an instant. @default nothing */
-  scaled?(exchange: Exchange, market: string, at: number): readonly number[]
+  scaled?(market: string, at: number): readonly number[]
   /** Whether the ingester may have held the coin for halted then: its minute may be a gap. @default never */
   halted?(symbol: string, at: number): boolean
 }
@@ -30,7 +30,7 @@ export function sampleProblem(sample: Sample, truth: Truth): string | undefined 
   for (const [exchange, market, price] of legs) {
     const lastOf = isLive ? truth.lastFrame : truth.prices.lastTrade
     const last = lastOf(exchange, market, at)?.price ?? Number.NaN
-    const factors = (isLive && truth.scaled?.(exchange, market, at)) || []
+    const factors = (isLive && truth.scaled?.(market, at)) || []
     if (price === last || factors.some(factor => isNear(price, last * factor))) continue
     return `${exchange}'s last ${market} before the minute is ${last}`
   }

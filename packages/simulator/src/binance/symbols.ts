@@ -32,8 +32,8 @@ export function symbolEntry(exchanges: SimulatedExchanges, listing: Listing): ob
   }
 }
 
-function filtersOf({ coin, multiplier }: Listing): object[] {
-  const tickSize = decimal(usdtTickSize(coin.price * multiplier))
+function filtersOf({ coin }: Listing): object[] {
+  const tickSize = decimal(usdtTickSize(coin.price))
   const stepSize = decimal(coin.price > 1 ? 0.00001 : 1)
   return [
     { filterType: 'PRICE_FILTER', minPrice: tickSize, maxPrice: '1000000.00000000', tickSize },

@@ -40,7 +40,7 @@ export const DEFAULT_COINS: readonly SimulatedCoin[] = [
   { id: 'sonic', price: 0.081, binance: on('S', 5) },
   { id: 'lighter', price: 1.4, upbit: upbit('LIT', '라이터', 'Lighter', 2) },
   { id: 'litentry', price: 0.21, binance: { ...on('LIT', 1), status: 'BREAK' } },
-  { id: 'sats', price: 0.0000000162, binance: { ...on('1000SATS', 4), multiplier: 1_000 } },
+  { id: '1000-sats', price: 0.0000162, binance: on('1000SATS', 4) },
 ]
 
 /** `count` made-up coins listed on both exchanges, after BTC and USDT, for load tests. */

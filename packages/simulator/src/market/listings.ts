@@ -13,8 +13,8 @@ export function createListings(coins: readonly SimulatedCoin[], speed = 1) {
   }
   const add = (coin: SimulatedCoin): void => {
     const { upbit, binance } = coin
-    if (upbit) put(coin, { exchange: 'upbit', market: `KRW-${upbit.asset}`, multiplier: 1, ...upbit })
-    if (binance) put(coin, { exchange: 'binance', market: `${binance.asset}USDT`, multiplier: 1, ...binance })
+    if (upbit) put(coin, { exchange: 'upbit', market: `KRW-${upbit.asset}`, ...upbit })
+    if (binance) put(coin, { exchange: 'binance', market: `${binance.asset}USDT`, ...binance })
   }
   coins.forEach(add)
   return {

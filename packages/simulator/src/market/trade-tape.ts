@@ -12,8 +12,8 @@ const MINUTE = 60_000
 const FILLED = 0.8
 
 /** The mean volume of a trade, in units of the market. */
-export function meanVolume({ coin, multiplier }: Listing): number {
-  return 220 / (coin.price * multiplier)
+export function meanVolume({ coin }: Listing): number {
+  return 220 / coin.price
 }
 
 /**
@@ -61,11 +61,11 @@ export function createTape(seed: string, listing: Listing, walks: PriceWalks) {
 }
 
 /** The price around which a market trades, unrounded. */
-function middlePrice({ exchange, asset, coin, multiplier }: Listing, walks: PriceWalks): Walk {
+function middlePrice({ exchange, asset, coin }: Listing, walks: PriceWalks): Walk {
   const movement = walks.coin(coin.follows ?? coin.id)
   const premium = walks.premium(coin.id)
   const calm = coin.stable ? 0.003 : 1
-  const inUsdt: Walk = at => coin.price * multiplier * Math.exp(movement(at) * calm)
+  const inUsdt: Walk = at => coin.price * Math.exp(movement(at) * calm)
   if (exchange === 'binance') return inUsdt
   // The rate itself is the price of USDT: it has no premium over itself.
   if (asset === 'USDT') return walks.usdtKrw
@@ -73,7 +73,7 @@ function middlePrice({ exchange, asset, coin, multiplier }: Listing, walks: Pric
 }
 
 /** Upbit's step depends on the price, Binance's is the market's own. */
-function priceStep({ exchange, coin, multiplier }: Listing): (price: number) => number {
-  const usdtStep = usdtTickSize(coin.price * multiplier)
+function priceStep({ exchange, coin }: Listing): (price: number) => number {
+  const usdtStep = usdtTickSize(coin.price)
   return exchange === 'binance' ? () => usdtStep : krwTickSize
 }

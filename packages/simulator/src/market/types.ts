@@ -41,8 +41,6 @@ export interface SimulatedCoin {
     /** Binance's own code of the coin, for example `BTC` in `BTCUSDT`. */
     readonly asset: string
     readonly tradesPerMinute: number
-    /** Units of the coin in one unit of the market, 1000 for `1000SATS`. @default 1 */
-    readonly multiplier?: number
     /** @default 'TRADING' */
     readonly status?: BinanceStatus
   }
@@ -56,7 +54,6 @@ export interface Listing {
   readonly asset: string
   readonly coin: SimulatedCoin
   readonly tradesPerMinute: number
-  readonly multiplier: number
 }
 
 export interface Trade {

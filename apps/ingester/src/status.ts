@@ -3,7 +3,7 @@ import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
 import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
-import type { ExchangeStatus, FeedsStatus } from './minute/exchange-feeds.ts'
+import type { FeedsStatus } from './minute/exchange-feeds.ts'
 import type { DayMendingStatus } from './minute/mend-days.ts'
 import { countReasons, type MinuteStatus } from './minute/minute-loop.ts'
 
@@ -38,7 +38,7 @@ export function figuresOf(status: IngesterStatus) {
   const { at, catalogue, quarantine, feeds, minutes, queue, backfill, mending } = status
   const { last } = minutes
   const { stored, settled, refused, drift } = backfill
-  const eachFeed = (read: (feed: ExchangeStatus) => Value) =>
+  const eachFeed = (read: (feed: FeedsStatus['feeds'][number]) => Value) =>
     Object.fromEntries(feeds.feeds.map(feed => [feed.exchange, read(feed)]))
   return {
     version: status.version,

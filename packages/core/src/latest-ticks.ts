@@ -18,8 +18,6 @@ const MAX_FUTURE_MS: Milliseconds = MAX_LAG_MS
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3
 
-export type LatestTicksStatus = ReturnType<LatestTicks['status']>
-
 /** Where a feed's ticks go, and what it learns besides. Called synchronously; must not throw. */
 export type TickSink = Pick<LatestTicks, 'record' | 'interrupted' | 'setTradable' | 'forget'>
 

@@ -19,26 +19,14 @@ export const DEFAULT_BASES = {
 const ABOUT_US: readonly number[] = [418, 429]
 const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
 
-/** Which of an exchange's bases is in use, and why. */
-export interface BasesStatus {
-  readonly exchange: Exchange
-  /** What they serve. */
-  readonly of: 'stream' | 'rest'
-  /** The base that requests go to. */
-  readonly inUse: string
-  /** Its index in the list. */
-  readonly index: number
-  /** The other bases, with the error for which each was left. */
-  readonly left: readonly { readonly base: string; readonly reason: string }[]
-}
-
 /**
  * An exchange's base addresses, one of which is in use while it works. When it fails, the next one takes over, and
  * after the last the first.
  */
 export class Bases {
   readonly #exchange: Exchange
-  readonly #of: BasesStatus['of']
+  /** What they serve. */
+  readonly #of: 'stream' | 'rest'
   readonly #bases: readonly string[]
   readonly #context: Pick<Context, 'log' | 'signal'>
   /** The bases that have failed since they last worked, and how. */
@@ -49,7 +37,7 @@ export class Bases {
 
   constructor(
     exchange: Exchange,
-    of: BasesStatus['of'],
+    of: 'stream' | 'rest',
     bases: string | readonly string[],
     context: Pick<Context, 'log' | 'signal'>,
   ) {
@@ -88,7 +76,8 @@ export class Bases {
     throw reason
   }
 
-  status(): BasesStatus {
+  /** Which base is in use, its index in the list, and the others with the error for which each was left. */
+  status() {
     const left = [...this.#left].map(([base, reason]) => ({ base, reason }))
     const others = left.filter(({ base }) => base !== this.inUse)
     return { exchange: this.#exchange, of: this.#of, inUse: this.inUse, index: this.#index, left: others }

@@ -1,6 +1,5 @@
-import type { Coin, Context, Exchange, LatestTicks, LatestTicksStatus, Market } from '@kimchi/core'
+import type { Coin, Context, Exchange, LatestTicks, Market } from '@kimchi/core'
 import {
-  type BasesStatus,
   binanceProtocol,
   type Feed,
   type FeedStatus,
@@ -10,12 +9,10 @@ import {
 } from '@kimchi/feeds'
 import type { Config } from '../config.ts'
 
-export interface ExchangeStatus extends FeedStatus, LatestTicksStatus {}
-
 export interface FeedsStatus {
   /** Empty until the coins are known. */
-  readonly feeds: readonly ExchangeStatus[]
-  readonly restBases: readonly BasesStatus[]
+  readonly feeds: readonly (FeedStatus & ReturnType<LatestTicks['status']>)[]
+  readonly restBases: readonly FeedStatus['base'][]
 }
 
 /** What both feeds need besides the coins. */

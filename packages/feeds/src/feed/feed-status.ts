@@ -1,5 +1,4 @@
 import { type Context, type EpochMs, type Exchange, isWorthALine, messageOf } from '@kimchi/core'
-import type { BasesStatus } from '../bases.ts'
 
 /**
  * `connecting`: waiting for a handshake or for the first data frame; `up`: data flows; `waiting`: between two
@@ -8,20 +7,8 @@ import type { BasesStatus } from '../bases.ts'
  */
 export type FeedState = 'connecting' | 'up' | 'waiting' | 'blocked' | 'closed'
 
-/** How a feed is doing, for /ready, /metrics and the status hash. */
-export interface FeedStatus extends Readonly<Omit<FeedCounters, 'countFailure' | 'remember'>> {
-  readonly exchange: Exchange
-  readonly state: FeedState
-  /** The addresses, and the one in use. */
-  readonly base: BasesStatus
-  /** When the last data frame came, on whichever connection. */
-  readonly lastDataAt: EpochMs | undefined
-  /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
-  readonly statusAt: EpochMs
-}
-
 /** The last error, kept after it is over. */
-interface FeedError {
+export interface FeedError {
   readonly message: string
   readonly at: EpochMs
 }

@@ -15,10 +15,12 @@ import { Bases } from '../bases.ts'
 import { isBlocked, retryDelay } from '../retry-delay.ts'
 import { type Connection, openConnection, SubscriptionRefused } from './connection.ts'
 import { createConnectionBudget } from './connection-budget.ts'
-import { FeedCounters, type FeedState, type FeedStatus } from './feed-status.ts'
+import { FeedCounters, type FeedState } from './feed-status.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
 import { type TradingPrices, TradingStatus } from './trading-status.ts'
+
+export type FeedStatus = ReturnType<Feed['status']>
 
 /** What a feed is opened with. Callbacks run synchronously and must not throw. */
 export interface FeedOptions {
@@ -126,12 +128,15 @@ export class Feed {
     this.#changed.abort()
   }
 
-  status(): FeedStatus {
+  /** How the feed is doing, for /ready, /metrics and the status hash. */
+  status() {
     return {
       exchange: this.#exchange,
       state: this.#state,
       base: this.#bases.status(),
+      /** When the last data frame came, on whichever connection. */
       lastDataAt: this.#lastDataAt,
+      /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
       statusAt: this.#tradingStatus.answeredAt,
       ...this.#counters,
     }

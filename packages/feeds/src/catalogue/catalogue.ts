@@ -60,7 +60,7 @@ interface Match {
 
 /** The inverse of ALIASES: Upbit's ticker of a coin by Binance's. */
 const OWNERS: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(ALIASES).map(([symbol, { binance }]) => [binance, symbol]),
+  Object.entries(ALIASES).map(([symbol, ticker]) => [ticker, symbol]),
 )
 
 function matchOne(
@@ -73,7 +73,7 @@ function matchOne(
   if (denial !== undefined) return { reason: denial }
   const owner = OWNERS[symbol]
   if (owner !== undefined) return { reason: `${symbol} on Binance is what Upbit calls ${owner}` }
-  const ticker = ALIASES[symbol]?.binance ?? symbol
+  const ticker = ALIASES[symbol] ?? symbol
   const partner = partners.get(ticker)
   if (partner === undefined) return { reason: `Binance has no ${ticker}USDT` }
   const coin = { symbol, name, upbit: market, binance: partner.market }

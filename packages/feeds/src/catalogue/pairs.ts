@@ -1,18 +1,19 @@
-// Every exception to "the same ticker on both exchanges is the same coin", one line each with its reason. Keys
+// Every exception to "the same ticker on both exchanges is the same coin", each with its reason. Keys
 // are Upbit tickers. See docs/exchanges.md#symbol-mapping.
 
 /**
  * The same coin under another ticker: Upbit ticker → Binance ticker. The Binance ticker then belongs to it
  * alone.
  */
-export const ALIASES: Readonly<Record<string, Pairing>> = {
-  BTT: { binance: 'BTTC', reason: 'BitTorrent: redenominated 1:1000 in 2022, Upbit kept the ticker BTT' },
-  BEAM: { binance: 'BEAMX', reason: 'Beam: Binance adds an X' },
-  MET2: { binance: 'MET', reason: 'Meteora: MET was taken on Upbit' },
-  AI: {
-    binance: 'AIGENSYN',
-    reason: 'Gensyn: AI on Binance is Sleepless AI, a false premium of about +20 %',
-  },
+export const ALIASES: Readonly<Record<string, string>> = {
+  // BitTorrent was redenominated 1:1000 in 2022, and Upbit kept the ticker.
+  BTT: 'BTTC',
+  // For Beam, Binance adds an X.
+  BEAM: 'BEAMX',
+  // Meteora found MET taken on Upbit.
+  MET2: 'MET',
+  // Gensyn: AI on Binance is Sleepless AI, a false premium of about +20 %.
+  AI: 'AIGENSYN',
 }
 
 /** Different coins under the same ticker: refused even when wanted by name. */
@@ -50,10 +51,4 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   EURI: 'stablecoin (euro)',
   PAXG: 'gold',
   XAUT: 'gold',
-}
-
-/** Another ticker for the same coin, and how we know. */
-interface Pairing {
-  readonly binance: string
-  readonly reason: string
 }

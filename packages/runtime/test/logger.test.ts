@@ -35,7 +35,8 @@ t.test('keeps quiet below its level', async t => {
   t.strictSame(await lines('silent'), [])
 })
 
-t.test('prints an error with its code, message and stack', async t => {
+t.test('prints an error with code, stack and cause, and a message that says each thing once', async t => {
   const [line] = await lines('error')
-  t.match(line, { err: { code: 'KIMCHI_ERR_REST', message: 'no answer', stack: /log\.mjs/ } })
+  const err = { code: 'KIMCHI_ERR_REST', message: /^no answer \(socket hang up\)$/, stack: /log\.mjs/ }
+  t.match(line, { err: { ...err, cause: { message: 'socket hang up' } } })
 })

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
- * Runs what the commands that people type name, a built program and its arguments, when all that is stale has
- * been built. Plain JavaScript, because nothing is built yet. A signal ends the build too, so that no compiler
- * is left behind. Everything here must run on old Nodes, so that they can name the Node that is needed.
+ * Builds what is stale, then runs the built program that the first argument names, with the other arguments: the
+ * commands in package.json start it. Plain JavaScript, because nothing is built yet. A signal ends the build too, so
+ * that no compiler is left behind. Everything here must run on old Nodes, so that they can name the Node that is
+ * needed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -13,7 +13,7 @@ export type LogRecord = Readonly<Record<string, unknown>>
 /** Whose log it is. */
 export interface Logged {
   readonly name: string
-  /** The folder in which its log is written, by its name. */
+  /** Holds its log, `<name>.log`. */
   readonly logDir: string
   /** Gets each JSON line that it logs. */
   readonly onRecord: (record: LogRecord) => void

@@ -11,7 +11,7 @@ export function createLogger(name: string, level: (typeof LOG_LEVELS)[number]): 
     level,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // The other one adds the messages of an error's causes to its own, which names them already.
+    // pino's default adds the messages of an error's causes to its own, and ours names them already.
     serializers: { err: pino.stdSerializers.errWithCause },
   }
   // pino writes a fatal line at once: unless all writing is synchronous, it overtakes the lines before it.

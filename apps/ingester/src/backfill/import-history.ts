@@ -66,7 +66,7 @@ class NotListedYet extends Error {}
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
  * all minutes of a day that is not whole, and stores that day in one call. While Redis is away, it waits.
- * For candles that fail it waits for ten minutes.
+ * It asks for ten minutes for candles that fail.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions

@@ -66,3 +66,22 @@ t.test('a file that ends its process fails the run where another was to come', a
   const files = { 'a.test.ts': "t.pass('yes')\nprocess.exit(0)", 'b.test.ts': "t.pass('yes')" }
   t.equal((await runTests(t, 1, files)).code, 1)
 })
+
+t.test('a test file runs alone under a debugger, one subtest by its name', async t => {
+  const cwd = t.testdir({
+    'package.json': '{ "type": "module" }',
+    'a.test.ts': `import t from '${TAP}'
+t.test('the wanted one', t => { t.pass('wanted'); t.end() })
+t.test('another', t => { t.fail('not wanted'); t.end() })`,
+  })
+  const args = [
+    '--inspect=127.0.0.1:0',
+    `--import=${import.meta.resolve('@kimchi/testkit/strip-types')}`,
+    'a.test.ts',
+  ]
+  const program = startProgram(t, args, { TAP_GREP: 'the wanted one', NODE_OPTIONS: '' }, { cwd })
+  t.equal(await program.ended, 0)
+  const output = program.lines.join('\n')
+  t.match(output, /Debugger listening/)
+  t.match(output, /ok \d+ - wanted/)
+})

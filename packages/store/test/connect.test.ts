@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { KimchiError } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
-import { startRedis } from '@kimchi/testkit'
+import { eventually, startCluster, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { LIBRARY_VERSION } from '../src/library.ts'
 import { SampleReader } from '../src/reader.ts'
@@ -60,6 +60,33 @@ t.test('passwords appear in no error and no state', async t => {
     code: 'KIMCHI_ERR_CONFIG',
     message: /^REDIS_URL must be redis:\/\//,
   })
+})
+
+for (const [type, named] of [
+  ['unknown-endpoint', /CLUSTER SLOTS names no address of any node/],
+  ['hostname', /CLUSTER SLOTS names: \?:\d+/],
+] as const) {
+  t.test(`a Cluster that announces no address (${type}) is named as the reason`, async t => {
+    const group = await startCluster(t)
+    for (const node of group.nodes) {
+      await node.client().config('SET', 'cluster-preferred-endpoint-type', type)
+    }
+    const connection = openRedis(group.url)
+    t.teardown(() => connection.close())
+    await eventually('the reason names what the Cluster answered', () =>
+      named.test(connection.problem() ?? ''),
+    )
+  })
+}
+
+t.test('a server whose max number of clients is reached is named as the reason', async t => {
+  const redis = await startRedis(t, { args: ['--maxclients', '1'] })
+  const first = openRedis(redis.url)
+  t.teardown(() => first.close())
+  t.ok(await first.untilReady(60_000))
+  const second = openRedis(redis.url)
+  t.teardown(() => second.close())
+  await eventually('it is named', () => /max number of clients/.test(second.problem() ?? ''))
 })
 
 t.test('the whole store works on a Cluster', async t => {

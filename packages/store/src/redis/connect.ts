@@ -52,7 +52,8 @@ export class RedisConnection {
       if (this.#problem) this.#report(reasonOf(error))
     })
     this.#client.on('connect', () => {
-      if (this.#problem) this.#report('connected, but it is not ready, e.g. still loading its data')
+      if (this.#problem)
+        this.#report(`connected, but it is not ready, e.g. still loading its data${this.#named()}`)
     })
     this.#client.on('close', () => {
       if (!this.#problem) this.#report('connection lost')
@@ -136,6 +137,15 @@ export class RedisConnection {
     clearTimeout(this.#revival)
     this.#client.disconnect()
     await this.#subscriber?.close()
+  }
+
+  /** Where a Cluster says that its nodes are: commands go there, not to the addresses of the URL. */
+  #named(): string {
+    if (!(this.#client instanceof Cluster)) return ''
+    const nodes = this.#client.nodes().map(({ options: { host, port } }) => `${host}:${port}`)
+    if (nodes.length > 0)
+      return `, or unreachable at the addresses that CLUSTER SLOTS names: ${nodes.join(', ')}`
+    return ': CLUSTER SLOTS names no address of any node, see cluster-announce-ip and cluster-announce-hostname'
   }
 
   #report(trouble: string | undefined): void {

@@ -31,9 +31,14 @@ export function toRedisError(thrown: unknown, where: string): KimchiError {
   return new KimchiError('KIMCHI_ERR_REDIS', `${where}: ${message}`)
 }
 
+/** How a write fails when the server has closed the connection before it read a command. */
+const CLOSED_AT_ONCE = ['EPIPE', 'ECONNRESET']
+
 /** A Cluster says "all nodes failed" and keeps the reason in `lastNodeError`; a refused connection has no text. */
 export function reasonOf(error: unknown): string {
-  const { lastNodeError, code } = error as { lastNodeError?: Error; code?: string }
+  const { lastNodeError, code, syscall } = error as { lastNodeError?: Error; code?: string; syscall?: string }
+  if (syscall === 'write' && code !== undefined && CLOSED_AT_ONCE.includes(code))
+    return `the server closed the connection before it read a command: its max number of clients may be reached (${code})`
   const text = messageOf(error) || code || 'connection failed'
   return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`
 }

@@ -26,7 +26,7 @@ FROM build AS files-of-simulator
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc deploy/image/assemble.sh @kimchi/simulator /out
 
 FROM ${NODE_IMAGE} AS runtime
-ARG VERSION=1.0.0
+ARG VERSION=1.1.0
 ARG REVISION=unknown
 ARG NODE_IMAGE
 LABEL org.opencontainers.image.version=${VERSION} \
@@ -64,7 +64,7 @@ CMD ["node", "--enable-source-maps", "packages/simulator/dist/main.js"]
 
 # nginx with the page. site/ is mounted over where a machine differs.
 FROM ${NGINX_IMAGE} AS edge
-ARG VERSION=1.0.0
+ARG VERSION=1.1.0
 ARG REVISION=unknown
 ARG NGINX_IMAGE
 LABEL org.opencontainers.image.title="kimchi-premium edge" \

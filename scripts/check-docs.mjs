@@ -25,7 +25,7 @@ const DANGLING = /(?<!RFC \d{4} )§|\bfaults? \d+/g
 
 const files = execFileSync(
   'git',
-  ['ls-files', '*.ts', '*.tsx', '*.mjs', '*.lua', '*.md', '*.yml', 'Dockerfile'],
+  ['ls-files', '*.ts', '*.tsx', '*.mjs', '*.lua', '*.md', '*.yml', 'Dockerfile', '.ci/engine'],
   {
     cwd: ROOT,
     encoding: 'utf8',
@@ -97,7 +97,7 @@ function citedFaults(text) {
 }
 
 function problemsOfFaults() {
-  const tests = [...texts].filter(([file]) => file.includes('/test/'))
+  const tests = [...texts].filter(([file]) => file.includes('/test/') || file === '.ci/engine')
   const shown = new Set(tests.flatMap(([, text]) => citedFaults(text)).map(({ number }) => number))
   return faults.flatMap((number, index) => [
     ...(shown.has(number) ? [] : [`${FAULTS}: no test cites ${number}`]),

@@ -140,14 +140,15 @@ t.test('users, receivers and Prometheus have their files outside the checkout', 
     [...uncommented.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
   )
   t.ok(Object.keys(env).length > 12)
-  const { services, networks } = await readWith({ ...env, COMPOSE_FILE: 'docker-compose.yml' })
+  const { services, networks, secrets } = await readWith({ ...env, COMPOSE_FILE: 'docker-compose.yml' })
   const mounted = (name: string, target: string) =>
     (services[name] as Service).volumes?.find(volume => volume.target === target)?.source
   t.equal(mounted('redis', '/etc/valkey'), env.REDIS_USERS)
   t.equal(mounted('alertmanager', '/etc/alertmanager/alertmanager.yml'), env.ALERTMANAGER_CONFIG)
   t.equal(mounted('prometheus', '/etc/prometheus/prometheus.yml'), env.PROMETHEUS_CONFIG)
   t.equal(mounted('prometheus', '/etc/prometheus/probe.yml'), env.PROBE_TARGETS)
-  t.equal(services.api.environment.REDIS_URL, env.API_REDIS_URL)
+  t.equal(secrets['api-url'].file, `${env.REDIS_USERS}/api-url`)
+  t.equal(secrets['ingester-url'].file, `${env.REDIS_USERS}/ingester-url`)
   t.equal(services.redis.mem_limit, String(2 ** 30))
   t.match(services.redis.command.join(' '), /--maxmemory 768mb/)
   t.not(networks.outside.enable_ipv6, true)
@@ -172,7 +173,8 @@ t.test('every setting of an app can be given to its container', { skip }, async 
   for (const [, name = '', readers = ''] of rows) {
     for (const app of readers.split(', ').filter(app => app !== 'local' && !isInside(name))) {
       const service = app === 'ingester' ? 'ingester-a' : app
-      t.ok(Object.hasOwn(services[service]?.environment ?? {}, name), `${service} is given ${name}`)
+      const given = Object.keys(services[service]?.environment ?? {})
+      t.ok(given.includes(name) || given.includes(`${name}_FILE`), `${service} is given ${name}`)
     }
   }
 })
@@ -204,7 +206,9 @@ t.test('a new shell has the version and the TLS of the environment file', { skip
   const listen = await readFile(join(ROOT, 'deploy/nginx/tls/listen.conf'), 'utf8')
   t.match(listen, /listen 8443 ssl/)
   const named = [...listen.matchAll(/\/run\/secrets\/(\w+);/g)].map(([, name]) => name)
-  t.strictSame(Object.keys(secrets).sort(), named.sort(), 'the secrets that nginx reads')
+  const own = services.edge.secrets.map(({ source }: { source: string }) => source)
+  t.strictSame(own.sort(), named.sort(), 'the secrets that nginx reads')
+  t.ok(own.every((name: string) => Object.hasOwn(secrets, name)))
   for (const missing of ['EDGE_SITE', 'EDGE_CERTIFICATE', 'EDGE_KEY']) {
     await t.rejects(readFrom({ ...settings, [missing]: '' }), missing)
   }

@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/../../.."
 namespace=kimchi-premium
 for image in edge api ingester simulator; do
-  docker build --target "$image" --tag "$namespace/$image:1.0.0" .
-  "$@" "$namespace/$image:1.0.0"
+  docker build --target "$image" --tag "$namespace/$image:1.1.0" .
+  "$@" "$namespace/$image:1.1.0"
 done
 kubectl create namespace "$namespace"
 kubectl --namespace "$namespace" create secret generic redis-access --from-file=deploy/redis/users.acl \

@@ -15,11 +15,18 @@ function metric(name, type, help, samples) {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
-/** The age of the list that a caller gets now, in seconds; infinite when there is none. */
+/**
+ * The age of the list that a caller gets now, in seconds; infinite when there is none. A subrequest would not show
+ * it: it may fetch a copy that callers never get.
+ */
 async function listAge(request) {
-  const list = await request.subrequest('/list')
-  const updated = list.status === 200 && /"updated_at":"([^"]+)"/.exec(list.responseText)
-  return updated ? (Date.now() - Date.parse(`${updated[1]}Z`)) / 1000 : '+Inf'
+  try {
+    const list = await ngx.fetch(request.variables.callers_path, { headers: { 'Accept-Encoding': 'br' } })
+    const updatedAt = list.ok ? Date.parse(list.headers.get('Last-Modified')) : Number.NaN
+    return Number.isNaN(updatedAt) ? '+Inf' : (Date.now() - updatedAt) / 1000
+  } catch (_unreachable) {
+    return '+Inf'
+  }
 }
 
 /** Answers with all metrics. */

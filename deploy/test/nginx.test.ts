@@ -1,8 +1,9 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { lacksNginx, openEdge } from '@kimchi/e2e/edge'
-import { ask } from '@kimchi/testkit'
+import { ask, eventually } from '@kimchi/testkit'
 import t from 'tap'
 
 t.test(
@@ -28,3 +29,68 @@ t.test(
     t.equal(await askAgain('/og.png', {}), '304 ')
   },
 )
+
+const LIVE = '/api/v1/kimchi-premium'
+const CODINGS = ['br', 'gzip', 'identity']
+
+// docs/faults.md, 105
+t.test(
+  'after a worker died while it fetched, nobody gets an old copy for long, and the age says what callers get',
+  { skip: lacksNginx },
+  async t => {
+    let isHanging = false
+    const held = new Set<string>()
+    /** A copy is good for a second; the first ones tell of an old minute, those after the worker's death of now. */
+    const api = createServer(({ url, headers }, response) => {
+      const coding = String(headers['accept-encoding'])
+      if (url !== LIVE) return response.writeHead(404).end()
+      if (isHanging) return held.add(coding)
+      const isNew = held.size > 0
+      const madeAt = isNew ? Date.now() : Date.now() - OLD_MS
+      response.writeHead(200, {
+        'cache-control': 'public, max-age=1, stale-while-revalidate=2, stale-if-error=600',
+        'last-modified': new Date(madeAt).toUTCString(),
+        'content-encoding': coding,
+      })
+      return response.end(isNew ? 'new' : 'old')
+    }).listen(0, '127.0.0.1')
+    t.teardown(() => api.closeAllConnections())
+    t.teardown(() => api.close())
+    await once(api, 'listening')
+    const { port: apiPort } = api.address() as AddressInfo
+    const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort, workers: 1 })
+    const bodyOf = async (coding: string) =>
+      String((await ask(edge.port, LIVE, { headers: { 'accept-encoding': coding } })).body)
+    const ageAtEdge = async () => {
+      const text = String((await ask(edge.opsPort, '/metrics')).body)
+      return Number(/^kimchi_edge_list_age_seconds (\S+)$/m.exec(text)?.[1])
+    }
+    for (const coding of CODINGS) t.equal(await bodyOf(coding), 'old', coding)
+    t.ok((await ageAtEdge()) >= OLD_MS / 1_000, 'the age is that of the old list')
+
+    isHanging = true
+    await eventually('every copy is being fetched', () => {
+      for (const coding of CODINGS) if (!held.has(coding)) void bodyOf(coding).catch(() => {})
+      return held.size === CODINGS.length
+    })
+    isHanging = false
+    const [worker] = workersOf(edge.pid)
+    process.kill(Number(worker), 'SIGKILL')
+    const diedAt = Date.now()
+    await eventually('another worker', () => workersOf(edge.pid).some(pid => pid !== worker))
+    for (const coding of CODINGS) {
+      const isNew = async () => (await bodyOf(coding).catch(() => '')) === 'new'
+      await eventually(`a new copy in ${coding}`, isNew, 10_000 - (Date.now() - diedAt), 100)
+    }
+    t.ok((await ageAtEdge()) < OLD_MS / 1_000, 'the age is that of the new list')
+  },
+)
+
+/** How much older the list is that the first copies tell of. */
+const OLD_MS = 300_000
+
+/** Pids of nginx' worker processes; it has others for its cache. */
+function workersOf(master: number): readonly string[] {
+  const children = readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').split(' ').filter(Boolean)
+  return children.filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker process'))
+}

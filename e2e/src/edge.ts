@@ -74,9 +74,9 @@ export async function openEdge(t: Teardown, options: EdgeOptions) {
 
 async function startNginx(dir: string, options: EdgeOptions) {
   const { apiPort, tls } = options
-  const [port, opsPort] = [await freePort(), await freePort()]
+  const [port, opsPort, ownPort] = [await freePort(), await freePort(), await freePort()]
   const plainPort = tls === undefined ? 0 : await freePort()
-  await writeSite(dir, options, { port, opsPort, plainPort })
+  await writeSite(dir, options, { port, opsPort, ownPort, plainPort })
   const log = await open(join(dir, LOG), 'a')
   // Root's nginx runs its workers as another user, who must not read a temporary folder.
   const directives = process.getuid?.() === 0 ? ['user root;'] : []
@@ -101,11 +101,15 @@ async function startNginx(dir: string, options: EdgeOptions) {
 async function writeSite(
   dir: string,
   options: EdgeOptions,
-  ports: Readonly<Record<'port' | 'opsPort' | 'plainPort', number>>,
+  ports: Readonly<Record<'port' | 'opsPort' | 'ownPort' | 'plainPort', number>>,
 ) {
-  const { port, opsPort, plainPort } = ports
+  const { port, opsPort, ownPort, plainPort } = ports
   const { page = join(dir, 'page'), perSecond = 50, connections = 100, workers = 2, proxies, tls } = options
-  await adapt(dir, 'nginx.conf', [['worker_processes 2;', `worker_processes ${workers};`]])
+  await adapt(dir, 'nginx.conf', [
+    ['worker_processes 2;', `worker_processes ${workers};`],
+    ['listen 127.0.0.1:8082', `listen 127.0.0.1:${ownPort}`],
+    ['http://127.0.0.1:8082', `http://127.0.0.1:${ownPort}`],
+  ])
   if (tls === undefined) {
     await adapt(dir, 'site/listen.conf', [['/srv/page', page], ...listen(8080, port)])
   } else {

@@ -39,6 +39,7 @@ t.test('sends a document whole, with everything that a cache needs', async t => 
     'content-type': 'application/json; charset=utf-8',
     'x-content-type-options': 'nosniff',
     'content-length': String(text.length),
+    'last-modified': 'Fri, 20 Nov 2026 13:05:00 GMT',
     etag: etagOf(document, 'identity'),
     vary: 'Accept-Encoding',
     'cache-control': 'public, max-age=37, stale-while-revalidate=2, stale-if-error=600',

@@ -89,6 +89,8 @@ function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 3
   const ofBody = {
     ...JSON_HEADERS,
     'content-length': String(byteLength(body)),
+    // What is coded says by it, too, how old it is: the edge's metric and a probe read it.
+    'last-modified': new Date(minuteStart(document.minute)).toUTCString(),
     ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
   }
   const headers = {

@@ -49,7 +49,7 @@ function sampleReason({ at, minutes: { last }, catalogue, quarantine }: Ingester
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
-export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[] {
+export function notesOf({ feeds, minutes, quarantine, backfill }: IngesterStatus): string[] {
   const bases = [...feeds.feeds.map(({ base }) => base), ...feeds.restBases]
   const others = bases.filter(({ index }) => index > 0)
   return [
@@ -61,6 +61,7 @@ export function notesOf({ feeds, minutes, quarantine }: IngesterStatus): string[
       const allow = [...new Set([...quarantine.allowed, symbol])].join(',')
       return `${symbol} is not published: ${prices} differ too much for one coin; if they are one, ALLOW=${allow}`
     }),
+    ...backfill.unreadable.markets.map(({ reason }) => `minutes stay open: ${reason}`),
   ]
 }
 

@@ -69,6 +69,7 @@ export function figuresOf(status: IngesterStatus) {
       backfill.candleRequests.map(({ exchange, problem }) => [`${exchange}_problem`, problem]),
     ),
     backfill_problem: backfill.problem,
+    unreadable_candles: backfill.unreadable.pages,
     drift_compared: drift?.compared,
     drift_median_e4: drift?.medianE4,
     drift_worst: drift && `${drift.worst.e4} (${drift.worst.symbol} ${formatTimestamp(drift.worst.minute)})`,

@@ -17,6 +17,16 @@ t.test('another address than the first is a note', async t => {
   t.strictSame(notesOf(statusWith({})), ['binance stream: wss://b is in use instead of wss://a (HTTP 451)'])
 })
 
+// docs/faults.md, 103
+t.test('a market whose candles cannot be read is a note', async t => {
+  const reason = 'upbit candles of KRW-ADA: the response is no list of candles'
+  const markets = [{ exchange: 'upbit', market: 'KRW-ADA', start: 0, since: 0, lastAt: 0, times: 2, reason }]
+  const status = statusWith({ base: {} })
+  const unreadable = { pages: { upbit: 2, binance: 0 }, markets } as const
+  const withMarket = { ...status, backfill: { ...status.backfill, unreadable } } as IngesterStatus
+  t.strictSame(notesOf(withMarket), [`minutes stay open: ${reason}`])
+})
+
 t.test('an error that is over is no reason', async t => {
   const errorAt = (at: number) => ({ lastError: { message: 'no answer', at } })
   const stale = { statusAt: NOW - 360_000 }

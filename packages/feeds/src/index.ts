@@ -10,6 +10,13 @@ export type { Decoded, Protocol } from './feed/protocol.ts'
 export { subscribedMarkets } from './feed/subscribed-markets.ts'
 export { type HttpAnswer, userAgentOf } from './http.ts'
 export { HttpError } from './http-error.ts'
-export { type CandlePage, type CandleRequest, type MinuteCandle, RestClient } from './rest/client.ts'
+export {
+  type CandlePage,
+  type CandleRequest,
+  type MinuteCandle,
+  type MinutesBetween,
+  UnreadableCandles,
+} from './rest/candles.ts'
+export { RestClient } from './rest/client.ts'
 export { retryDelay } from './retry-delay.ts'
 export { upbitProtocol } from './upbit/protocol.ts'

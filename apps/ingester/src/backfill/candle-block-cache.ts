@@ -1,8 +1,8 @@
 import {
   type Clock,
+  type Context,
   type EpochMinute,
   type Exchange,
-  HOUR_MS,
   KimchiError,
   type Market,
   MINUTE_MS,
@@ -10,8 +10,8 @@ import {
   minuteOf,
   REFERENCE_MARKETS,
 } from '@kimchi/core'
-import type { CandlePage, CandleRequest } from '@kimchi/feeds'
-import { CARRY_MINUTES, CandleBlock } from './candle-block.ts'
+import { CARRY_MINUTES, CandleBlock, type MissingCandles } from './candle-block.ts'
+import { type FetchPage, type PartialPage, ReadablePages, UNREADABLE_AFTER_MS } from './readable-pages.ts'
 
 /**
  * Minutes that one block decides; each of Upbit's lies within one of Binance's. An answer holds 200 candles of
@@ -26,6 +26,9 @@ export const CANDLE_GRACE_MS: Milliseconds = 10_000
 /** A block that was fetched this many minutes after a minute decides it for good. */
 const FINAL_AFTER_MINUTES = 10
 
+/** Names the page of the newest candle among those of its market. */
+const NEWEST: EpochMinute = -1
+
 /** If a candle that should exist is missing, we ask again after this long; missing twice counts as missing. */
 export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
 
@@ -34,8 +37,6 @@ export const CONFIRM_MISSING_AFTER_MS: Milliseconds = MINUTE_MS
  * 45 of each of the four coins at once.
  */
 const MAX_BLOCKS = 270
-
-export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
 interface CachedBlock {
   /** The newest minute whose candles were complete when the block was fetched. */
@@ -51,22 +52,23 @@ interface CachedBlock {
  * Both exchanges' candles in aligned blocks, each fetched once however many callers wait for it. A block that
  * was fetched 10 minutes after the minute asked for is final. One that was fetched earlier, and ends before that
  * minute, is fetched again, at most once a minute. So is any block in which a candle is missing that should
- * exist, until a second answer lacks it too. The cache drops the least recently used blocks.
+ * exist, until a second answer lacks it too, and every ten minutes one with a row that cannot be read. The cache drops
+ * the least recently used blocks.
  */
 export class CandleBlockCache {
-  readonly #fetchPage: FetchPage
+  readonly #pages: ReadablePages
   readonly #clock: Clock
   readonly #blocks = new Map<string, CachedBlock>()
-  /**
-   * When each missing candle, or a market's empty page, was first seen, by the clock's elapsed time; the oldest
-   * comes first. An empty page at `start` stands for all older blocks of its market as well.
-   */
-  readonly #firstMissing = new Map<string, { readonly since: Milliseconds; readonly start: EpochMinute }>()
   #newestMinute: { readonly clockMinute: EpochMinute; readonly minute: Promise<EpochMinute> } | undefined
 
-  constructor(fetchPage: FetchPage, clock: Clock) {
-    this.#fetchPage = fetchPage
-    this.#clock = clock
+  constructor(fetchPage: FetchPage, context: Pick<Context, 'clock' | 'log'>) {
+    this.#pages = new ReadablePages(fetchPage, context)
+    this.#clock = context.clock
+  }
+
+  /** What cannot be read of the exchanges' answers. */
+  unreadable() {
+    return this.#pages.status()
   }
 
   /**
@@ -90,20 +92,20 @@ export class CandleBlockCache {
     const newest = await this.newestMinute()
     const start = minute - (minute % BLOCK_MINUTES[exchange])
     const key = `${market} ${start}`
-    let entry = this.#blocks.get(key)
+    const known = this.#blocks.get(key)
+    let entry = known
     if (entry === undefined || !this.#isUsable(entry, minute, newest)) {
-      const block = this.#fetchBlock(exchange, market, start, newest)
+      const block = this.#fetchBlock(exchange, market, start, newest, known?.fetched)
       entry = { completeTo: newest, fetchedAt: this.#clock.elapsed(), block }
     }
-    // The order of a Map is that of its insertions: the least recently used one comes first.
-    this.#blocks.delete(key)
-    this.#blocks.set(key, entry)
-    if (this.#blocks.size > MAX_BLOCKS) this.#blocks.delete(this.#blocks.keys().next().value ?? '')
+    this.#keep(key, entry)
     try {
       entry.fetched = await entry.block
       return entry.fetched
     } catch (thrown) {
       if (this.#blocks.get(key) === entry) this.#blocks.delete(key)
+      // The next answer may still confirm what this one lacks.
+      if (known !== entry && known !== undefined) this.#keep(key, known)
       throw thrown
     }
   }
@@ -113,60 +115,43 @@ export class CandleBlockCache {
     minute: EpochMinute,
     newest: EpochMinute,
   ): boolean {
-    if (fetched?.isUnconfirmed) return this.#clock.elapsed() - fetchedAt < CONFIRM_MISSING_AFTER_MS
+    const age = this.#clock.elapsed() - fetchedAt
+    if (fetched?.isUnconfirmed) return age < CONFIRM_MISSING_AFTER_MS
+    if (fetched?.isUnreadable && age >= UNREADABLE_AFTER_MS) return false
     return completeTo >= Math.min(newest, minute + FINAL_AFTER_MINUTES) || fetched?.reaches(minute) === true
   }
 
+  /** Keeps a block as the most recently used one; of too many drops the oldest that waits for no second answer. */
+  #keep(key: string, entry: CachedBlock): void {
+    // The order of a Map is that of its insertions: the least recently used one comes first.
+    this.#blocks.delete(key)
+    this.#blocks.set(key, entry)
+    if (this.#blocks.size <= MAX_BLOCKS) return
+    for (const [other, { fetched }] of this.#blocks)
+      if (fetched?.isUnconfirmed !== true) return void this.#blocks.delete(other)
+  }
+
+  /** @param previous what was answered before, at least a minute ago if something was missing in it */
   async #fetchBlock(
     exchange: Exchange,
     market: Market,
     start: EpochMinute,
     newest: EpochMinute,
+    previous: CandleBlock | undefined,
   ): Promise<CandleBlock> {
     // The sample of M needs the candles that open before M, from M − 60 s on.
     const before = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
     const from = start - 1 - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
-    const { candles } = await this.#fetchPage({ exchange, market, count, before })
-    const isEmpty = candles.length === 0
-    // This block has candles, so an empty page of it or of a newer block was a mistake.
-    if (!isEmpty && start <= (this.#firstMissing.get(market)?.start ?? 0)) this.#firstMissing.delete(market)
-    const there = new Set(candles.map(([open]) => open))
-    const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed'>()
-    if (exchange === 'binance' || isEmpty) {
-      for (let open = from; open < before; open++) {
-        if (there.has(open)) continue
-        const isConfirmed = isEmpty
-          ? this.#noteMissing(market, start)
-          : this.#noteMissing(`${market} ${open}`, open)
-        missing.set(open, isConfirmed ? 'confirmed' : 'unconfirmed')
-      }
-    }
-    return new CandleBlock(candles, newest, missing)
-  }
-
-  /**
-   * Notes a missing candle, or every candle of a market up to a block, for an hour.
-   * @returns whether it was already missing a minute ago
-   */
-  #noteMissing(what: string, start: EpochMinute): boolean {
-    const now = this.#clock.elapsed()
-    for (const [other, { since }] of this.#firstMissing) {
-      if (now - since < HOUR_MS) break
-      this.#firstMissing.delete(other)
-    }
-    const known = this.#firstMissing.get(what)
-    if (known !== undefined && start <= known.start) return now - known.since >= CONFIRM_MISSING_AFTER_MS
-    this.#firstMissing.delete(what)
-    this.#firstMissing.set(what, { since: now, start })
-    return false
+    const page = await this.#pages.fetch({ exchange, market, count, before }, start)
+    return new CandleBlock(page.candles, newest, missingOf(exchange, page, { from, before, previous }))
   }
 
   async #fetchNewestMinute(clockMinute: EpochMinute): Promise<EpochMinute> {
     try {
       const market = REFERENCE_MARKETS.binance
-      const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1 })
+      const { candles } = await this.#pages.fetch({ exchange: 'binance', market, count: 2 }, NEWEST)
       const open = candles.at(-1)?.[0]
       if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
       return Math.min(open, clockMinute)
@@ -175,4 +160,22 @@ export class CandleBlockCache {
       throw thrown
     }
   }
+}
+
+/** The candles that should open in [from, before) and do not. Upbit writes none for a minute without a trade. */
+function missingOf(
+  exchange: Exchange,
+  { candles, unreadable }: PartialPage,
+  { from, before, previous }: { from: EpochMinute; before: EpochMinute; previous: CandleBlock | undefined },
+): MissingCandles {
+  const there = new Set(candles.map(([open]) => open))
+  const isEmpty = candles.length === 0 && unreadable.length === 0
+  const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>()
+  for (let open = from; open < before; open++) {
+    if (there.has(open)) continue
+    if (unreadable.some(bad => bad.after < open && open < bad.before)) missing.set(open, 'unreadable')
+    else if (exchange === 'binance' || isEmpty)
+      missing.set(open, previous?.lacks(open + 1) ? 'confirmed' : 'unconfirmed')
+  }
+  return missing
 }

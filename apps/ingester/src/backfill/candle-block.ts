@@ -9,17 +9,17 @@ const MAX_LATE_MINUTES = 3
 
 /**
  * Candles that should exist but are missing, by the minute at which they open. One is confirmed when a second
- * answer lacks it too.
+ * answer lacks it too. One that is unreadable may be in the answer, in a row that says nothing.
  */
-export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed'>
+export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>
 
 /**
  * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
  * M − 60 s, and earlier ones whose price is carried into the block.
  *
  * Upbit writes no candle for a minute without a trade, Binance writes one for every minute. A missing Binance
- * candle does not mean that nothing traded, so no price is carried across it, nor across an empty page of
- * either exchange.
+ * candle does not mean that nothing traded, so no price is carried across it, nor across an empty page or a row
+ * that cannot be read of either exchange.
  */
 export class CandleBlock {
   /** The minute at which its newest candle opens. */
@@ -28,6 +28,8 @@ export class CandleBlock {
   readonly newestTrade: EpochMinute
   /** Whether a candle is missing that another answer may have. */
   readonly isUnconfirmed: boolean
+  /** Whether a candle may be in a row that could not be read. */
+  readonly isUnreadable: boolean
   /** Candles with a trade, by the minute at which they open. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
   readonly #completeTo: EpochMinute
@@ -45,16 +47,18 @@ export class CandleBlock {
   ) {
     const trades = candles.filter(([, , volume]) => volume > 0)
     this.newestCandle = candles.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
-    this.isUnconfirmed = [...missing.values()].includes('unconfirmed')
+    const states = new Set(missing.values())
+    this.isUnconfirmed = states.has('unconfirmed')
+    this.isUnreadable = states.has('unreadable')
     this.#trades = new Map(trades.map(candle => [candle[0], candle]))
     this.newestTrade = trades.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY
     this.#completeTo = completeTo
     this.#missing = missing
   }
 
-  /** No trade, confirmed. On Upbit this also means that the market has no older candles. */
+  /** No trade, for sure. On Upbit this also means that the market has no older candles. */
   get isEmpty(): boolean {
-    return this.#trades.size === 0 && !this.isUnconfirmed
+    return this.#trades.size === 0 && !this.isUnconfirmed && !this.isUnreadable
   }
 
   /** Whether the answer has the candle of the 60 s before `minute`, or a later one. */
@@ -62,15 +66,17 @@ export class CandleBlock {
     return this.newestCandle >= minute - 1
   }
 
-  /** Whether the block can decide `minute`: no candle may still come, and none is missing unconfirmed. */
+  /** Whether the block can decide `minute`: no candle may still come, or be there and not be known. */
   knows(minute: EpochMinute): boolean {
     const isComplete = this.reaches(minute) || this.#completeTo >= minute + MAX_LATE_MINUTES
-    return isComplete && this.#missing.get(this.#decidingOpen(minute)) !== 'unconfirmed'
+    const state = this.#missing.get(this.#decidingOpen(minute)) ?? 'confirmed'
+    return isComplete && state === 'confirmed'
   }
 
   /** Whether the candle of the 60 s before `minute` should exist but is missing. */
   lacks(minute: EpochMinute): boolean {
-    return this.#missing.has(minute - 1)
+    const state = this.#missing.get(minute - 1) ?? 'unreadable'
+    return state !== 'unreadable'
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */

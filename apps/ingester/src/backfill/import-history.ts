@@ -12,7 +12,7 @@ import {
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import { type CandleRequest, retryDelay } from '@kimchi/feeds'
+import { type CandleRequest, retryDelay, UnreadableCandles } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
@@ -77,10 +77,11 @@ export class HistoryImport {
   constructor(options: HistoryImportOptions, context: Context) {
     this.#options = options
     this.#context = context
-    const mayRetry = (thrown: unknown, failures: number) => !isRefusal(thrown) && failures < MAX_RETRIES
+    const mayRetry = (thrown: unknown, failures: number) =>
+      !isRefusal(thrown) && !isUnreadable(thrown) && failures < MAX_RETRIES
     const fetchPage = (request: CandleRequest) =>
       this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
-    this.#blocks = new CandleBlockCache(fetchPage, context.clock)
+    this.#blocks = new CandleBlockCache(fetchPage, context)
   }
 
   /**
@@ -156,10 +157,13 @@ export class HistoryImport {
    */
   async #decide(window: CoinMinutes): Promise<Decided> {
     const { clock, signal } = this.#context
-    let decided = await decideWindow(window, this.#blocks)
+    // Ten minutes of it, and the cache leaves out the rows.
+    const what = `the candles of ${window.coin.symbol}`
+    const decide = () => this.#retrying(() => decideWindow(window, this.#blocks), what, isUnreadable)
+    let decided = await decide()
     if (decided.open.length > 0) {
       await clock.wait(CONFIRM_MISSING_AFTER_MS, signal)
-      decided = await decideWindow(window, this.#blocks)
+      decided = await decide()
     }
     for (const market of [RATE_MARKET, window.coin.upbit]) {
       const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
@@ -214,6 +218,10 @@ export class HistoryImport {
     const { days = 0, to = date } = this.#skipped.get(key) ?? {}
     this.#skipped.set(key, { symbol, reason, days: days + 1, from: date, to, mayImportAgain })
   }
+}
+
+function isUnreadable(thrown: unknown): boolean {
+  return thrown instanceof UnreadableCandles
 }
 
 /** What is noted of a day that candles leave without some samples, or without any. */

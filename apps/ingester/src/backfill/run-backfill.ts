@@ -71,7 +71,7 @@ export class Backfill {
     this.#options = options
     this.#context = context
     this.#requests = new CandleRequests(options.rest, options.upbitPerSecond, context)
-    this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context.clock)
+    this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context)
     this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
     this.#lease = new BackfillLease(options.lease, this.#blocks, context)
   }
@@ -99,6 +99,7 @@ export class Backfill {
       /** Coins whose candles could not be fetched; each waits alone. */
       waiting: this.#openMinutes.waiting,
       candleRequests: this.#requests.status(),
+      unreadable: this.#blocks.unreadable(),
       drift: this.#drift,
       /** Why all coins wait, such as Redis being away; undefined while they need not. */
       problem: [...this.#problems.values()][0],

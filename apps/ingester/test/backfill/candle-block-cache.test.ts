@@ -1,6 +1,7 @@
 import { type Exchange, type Market, minuteOf, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
-import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
+import { type CandleRequest, type MinuteCandle, UnreadableCandles } from '@kimchi/feeds'
+import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
 import { CandleBlock } from '../../src/backfill/candle-block.ts'
 import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'
@@ -14,22 +15,31 @@ function open({ quiet = 1, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
   /** Opening minutes that the answers about a market lack. */
   const lacking = new Map<Market, (open: number) => boolean>()
   const clock = createManualClock(minuteStart(NOW) + 10_000)
+  const log = createMemoryLog()
   const asked: CandleRequest[] = []
   const broken = new Set<Market>()
-  const blocks = new CandleBlockCache(async request => {
-    const { exchange, market, count, before = minuteOf(clock.now()) + 1 } = request
-    asked.push(request)
-    if (broken.has(market)) throw new Error('broken')
-    const step = exchange === 'upbit' ? quiet : 1
-    const newest = Math.floor(Math.min(before - 1, binanceNow()) / step) * step
-    const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
-    const lacks = lacking.get(market) ?? (() => false)
-    return { candles: candles.reverse().filter(([open]) => !lacks(open)) }
-  }, clock)
+  /** The minute of a row that cannot be read, by market. */
+  const spoilt = new Map<Market, number>()
+  const blocks = new CandleBlockCache(
+    async request => {
+      const { exchange, market, count, before = minuteOf(clock.now()) + 1 } = request
+      asked.push(request)
+      if (broken.has(market)) throw new Error('broken')
+      const step = exchange === 'upbit' ? quiet : 1
+      const newest = Math.floor(Math.min(before - 1, binanceNow()) / step) * step
+      const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
+      const lacks = lacking.get(market) ?? (() => false)
+      const page = candles.reverse().filter(([open]) => !lacks(open))
+      const bad = spoilt.get(market)
+      if (bad !== undefined) throw unreadableAt(bad, page)
+      return { candles: page }
+    },
+    { clock, log },
+  )
   const blockOf = (exchange: Exchange, market: Market, minute: number) =>
     blocks.blockOf(exchange, market, minute)
   const askedFor = (market: Market) => asked.filter(request => request.market === market)
-  return { blocks, blockOf, lacking, clock, asked, askedFor, broken }
+  return { blocks, blockOf, lacking, clock, log, asked, askedFor, broken, spoilt }
 }
 
 t.test('a block is one request, whoever needs it and however often', async t => {
@@ -120,7 +130,10 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   t.equal(await ahead.blocks.newestMinute(), NOW - 60, 'our clock is an hour ahead')
   await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
   t.equal(ahead.askedFor('KRW-A')[0]?.before, NOW - 60, 'no open candle is asked for')
-  const empty = new CandleBlockCache(async () => ({ candles: [] }), createManualClock(minuteStart(NOW)))
+  const empty = new CandleBlockCache(async () => ({ candles: [] }), {
+    clock: createManualClock(minuteStart(NOW)),
+    log: createMemoryLog(),
+  })
   await t.rejects(empty.newestMinute(), { message: 'binance has no candle of BTCUSDT' })
 })
 
@@ -162,21 +175,99 @@ t.test('an empty page counts when another one, a minute later, is empty too', as
   t.equal(askedFor('KRW-A').length, 2)
 })
 
-t.test('once it is confirmed that a market has no candles, each further block costs one request', async t => {
+t.test('each block without candles is believed by two answers of its own, a minute apart', async t => {
   for (const [exchange, market] of [
     ['upbit', 'KRW-A'],
     ['binance', 'AUSDT'],
   ] as const) {
     const { blockOf, lacking, clock, askedFor } = open()
     lacking.set(market, () => true)
-    await blockOf(exchange, market, D + 900)
-    await clock.advance(60_000)
-    for (const minute of [D + 900, D + 100, D - 700]) {
-      const block = await blockOf(exchange, market, minute)
-      t.match({ knows: block.knows(minute), isEmpty: block.isEmpty }, { knows: true, isEmpty: true })
+    const minutes = [D + 700, D - 100, D - 900]
+    for (const isKnown of [false, true]) {
+      for (const minute of minutes) {
+        const block = await blockOf(exchange, market, minute)
+        t.match({ knows: block.knows(minute), isEmpty: block.isEmpty }, { knows: isKnown, isEmpty: isKnown })
+      }
+      await clock.advance(60_000)
     }
-    t.equal(askedFor(market).length, 4)
+    t.equal(askedFor(market).length, 2 * minutes.length)
   }
+})
+
+t.test('a block that waits for its second answer is kept, and through a failed request', async t => {
+  const { blockOf, lacking, clock, broken } = open()
+  lacking.set('AUSDT', open => open === D + 99)
+  await blockOf('binance', 'AUSDT', D + 110)
+  for (let at = 0; at < 300; at++) await blockOf('upbit', 'KRW-BTC', D - 200 * at)
+  await clock.advance(60_000)
+  broken.add('AUSDT')
+  await t.rejects(blockOf('binance', 'AUSDT', D + 110))
+  broken.clear()
+  t.ok((await blockOf('binance', 'AUSDT', D + 110)).knows(D + 100))
+})
+
+/** A page of which a row cannot be read that may open at one minute. */
+const unreadableAt = (open: number, candles: readonly MinuteCandle[]) =>
+  new UnreadableCandles(
+    'a row cannot be read',
+    candles.filter(([other]) => other !== open),
+    [{ after: open - 1, before: open + 1 }],
+  )
+
+// docs/faults.md, 103
+t.test(
+  'a page with a bad row is asked for again, and after ten minutes only its minute is left out',
+  async t => {
+    for (const [exchange, market] of [
+      ['upbit', 'KRW-A'],
+      ['binance', 'AUSDT'],
+    ] as const) {
+      const { blocks, blockOf, clock, log, spoilt, askedFor } = open()
+      spoilt.set(market, D + 50)
+      for (let minutes = 0; minutes < 10; minutes++) {
+        await t.rejects(blockOf(exchange, market, D + 100), { message: 'a row cannot be read' })
+        t.equal(blocks.unreadable().markets.length, minutes === 0 ? 0 : 1, 'named after the second time')
+        await clock.advance(60_000)
+      }
+      const block = await blockOf(exchange, market, D + 100)
+      const open50 = [D + 50, D + 51, D + 52].map(minute => block.knows(minute))
+      t.strictSame(open50, [true, false, true], 'the minute of the bad row alone is open')
+      t.match(blocks.unreadable(), {
+        pages: { [exchange]: 11 },
+        markets: [{ exchange, market, reason: 'a row cannot be read' }],
+      })
+      const lines = log.lines.filter(({ message }) => message.startsWith('candles cannot be read'))
+      t.match(lines, [{ fields: { exchange, market } }, { fields: { exchange, market } }])
+      await blockOf(exchange, market, D + 100)
+      t.equal(askedFor(market).length, 11)
+      await clock.advance(600_000)
+      spoilt.clear()
+      t.ok((await blockOf(exchange, market, D + 100)).knows(D + 51), 'it is asked for again later')
+      t.strictSame(blocks.unreadable().markets, [])
+    }
+  },
+)
+
+// docs/faults.md, 103
+t.test(
+  'no price is carried across a row that cannot be read, nor is the market said to be unlisted',
+  async t => {
+    const block = new CandleBlock([[D, 1, 1]], D + 90, new Map([[D + 2, 'unreadable']]))
+    t.strictSame([block.knows(D + 1), block.knows(D + 2)], [true, true])
+    t.strictSame([block.knows(D + 3), block.knows(D + 60)], [false, false])
+    t.notOk(block.lacks(D + 3), 'which would mean that Binance was down')
+    t.notOk(new CandleBlock([], D + 90, new Map([[D + 2, 'unreadable']])).isEmpty)
+  },
+)
+
+// docs/faults.md, 103
+t.test('the newest minute is known although the newest row cannot be read', async t => {
+  const { blocks, clock, spoilt } = open()
+  spoilt.set('BTCUSDT', NOW)
+  await t.rejects(blocks.newestMinute())
+  await clock.advance(600_000)
+  spoilt.set('BTCUSDT', NOW + 10)
+  t.equal(await blocks.newestMinute(), NOW + 9)
 })
 
 t.test('newer candles of a market say nothing against an empty page', async t => {

@@ -1,6 +1,7 @@
 import { type Coin, minuteStart } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
+import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
 import { CandleBlock } from '../../src/backfill/candle-block.ts'
 import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'
@@ -143,7 +144,7 @@ async function decide(
   }
   const clock = createManualClock(minuteStart(M + now) + 10_000)
   const minutes = offsets.map(offset => M + offset)
-  const blocks = new CandleBlockCache(fetchPage, clock)
+  const blocks = new CandleBlockCache(fetchPage, { clock, log: createMemoryLog() })
   const first = await decideWindow({ coin, minutes }, blocks)
   await clock.advance(60_000)
   const { samples, settled } =
@@ -223,15 +224,18 @@ t.test('one wrong empty page of a market that all coins need settles nothing', a
   for (const market of ['KRW-USDT', 'KRW-BTC', 'KRW-ETH', 'BTCUSDT', 'ETHUSDT']) {
     const clock = createManualClock(minuteStart(M + 100) + 10_000)
     let isBroken = true
-    const blocks = new CandleBlockCache(async ({ market: asked, count, before }) => {
-      // The newest candle of BTCUSDT tells the newest minute.
-      if (before === undefined) return { candles: [[M + 100, 100, 1]] }
-      if (isBroken && asked === market) return { candles: [] }
-      const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
-      return {
-        candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
-      }
-    }, clock)
+    const blocks = new CandleBlockCache(
+      async ({ market: asked, count, before }) => {
+        // The newest candle of BTCUSDT tells the newest minute.
+        if (before === undefined) return { candles: [[M + 100, 100, 1]] }
+        if (isBroken && asked === market) return { candles: [] }
+        const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
+        return {
+          candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
+        }
+      },
+      { clock, log: createMemoryLog() },
+    )
     const window = { coin: ETH, minutes: [M + 20, M + 21] }
     const first = await decideWindow(window, blocks)
     t.strictSame(first.settled, [], market)

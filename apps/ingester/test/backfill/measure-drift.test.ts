@@ -2,6 +2,7 @@ import { type Coin, HOUR_MS, minuteOf, minuteStart, premiumE4, RATE_MARKET, type
 import { createManualClock } from '@kimchi/core/testing'
 import type { MinuteCandle } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
+import { createMemoryLog } from '@kimchi/testkit'
 import t from 'tap'
 import { CandleBlockCache } from '../../src/backfill/candle-block-cache.ts'
 import { measureDrift } from '../../src/backfill/measure-drift.ts'
@@ -31,16 +32,19 @@ function liveSamples({ symbol, upbit, binance }: Coin, lagMs: number): Sample[] 
 function open(samples: readonly Sample[], refused: readonly string[] = []) {
   const clock = createManualClock(NOW)
   const asked: string[] = []
-  const blocks = new CandleBlockCache(async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
-    asked.push(market)
-    if (refused.includes(market)) throw new Error('refused')
-    const opens = Array.from({ length: count }, (_, offset) => before - count + offset)
-    const candles = opens.flatMap((opened): MinuteCandle[] => {
-      const candle = prices.candle(exchange, market, minuteStart(opened))
-      return candle === undefined ? [] : [[opened, candle.close, candle.volume]]
-    })
-    return { candles }
-  }, clock)
+  const blocks = new CandleBlockCache(
+    async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
+      asked.push(market)
+      if (refused.includes(market)) throw new Error('refused')
+      const opens = Array.from({ length: count }, (_, offset) => before - count + offset)
+      const candles = opens.flatMap((opened): MinuteCandle[] => {
+        const candle = prices.candle(exchange, market, minuteStart(opened))
+        return candle === undefined ? [] : [[opened, candle.close, candle.volume]]
+      })
+      return { candles }
+    },
+    { clock, log: createMemoryLog() },
+  )
   const readSamples = async (symbol: string, from: number, to: number) => ({
     entries: samples.filter(
       sample => sample.symbol === symbol && sample.minute >= from && sample.minute < to,

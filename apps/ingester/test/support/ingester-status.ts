@@ -32,7 +32,11 @@ export function statusWith(changes: object): IngesterStatus {
     feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
     minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
-    backfill: { waiting: [], candleRequests: [] },
+    backfill: {
+      waiting: [],
+      candleRequests: [],
+      unreadable: { pages: { upbit: 2, binance: 0 }, markets: [] },
+    },
     mending: { mended: 0 },
   }
   return status as unknown as IngesterStatus

@@ -1,39 +1,10 @@
-import {
-  type Context,
-  type EpochMinute,
-  type Exchange,
-  formatTimestamp,
-  KimchiError,
-  type Market,
-  type Milliseconds,
-  minuteOf,
-  minuteStart,
-} from '@kimchi/core'
+import type { Context, Exchange, Milliseconds } from '@kimchi/core'
 import { Bases } from '../bases.ts'
 import { parseTradingPrices } from '../binance/trading-prices.ts'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 import { fetchJson, type HttpAnswer } from '../http.ts'
-
-/** One 1-minute candle, compact because many are kept: `[open minute, close, volume]`. */
-export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
-
-/** Some candles, ascending, each minute at most once. */
-export interface CandlePage {
-  readonly candles: readonly MinuteCandle[]
-  /** How long the exchange wants no further request; undefined where it doesn't say. */
-  readonly pauseMs?: Milliseconds | undefined
-}
-
-/** The newest candles of a market that open before a minute. */
-export interface CandleRequest {
-  readonly exchange: Exchange
-  readonly market: Market
-  /** At most 200 of Upbit, 1,000 of Binance. */
-  readonly count: number
-  /** Exclusive. @default now, by the exchange's clock */
-  readonly before?: EpochMinute
-}
+import { CANDLES, type CandlePage, type CandleRequest, readCandles } from './candles.ts'
 
 /** Where the exchanges answer, and who asks. */
 export interface RestClientOptions {
@@ -88,13 +59,14 @@ export class RestClient {
   /**
    * 1-minute candles, by one request. A minute without a trade is absent on Upbit, so that the page reaches back
    * further, and has volume 0 on Binance.
+   * @throws UnreadableCandles for an answer of which not every row can be read, once each base has given one
    */
   async fetchCandles(request: CandleRequest): Promise<CandlePage> {
-    const { exchange, before } = request
-    const { pathOf, readRow } = CANDLES[exchange]
-    const path = pathOf(await this.#endpoints(), request)
-    return this.get(exchange, path, ({ json, headers }) => ({
-      candles: toCandles(listOf(json).map(readRow), before),
+    const { exchange } = request
+    const { path, paramsOf } = CANDLES[exchange]
+    const ccxt = await this.#endpoints()
+    return this.get(exchange, ccxt[exchange](path, paramsOf(request)), ({ json, headers }) => ({
+      candles: readCandles(json, request),
       pauseMs: pauseMsOf(headers.get('remaining-req')),
     }))
   }
@@ -139,60 +111,7 @@ async function loadCcxt() {
   }
 }
 
-/** An entry of a list of candles; its fields are unchecked. */
-type Row = Readonly<Record<string | number, unknown>>
-
-/** `[opened at, close, volume]`, unchecked. */
-type RawCandle = readonly [unknown, unknown, unknown]
-
-/** How an exchange is asked for candles, and how one of them is read. */
-interface Candles {
-  pathOf(ccxt: Ccxt, request: CandleRequest): string
-  readRow(row: Row): RawCandle
-}
-
-const CANDLES: Readonly<Record<Exchange, Candles>> = {
-  upbit: {
-    pathOf: ({ upbit }, { market, count, before }) => {
-      // `to` is exclusive on Upbit.
-      const range = before === undefined ? {} : { to: `${formatTimestamp(before)}Z` }
-      return upbit('candles/minutes/1', { market, count, ...range })
-    },
-    readRow: row => [
-      Date.parse(`${row.candle_date_time_utc}Z`),
-      row.trade_price,
-      row.candle_acc_trade_volume,
-    ],
-  },
-  binance: {
-    pathOf: ({ binance }, { market, count, before }) => {
-      const range =
-        before === undefined
-          ? {}
-          : { startTime: minuteStart(before - count), endTime: minuteStart(before) - 1 }
-      return binance('klines', { symbol: market, interval: '1m', limit: count, ...range })
-    },
-    readRow: row => [row[0], row[4], row[5]],
-  },
-}
-
-function listOf(json: unknown): readonly Row[] {
-  if (Array.isArray(json) && json.every(row => typeof row === 'object' && row !== null)) return json
-  throw new KimchiError('KIMCHI_ERR_REST', 'candles: the response is no list of candles')
-}
-
 /** Upbit says how many requests of a group it still accepts in this second. @see docs/exchanges.md#upbit-rest */
 function pauseMsOf(remainingReq: string | null): Milliseconds | undefined {
   return /\bsec=0\b/.test(remainingReq ?? '') ? 1_000 : undefined
-}
-
-/** The candles in rows: ascending, each minute once, all of them opened before `before`. */
-function toCandles(rows: readonly RawCandle[], before = Number.POSITIVE_INFINITY): MinuteCandle[] {
-  const candles = new Map<EpochMinute, MinuteCandle>()
-  for (const [openAt, close, volume] of rows) {
-    const minute = minuteOf(Number(openAt))
-    if (close === undefined || close === null || !(minute < before)) continue
-    candles.set(minute, [minute, Number(close), Number(volume ?? 0)])
-  }
-  return [...candles.values()].sort(([a], [b]) => a - b)
 }

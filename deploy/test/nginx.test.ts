@@ -7,7 +7,7 @@ import { ask, eventually } from '@kimchi/testkit'
 import t from 'tap'
 
 t.test(
-  'a page is sent anew when the address in it has changed, and a picture is not',
+  'a page is sent anew when the address in it has changed, a picture is not, and no made-up address is repeated',
   { skip: lacksNginx },
   async t => {
     const page = t.testdir({ 'index.html': 'https://premium.example', 'og.png': 'a picture' })
@@ -16,7 +16,8 @@ t.test(
     t.teardown(() => api.close())
     await once(api, 'listening')
     const { port: apiPort } = api.address() as AddressInfo
-    const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort, page })
+    const names = 'mine.example http://mine.example;\nhis.example https://his.example;\n'
+    const edge = await openEdge(t, { addresses: ['127.0.0.1'], apiPort, page, names })
     /** Asks again as a browser does that has kept the first answer. */
     const askAgain = async (path: string, changed: Record<string, string>) => {
       const headers = { host: 'mine.example' }
@@ -25,7 +26,9 @@ t.test(
       const { status, body } = await ask(edge.port, path, { headers: { ...headers, ...known, ...changed } })
       return `${status} ${body}`
     }
-    t.equal(await askAgain('/', { 'x-forwarded-proto': 'https' }), '200 https://mine.example')
+    t.equal(await askAgain('/', { host: 'his.example' }), '200 https://his.example')
+    t.equal(await askAgain('/', { 'x-forwarded-proto': 'https' }), '200 http://mine.example')
+    t.equal(await askAgain('/', { host: 'made-up.example' }), '200 ', 'what follows begins with the path')
     t.equal(await askAgain('/og.png', {}), '304 ')
   },
 )

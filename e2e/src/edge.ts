@@ -20,6 +20,8 @@ export interface EdgeOptions {
   readonly connections?: number
   /** Network whose `X-Forwarded-For` is believed, such as 127.0.0.1. @default none */
   readonly proxies?: string
+  /** Lines of site/names.conf. @default none */
+  readonly names?: string
   /** Worker processes. @default as shipped, 2 */
   readonly workers?: number
   /** PEM files; with them the public port speaks TLS. @default plain HTTP */
@@ -105,6 +107,7 @@ async function writeSite(
 ) {
   const { port, opsPort, ownPort, plainPort } = ports
   const { page = join(dir, 'page'), perSecond = 50, connections = 100, workers = 2, proxies, tls } = options
+  if (options.names !== undefined) await writeFile(join(dir, 'shipped/site/names.conf'), options.names)
   await adapt(dir, 'nginx.conf', [
     ['worker_processes 2;', `worker_processes ${workers};`],
     ['listen 127.0.0.1:8082', `listen 127.0.0.1:${ownPort}`],

@@ -72,7 +72,8 @@ t.test('the edge', { skip: lacksNginx }, async t => {
     await writeFile(join(page, 'assets/index-1a2b.js'), 'export {}')
     await writeFile(join(page, 'index.html'), 'curl https://premium.example/api, https://premium.example')
     await writeFile(join(page, 'openapi.json'), '"https://premium.example"')
-    const edge = await openEdge(t, { ...upstream, page })
+    const host = 'mine.example:8080'
+    const edge = await openEdge(t, { ...upstream, page, names: `${host} https://${host};\n` })
 
     const index = await ask(edge.port, '/', { headers: { 'accept-encoding': 'gzip' } })
     t.match(index, {
@@ -86,10 +87,11 @@ t.test('the edge', { skip: lacksNginx }, async t => {
     })
     const named = async (path: string, headers: Record<string, string>) =>
       String((await ask(edge.port, path, { headers })).body)
-    const host = 'mine.example:8080'
-    t.equal(await named('/', { host }), `curl http://${host}/api, http://${host}`)
-    t.equal(await named('/openapi.json', { host, 'x-forwarded-proto': 'https' }), `"https://${host}"`)
-    t.match(await named('/', { host: '<b>' }), /"bad_request"/, 'nothing but a host is repeated')
+    t.equal(await named('/', { host }), `curl https://${host}/api, https://${host}`)
+    t.equal(await named('/openapi.json', { host, 'x-forwarded-proto': 'http' }), `"https://${host}"`)
+    const own = '127.0.0.1:3000'
+    t.equal(await named('/', { host: own }), `curl http://${own}/api, http://${own}`)
+    t.equal(await named('/', { host: 'made-up.example' }), 'curl /api, ', 'no made-up address is repeated')
     const { headers } = await ask(edge.port, '/assets/index-1a2b.js')
     t.match(headers, { 'content-type': /javascript/, 'cache-control': /immutable/ })
     for (const [path, status, code] of [

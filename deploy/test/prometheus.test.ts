@@ -25,13 +25,13 @@ t.test('each alert fires when it must, and not before', { skip: skipWithout('pro
     'rules.yml': stringify({ groups: objective }),
     'objective.test.yml': await read('objective.test.yml'),
   })
-  const files = ['rules.test.yml', 'slow.test.yml', `${alone}/objective.test.yml`]
+  const files = ['rules.test.yml', `${alone}/objective.test.yml`]
   const { status, printed } = run('promtool', 'test', 'rules', ...files)
   t.equal(status, 0, printed)
 })
 
 t.test('every alert is tested, says what to do, and links to a runbook section that exists', async t => {
-  const files = ['rules.test.yml', 'slow.test.yml', 'objective.test.yml']
+  const files = ['rules.test.yml', 'objective.test.yml']
   const tests = (await Promise.all(files.map(read))).join('')
   const operations = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
   const sections = new Map(

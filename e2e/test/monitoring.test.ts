@@ -131,8 +131,15 @@ t.test('what watches the stack', { skip: lacksNginx }, async t => {
     const isUp = (port: number) => fetch(`http://127.0.0.1:${port}/-/healthy`).catch(() => undefined)
     for (const port of [prometheus, alertmanager]) await eventually('it is up', () => isUp(port))
     const redirects = Object.entries(ports).map(([name, port]) => `--connect-to ${name}:127.0.0.1:${port}`)
+    // As docs/operations.md sets them with compose.
+    const env = {
+      ...{ PATH: process.env.PATH, EDGE: 'http://edge:8080', EDGE_OPS: 'http://edge:8081' },
+      ...{ API_OPS: 'http://api:9464', INGESTER_OPS: 'http://ingester-a:9465' },
+      ...{ PROMETHEUS: 'http://prometheus:9090', ALERTMANAGER: 'http://alertmanager:9093' },
+    }
     for (const command of curls) {
-      const { stdout } = await run('sh', ['-ec', command.replace('curl ', `curl ${redirects.join(' ')} `)])
+      const redirected = command.replace('curl ', `curl ${redirects.join(' ')} `)
+      const { stdout } = await run('sh', ['-ec', redirected], { env })
       t.match(stdout, /^(\{.*\}\s*|# HELP .*|OK|Prometheus Server is Healthy\.\s*)$/s, command)
     }
   })

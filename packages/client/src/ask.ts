@@ -1,5 +1,5 @@
 import { ApiError } from './errors.ts'
-import { clampWait } from './schedule.ts'
+import { statedWaitMs } from './retry-after.ts'
 
 /** An answer that holds data. */
 export interface Answer<T> {
@@ -52,12 +52,6 @@ function refusal(url: string, response: Response, body: ReturnType<typeof parse>
   return new ApiError(isRefusal ? message : `${url} answered ${status} with something else than data`, {
     code: isRefusal ? code : 'bad_answer',
     status,
-    retryAfterMs: retryAfterMs(response.headers.get('retry-after'), now),
+    retryAfterMs: statedWaitMs(status, response.headers.get('retry-after') ?? '', now),
   })
-}
-
-/** `Retry-After` is seconds from the API, and may be a date, or anything, from a proxy. */
-function retryAfterMs(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined
-  return clampWait(/^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now)
 }

@@ -34,7 +34,7 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode
   /** HTTP status; undefined without a response. */
   readonly status: number | undefined
-  /** `Retry-After` in milliseconds, from a second to an hour; a minute when it cannot be read. */
+  /** The wait in `Retry-After`, in milliseconds; undefined when it can't be read or believed. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, { code, status, retryAfterMs, cause }: ApiErrorOptions) {

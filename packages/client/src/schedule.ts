@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 3_600_000
 /** After so many retries without data a service is more than just starting, and is asked less often. */
 const PATIENT_RETRIES = 6
 
-/** Keeps a wait between 1 s and 1 h, whatever an answer says; NaN becomes 60 s. */
+/** Keeps a wait between 1 s and 1 h, whatever an answer says; NaN, for an unreadable `updated_at`, becomes 60 s. */
 export function clampWait(ms: number): number {
   if (Number.isNaN(ms)) return MINUTE_MS
   return Math.min(Math.max(ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)

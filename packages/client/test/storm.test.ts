@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import vm from 'node:vm'
+import { retryAfterCases } from '@kimchi/testkit'
 import t from 'tap'
 import { iso, M, responseOf, type Server, watchFor } from './watch-server.ts'
 
@@ -54,9 +55,32 @@ t.test('both wait until the date in a Retry-After, and a minute when it is uncle
   t.ok(Math.abs((updates[0]?.nextInMs ?? 0) - 590_000) <= 5_000, `${updates[0]?.nextInMs}`)
   t.equal((await runLoop(busy, 1))[0], 590_000)
   const unclear: Server = () => ({ status: 429, retryAfter: 'soon' })
-  t.equal((await watchFor(5, unclear)).updates[0]?.nextInMs, 60_000)
+  t.ok(isAMinute((await watchFor(5, unclear)).updates[0]?.nextInMs), 'with jitter')
   t.equal((await runLoop(unclear, 1))[0], 60_000)
 })
+
+// docs/faults.md, 102
+t.test('both read a Retry-After in one way, and believe hours of a 429 alone', async t => {
+  for (const [retryAfter, seconds = 0] of retryAfterCases(M + 10_000)) {
+    const server: Server = () => ({ status: 429, retryAfter })
+    const least = Math.max(60_000, seconds * 1_000)
+    const [first] = (await watchFor(3, server)).updates
+    t.equal(first?.error?.retryAfterMs, seconds === 0 ? undefined : seconds * 1_000, `"${retryAfter}"`)
+    t.equal((await runLoop(server, 1))[0], least, `"${retryAfter}"`)
+  }
+  const waits = [429, 503].map(status => ({ status, retryAfter: '28800' }))
+  t.strictSame(await Promise.all(waits.map(async reply => (await runLoop(() => reply, 1))[0])), [
+    HOUR_MS,
+    60_000,
+  ])
+  const [busy, ill] = await Promise.all(waits.map(reply => watchFor(3, () => reply)))
+  t.equal(busy?.updates[0]?.nextInMs, HOUR_MS)
+  t.ok(isAMinute(ill?.updates[0]?.nextInMs))
+})
+
+function isAMinute(ms: number | undefined): boolean {
+  return ms !== undefined && ms >= 60_000 && ms <= 65_000
+}
 
 function isBounded(ms: number): boolean {
   return ms >= SECOND_MS && ms <= HOUR_MS

@@ -16,7 +16,7 @@ export const DEFAULT_BASES = {
  * The refusals that another base would repeat, because they are about us or about what we asked. A 400 or 404
  * without JSON comes from something else than the exchange, and is no {@link HttpError} of a REST request.
  */
-const ABOUT_US: readonly number[] = [418, 429]
+export const ABOUT_US: readonly number[] = [418, 429]
 const ABOUT_THE_REQUEST: readonly number[] = [400, 404]
 
 /**

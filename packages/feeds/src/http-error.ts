@@ -1,22 +1,18 @@
-import {
-  DAY_MS,
-  type EpochMs,
-  type Exchange,
-  KimchiError,
-  type KimchiErrorCode,
-  type Milliseconds,
-} from '@kimchi/core'
-
-/** The longest stated wait that is believed: Binance bans for up to three days. */
-const MAX_RETRY_AFTER_MS: Milliseconds = 3 * DAY_MS
+import { type Exchange, KimchiError, type KimchiErrorCode, type Milliseconds } from '@kimchi/core'
+import { OWN_WAIT_MS } from './retry-after.ts'
 
 /** A non-2xx response to a handshake or a REST call. */
 export class HttpError extends KimchiError {
   readonly status: number
-  /** How long the exchange asked us to wait; undefined when it named no time. */
+  /** How long to stay away at least; undefined where nobody says. */
   readonly retryAfterMs: Milliseconds | undefined
 
-  constructor(code: KimchiErrorCode, message: string, status: number, retryAfterMs?: Milliseconds) {
+  constructor(
+    code: KimchiErrorCode,
+    message: string,
+    status: number,
+    retryAfterMs: Milliseconds | undefined = OWN_WAIT_MS[status],
+  ) {
     super(code, message)
     this.name = 'HttpError'
     this.status = status
@@ -44,13 +40,6 @@ export function httpErrorOf(
   }
   const code = what === 'handshake' ? 'KIMCHI_ERR_FEED_REFUSED' : 'KIMCHI_ERR_REST'
   return new HttpError(code, `${start}${meaningOf(status)}${wait}`, status, retryAfterMs)
-}
-
-/** A `Retry-After` header as a duration; undefined when it is absent or neither seconds nor a date. */
-export function parseRetryAfter(header: string | null | undefined, now: EpochMs): Milliseconds | undefined {
-  if (header === null || header === undefined || header === '') return undefined
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type Context, type Exchange, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
-import { httpErrorOf, parseRetryAfter } from './http-error.ts'
+import { httpErrorOf } from './http-error.ts'
+import { statedWait } from './retry-after.ts'
 
 /** An exchange that has not answered after this long is not reached. */
 const TIMEOUT_MS: Milliseconds = 10_000
@@ -52,8 +53,8 @@ export async function fetchJson(
   }
   if (ok) return { json, text, headers }
   const untimedMs = status === 429 ? UNTIMED_429_MS : undefined
-  const retryAfterMs = parseRetryAfter(headers.get('retry-after'), clock.now()) ?? untimedMs
-  throw httpErrorOf(exchange, what, status, retryAfterMs)
+  const stated = statedWait({ status, header: headers.get('retry-after'), body: text }, clock.now())
+  throw httpErrorOf(exchange, what, status, stated ?? untimedMs)
 }
 
 /** The value of a text in JSON, undefined for any other text. No JSON has that value. */
@@ -78,12 +79,23 @@ async function receive(
   const late = setTimeout(() => over.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS)
   try {
     const headers = { 'user-agent': userAgent }
-    const response = await fetch(url, { headers, signal: over.signal, redirect: 'manual' })
+    const ask = () => fetch(url, { headers, signal: over.signal, redirect: 'manual' })
+    const response = await ask().catch(error => {
+      if (isReset(error)) return ask()
+      throw error
+    })
     return { response, text: await textOf(response) }
   } finally {
     clearTimeout(late)
     signal.removeEventListener('abort', abort)
   }
+}
+
+/** Whether a connection broke before an answer: a server may end a kept one just when it is used again. */
+function isReset(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(code)
 }
 
 async function textOf({ body }: Response): Promise<string> {

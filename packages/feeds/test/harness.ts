@@ -54,13 +54,10 @@ export function watchFeed(
 /** A REST client of one address for both exchanges, or of several. */
 export function createRest(
   urls: string | Omit<RestClientOptions, 'userAgent'>,
-  { userAgent = 'test', signal = new AbortController().signal } = {},
+  { userAgent = 'test', signal = new AbortController().signal, clock = createManualClock(AT) } = {},
 ) {
   const options = typeof urls === 'string' ? { upbit: urls, binance: urls } : urls
-  return new RestClient(
-    { ...options, userAgent },
-    { clock: createManualClock(AT), log: createMemoryLog(), signal },
-  )
+  return new RestClient({ ...options, userAgent }, { clock, log: createMemoryLog(), signal })
 }
 
 /** An HTTP server that answers as a test says. */

@@ -1,16 +1,5 @@
 import t from 'tap'
-import { httpErrorOf, parseRetryAfter } from '../src/http-error.ts'
-
-const NOW = Date.UTC(2026, 10, 20, 12)
-
-t.test('Retry-After is read as seconds or as a date', async t => {
-  t.equal(parseRetryAfter('7', NOW), 7_000)
-  t.equal(parseRetryAfter('0', NOW), 0)
-  t.equal(parseRetryAfter('Fri, 20 Nov 2026 12:01:30 GMT', NOW), 90_000)
-  t.equal(parseRetryAfter('Fri, 20 Nov 2026 11:00:00 GMT', NOW), 0, 'a date in the past')
-  t.equal(parseRetryAfter('99999999999', NOW), 3 * 86_400_000, 'no longer than the longest known ban')
-  for (const nothing of [undefined, null, '', 'soon']) t.equal(parseRetryAfter(nothing, NOW), undefined)
-})
+import { httpErrorOf } from '../src/http-error.ts'
 
 t.test('refused regions, handshakes and REST calls have codes of their own', async t => {
   const codeOf = (what: string, status: number) => httpErrorOf('upbit', what, status).code

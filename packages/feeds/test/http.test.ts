@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { createManualClock } from '@kimchi/core/testing'
 import { eventually } from '@kimchi/testkit'
 import t from 'tap'
@@ -11,23 +12,57 @@ function ask(url: string, signal = new AbortController().signal) {
   return fetchJson(`${url}/x`, { exchange: 'binance', userAgent: 'test' }, { clock, signal })
 }
 
-t.test('a refusal keeps its status and its time', async t => {
-  for (const [status, code] of [
-    [429, 'KIMCHI_ERR_REST'],
-    [418, 'KIMCHI_ERR_REST'],
-    [451, 'KIMCHI_ERR_GEO_BLOCKED'],
-    [302, 'KIMCHI_ERR_REST'],
+t.test('a refusal keeps its status and its time, or our own where that is longer', async t => {
+  for (const [status, code, retryAfterMs] of [
+    [429, 'KIMCHI_ERR_REST', 9_000],
+    [418, 'KIMCHI_ERR_REST', 300_000],
+    [451, 'KIMCHI_ERR_GEO_BLOCKED', 600_000],
+    [302, 'KIMCHI_ERR_REST', 9_000],
   ] as const) {
     const url = await serve(t, (_request, response) => {
       response.writeHead(status, { 'Retry-After': '9', Location: 'http://127.0.0.1:9/' }).end('{}')
     })
-    await t.rejects(ask(url), { name: 'HttpError', code, status, retryAfterMs: 9_000 })
+    await t.rejects(ask(url), { name: 'HttpError', code, status, retryAfterMs })
   }
 })
 
 t.test('a 429 that names no time asks for a second', async t => {
   const url = await serve(t, (_request, response) => response.writeHead(429).end())
   await t.rejects(ask(url), { name: 'HttpError', status: 429, retryAfterMs: 1_000 })
+})
+
+// docs/faults.md, 102
+t.test('a 418 of Binance asks for the time in its body', async t => {
+  const url = await serve(t, (_request, response) => {
+    response.writeHead(418).end(`{"code":-1003,"msg":"IP banned until ${AT + 900_000}. Use streams"}`)
+  })
+  await t.rejects(ask(url), { name: 'HttpError', status: 418, retryAfterMs: 900_000 })
+})
+
+// docs/faults.md, 102
+t.test('a request on a kept connection that is reset just then is sent once more', async t => {
+  const used = new Set<Socket>()
+  let resets = 0
+  let wasReset = false
+  const url = await serve(t, ({ socket }, response) => {
+    wasReset = used.has(socket) && !wasReset
+    used.add(socket)
+    if (!wasReset) return void response.end('{}')
+    resets += 1
+    socket.resetAndDestroy()
+  })
+  for (let request = 0; request < 6; request++) await ask(url)
+  t.ok(resets > 0, `${resets} resets`)
+})
+
+t.test('a server that resets every connection is asked twice', async t => {
+  let requests = 0
+  const url = await serve(t, ({ socket }) => {
+    requests += 1
+    socket.resetAndDestroy()
+  })
+  await t.rejects(ask(url), { code: 'KIMCHI_ERR_REST' })
+  t.equal(requests, 2)
 })
 
 t.test('an answer that is no JSON or too long is an error, and so is none', async t => {

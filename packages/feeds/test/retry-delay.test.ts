@@ -25,6 +25,11 @@ t.test('the next attempt comes no earlier than the time an exchange names', asyn
   )
 })
 
+// docs/faults.md, 102
+t.test('a long stated wait is late by half a minute at most', async t => {
+  t.equal(Math.round(retryDelay(0, () => 1, refused(418, 28_800_000))), 28_830_000)
+})
+
 t.test('after a refusal without a time the wait depends on its status', async t => {
   const delayOf = (status: number) => retryDelay(0, () => 0, refused(status))
   t.strictSame([429, 418, 403, 451, 503].map(delayOf), [250, 300_000, 250, 600_000, 250])

@@ -8,7 +8,8 @@ import {
   messageOf,
 } from '@kimchi/core'
 import WebSocket from 'ws'
-import { httpErrorOf, parseRetryAfter } from '../http-error.ts'
+import { httpErrorOf } from '../http-error.ts'
+import { statedWait } from '../retry-after.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
 
 const HANDSHAKE_TIMEOUT_MS: Milliseconds = 10_000
@@ -228,9 +229,10 @@ export class Connection {
 
   #refusedBy(response: IncomingMessage): KimchiError {
     const { exchange } = this.#protocol
-    const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#context.clock.now())
+    const { statusCode: status = 0, headers } = response
+    const retryAfterMs = statedWait({ status, header: headers['retry-after'] }, this.#context.clock.now())
     response.resume()
-    return httpErrorOf(exchange, 'handshake', response.statusCode ?? 0, retryAfterMs)
+    return httpErrorOf(exchange, 'handshake', status, retryAfterMs)
   }
 
   #socketError(cause: Error): KimchiError {

@@ -4,6 +4,7 @@ import { parseTradingPrices } from '../binance/trading-prices.ts'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 import { fetchJson, type HttpAnswer } from '../http.ts'
+import { Ban } from './ban.ts'
 import { CANDLES, type CandlePage, type CandleRequest, readCandles } from './candles.ts'
 
 /** Where the exchanges answer, and who asks. */
@@ -19,12 +20,13 @@ type Ccxt = Awaited<ReturnType<typeof loadCcxt>>
 
 /**
  * Lists, candles and trading prices of both exchanges, by their raw endpoints: ccxt's unified symbols would rename
- * coins. The caller keeps the exchanges' rate limits. A request goes to the next base where the one in use fails,
+ * coins. The caller keeps the exchanges' rate limits; while a refusal lasts that is about us, nobody asks. A request goes to the next base where the one in use fails,
  * and rejects with HttpError when the exchange refuses, else with KimchiError.
  * @see docs/exchanges.md#symbol-mapping
  */
 export class RestClient {
   readonly bases: Readonly<Record<Exchange, Bases>>
+  readonly #bans: Readonly<Record<Exchange, Ban>>
   readonly #userAgent: string
   readonly #context: Pick<Context, 'clock' | 'signal'>
   #ccxt: Promise<Ccxt> | undefined
@@ -37,6 +39,7 @@ export class RestClient {
       upbit: new Bases('upbit', 'rest', upbit, context),
       binance: new Bases('binance', 'rest', binance, context),
     }
+    this.#bans = { upbit: new Ban(context.clock), binance: new Ban(context.clock) }
     this.#userAgent = userAgent
     this.#context = context
   }
@@ -80,8 +83,10 @@ export class RestClient {
   /** One request. @param read takes what is wanted from the answer; another base is asked where it throws */
   get<T>(exchange: Exchange, path: string, read: (answer: HttpAnswer) => T): Promise<T> {
     const request = { exchange, userAgent: this.#userAgent }
-    return this.bases[exchange].request(async base =>
-      read(await fetchJson(`${base}${path}`, request, this.#context)),
+    return this.#bans[exchange].respect(() =>
+      this.bases[exchange].request(async base =>
+        read(await fetchJson(`${base}${path}`, request, this.#context)),
+      ),
     )
   }
 

@@ -1,8 +1,9 @@
 import { minuteOf } from '@kimchi/core'
+import { createManualClock } from '@kimchi/core/testing'
 import type { Simulator } from '@kimchi/simulator'
 import t, { type Test } from 'tap'
 import { matchCoins } from '../../src/catalogue/catalogue.ts'
-import { createRest, serve, simulate } from '../harness.ts'
+import { AT, createRest, serve, simulate } from '../harness.ts'
 
 /** 2026-11-20T12:00Z as an epoch minute. */
 const NOON = Date.UTC(2026, 10, 20, 12) / 60_000
@@ -138,7 +139,7 @@ t.test('a truncated answer is an error, not a time without trades', async t => {
 
 // docs/faults.md, 17
 t.test('a refusal keeps its code, status and time', async t => {
-  const { simulator, rest } = await open(t)
+  const { simulator } = await open(t)
   for (const [status, code] of [
     [429, 'KIMCHI_ERR_REST'],
     [418, 'KIMCHI_ERR_REST'],
@@ -149,17 +150,55 @@ t.test('a refusal keeps its code, status and time', async t => {
       ['binance', 'BTCUSDT'],
     ] as const) {
       const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest', retryAfter: 3 })
-      const refused = rest.fetchCandles({ exchange, market, count: 5, before: NOON })
+      const refused = restOf(simulator).fetchCandles({ exchange, market, count: 5, before: NOON })
       await t.rejects(refused, {
         name: 'HttpError',
         code,
         status,
-        ...(status === 451 ? {} : { retryAfterMs: Number }),
+        retryAfterMs: Number,
       })
       undo()
     }
   }
-  t.equal((await rest.fetchCandles({ ...BTC, count: 5 })).candles.length, 5, 'and then requests work again')
+})
+
+// docs/faults.md, 102
+t.test('a ban holds for all who ask its exchange, and for no other', async t => {
+  for (const [status, retryAfter, seconds] of [
+    [418, '120.5', 300],
+    [418, '0', 300],
+    [418, '-1', 300],
+    [418, '12/25', 300],
+    [418, '900', 900],
+    [429, '7', 7],
+  ] as const) {
+    const asked: (string | undefined)[] = []
+    const url = await serve(t, ({ url }, response) => {
+      asked.push(url)
+      response.writeHead(status, { 'Retry-After': retryAfter }).end('{}')
+    })
+    const clock = createManualClock(AT)
+    const rest = createRest(
+      { upbit: await serve(t, (_, response) => response.end('[]')), binance: url },
+      { clock },
+    )
+    const candles = { exchange: 'binance', market: 'BTCUSDT', count: 5 } as const
+    const callers: readonly (() => Promise<unknown>)[] = [
+      () => rest.fetchTradingPrices(),
+      () => rest.fetchCandles(candles),
+      () => rest.fetchListings(),
+      () => rest.get('binance', '/api/v3/ping', () => {}),
+    ]
+    for (const ask of callers)
+      await t.rejects(ask(), { name: 'HttpError', status, retryAfterMs: seconds * 1_000 }, retryAfter)
+    t.equal(asked.length, 1, `${status} ${retryAfter}`)
+    t.strictSame((await rest.fetchCandles({ ...BTC, count: 5 })).candles, [], 'Upbit answers')
+    await clock.advance(seconds * 1_000 - 2_000)
+    await t.rejects(rest.fetchCandles(candles), { message: /not asked again/, retryAfterMs: 2_000 })
+    await clock.advance(2_000)
+    await t.rejects(rest.fetchCandles(candles), { name: 'HttpError', status })
+    t.equal(asked.length, 2, 'and then it is asked')
+  }
 })
 
 // docs/faults.md, 25

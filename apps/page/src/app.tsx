@@ -5,7 +5,8 @@ import { useFiring } from './alerts/use-firing.ts'
 import { LazyCoin } from './coin/lazy-coin.tsx'
 import { Footer } from './footer.tsx'
 import { Header } from './header.tsx'
-import { isOverdue, useLive } from './live/live.ts'
+import { useCurrentRows } from './live/current.ts'
+import { useLive } from './live/live.ts'
 import { Notices } from './notices.tsx'
 import { useObserved } from './observe.ts'
 import { Overview } from './overview.tsx'
@@ -15,7 +16,7 @@ import type { Search } from './table/rows.ts'
 import type { Language } from './text/format.ts'
 import { loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
-import { type Theme, useTick, ViewContext } from './view.ts'
+import { type Theme, ViewContext } from './view.ts'
 
 /** The whole page. @param words those of the visitor's language */
 export function App({ client, words: first }: { client: Client; words: Words }) {
@@ -29,19 +30,18 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
   const alerts = useKept<Alerts>('alerts', {})
   const isVisible = useObserved(document, 'visibilitychange', () => document.visibilityState === 'visible')
   const live = useLive(client, isVisible || Object.keys(alerts[0]).length > 0)
-  const { list, error } = live
+  const { list, error, isAnswered } = live
   // Kept here, so that it survives a visit to a coin.
   const search = useState<Search>({ text: '' })
   const route = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const { symbol } = route
   const now = () => Date.now() + live.clockOffsetMs
-  // What shows an age draws itself more often.
-  useTick(60_000)
+  const current = useCurrentRows(list, now)
   const isSimulated = list?.note?.startsWith('SIMULATED') ?? false
-  const minute = isVisible && !error ? list?.updated_at : undefined
-  const view = { ...words, client, alerts, theme, search, isSimulated, minute, now }
-  const firing = useFiring(list && isOverdue(list, now()) ? undefined : list, view)
-  const title = titleOf(list, symbol, firing, t, f)
+  const minute = isVisible && isAnswered && !error ? list?.updated_at : undefined
+  const view = { ...words, client, alerts, theme, search, isSimulated, current, isAnswered, minute, now }
+  const firing = useFiring(view)
+  const title = titleOf(current, symbol, firing, t, f)
   useEffect(() => {
     document.documentElement.lang = language
     document.documentElement.dataset.theme = theme[0]

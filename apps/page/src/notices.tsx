@@ -1,16 +1,16 @@
-import { utcMs } from '@kimchi/client'
+import { type ApiError, utcMs } from '@kimchi/client'
 import { describe, type Firing } from './alerts/alert.ts'
-import { isOverdue, type Live } from './live/live.ts'
+import type { Live } from './live/live.ts'
+import type { Texts } from './text/en.ts'
 import { fill } from './text/language.ts'
-import { useTick, useView, type View } from './view.ts'
+import { useNow, useView, type View } from './view.ts'
 
 /** What a reader must know before reading a number, and the alerts whose threshold is reached. */
 export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] }) {
   const view = useView()
   const { t, f, now, isSimulated } = view
-  useTick()
   const { list } = live
-  const trouble = troubleOf(live, view)
+  const trouble = useNow(() => troubleOf(live, view))
   return (
     <>
       {isSimulated && (
@@ -36,14 +36,26 @@ export function Notices({ firing, ...live }: Live & { firing: readonly Firing[] 
   )
 }
 
-/** Why the list is not current, and how old it is; undefined while it is, or when the service has just started. */
-function troubleOf({ list, error }: Live, view: View): string | undefined {
-  const { t, f } = view
+/** Why the list is not current, and how old it is; undefined while all is well, or the page says it in its middle. */
+function troubleOf({ list, error, isAnswered }: Live, view: View): string | undefined {
+  const { t, f, current } = view
   const now = view.now()
-  if (!list) return error && error.code !== 'not_ready' ? t.downEmpty : undefined
-  if (!error && !isOverdue(list, now)) return undefined
+  if (!list) return error && error.code !== 'not_ready' ? `${causeOf(error, t)} ${t.retrying}` : undefined
+  if (!error && (list.count === 0 || current.length > 0)) return undefined
   const at = utcMs(list.updated_at)
-  return fill(error ? t.down : t.overdue, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
+  const text = error
+    ? `${causeOf(error, t)} ${t.pricesFrom} ${t.retrying}`
+    : isAnswered
+      ? t.overdue
+      : t.loadingOld
+  return fill(text, f.time(at, now)).replace('{ago}', fill(t.ago, f.age(now - at)))
+}
+
+/** What a page can know of a failure. */
+export function causeOf({ code, status = 0 }: ApiError, t: Texts): string {
+  // A proxy in front says with 502 and 504 that the API has not answered it.
+  const isAway = code === 'unreachable' || status === 502 || status === 504
+  return isAway ? t.unreachable : code === 'not_ready' ? t.notReady : t.failing
 }
 
 /** Says that something could not be loaded, and offers to try again where that may help. */

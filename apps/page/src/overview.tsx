@@ -11,11 +11,11 @@ export function Overview({ list, error }: Live) {
       <h1 class="unseen">{t.title}</h1>
       {list ? (
         <>
-          <SummaryView list={list} />
+          {list.count > 0 && <SummaryView list={list} />}
           <CoinTable list={list} />
         </>
       ) : error?.code === 'not_ready' ? (
-        <p class="empty">{t.gathering}</p>
+        <p class="empty">{t.notReady}</p>
       ) : (
         !error && <p class="empty">{t.loading}</p>
       )}

@@ -1,20 +1,20 @@
-import type { LiveList } from '@kimchi/client'
+import type { CoinPremium } from '@kimchi/client'
 import { type Firing, targetName } from './alerts/alert.ts'
 import { summarise } from './live/summary.ts'
 import type { Texts } from './text/en.ts'
 import type { Formats } from './text/format.ts'
 
-/** The tab's title: an alert first, else the premium of the open coin, else the median. */
+/** The tab's title: an alert first, else the premium of the open coin, else the median; no number that is not current. */
 export function titleOf(
-  list: LiveList | undefined,
+  current: readonly CoinPremium[],
   symbol: string | undefined,
   [alert]: readonly Firing[],
   t: Texts,
   f: Formats,
 ): string {
-  const percent = (value: number) => `${f.percent(value)}%`
+  const percent = (value: number) => `${f.signed(value)}%`
   if (alert) return `🔔 ${targetName(alert.target, t)} ${percent(alert.premium_pct)} · ${t.title}`
-  const coins = list?.data ?? []
-  const value = symbol ? coins.find(coin => coin.symbol === symbol)?.premium_pct : summarise(coins)?.median
+  const row = current.find(coin => coin.symbol === symbol)
+  const value = symbol ? row?.premium_pct : summarise(current)?.median
   return [value !== undefined && percent(value), symbol, t.title].filter(Boolean).join(symbol ? ' · ' : ' ')
 }

@@ -1,17 +1,19 @@
 import { type CoinPremium, utcMs } from '@kimchi/client'
 import type { ComponentChildren } from 'preact'
 import { type AmountColumn, COLUMNS } from './table/rows.ts'
+import { wonOf } from './table/won.ts'
+import { fill } from './text/language.ts'
 import { useView } from './view.ts'
 
 /** A premium, rounded: its sign tells premium from discount, colour only repeats it. Its title is the whole value. */
 export function Percent({ value, isColoured = false }: { value: number; isColoured?: boolean }) {
   const { f } = useView()
-  const text = f.percent(value)
+  const text = f.signed(value)
   return (
     <data
       class={isColoured ? `pct ${directionOf(text)}` : 'pct'}
       value={value}
-      title={`${f.percent(value, 4)}%`}
+      title={`${f.signed(value, 4)}%`}
     >
       {text}
       <span class="unit">%</span>
@@ -23,8 +25,8 @@ export function Percent({ value, isColoured = false }: { value: number; isColour
 export function Span({ from, to }: { from: number; to: number }) {
   const { f } = useView()
   return (
-    <span class="pct" title={`${f.percent(from, 4)}% – ${f.percent(to, 4)}%`}>
-      <data value={from}>{f.percent(from)}</data> – <data value={to}>{f.percent(to)}</data>
+    <span class="pct" title={`${f.signed(from, 4)}% – ${f.signed(to, 4)}%`}>
+      <data value={from}>{f.signed(from)}</data> – <data value={to}>{f.signed(to)}</data>
       <span class="unit">%</span>
     </span>
   )
@@ -33,12 +35,12 @@ export function Span({ from, to }: { from: number; to: number }) {
 /** A change in percentage points: arrow and colour show its direction. @param note what it is compared with */
 export function Change({ points, note }: { points: number; note?: string }) {
   const { t, f } = useView()
-  const text = f.percent(points)
+  const text = f.signed(points)
   const direction = directionOf(text)
   return (
     <span class={`change ${direction}`}>
       <span aria-hidden="true">{{ up: '▲', down: '▼', flat: '' }[direction]}</span>
-      <data value={points} title={`${f.percent(points, 4)}${t.points}`}>
+      <data value={points} title={`${f.signed(points, 4)}${t.points}`}>
         {text}
         {t.points}
       </data>
@@ -56,8 +58,25 @@ function directionOf(text: string): 'up' | 'down' | 'flat' {
 export function Amount({ coin, column }: { coin: CoinPremium; column: AmountColumn }) {
   const { f } = useView()
   const value = COLUMNS[column](coin)
-  const text = column === 'gap' ? f.won(value, true) : column === 'binance' ? f.won(value) : f.price(value)
+  const { decimals } = wonOf(coin)
+  const text =
+    column === 'gap'
+      ? f.signed(value, decimals)
+      : column === 'binance'
+        ? f.number(value, decimals)
+        : f.price(value)
   return <data value={value}>{text}</data>
+}
+
+/** Says of a value that it is not current, and since when. */
+export function Stale({ at }: { at: string }) {
+  const { t, f, now } = useView()
+  const ms = utcMs(at)
+  return (
+    <span class="why" title={f.utc(ms, now())}>
+      {fill(t.stale, f.time(ms, now()))}
+    </span>
+  )
 }
 
 /** A time of the API in the time zone of the language; its title is the time in UTC. */

@@ -1,4 +1,4 @@
-import type { Client } from '@kimchi/client'
+import type { Client, CoinPremium } from '@kimchi/client'
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
@@ -16,6 +16,10 @@ export interface View extends Words {
   readonly theme: Kept<Theme>
   readonly search: Kept<Search>
   readonly isSimulated: boolean
+  /** The rows that may stand as the present. */
+  readonly current: readonly CoinPremium[]
+  /** Nothing is asked for beside the list before its first answer. */
+  readonly isAnswered: boolean
   /** The minute of the list; undefined while nobody looks or the API does not answer: nothing is asked then. */
   readonly minute: string | undefined
   /** Milliseconds since the epoch, by the server's clock. */
@@ -30,11 +34,13 @@ export const useView = (): View => useContext(ViewContext)
 /** Ages begin in seconds; an update every five seconds is calm and close enough. */
 const AGE_MS = 5_000
 
-/** Draws a component again every so often, for what it says of the time. @default every 5 s, for an age */
-export function useTick(everyMs = AGE_MS): void {
-  const [, tick] = useState(0)
+/** What a function of the time gives now; draws a component again when it gives something else. */
+export function useNow<T>(read: () => T): T {
+  const value = read()
+  const [, redraw] = useState({})
   useEffect(() => {
-    const timer = setInterval(() => tick(count => count + 1), everyMs)
+    const timer = setInterval(() => read() !== value && redraw({}), AGE_MS)
     return () => clearInterval(timer)
-  }, [])
+  })
+  return value
 }

@@ -1,5 +1,3 @@
-import type { History } from '@kimchi/client'
-import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, liveListOf, minuteAt } from './answers.ts'
@@ -32,7 +30,6 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
     test('an alert is in the title and a notification, also while the page is hidden', alerts),
     test('a phone whose notifications can only throw is offered the title', phoneAlert),
     test('while an age grows, the table is not drawn again', growingAge),
-    test('asks for at most 20 changes a minute', manyCoins),
     test('asks once a minute while it is seen, never while hidden, once on return', minutes),
   ])
 }
@@ -77,7 +74,7 @@ async function lastingList(t: Test, open: Open) {
 const KOREAN_HEADINGS = [
   '코인↕',
   '김프↕',
-  '전일 대비',
+  '김프 변동↕',
   '차액(원)↕',
   '업비트(원)↕',
   '바이낸스(원)↕',
@@ -86,7 +83,7 @@ const KOREAN_HEADINGS = [
 const ENGLISH_HEADINGS = [
   'Coin↕',
   'Premium↕',
-  'Day change',
+  'Day change↕',
   'Gap in KRW↕',
   'Upbit KRW↕',
   'Binance in KRW↕',
@@ -124,7 +121,7 @@ async function firstSeconds(t: Test, open: Open) {
   const good = goodAnswers()
   const answers: Answers = { ...good, list: 'not_ready' }
   const { page } = await open(t, answers, { prepare: installClock })
-  await page.getByText('collecting the first prices').waitFor()
+  await page.getByText('The API has no prices yet.').waitFor()
   t.equal(await page.locator('.trouble').count(), 0, 'nothing has failed')
   answers.list = good.list
   await page.clock.runFor(7_000)
@@ -237,39 +234,6 @@ async function growingAge(t: Test, open: Open) {
   t.not(await age(), before)
   const written = await page.evaluate<number>('window.written')
   t.ok(written < rows, `${written} numbers for ${rows} coins`)
-}
-
-async function manyCoins(t: Test, open: Open) {
-  const good = goodAnswers()
-  const data = Array.from({ length: 60 }, (_, index) => ({
-    ...(good.list.data[0] as (typeof good.list.data)[number]),
-    symbol: `C${index}`,
-  }))
-  const history = good.histories.BTC as History
-  const histories = Object.fromEntries(data.map(({ symbol }) => [symbol, { ...history, symbol }]))
-  const { page, asked } = await open(
-    t,
-    { list: { ...good.list, count: data.length, data }, histories },
-    { prepare: installClock },
-  )
-  await page.setViewportSize({ width: 1440, height: 3_000 })
-  const daily = () => asked.filter(url => url.endsWith('/daily?days=2')).length
-  await page.waitForSelector('.coins .change')
-  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 1_000)
-  let seconds = 0
-  const pass = async (more: number) => {
-    await page.clock.runFor(more * 1_000)
-    seconds += more
-  }
-  await pass(25)
-  t.equal(daily(), 20)
-  await pass(45)
-  // The page draws by the clock, too.
-  await eventually('more changes', async () => {
-    await pass(1)
-    return (await page.locator('.coins .change').count()) > 20 || undefined
-  })
-  t.ok(daily() <= 20 * Math.ceil(seconds / 60), `${daily()} in ${seconds} s`)
 }
 
 /** A service in the page, on the page's own clock: an answer takes none of its time. */

@@ -5,16 +5,16 @@ import { titleOf } from '../src/title.ts'
 import { liveListOf } from './answers.ts'
 
 const f = createFormats('en')
-const list = liveListOf('2026-11-21T13:05:00')
+const rows = liveListOf('2026-11-21T13:05:00').data
 
 t.test('the tab shows the coin’s premium, on the list the median’s', async t => {
-  t.equal(titleOf(list, 'BTC', [], en, f), '+1.23% · BTC · Kimchi premium')
-  t.equal(titleOf(list, undefined, [], en, f), '+0.89% Kimchi premium')
-  t.equal(titleOf(list, 'NOPE', [], en, f), 'NOPE · Kimchi premium')
-  t.equal(titleOf(undefined, undefined, [], en, f), 'Kimchi premium')
+  t.equal(titleOf(rows, 'BTC', [], en, f), '+1.23% · BTC · Kimchi premium')
+  t.equal(titleOf(rows, undefined, [], en, f), '+0.89% Kimchi premium')
+  t.equal(titleOf(rows, 'NOPE', [], en, f), 'NOPE · Kimchi premium')
+  t.equal(titleOf([], undefined, [], en, f), 'Kimchi premium')
 })
 
 t.test('an alert comes first', async t => {
   const alert = { target: 'ETH', premium_pct: 5.02, isAbove: true, threshold: 5 }
-  t.equal(titleOf(list, 'BTC', [alert], en, f), '🔔 ETH +5.02% · Kimchi premium')
+  t.equal(titleOf(rows, 'BTC', [alert], en, f), '🔔 ETH +5.02% · Kimchi premium')
 })

@@ -1,4 +1,4 @@
-import type { LiveList } from '@kimchi/client'
+import type { CoinPremium } from '@kimchi/client'
 import { summarise } from '../live/summary.ts'
 import type { Texts } from '../text/en.ts'
 import type { Formats } from '../text/format.ts'
@@ -21,11 +21,11 @@ export interface Firing extends Alert {
   readonly premium_pct: number
 }
 
-/** The alerts whose threshold is reached in this list. A row older than the list fires nothing. */
-export function firingOf(alerts: Alerts, { data, updated_at }: LiveList): Firing[] {
+/** The alerts whose threshold is reached in these rows. */
+export function firingOf(alerts: Alerts, current: readonly CoinPremium[]): Firing[] {
   return Object.entries(alerts).flatMap(([target, alert]) => {
-    const row = data.find(coin => coin.symbol === target && coin.snapshot_at === updated_at)
-    const value = target === MEDIAN ? summarise(data)?.median : row?.premium_pct
+    const row = current.find(({ symbol }) => symbol === target)
+    const value = target === MEDIAN ? summarise(current)?.median : row?.premium_pct
     if (value === undefined) return []
     const isReached = alert.isAbove ? value >= alert.threshold : value <= alert.threshold
     return isReached ? [{ ...alert, target, premium_pct: value }] : []
@@ -39,5 +39,5 @@ export function targetName(target: string, t: Texts): string {
 export function describe(alert: Firing, t: Texts, f: Formats): string {
   const { target, premium_pct, isAbove, threshold } = alert
   const bound = `${threshold}% ${isAbove ? t.orAbove : t.orBelow}`
-  return `${targetName(target, t)} ${f.percent(premium_pct)}% (${bound})`
+  return `${targetName(target, t)} ${f.signed(premium_pct)}% (${bound})`
 }

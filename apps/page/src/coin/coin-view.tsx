@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { useKept } from '../storage.ts'
 import { fill } from '../text/language.ts'
-import { Change, Percent } from '../values.tsx'
+import { Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'
 import { Chart } from './chart.tsx'
 import { DayTable } from './day-table.tsx'
@@ -24,16 +24,17 @@ export interface CoinProps {
 
 /** One coin: its premium now, its days as a chart and as a table, and what they say about the premium. */
 export function CoinView({ symbol, range, row }: CoinProps) {
-  const { t, f, now, nameOf } = useView()
+  const { t, f, now, nameOf, current } = useView()
   const [hasAverage, onAverage] = useKept('movingAverage', false)
+  const currentRow = row && current.find(coin => coin === row)
   const known = useHistory(symbol, range)
-  const { history, asOf, total, error } = known
+  const { history, total, error } = known
   const today = new Date(now()).toISOString().slice(0, 10)
   const days = useMemo(() => toDays(history?.data.slice(-range) ?? [], today), [history, range, today])
-  const figures = useMemo(() => figuresOf(days, row?.premium_pct), [days, row])
+  const figures = useMemo(() => figuresOf(days, currentRow?.premium_pct), [days, currentRow])
   const yesterday = days.find(({ date }) => date === dayBefore(today))
-  const since = row && changeSince(yesterday?.close_pct, row.premium_pct)
-  const asOfText = asOf ? fill(t.runningAsOf, f.time(utcMs(asOf), now())) : ''
+  const since = currentRow && changeSince(yesterday?.close_pct, currentRow.premium_pct)
+  const asOfText = history?.asOf ? fill(t.runningAsOf, f.time(utcMs(history.asOf), now())) : ''
   const named = row ?? history
   const isUnknown = error?.code === 'unknown_symbol' && !row
   return (
@@ -49,12 +50,13 @@ export function CoinView({ symbol, range, row }: CoinProps) {
           {symbol} <span class="name">{named && nameOf(named)}</span>
         </h1>
         {row ? (
-          <p class="now">
+          <p class={currentRow ? 'now' : 'now stale'}>
             <Percent value={row.premium_pct} />
+            {!currentRow && <Stale at={row.snapshot_at} />}
             {since !== undefined && <Change points={since} note={t.sinceYesterday} />}
           </p>
         ) : (
-          !isUnknown && <span class="note">{t.notListed}</span>
+          !isUnknown && current.length > 0 && <span class="note">{t.notListed}</span>
         )}
       </div>
       <HistoryNotice {...known} symbol={symbol} isListed={row !== undefined} />

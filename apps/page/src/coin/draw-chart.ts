@@ -47,7 +47,7 @@ export function openChart(
     timeScale: { borderVisible: false },
     localization: {
       locale: language,
-      priceFormatter: (value: number) => `${f.percent(value)}%`,
+      priceFormatter: (value: number) => `${f.signed(value)}%`,
       dateFormat: 'yyyy-MM-dd',
     },
     handleScroll: { vertTouchDrag: false, mouseWheel: false },

@@ -1,4 +1,5 @@
-import { Failure } from '../notices.tsx'
+import { utcMs } from '@kimchi/client'
+import { causeOf, Failure } from '../notices.tsx'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
 import type { KnownHistory } from './history.ts'
@@ -7,11 +8,15 @@ type HistoryNoticeProps = KnownHistory & { symbol: string; isListed: boolean; re
 
 /** Says why a history is missing or old. @param props `isListed`: the coin is in the live list */
 export function HistoryNotice({ history, error, symbol, isListed, reload }: HistoryNoticeProps) {
-  const { t } = useView()
+  const { t, f, now } = useView()
   const isUnknown = error?.code === 'unknown_symbol'
   if (isUnknown && !isListed) return <Failure text={fill(t.unknownCoin, symbol)} />
-  if (error?.code === 'not_ready') return <p class="empty">{t.gathering}</p>
-  if (error && !isUnknown) return <Failure text={history ? t.historyOld : t.historyDown} onRetry={reload} />
+  if (error && !isUnknown) {
+    const { asOf, data } = history ?? {}
+    const until = asOf ? f.time(utcMs(asOf), now()) : (data?.at(-1)?.date ?? '')
+    const text = `${causeOf(error, t)} ${history ? fill(t.historyOld, until) : t.historyDown}`
+    return <Failure text={text} onRetry={reload} />
+  }
   // The list may know a coin a moment before its history does.
   if (isUnknown || history?.count === 0) return <p class="empty">{fill(t.noHistory, symbol)}</p>
   return history ? null : <p class="empty">{t.loading}</p>

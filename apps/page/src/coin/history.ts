@@ -9,14 +9,15 @@ interface Asked {
   readonly minute?: string | undefined
 }
 
+/** A history with its newest minute, as the API writes it. */
+export type DatedHistory = History & { readonly asOf?: string | undefined }
+
 /** What is known of a coin's history, and what was asked for last. */
 export interface KnownHistory extends Asked {
   /** The newest answer; after an error that of before, or the one that this device kept. */
-  readonly history?: History | undefined
+  readonly history?: DatedHistory | undefined
   /** Why the newest request failed. */
   readonly error?: ApiError | undefined
-  /** The newest minute in the history, as the API writes it. */
-  readonly asOf?: string | undefined
   /** How many days there are in all; undefined until a request asked for more than there are. */
   readonly total?: number | undefined
 }
@@ -28,7 +29,7 @@ export function isDue(known: KnownHistory, { range, minute }: Asked): boolean {
 
 export function afterAnswer({ total }: KnownHistory, asked: Asked, history: History): KnownHistory {
   const isAll = history.count < (asked.range ?? 0)
-  return { ...asked, history, asOf: asked.minute, total: isAll ? history.count : total }
+  return { ...asked, history: { ...history, asOf: asked.minute }, total: isAll ? history.count : total }
 }
 
 /** @param kept what this device has of the coin from an earlier visit */
@@ -36,7 +37,7 @@ export function afterFailure(
   known: KnownHistory,
   asked: Asked,
   error: ApiError,
-  kept: History | undefined,
+  kept: DatedHistory | undefined,
 ): KnownHistory {
   const history = error.code === 'unknown_symbol' ? undefined : (known.history ?? kept)
   return { ...known, ...asked, history, error }
@@ -44,24 +45,25 @@ export function afterFailure(
 
 /** The newest `range` days of a coin, kept up to date while the coin is open. */
 export function useHistory(symbol: string, range: number): KnownHistory & { reload: () => void } {
-  const { client, minute } = useView()
+  const { client, minute, isAnswered } = useView()
   const [known, setKnown] = useState<KnownHistory>({})
   useEffect(() => {
     const asked = { range, minute }
-    if (!isDue(known, asked)) return
+    if (!isAnswered || !isDue(known, asked)) return
     const ending = new AbortController()
     client.daily(symbol, { days: range, signal: ending.signal }).then(
       history => {
-        keep('history', history)
-        setKnown(afterAnswer(known, asked, history))
+        const next = afterAnswer(known, asked, history)
+        keep('history', next.history)
+        setKnown(next)
       },
       error => {
-        const kept = recall<History>('history')
+        const kept = recall<DatedHistory>('history')
         const own = kept?.symbol === symbol ? kept : undefined
         if (error instanceof ApiError) setKnown(afterFailure(known, asked, error, own))
       },
     )
     return () => ending.abort()
-  }, [range, minute, known.range])
+  }, [range, minute, isAnswered, known.range])
   return { ...known, reload: () => setKnown({ ...known, range: undefined }) }
 }

@@ -1,25 +1,24 @@
-import { type CoinPremium, utcMs } from '@kimchi/client'
+import type { CoinPremium } from '@kimchi/client'
 import { fill } from '../text/language.ts'
-import { Amount, Change, Percent } from '../values.tsx'
+import { Amount, Change, Percent, Stale } from '../values.tsx'
 import { useView } from '../view.ts'
-import { AMOUNTS } from './rows.ts'
+import { AMOUNTS, type ChangeOf } from './rows.ts'
 
 export interface CoinRowProps {
   readonly coin: CoinPremium
-  /** The row is older than the list. */
-  readonly isStale: boolean
+  readonly isCurrent: boolean
+  /** The row is older than the list, whose own age stands above the table. */
+  readonly isBehind: boolean
   readonly isFavourite: boolean
-  /** Points since yesterday's close; undefined while that is not known. */
-  readonly change: number | undefined
+  readonly change: ReturnType<ChangeOf>
   readonly onFavourite: (symbol: string) => void
 }
 
-export function CoinRow({ coin, isStale, isFavourite, change, onFavourite }: CoinRowProps) {
-  const { t, f, now, nameOf } = useView()
+export function CoinRow({ coin, isCurrent, isBehind, isFavourite, change, onFavourite }: CoinRowProps) {
+  const { t, nameOf } = useView()
   const { symbol } = coin
-  const at = utcMs(coin.snapshot_at)
   return (
-    <tr class={isStale ? 'stale' : ''} data-symbol={symbol}>
+    <tr class={isCurrent ? '' : 'stale'} data-symbol={symbol}>
       <td class="star">
         <button
           type="button"
@@ -34,11 +33,7 @@ export function CoinRow({ coin, isStale, isFavourite, change, onFavourite }: Coi
         <a href={`#/${symbol}`}>
           <strong>{symbol}</strong> <span class="name">{nameOf(coin)}</span>
         </a>
-        {isStale && (
-          <span class="why" title={f.utc(at, now())}>
-            {fill(t.stale, f.time(at, now()))}
-          </span>
-        )}
+        {isBehind && <Stale at={coin.snapshot_at} />}
       </th>
       <td class="premium">
         <Percent value={coin.premium_pct} isColoured />

@@ -1,5 +1,4 @@
 import type { CoinPremium, LiveList } from '@kimchi/client'
-import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
 import { MEDIAN } from '../alerts/alert.ts'
 import { AlertForm } from '../alerts/alert-form.tsx'
@@ -11,7 +10,7 @@ import { useChanges } from './yesterday-closes.ts'
 
 /** The coins of the list: searched, sorted, and marked as favourites. */
 export function CoinTable({ list }: { list: LiveList }) {
-  const { t, nameOf, search } = useView()
+  const { t, nameOf, search, current } = useView()
   const [{ text, sorting }, setSearch] = search
   const [favourites, setFavourites] = useKept<readonly string[]>('favourites', [])
   const [isOnly, setOnly] = useKept('favouritesOnly', false)
@@ -20,9 +19,9 @@ export function CoinTable({ list }: { list: LiveList }) {
     setFavourites(others.length < favourites.length ? others : [...favourites, symbol])
   }
   const isShown = (coin: CoinPremium) => !isOnly || favourites.includes(coin.symbol)
-  const rows = arrange(list.data.filter(isShown), { text, sorting }, nameOf)
   const body = useRef<HTMLTableSectionElement>(null)
-  const changeOf = useChanges(list, body)
+  const changeOf = useChanges(list, body, sorting?.column === 'since')
+  const rows = arrange(list.data.filter(isShown), { text, sorting }, nameOf, changeOf)
   if (list.count === 0) return <p class="empty">{t.noCoins}</p>
   return (
     <section aria-label={t.coins} id="coins" tabIndex={-1}>
@@ -46,9 +45,10 @@ export function CoinTable({ list }: { list: LiveList }) {
             <CoinRow
               key={coin.symbol}
               coin={coin}
-              isStale={coin.snapshot_at < list.updated_at}
+              isCurrent={current.includes(coin)}
+              isBehind={coin.snapshot_at < list.updated_at}
               isFavourite={favourites.includes(coin.symbol)}
-              change={changeOf(coin.symbol, coin.premium_pct)}
+              change={changeOf(coin)}
               onFavourite={toggle}
             />
           ))}
@@ -72,19 +72,12 @@ function Head({ sorting, onSort }: { sorting: Sorting | undefined; onSort: (sort
         {(Object.keys(COLUMNS) as Column[]).map(column => {
           const isSorted = sorting?.column === column
           return (
-            <Fragment key={column}>
-              <th scope="col" class={column} {...(isSorted && { 'aria-sort': direction })}>
-                <button type="button" onClick={() => onSort(nextSorting(sorting, column))}>
-                  {t[column]}
-                  <span aria-hidden="true">{isSorted ? (sorting.isAscending ? '↑' : '↓') : '↕'}</span>
-                </button>
-              </th>
-              {column === 'premium' && (
-                <th scope="col" class="since" title={t.sinceYesterday}>
-                  {t.change}
-                </th>
-              )}
-            </Fragment>
+            <th key={column} scope="col" class={column} {...(isSorted && { 'aria-sort': direction })}>
+              <button type="button" onClick={() => onSort(nextSorting(sorting, column))}>
+                {t[column]}
+                <span aria-hidden="true">{isSorted ? (sorting.isAscending ? '↑' : '↓') : '↕'}</span>
+              </button>
+            </th>
           )
         })}
       </tr>

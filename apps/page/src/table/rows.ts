@@ -1,16 +1,21 @@
 import type { CoinPremium } from '@kimchi/client'
+import { wonOf } from './won.ts'
+
+/** Points since yesterday's close; undefined while that is not known, or the row is not current. */
+export type ChangeOf = (coin: CoinPremium) => number | undefined
 
 /** The columns of the list from left to right, each with the value that it is sorted by. */
 export const COLUMNS = {
   coin: coin => coin.symbol,
   premium: coin => coin.premium_pct,
+  since: (coin, changeOf) => changeOf(coin),
   /** How many won a coin costs more on Upbit; negative where it costs less. */
-  gap: (coin): number => coin.upbit_krw - COLUMNS.binance(coin),
+  gap: coin => wonOf(coin).gap,
   krw: coin => coin.upbit_krw,
   /** Binance's price in won, by the row's own rate. */
-  binance: (coin): number => coin.binance_usdt * coin.usdt_krw,
+  binance: coin => wonOf(coin).binance,
   usdt: coin => coin.binance_usdt,
-} as const satisfies Record<string, (coin: CoinPremium) => number | string>
+} as const satisfies Record<string, (coin: CoinPremium, changeOf: ChangeOf) => number | string | undefined>
 
 /** Name of a column; its heading is the text of the same key. */
 export type Column = keyof typeof COLUMNS
@@ -40,12 +45,14 @@ export function nextSorting(now: Sorting | undefined, column: Column): Sorting {
 
 /**
  * The rows whose symbol or name, in either language, contains the text; in the list's order until sorted.
+ * A row without the value that they are sorted by comes last.
  * @param nameOf a coin's name in the reader's language
  */
 export function arrange(
   coins: readonly CoinPremium[],
   { text, sorting }: Search,
   nameOf: (coin: CoinPremium) => string,
+  changeOf: ChangeOf,
 ) {
   const wanted = patternOf(text)
   const found = coins.filter(coin =>
@@ -56,7 +63,11 @@ ${nameOf(coin)}`),
   if (!sorting) return found
   const sign = sorting.isAscending ? 1 : -1
   const value = COLUMNS[sorting.column]
-  return found.toSorted((a, b) => (value(a) < value(b) ? -sign : value(a) > value(b) ? sign : 0))
+  return found.toSorted((a, b) => {
+    const [x, y] = [value(a, changeOf), value(b, changeOf)]
+    if (x === undefined || y === undefined) return Number(x === undefined) - Number(y === undefined)
+    return x < y ? -sign : x > y ? sign : 0
+  })
 }
 
 const INITIALS = 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ'

@@ -1,14 +1,15 @@
 import type { Client, LiveList } from '@kimchi/client'
 import type { RefObject } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { changeSince, dayBefore } from '../coin/days.ts'
 import { useView } from '../view.ts'
+import type { ChangeOf } from './rows.ts'
 
-/** What the list may ask of the daily route. */
-const REQUESTS_PER_MINUTE = 20
 const MINUTE_MS = 60_000
 /** Candles may still complete yesterday, so a close is asked for again; mostly the answer is 304. */
 const KEEP_MS = 60 * MINUTE_MS
+/** Answers that come one after the other are drawn together, and a long scroll asks a few times on its way. */
+const PAUSE_MS = 150
 
 export class YesterdayCloses {
   readonly #daily: Client['daily']
@@ -25,18 +26,21 @@ export class YesterdayCloses {
   }
 
   /**
-   * Asks for those of these coins that are missing or an hour old. Resolves when all are answered, with whether
-   * there were any.
+   * Asks for those of these coins that are missing or an hour old.
+   * @param onAnswer called for each close that was not known
    */
-  async ask(symbols: readonly string[], today: string, now: number): Promise<boolean> {
-    const recent = [...this.#known.values()].filter(({ askedAt }) => now - askedAt < MINUTE_MS)
+  async ask(symbols: readonly string[], today: string, now: number, onAnswer: () => void): Promise<void> {
     const due = symbols.filter(symbol => {
       const known = this.#known.get(symbol)
       return known?.day !== today || now - known.askedAt >= (known.close === undefined ? MINUTE_MS : KEEP_MS)
     })
-    const asked = due.slice(0, REQUESTS_PER_MINUTE - recent.length)
-    await Promise.all(asked.map(symbol => this.#load(symbol, today, now)))
-    return asked.length > 0
+    await Promise.all(
+      due.map(async symbol => {
+        const before = this.of(symbol, today)
+        await this.#load(symbol, today, now)
+        if (this.of(symbol, today) !== before) onAnswer()
+      }),
+    )
   }
 
   async #load(symbol: string, day: string, askedAt: number): Promise<void> {
@@ -51,23 +55,41 @@ export class YesterdayCloses {
 /**
  * The points between a coin's premium and yesterday's close, for the coins that are or were on screen.
  * @param body the rows on screen
+ * @param isForAll whether those of all coins are needed, to sort by them
  */
-export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>) {
-  const { client, minute } = useView()
+export function useChanges(list: LiveList, body: RefObject<HTMLElement | null>, isForAll: boolean): ChangeOf {
+  const { client, minute, current } = useView()
   const [closes] = useState(() => new YesterdayCloses(client))
   const [, redraw] = useState({})
   const today = list.updated_at.slice(0, 10)
+  const redrawSoon = useLater(() => redraw({}))
+  const ask = () => {
+    if (minute === undefined) return
+    const symbols = isForAll ? list.data.map(({ symbol }) => symbol) : symbolsOnScreen(body.current)
+    void closes.ask(symbols, today, Date.now(), redrawSoon)
+  }
+  const askSoon = useLater(ask)
   // After each drawing, because it may have brought other coins on screen.
   useEffect(() => {
-    const ask = async () => {
-      if (minute === undefined) return
-      if (await closes.ask(symbolsOnScreen(body.current), today, Date.now())) redraw({})
-    }
-    void ask()
-    addEventListener('scrollend', ask)
-    return () => removeEventListener('scrollend', ask)
+    ask()
+    addEventListener('scroll', askSoon)
+    return () => removeEventListener('scroll', askSoon)
   })
-  return (symbol: string, premium: number) => changeSince(closes.of(symbol, today), premium)
+  return coin =>
+    current.includes(coin) ? changeSince(closes.of(coin.symbol, today), coin.premium_pct) : undefined
+}
+
+/** Calls the newest of these functions a moment after the first of several calls. */
+function useLater(run: () => void): () => void {
+  const newest = useRef(run)
+  newest.current = run
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  return () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      newest.current()
+    }, PAUSE_MS)
+  }
 }
 
 function symbolsOnScreen(body: HTMLElement | null): string[] {

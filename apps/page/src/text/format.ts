@@ -22,20 +22,12 @@ export function createFormats(language: Language) {
     write(Math.floor(value), { style: 'unit', unit, unitDisplay })
   const utc = (ms: number, now: number) => `${clock(ms, now)} UTC`
   return {
-    /** Percent, rounded: `+1.24`. Without a sign where nothing but zeros is left. */
-    percent: (value: number, digits = 2) => write(value, { signDisplay: 'exceptZero', ...fixed(digits) }),
+    /** A percentage or a difference, rounded: `+1.24`. Without a sign where nothing but zeros is left. */
+    signed: (value: number, digits = 2) => write(value, { signDisplay: 'exceptZero', ...fixed(digits) }),
     /** A plain number with this many decimals. */
     number: (value: number, digits: number) => write(value, fixed(digits)),
     /** A price, with every digit that the exchange gave. */
     price: (value: number) => write(value, { maximumFractionDigits: 12 }),
-    /** A calculated amount of won: no more digits than matter, a difference with its sign. */
-    won: (value: number, isDifference = false) =>
-      write(value, {
-        signDisplay: isDifference ? 'exceptZero' : 'auto',
-        ...(Math.abs(value) >= 100
-          ? { maximumFractionDigits: 0 }
-          : { maximumSignificantDigits: isDifference ? 3 : 4 }),
-      }),
     /** How long ago, from milliseconds: seconds, minutes, hours or days. */
     age: (ms: number) => {
       const seconds = Math.max(0, ms / 1_000)

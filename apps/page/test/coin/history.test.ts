@@ -95,9 +95,9 @@ t.test('knows how many days there are once it has asked for more', async t => {
 t.test('names the minute of today’s row', async t => {
   const { show, pass, known } = open(days => whole(days, NOON))
   show()
-  t.equal(known().asOf, minuteOf(NOON))
+  t.equal(known().history?.asOf, minuteOf(NOON))
   pass(45)
-  t.equal(known().asOf, minuteOf(NOON + 45 * MINUTE))
+  t.equal(known().history?.asOf, minuteOf(NOON + 45 * MINUTE))
 })
 
 t.test(

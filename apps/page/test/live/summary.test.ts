@@ -1,14 +1,14 @@
 import t from 'tap'
 import { summarise } from '../../src/live/summary.ts'
 
-const coin = (symbol: string, premium_pct: number, usdt_krw = 1400, snapshot_at = '2026-11-21T13:05:00') => ({
+const coin = (symbol: string, premium_pct: number) => ({
   symbol,
   name: symbol,
   premium_pct,
   upbit_krw: 1,
   binance_usdt: 1,
-  usdt_krw,
-  snapshot_at,
+  usdt_krw: 1400,
+  snapshot_at: '2026-11-21T13:05:00',
 })
 
 t.test('the middle of an odd number of coins, the mean of the two middle ones of an even number', async t => {
@@ -16,15 +16,6 @@ t.test('the middle of an odd number of coins, the mean of the two middle ones of
   t.match(summarise(odd), { median: 2, highest: { symbol: 'A' }, lowest: { symbol: 'B' } })
   t.match(summarise([...odd, coin('D', 5)]), { median: 2.5, highest: { symbol: 'D' } })
   t.match(summarise([coin('A', 1)]), { median: 1, highest: { symbol: 'A' }, lowest: { symbol: 'A' } })
-})
-
-t.test('the rate is that of the newest row', async t => {
-  const coins = [
-    coin('A', 1, 1390, '2026-11-21T13:01:00'),
-    coin('B', 1, 1400),
-    coin('C', 1, 1380, '2026-11-20T13:05:00'),
-  ]
-  t.equal(summarise(coins)?.rate, 1400)
 })
 
 t.test('an empty list has no summary', async t => {

@@ -16,7 +16,8 @@ const COINS = [
   coin('ETH', 'Ethereum', 3),
 ]
 const symbols = (sorting: Sorting | undefined, text = '') =>
-  arrange(COINS, { sorting, text }, nameOf).map(({ symbol }) => symbol)
+  arrange(COINS, { sorting, text }, nameOf, changeOf).map(({ symbol }) => symbol)
+const changeOf = ({ symbol }: { symbol: string }) => ({ BTC: -0.1, ETH: 0.2 })[symbol]
 const KOREAN: Record<string, string> = { BTC: '비트코인', XRP: '엑스알피(리플)' }
 const nameOf = ({ symbol, name }: { symbol: string; name: string }) => KOREAN[symbol] ?? name
 
@@ -24,6 +25,8 @@ t.test('keeps the order of the list until somebody sorts, by premium or by name'
   t.strictSame(symbols(undefined), ['BTC', 'XRP', 'ETH'])
   t.strictSame(symbols({ column: 'premium', isAscending: false }), ['ETH', 'BTC', 'XRP'])
   t.strictSame(symbols({ column: 'premium', isAscending: true }), ['XRP', 'BTC', 'ETH'])
+  t.strictSame(symbols({ column: 'since', isAscending: false }), ['ETH', 'BTC', 'XRP'])
+  t.strictSame(symbols({ column: 'since', isAscending: true }), ['BTC', 'ETH', 'XRP'], 'unknown last')
   t.strictSame(symbols({ column: 'coin', isAscending: true }), ['BTC', 'ETH', 'XRP'])
 })
 
@@ -56,7 +59,9 @@ t.test('sorts by the gap in won and by Binance’s price in won', async t => {
     { ...coin('B', 'B', 1), upbit_krw: 2_750, binance_usdt: 2, usdt_krw: 1_400 },
   ]
   const by = (column: 'gap' | 'binance') =>
-    arrange(coins, { text: '', sorting: { column, isAscending: false } }, nameOf).map(({ symbol }) => symbol)
+    arrange(coins, { text: '', sorting: { column, isAscending: false } }, nameOf, changeOf).map(
+      ({ symbol }) => symbol,
+    )
   t.strictSame(by('gap'), ['A', 'B'])
   t.strictSame(by('binance'), ['B', 'A'])
 })

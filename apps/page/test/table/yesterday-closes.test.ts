@@ -18,42 +18,46 @@ function counted() {
     state.asked.push(symbol)
     return state.answer()
   }
-  return { state, closes: new YesterdayCloses({ daily }) }
+  const closes = new YesterdayCloses({ daily })
+  let told = 0
+  const ask = (symbols: readonly string[], today: string, now: number) =>
+    closes.ask(symbols, today, now, () => {
+      told += 1
+    })
+  return { state, closes, ask, told: () => told }
 }
 
-t.test('at most 20 requests are sent in any minute, the others follow', async t => {
-  const { state, closes } = counted()
-  const symbols = Array.from({ length: 30 }, (_, index) => `C${index}`)
-  await closes.ask(symbols.slice(0, 15), TODAY, 0)
-  await closes.ask(symbols, TODAY, 30_000)
-  t.equal(state.asked.length, 20)
-  await closes.ask(symbols, TODAY, MINUTE_MS)
-  t.equal(state.asked.length, 30)
-  t.equal(new Set(state.asked).size, 30, 'nobody is asked for twice')
-  t.equal(closes.of('C29', TODAY), YESTERDAY)
+t.test('every coin that is missing is asked for at once, and told of when its close is known', async t => {
+  const { state, ask, told } = counted()
+  const symbols = Array.from({ length: 200 }, (_, index) => `C${index}`)
+  await ask(symbols.slice(0, 15), TODAY, 0)
+  await ask(symbols, TODAY, 30_000)
+  t.equal(state.asked.length, 200)
+  t.equal(new Set(state.asked).size, 200, 'nobody is asked for twice')
+  t.equal(told(), 200)
 })
 
 t.test('a close is asked for again after an hour, and on the next day', async t => {
-  const { state, closes } = counted()
-  await closes.ask(['BTC'], TODAY, 0)
-  await closes.ask(['BTC'], TODAY, 59 * MINUTE_MS)
+  const { state, closes, ask } = counted()
+  await ask(['BTC'], TODAY, 0)
+  await ask(['BTC'], TODAY, 59 * MINUTE_MS)
   t.equal(state.asked.length, 1)
-  await closes.ask(['BTC'], TODAY, 60 * MINUTE_MS)
+  await ask(['BTC'], TODAY, 60 * MINUTE_MS)
   t.equal(state.asked.length, 2)
-  await closes.ask(['BTC'], '2026-11-22', 61 * MINUTE_MS)
+  await ask(['BTC'], '2026-11-22', 61 * MINUTE_MS)
   t.equal(state.asked.length, 3)
   t.equal(closes.of('BTC', '2026-11-22'), HISTORY.data[1]?.close_pct)
 })
 
 t.test('without an answer the close stays, and is asked for a minute later where there is none', async t => {
-  const { state, closes } = counted()
+  const { state, closes, ask } = counted()
   state.answer = () => Promise.reject(new Error('no answer'))
-  await closes.ask(['BTC'], TODAY, 0)
+  await ask(['BTC'], TODAY, 0)
   t.equal(closes.of('BTC', TODAY), undefined)
   state.answer = async () => HISTORY
-  await closes.ask(['BTC'], TODAY, MINUTE_MS)
+  await ask(['BTC'], TODAY, MINUTE_MS)
   t.equal(closes.of('BTC', TODAY), YESTERDAY)
   state.answer = () => Promise.reject(new Error('no answer'))
-  await closes.ask(['BTC'], TODAY, 61 * MINUTE_MS)
+  await ask(['BTC'], TODAY, 61 * MINUTE_MS)
   t.equal(closes.of('BTC', TODAY), YESTERDAY)
 })

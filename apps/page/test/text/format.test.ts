@@ -6,16 +6,16 @@ const ko = createFormats('ko')
 
 t.test('a premium is rounded to two digits, half away from zero', async t => {
   t.strictSame(
-    [1.5561, 1.555, -1.555, 13.9951, 0.0099].map(value => en.percent(value)),
+    [1.5561, 1.555, -1.555, 13.9951, 0.0099].map(value => en.signed(value)),
     [...['+1.56', '+1.56', '−1.56', '+14.00', '+0.01']],
   )
-  t.equal(ko.percent(12.3), '+12.30')
-  t.equal(en.percent(0.0099, 4), '+0.0099')
+  t.equal(ko.signed(12.3), '+12.30')
+  t.equal(en.signed(0.0099, 4), '+0.0099')
 })
 
 t.test('a premium that is rounded to zero has no sign', async t => {
   t.strictSame(
-    [0, 0.0049, -0.0049].map(value => en.percent(value)),
+    [0, 0.0049, -0.0049].map(value => en.signed(value)),
     ['0.00', '0.00', '0.00'],
   )
 })
@@ -43,10 +43,3 @@ t.test(
     t.equal(ko.utc(at, at), '13:05 UTC')
   },
 )
-
-t.test('won have no more digits than matter; a difference has a sign', async t => {
-  t.equal(en.won(141_750_700.4), '141,750,700')
-  t.equal(en.won(12.34567), '12.35')
-  t.equal(ko.won(1_749_300, true), '+1,749,300')
-  t.equal(en.won(-5.4321, true), '−5.43')
-})

@@ -1,0 +1,228 @@
+import type { LiveList } from '@kimchi/client'
+import { eventually } from '@kimchi/testkit'
+import type { Browser, Page } from '@kimchi/testkit/chromium'
+import type { Test } from 'tap'
+import { type Answers, goodAnswers, historyOf, liveListOf, minuteAt, oldRow } from './answers.ts'
+import { answerWith, PAGES_AT_A_TIME } from './views.ts'
+import { type Visit, type VisitOptions, visit } from './visit.ts'
+
+const ROWS = '.coins tbody tr'
+const HOUR_MS = 3_600_000
+
+/** Numbers that a reader could take for what they are not, on a screen of this width. */
+export async function misread(t: Test, browser: Browser, base: string, width: number): Promise<void> {
+  const open: Open = (t, answers, { prepare, ...options } = {}) =>
+    visit(t, browser, base, {
+      ...options,
+      prepare: async page => {
+        await page.setViewportSize({ width, height: 800 })
+        await answerWith(page, answers)
+        await prepare?.(page)
+      },
+    })
+  const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
+    t.test(title, { buffered: true }, t => run(t, open))
+  t.jobs = PAGES_AT_A_TIME
+  await Promise.all([
+    // docs/faults.md, 110
+    test('a coin whose row is older than the list says since when, wherever it stands', staleCoin),
+    test('a list without new minutes gives no number to title, summary, head and alerts', staleList),
+    test('a list of an earlier visit is marked with its time while nobody has answered', secondVisit),
+    test('with the API away, the list of an earlier visit gives the tab no number', apiAway),
+    test('an answer that is an error is not called no answer', apiFailing),
+    test('won on Upbit minus won on Binance is the gap, to the last digit', addsUp),
+    // docs/faults.md, 111
+    test('of 200 coins each on the screen has its day change, and they are sorted by it', manyCoins),
+  ])
+}
+
+type Open = (t: Test, answers: Answers, options?: VisitOptions) => Promise<Visit>
+
+const textOf = (page: Page, selector: string) => page.locator(selector).textContent()
+
+/** Answers with a history of the coin whose row is old. */
+function withOldRow(): Answers {
+  const { list, histories } = goodAnswers()
+  return {
+    list: oldRow(list),
+    histories: { ...histories, SOL: historyOf('SOL', 'Solana', list.updated_at, 60) },
+  }
+}
+
+async function staleCoin(t: Test, open: Open) {
+  const { page } = await open(t, withOldRow())
+  await page.waitForSelector(`${ROWS}[data-symbol=BTC] .change`)
+  t.equal(await page.locator('[data-symbol=SOL] .change').count(), 0, 'no change of a row that is old')
+  t.match(await textOf(page, '[data-symbol=SOL] .why'), /No new data since .*UTC/)
+  t.notMatch(await textOf(page, '.summary'), /SOL/)
+  await page.locator('[data-symbol=SOL] a').click()
+  await page.waitForSelector('.days tbody tr')
+  t.match(await textOf(page, '.head .why'), /^No new data since (\d{4}-\d\d-\d\d )?\d\d:\d\d UTC$/)
+  t.equal(await page.locator('.head .change').count(), 0)
+  t.notMatch(await textOf(page, '.figures'), /Percentile now/)
+  t.equal(await page.title(), 'SOL · Kimchi premium')
+}
+
+const MEDIAN_ALERT = `localStorage.setItem('kimchi.alerts', '{"median":{"isAbove":true,"threshold":-99}}')`
+
+async function staleList(t: Test, open: Open) {
+  const good = goodAnswers()
+  const old = liveListOf(minuteAt(Date.now() - 10 * 60_000))
+  const { page } = await open(
+    t,
+    { ...good, list: old },
+    { prepare: page => page.addInitScript(MEDIAN_ALERT) },
+  )
+  await page.getByText(/^No new minute since .* \(10 min ago\)/).waitFor()
+  t.equal(await page.title(), 'Kimchi premium')
+  t.equal(await page.locator('.summary data').count(), 0)
+  t.match(await textOf(page, '.summary'), /10 min ago/)
+  t.equal(await page.locator('.firing').count(), 0)
+  t.equal(await page.locator(`${ROWS}:not(.stale)`).count(), 0)
+  await page.locator('.coin a').first().click()
+  await page.waitForSelector('.days tbody tr')
+  t.match(await textOf(page, '.head .why'), /No new data since/)
+  t.equal(await page.title(), 'BTC · Kimchi premium')
+}
+
+/** Keeps a list on the device before the page is opened. */
+const remember = (list: LiveList) => (page: Page) =>
+  page.addInitScript(`localStorage.setItem('kimchi.live', ${JSON.stringify(JSON.stringify(list))})`)
+
+const oldList = () => liveListOf(minuteAt(Date.now() - 30 * HOUR_MS))
+
+async function secondVisit(t: Test, open: Open) {
+  let answer = () => {}
+  const held = new Promise<void>(resolve => {
+    answer = resolve
+  })
+  const { page, asked } = await open(t, goodAnswers(), {
+    prepare: async page => {
+      await remember(oldList())(page)
+      await page.route('**/api/**', async route => {
+        await held
+        await route.continue()
+      })
+    },
+  })
+  const notice = await textOf(page, '.trouble')
+  t.match(
+    notice,
+    /^Loading the newest prices … These are from \d{4}-\d\d-\d\d \d\d:\d\d UTC \(30 hr ago\)\.$/,
+  )
+  t.equal(await page.title(), 'Kimchi premium')
+  t.equal(await page.locator('.summary data').count(), 0)
+  await page.goto(`${page.url()}#/BTC`)
+  await page.waitForSelector('.head .why')
+  t.notMatch(await textOf(page, 'main'), /No answer|no newer prices|Not in the live list/)
+  const api = asked.filter(url => url.includes('/api/'))
+  t.strictSame(
+    api.filter(url => !url.endsWith('/kimchi-premium')),
+    [],
+    'nothing beside the list before it has answered',
+  )
+  answer()
+  await page.waitForSelector('.days tbody tr')
+  await page.waitForSelector('.trouble', { state: 'detached' })
+  t.match(await page.title(), /^\+1\.23% · BTC/)
+}
+
+async function apiAway(t: Test, open: Open) {
+  const { page } = await open(t, goodAnswers(), {
+    prepare: async page => {
+      await remember(oldList())(page)
+      await page.route('**/api/**', route => route.abort())
+    },
+  })
+  await page.getByText(/^No answer from the API\. Prices are from \d{4}.* UTC \(30 hr ago\)\./).waitFor()
+  t.equal(await page.title(), 'Kimchi premium')
+  t.equal(await page.locator('.summary data').count(), 0)
+}
+
+async function apiFailing(t: Test, open: Open) {
+  const { page } = await open(t, goodAnswers(), {
+    prepare: page =>
+      page.route('**/api/**', route =>
+        route.fulfill({ status: 500, contentType: 'text/html', body: '<h1>Internal error</h1>' }),
+      ),
+  })
+  await page.getByText('The API answers with an error.').waitFor()
+}
+
+/** Recorded prices of one moment in August 2026 in a few orders of magnitude, rounded. */
+const PRICES = [
+  ['ENA', 191, 0.13614],
+  ['XRP', 1_896, 1.3738],
+  ['SHIB', 0.01234, 0.00000884],
+  ['ONT', 67.8, 0.0491],
+  ['BTC', 107_168_000, 77_772],
+  ['DOGE', 116, 0.08387],
+] as const
+
+async function addsUp(t: Test, open: Open) {
+  const good = goodAnswers()
+  const data = PRICES.map(([symbol, upbit_krw, binance_usdt]) => ({
+    ...(good.list.data[0] as LiveList['data'][number]),
+    symbol,
+    upbit_krw,
+    binance_usdt,
+    usdt_krw: 1_391,
+  }))
+  const { page } = await open(t, { ...good, list: { ...good.list, count: data.length, data } })
+  await page.waitForSelector(ROWS)
+  const rows = await page
+    .locator(ROWS)
+    .evaluateAll(found =>
+      found.map(row =>
+        ['.krw', '.binance', '.gap'].map(one => row.querySelector(`${one} data`)?.textContent ?? ''),
+      ),
+    )
+  for (const [krw = '', binance = '', gap = ''] of rows) {
+    const number = (text: string) => Number(text.replaceAll(',', '').replace('−', '-'))
+    const decimals = gap.split('.')[1]?.length ?? 0
+    t.equal(
+      (number(krw) - number(binance)).toFixed(decimals),
+      number(gap).toFixed(decimals),
+      `${krw} − ${binance}`,
+    )
+  }
+}
+
+async function manyCoins(t: Test, open: Open) {
+  const { list } = goodAnswers()
+  const data = Array.from({ length: 200 }, (_, index) => ({
+    ...(list.data[0] as LiveList['data'][number]),
+    symbol: `C${index}`,
+    premium_pct: index / 100,
+  }))
+  const history = historyOf('BTC', 'Bitcoin', list.updated_at, 2)
+  const histories = Object.fromEntries(data.map(({ symbol }) => [symbol, { ...history, symbol }]))
+  const { page, asked } = await open(t, { list: { ...list, count: data.length, data }, histories })
+  const daily = () => asked.filter(url => url.endsWith('/daily?days=2')).length
+  /** Rows on the screen, and those of them with a change. */
+  const seen = () =>
+    page.locator(ROWS).evaluateAll(rows => {
+      const shown = rows.filter(row => {
+        const { top, bottom } = row.getBoundingClientRect()
+        return bottom > 0 && top < innerHeight
+      })
+      return { rows: shown.length, changes: shown.filter(row => row.querySelector('.change')).length }
+    })
+  const untilAll = () =>
+    eventually('a change in every row', async () => {
+      const { rows, changes } = await seen()
+      return rows > 0 && rows === changes
+    })
+  await page.waitForSelector(ROWS)
+  await untilAll()
+  t.ok(daily() < 100, `only what is on the screen: ${daily()}`)
+  for (let screen = 0; screen < 3; screen += 1) {
+    await page.evaluate('scrollBy(0, innerHeight)')
+    await untilAll()
+  }
+  await page.evaluate('scrollTo(0, 0)')
+  await page.locator('.coins thead .since button').click()
+  await eventually('all of them', async () => (await page.locator(`${ROWS} .change`).count()) === 200)
+  t.equal(await textOf(page, `${ROWS}:first-child strong`), 'C199')
+  t.equal(daily(), 200, 'each once')
+}

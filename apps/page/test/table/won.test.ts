@@ -1,0 +1,23 @@
+import t from 'tap'
+import { wonOf } from '../../src/table/won.ts'
+
+const of = (upbit_krw: number, binance_usdt: number, usdt_krw = 1_400) =>
+  wonOf({ symbol: 'A', name: 'A', premium_pct: 0, upbit_krw, binance_usdt, usdt_krw, snapshot_at: '' })
+
+t.test(
+  'a gap has three digits that count, and so many decimals has the price that it comes from',
+  async t => {
+    t.match(of(191, 0.135236), { binance: 189.33, gap: 1.67, decimals: 2 })
+    t.match(of(143_500_000, 101_250.5), { binance: 141_750_700, gap: 1_749_300, decimals: 0 })
+    t.match(of(245.3, 0.17171), { binance: 240.39, gap: 4.91, decimals: 2 })
+  },
+)
+
+t.test('a gap near zero adds no digits that say nothing', async t => {
+  t.match(of(140, 0.1), { binance: 140, gap: 0, decimals: 3 })
+  t.match(of(107_168_000, 76_548.5714), { binance: 107_168_000, gap: 0, decimals: 0 })
+})
+
+t.test('no digit of Upbit’s price is lost', async t => {
+  t.match(of(0.012345678, 0.0000088), { binance: 0.01232, gap: 0.000025678, decimals: 9 })
+})

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
+import { existsSync, openSync, writeSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { EpochMs } from '@kimchi/core'
 
 const LIBRARY = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64']
   .map(folder => join(folder, 'faketime/libfaketimeMT.so.1'))
@@ -9,6 +10,17 @@ const LIBRARY = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/us
 /** Why no clock can be stepped here, for a test that is skipped then; false when one can. */
 export const lacksFaketime =
   LIBRARY === undefined && 'libfaketime is not installed (apt-get install faketime)'
+
+/** A wall clock that stands still wherever it was set, for a server that is started with this environment. */
+export function openSetClock(dir: string) {
+  const file = join(dir, 'clock')
+  const descriptor = openSync(file, 'w')
+  // Always of the same length, and written over what was there: the server never finds half of it.
+  const setTime = (at: EpochMs) =>
+    writeSync(descriptor, `${new Date(at).toISOString().slice(0, 23).replace('T', ' ')}\n`, 0)
+  // Redis' allocator asks for the time before the library is ready for it; the C library's doesn't.
+  return { setTime, env: { ...environmentOf(file), LD_PRELOAD: `${LIBRARY} libc.so.6` } }
+}
 
 /** A wall clock that can be stepped under a running process. */
 export async function openSteppedClock(dir: string) {
@@ -19,12 +31,16 @@ export async function openSteppedClock(dir: string) {
   return {
     step,
     /** What the process has to be started with. */
-    env: {
-      LD_PRELOAD: LIBRARY ?? '',
-      FAKETIME_TIMESTAMP_FILE: file,
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      DONT_FAKE_MONOTONIC: '1',
-    },
+    env: environmentOf(file),
+  }
+}
+
+function environmentOf(file: string) {
+  return {
+    LD_PRELOAD: LIBRARY ?? '',
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    DONT_FAKE_MONOTONIC: '1',
   }
 }

@@ -84,7 +84,12 @@ export async function startApi(
  * Keeps the documents up to date: reads each minute when it is written, and everything when the connection
  * for commands or the one for messages is back.
  */
-function followRedis(redis: RedisConnection, reader: SampleReader, documents: Documents, log: Log): void {
+export function followRedis(
+  redis: RedisConnection,
+  reader: SampleReader,
+  documents: Documents,
+  log: Log,
+): void {
   const onChange = (problem: Problem) => {
     // Both connect at the same time: whichever is ready last has everything read.
     if (!problem && !redis.problem()) void documents.onReconnect()

@@ -6,9 +6,10 @@ import {
   type Sample,
   SpikeFilter,
 } from '@kimchi/core'
-import { RestClient, userAgentOf } from '@kimchi/feeds'
+import { type OpenSocket, RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
+  type ConnectOptions,
   isRetryable,
   Lease,
   MinuteQueue,
@@ -41,6 +42,15 @@ export interface IngesterOptions extends Omit<Context, 'signal'> {
   readonly version: string
   /** How often the exchanges' lists are fetched. @default an hour */
   readonly refreshMs?: Milliseconds
+  /** How it reaches the exchanges and Redis. @default by real sockets */
+  readonly network?: Network
+}
+
+/** Everything by which an ingester reaches others. */
+export interface Network {
+  readonly openSocket: OpenSocket
+  readonly fetch: typeof fetch
+  readonly redis: Pick<ConnectOptions, 'openClient' | 'wait'>
 }
 
 export interface Ingester extends RunningApp {
@@ -52,7 +62,7 @@ export interface Ingester extends RunningApp {
  * without the exchanges, and says so on `/ready` until it has both.
  */
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
-  const { log, clock, random, id, version, refreshMs } = options
+  const { log, clock, random, id, version, refreshMs, network } = options
   const { COINS: wanted, ALLOW: allow, DENY: deny, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const startedAt = clock.now()
   const ending = new AbortController()
@@ -62,7 +72,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     fail = reject
   })
 
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random })
+  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random, ...network?.redis })
   const reader = new SampleReader({ redis })
   const writer = new SampleWriter({
     redis,
@@ -97,10 +107,13 @@ export async function startIngester(config: Config, options: IngesterOptions): P
 
   const userAgent = userAgentOf(version, config.PROJECT_URL)
   const restBases = { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL }
-  const rest = new RestClient({ ...restBases, userAgent }, context)
+  const rest = new RestClient({ ...restBases, userAgent, fetch: network?.fetch }, context)
   const latest = new LatestTicks()
   const onRefused = () => catalogue.refreshNow()
-  const feeds = new ExchangeFeeds({ config, latest, rest, userAgent, onRefused }, context)
+  const feeds = new ExchangeFeeds(
+    { config, latest, rest, userAgent, openSocket: network?.openSocket, onRefused },
+    context,
+  )
 
   const quarantine = new Quarantine({ allow, deny })
   const tracking = new CoinTracking({

@@ -20,6 +20,8 @@ export function userAgentOf(version: string, projectUrl: string): string {
 export interface HttpRequest {
   readonly exchange: Exchange
   readonly userAgent: string
+  /** @default the platform's */
+  readonly fetch?: typeof fetch | undefined
 }
 
 /** A 2xx answer in JSON. */
@@ -37,11 +39,11 @@ export interface HttpAnswer {
  */
 export async function fetchJson(
   url: string,
-  { exchange, userAgent }: HttpRequest,
+  { exchange, userAgent, fetch: ask = fetch }: HttpRequest,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<HttpAnswer> {
   const what = `GET ${new URL(url).pathname}`
-  const { response, text } = await receive(url, userAgent, signal).catch(cause => {
+  const { response, text } = await receive(ask, url, userAgent, signal).catch(cause => {
     throw new KimchiError('KIMCHI_ERR_REST', `${exchange} ${what}: ${reasonOf(cause)}`, { cause })
   })
   const { status, ok, headers } = response
@@ -67,6 +69,7 @@ function jsonOf(text: string): unknown {
 }
 
 async function receive(
+  ask: typeof fetch,
   url: string,
   userAgent: string,
   signal: AbortSignal,
@@ -79,9 +82,9 @@ async function receive(
   const late = setTimeout(() => over.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS)
   try {
     const headers = { 'user-agent': userAgent }
-    const ask = () => fetch(url, { headers, signal: over.signal, redirect: 'manual' })
-    const response = await ask().catch(error => {
-      if (isReset(error)) return ask()
+    const send = () => ask(url, { headers, signal: over.signal, redirect: 'manual' })
+    const response = await send().catch(error => {
+      if (isReset(error)) return send()
       throw error
     })
     return { response, text: await textOf(response) }

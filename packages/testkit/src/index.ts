@@ -1,5 +1,5 @@
 export { ask, type RawResponse } from './ask.ts'
-export { type AuditResult, audit } from './audit.ts'
+export { type AuditOptions, type AuditResult, audit } from './audit.ts'
 export { eventually, passUntil, type Sought } from './eventually.ts'
 export { createMemoryCgroup, type MemoryCgroup } from './memory-cgroup.ts'
 export { createMemoryLog } from './memory-log.ts'

@@ -3,6 +3,7 @@ import {
   binanceProtocol,
   type Feed,
   type FeedStatus,
+  type OpenSocket,
   openFeed,
   type RestClient,
   upbitProtocol,
@@ -21,6 +22,8 @@ export interface ExchangeFeedsOptions {
   readonly latest: LatestTicks
   readonly rest: Pick<RestClient, 'bases' | 'fetchTradingPrices'>
   readonly userAgent: string
+  /** @default real WebSockets */
+  readonly openSocket?: OpenSocket | undefined
   /** Called when an exchange refuses our subscription: its list may have changed. */
   readonly onRefused: () => void
 }
@@ -60,12 +63,12 @@ export class ExchangeFeeds {
   }
 
   #open(exchange: Exchange, markets: readonly Market[]): Feed {
-    const { config, latest, rest, userAgent, onRefused } = this.#options
+    const { config, latest, rest, userAgent, openSocket, onRefused } = this.#options
     const fetchTradingPrices = () => rest.fetchTradingPrices()
     const upbit = { protocol: upbitProtocol, bases: config.UPBIT_WS_URL }
     const binance = { protocol: binanceProtocol, bases: config.BINANCE_WS_URL, fetchTradingPrices }
     const own = exchange === 'upbit' ? upbit : binance
-    return openFeed({ ...own, userAgent, markets, sink: latest, onRefused }, this.#context)
+    return openFeed({ ...own, userAgent, openSocket, markets, sink: latest, onRefused }, this.#context)
   }
 }
 

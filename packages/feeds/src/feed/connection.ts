@@ -7,7 +7,7 @@ import {
   type Milliseconds,
   messageOf,
 } from '@kimchi/core'
-import WebSocket from 'ws'
+import WebSocket, { type ClientOptions } from 'ws'
 import { httpErrorOf } from '../http-error.ts'
 import { statedWait } from '../retry-after.ts'
 import type { Decoded, Decoder, Protocol } from './protocol.ts'
@@ -36,12 +36,19 @@ const SOCKET_OPTIONS = {
 /** The exchange refuses our subscription by an error frame: its list may have changed. */
 export class SubscriptionRefused extends KimchiError {}
 
+/** Opens a WebSocket to a URL. */
+export type OpenSocket = (url: string, options: ClientOptions) => WebSocket
+
+const openWebSocket: OpenSocket = (url, options) => new WebSocket(url, options)
+
 /** What one connection is opened with. Callbacks run synchronously and must not throw. */
 export interface ConnectionOptions {
   readonly protocol: Protocol
   readonly base: string
   readonly userAgent: string
   readonly markets: readonly Market[]
+  /** @default a real one */
+  readonly openSocket?: OpenSocket | undefined
   readonly onFrame: (decoded: Decoded, frame: Buffer) => void
   /** The exchange has acknowledged these markets: from now on a frame follows each of their trades. */
   readonly onAcknowledged?: (markets: readonly Market[]) => void
@@ -52,9 +59,9 @@ export function openConnection(
   options: ConnectionOptions,
   context: Pick<Context, 'clock' | 'random'>,
 ): Connection {
-  const { protocol, base, userAgent } = options
+  const { protocol, base, userAgent, openSocket = openWebSocket } = options
   const headers = { 'User-Agent': userAgent }
-  const socket = new WebSocket(protocol.urlOf(base), { ...SOCKET_OPTIONS, headers })
+  const socket = openSocket(protocol.urlOf(base), { ...SOCKET_OPTIONS, headers })
   return new Connection(socket, options, context)
 }
 

@@ -13,7 +13,7 @@ import {
 } from '@kimchi/core'
 import { Bases } from '../bases.ts'
 import { isBlocked, retryDelay } from '../retry-delay.ts'
-import { type Connection, openConnection, SubscriptionRefused } from './connection.ts'
+import { type Connection, type OpenSocket, openConnection, SubscriptionRefused } from './connection.ts'
 import { createConnectionBudget } from './connection-budget.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
 import type { Decoded, Protocol } from './protocol.ts'
@@ -28,6 +28,8 @@ export interface FeedOptions {
   /** Where the exchange streams, in the order in which it is tried. */
   readonly bases: string | readonly string[]
   readonly userAgent: string
+  /** @default real WebSockets */
+  readonly openSocket?: OpenSocket | undefined
   /** The exchange's own codes; the feed adds those that it always subscribes to. */
   readonly markets: readonly Market[]
   /**
@@ -179,7 +181,7 @@ export class Feed {
   /** Opens a connection. Resolves when it brings data, rejects when it ends before it does. */
   async #connect(base: string): Promise<Connection> {
     const { log, signal } = this.#context
-    const { protocol, userAgent } = this.#options
+    const { protocol, userAgent, openSocket } = this.#options
     await this.#spendConnection()
     signal.throwIfAborted()
     this.#waiting = undefined
@@ -189,6 +191,7 @@ export class Feed {
         protocol,
         base,
         userAgent,
+        openSocket,
         markets: this.#markets,
         onFrame: decoded => this.#receive(decoded, connection),
         onAcknowledged: markets => this.#tradingStatus.seed(markets),

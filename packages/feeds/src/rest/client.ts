@@ -14,7 +14,12 @@ export interface RestClientOptions {
   /** The part before `/api/v3`. */
   readonly binance: string | readonly string[]
   readonly userAgent: string
+  /** @default the platform's */
+  readonly fetch?: typeof fetch | undefined
 }
+
+/** One for all clients of the process: it only writes paths. */
+let loading: Promise<Ccxt> | undefined
 
 type Ccxt = Awaited<ReturnType<typeof loadCcxt>>
 
@@ -28,11 +33,11 @@ export class RestClient {
   readonly bases: Readonly<Record<Exchange, Bases>>
   readonly #bans: Readonly<Record<Exchange, Ban>>
   readonly #userAgent: string
+  readonly #fetch: typeof fetch | undefined
   readonly #context: Pick<Context, 'clock' | 'signal'>
-  #ccxt: Promise<Ccxt> | undefined
 
   constructor(
-    { upbit, binance, userAgent }: RestClientOptions,
+    { upbit, binance, userAgent, fetch }: RestClientOptions,
     context: Pick<Context, 'clock' | 'log' | 'signal'>,
   ) {
     this.bases = {
@@ -41,6 +46,7 @@ export class RestClient {
     }
     this.#bans = { upbit: new Ban(context.clock), binance: new Ban(context.clock) }
     this.#userAgent = userAgent
+    this.#fetch = fetch
     this.#context = context
   }
 
@@ -82,7 +88,7 @@ export class RestClient {
 
   /** One request. @param read takes what is wanted from the answer; another base is asked where it throws */
   get<T>(exchange: Exchange, path: string, read: (answer: HttpAnswer) => T): Promise<T> {
-    const request = { exchange, userAgent: this.#userAgent }
+    const request = { exchange, userAgent: this.#userAgent, fetch: this.#fetch }
     return this.#bans[exchange].respect(() =>
       this.bases[exchange].request(async base =>
         read(await fetchJson(`${base}${path}`, request, this.#context)),
@@ -92,8 +98,8 @@ export class RestClient {
 
   /** The first list or candle loads ccxt, so that no stream waits for it. */
   #endpoints(): Promise<Ccxt> {
-    this.#ccxt ??= loadCcxt()
-    return this.#ccxt
+    loading ??= loadCcxt()
+    return loading
   }
 }
 

@@ -71,6 +71,14 @@ export function createSockets(exchanges: SimulatedExchanges) {
       if (!refusal) server.handleUpgrade(request, socket, head, ws => accept(ws, exchange, url))
       else if (refusal !== 'hang') refuse(socket, refusal)
     },
+    /** Takes over an open connection from `caller`; returns the refusal of one that is not accepted. */
+    connect(socket: WebSocket, url: URL, caller: string): Refusal | undefined {
+      const exchange = exchangeOf(url)
+      if (!exchange) return { status: 404, headers: {} }
+      const refusal = refusalOfHandshake(exchange, url, caller)
+      if (!refusal) accept(socket, exchange, url)
+      return refusal
+    },
     /** Sends everything that is due until now; returns that instant. */
     pump,
     count: (exchange: Exchange) => clients[exchange].size,

@@ -10,13 +10,44 @@ import { createSockets } from './sockets.ts'
 /** A running simulator of both exchanges on one port. An interface, so that declarations elsewhere can name it. */
 export interface Simulator extends Awaited<ReturnType<typeof startSimulator>> {}
 
-/** Starts a simulator of both exchanges on one port and resolves when it listens. */
-export async function startSimulator(options: SimulatorOptions = {}) {
-  const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
+/** Both exchanges in memory. An interface, so that declarations elsewhere can name it. */
+export interface MemorySimulator extends ReturnType<typeof createSimulator> {}
+
+/** Both exchanges without a port: the caller carries requests and frames, and calls `pump()`. */
+export function createSimulator(options: SimulatorOptions = {}) {
   const exchanges = createExchanges(options, () => sockets.pump())
   const { listings, prices, faults } = exchanges
   const sockets = createSockets(exchanges)
-  const server = createServer(createRequestListener(exchanges))
+  return {
+    sockets,
+    onRequest: createRequestListener(exchanges),
+    prices,
+    faults,
+    /**
+     * The newest frame that the exchange makes with an event time before an instant, received by anyone or not:
+     * Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
+     */
+    lastFrame(exchange: Exchange, market: string, before: EpochMs): LastFrame | undefined {
+      if (exchange === 'binance') return lastMiniTicker(exchanges, market, before)
+      return prices.lastTrade('upbit', market, before)
+    },
+    /** Sends everything that is due until now; returns that instant. */
+    pump: sockets.pump,
+    /** Adds a coin's listings while running, or changes them. */
+    list: listings.add,
+    /** Takes a market from listings and streams; the returned function brings it back. */
+    delist(market: string): () => void {
+      sockets.pump()
+      return listings.delist(market)
+    },
+  }
+}
+
+/** Starts a simulator of both exchanges on one port and resolves when it listens. */
+export async function startSimulator(options: SimulatorOptions = {}) {
+  const { host = '127.0.0.1', port = 0, pumpMs = 20 } = options
+  const { sockets, onRequest, ...simulated } = createSimulator(options)
+  const server = createServer(onRequest)
   server.on('upgrade', sockets.upgrade)
   server.listen(port, host)
   await once(server, 'listening')
@@ -43,26 +74,8 @@ export async function startSimulator(options: SimulatorOptions = {}) {
       BINANCE_WS_URL: binanceWsUrl,
       BINANCE_REST_URL: url,
     },
-    prices,
-    faults,
-    /**
-     * The newest frame that the exchange makes with an event time before an instant, received by anyone or not:
-     * Upbit's last trade, Binance's last miniTicker by `E`. Price faults are left out.
-     */
-    lastFrame(exchange: Exchange, market: string, before: EpochMs): LastFrame | undefined {
-      if (exchange === 'binance') return lastMiniTicker(exchanges, market, before)
-      return prices.lastTrade('upbit', market, before)
-    },
+    ...simulated,
     connections: sockets.count,
-    /** Sends everything that is due until now; returns that instant. */
-    pump: sockets.pump,
-    /** Adds a coin's listings while running, or changes them. */
-    list: listings.add,
-    /** Takes a market from listings and streams; the returned function brings it back. */
-    delist(market: string): () => void {
-      sockets.pump()
-      return listings.delist(market)
-    },
     /** Closes the port and every connection. May be called more than once. */
     close(): Promise<void> {
       clearInterval(pumping)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
+import { type Clock, KimchiError, type Milliseconds, messageOf } from '@kimchi/core'
 import { Cluster, Redis } from 'ioredis'
 import type { RedisTarget } from './redis-url.ts'
 
@@ -15,7 +15,14 @@ export interface ConnectOptions {
   readonly deadAfterMs?: Milliseconds
   /** Spreads reconnects, 0 ≤ random() < 1. @default Math.random */
   readonly random?: () => number
+  /** Waits for Redis. @default by the machine's clock */
+  readonly wait?: Clock['wait'] | undefined
+  /** @default a client with real sockets */
+  readonly openClient?: OpenRedisClient | undefined
 }
+
+/** Makes the client of a connection, or of its subscriptions; it connects when it is told to. */
+export type OpenRedisClient = (target: RedisTarget, options: ConnectOptions) => Redis | Cluster
 
 /** How long to wait before the next attempt, counted from 0: 50 to 100 ms at first, at most 3 s. */
 export function reconnectDelay(attempt: number, random = Math.random): Milliseconds {
@@ -24,6 +31,7 @@ export function reconnectDelay(attempt: number, random = Math.random): Milliseco
 
 /** The client for a target: a command fails at once while Redis is away, and the client reconnects by itself. */
 export function createClient(target: RedisTarget, options: ConnectOptions): Redis | Cluster {
+  if (options.openClient !== undefined) return options.openClient(target, options)
   const settings = clientSettings(target, options)
   if (target.kind === 'single') return new Redis({ ...settings, ...target.hosts[0] })
   if (target.kind === 'sentinel') return createSentinelClient(target, settings)

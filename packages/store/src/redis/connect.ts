@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { KimchiError, type Milliseconds } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
@@ -76,7 +76,8 @@ export class RedisConnection {
     if (this.#problem === undefined) return true
     const over = new AbortController()
     const change = once(this.#events, 'change', { signal: over.signal })
-    await Promise.race([change, wait(timeoutMs, undefined, { signal, ref: false })]).catch(() => {})
+    const { wait = waitUnreferenced } = this.#options
+    await Promise.race([change, wait(timeoutMs, signal)]).catch(() => {})
     over.abort()
     return this.#problem === undefined
   }
@@ -169,4 +170,8 @@ export class RedisConnection {
       throw toRedisError(error, this.target)
     }
   }
+}
+
+function waitUnreferenced(ms: Milliseconds, signal?: AbortSignal): Promise<void> {
+  return delay(ms, undefined, { signal, ref: false })
 }

@@ -1,0 +1,60 @@
+import { parseArgs } from 'node:util'
+import { withTeardown } from '@kimchi/testkit'
+import { startDayServer } from './days/redis.ts'
+import { type DayEvent, type DayReport, runDay } from './days/run-day.ts'
+
+const EVENTS_SHOWN = 20
+const FINDINGS_SHOWN = 10
+
+const { values } = parseArgs({
+  options: {
+    days: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '1440' },
+    seed: { type: 'string', default: String(Math.floor(Date.now() / 1_000)) },
+    /** Shows what happens from here on, as in `2026-11-30T02:31:00`. */
+    from: { type: 'string' },
+  },
+})
+const [days, minutes, firstSeed] = [values.days, values.minutes, values.seed].map(Number) as [
+  number,
+  number,
+  number,
+]
+const showFrom = values.from === undefined ? Number.POSITIVE_INFINITY : Date.parse(`${values.from}Z`)
+
+console.log(`${days} days of ${minutes} minutes, from seed ${firstSeed}`)
+await withTeardown(async t => {
+  const server = await startDayServer(t)
+  const onEvent = (event: DayEvent) => event.at >= showFrom && console.log(shown(event))
+  for (let seed = firstSeed; seed < firstSeed + days; seed++) {
+    const report = await runDay({ seed, minutes, server, onEvent })
+    console.log(lineOf(report))
+    if (report.findings.length > 0) showFailure(report)
+  }
+})
+
+function lineOf({ seed, digest, counts, realMs }: DayReport): string {
+  const { lists, values, stored, commands } = counts
+  const figures = `${stored} samples, ${lists} lists with ${values} values, ${commands} commands`
+  const speed = Math.round((minutes * 60_000) / realMs)
+  const memory = Math.round(process.memoryUsage().rss / 1e6)
+  return `seed ${seed}: ${digest}, ${figures}, ${speed} × real time, ${memory} MB`
+}
+
+/** What is wrong, what happened before it, and how to see it again. */
+function showFailure({ seed, findings, events }: DayReport): void {
+  process.exitCode = 1
+  const [first] = findings
+  for (const { minute, what } of findings.slice(0, FINDINGS_SHOWN)) console.log(`  WRONG ${minute} ${what}`)
+  const at = first?.minute ? Date.parse(`${first.minute}Z`) : Number.POSITIVE_INFINITY
+  for (const event of events.filter(event => event.at < at + 60_000).slice(-EVENTS_SHOWN))
+    console.log(`  ${shown(event)}`)
+  const from = Number.isFinite(at) ? ` --from ${new Date(at - 60_000).toISOString().slice(0, 19)}` : ''
+  console.log(
+    `  ${findings.length} findings; again: npm run days -- --seed ${seed} --minutes ${minutes}${from}`,
+  )
+}
+
+function shown({ at, what }: DayEvent): string {
+  return `${new Date(at).toISOString()} ${what.slice(0, 300)}`
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { respond } from '@kimchi/api/response'
+import { MINUTE_MS } from '@kimchi/core'
+import { type AuditOptions, audit, sampleProblem } from '@kimchi/testkit'
+import type { createReplica } from './service.ts'
+
+type Document = NonNullable<ReturnType<ReturnType<typeof createReplica>['documents']['live']>>
+type Truth = AuditOptions['truth']
+
+interface Row {
+  readonly symbol: string
+  readonly snapshot_at: string
+  readonly premium_pct: number
+  readonly upbit_krw: number
+  readonly binance_usdt: number
+  readonly usdt_krw: number
+}
+
+interface Resources {
+  readonly sockets: number
+  /** Connections to Redis. */
+  readonly links: number
+  /** Timers. */
+  readonly waits: number
+}
+
+/** Timers of what happens to be under way at an instant. */
+const WAITS_MORE = 6
+
+/** What a day has shown to be wrong. */
+export interface Finding {
+  /** As in the API; empty where it is about the whole day. */
+  readonly minute: string
+  readonly what: string
+}
+
+/** Judges all that is served while a day runs, and all that is stored at its end, by what the exchanges made. */
+export class Oracle {
+  readonly findings: Finding[] = []
+  readonly counts = { lists: 0, values: 0, stored: 0 }
+  readonly #truth: Truth
+  readonly #digest = createHash('sha256')
+  #tag = ''
+  #newest = ''
+  /** Lists may become older once where Redis has lost writes. */
+  mayBeOlder = false
+  readonly #known = new Set<string>()
+
+  constructor(truth: Truth) {
+    this.#truth = truth
+  }
+
+  find(minute: string, what: string): void {
+    this.findings.push({ minute, what })
+  }
+
+  /** What a caller gets of the live list at an instant. */
+  readList(document: Document | undefined, now: number): void {
+    if (document === undefined || document.tag === this.#tag) return
+    this.#tag = document.tag
+    this.counts.lists += 1
+    const text = this.#take(document, now)
+    const { updated_at, data } = JSON.parse(text) as { updated_at: string; data: Row[] }
+    if (updated_at < this.#newest && !this.mayBeOlder)
+      this.find(updated_at, `older list after ${this.#newest}`)
+    this.#newest = updated_at
+    this.mayBeOlder = false
+    for (const row of data) this.#judge(row)
+  }
+
+  /** What a caller gets of a coin's days at an instant. */
+  readDays(document: Document, now: number): void {
+    this.#take(document, now)
+  }
+
+  /** Judges the whole of Redis. */
+  async readStored(options: Omit<AuditOptions, 'truth'>): Promise<void> {
+    const { findings, ...counts } = await audit({ ...options, truth: this.#truth })
+    const { lost, doubled, wrong, live, candle } = counts
+    this.counts.stored = live + candle
+    for (const finding of findings) this.find(/\d{4}-\S+/.exec(finding)?.[0] ?? '', finding)
+    this.#digest.update(JSON.stringify({ lost, doubled, wrong, live, candle }))
+  }
+
+  /** What a day has opened is closed at its end. */
+  compareResources(first: Resources, last: Resources, closed: Resources): void {
+    const grown =
+      last.sockets > first.sockets || last.links > first.links || last.waits > first.waits + WAITS_MORE
+    const left = closed.sockets + closed.links + closed.waits
+    const figures = JSON.stringify({ first, last, closed })
+    if (grown || left > 0) this.find('', `sockets, connections to Redis or timers have grown: ${figures}`)
+  }
+
+  digest(stored: string): string {
+    return this.#digest.update(stored).digest('hex').slice(0, 16)
+  }
+
+  #take(document: Document, now: number): string {
+    const response = respond(document, { method: 'GET', headers: {} }, now)
+    const text = Buffer.concat((response?.body ?? []).map(part => Buffer.from(part))).toString()
+    this.#digest.update(`${now} ${text}`)
+    return text
+  }
+
+  #judge(row: Row): void {
+    const key = JSON.stringify(row)
+    if (this.#known.has(key)) return
+    if (this.#known.size > 1_000) this.#known.clear()
+    this.#known.add(key)
+    this.counts.values += 1
+    const sample = {
+      symbol: row.symbol,
+      minute: Date.parse(`${row.snapshot_at}Z`) / MINUTE_MS,
+      upbitKrw: row.upbit_krw,
+      binanceUsdt: row.binance_usdt,
+      usdtKrw: row.usdt_krw,
+      premiumE4: Math.round(row.premium_pct * 10_000),
+    }
+    const asLive = sampleProblem({ ...sample, source: 'live' }, this.#truth)
+    if (asLive === undefined || sampleProblem({ ...sample, source: 'candle' }, this.#truth) === undefined)
+      return
+    this.find(row.snapshot_at, `served ${key}: ${asLive}`)
+  }
+}

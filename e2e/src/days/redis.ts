@@ -1,0 +1,262 @@
+import { EventEmitter } from 'node:events'
+import type { Milliseconds } from '@kimchi/core'
+import type { Network } from '@kimchi/ingester'
+import { LEASE_EXPIRES_AFTER_MS } from '@kimchi/store'
+import { createFolder, startRedis, type Teardown } from '@kimchi/testkit'
+import { openSetClock } from '../faketime.ts'
+import type { Host, World } from './world.ts'
+
+type OpenClient = NonNullable<Network['redis']['openClient']>
+type Argument = string | Buffer
+
+/** As the service asks of its real client. */
+const COMMAND_TIMEOUT_MS: Milliseconds = 2_000
+const DEAD_AFTER_MS: Milliseconds = 5_000
+const RECONNECT_MS: Milliseconds = 1_000
+const FREE_MS: Milliseconds = 1
+const LEASE = '{kp}:lease:'
+
+/** A real redis-server whose time is the world's, on a network of the world. */
+export type DayRedis = Awaited<ReturnType<typeof openDayRedis>>
+
+/** Starts the server once for many days. */
+export async function startDayServer(t: Teardown) {
+  const clock = openSetClock(await createFolder(t))
+  clock.setTime(Date.now())
+  const redis = await startRedis(t, { args: ['--enable-debug-command', 'yes'] })
+  await redis.stop()
+  // It inherits its clock. What looks for the program, and fetches it, must not.
+  const own = { ...process.env }
+  Object.assign(process.env, clock.env, { TZ: 'UTC' })
+  await redis.restart()
+  process.env = own
+  const [raw, subscriber] = [redis.client(), redis.client()]
+  return { raw, subscriber, setTime: clock.setTime }
+}
+
+/** Empties the server and gives it the world's time. */
+export async function openDayRedis(world: World, server: Awaited<ReturnType<typeof startDayServer>>) {
+  const { raw, subscriber } = server
+  let setTo = 0
+  let messages: string[] = []
+  const onMessage = (_channel: string, message: string) => messages.push(message)
+  subscriber.on('message', onMessage)
+  await subscriber.subscribe('{kp}:minute')
+  const links = new Set<Link>()
+  const leases = new Leases()
+  const state = {
+    isUp: true,
+    /** Longest one-way time of a packet. */
+    latencyMs: 1,
+    /** How many replies to writes are lost from now on. */
+    lostReplies: 0,
+    commands: 0,
+  }
+  const setTime = () => {
+    if (setTo !== world.now) server.setTime(world.now)
+    setTo = world.now
+  }
+  /** One command at a time: who comes first at the server never depends on the machine. */
+  const run = async (method: 'call' | 'callBuffer', command: string, args: readonly Argument[]) => {
+    state.commands += 1
+    const [key = ''] = args
+    if (String(key).startsWith(LEASE)) return leases.answer(command, args.map(String), world.now)
+    setTime()
+    const reply = await raw[method](command, ...args)
+    if (/^fcall$/i.test(command)) await subscriber.ping()
+    const published = messages
+    messages = []
+    for (const link of links) for (const message of published) link.publish(message)
+    return reply
+  }
+  setTime()
+  await raw.flushall()
+  await raw.call('FUNCTION', 'FLUSH')
+  const network: World['after'] = world.after.bind(world)
+  /** Clients of one host. */
+  const clientOf =
+    (host: Host): OpenClient =>
+    () => {
+      const link = new Link(host, state, run, network)
+      links.add(link)
+      link.once('end', () => links.delete(link))
+      return link as unknown as ReturnType<OpenClient>
+    }
+  return {
+    raw,
+    state,
+    clientOf,
+    setTime,
+    /** What is stored now is what a later {@link reload} brings back: a server that lacks the last writes. */
+    save: async () => {
+      setTime()
+      await raw.save()
+    },
+    reload: async () => {
+      setTime()
+      await raw.call('DEBUG', 'RELOAD', 'NOSAVE')
+      await raw.call('DEBUG', 'CHANGE-REPL-ID')
+    },
+    /** Removes the function library. */
+    flushFunctions: async () => {
+      setTime()
+      await raw.call('FUNCTION', 'FLUSH')
+    },
+    /** Cuts the connections of a host, or of all. */
+    cut: (host?: Host) => {
+      for (const link of links) if (host === undefined || link.host === host) link.lose()
+    },
+    /** Connections that are not closed. */
+    openLinks: () => links.size,
+    close: () => void subscriber.off('message', onMessage),
+  }
+}
+
+/**
+ * Leases are claimed every second, and are most of all commands: they are kept here, which saves most of a day's time.
+ * They are never needed for correctness.
+ */
+class Leases {
+  readonly #holders = new Map<string, { id: string; until: number }>()
+
+  answer(command: string, [key = '', id = '']: readonly string[], now: number): unknown {
+    const held = this.#holders.get(key)
+    const holder = held !== undefined && held.until > now ? held.id : null
+    const renewed = { id: holder ?? id, until: now + LEASE_EXPIRES_AFTER_MS }
+    if (command === 'del') this.#holders.delete(key)
+    else if (command === 'pexpire' || (command === 'set' && holder === null)) this.#holders.set(key, renewed)
+    return holder
+  }
+}
+
+interface Pending {
+  readonly reject: (error: Error) => void
+}
+
+/** One client's connection, as ioredis shows it: commands fail at once while it is away. */
+class Link extends EventEmitter {
+  readonly host: Host
+  readonly pending = new Set<Pending>()
+  readonly #state: DayRedis['state']
+  readonly #run: (
+    method: 'call' | 'callBuffer',
+    command: string,
+    args: readonly Argument[],
+  ) => Promise<unknown>
+  readonly #after: World['after']
+  #isOpen = false
+  #isSubscribed = false
+  #isClosed = false
+  /** Which connection this is: what belongs to an older one is lost. */
+  #number = 0
+  readonly #arrival = { there: 0, back: 0 }
+
+  constructor(
+    host: Host,
+    state: DayRedis['state'],
+    run: (method: 'call' | 'callBuffer', command: string, args: readonly Argument[]) => Promise<unknown>,
+    after: World['after'],
+  ) {
+    super()
+    this.host = host
+    this.#state = state
+    this.#run = run
+    this.#after = after
+  }
+
+  async connect(): Promise<void> {
+    this.#attempt(FREE_MS)
+  }
+
+  disconnect(): void {
+    this.#isClosed = true
+    this.#end()
+    this.emit('end')
+  }
+
+  call(command: string, args: readonly Argument[]): Promise<unknown> {
+    return this.#send('call', command, args)
+  }
+
+  callBuffer(command: string, args: readonly Argument[]): Promise<unknown> {
+    return this.#send('callBuffer', command, args)
+  }
+
+  async subscribe(channel: string): Promise<unknown> {
+    const reply = await this.#send('call', 'echo', [channel])
+    this.#isSubscribed = true
+    return reply
+  }
+
+  publish(message: string): void {
+    if (this.#isSubscribed) this.#carry('back', () => this.emit('message', '{kp}:minute', message))
+  }
+
+  /** The connection breaks: nobody knows whether the server has done what was asked. */
+  lose(): void {
+    if (!this.#isOpen) return
+    this.#end()
+    this.emit('close')
+    this.#attempt(RECONNECT_MS)
+  }
+
+  #end(): void {
+    this.#isOpen = false
+    this.#isSubscribed = false
+    this.#number += 1
+    for (const { reject } of this.pending) reject(new Error('Connection is closed.'))
+    this.pending.clear()
+  }
+
+  #attempt(ms: Milliseconds): void {
+    const attempt = () => {
+      if (this.#isClosed || this.#isOpen) return
+      if (this.#state.isUp) {
+        this.#isOpen = true
+        this.emit('connect')
+        this.emit('ready')
+      } else {
+        this.emit('error', new Error('connect ECONNREFUSED'))
+        this.#attempt(RECONNECT_MS)
+      }
+    }
+    this.#after(ms, attempt, this.host)
+  }
+
+  /** Packets of one connection and direction don't overtake each other. */
+  #carry(way: 'there' | 'back', arrive: () => unknown): void {
+    const { world } = this.host
+    const at = Math.max(world.now + world.between(0, this.#state.latencyMs + 1), this.#arrival[way])
+    this.#arrival[way] = at
+    const number = this.#number
+    world.at(
+      at,
+      () => (number === this.#number ? arrive() : undefined),
+      way === 'back' ? this.host : undefined,
+    )
+  }
+
+  #send(method: 'call' | 'callBuffer', command: string, args: readonly Argument[]): Promise<unknown> {
+    if (!this.#isOpen) return Promise.reject(new Error("Stream isn't writeable"))
+    return new Promise((resolve, reject) => {
+      const own: Pending = { reject }
+      this.pending.add(own)
+      const settle = (act: () => void) => {
+        if (!this.pending.delete(own)) return
+        act()
+      }
+      this.#after(COMMAND_TIMEOUT_MS, () => settle(() => reject(new Error('Command timed out'))), this.host)
+      this.#carry('there', async () => {
+        const act = await this.#run(method, command, args).then(
+          reply => () => resolve(reply),
+          error => () => reject(error),
+        )
+        if (this.#state.lostReplies > 0 && command === 'fcall') {
+          this.#state.lostReplies -= 1
+          const number = this.#number
+          this.#after(DEAD_AFTER_MS, () => number === this.#number && this.lose(), this.host)
+        } else this.#carry('back', () => settle(act))
+      })
+    })
+  }
+}

@@ -1,0 +1,121 @@
+import { DAY_MINUTES, type EpochMs, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { DEFAULT_COINS } from '@kimchi/simulator'
+import { seededRandom } from '../seeded-random.ts'
+import { openExchanges } from './exchanges.ts'
+import { Oracle } from './oracle.ts'
+import { planDay } from './plan.ts'
+import { openDayRedis, type startDayServer } from './redis.ts'
+import { COINS, createIngester, createReplica, warmUp } from './service.ts'
+import { World } from './world.ts'
+
+export interface DayOptions {
+  readonly seed: number
+  /** How long it is. @default 1,440 */
+  readonly minutes?: number
+  readonly server: Awaited<ReturnType<typeof startDayServer>>
+  readonly onEvent?: (event: DayEvent) => void
+}
+
+/** A fault that begins or ends, or what the service has to say. */
+export interface DayEvent {
+  readonly at: EpochMs
+  readonly what: string
+}
+
+/** A month's end, a year's, a leap day, and what lies between. */
+const DATES = ['2026-11-30', '2026-12-31', '2028-02-28', '2028-02-29', '2026-11-20', '2026-06-15']
+
+/** How often a caller asks for the live list. */
+const READ_MS: Milliseconds = 1_000
+
+/** After this long the first minutes are filled, and what is open stays open. */
+const SETTLED_MINUTES = 5
+
+/** The newest minutes are left to what is still under way. */
+const LEFT_MINUTES = 6
+
+export type DayReport = Awaited<ReturnType<typeof runDay>>
+
+/** One day of the whole service, which its seed alone decides. */
+export async function runDay({ seed, minutes = DAY_MINUTES, server, onEvent = () => {} }: DayOptions) {
+  await warmUp()
+  const random = seededRandom(seed)
+  const date = Date.parse(DATES[Math.floor(random() * DATES.length)] ?? '')
+  const startAt = date + Math.floor(random() * DAY_MINUTES * MINUTE_MS)
+  const world = new World(startAt, random)
+  const events: DayEvent[] = []
+  const note = (what: string) => {
+    const event = { at: world.now, what }
+    events.push(event)
+    onEvent(event)
+  }
+  const coins = DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id))
+  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins })
+  const redis = await openDayRedis(world, server)
+  const ingesters = ['a', 'b'].map(name => createIngester(name, world, exchanges, redis, logOf(name, note)))
+  const replica = createReplica(world, redis, logOf('api', note))
+  const plan = planDay({ world, exchanges, redis, ingesters, replica }, minutes, note)
+  const oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted })
+  const resources = () => ({
+    sockets: exchanges.openSockets(),
+    links: redis.openLinks(),
+    waits: ingesters.reduce((sum, { host }) => sum + host.waiting, replica.host.waiting),
+  })
+  const read = () => {
+    oracle.readList(replica.documents.live(), world.now)
+    world.after(READ_MS, read)
+  }
+
+  const realStart = performance.now()
+  for (const ingester of ingesters) await ingester.start()
+  read()
+  const from = Math.ceil(startAt / MINUTE_MS)
+  let atFirst = resources()
+  for (let minute = 1; minute <= minutes; minute++) {
+    await world.passTo((from + minute) * MINUTE_MS + 30_000)
+    if (minute === SETTLED_MINUTES) atFirst = resources()
+    const symbol = COINS[minute % COINS.length] as string
+    void replica.documents.load(symbol).then(() => {
+      const days = replica.documents.history(symbol, 7)
+      if (days) oracle.readDays(days, world.now)
+    })
+  }
+  const atLast = resources()
+  const coinsAndMinutes = { coins: COINS, from: from + SETTLED_MINUTES, to: from + minutes - LEFT_MINUTES }
+  await oracle.readStored({ redis: redis.raw, ...coinsAndMinutes })
+  const digest = oracle.digest(await contents(redis.raw))
+  const realMs = performance.now() - realStart
+
+  const ending = Promise.all([...ingesters.map(ingester => ingester.end()), replica.close()])
+  await world.passTo(world.now + MINUTE_MS)
+  await ending
+  redis.close()
+  oracle.compareResources(atFirst, atLast, resources())
+  return {
+    seed,
+    startAt,
+    digest,
+    findings: oracle.findings,
+    events,
+    counts: { ...oracle.counts, commands: redis.state.commands },
+    realMs,
+  }
+}
+
+/** A log whose warnings are events. */
+function logOf(name: string, note: (what: string) => void): Log {
+  const say = (fields: object, message: string) => note(`${name}: ${message} ${JSON.stringify(fields)}`)
+  return { debug: () => {}, info: () => {}, warn: say, error: say }
+}
+
+/** All that is kept, in an order of its own. */
+async function contents(raw: Awaited<ReturnType<typeof startDayServer>>['raw']): Promise<string> {
+  const parts: string[] = []
+  for (const key of (await raw.keys('{kp}:*')).sort()) {
+    const type = await raw.type(key)
+    if (type === 'hash') parts.push(key, JSON.stringify(Object.entries(await raw.hgetall(key)).sort()))
+    else if (type === 'zset') parts.push(key, (await raw.zrangeBuffer(key, 0, '-1', 'WITHSCORES')).join('|'))
+    else parts.push(key)
+  }
+  return parts.join('\n')
+}

@@ -1,0 +1,97 @@
+import './compress-at-once.ts'
+import { Documents } from '@kimchi/api/documents'
+import { followRedis } from '@kimchi/api/start'
+import type { Log } from '@kimchi/core'
+import { RestClient } from '@kimchi/feeds'
+import { type Ingester, startIngester } from '@kimchi/ingester'
+import { readConfig } from '@kimchi/ingester/config'
+import { openRedis, SampleReader } from '@kimchi/store'
+import type { openExchanges, Weather } from './exchanges.ts'
+import type { DayRedis } from './redis.ts'
+import { Host, type World } from './world.ts'
+
+export const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'KNC']
+
+const ENV = {
+  PRICES: 'simulated',
+  COINS: COINS.join(),
+  BACKFILL_DAYS: '1',
+  OPS_PORT: '0',
+  REDIS_URL: 'redis://day:6379',
+  UPBIT_WS_URL: 'ws://upbit/websocket/v1',
+  UPBIT_REST_URL: 'http://upbit',
+  BINANCE_WS_URL: 'ws://binance',
+  BINANCE_REST_URL: 'http://binance',
+}
+
+/** One ingester of the day: its code is the real one, its time and its network the world's. */
+export type DayIngester = ReturnType<typeof createIngester>
+
+export function createIngester(
+  name: string,
+  world: World,
+  exchanges: ReturnType<typeof openExchanges>,
+  redis: DayRedis,
+  log: Log,
+) {
+  const host = new Host(name, world)
+  const weather: Weather = { latencyMs: 40, stalledUntil: 0 }
+  let running: Ingester | undefined
+  return {
+    host,
+    weather,
+    async start() {
+      const network = exchanges.networkOf(host, weather)
+      running = await startIngester(readConfig(ENV), {
+        log,
+        clock: host,
+        random: world.random,
+        id: name,
+        version: 'days',
+        network: { ...network, redis: { openClient: redis.clientOf(host), wait: host.wait.bind(host) } },
+      })
+      running.failed.catch((error: Error) => {
+        throw error
+      })
+    },
+    /** Resolves when it has ended, which takes time of the world. */
+    async end() {
+      const ending = running
+      running = undefined
+      await ending?.close()
+    },
+    isRunning: () => running !== undefined,
+  }
+}
+
+/** Loads what the first request of a process loads from the disk, for which the world's clock could not wait. */
+export async function warmUp(): Promise<void> {
+  const { signal } = new AbortController()
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+  const fetch = () => Promise.reject(new Error('only a warm-up'))
+  const clock = { now: () => 0, elapsed: () => 0, wait: async () => {} }
+  const rest = new RestClient({ upbit: '', binance: '', userAgent: '', fetch }, { clock, log, signal })
+  await rest.fetchListings().catch(() => {})
+}
+
+/** One replica's documents, kept up to date as the API does. */
+export function createReplica(world: World, redis: DayRedis, log: Log) {
+  const host = new Host('api', world)
+  const connection = openRedis(ENV.REDIS_URL, {
+    random: world.random,
+    openClient: redis.clientOf(host),
+    wait: host.wait.bind(host),
+  })
+  const reader = new SampleReader({ redis: connection })
+  const documents = new Documents({ reader, clock: host, log })
+  void documents.poll()
+  followRedis(connection, reader, documents, log)
+  return {
+    host,
+    documents,
+    close: async () => {
+      documents.close()
+      await connection.close()
+    },
+  }
+}

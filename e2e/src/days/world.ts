@@ -1,0 +1,135 @@
+import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
+
+interface WorldEvent {
+  readonly at: EpochMs
+  /** Events of one instant happen in the order in which they were planned. */
+  readonly order: number
+  readonly host: Host | undefined
+  readonly happen: () => unknown
+}
+
+/**
+ * The one clock of a simulated day, and what is to happen on it. It moves only when nothing is left to be done, so
+ * that the same plan makes the same day, however busy the machine is.
+ */
+export class World {
+  now: EpochMs
+  readonly random: () => number
+  readonly #events: WorldEvent[] = []
+  #order = 0
+
+  constructor(now: EpochMs, random: () => number) {
+    this.now = now
+    this.random = random
+  }
+
+  /** A whole number of milliseconds in [from, to). */
+  between(from: number, to: number): number {
+    return from + Math.floor(this.random() * (to - from))
+  }
+
+  /** Plans what happens at an instant; on a paused host it happens when the pause is over. */
+  at(at: EpochMs, happen: () => unknown, host?: Host): void {
+    this.#push({ at: Math.max(at, this.now), order: this.#order++, host, happen })
+  }
+
+  after(ms: Milliseconds, happen: () => unknown, host?: Host): void {
+    this.at(this.now + Math.ceil(ms), happen, host)
+  }
+
+  /** Lets everything happen that is due before an instant. */
+  async passTo(until: EpochMs): Promise<void> {
+    for (let next = this.#events[0]; next !== undefined && next.at < until; next = this.#events[0]) {
+      this.#pop()
+      const { host, happen, order } = next
+      if (host !== undefined && host.pausedUntil > next.at) {
+        this.#push({ at: host.pausedUntil, order, host, happen })
+        continue
+      }
+      this.now = next.at
+      const happening = happen()
+      if (happening instanceof Promise) await happening
+      await untilDone()
+    }
+    this.now = until
+  }
+
+  #push(event: WorldEvent): void {
+    const heap = this.#events
+    let at = heap.push(event) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!isSooner(event, heap[parent] as WorldEvent)) break
+      heap[at] = heap[parent] as WorldEvent
+      at = parent
+    }
+    heap[at] = event
+  }
+
+  #pop(): void {
+    const heap = this.#events
+    const last = heap.pop() as WorldEvent
+    if (heap.length === 0) return
+    let at = 0
+    for (let child = 1; child < heap.length; child = 2 * at + 1) {
+      const right = heap[child + 1]
+      if (right !== undefined && isSooner(right, heap[child] as WorldEvent)) child += 1
+      if (!isSooner(heap[child] as WorldEvent, last)) break
+      heap[at] = heap[child] as WorldEvent
+      at = child
+    }
+    heap[at] = last
+  }
+}
+
+/** One process of the world, by its own wall clock. */
+export class Host implements Clock {
+  readonly name: string
+  /** How far its wall clock is from the true time. */
+  wallOffset: Milliseconds = 0
+  pausedUntil: EpochMs = 0
+  /** Waits that are not over. */
+  waiting = 0
+  readonly world: World
+  readonly #startedAt: EpochMs
+
+  constructor(name: string, world: World) {
+    this.name = name
+    this.world = world
+    this.#startedAt = world.now
+  }
+
+  now(): EpochMs {
+    return this.world.now + this.wallOffset
+  }
+
+  elapsed(): Milliseconds {
+    return this.world.now - this.#startedAt
+  }
+
+  wait(ms: Milliseconds, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.resolve()
+    this.waiting += 1
+    return new Promise(resolve => {
+      let isOver = false
+      const end = () => {
+        if (isOver) return
+        isOver = true
+        this.waiting -= 1
+        signal?.removeEventListener('abort', end)
+        resolve()
+      }
+      signal?.addEventListener('abort', end)
+      this.world.after(Math.max(0, ms), end, this)
+    })
+  }
+}
+
+function isSooner(a: WorldEvent, b: WorldEvent): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order)
+}
+
+/** Everything that follows from an event without a timer or a socket has happened after a turn of the event loop. */
+function untilDone(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

@@ -1,6 +1,6 @@
 import { MarketTicks } from './market-ticks.ts'
 import type { Leg } from './sample-or-gap.ts'
-import { MAX_LAG_MS, SkewMeter } from './skew.ts'
+import { SkewMeter } from './skew.ts'
 import type { Exchange, Interruption, Market, Tick } from './tick.ts'
 import { minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
@@ -12,14 +12,14 @@ import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
  */
 const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
 
-/** A tick dated further in the future than this is refused: its timestamp is broken, or our clock is wrong. */
-const MAX_FUTURE_MS: Milliseconds = MAX_LAG_MS
-
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3
 
 /** Where a feed's ticks go, and what it learns besides. Called synchronously; must not throw. */
-export type TickSink = Pick<LatestTicks, 'record' | 'interrupted' | 'setTradable' | 'forget'>
+export type TickSink = Pick<
+  LatestTicks,
+  'record' | 'isLate' | 'miss' | 'interrupted' | 'setTradable' | 'forget'
+>
 
 /**
  * The last tick of every market in the running minute and before it, so that a snapshot taken shortly after M
@@ -31,29 +31,47 @@ export class LatestTicks {
     upbit: new ExchangeTicks(),
     binance: new ExchangeTicks(),
   }
-  readonly #refusedTicks: Record<Exchange, number> = { upbit: 0, binance: 0 }
+  readonly #counts = {
+    upbit: { refusedTicks: 0, lateTicks: 0 },
+    binance: { refusedTicks: 0, lateTicks: 0 },
+  }
   /** Ends the wait of {@link untilPassed}. */
   #awaited: { readonly minute: EpochMinute; readonly resolve: () => void } | undefined
 
-  /** Refuses a tick that is dated more than 2 s in the future. */
+  /** Refuses a tick that is dated ahead: its market's price is unknown then. A late frame shows no more than a trade. */
   record(tick: Tick): void {
     const exchange = this.#exchanges[tick.exchange]
     const { origin, eventAt, sentAt, receivedAt, tradedAt } = tick
     const isStream = origin === 'stream'
+    const isLate = this.isLate(tick)
+    // A seed has no time of the exchange's.
+    const isAhead = origin !== 'seed' && exchange.skew.isAhead(receivedAt, eventAt)
     if (isStream && sentAt !== undefined) exchange.skew.add(receivedAt, sentAt)
-    const market = exchange.ticksOf(tick.market)
-    // Negated, so that NaN is refused too.
-    if (!(eventAt <= receivedAt + MAX_FUTURE_MS)) {
-      market.forgetPrices()
-      this.#refusedTicks[tick.exchange] += 1
+    if (isAhead) {
+      this.miss(tick.exchange, tick.market, receivedAt)
+      this.#counts[tick.exchange].refusedTicks += 1
       return
     }
     if (isStream && tradedAt !== undefined) exchange.markTraded(minuteOf(tradedAt))
-    market.add(tick)
+    if (isLate) {
+      this.#counts[tick.exchange].lateTicks += 1
+      return
+    }
+    exchange.ticksOf(tick.market).add(tick)
     if (isStream && eventAt > exchange.watermark) {
       exchange.watermark = eventAt
       if (this.#awaited !== undefined && this.#havePassed(this.#awaited.minute)) this.#awaited.resolve()
     }
+  }
+
+  /** Whether a stream frame was on its way for so long that others may have been lost. A SNAPSHOT repeats the past. */
+  isLate({ exchange, origin, sentAt, eventAt, receivedAt }: Tick): boolean {
+    return origin === 'stream' && this.#exchanges[exchange].skew.isLate(receivedAt, sentAt ?? eventAt)
+  }
+
+  /** Notes a market's frame that can't be read or placed in time: its price is unknown until something newer comes. */
+  miss(exchange: Exchange, market: Market, receivedAt: EpochMs): void {
+    this.#exchanges[exchange].ticksOf(market).miss(receivedAt)
   }
 
   /**
@@ -115,8 +133,10 @@ export class LatestTicks {
   status(exchange: Exchange) {
     const { watermark, markets } = this.#exchanges[exchange]
     return {
-      /** Ticks refused for their timestamp. */
-      refusedTicks: this.#refusedTicks[exchange],
+      /** Ticks refused because they were dated ahead, and frames whose price was not taken because they were late. */
+      ...this.#counts[exchange],
+      /** Markets of which frames could not be read or placed in time. */
+      missed: [...markets].flatMap(([market, { missed }]) => (missed ? { market, ...missed } : [])),
       /** The newest event time of its stream; undefined before the first frame. */
       watermark: Number.isFinite(watermark) ? watermark : undefined,
       /** Markets that the exchange says do not trade now. */

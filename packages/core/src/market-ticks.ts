@@ -1,7 +1,7 @@
 import type { Leg } from './sample-or-gap.ts'
 import { MAX_LAG_MS } from './skew.ts'
 import type { Tick } from './tick.ts'
-import { minuteOf, minuteStart } from './time.ts'
+import { MINUTE_MS, minuteOf, minuteStart } from './time.ts'
 import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 
 /** A trade this long after a status request outranks its answer: the two clocks differ by less. */
@@ -16,6 +16,17 @@ interface Known {
   readonly tradedAt?: EpochMs | undefined
 }
 
+/** Missed frames that are no further apart count as one trouble, whatever is heard between them. */
+const MISSED_TOGETHER_MS: Milliseconds = 2 * MINUTE_MS
+
+/** Frames of a market that could not be read, or not be placed in time. */
+export interface Missed {
+  readonly count: number
+  /** When the trouble began, and when the last of them came. */
+  readonly since: EpochMs
+  readonly lastAt: EpochMs
+}
+
 const NOTHING: Known = { minute: Number.NEGATIVE_INFINITY }
 
 /** What is known of one market in the running minute and before it, and whether it is halted. */
@@ -27,6 +38,7 @@ export class MarketTicks {
   #before = NOTHING
   /** The last SNAPSHOT, in which the exchange itself names the last trade. */
   #confirmation: Tick | undefined
+  #missed: Missed | undefined
 
   add(tick: Tick): void {
     const { origin, eventAt, receivedAt, tradedAt, tradable } = tick
@@ -45,10 +57,17 @@ export class MarketTicks {
     this.haltedAt = tradable || outranks(this.#upToNow.tradedAt, askedAt) ? undefined : askedAt
   }
 
-  /** The market has moved on to a price that can't be placed in time: no known price is its last. */
-  forgetPrices(): void {
-    this.#upToNow = { ...this.#upToNow, frame: undefined, seed: undefined }
-    this.#before = { ...this.#before, frame: undefined, seed: undefined }
+  /** A frame came that can't be read or placed in time: no price received before it is known to be the last. */
+  miss(receivedAt: EpochMs): void {
+    const { count = 0, since = receivedAt, lastAt = receivedAt } = this.#missed ?? {}
+    const isNew = receivedAt - lastAt > MISSED_TOGETHER_MS && this.#isKnownSince(lastAt)
+    const last = Math.max(lastAt, receivedAt)
+    this.#missed = { count: count + 1, since: isNew ? receivedAt : since, lastAt: last }
+  }
+
+  /** The frames that could not be read or placed; undefined where there were none. */
+  get missed(): (Missed & { readonly isOver: boolean }) | undefined {
+    return this.#missed && { ...this.#missed, isOver: this.#isKnownSince(this.#missed.lastAt) }
   }
 
   /**
@@ -58,7 +77,9 @@ export class MarketTicks {
    */
   legBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): Leg {
     const { tradedAt } = this.#knownBefore(minute)
-    const price = this.#priceBefore(minute, from, disorderMs)
+    // What came in the same millisecond may have come before it.
+    const wholeFrom = this.#missed === undefined ? from : Math.max(from, this.#missed.lastAt + 1)
+    const price = this.#priceBefore(minute, wholeFrom, disorderMs)
     return { price, tradedAt, tradable: this.haltedAt === undefined }
   }
 
@@ -69,8 +90,8 @@ export class MarketTicks {
   /**
    * The last price before M, unless a later one may have been lost. A frame must have come after the stream
    * was whole again (`from`); and because frames overtake each other, some time after that, or after the
-   * exchange itself has confirmed which trade was the last. A seed must precede M by the disorder, so that any
-   * trade it reflects would also have led to a frame before M.
+   * exchange itself has confirmed which trade was the last. A seed must precede M by the disorder, and by what our
+   * clock may be behind, so that any trade it reflects would also have led to a frame before M.
    */
   #priceBefore(minute: EpochMinute, from: EpochMs, disorderMs: Milliseconds): number | undefined {
     const { minute: newest, frame, seed } = this.#knownBefore(minute)
@@ -78,9 +99,15 @@ export class MarketTicks {
     if (newest >= minute) return undefined
     const framesFrom = Math.min(from + disorderMs, this.#confirmedFrom(minute, from, seed))
     if (frame !== undefined && frame.receivedAt >= framesFrom) return frame.price
-    const isSeedKnown =
-      seed !== undefined && askedAt(seed) >= from && seed.receivedAt <= minuteStart(minute) - disorderMs
+    const seedsUntil = minuteStart(minute) - disorderMs - MAX_LAG_MS
+    const isSeedKnown = seed !== undefined && askedAt(seed) >= from && seed.receivedAt <= seedsUntil
     return isSeedKnown ? seed.price : undefined
+  }
+
+  /** Whether anything has been heard of the market since. */
+  #isKnownSince(at: EpochMs): boolean {
+    const { frame, seed } = this.#upToNow
+    return [frame?.receivedAt, seed && askedAt(seed)].some(heardAt => heardAt !== undefined && heardAt > at)
   }
 
   /** A SNAPSHOT confirms all frames since `from`; a seed only those that have come since it was asked for. */

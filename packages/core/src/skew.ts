@@ -4,14 +4,22 @@ import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
 /** A frame counts as early or late when its receive and send times are further apart than this. */
 export const MAX_LAG_MS: Milliseconds = 2_000
 
+/** A frame that is dated so much nearer to its receipt than is usual is dated ahead of the exchange's own stream. */
+const MAX_LEAD_MS: Milliseconds = 500
+
+/** The usual lag is learnt again after this many frames. */
+const FRAMES_TO_LEARN = 20
+
 const MINUTES_KEPT = 3
 
-/**
- * The frames received in one minute. Their counts suffice to tell whether the median is beyond ±2 s, and are
- * cheap at thousands of frames a second.
- */
+/** Lags are counted in steps, those beyond ±3 s with the last ones. */
+const STEP_MS: Milliseconds = 50
+const STEPS = 60
+
+/** The frames received in one minute, as counts, which are cheap at thousands of frames a second. */
 interface LagCounts {
   readonly minute: EpochMinute
+  readonly steps: Uint32Array
   early: number
   late: number
   total: number
@@ -20,18 +28,19 @@ interface LagCounts {
 /** Compares our clock with an exchange's, minute by minute. */
 export class SkewMeter {
   #kept: LagCounts[] = []
+  /** The lag that three frames in four exceed: our clock's error and the usual way; undefined at first. */
+  #usual: Milliseconds | undefined
 
   add(receivedAt: EpochMs, sentAt: EpochMs): void {
-    const minute = minuteOf(receivedAt)
-    let counts = this.#kept.at(-1)
-    if (counts?.minute !== minute) {
-      counts = { minute, early: 0, late: 0, total: 0 }
-      this.#kept = [...this.#kept.filter(other => other.minute !== minute).slice(1 - MINUTES_KEPT), counts]
-    }
+    const counts = this.#countsOf(minuteOf(receivedAt))
     const lag = receivedAt - sentAt
+    const step = Math.min(STEPS, Math.max(-STEPS, Math.floor(lag / STEP_MS))) + STEPS
+    counts.steps[step] = (counts.steps[step] ?? 0) + 1
     counts.total += 1
     if (lag < -MAX_LAG_MS) counts.early += 1
     if (lag > MAX_LAG_MS) counts.late += 1
+    // The least of the last minutes: after a bad one, frames that come as usual again must not look early.
+    if (counts.total % FRAMES_TO_LEARN === 0) this.#usual = Math.min(...this.#kept.map(usualOf))
   }
 
   /** Whether most frames received in the minute that ends at M were early, or most were late. */
@@ -39,4 +48,38 @@ export class SkewMeter {
     const counts = this.#kept.find(other => other.minute === minute - 1)
     return counts !== undefined && Math.max(counts.early, counts.late) * 2 > counts.total
   }
+
+  /**
+   * Whether a time of the exchange is ahead of its own stream by more than half a second, or of our clock by more
+   * than 2 s. A clock of ours that is behind shifts all frames alike.
+   */
+  isAhead(receivedAt: EpochMs, eventAt: EpochMs): boolean {
+    const least = Math.max(-MAX_LAG_MS, (this.#usual ?? Number.NEGATIVE_INFINITY) - MAX_LEAD_MS)
+    // Negated, so that NaN is ahead too.
+    return !(receivedAt - eventAt >= least)
+  }
+
+  /** Whether a frame was on its way for more than 2 s; where our clock is behind, the way looks shorter. */
+  isLate(receivedAt: EpochMs, sentAt: EpochMs): boolean {
+    return receivedAt - sentAt > MAX_LAG_MS + Math.min(0, this.#usual ?? 0)
+  }
+
+  #countsOf(minute: EpochMinute): LagCounts {
+    const newest = this.#kept.at(-1)
+    if (newest?.minute === minute) return newest
+    const counts = { minute, steps: new Uint32Array(2 * STEPS + 1), early: 0, late: 0, total: 0 }
+    this.#kept = [...this.#kept.filter(other => other.minute !== minute).slice(1 - MINUTES_KEPT), counts]
+    return counts
+  }
+}
+
+/** The lower quartile of a minute's lags; too few frames say nothing. */
+function usualOf({ steps, total }: LagCounts): Milliseconds {
+  if (total < FRAMES_TO_LEARN) return Number.POSITIVE_INFINITY
+  let passed = 0
+  const step = steps.findIndex(count => {
+    passed += count
+    return passed * 4 >= total
+  })
+  return (step - STEPS) * STEP_MS
 }

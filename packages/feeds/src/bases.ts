@@ -65,15 +65,25 @@ export class Bases {
       const base = this.inUse
       try {
         const answer = await ask(base)
-        this.#worked(base)
+        this.#noteUse(base)
         return answer
       } catch (error) {
-        if (this.#context.signal.aborted || !isOfItsBase(error)) throw error
-        this.#leave(base, messageOf(error))
+        if (!this.failed(base, error)) throw error
         reason = asked === 0 || !isRefusedRegion(error) ? error : reason
       }
     }
     throw reason
+  }
+
+  /**
+   * Notes a failure, as of a stream that ended too soon: the next base follows, unless another request has left this
+   * one already. Returns whether it is the base's own.
+   */
+  failed(base: string, error: unknown): boolean {
+    if (this.#context.signal.aborted || !isOfItsBase(error)) return false
+    this.#left.set(base, messageOf(error))
+    if (base === this.inUse) this.#index = (this.#index + 1) % this.#bases.length
+    return true
   }
 
   /** Which base is in use, its index in the list, and the others with the error for which each was left. */
@@ -83,18 +93,12 @@ export class Bases {
     return { exchange: this.#exchange, of: this.#of, inUse: this.inUse, index: this.#index, left: others }
   }
 
-  #worked(base: string): void {
+  #noteUse(base: string): void {
     this.#left.delete(base)
     if (base !== this.inUse || base === this.#logged) return
     this.#logged = base
     const left = Object.fromEntries(this.#left)
     this.#context.log.warn({ exchange: this.#exchange, of: this.#of, base, left }, 'another base is in use')
-  }
-
-  /** Takes the next base, unless another request has left this one already. */
-  #leave(base: string, reason: string): void {
-    this.#left.set(base, reason)
-    if (base === this.inUse) this.#index = (this.#index + 1) % this.#bases.length
   }
 }
 

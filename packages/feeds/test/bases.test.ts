@@ -111,7 +111,8 @@ for (const status of [
   t.test(`${status} to the handshake: the stream moves to the next base at once, and stays`, async t => {
     const [front, vision] = [await scriptExchange(t), await scriptExchange(t)]
     front.state.upgrade = refuseWith(status)
-    const { clock, feed, log } = watchFeed(t, { protocol: binanceProtocol, bases: [front.url, vision.url] })
+    const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
+    const { clock, feed, log } = watchFeed(t, { protocol, bases: [front.url, vision.url] })
     await passUntil(clock, 'the second base', () => vision.peers.length === 1)
     t.ok(clock.now() - AT < 5_000, `${clock.now() - AT} ms`)
     vision.peers[0]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
@@ -119,11 +120,37 @@ for (const status of [
     t.match(feed.status(), { state: 'up', base: { inUse: vision.url, index: 1 } })
     t.equal(log.lines.filter(({ message }) => message === 'another base is in use').length, 1)
     front.state.upgrade = undefined
+    await clock.advance(60_000)
     vision.peers[0]?.socket.close()
     await passUntil(clock, 'the reconnect', () => vision.peers.length === 2)
     t.equal(front.state.attempts, 1, 'the one that works stays')
   })
 }
+
+// docs/faults.md, 100
+t.test('a stream that breaks within a minute is a failure of its base', async t => {
+  const [broken, well] = [await scriptExchange(t), await scriptExchange(t)]
+  const protocol = { ...binanceProtocol, stallAfterMs: 3_600_000 }
+  const { clock, feed } = watchFeed(t, { protocol, bases: [broken.url, well.url] })
+  const bringUp = async ({ peers }: typeof well, count: number) => {
+    await passUntil(clock, 'a connection', () => peers.length === count)
+    peers[count - 1]?.socket.send(miniTicker('BTCUSDT', '5', clock.now()))
+    await eventually('a frame', () => feed.status().state === 'up')
+    return peers[count - 1]?.socket
+  }
+  const first = await bringUp(broken, 1)
+  await clock.advance(59_000)
+  first?.close()
+  await eventually('its end', () => feed.status().state !== 'up')
+  const second = await bringUp(well, 1)
+  t.ok(clock.now() - AT < 62_000, 'the next one is tried at once')
+  t.match(feed.status().base, { inUse: well.url, left: [{ base: broken.url, reason: /closed/ }] })
+  await clock.advance(60_000)
+  second?.close()
+  await eventually('its end', () => feed.status().state !== 'up')
+  await bringUp(well, 2)
+  t.equal(broken.state.attempts, 1, 'one that was well for a minute stays')
+})
 
 // docs/faults.md, 70
 t.test('a stream that connects but brings no data is left for the next base', async t => {

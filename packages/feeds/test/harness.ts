@@ -26,12 +26,15 @@ export function watchFeed(
   /** What the feed last reported of each market without a tick. */
   tradable: Map<Market, boolean>
   forgotten: Market[]
+  /** Markets of which a frame could not be read. */
+  missed: Market[]
   log: ReturnType<typeof createMemoryLog>
 } {
   const ticks: Tick[] = []
   const interruptions: Omit<Interruption, 'exchange'>[] = []
   const tradable = new Map<Market, boolean>()
   const forgotten: Market[] = []
+  const missed: Market[] = []
   const log = createMemoryLog()
   const feed = openFeed(
     {
@@ -39,6 +42,9 @@ export function watchFeed(
       userAgent: 'test',
       sink: {
         record: tick => void ticks.push(tick),
+        // Scripted frames have fixed times.
+        isLate: () => false,
+        miss: (_exchange, market) => void missed.push(market),
         interrupted: ({ exchange: _, ...interruption }) => void interruptions.push(interruption),
         setTradable: (_exchange, market, isTradable) => void tradable.set(market, isTradable),
         forget: (_exchange, market) => void forgotten.push(market),
@@ -48,7 +54,7 @@ export function watchFeed(
     { clock, random, log },
   )
   t.teardown(() => feed.close())
-  return { feed, clock, ticks, interruptions, tradable, forgotten, log }
+  return { feed, clock, ticks, interruptions, tradable, forgotten, missed, log }
 }
 
 /** A REST client of one address for both exchanges, or of several. */

@@ -18,8 +18,11 @@ interface Before {
   volume: number
 }
 
+/** Finds the market in a frame that is no JSON. */
+const CODE = /"(?:stream|s)"\s*:\s*"([^"@]+)/
+
 /**
- * A decoder of Binance miniTicker frames, raw or combined. It remembers each market's last frame, since only a
+ * A decoder of Binance miniTicker frames of a combined stream. It remembers each market's last frame, since only a
  * changed price or a risen volume proves a trade: Binance also sends a frame when old trades leave the 24 hours.
  * @see docs/exchanges.md#binance-websocket
  */
@@ -33,7 +36,8 @@ export function createBinanceDecoder(): Decoder {
     decode: (frame, receivedAt) => {
       const value = parseFrame(frame)
       const payload = isFields(value) && value.data !== undefined ? value.data : value
-      return isFields(payload) ? decodeFields(payload, previous, receivedAt) : unreadable(frame)
+      if (!isFields(payload)) return unreadable(frame, CODE, previous)
+      return decodeFields(payload, previous, receivedAt)
     },
   }
 }
@@ -52,8 +56,8 @@ function toTick(fields: Fields, previous: ReadonlyMap<Market, Before>, receivedA
   const before = previous.get(market)
   if (before === undefined) return IGNORED
   const price = priceOf(text)
-  if (price === undefined) return malformed(`${market} c`, text)
-  if (!isExchangeTime(eventAt)) return malformed(`${market} E`, eventAt)
+  if (price === undefined) return malformed('c', text, market)
+  if (!isExchangeTime(eventAt)) return malformed('E', eventAt, market)
   const volume = typeof v === 'string' ? Number(v) : Number.NaN
   const isTrade = volume > before.volume || Math.abs(price - before.price) > 0
   before.price = price

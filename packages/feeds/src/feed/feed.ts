@@ -16,6 +16,7 @@ import { isBlocked, retryDelay } from '../retry-delay.ts'
 import { type Connection, type OpenSocket, openConnection, SubscriptionRefused } from './connection.ts'
 import { createConnectionBudget } from './connection-budget.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
+import { type DataBefore, interruptionAt } from './interruption.ts'
 import type { Decoded, Protocol } from './protocol.ts'
 import { subscribedMarkets } from './subscribed-markets.ts'
 import { type TradingPrices, TradingStatus } from './trading-status.ts'
@@ -55,10 +56,10 @@ export function openFeed(options: FeedOptions, context: Omit<Context, 'signal'>)
   return feed
 }
 
-/** A longer silence may have swallowed frames. */
-const MAX_SILENCE_MS: Milliseconds = 3_000
-
-/** A connection that breaks sooner does not reset the backoff: an exchange that keeps dropping us needs rest. */
+/**
+ * A connection that breaks sooner is a failure of its base, and does not reset the backoff: an exchange that keeps
+ * dropping us needs rest.
+ */
 const HEALTHY_MS: Milliseconds = 60_000
 
 /** Where in a minute a planned successor is opened, so that its first prices are there before the minute ends. */
@@ -85,7 +86,7 @@ export class Feed {
   #markets: readonly Market[]
   /** The connection whose data is read. */
   #reading: Connection | undefined
-  #lastDataAt: EpochMs | undefined
+  #lastData: DataBefore | undefined
   /** Set between two attempts. */
   #waiting: 'waiting' | 'blocked' | undefined
   #failures = 0
@@ -137,7 +138,7 @@ export class Feed {
       state: this.#state,
       base: this.#bases.status(),
       /** When the last data frame came, on whichever connection. */
-      lastDataAt: this.#lastDataAt,
+      lastDataAt: this.#lastData?.receivedAt,
       /** When we last learnt which markets trade; when the feed was opened, before the first answer. */
       statusAt: this.#tradingStatus.answeredAt,
       ...this.#counters,
@@ -163,11 +164,12 @@ export class Feed {
     while (!signal.aborted) {
       let reason: unknown
       try {
-        const connection = await this.#bases.request(base => this.#connect(base))
+        const { connection, base } = await this.#bases.request(base => this.#connect(base))
         const liveFrom = clock.elapsed()
         reason = await this.#untilOver(connection)
         const isHealthy = clock.elapsed() - liveFrom >= HEALTHY_MS
         if (isHealthy) this.#failures = 0
+        else if (reason !== undefined) this.#bases.failed(base, reason)
         // A connection that is due stays open until its successor is live. One that has just begun waits first: a
         // base whose connections are due at once must not start a storm of them.
         if (isHealthy && reason === undefined) continue
@@ -179,7 +181,7 @@ export class Feed {
   }
 
   /** Opens a connection. Resolves when it brings data, rejects when it ends before it does. */
-  async #connect(base: string): Promise<Connection> {
+  async #connect(base: string): Promise<{ connection: Connection; base: string }> {
     const { log, signal } = this.#context
     const { protocol, userAgent, openSocket } = this.#options
     await this.#spendConnection()
@@ -204,7 +206,7 @@ export class Feed {
     if (connection.signal.aborted) throw (await connection.ended) ?? signal.reason
     if (this.#failures === 0 || isWorthALine(this.#failures))
       log.info({ exchange: this.#exchange, markets: this.#markets.length }, 'feed is up')
-    return connection
+    return { connection, base }
   }
 
   /** Resolves with the reason when a live connection has ended, with undefined when it is time for a successor. */
@@ -249,30 +251,39 @@ export class Feed {
     if (decoded.kind === 'tick') this.#receiveTick(decoded.tick, connection)
     else if (decoded.kind === 'halted')
       sink.setTradable(this.#exchange, decoded.market, false, this.#context.clock.now())
-    else if (decoded.kind === 'malformed') this.#counters.countFailure('malformed', decoded.reason, DROPPED)
+    else if (decoded.kind === 'malformed') this.#miss(decoded)
+  }
+
+  /** Counts what can't be read. The market's price is unknown then; the next answer of the exchange will have it. */
+  #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }): void {
+    this.#counters.countFailure('malformed', reason, DROPPED)
+    if (market === undefined) return
+    this.#options.sink.miss(this.#exchange, market, this.#context.clock.now())
+    this.#tradingStatus.seedNext(market)
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {
-    if (tick.origin === 'stream') this.#noteData(tick.receivedAt, connection)
+    if (tick.origin === 'stream') this.#noteData(tick, connection)
     else this.#tradingStatus.answeredAt = tick.receivedAt
     this.#options.sink.record(tick)
   }
 
-  /** Tells the sink what may have been lost before this frame: on another connection, in a silence. */
-  #noteData(at: EpochMs, connection: Connection): void {
-    const { openedAt = at } = connection
+  /** Tells the sink what may have been lost before this frame. */
+  #noteData(tick: Tick, connection: Connection): void {
+    const { sink } = this.#options
+    const { receivedAt } = tick
     const isOther = connection !== this.#reading
-    const quietFrom = isOther ? openedAt : (this.#lastDataAt ?? at)
-    const isClockBack = at < Math.max(quietFrom, this.#lastDataAt ?? at)
-    const isSilence = isClockBack || at - quietFrom > MAX_SILENCE_MS
-    this.#lastDataAt = at
+    const data = { receivedAt, isLate: sink.isLate(tick) }
+    const openedAt = isOther ? (connection.openedAt ?? receivedAt) : undefined
+    const shown = interruptionAt({ ...data, openedAt }, this.#lastData)
+    this.#lastData = data
     if (isOther) this.#read(connection)
+    if (shown === undefined) return
+    const { isSilence, isSeedWanted, ...interruption } = shown
     if (isSilence) this.#counters.silences += 1
-    if (!isOther && !isSilence) return
-    const pricesFrom = isSilence ? at : openedAt
-    this.#options.sink.interrupted({ exchange: this.#exchange, pricesFrom, isClockBack })
+    sink.interrupted({ exchange: this.#exchange, ...interruption })
     // A new connection of Upbit begins with snapshots, and one of Binance with seeds.
-    if (isSilence) this.#tradingStatus.seed(this.#markets)
+    if (isSeedWanted) this.#tradingStatus.seed(this.#markets)
   }
 
   /** Reads this connection from now on, and closes all others. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { EpochMs } from '@kimchi/core'
+import type { EpochMs, Market } from '@kimchi/core'
 import type { Decoded } from './protocol.ts'
 
 /** A parsed object whose fields are unchecked. */
@@ -11,6 +11,9 @@ const LATEST_MS = 5_000_000_000_000
 
 /** How many characters of a refused value an error message shows. */
 const SHOWN = 80
+
+/** How many bytes of an unreadable frame are searched for its market; no documented frame is longer. */
+const SEARCHED = 4_096
 
 /** The JSON value of a frame, or undefined when its bytes are not UTF-8 or its text is not JSON. */
 export function parseFrame(frame: Buffer): unknown {
@@ -32,8 +35,9 @@ export function isExchangeTime(value: unknown): value is EpochMs {
 }
 
 /** The outcome for a frame that is not as documented: names the field and shows the value, shortened. */
-export function malformed(field: string, value: unknown): Decoded {
-  return { kind: 'malformed', reason: `${field} is not plausible, got: ${shown(value)}` }
+export function malformed(field: string, value: unknown, market?: Market): Decoded {
+  const named = market === undefined ? field : `${market} ${field}`
+  return { kind: 'malformed', reason: `${named} is not plausible, got: ${shown(value)}`, market }
 }
 
 /** A value from a frame as a short text. Objects are not printed: they may be nested deeper than the stack. */
@@ -43,9 +47,13 @@ export function shown(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
-/** The outcome for a frame that is not a JSON object in UTF-8. */
-export function unreadable(frame: Buffer): Decoded {
+/**
+ * The outcome for a frame that is not a JSON object in UTF-8.
+ * @param code finds the market's code in it
+ */
+export function unreadable(frame: Buffer, code: RegExp, wanted: { has(market: Market): boolean }): Decoded {
   const start = frame.toString('latin1', 0, SHOWN)
   const reason = `frame of ${frame.length} is not a JSON object in UTF-8: ${JSON.stringify(start)}`
-  return { kind: 'malformed', reason }
+  const named = code.exec(frame.toString('utf8', 0, SEARCHED))?.[1]?.toUpperCase()
+  return { kind: 'malformed', reason, market: named !== undefined && wanted.has(named) ? named : undefined }
 }

@@ -48,7 +48,7 @@ export type Decoded =
   | { readonly kind: 'shutdown' }
   /** An error that the exchange reports: it refuses our subscription. */
   | { readonly kind: 'error'; readonly message: string }
-  /** Not as the exchange documents it. `reason` names field and value. */
-  | { readonly kind: 'malformed'; readonly reason: string }
+  /** Not as the exchange documents it. `reason` names field and value, `market` whose price is unknown now. */
+  | { readonly kind: 'malformed'; readonly reason: string; readonly market: Market | undefined }
 
 export const IGNORED: Decoded = { kind: 'ignored' }

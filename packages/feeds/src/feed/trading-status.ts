@@ -19,6 +19,9 @@ const SPREAD_MS: Milliseconds = 10_000
 /** A market counts as halted when an answer that is requested 15 s later lacks it too: one may be incomplete. */
 const CONFIRM_AFTER_MS: Milliseconds = 15_000
 
+/** Requests are at least this far apart, however often a stream breaks off: Binance counts their weight. */
+const SPACING_MS: Milliseconds = 1_000
+
 /** The markets that trade now, each with its last price where that is plausible. */
 export type TradingPrices = ReadonlyMap<Market, number | undefined>
 
@@ -50,6 +53,8 @@ export class TradingStatus {
   readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
   /** Markets whose current price is still to be requested. */
   #unseeded = new Set<Market>()
+  /** Whether one of them is not to wait for the request of the minute. */
+  #isSeedDue = false
   /** Markets that an answer lacked, and when it was asked for. */
   #absent: ReadonlyMap<Market, Asked> = new Map()
   /** Whether an absence is still to be confirmed: then the next request comes after 15 s. */
@@ -70,21 +75,32 @@ export class TradingStatus {
    */
   seed(markets: readonly Market[]): void {
     for (const market of markets) this.#unseeded.add(market)
+    this.#isSeedDue = true
     this.#idle.abort()
+  }
+
+  /** Has the current price of a market taken from the next answer, without a request of its own. */
+  seedNext(market: Market): void {
+    this.#unseeded.add(market)
   }
 
   /** Asks until the context's signal aborts. Does not reject. */
   async run(): Promise<void> {
     const { clock, random, signal } = this.#context
     const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
+    let lastAsked = Number.NEGATIVE_INFINITY
     for (let failures = 0; !signal.aborted; ) {
       this.#idle = new AbortController()
       const waitMs = this.#isInDoubt ? CONFIRM_AFTER_MS : untilNext(clock.now(), offsetMs)
-      if (failures === 0 && this.#unseeded.size === 0) await clock.wait(waitMs, this.#idle.signal)
+      if (failures === 0 && !this.#isSeedDue) await clock.wait(waitMs, this.#idle.signal)
+      const tooSoonMs = lastAsked + SPACING_MS - clock.elapsed()
+      if (failures === 0 && tooSoonMs > 0) await clock.wait(tooSoonMs, signal)
       if (signal.aborted) return
       const unseeded = this.#unseeded
       this.#unseeded = new Set()
+      this.#isSeedDue = false
       const asked = { at: clock.now(), elapsed: clock.elapsed() }
+      lastAsked = asked.elapsed
       try {
         const prices = await this.#options.ask()
         if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, asked)

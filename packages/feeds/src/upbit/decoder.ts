@@ -10,8 +10,11 @@ import {
 } from '../feed/frame.ts'
 import { type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
 
+/** Finds the market in a frame that is no JSON. */
+const CODE = /"code"\s*:\s*"([^"]+)"/
+
 /**
- * A decoder of Upbit ticker frames in format DEFAULT, binary or text, alone or as the only one of a list.
+ * A decoder of Upbit ticker frames in format DEFAULT, binary or text.
  * @see docs/exchanges.md#upbit-websocket
  */
 export function createUpbitDecoder(): Decoder {
@@ -21,9 +24,8 @@ export function createUpbitDecoder(): Decoder {
       wanted = new Set(markets)
     },
     decode: (frame, receivedAt) => {
-      const parsed = parseFrame(frame)
-      const value = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
-      if (!isFields(value)) return unreadable(frame)
+      const value = parseFrame(frame)
+      if (!isFields(value)) return unreadable(frame, CODE, wanted)
       if (value.type === 'ticker') return toTick(value, wanted, receivedAt)
       return value.error === undefined ? IGNORED : complaint(value.error)
     },
@@ -38,8 +40,10 @@ function toTick(fields: Fields, wanted: ReadonlySet<Market>, receivedAt: EpochMs
   const isStream = fields.stream_type === 'REALTIME'
   const tradable = isTradable(fields.market_state, fields.is_trading_suspended, isStream)
   if (tradable === false && (!isPrice(price) || !isExchangeTime(tradedAt))) return { kind: 'halted', market }
-  if (!isPrice(price)) return malformed(`${market} trade_price`, price)
-  if (!isExchangeTime(tradedAt)) return malformed(`${market} trade_timestamp`, tradedAt)
+  if (!isPrice(price)) return malformed('trade_price', price, market)
+  if (!isExchangeTime(tradedAt)) return malformed('trade_timestamp', tradedAt, market)
+  // No trade comes after its own frame: one of the two times is wrong.
+  if (isExchangeTime(sentAt) && tradedAt > sentAt) return malformed('trade_timestamp', tradedAt, market)
   const tick: Tick = {
     exchange: 'upbit',
     market,

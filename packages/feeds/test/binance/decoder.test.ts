@@ -141,6 +141,21 @@ t.test('a value that is not as documented is dropped, and named', async t => {
   for (const text of ['', '{', '"x"', 'null', '7', '[null]']) t.equal(decode(text).kind, 'malformed', text)
 })
 
+// docs/faults.md, 97
+t.test('a frame that cannot be read names its market, where that is one of ours', async t => {
+  const marketOf = (frame: unknown) => {
+    const decoded = open().decode(frame)
+    return decoded.kind === 'malformed' ? (decoded.market ?? 'none') : decoded.kind
+  }
+  const combined = { stream: 'btcusdt@miniTicker', data: MINI }
+  t.equal(marketOf({ ...MINI, c: null }), 'BTCUSDT')
+  t.equal(marketOf({ ...MINI, E: null }), 'BTCUSDT')
+  t.equal(marketOf(JSON.stringify(combined).slice(0, -10)), 'BTCUSDT')
+  t.equal(marketOf(JSON.stringify(combined).slice(0, 40)), 'BTCUSDT', 'the stream alone is left')
+  t.equal(marketOf({ ...combined, data: null }), 'BTCUSDT')
+  t.equal(marketOf(JSON.stringify({ ...MINI, s: 'DOGEUSDT' }).slice(0, -10)), 'none')
+})
+
 t.test('a broken price is not compared with the next one', async t => {
   const { decode } = open()
   decode(MINI)

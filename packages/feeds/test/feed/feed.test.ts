@@ -436,6 +436,67 @@ t.test('a clock that steps back and a reconnect leave no price from before', asy
   t.equal(latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 2).price, undefined)
 })
 
+// docs/faults.md, 98
+t.test('frames that drain after a pause show no price, and seeds are asked for when it is over', async t => {
+  const exchange = await scriptExchange(t)
+  const latest = new LatestTicks()
+  const { clock, feed } = watchFeed(t, {
+    protocol: binanceProtocol,
+    bases: exchange.url,
+    markets: ['QUIETUSDT'],
+    sink: latest,
+    fetchTradingPrices: async () => {
+      return new Map([
+        ['BTCUSDT', 5],
+        ['QUIETUSDT', 3],
+      ])
+    },
+  })
+  const priceOf = () => latest.legBefore('binance', 'QUIETUSDT', minuteOf(AT) + 1).price
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
+  const send = (market: string, price: string, sentAt = clock.now()) =>
+    exchange.peers[0]?.socket.send(miniTicker(market, price, sentAt))
+  send('QUIETUSDT', '1')
+  await untilRead(exchange.peers[0])
+  const pausedAt = clock.now()
+  clock.pause(9_000)
+  for (const second of [1, 2, 3]) send('BTCUSDT', '5', pausedAt + second * 1_000)
+  send('QUIETUSDT', '2', pausedAt + 3_500)
+  await untilRead(exchange.peers[0])
+  t.equal(priceOf(), undefined, 'the trade at which QUIET went from 2 to 3 did not fit into the buffer')
+  send('BTCUSDT', '5')
+  await eventually('a seed', () => priceOf() !== undefined)
+  t.equal(priceOf(), 3)
+  await clock.advance(1_500)
+  send('BTCUSDT', '5')
+  await untilRead(exchange.peers[0])
+  t.equal(priceOf(), 3)
+  t.match([feed.status().silences, latest.status('binance').lateTicks], [1, 4])
+})
+
+// docs/faults.md, 97
+t.test('a frame that cannot be read is told, and its price is taken from the next answer', async t => {
+  const exchange = await scriptExchange(t)
+  let asked = 0
+  const { clock, ticks, missed, feed } = watchFeed(t, {
+    protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
+    bases: exchange.url,
+    fetchTradingPrices: async () => {
+      asked += 1
+      return new Map([['BTCUSDT', 3]])
+    },
+  })
+  await eventually('the subscription', () => exchange.peers[0]?.received.length === 1)
+  for (const frame of [miniTicker('BTCUSDT', '0', AT), miniTicker('BTCUSDT', '5', AT).slice(0, -9), '{'])
+    exchange.peers[0]?.socket.send(frame)
+  await untilRead(exchange.peers[0])
+  t.strictSame(missed, ['BTCUSDT', 'BTCUSDT'])
+  t.equal(feed.status().malformed, 3)
+  t.equal(asked, 0, 'a market that stays unreadable must not cause a request for each frame')
+  await clock.advance(40_000)
+  t.strictSame([asked, ticks.map(({ origin, price }) => [origin, price])], [1, [['seed', 3]]])
+})
+
 t.test('no tick follows close', async t => {
   const simulator = await simulate(t)
   const { feed, ticks, interruptions } = watchFeed(t, {

@@ -145,6 +145,23 @@ t.test('a value that is not as documented is dropped, and named', async t => {
   )
 })
 
+// docs/faults.md, 97
+t.test('a frame that cannot be read or placed names its market, where that is one of ours', async t => {
+  const marketOf = (frame: unknown) => {
+    const decoded = decode(frame)
+    return decoded.kind === 'malformed' ? (decoded.market ?? 'none') : decoded.kind
+  }
+  const text = JSON.stringify(FRAME)
+  t.equal(marketOf({ ...FRAME, trade_price: null }), 'KRW-BTC')
+  t.equal(marketOf({ ...FRAME, trade_timestamp: null }), 'KRW-BTC')
+  t.equal(marketOf(text.slice(0, -20)), 'KRW-BTC')
+  t.equal(marketOf(`[${text}]`), 'KRW-BTC', 'a list, which we do not ask for')
+  t.equal(marketOf(text.slice(0, -20).replace('KRW-BTC', 'KRW-DOGE')), 'none')
+  t.equal(marketOf(text.slice(0, 10)), 'none')
+  t.equal(marketOf({ ...FRAME, trade_timestamp: AT + 31 }), 'KRW-BTC', 'a trade after its own frame')
+  t.equal(marketOf({ ...FRAME, trade_timestamp: AT + 30 }), 'tick')
+})
+
 t.test('a key named __proto__ changes nothing', async t => {
   const text = JSON.stringify(FRAME).replace('{', '{"__proto__":{"trade_price":1,"polluted":true},')
   t.match(decode(text), { kind: 'tick', tick: TICK })

@@ -1,7 +1,7 @@
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds, minuteStart } from '@kimchi/core'
 import type { FeedStatus } from '@kimchi/feeds'
 import type { Reason } from '@kimchi/runtime'
-import { type IngesterStatus, implausibleOf, summarise } from './status.ts'
+import { type IngesterStatus, implausibleOf, summarise, unreadableOf } from './status.ts'
 
 /** When the list of trading markets is older than this, a halt may go unnoticed. */
 const MAX_STATUS_AGE_MS: Milliseconds = 300_000
@@ -28,6 +28,10 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
   }
   if (queue.problem !== undefined) {
     add('redis', `${queue.waiting} minutes wait to be written: ${queue.problem}`)
+  }
+  for (const { market, count, minutes } of unreadableOf(status)) {
+    const text = `${market}: its price is unknown, ${count} frames in ${minutes} minutes can't be read or placed in time`
+    add('unreadable-market', text)
   }
   for (const symbol of queue.damaged) {
     const text = `${symbol} is not stored: one of its keys in Redis is of a wrong type, kp_check names it`
@@ -57,7 +61,8 @@ export function notesOf({ feeds, minutes, quarantine, backfill }: IngesterStatus
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
       return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`
     }),
-    ...implausibleOf(minutes).map(({ symbol, prices }) => {
+    ...implausibleOf(minutes).map(({ symbol, prices, isRate }) => {
+      if (isRate) return `most coins are not published: ${prices} makes their premiums implausible`
       const allow = [...new Set([...quarantine.allowed, symbol])].join(',')
       return `${symbol} is not published: ${prices} differ too much for one coin; if they are one, ALLOW=${allow}`
     }),

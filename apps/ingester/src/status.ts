@@ -1,4 +1,11 @@
-import { type EpochMs, formatTimestamp, type Gap } from '@kimchi/core'
+import {
+  type EpochMs,
+  formatTimestamp,
+  type Gap,
+  MINUTE_MS,
+  type Milliseconds,
+  RATE_MARKET,
+} from '@kimchi/core'
 import type { QueueStatus } from '@kimchi/store'
 import type { BackfillStatus } from './backfill/run-backfill.ts'
 import type { QuarantineStatus } from './coins/quarantine.ts'
@@ -6,6 +13,12 @@ import type { CatalogueStatus } from './coins/refresh-catalogue.ts'
 import type { FeedsStatus } from './minute/exchange-feeds.ts'
 import type { DayMendingStatus } from './minute/mend-days.ts'
 import { countReasons, type MinuteStatus } from './minute/minute-loop.ts'
+
+/** With fewer implausible coins than this, they are as likely to be wrong as the rate. */
+const FEWEST_FOR_RATE = 3
+
+/** A market whose frames can't be read for this long is named. */
+const UNREADABLE_AFTER_MS: Milliseconds = 2 * MINUTE_MS
 
 /** The status of all parts, for `/ready`, `/metrics` and the status hash. */
 export interface IngesterStatus {
@@ -81,6 +94,8 @@ export function figuresOf(status: IngesterStatus) {
     status_age_ms: eachFeed(({ statusAt }) => at - statusAt),
     status_failures: eachFeed(({ statusFailures }) => statusFailures),
     halted: eachFeed(({ halted }) => halted.join(', ')),
+    unreadable_frames: eachFeed(({ missed }) => missed.map(({ market, count }) => `${market} (${count})`)),
+    late_ticks: eachFeed(({ lateTicks }) => lateTicks),
     refused_ticks: eachFeed(({ refusedTicks }) => refusedTicks),
     attempts: eachFeed(({ attempts }) => attempts),
     silences: eachFeed(({ silences }) => silences),
@@ -124,13 +139,29 @@ function isoOf(at: EpochMs): string {
   return new Date(at).toISOString()
 }
 
-/** The coins whose prices were implausible in the last minute, with both. */
-export function implausibleOf({ last }: MinuteStatus): { symbol: string; prices: string }[] {
-  return (last?.gaps ?? []).flatMap(({ symbol, prices }) => {
-    if (prices === undefined) return []
-    const texts = Object.entries(prices).map(([market, price]) => `${market} at ${price}`)
-    return { symbol, prices: texts.join(' and ') }
+/** What was implausible in the last minute: coins, or the rate where most coins are. */
+export function implausibleOf({ last }: MinuteStatus) {
+  const found = (last?.gaps ?? []).flatMap(({ symbol, prices }) => (prices ? [{ symbol, prices }] : []))
+  const rate = found[0]?.prices[RATE_MARKET]
+  const plausible = (last?.accepted.length ?? 0) + (last?.waiting.length ?? 0)
+  const isRate = found.length >= FEWEST_FOR_RATE && found.length > plausible
+  if (isRate) return [{ symbol: RATE_MARKET, prices: `${RATE_MARKET} at ${rate}`, isRate }]
+  return found.map(({ symbol, prices }) => {
+    const own = Object.entries(prices).filter(([market]) => market !== RATE_MARKET)
+    const texts = own.map(([market, price]) => `${market} at ${price}`)
+    return { symbol, prices: texts.join(' and '), isRate }
   })
+}
+
+/** The markets whose frames could not be read or placed in time for two minutes, up to now. */
+export function unreadableOf({ at, feeds }: Pick<IngesterStatus, 'at' | 'feeds'>) {
+  return feeds.feeds
+    .flatMap(({ missed }) => missed)
+    .filter(({ since, lastAt, isOver }) => {
+      const until = isOver ? lastAt : at
+      return until - since >= UNREADABLE_AFTER_MS && at - until < UNREADABLE_AFTER_MS
+    })
+    .map(({ market, count, since }) => ({ market, count, minutes: Math.floor((at - since) / MINUTE_MS) }))
 }
 
 /** How often each reason occurs, as a text. */

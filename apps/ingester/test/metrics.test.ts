@@ -14,6 +14,8 @@ const feed = {
   watermark: 8_000,
   base: { exchange: 'upbit', of: 'stream', inUse: 'wss://a', index: 0, left: [] },
   refusedTicks: 3,
+  lateTicks: 0,
+  missed: [],
   halted: [],
 } as unknown as IngesterStatus['feeds']['feeds'][number]
 

@@ -45,3 +45,49 @@ t.test('a loop that stands still is a reason not to be ready', async t => {
     { reason: 'no-minute', text: 'no minute has turned since 2026-11-20T12:00:00' },
   ])
 })
+
+// docs/faults.md, 97
+t.test('a market whose frames cannot be read for two minutes is named, until two minutes after', async t => {
+  const named = (since: number, lastAt: number, isOver = false) =>
+    textsOf(
+      statusWith({
+        missed: [{ market: 'ADAUSDT', count: 7, since: NOW - since, lastAt: NOW - lastAt, isOver }],
+      }),
+    )
+  t.strictSame(named(119_000, 0), [])
+  t.match(named(120_000, 0), [/^ADAUSDT: .* 7 frames in 2 minutes/])
+  t.match(named(120_000, 120_000), [/^ADAUSDT: /], 'one frame, and nothing since')
+  t.match(named(200_000, 30_000, true), [/^ADAUSDT: /], 'good frames come in between')
+  t.strictSame(named(200_000, 120_000, true), [], 'it is over')
+  t.strictSame(named(200_000, 190_000, true), [], 'it was short')
+})
+
+// docs/faults.md, 101
+t.test('where most coins are implausible at once the rate is named, and no ALLOW', async t => {
+  const gapOf = (symbol: string) => ({
+    symbol,
+    reason: 'implausible',
+    prices: { [`KRW-${symbol}`]: 9, [`${symbol}USDT`]: 5, 'KRW-USDT': 14_000 },
+  })
+  const notesWith = (gaps: number, accepted: number) => {
+    const status = statusWith({})
+    const last = {
+      ...status.minutes.last,
+      gaps: ['A', 'B', 'C', 'D'].slice(0, gaps).map(gapOf),
+      accepted: Array(accepted),
+      waiting: [],
+    }
+    const minutes = { ...status.minutes, last } as unknown as IngesterStatus['minutes']
+    const quarantine = { ...status.quarantine, allowed: [] }
+    return notesOf({ ...status, minutes, quarantine }).slice(1)
+  }
+  t.match(notesWith(4, 3), [/^most coins are not published: KRW-USDT at 14000 /])
+  t.notMatch(notesWith(4, 3).join(), /ALLOW|KRW-A/)
+  for (const [gaps, accepted] of [
+    [2, 0],
+    [3, 3],
+  ] as const) {
+    t.equal(notesWith(gaps, accepted).filter(note => note.includes('ALLOW=')).length, gaps)
+    t.notMatch(notesWith(gaps, accepted).join(), /KRW-USDT/)
+  }
+})

@@ -16,7 +16,7 @@ export interface Gap {
   readonly symbol: string
   readonly minute: EpochMinute
   readonly reason: GapReason
-  /** Both markets' last prices, by market, where these are implausible. */
+  /** The last prices of both markets and of the rate, by market, where these are implausible. */
   readonly prices?: Readonly<Record<string, number | undefined>>
 }
 
@@ -52,7 +52,11 @@ export function takeSnapshot(
     // A halt outranks every other reason: it takes the coin off the list.
     const outcome = decision === 'halted' ? haltOf([upbit, binance], minute) : (obstacle ?? decision)
     if (outcome === 'implausible') {
-      const prices = { [upbitMarket]: upbit.price, [binanceMarket]: binance.price }
+      const prices = {
+        [upbitMarket]: upbit.price,
+        [binanceMarket]: binance.price,
+        [RATE_MARKET]: rate.price,
+      }
       gaps.push({ symbol, minute, reason: outcome, prices })
     } else if (typeof outcome === 'string') gaps.push({ symbol, minute, reason: outcome })
     else samples.push(outcome)

@@ -45,14 +45,22 @@ t.test('a snapshot has a sample or a gap for each coin, in the order of the coin
 })
 
 // docs/faults.md, 89
-t.test('a gap because of an implausible premium names both markets and their prices', async t => {
-  const swapped = upbitTick('KRW-BTC', 99_000, at(-3))
-  const { samples, gaps } = takeSnapshot(record(swapped, RATE, BINANCE_BTC, ...PASSED), M, [BTC])
-  t.strictSame(samples, [])
-  t.strictSame(gaps, [
-    { symbol: 'BTC', minute: M, reason: 'implausible', prices: { 'KRW-BTC': 99_000, BTCUSDT: 70_000 } },
-  ])
-})
+t.test(
+  'a gap because of an implausible premium names both markets and the rate, with their prices',
+  async t => {
+    const swapped = upbitTick('KRW-BTC', 99_000, at(-3))
+    const { samples, gaps } = takeSnapshot(record(swapped, RATE, BINANCE_BTC, ...PASSED), M, [BTC])
+    t.strictSame(samples, [])
+    t.strictSame(gaps, [
+      {
+        symbol: 'BTC',
+        minute: M,
+        reason: 'implausible',
+        prices: { 'KRW-BTC': 99_000, BTCUSDT: 70_000, 'KRW-USDT': 1_400 },
+      },
+    ])
+  },
+)
 
 t.test('each leg is the last price before M, even when frames of the next minute have arrived', async t => {
   const latest = record(

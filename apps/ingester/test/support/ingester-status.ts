@@ -16,6 +16,8 @@ export function statusWith(changes: object): IngesterStatus {
     silences: 1,
     halted: ['SOLUSDT'],
     refusedTicks: 4,
+    lateTicks: 0,
+    missed: [],
     base: {
       exchange: 'binance',
       of: 'stream',
@@ -30,7 +32,7 @@ export function statusWith(changes: object): IngesterStatus {
     catalogue: { coins: 1, missing: [], problem: undefined },
     quarantine: { tracked: 1, quarantined: [], denied: [] },
     feeds: { feeds: [{ ...feed, ...changes }], restBases: [] },
-    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}] }, gaps: {} },
+    minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}], waiting: [] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: {
       waiting: [],

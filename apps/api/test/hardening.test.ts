@@ -10,7 +10,7 @@ import t from 'tap'
 import { LIMITS } from '../src/http/connections.ts'
 import { boardOf, MINUTE, openTestApp, rowOf } from './board.ts'
 import { breachesOf } from './contract.ts'
-import { exchange, openRaw, parseAnswers } from './raw.ts'
+import { exchange, openRaw, parseAnswers, type RawConnection } from './raw.ts'
 import { eventually, getJson, openTestWriter, readsOf, settledReads, startTestApi } from './stack.ts'
 
 const LIVE = '/api/v1/kimchi-premium'
@@ -173,6 +173,40 @@ t.test('a client that reads nothing is cut', async t => {
   t.ok(greedy.socket.isPaused())
 })
 
+// docs/faults.md, 67
+t.test('a connection with more than its share of unanswered requests is cut, others are not', async t => {
+  const { listen, server } = await openTestApp(t, boardOf(MINUTE), { pipelined: 100 })
+  const port = await listen()
+  const clients: RawConnection[] = []
+  t.teardown(() => {
+    for (const { socket } of clients) socket.destroy()
+  })
+  while (clients.length < 10) {
+    const accepted = once(server, 'connection')
+    clients.push(await openRaw(port))
+    await accepted
+  }
+  const [modest, greedy] = clients as [RawConnection, RawConnection]
+  const request = `GET ${LIVE} HTTP/1.1\r\n${HOST}\r\n`
+  modest.socket.write(request.repeat(11))
+  greedy.socket.write(request.repeat(12))
+  await greedy.closed
+  const answers = () => String(modest.bytes()).split('HTTP/1.1 200').length - 1
+  await eventually('all are answered', () => answers() === 11)
+  t.notOk(modest.socket.destroyed)
+})
+
+// docs/faults.md, 67
+t.test('an unknown Expect is answered as if it were not there', async t => {
+  const { listen } = await openTestApp(t)
+  const [answer] = await exchange(
+    await listen(),
+    `GET ${LIVE} HTTP/1.1\r\n${HOST}Expect: 200-ok\r\n${CLOSE}\r\n`,
+  )
+  t.equal(answer?.status, 200)
+  t.strictSame(await breachesOf('GET', LIVE, answer ?? never()), [])
+})
+
 // docs/faults.md, 28
 t.test('more connections than allowed are turned away', async t => {
   const { listen, server } = await openTestApp(t)
@@ -203,6 +237,10 @@ const broken: readonly [title: string, status: number, bytes: string][] = [
   ['a space before the colon', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A : b\r\n\r\n`],
   ['NUL in a header', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}A: b\0c\r\n\r\n`],
   ['no Host', 400, `GET ${LIVE} HTTP/1.1\r\n\r\n`],
+  ['two Hosts', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}Host: y\r\n\r\n`],
+  ['the same Host twice', 400, `GET ${LIVE} HTTP/1.1\r\n${HOST}${HOST}\r\n`],
+  ['a Host with a space', 400, `GET ${LIVE} HTTP/1.1\r\nHost: x y\r\n\r\n`],
+  ['two Hosts of HTTP/1.0', 400, `GET ${LIVE} HTTP/1.0\r\n${HOST}Host: y\r\n\r\n`],
   ['a method in lower case', 400, `get ${LIVE} HTTP/1.1\r\n${HOST}\r\n`],
   ['no HTTP at all', 400, 'hello\r\n\r\n'],
   ['TLS', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],

@@ -40,6 +40,8 @@ export class Documents {
   /** When Redis is to be read without a message of a newer minute. */
   #readAt: EpochMs
   #reading: Promise<void> | undefined
+  /** By symbol, the list under none. */
+  readonly #loading = new Map<string, Promise<void>>()
   #isReadWanted = false
   #problem: string | undefined
 
@@ -63,12 +65,23 @@ export class Documents {
     return this.#histories.document(symbol, days)
   }
 
-  /** Waits, a second at most, until Redis and, with a symbol, the coin's days have been read. */
-  async load(symbol?: string): Promise<void> {
-    if (this.#problem !== undefined) return
+  /**
+   * Waits, a second at most, until Redis and, with a symbol, the coin's days have been read. All who wait for the
+   * same share one wait.
+   */
+  load(symbol = ''): Promise<void> {
+    if (this.#problem !== undefined) return Promise.resolve()
+    const running = this.#loading.get(symbol)
+    if (running !== undefined) return running
+    const load = this.#loadPatiently(symbol).finally(() => this.#loading.delete(symbol))
+    this.#loading.set(symbol, load)
+    return load
+  }
+
+  async #loadPatiently(symbol: string): Promise<void> {
     const read = async () => {
       if (this.#board === undefined) await (this.#reading ?? this.#read())
-      if (symbol !== undefined) await this.#histories.load(symbol)
+      if (symbol !== '') await this.#histories.load(symbol)
     }
     const done = new AbortController()
     await Promise.race([read(), this.#sources.clock.wait(PATIENCE_MS, done.signal)])

@@ -14,6 +14,9 @@ import { Sender } from './sender.ts'
 /** The paths of both routes, to tell a wrong method (405) from a wrong path (404). Proxies may send the whole URL. */
 const ROUTE_PATH = /^(https?:\/\/[^/]+)?\/api\/v1\/kimchi-premium(\/[^/]+\/daily)?$/
 
+/** What a Host header may say; two of them come joined by a comma. @see RFC 9112 §3.2 */
+const HOST = /^[\w.~!$&'()*+;=%:[\]-]*$/
+
 export interface AppOptions extends Pick<Context, 'clock' | 'log'> {
   readonly documents: Documents
   /** @default LIMITS */
@@ -30,7 +33,10 @@ export function createApp({ documents, clock, log, limits: changed }: AppOptions
       const answer: RequestListener = (request, response) => {
         if (connections.begin(request, response)) handle(request, response)
       }
-      return createServer(limits.server, answer).on('connection', socket => connections.open(socket))
+      // Node would answer an Expect that it doesn't know itself, past every limit.
+      return createServer(limits.server, answer)
+        .on('checkExpectation', answer)
+        .on('connection', socket => connections.open(socket))
     },
     clientErrorHandler: (error, socket) => sender.refuse(error, socket),
     // The router complains about a path that can't be decoded, before any hook.
@@ -83,7 +89,7 @@ function answerPreflights(app: FastifyInstance, sender: Sender): void {
 function responseWithoutRoute(request: FastifyRequest, reply: FastifyReply): HttpResponse | undefined {
   const { method, url } = request
   const { headers, httpVersion } = request.raw
-  if (headers.host === undefined && httpVersion !== '1.0') {
+  if (headers.host === undefined ? httpVersion !== '1.0' : !HOST.test(headers.host)) {
     reply.raw.shouldKeepAlive = false
     return errorResponse('bad_request')
   }

@@ -6,7 +6,7 @@ export const LIMITS = {
   connections: 5_000,
   /** For a client that reads nothing: its connection is cut after 22.5 to 45 s. */
   unreadTimeout: 22_500,
-  /** Requests that are not answered yet, on all connections, besides one for each of these; each takes 4 kB. */
+  /** Requests that are not answered yet, besides one for each connection, which share them; each takes 4 kB. */
   pipelined: 4_000,
   server: {
     /** Request line and headers together. */
@@ -21,6 +21,8 @@ export const LIMITS = {
     connectionsCheckingInterval: 1_000,
     /** The app checks it, because Node's own refusal is neither JSON nor readable by a page. */
     requireHostHeader: false,
+    /** Otherwise Node drops a second Host without a word. */
+    joinDuplicateHeaders: true,
     /** Creates no stream for a body that no header announces. Node ignores it before 24.12. */
     optimizeEmptyRequests: true,
   },
@@ -31,8 +33,6 @@ export class Connections {
   readonly #limits: typeof LIMITS
   /** The responses of each that are not sent yet, oldest first. */
   readonly #pending = new Map<Socket, ServerResponse[]>()
-  /** How many those are in all. */
-  #waiting = 0
 
   constructor(limits: typeof LIMITS) {
     this.#limits = limits
@@ -41,18 +41,17 @@ export class Connections {
   /** Notes a connection, before its first request. */
   open(socket: Socket): void {
     this.#pending.set(socket, [])
-    socket.once('close', () => this.#forget(socket))
+    socket.once('close', () => this.#pending.delete(socket))
   }
 
   /** Notes a request; false when its connection was cut, so that nobody waits for a response. */
   begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const responses = this.#pending.get(socket)
     if (responses === undefined) return false
-    this.#forgetSent(responses)
-    this.#waiting += 1
+    while (responses[0]?.closed) responses.shift()
     if (responses.push(response) > 1) {
       this.cutUnlessRead(socket)
-      if (this.#isFlooded()) this.#cutLongest()
+      if (responses.length > 1 + this.#limits.pipelined / this.#pending.size) this.#cut(socket)
     }
     return !socket.destroyed
   }
@@ -71,35 +70,16 @@ export class Connections {
     else last.once('close', end)
   }
 
-  #isFlooded(): boolean {
-    return this.#waiting - this.#pending.size > this.#limits.pipelined
-  }
-
-  #forgetSent(responses: ServerResponse[]): void {
-    while (responses[0]?.closed) {
-      responses.shift()
-      this.#waiting -= 1
-    }
-  }
-
-  #forget(socket: Socket): void {
-    this.#waiting -= this.#pending.get(socket)?.length ?? 0
+  /** Cuts a connection that has more than its share, and reads from no other until its memory is free. */
+  #cut(socket: Socket): void {
+    socket.destroy()
     this.#pending.delete(socket)
-  }
-
-  /** Cuts the connection with the most requests, and reads from no other until its memory is free. */
-  #cutLongest(): void {
-    for (const responses of this.#pending.values()) this.#forgetSent(responses)
-    if (!this.#isFlooded()) return
-    const [longest] = [...this.#pending].reduce((a, b) => (b[1].length > a[1].length ? b : a))
-    longest.destroy()
-    this.#forget(longest)
     // Node would read 64 kB from each before anyone is answered: a thousand requests.
     // The newest goes first, having waited behind all others.
     const others = [...this.#pending.keys()].reverse()
-    for (const socket of others) socket.pause()
+    for (const other of others) other.pause()
     setImmediate(() => {
-      for (const socket of others) socket.resume()
+      for (const other of others) other.resume()
     })
   }
 }

@@ -27,7 +27,7 @@ const COUNTERS = {
     redis_writes:
       'Samples stored, there already or refused; minutes dropped or rejected; writes tried again.',
     decided_minutes: 'Open minutes by what backfill decided, counted per coin and minute.',
-    mended_rows: 'Day rows that counted less than is stored and were folded again.',
+    mended_rows: 'Day rows that were not the fold of their samples and were folded again.',
   },
   exchange: {
     silences: 'Silences of more than 3 s on an open connection.',

@@ -53,10 +53,11 @@ function sampleReason({ at, minutes: { last }, catalogue, quarantine }: Ingester
 }
 
 /** What an operator should know although the ingester works fully, one sentence each. */
-export function notesOf({ feeds, minutes, quarantine, backfill }: IngesterStatus): string[] {
+export function notesOf({ feeds, minutes, quarantine, backfill, mending }: IngesterStatus): string[] {
   const bases = [...feeds.feeds.map(({ base }) => base), ...feeds.restBases]
   const others = bases.filter(({ index }) => index > 0)
   return [
+    ...(mending.problem === undefined ? [] : [`day rows are not checked: ${mending.problem}`]),
     ...others.map(({ exchange, of, inUse, left }) => {
       const reasons = left.map(({ base, reason }) => `${base} (${reason})`).join(', ')
       return `${exchange} ${of}: ${inUse} is in use instead of ${reasons || 'the first address'}`

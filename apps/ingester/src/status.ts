@@ -75,7 +75,8 @@ export function figuresOf(status: IngesterStatus) {
     redis_problem: queue.problem,
     open_minutes: backfill.open,
     decided_minutes: { stored, settled, refused },
-    mended_rows: mending,
+    mended_rows: { mended: mending.mended },
+    mending_problem: mending.problem,
     filling_coins: backfill.filling,
     backfill_waiting_coins: backfill.waiting.map(({ symbol, reason }) => `${symbol} (${reason})`),
     backfill: Object.fromEntries(

@@ -82,7 +82,7 @@ const STATUS: IngesterStatus = {
     drift: { compared: 10, medianE4: 70, worst: { symbol: 'BTC', minute: 29_000_000, e4: 300 } },
     problem: undefined,
   },
-  mending: { mended: 2 },
+  mending: { mended: 2, problem: undefined },
 }
 
 const HEALTH = { latencyMs: 0.25, memoryUsed: 1_000, memoryMax: 4_000 }

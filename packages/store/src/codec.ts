@@ -1,5 +1,11 @@
 import { type EpochMinute, isPrice, KimchiError, type Sample, type SampleSource } from '@kimchi/core'
-import { pack, unpack } from 'msgpackr'
+import { pack, Unpackr } from 'msgpackr'
+
+/** What begins an array of six. */
+const ARRAY_OF_SIX = 0x96
+
+/** As Lua does, it reads an integer of eight bytes as a number. */
+const unpackr = new Unpackr({ int64AsType: 'number' })
 
 /** A member stores the position in this list: only ever append to it. */
 const SOURCES: readonly SampleSource[] = ['live', 'candle']
@@ -20,23 +26,23 @@ export function encodeSample(sample: Sample): Buffer {
 }
 
 /**
- * The sample of a member that is stored under the score `minute`, or undefined when it is not exactly what
- * {@link encodeSample} writes.
+ * The sample of a member that is stored under the score `minute`, or undefined when it is none: then no day counts
+ * it either, for kimchi.lua reads by the same rule.
  */
 export function decodeSample(symbol: string, minute: EpochMinute, member: Uint8Array): Sample | undefined {
   const fields = unpacked(member)
-  if (fields.length !== 6 || fields[0] !== minute % 60) return undefined
+  if (!Number.isInteger(minute) || fields[0] !== minute % 60) return undefined
   const [, upbitKrw, binanceUsdt, usdtKrw, premiumE4, sourceIndex] = fields
   const source = typeof sourceIndex === 'number' ? SOURCES[sourceIndex] : undefined
   const sample = { symbol, minute, upbitKrw, binanceUsdt, usdtKrw, premiumE4, source }
   return source !== undefined && problemOf(sample) === undefined ? (sample as Sample) : undefined
 }
 
-/** The fields of a MessagePack array; none when the bytes are not one. */
+/** The fields of a MessagePack array of six; none when the bytes are not one. */
 function unpacked(member: Uint8Array): readonly unknown[] {
+  if (member[0] !== ARRAY_OF_SIX) return []
   try {
-    const fields: unknown = unpack(member)
-    return Array.isArray(fields) ? fields : []
+    return unpackr.unpack(member)
   } catch {
     return []
   }

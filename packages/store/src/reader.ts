@@ -90,11 +90,6 @@ export class SampleReader {
     return days === null ? undefined : Number(days)
   }
 
-  /** Days of which more is stored than their row counts, from one minute to another, the end not included. */
-  async readUncountedDays(symbol: string, from: EpochMinute, to: EpochMinute): Promise<readonly UtcDate[]> {
-    return (await this.#readParts('kp_uncounted', symbol, from, to)) as UtcDate[]
-  }
-
   /** Days that an import has made as whole as they can be, with fewer than 1,440 samples. */
   async readImported(symbol: string): Promise<readonly string[]> {
     return (await this.#redis.call('SMEMBERS', importedKey(symbol))) as string[]
@@ -123,7 +118,7 @@ export class SampleReader {
 }
 
 function toBoard(reply: unknown): Board {
-  // In the order of kp_read in kimchi.lua, which only ever grows at the end: other versions read it too.
+  // In the order of kp_read in read.lua, which only ever grows at the end: other versions read it too.
   const [prices, layout, coinTexts, rowTexts, today, dayTexts, counterTexts] = reply as [
     ...[prices: string, layout: string, coins: string[], rows: string[]],
     ...[today: UtcDate, todayRows: string[], revisions: string[]],

@@ -147,7 +147,7 @@ export class SampleWriter {
       ...[minute, halted.length, ...halted],
     ]
     const reply = await this.#call('kp_write', args)
-    // In the order of kp_write in kimchi.lua, which only ever grows at the end.
+    // In the order of kp_write in write.lua, which only ever grows at the end.
     type Reply = [number, number, number, number, number, string[], string]
     const [stored, duplicates, newlySettled, _removed, knownCoins, refusals, primary] = reply as Reply
     const refused = refusals.map(refusal => toRefused(refusal, samples))
@@ -165,9 +165,14 @@ export class SampleWriter {
     return reply === 1 ? 'stored' : reply === 0 ? 'duplicate' : 'refused'
   }
 
+  /** Mends the first kept day of which more is stored than its row counts; undefined where there is none. */
+  async mendUncounted(symbol: string): Promise<UtcDate | undefined> {
+    return ((await this.#call('kp_mend', [symbol])) as UtcDate[])[0]
+  }
+
   /**
-   * Mends a day of which more is stored than its row counts ({@link SampleReader.readUncountedDays}): removes the
-   * members that no fold can use, and folds the others again. False where nothing had to be mended.
+   * Removes a kept day's members that no fold can use, and folds the others again, unless the day is frozen. False
+   * where nothing had to be mended.
    */
   async mendDay(symbol: string, date: UtcDate): Promise<boolean> {
     const [removed = 0, written = 0] = (await this.#call('kp_repair', [symbol, date])) as number[]

@@ -2,7 +2,7 @@ import { dateOf, foldDays, type Sample } from '@kimchi/core'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { encodeSample } from '../src/codec.ts'
-import { BTC, dailyKey, openStore, sampleOf, samplesKey, todayMinutes } from './fixtures.ts'
+import { BTC, dailyKey, openStore, sampleOf, samplesKey, settledKey, todayMinutes } from './fixtures.ts'
 
 /** A closed day of four samples in two hours. */
 async function openDay(t: Test) {
@@ -16,7 +16,7 @@ async function openDay(t: Test) {
   const rowOf = () => raw.hget(dailyKey('BTC'), date)
   return {
     ...{ ...store, start, date, samples, rowOf },
-    uncounted: () => reader.readUncountedDays('BTC', start, today),
+    mendUncounted: () => writer.mendUncounted('BTC'),
     mend: () => writer.mendDay('BTC', date),
     check: (...args: string[]) => ask('kp_check', 'BTC', ...args),
     add: (hour: number, minute: number, member: Buffer) =>
@@ -27,7 +27,7 @@ async function openDay(t: Test) {
 
 // docs/faults.md, 5
 t.test('samples that no row counts, as after half a write, are counted and expire', async t => {
-  const { writer, reader, raw, start, date, samples, uncounted, mend, check } = await openDay(t)
+  const { writer, reader, raw, start, date, samples, mendUncounted, check } = await openDay(t)
   const row = (await raw.hget(dailyKey('BTC'), date)) ?? ''
   await writer.write({ minute: start + 62, samples: [sampleOf('BTC', start + 62)] })
   // Redis has loaded a file that was cut within the second write: its first commands, not its last.
@@ -35,28 +35,26 @@ t.test('samples that no row counts, as after half a write, are counted and expir
   await raw.persist(samplesKey('BTC', date, 1))
   t.match(await check(), [/ WRONG row .* mends the day within 10 minutes$/])
   t.match(await writer.write({ minute: start + 2, samples: [sampleOf('BTC', start + 2)] }), { stored: 1 })
-  t.strictSame(await uncounted(), [date])
-  t.ok(await mend())
+  t.equal(await mendUncounted(), date)
   const all = [...samples, sampleOf('BTC', start + 2), sampleOf('BTC', start + 62)]
   const inOrder = all.toSorted((a, b) => a.minute - b.minute)
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays(inOrder), corrupt: 0 })
   t.match(await check(), [/ ok 6 samples$/])
   t.ok((await raw.ttl(samplesKey('BTC', date, 1))) > 0, 'and expire')
-  t.strictSame(await uncounted(), [])
+  t.equal(await mendUncounted(), undefined)
 })
 
 // docs/faults.md, 63
 t.test('a member that nobody can read is removed, and the day is as before', async t => {
-  const { start, date, rowOf, uncounted, mend, check, add, stored, samples } = await openDay(t)
+  const { start, date, rowOf, mendUncounted, mend, check, add, stored, samples } = await openDay(t)
   const before = await rowOf()
   await add(0, start + 2, Buffer.from('garbage'))
   // Of another hour, and between two minutes.
   await add(0, start + 63, encodeSample(sampleOf('BTC', start + 63)))
   await add(1, start + 62.5, encodeSample(sampleOf('BTC', start + 62)))
   t.match(await check(date), [/WRONG row .*, 3 members left out: .* within 10 minutes$/])
-  t.strictSame(await uncounted(), [date])
-  t.ok(await mend())
-  t.strictSame(await uncounted(), [])
+  t.equal(await mendUncounted(), date)
+  t.equal(await mendUncounted(), undefined)
   t.equal(await rowOf(), before)
   t.strictSame(await stored(), samples)
   t.notOk(await mend(), 'once')
@@ -74,7 +72,7 @@ for (const [name, kept, other] of [
     const when = isCounted ? 'a row that counts one of them' : 'no row'
     // docs/faults.md, 63
     t.test(`of two samples of one minute under ${when}, ${name} stays and counts once`, async t => {
-      const { start, raw, date, samples, uncounted, mend, check, add, stored, reader } = await openDay(t)
+      const { start, raw, date, samples, mendUncounted, check, add, stored, reader } = await openDay(t)
       const second = (fields: Partial<Sample>): Sample => {
         const { upbitKrw = 0, ...others } = fields
         return { ...sampleOf('BTC', start + 60, upbitKrw), ...others }
@@ -83,8 +81,7 @@ for (const [name, kept, other] of [
       for (const fields of [other, kept]) await add(1, start + 60, encodeSample(second(fields)))
       if (!isCounted) await raw.hdel(dailyKey('BTC'), date)
       t.match(await check(date), [/ WRONG row .*, 1 members left out: /])
-      t.strictSame(await uncounted(), [date])
-      t.ok(await mend())
+      t.equal(await mendUncounted(), date)
       const expected = samples.map(each => (each.minute === start + 60 ? second(kept) : each))
       t.strictSame(await stored(), expected)
       t.strictSame((await reader.readDays('BTC')).entries, foldDays(expected))
@@ -94,9 +91,9 @@ for (const [name, kept, other] of [
 }
 
 // docs/faults.md, 63
-t.test('whatever is stored of a day, a mended row counts all of it, and no less than before', async t => {
-  const { start, date, raw, reader, uncounted, mend, add } = await openDay(t)
-  const counted = async () => (await reader.readDays('BTC')).entries[0]?.samples ?? 0
+t.test('whatever is stored of a day, a mended row counts each minute once, unless it is frozen', async t => {
+  const { start, date, raw, reader, stored, mendUncounted, mend, add } = await openDay(t)
+  const cardOf = (hour: number) => raw.zcard(samplesKey('BTC', date, hour))
   const sample = fc.record({
     minute: fc.constantFrom(0, 1, 60, 61).map(at => start + at),
     upbitKrw: fc.constantFrom(1_000, 2_000),
@@ -122,10 +119,14 @@ t.test('whatever is stored of a day, a mended row counts all of it, and no less 
       for (const { score, member } of entries) await add(score < start + 60 ? 0 : 1, score, member)
       const fields = { open: 1, high: 1, low: 1, close: 1, sum: 1, samples, first: start, last: start }
       if (samples !== null) await raw.hset(dailyKey('BTC'), date, JSON.stringify(fields))
-      const before = await counted()
-      t.equal((await uncounted()).length > 0, await mend())
-      t.strictSame(await uncounted(), [])
-      t.ok((await counted()) >= before)
+      const before = (await reader.readDays('BTC')).entries
+      const isFrozen = (samples ?? 0) > (await Promise.all([0, 1].map(cardOf))).reduce((a, b) => a + b)
+      await mend()
+      const minutes = await stored()
+      t.strictSame((await reader.readDays('BTC')).entries, isFrozen ? before : foldDays(minutes))
+      t.equal(minutes.length, new Set(minutes.map(({ minute }) => minute)).size)
+      t.equal(await mendUncounted(), undefined)
+      t.notOk(await mend(), 'once')
     }),
     { numRuns: 100 },
   )
@@ -135,7 +136,7 @@ t.test('a row that counts more than is left stays when its day is mended', async
   const { start, date, raw, rowOf, mend, check, add } = await openDay(t)
   const before = await rowOf()
   await raw.del(samplesKey('BTC', date, 0))
-  for (const at of [62, 63, 64]) await add(1, start + at, Buffer.from(`garbage ${at}`))
+  await add(1, start + 62, Buffer.from('garbage'))
   t.ok(await mend())
   t.equal(await rowOf(), before)
   t.match(await check(date), [/ FROZEN row counts 4, 2 are stored/])
@@ -147,4 +148,94 @@ t.test('a day that is no longer kept is not mended', async t => {
   await raw.zadd(samplesKey('BTC', dateOf(old), 0), old, encodeSample(sampleOf('BTC', old)))
   t.notOk(await writer.mendDay('BTC', dateOf(old)))
   t.ok(await rowOf())
+})
+
+// docs/faults.md, 115
+for (const [name, isStoredAgain] of [
+  ['before its minutes are stored again', false],
+  ['after a minute of it was stored again', true],
+] as const) {
+  t.test(`a lost hour that odd members hide is open again when its day is mended, ${name}`, async t => {
+    const { writer, reader, raw, start, date, samples, mendUncounted, mend, check, add } = await openDay(t)
+    await raw.del(samplesKey('BTC', date, 0))
+    for (const at of [62, 63]) await add(1, start + at, Buffer.from(`garbage ${at}`))
+    t.equal(await mendUncounted(), undefined, 'the counts are equal')
+    const again = sampleOf('BTC', start)
+    if (isStoredAgain) t.match(await writer.write({ minute: start, samples: [again] }), { stored: 1 })
+    t.match(await check(), [/ WRONG row .*, 2 members left out: an ingester mends the day within an hour$/])
+    t.ok(await mend())
+    const left = [...(isStoredAgain ? [again] : []), ...samples.slice(2)]
+    t.strictSame((await reader.readDays('BTC')).entries, foldDays(left))
+    t.strictSame(await reader.readOpenMinutes('BTC', start + 1, start + 2), [
+      { start: start + 1, end: start + 2 },
+    ])
+    t.match(await check(), [new RegExp(` ok ${left.length} samples$`)])
+  })
+}
+
+// docs/faults.md, 115
+t.test('a day that counts a doubled minute twice, as 1.0.0 folded it, is mended', async t => {
+  const { raw, start, date, samples, rowOf, mendUncounted, mend, add, reader } = await openDay(t)
+  await add(1, start + 61, encodeSample({ ...sampleOf('BTC', start + 61, 1_000), source: 'candle' }))
+  const row = JSON.parse((await rowOf()) ?? '')
+  await raw.hset(dailyKey('BTC'), date, JSON.stringify({ ...row, samples: 5 }))
+  t.equal(await mendUncounted(), undefined, 'the counts are equal')
+  t.ok(await mend())
+  t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
+})
+
+t.test('a frozen day stays frozen when it is mended', async t => {
+  const { raw, date, rowOf, mend, check } = await openDay(t)
+  const before = await rowOf()
+  await raw.del(samplesKey('BTC', date, 0))
+  t.notOk(await mend())
+  t.equal(await rowOf(), before)
+  t.match(await check(), [/ FROZEN row counts 4, 2 are stored/])
+})
+
+t.test('hours that lost their expiry get one when their day is mended, and no other', async t => {
+  const { raw, date, start, writer, mend } = await openDay(t)
+  const settled = [{ symbol: 'BTC', minute: start + 5, reason: 'no-rate' }] as const
+  await writer.write({ minute: start, samples: [], settled })
+  const keys = [samplesKey('BTC', date, 0), samplesKey('BTC', date, 1), settledKey('BTC', date, 0)]
+  const expiries = () => Promise.all(keys.map(key => raw.call('EXPIRETIME', key)))
+  const before = await expiries()
+  for (const key of keys) await raw.persist(key)
+  await mend()
+  t.strictSame(await expiries(), before)
+})
+
+// docs/faults.md, 114
+t.test('a write folds no day, however many rows are lost, and one look a day mends them', async t => {
+  const { writer, reader, raw, connection } = await openStore(t)
+  const { today } = await todayMinutes(connection)
+  const coins = Array.from({ length: 20 }, (_, at) => ({ ...BTC, symbol: `C${at}` }))
+  await writer.track(coins)
+  const minutes = [today - 1_440, today - 1_439, today - 1_438, today - 1_437]
+  const samplesOf = (minute: number) => coins.map(({ symbol }) => sampleOf(symbol, minute))
+  await writer.write({ minute: today, samples: minutes.slice(0, 2).flatMap(samplesOf) })
+  for (const { symbol } of coins) await raw.del(dailyKey(symbol))
+  await raw.hset(dailyKey('C0'), dateOf(today - 1_440), 'garbage')
+  await raw.call('CONFIG', 'RESETSTAT')
+  t.match(await writer.write({ minute: today, samples: minutes.slice(2).flatMap(samplesOf) }), { stored: 40 })
+  t.notMatch(await raw.info('commandstats'), /cmdstat_(zrange|hincrby)/, 'no sample was read')
+  for (const { symbol } of coins) {
+    t.equal(await writer.mendUncounted(symbol), dateOf(today - 1_440))
+    const expected = foldDays(minutes.map(minute => sampleOf(symbol, minute)))
+    t.strictSame(await reader.readDays(symbol), { entries: expected, corrupt: 0 })
+  }
+})
+
+t.test('an ingester of 1.0.0, which names no day, gets its lost rows mended', async t => {
+  const { raw, start, date, rowOf } = await openDay(t)
+  const before = await rowOf()
+  await raw.hdel(dailyKey('BTC'), date)
+  // It calls once a minute; a retention of one day makes two days to look at in turn.
+  const repair = () => raw.call('FCALL', ['kp_repair', 1, '{kp}:meta', 12, 'live', 1, 1]) as Promise<string[]>
+  const minute = Number(((await raw.time()) as unknown as string[])[0]) / 60
+  const isTurn = Math.floor(minute) % 2 === 1
+  const seen = await repair()
+  t.strictSame(seen, isTurn ? [`BTC ${date}`] : [], `at minute ${minute} of day ${start / 1440}`)
+  if (isTurn) t.equal(await rowOf(), before)
+  t.strictSame(await repair(), [], 'until nothing is left')
 })

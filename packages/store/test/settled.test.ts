@@ -42,9 +42,11 @@ t.test('samples and settled minutes of one write make whole hours', async t => {
   })
   t.match(result, { stored: 120 - result.settled, duplicates: 0, refused: [] })
   t.strictSame(await reader.readOpenMinutes('BTC', start, start + 120), [])
+  const hour = Array.from({ length: 60 }, (_, at) => sampleOf('BTC', start + 120 + at))
+  await writer.write({ minute: start + 179, samples: hour })
   await raw.call('CONFIG', 'RESETSTAT')
-  await reader.readOpenMinutes('BTC', start, start + 120)
-  t.notMatch(await raw.info('commandstats'), /cmdstat_zrange/, 'whole hours are only counted')
+  await reader.readOpenMinutes('BTC', start + 120, start + 180)
+  t.notMatch(await raw.info('commandstats'), /cmdstat_zrange/, 'an hour of samples is only counted')
   const gap = Number(minutes.find(isGap))
   await raw.zremrangebyscore(settledKey('BTC', dateOf(start), 0), gap, gap)
   t.strictSame(await reader.readOpenMinutes('BTC', start, start + 120), [{ start: gap, end: gap + 1 }])
@@ -127,3 +129,35 @@ t.test('a halt from the future, by Redis’ clock, does not keep a coin off the 
   await writer.write({ minute: now + 2, samples: [sampleOf('BTC', now + 2)] })
   t.equal((await reader.readBoard()).rows.length, 1)
 })
+
+t.test(
+  'any member settles the minute of its score, and settling replaces one that cannot be read',
+  async t => {
+    const { writer, reader, connection, raw, ask } = await openStore(t)
+    const start = (await todayMinutes(connection)).today - 1_440
+    const date = dateOf(start)
+    const key = settledKey('BTC', date, 0)
+    await writer.track([BTC])
+    const open = () => reader.readOpenMinutes('BTC', start, start + 60)
+    const minutes = Array.from({ length: 59 }, (_, at) => start + at)
+    await writer.write({
+      minute: start,
+      samples: [],
+      settled: minutes.map(minute => settled(minute, 'no-rate')),
+    })
+    // Of a minute that is settled, between two minutes, and of another hour.
+    await raw.zadd(key, start + 3, 'odd', start + 7.5, 'odder', start + 90, `${start + 90} halted`)
+    t.strictSame(await open(), [{ start: start + 59, end: start + 60 }], 'the 60th minute is seen')
+    await raw.zadd(key, start + 59, '\xff')
+    t.strictSame(await open(), [], 'and settled by a text that nobody can read')
+    t.match(
+      (await ask('kp_gaps', 'BTC', date)).join('\n'),
+      /^00:59 to 00:59 .*settled, no reason can be read$/m,
+    )
+    for (const minute of [start + 3, start + 59]) {
+      const again = { minute, samples: [], settled: [settled(minute, 'upbit-down')] }
+      t.match(await writer.write(again), { settled: 0 })
+      t.strictSame(await raw.zrangebyscore(key, minute, minute), [`${minute} upbit-down`])
+    }
+  },
+)

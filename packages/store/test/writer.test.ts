@@ -93,9 +93,10 @@ t.test('all hours of a UTC day expire at one instant, and nothing is stored in a
   t.strictSame((await reader.readDays('BTC')).entries, foldDays(samples))
   t.match(log.lines.at(-1), { level: 'warn', message: /day has expired/, fields: { samples: 1 } })
 
-  // A longer retention from now on: the hours of one day still expire together.
+  // A longer retention from now on: once the day is mended its hours expire together again.
   const longer = writerOn(connection, { retentionDays: 10 })
   await longer.write({ minute: today, samples: [sampleOf('BTC', oldest + 120)] })
+  await longer.mendDay('BTC', dateOf(oldest))
   const later = await Promise.all((await raw.keys('{kp}:samples:*')).map(key => raw.call('EXPIRETIME', key)))
   t.strictSame(
     later,
@@ -103,7 +104,7 @@ t.test('all hours of a UTC day expire at one instant, and nothing is stored in a
   )
 })
 
-t.test('a missing or damaged day row is rebuilt from the stored samples', async t => {
+t.test('a write leaves an unreadable day row to the mending, which folds all of its samples', async t => {
   const { connection, writer, reader, raw } = await openStore(t)
   const { today } = await todayMinutes(connection)
   const samples = [today - 3, today - 2, today].map((minute, i) => sampleOf('BTC', minute, 1000 + i))
@@ -112,6 +113,8 @@ t.test('a missing or damaged day row is rebuilt from the stored samples', async 
   t.strictSame(await reader.readDays('BTC'), { entries: [], corrupt: 1 })
   const more = sampleOf('BTC', today - 1, 5)
   await writer.write({ minute: today, samples: [more, ...samples] })
+  t.match(await reader.readDays('BTC'), { entries: [{ date: dateOf(today) }], corrupt: 1 })
+  t.equal(await writer.mendUncounted('BTC'), dateOf(today - 1))
   t.strictSame(await reader.readDays('BTC'), { entries: foldDays([...samples, more]), corrupt: 0 })
 })
 
@@ -124,8 +127,7 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
   const samplesOf = (symbol: string) => days.map(day => sampleOf(symbol, day))
   await writer.write({ minute: today, samples: [...samplesOf('BTC'), ...samplesOf('ETH')] })
   await writer.importDay('BTC', dayOf('2020-02-29', 5))
-  const uncounted = (symbol: string) => reader.readUncountedDays(symbol, today - 8 * 1_440, today + 1_440)
-  t.strictSame(await uncounted('BTC'), [], 'all is well')
+  t.equal(await writer.mendUncounted('BTC'), undefined, 'all is well')
   t.notOk(await writer.mendDay('BTC', dateOf(today)))
   const before = (await reader.readBoard()).revisions
   await raw.del(dailyKey('BTC'))
@@ -141,8 +143,8 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
     Array(8).fill(/WRONG row is absent, samples fold to .* mends the day within 10 minutes$/),
   )
   for (const symbol of ['BTC', 'ETH']) {
-    t.strictSame(await uncounted(symbol), days.map(dateOf))
-    for (const day of days) t.ok(await writer.mendDay(symbol, dateOf(day)))
+    for (const day of days) t.equal(await writer.mendUncounted(symbol), dateOf(day))
+    t.equal(await writer.mendUncounted(symbol), undefined)
     t.strictSame(await reader.readDays(symbol), { entries: foldDays(samplesOf(symbol)), corrupt: 0 })
     const revision = (await reader.readBoard()).revisions.get(symbol) ?? 0
     t.ok(revision > (before.get(symbol) ?? 0), 'the API reads its days again')
@@ -153,7 +155,7 @@ t.test('absent and unreadable day rows are folded again from their samples', asy
   await writer.mendDay('BTC', dateOf(today))
   t.strictSame((await reader.readBoard()).revisions, revisions, 'today is read every minute anyway')
   await raw.set(dailyKey('BTC'), 'damaged')
-  t.strictSame(await uncounted('BTC'), [], 'a damaged coin is passed over')
+  t.equal(await writer.mendUncounted('BTC'), undefined, 'a damaged coin is passed over')
 })
 
 t.test('revisions rise once per write that changed a closed day, and not for today', async t => {

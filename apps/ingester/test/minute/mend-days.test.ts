@@ -3,7 +3,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { createMemoryLog, eventually, startRedis, stayClearOfMidnight } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { DayMending } from '../../src/minute/mend-days.ts'
+import { DayMending, type DayMendingOptions } from '../../src/minute/mend-days.ts'
 import { coinOf } from '../support/market.ts'
 
 const PRICES = { upbitKrw: 150_000_000, binanceUsdt: 100_000, usdtKrw: 1_500, premiumE4: 0 }
@@ -30,16 +30,19 @@ async function open(t: Test) {
   await writer.write({ minute: today, samples })
   const clock = createManualClock(minuteStart(today))
   const ending = new AbortController()
-  const calls = { uncounted: 0 }
-  const counting = {
-    readBoard: () => reader.readBoard(),
-    readUncountedDays: (symbol: string, from: number, to: number) => {
-      calls.uncounted += 1
-      return reader.readUncountedDays(symbol, from, to)
+  const calls = { mendUncounted: 0, mendDay: 0 }
+  const counting: DayMendingOptions['writer'] = {
+    mendUncounted: symbol => {
+      calls.mendUncounted += 1
+      return writer.mendUncounted(symbol)
+    },
+    mendDay: (symbol, date) => {
+      calls.mendDay += 1
+      return writer.mendDay(symbol, date)
     },
   }
   const context = { clock, random: () => 0.5, log, signal: ending.signal }
-  const mending = new DayMending({ reader: counting, writer, retentionDays: 8 }, context)
+  const mending = new DayMending({ reader, writer: counting, retentionDays: 8 }, context)
   const running = mending.run()
   t.teardown(() => {
     ending.abort()
@@ -48,10 +51,10 @@ async function open(t: Test) {
   /** Turns the clock coin by coin. */
   const turnRound = async () => {
     for (const _ of coins) {
-      const before = calls.uncounted
+      const before = calls.mendUncounted
       await eventually('it waits for the next coin', async () => clock.waiting > 0)
       await clock.advance(30_000)
-      await eventually('a coin is checked', async () => calls.uncounted > before)
+      await eventually('a coin is checked', async () => calls.mendUncounted > before)
     }
     await eventually('it waits', async () => clock.waiting > 0)
   }
@@ -69,8 +72,43 @@ t.test('every lost row, odd member and doubled minute of all coins is mended in 
   const after = await Promise.all(coins.map(({ symbol }) => reader.readDays(symbol)))
   t.strictSame(after, before)
   t.equal(await raw.zcard(key), 1)
-  t.strictSame(mending.status(), { mended: coins.length * days.length })
+  t.strictSame(mending.status(), { mended: coins.length * days.length, problem: undefined })
   const warnings = log.lines.filter(({ level }) => level === 'warn').length
   await turnRound()
   t.equal(log.lines.filter(({ level }) => level === 'warn').length, warnings, 'nothing is mended twice')
+})
+
+// docs/faults.md, 115
+t.test('each kept day is folded once an hour, though its counts are equal', async t => {
+  const { raw, reader, today, days, coins, calls, turnRound } = await open(t)
+  await turnRound()
+  t.equal(calls.mendDay, coins.length * days.length, 'at the start')
+  const key = `{kp}:samples:C3:${dateOf(today).replaceAll('-', '')}00`
+  await raw.del(key)
+  await raw.zadd(key, today + 5, 'garbage')
+  for (let round = 1; round < 12; round++) await turnRound()
+  t.equal(calls.mendDay, coins.length * days.length)
+  await turnRound()
+  t.equal(calls.mendDay, 2 * coins.length * days.length)
+  t.strictSame(
+    (await reader.readDays('C3')).entries.map(({ date }) => date),
+    days.slice(1).map(dateOf).reverse(),
+    'the minute is open again',
+  )
+})
+
+t.test('a mending that fails is a warning and named, until it works again', async t => {
+  const { raw, log, mending, turnRound } = await open(t)
+  await raw.call('ACL', 'SETUSER', 'default', '-expireat')
+  await turnRound()
+  t.type(mending.status().problem, 'string')
+  const warnings = log.lines.filter(({ message }) => message === 'days are not checked')
+  t.match(warnings, [
+    { level: 'warn', fields: { reason: /NOPERM this user lacks \+expireat/ } },
+    { level: 'warn' },
+  ])
+  t.ok(warnings.length < 5, 'not one for each coin')
+  await raw.call('ACL', 'SETUSER', 'default', '+expireat')
+  await turnRound()
+  t.match(mending.status(), { problem: undefined })
 })

@@ -39,7 +39,7 @@ export function statusWith(changes: object): IngesterStatus {
       candleRequests: [],
       unreadable: { pages: { upbit: 2, binance: 0 }, markets: [] },
     },
-    mending: { mended: 0 },
+    mending: { mended: 0, problem: undefined },
   }
   return status as unknown as IngesterStatus
 }

@@ -1,4 +1,4 @@
--- What redis-cli prints for people. This is the end of kimchi.lua: Redis loads both files as one library.
+-- What redis-cli prints for people -----------------------------------------------------------------------------
 
 -- The fewest digits that read back as the same number.
 local function price_text(price)
@@ -39,12 +39,13 @@ end
 
 local function clock_text(minute) return string.sub(timestamp_of(minute), 12, 16) end
 
--- Arguments: symbol [fromMinute [toMinute]], an hour without the last, at most 12; without both the last hour.
+-- Arguments: symbol [from [to]], minutes, dates or times; an hour without the last, at most 12; without both the last
+-- hour.
 -- Reply: one readable line per sample.
 register_reading('kp_samples', function(reader)
   local symbol = reader.symbol()
-  local from = reader.has_more() and reader.integer('from') or math.floor(redis_seconds() / 60) - 59
-  local to = reader.has_more() and reader.integer('to') or from + 60
+  local from = reader.has_more() and reader.minute('from') or math.floor(redis_seconds() / 60) - 59
+  local to = reader.has_more() and reader.minute('to') or from + 60
   check_span(from, to, DAY_MINUTES / 2)
   local rows = {}
   each_member(symbol, from, to, function(minute, member)
@@ -81,16 +82,12 @@ register_reading('kp_history', function(reader)
   return #dates > 0 and aligned(rows) or { 'no day of ' .. symbol .. ' is stored' }
 end)
 
--- A check reads the newest days until it has read as many members, so that it does not hold Redis up.
-local CHECKED_MEMBERS = 4000
-
 -- One day's verdict; nil when no samples of it are kept.
-local function check_day(symbol, day, retention_days, is_read)
+local function check_day(symbol, day, retention_days)
   local text = redis.call('HGET', daily_key(symbol), date_of_day(day))
   local row, count = parse_row(text), stored_count(symbol, day)
-  local is_kept = text and redis_seconds() < expiry_of(day, retention_days)
-  if count == 0 and not is_kept then return nil end
-  if not is_read then return string.format('not read, name the day: kp_check … %s %s', symbol, date_of_day(day)) end
+  local is_kept = redis_seconds() < expiry_of(day, retention_days)
+  if count == 0 and not (text and is_kept) then return nil end
   if row and count < row.samples then
     return string.format('FROZEN row counts %d, %d are stored: only minutes after %s are stored from now on',
       row.samples, count, timestamp_of(row.last))
@@ -98,12 +95,12 @@ local function check_day(symbol, day, retention_days, is_read)
   local folded, odd = fold_stored(symbol, day)
   local expected = folded and format_row(folded) or 'nothing readable'
   if text == expected and #odd == 0 then return string.format('ok %d samples', row.samples) end
-  return string.format('WRONG row %s, samples fold to %s, %d members left out: an ingester mends the day %s',
-    text or 'is absent', expected, #odd,
-    is_uncounted(symbol, day) and 'within 10 minutes' or 'once its row is removed')
+  local mended = is_uncounted(symbol, day) and 'within 10 minutes' or 'within an hour'
+  return string.format('WRONG row %s, samples fold to %s, %d members left out: %s', text or 'is absent', expected, #odd,
+    is_kept and 'an ingester mends the day ' .. mended or 'stays, for the day is no longer kept')
 end
 
--- Arguments: symbol [date], without it the newest days whose samples are kept. Reads every member. Reply: one line
+-- Arguments: symbol [date], without it the ten newest days whose samples are kept. Reads every member. Reply: one line
 -- a day: is its row the fold of them? An error names a key of a wrong type.
 register_reading('kp_check', function(reader)
   local symbol, newest, retention_days = reader.symbol(), today(), known_retention() or 0
@@ -113,14 +110,13 @@ register_reading('kp_check', function(reader)
     newest = reader.day()
     oldest = newest
   end
-  local lines, left = {}, CHECKED_MEMBERS
-  for day = newest, oldest, -1 do
+  local lines = {}
+  for day = oldest, newest do
     for hour = day * 24, day * 24 + 23 do
       for _, kind in ipairs({ 'samples', 'settled' }) do require_type(hour_key(kind, symbol, hour), 'zset') end
     end
-    left = left - stored_count(symbol, day)
-    local verdict = check_day(symbol, day, retention_days, left >= 0 or day == newest)
-    if verdict then table.insert(lines, 1, date_of_day(day) .. ' ' .. verdict) end
+    local verdict = check_day(symbol, day, retention_days)
+    if verdict then append(lines, date_of_day(day) .. ' ' .. verdict) end
   end
   return #lines > 0 and lines or { 'no samples of ' .. symbol .. ' are kept' }
 end)
@@ -131,7 +127,7 @@ register_reading('kp_gaps', function(reader)
   local day = reader.has_more() and reader.day() or today()
   local from = day * DAY_MINUTES
   local to = math.max(from, math.min(from + DAY_MINUTES, math.floor(redis_seconds() / 60)))
-  local gaps, stored, rows = gaps_of(symbol, from, to, { 'samples' }), to - from, {}
+  local gaps, stored, rows = gaps_of(symbol, from, to), to - from, {}
   for _, gap in ipairs(gaps) do
     local minutes = gap.past - gap.first
     stored = stored - minutes

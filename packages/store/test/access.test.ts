@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dateOf } from '@kimchi/core'
 import type { RawRedis } from '@kimchi/testkit'
 import t from 'tap'
@@ -116,7 +116,10 @@ t.test(
 )
 
 t.test("the ingester's user has every command that the library calls", t => {
-  const library = readFileSync(new URL('../src/lua/kimchi.lua', import.meta.url), 'utf8')
+  const folder = new URL('../src/lua/', import.meta.url)
+  const library = readdirSync(folder)
+    .map(file => readFileSync(new URL(file, folder), 'utf8'))
+    .join('\n')
   const called = [...library.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, name = '']) => name.toLowerCase())
   t.ok(called.length > 20)
   const rules = rulesOf('ingester')

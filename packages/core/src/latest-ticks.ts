@@ -10,7 +10,7 @@ import type { EpochMinute, EpochMs, Milliseconds } from './units.ts'
  * before M has arrived. Upbit delivered trades up to 1.55 s out of order,
  * docs/exchanges.md#upbit-websocket. Binance updates each market once a second.
  */
-const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
+export const DISORDER_MS: Readonly<Record<Exchange, Milliseconds>> = { upbit: 1_600, binance: 1_000 }
 
 /** The minute of the snapshot, the running one, and one that a broken timestamp may claim. */
 const TRADED_MINUTES_KEPT = 3

@@ -1,11 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Context, Milliseconds } from '@kimchi/core'
 import { checkBinance } from './checks/binance-stream.ts'
-import { checkCandles } from './checks/candles.ts'
 import { checkLists, checkPairs, fetchLists } from './checks/lists.ts'
-import { checkPrices } from './checks/prices.ts'
 import { askBases, checkClock, judgeThrottle } from './checks/reach.ts'
-import { checkCodes, checkRenewal, checkStates } from './checks/upbit-stream.ts'
+import { checkCandles, checkRows, watchRows } from './checks/rows.ts'
+import { checkCodes, checkDisorder, checkRenewal } from './checks/upbit-stream.ts'
 import { createExchangeAccess, type DoctorOptions, type ExchangeAccess } from './exchange-access.ts'
 import { type CheckName, EXPECTED, type Finding, unknownBecause, type Verdict, worstOf } from './finding.ts'
 import { openStreams } from './watched-stream.ts'
@@ -16,6 +15,7 @@ const DEADLINE_MS: Milliseconds = 176_000
 /**
  * Checks at the exchanges what the service assumes of them. Resolves within 180 s, whatever they do, and within
  * 20 s where one of them has no base that answers.
+ * @throws where this machine has no network
  * @see docs/exchanges.md#unconfirmed
  */
 export async function examine(
@@ -27,37 +27,39 @@ export async function examine(
   setMaxListeners(100, ending.signal)
   const context = { clock, random, log, signal: ending.signal }
   void clock.wait(DEADLINE_MS, ending.signal).then(() => ending.abort())
-  const verdicts = startChecks(createExchangeAccess(options, context))
-  const findings = (Object.keys(EXPECTED) as CheckName[]).map(async check => {
-    return { check, expected: EXPECTED[check], ...(await verdicts[check].catch(unknownBecause)) }
-  })
-  return Promise.all(findings).finally(() => ending.abort())
+  try {
+    const access = createExchangeAccess(options, context)
+    const verdicts = startChecks(await askBases(access), access)
+    const findings = (Object.keys(EXPECTED) as CheckName[]).map(async check => {
+      return { check, expected: EXPECTED[check], ...(await verdicts[check].catch(unknownBecause)) }
+    })
+    return await Promise.all(findings)
+  } finally {
+    ending.abort()
+  }
 }
 
 /** The verdict of each check, which begins when what it needs is there; rejects with why that cannot be known. */
-function startChecks(access: ExchangeAccess): Readonly<Record<CheckName, Promise<Verdict>>> {
-  const reach = askBases(access)
-  const reached = reach.then(({ outcome }) => {
-    if (outcome === 'FAIL') notAsked()
-  })
+function startChecks(reach: Verdict, access: ExchangeAccess): Readonly<Record<CheckName, Promise<Verdict>>> {
+  const reached = reach.outcome === 'FAIL' ? Promise.reject(new Error('not asked')) : Promise.resolve()
   const fetched = reached.then(() => fetchLists(access))
   const lists = fetched.catch(notAsked)
   const streams = lists.then(({ coins }) => (coins.length > 0 ? openStreams(coins, access) : notAsked()))
   const renewal = streams.then(streams => checkRenewal(streams, access))
-  const candles = streams.then(streams => checkCandles(streams, access))
+  const watch = streams.then(({ coins }) => watchRows(coins, access))
   // These take time; the others judge what the streams have brought meanwhile.
-  const watched = Promise.allSettled([renewal, candles]).then(() => streams)
+  const watched = Promise.allSettled([renewal, watch]).then(() => streams)
   return {
-    bases: reach.then(reach => worstOf([reach, judgeThrottle(access)])),
+    bases: Promise.resolve(worstOf([reach, judgeThrottle(access)])),
     clock: watched.then(checkClock),
     lists: reached.then(() => checkLists(fetched, access)),
     pairs: watched.then(streams => checkPairs(streams, access)),
     'Upbit, codes': watched.then(checkCodes),
     'Upbit, renewal': renewal,
-    'Upbit, states': watched.then(checkStates),
-    'Binance, streams': watched.then(streams => checkBinance(streams, access)),
-    prices: watched.then(streams => checkPrices(streams, access)),
-    candles,
+    'Binance, streams': watched.then(async streams => checkBinance(streams, await lists, access)),
+    disorder: watched.then(checkDisorder),
+    rows: watch.then(async watch => checkRows(watch, await streams)),
+    candles: watch.then(checkCandles),
   }
 }
 

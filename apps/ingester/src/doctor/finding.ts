@@ -11,11 +11,10 @@ export const EXPECTED = {
   pairs: "each pair's premium within 5 points of the median, or Upbit itself warns of a gap",
   'Upbit, codes': 'a SNAPSHOT of every code, no group refused, no malformed frame',
   'Upbit, renewal': 'the subscription sent again brings SNAPSHOTs of all codes again, and loses no trade',
-  'Upbit, states': 'ACTIVE, PREVIEW or DELISTED',
-  'Binance, streams':
-    'SUBSCRIBE acknowledged, frames of every symbol that trades, and `symbolStatus` lists them',
-  prices: 'stream and REST agree on the last price of every coin, and on the time of its last trade on Upbit',
-  candles: 'final 10 s after the minute, with the won prices of the frames, and premiums within 0.05 points',
+  'Binance, streams': 'SUBSCRIBE acknowledged, and `symbolStatus` lists what trades and nothing else',
+  disorder: 'no trade comes later behind a newer one than the service waits',
+  rows: 'two minutes of all coins as the service would publish them, with the prices of their candles',
+  candles: 'final 10 s after the minute',
 } as const
 
 export type CheckName = keyof typeof EXPECTED
@@ -48,7 +47,7 @@ export const unknownBecause = (thrown: unknown): Verdict => unknown(messageOf(th
 export function worstOf(verdicts: readonly Verdict[]): Verdict {
   const first = (outcome: Verdict['outcome']) => verdicts.find(verdict => verdict.outcome === outcome)
   const worst = first('FAIL') ?? first('unknown') ?? first('ok') ?? unknown('')
-  return { ...worst, seen: verdicts.map(({ seen }) => seen).join('; ') }
+  return { ...worst, seen: verdicts.flatMap(({ seen }) => (seen === '' ? [] : seen)).join('; ') }
 }
 
 export function lineOf({ check, outcome, expected, seen, advice }: Finding): string {

@@ -3,9 +3,7 @@ import {
   binanceProtocol,
   type Connection,
   type Decoded,
-  isFields,
   openConnection,
-  parseFrame,
   subscribedMarkets,
   upbitProtocol,
 } from '@kimchi/feeds'
@@ -20,8 +18,6 @@ export interface WatchedStream {
   readonly ticks: readonly Tick[]
   /** The frames that were no tick. */
   readonly others: readonly Decoded[]
-  /** Every `market_state` with how often it came. */
-  readonly states: ReadonlyMap<string, number>
 }
 
 /** The connections that several checks judge, so that none opens its own. */
@@ -75,11 +71,8 @@ export function openStream(
   const openAt = async (base: string) => {
     const ticks: Tick[] = []
     const others: Decoded[] = []
-    const states = new Map<string, number>()
     const onFrame = (decoded: Decoded, frame: Buffer) => {
       record(name, frame)
-      const state = stateOf(frame)
-      if (state !== undefined) states.set(state, (states.get(state) ?? 0) + 1)
       if (decoded.kind === 'tick') ticks.push(decoded.tick)
       else others.push(decoded)
     }
@@ -87,14 +80,9 @@ export function openStream(
     context.signal.addEventListener('abort', () => void connection.close(), { once: true })
     await connection[until]
     if (connection.signal.aborted) throw await connection.ended
-    return { exchange, markets, connection, ticks, others, states }
+    return { exchange, markets, connection, ticks, others }
   }
   return streamBases[exchange].request(openAt)
-}
-
-function stateOf(frame: Buffer): string | undefined {
-  const fields = parseFrame(frame)
-  return isFields(fields) && typeof fields.market_state === 'string' ? fields.market_state : undefined
 }
 
 export function framesOf<Kind extends Decoded['kind']>({ others }: WatchedStream, kind: Kind) {

@@ -14,7 +14,7 @@ import {
 const EARLIEST_MS: Milliseconds = 2_000
 
 /** How long after M the exchanges' streams may take to pass it. */
-export const LATEST_SNAPSHOT_MS: Milliseconds = 5_000
+const LATEST_SNAPSHOT_MS: Milliseconds = 5_000
 
 /** Longest uninterrupted wait, so that a stepped wall clock is noticed within a second. */
 const LONGEST_WAIT_MS: Milliseconds = 1_000

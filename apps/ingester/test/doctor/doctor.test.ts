@@ -186,53 +186,92 @@ t.test('frames that cannot be read: FAIL, with their number and the first reason
   t.match(finding('Binance, streams'), { seen: /\d+ malformed frames/ })
 })
 
-t.test('a price of the stream is 4 % off: FAIL, and the coin is named', async t => {
+// docs/faults.md, 104
+t.test('prices of frames 0.4 % off: FAIL, on either exchange', async t => {
+  for (const [exchange, market] of [
+    ['upbit', 'KRW-SOL'],
+    ['binance', 'SOLUSDT'],
+  ] as const) {
+    const { of, finding } = await examined(t, {
+      prepare: ({ faults }) => faults.set({ kind: 'price', exchange, market, factor: 1.004 }),
+    })
+    t.strictSame(of('FAIL'), ['rows'])
+    t.match(finding('rows'), { seen: new RegExp(`${market} \\S+ at 12:\\d\\d, \\S+ by its candle`) })
+  }
+})
+
+// docs/faults.md, 104
+t.test('a market that trades is said to be suspended or in PREVIEW: FAIL, with the reason', async t => {
   const { of, finding } = await examined(t, {
     prepare: ({ faults }) =>
-      faults.set({ kind: 'price', exchange: 'upbit', market: 'KRW-SOL', factor: 1.04 }),
+      faults.set({ kind: 'state', exchange: 'upbit', market: 'KRW-ADA', state: 'PREVIEW' }),
   })
-  t.ok(of('FAIL').includes('prices'))
-  t.match(finding('prices'), { seen: /upbit: 9 of 9 markets compared; KRW-SOL \S+ in frames, \S+ by REST/ })
+  t.strictSame(of('FAIL'), ['rows'])
+  t.match(finding('rows'), { seen: /ADA has no row at 12:\d\d \(halt\w+\) although it traded/ })
 })
 
-t.test('a coin of Upbit traded after its last frame: FAIL', async t => {
+// docs/faults.md, 104
+t.test('symbolStatus is ignored: FAIL, since a halted symbol is listed as trading', async t => {
   const { of, finding } = await examined(t, {
     alter: (url, answer) => {
-      if (!url.includes('/v1/ticker/all')) return answer
-      const trades = answer.body as { market: string; trade_timestamp: number }[]
-      const laterOf = (trade: (typeof trades)[number]) =>
-        trade.market === 'KRW-DOGE' ? { ...trade, trade_timestamp: trade.trade_timestamp + MINUTE_MS } : trade
-      return { ...answer, body: trades.map(laterOf) }
+      if (!url.includes('symbolStatus')) return answer
+      return { ...answer, body: [...(answer.body as unknown[]), { symbol: 'OLDUSDT', price: '1.00000000' }] }
+    },
+    prepare: simulator => {
+      const old = { asset: 'OLD', tradesPerMinute: 5 }
+      simulator.list({ id: 'old', price: 1, binance: old })
+      simulator.faults.set({ kind: 'halt', exchange: 'binance', market: 'OLDUSDT' })
     },
   })
-  t.strictSame(of('FAIL'), ['prices'])
-  t.match(finding('prices'), { seen: /KRW-DOGE traded \d+ ms after its last frame/ })
+  t.strictSame(of('FAIL'), ['Binance, streams'])
+  t.match(finding('Binance, streams'), { seen: /1 of \d+ that do not trade are: OLDUSDT/ })
 })
 
-t.test('a stream ends before prices are compared: unknown, not FAIL', async t => {
-  let cut = () => {}
+// docs/faults.md, 104
+t.test(
+  'one frame of Upbit in seven comes 2.4 to 4 s late: FAIL, with the disorder that was seen',
+  async t => {
+    const { of, finding } = await examined(t, {
+      prepare: ({ faults }) =>
+        faults.set({ kind: 'lag', exchange: 'upbit', minMs: 2_400, maxMs: 4_000, share: 0.15 }),
+    })
+    t.ok(of('FAIL').includes('disorder'))
+    t.match(finding('disorder'), {
+      seen: /upbit [234]\d{3} ms at most in \d+ frames, 1600 ms are waited for/,
+    })
+  },
+)
+
+t.test('a symbol of Binance is silent: FAIL when its candles have trades', async t => {
+  const { of, finding } = await examined(t, {
+    prepare: ({ faults }) => faults.set({ kind: 'silence', exchange: 'binance', market: 'DOGEUSDT' }),
+  })
+  t.strictSame(of('FAIL'), ['rows'])
+  t.match(finding('rows'), { seen: /DOGEUSDT is silent although it trades/ })
+})
+
+t.test('candles that cannot be had: unknown', async t => {
   const { of, finding } = await examined(t, {
     prepare: ({ faults }) => {
-      cut = () => faults.set({ kind: 'drop', exchange: 'upbit' })
-    },
-    alter: (url, answer) => {
-      if (url.includes('/candles/')) cut()
-      return answer
+      faults.set({ kind: 'refuse', exchange: 'binance', market: 'LINKUSDT', status: 500, on: 'rest' })
     },
   })
   t.strictSame(of('FAIL'), [])
-  t.match(finding('prices'), { outcome: 'unknown', seen: /upbit: the connection ended meanwhile/ })
+  t.strictSame(of('unknown'), ['rows'])
+  t.match(finding('rows'), { seen: /LINKUSDT has no candle/ })
 })
 
-t.test('REST does not answer the comparison: unknown', async t => {
-  const { of } = await examined(t, {
-    prepare: ({ faults }) => {
-      faults.set({ kind: 'refuse', exchange: 'upbit', status: 500, on: 'rest', path: '/v1/ticker' })
-      faults.set({ kind: 'refuse', exchange: 'binance', status: 500, on: 'rest', path: '/api/v3/ticker' })
-    },
+t.test('the name of the group of candles is shown, and only the known bad one is a FAIL', async t => {
+  const counted = (group: string) => ({
+    alter: (_url: string, answer: RestAnswer) => ({
+      ...answer,
+      headers: new Headers({ 'remaining-req': `group=${group}; min=600; sec=9` }),
+    }),
   })
-  t.strictSame(of('FAIL'), [])
-  t.strictSame(of('unknown'), ['Binance, streams', 'prices'])
+  const plural = await examined(t, counted('candles'))
+  t.equal(plural.finding('bases')?.outcome, 'ok')
+  const renamed = await examined(t, counted('quotation'))
+  t.match(renamed.finding('bases'), { outcome: 'unknown', seen: /group=quotation/ })
 })
 
 t.test('candles 40 s late: FAIL', async t => {
@@ -266,26 +305,6 @@ function warnOf(market: string): NonNullable<Case['alter']> {
   }
 }
 
-t.test('a symbol of Binance is silent: FAIL when its candles have trades', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => faults.set({ kind: 'silence', exchange: 'binance', market: 'DOGEUSDT' }),
-  })
-  t.strictSame(of('FAIL'), ['Binance, streams'])
-  t.match(finding('Binance, streams'), { seen: /7 of 8; DOGEUSDT is silent although it trades/ })
-})
-
-t.test('a symbol of Binance is silent, and its candles cannot be had: unknown', async t => {
-  const { of, finding } = await examined(t, {
-    prepare: ({ faults }) => {
-      faults.set({ kind: 'silence', exchange: 'binance', market: 'LINKUSDT' })
-      faults.set({ kind: 'refuse', exchange: 'binance', market: 'LINKUSDT', status: 500, on: 'rest' })
-    },
-  })
-  t.ok(of('unknown').includes('Binance, streams'))
-  t.notOk(of('ok').includes('Binance, streams'))
-  t.match(finding('Binance, streams'), { seen: /LINKUSDT is silent, its candles: .*500/ })
-})
-
 t.test('--record: frames and answers in files that tests can read', async t => {
   const folder = t.testdir()
   await examined(t, { record: createRecorder(folder, { now: () => Date.UTC(2026, 10, 20) }) })
@@ -304,7 +323,7 @@ t.test('--record: frames and answers in files that tests can read', async t => {
   const lists = linesOf('upbit-market-all')
   t.equal(lists.length, 1)
   t.ok(JSON.parse(lists[0].payload).length > 5)
-  t.equal(linesOf('binance-klines').length, 6, 'three coins, asked twice')
+  t.equal(linesOf('binance-klines').length, 16, 'eight coins, asked twice')
   createRecorder(folder, { now: () => 0 })('binance-klines', '[]')
   t.equal(linesOf('binance-klines').length, 1, 'another run begins anew')
 })

@@ -12,16 +12,20 @@ const NOWHERE = {
   BINANCE_REST_URL: 'http://127.0.0.1:1',
 }
 
-function doctor(...args: string[]): Promise<{ code: unknown; lines: string[] }> {
-  return new Promise(resolve =>
-    execFile(process.execPath, [MAIN, ...args], { env: { ...process.env, ...NOWHERE } }, (error, output) =>
-      resolve({ code: error?.code ?? 0, lines: output.trim().split('\n') }),
+function doctor(args: readonly string[] = [], bases: Readonly<Record<string, string>> = NOWHERE) {
+  return new Promise<{ code: unknown; lines: string[]; errors: string }>(resolve =>
+    execFile(
+      process.execPath,
+      [MAIN, ...args],
+      { env: { ...process.env, ...bases } },
+      (error, output, errors) =>
+        resolve({ code: error?.code ?? 0, lines: output.trim().split('\n'), errors }),
     ),
   )
 }
 
 t.test('--help says what it asks, and asks nothing', async t => {
-  const { code, lines } = await doctor('--help')
+  const { code, lines } = await doctor(['--help'])
   t.equal(code, 0)
   t.match(lines[0], /^npm run doctor/)
 })
@@ -32,4 +36,14 @@ t.test('exchanges out of reach: a line for each check, a verdict last, exit code
   t.ok(lines.length > 10)
   t.match(lines[0], /^FAIL {4}bases: /)
   t.equal(lines.at(-1), '1 failed, 9 not known')
+})
+
+t.test('a machine without a network gets one sentence, and exit code 1', async t => {
+  const unknownNames = Object.fromEntries(
+    Object.entries(NOWHERE).map(([name, base]) => [name, base.replace('127.0.0.1:1', 'api.upbit.invalid')]),
+  )
+  const { code, lines, errors } = await doctor([], unknownNames)
+  t.equal(code, 1)
+  t.strictSame(lines, [''])
+  t.equal(errors, "This machine has no internet, or its DNS doesn't know api.upbit.invalid.\n")
 })

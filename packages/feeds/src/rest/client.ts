@@ -25,8 +25,9 @@ type Ccxt = Awaited<ReturnType<typeof loadCcxt>>
 
 /**
  * Lists, candles and trading prices of both exchanges, by their raw endpoints: ccxt's unified symbols would rename
- * coins. The caller keeps the exchanges' rate limits; while a refusal lasts that is about us, nobody asks. A request goes to the next base where the one in use fails,
- * and rejects with HttpError when the exchange refuses, else with KimchiError.
+ * coins. The caller keeps the exchanges' rate limits; while a refusal lasts that is about us, nobody asks. A request
+ * goes to the next base where the one in use fails, and rejects with HttpError when the exchange refuses, else with
+ * KimchiError.
  * @see docs/exchanges.md#symbol-mapping
  */
 export class RestClient {

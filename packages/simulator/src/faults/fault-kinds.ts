@@ -44,6 +44,14 @@ const SCOPE = {
 }
 
 /** What goes wrong, by the kinds of faults, with the fields of each. A market that is left out means every one. */
+const share = field<number>(
+  'a number from 0 to 1',
+  value => typeof value === 'number' && value >= 0 && value <= 1,
+)
+const lagMs = field<number>('a whole number of milliseconds, at most 10000', value =>
+  isWhole(value, 0, 10_000),
+)
+
 const KINDS = {
   /** No stream frame comes, while pings are answered. Frames that are `late` come when the silence ends. */
   silence: { market, delivery: oneOf('never', 'late') },
@@ -68,10 +76,7 @@ const KINDS = {
     /** Only paths that begin so. */
     path,
     /** Share of requests that are refused; all by default. */
-    share: field<number>(
-      'a number from 0 to 1',
-      value => typeof value === 'number' && value >= 0 && value <= 1,
-    ),
+    share,
     /** The Retry-After header; none by default. */
     retryAfter: field<number | string>(
       'seconds or a date',
@@ -82,12 +87,8 @@ const KINDS = {
   halt: pause,
   /** The exchange does not trade and says nothing. */
   outage: pause,
-  /** Upbit publishes trades up to this much later, by a random time. */
-  lag: {
-    maxMs: needed(
-      field<number>('a whole number of milliseconds, at most 10000', value => isWhole(value, 0, 10_000)),
-    ),
-  },
+  /** Upbit publishes trades, or a share of them, later by a random time of `minMs` (0 by default) to `maxMs`. */
+  lag: { maxMs: needed(lagMs), minMs: lagMs, share },
   /** Binance announces that it will close the connection. */
   shutdown: {},
   /** Upbit sends SNAPSHOTs only for the first subscription of a connection. */

@@ -20,8 +20,9 @@ export function publishedTrades(
     .trades('upbit', market, from - reach, to)
     .map(trade => {
       const lag = faults.find('lag', { exchange: 'upbit', at: trade.at })?.fault
-      const share = fraction(0x7f4a7c15, trade.at)
-      const lateMs = lag ? Math.floor(share * (lag.maxMs + 1)) : 1 + Math.floor(share * USUAL_MS)
+      const isLate = lag !== undefined && fraction(0x2545f491, trade.at) < (lag.share ?? 1)
+      const { minMs = 0, maxMs } = isLate ? lag : { minMs: 1, maxMs: USUAL_MS }
+      const lateMs = minMs + Math.floor(fraction(0x7f4a7c15, trade.at) * (maxMs - minMs + 1))
       return { trade, publishedAt: trade.at + lateMs }
     })
     .filter(({ publishedAt }) => publishedAt >= from && publishedAt < to)

@@ -9,7 +9,13 @@ const REACHED_WITHIN_MS = 19_000
 
 const SMALL_REQUEST = { upbit: '/v1/candles/minutes/1?market=KRW-BTC&count=1', binance: '/api/v3/ping' }
 
-/** Whether the service would find a base of each list that answers from here. */
+/** What a machine without a network or a name server says of an address. */
+const NO_NETWORK = /ENOTFOUND|EAI_AGAIN|ENETUNREACH/
+
+/**
+ * Whether the service would find a base of each list that answers from here.
+ * @throws where that cannot be known, since this machine reaches nothing
+ */
 export async function askBases(access: ExchangeAccess): Promise<Verdict> {
   const { rest, streamBases, onProgress } = access
   onProgress('asking the bases')
@@ -23,7 +29,15 @@ export async function askBases(access: ExchangeAccess): Promise<Verdict> {
       reached(`${variable}_WS_URL`, streamBases[exchange], openLive(exchange), access),
     ]
   })
-  return worstOf(await Promise.all(lists))
+  const verdicts = await Promise.all(lists)
+  if (
+    verdicts.every(({ outcome }) => outcome === 'FAIL') &&
+    verdicts.some(({ seen }) => NO_NETWORK.test(seen))
+  ) {
+    const { hostname } = new URL(rest.bases.upbit.inUse)
+    throw new Error(`This machine has no internet, or its DNS doesn't know ${hostname}.`)
+  }
+  return worstOf(verdicts)
 }
 
 async function reached(
@@ -55,9 +69,11 @@ export function judgeThrottle({ rest }: ExchangeAccess): Verdict {
   const counted = rest.lastAnswers.get('upbit-candles-minutes-1')?.headers.get('remaining-req')
   if (!counted) return unknown('no Remaining-Req from Upbit')
   const seen = `Remaining-Req: ${counted}`
-  if (!/\bgroup=candle\b/.test(counted))
+  if (/\bgroup=origin\b/.test(counted))
     return fail(seen, 'Something on the way adds an Origin header: Upbit slows us down.')
-  if (/\bsec=0\b/.test(counted)) return fail(seen, 'Something else on this address asks Upbit too.')
+  if (!/\bgroup=candles?\b/.test(counted))
+    return unknown(seen, 'Upbit has renamed the group. Tell the project.')
+  if (/\bsec=0\b/.test(counted)) return unknown(seen, 'Does something else on this address ask Upbit too?')
   return ok(seen)
 }
 

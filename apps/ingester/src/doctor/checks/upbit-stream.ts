@@ -1,4 +1,4 @@
-import type { EpochMs, Market, Tick } from '@kimchi/core'
+import { DISORDER_MS, type EpochMs, type Market, type Tick } from '@kimchi/core'
 import type { ExchangeAccess } from '../exchange-access.ts'
 import { fail, ok, someOf, unknown, type Verdict, worstOf } from '../finding.ts'
 import { framesOf, judgeFrames, type Streams, type WatchedStream } from '../watched-stream.ts'
@@ -13,8 +13,6 @@ const NEAR_MS = 5_000
 
 /** Trades in the first and last 3 s are not compared: the connections start and end at different times. */
 const EDGE_MS = 3_000
-
-const KNOWN_STATES = ['ACTIVE', 'PREVIEW', 'DELISTED']
 
 const DEGRADED_ADVICE = 'The service goes on, less well: docs/exchanges.md says how. Tell the project.'
 
@@ -91,12 +89,29 @@ function judgeTrades(trades: readonly Tick[], upbit: WatchedStream, renewals: re
   return fail(seen, 'A lost trade is repaired by the SNAPSHOT, unless another followed. Tell the project.')
 }
 
-/** Whether every market is in a state that the service knows. */
-export function checkStates({ upbit: { states } }: Streams): Verdict {
-  if (states.size === 0) return unknown('no market_state', 'Halts are noticed by is_trading_suspended alone.')
-  const seen = [...states].map(([state, count]) => `${state} ${count}`).join(', ')
-  const others = [...states.keys()].filter(state => !KNOWN_STATES.includes(state))
-  return others.length === 0
-    ? ok(seen)
-    : unknown(seen, `The service treats markets in state ${others.join(', ')} as trading. Tell the project.`)
+/**
+ * How late trades come: behind a newer one of their exchange, beside what the service waits for them, and after their
+ * exchange has sent them.
+ */
+export function checkDisorder({ upbit, binance }: Streams): Verdict {
+  return worstOf([upbit, binance].map(judgeDisorder))
+}
+
+function judgeDisorder({ exchange, ticks }: WatchedStream): Verdict {
+  const known = new Map<Market, EpochMs>()
+  let newest = Number.NEGATIVE_INFINITY
+  let [disorderMs, latenessMs, frames] = [0, 0, 0]
+  for (const { origin, market, eventAt, sentAt, receivedAt } of ticks) {
+    const isTrade = origin === 'stream' && eventAt > (known.get(market) ?? Number.NEGATIVE_INFINITY)
+    known.set(market, Math.max(eventAt, known.get(market) ?? eventAt))
+    if (!isTrade) continue
+    frames += 1
+    disorderMs = Math.max(disorderMs, newest - eventAt)
+    latenessMs = Math.max(latenessMs, receivedAt - (sentAt ?? receivedAt))
+    newest = Math.max(newest, eventAt)
+  }
+  if (frames === 0) return unknown(`no frame of ${exchange}`)
+  const assumedMs = DISORDER_MS[exchange]
+  const seen = `${exchange} ${disorderMs} ms at most in ${frames} frames, ${assumedMs} ms are waited for; received up to ${latenessMs} ms after they were sent`
+  return disorderMs <= assumedMs ? ok(seen) : fail(seen, 'Published prices may be wrong. Tell the project.')
 }

@@ -1,0 +1,72 @@
+import { type Coin, type EpochMinute, type Market, minuteOf, minuteStart, RATE_MARKET } from '@kimchi/core'
+import { isFields } from '@kimchi/feeds'
+import type { ExchangeAccess } from './exchange-access.ts'
+
+/** How many candles a request fetches: those of both minutes, and some of a market that trades seldom. */
+const COUNT = 6
+
+/** What the doctor reads in a candle, beyond what backfill needs of it. */
+export interface Candle {
+  readonly close: number
+  readonly low: number
+  readonly high: number
+  readonly hasTraded: boolean
+}
+
+/** Candles by the minute in which they open, ascending, of each market that has answered. */
+export type Candles = ReadonlyMap<Market, ReadonlyMap<EpochMinute, Candle>>
+
+/** The newest candles of all coins and of the rate that open before a minute. A request that fails is left out. */
+export async function fetchCandles(
+  coins: readonly Coin[],
+  before: EpochMinute,
+  { rest, config, context: { clock, signal } }: ExchangeAccess,
+): Promise<Candles> {
+  const found = new Map<Market, ReadonlyMap<EpochMinute, Candle>>()
+  const end = new Date(minuteStart(before)).toISOString().slice(0, 19)
+  const askUpbit = (market: Market) =>
+    rest.get('upbit', `/v1/candles/minutes/1?market=${market}&count=${COUNT}&to=${end}Z`, ({ json }) =>
+      found.set(
+        market,
+        new Map(
+          rowsOf(json)
+            .map(readUpbit)
+            .sort(([a], [b]) => a - b),
+        ),
+      ),
+    )
+  const askBinance = (market: Market) => {
+    const range = `startTime=${minuteStart(before - COUNT)}&endTime=${minuteStart(before) - 1}`
+    const path = `/api/v3/klines?symbol=${encodeURIComponent(market)}&interval=1m&limit=${COUNT}&${range}`
+    return rest.get('binance', path, ({ json }) => found.set(market, new Map(rowsOf(json).map(readBinance))))
+  }
+  const asked: Promise<unknown>[] = [askUpbit(RATE_MARKET).catch(() => {})]
+  for (const { upbit, binance } of coins) {
+    await clock.wait(1_000 / config.UPBIT_REQUESTS_PER_SECOND, signal)
+    asked.push(
+      askUpbit(upbit).catch(() => {}),
+      askBinance(binance).catch(() => {}),
+    )
+  }
+  await Promise.all(asked)
+  return found
+}
+
+type Row = Readonly<Record<string | number, unknown>>
+
+function rowsOf(json: unknown): readonly Row[] {
+  return [json].flat().filter((row): row is Row => isFields(row) || Array.isArray(row))
+}
+
+function readUpbit(row: Row): readonly [EpochMinute, Candle] {
+  const [close, low, high] = [Number(row.trade_price), Number(row.low_price), Number(row.high_price)]
+  return [minuteOf(Date.parse(`${row.candle_date_time_utc}Z`)), { close, low, high, hasTraded: true }]
+}
+
+function readBinance(row: Row): readonly [EpochMinute, Candle] {
+  const [high, low, close, volume] = [2, 3, 4, 5].map(at => Number(row[at]))
+  return [
+    minuteOf(Number(row[0])),
+    { close: close ?? 0, low: low ?? 0, high: high ?? 0, hasTraded: (volume ?? 0) > 0 },
+  ]
+}

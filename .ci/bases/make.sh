@@ -3,14 +3,14 @@
 # Needs root, debootstrap, npm and a running engine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-names=$(grep -hoE 'docker\.io/[a-z]+/(node|nginx|valkey):[0-9][A-Za-z0-9.-]*' Dockerfile docker-compose.yml |
+names=$(grep -hoE 'docker\.io/[a-z]+/(node|nginx|valkey|blackbox-exporter):v?[0-9][A-Za-z0-9.-]*' Dockerfile docker-compose.yml |
   sed -E 's#docker.io/(library/)?##' | sort -u)
 # shellcheck disable=SC2086
 docker image inspect $names >/dev/null 2>&1 && exit
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2016
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | grep -v security | head -n 1)
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | awk '!/security/ && !found++')
 
 debian() {
   docker image inspect "debian:$1-slim" >/dev/null 2>&1 && return

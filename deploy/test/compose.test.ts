@@ -97,6 +97,27 @@ t.test('with monitoring, which nobody outside this machine reaches', { skip }, a
   isSmallTarget(t, services)
 })
 
+t.test('with a Redis elsewhere there is none of ours, and the API has a way out', { skip }, async t => {
+  const services = await readConfig(
+    ...['-f', 'docker-compose.yml', '-f', 'deploy/external-redis.compose.yml'],
+  )
+  t.notOk('redis' in services)
+  t.ok('outside' in (services.api?.networks ?? {}))
+  t.notMatch(JSON.stringify(services), /"redis":\{"condition/)
+})
+
+t.test('with Sentinel there are three servers and three Sentinels, and two more users', { skip }, async t => {
+  const files = ['-f', 'docker-compose.yml', '-f', 'deploy/sentinel.compose.yml']
+  const services = await readConfig(...files)
+  const added = Object.keys(services).filter(name => /^(redis|sentinel)/.test(name))
+  t.strictSame(added.sort(), [1, 2, 3].flatMap(n => [`redis-${n}`, `sentinel-${n}`]).sort())
+  isSmallTarget(t, services)
+  const users = async (folder: string) => readFile(join(ROOT, 'deploy', folder, 'users.acl'), 'utf8')
+  const more = (await users('sentinel')).split('\n').filter(line => /^user (replica|sentinel) /.test(line))
+  t.equal(more.length, 2)
+  t.equal(await users('sentinel'), `${await users('redis')}${more.join('\n')}\n`)
+})
+
 t.test('the demo asks the simulator, and keeps away from the Redis of real prices', { skip }, async t => {
   const services = await readConfig('--env-file', 'deploy/demo.env')
   for (const name of ['ingester-a', 'ingester-b']) {

@@ -20,7 +20,7 @@ t.test('each script of a workflow exists and is executable', async t => {
   const scripts = jobs.flatMap(({ steps }) =>
     steps.flatMap(({ run = '' }) => /^(\.ci|deploy)\/\S+/.exec(run)?.[0] ?? []),
   )
-  t.ok(scripts.length >= 4)
+  t.ok(scripts.length >= 3)
   for (const script of scripts) t.ok(((await stat(join(ROOT, script))).mode & 0o111) !== 0, script)
 })
 
@@ -35,15 +35,17 @@ async function openList(t: Test, ...statuses: readonly number[]): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('expect-list.sh waits for the list', async t => {
-  const { stdout } = await run(join(ROOT, 'deploy/expect-list.sh'), [await openList(t, 503, 503)])
-  t.match(stdout, /BTC/)
-})
-
 t.test('load.mjs fails when a single request failed, or the command', async t => {
   const load = join(ROOT, 'deploy/load.mjs')
   const underLoad = async (url: string, command: string) => run(load, [url, 'sh', '-c', command])
   t.match((await underLoad(await openList(t), 'sleep 1')).stdout, /^\d+ requests: \{"200":\d+\}$/m)
   await t.rejects(underLoad(await openList(t, 200, 503), 'sleep 1'), { message: /Command failed/ })
   await t.rejects(underLoad(await openList(t), 'sleep 0.2; exit 3'))
+})
+
+t.test('each action of a workflow is named by its commit', async t => {
+  for (const name of await readdir(WORKFLOWS)) {
+    const text = await readFile(join(WORKFLOWS, name), 'utf8')
+    for (const [, action] of text.matchAll(/uses: (\S+)/g)) t.match(action, /@[0-9a-f]{40}$/)
+  }
 })

@@ -56,10 +56,9 @@ export class DayMending {
   async run(): Promise<void> {
     const { clock, signal } = this.#context
     for (let round = 0; !signal.aborted; round++) {
-      let coins: readonly { symbol: string }[] = []
-      await this.#attempt(async () => {
-        coins = (await this.#options.reader.readBoard()).coins
-      })
+      // That Redis is away is told by its own reason.
+      const board = await this.#options.reader.readBoard().catch(() => undefined)
+      const coins = board?.coins ?? []
       for (const { symbol } of coins) {
         await clock.wait(ROUND_MS / coins.length, signal)
         if (signal.aborted) return

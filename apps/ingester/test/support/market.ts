@@ -12,10 +12,10 @@ export const MARKET = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK']
 /** The market, and the rate. */
 export const MARKET_COINS = inFewFrames([...MARKET, 'USDT'])
 
-/** The simulator's own coins of these names, with no more frames than BTC needs to leave no silence. */
+/** The simulator's own coins of these names, with no more frames than BTC needs to leave no silence, whatever the date. */
 export function inFewFrames(ids: readonly string[]): SimulatedCoin[] {
   const coins = DEFAULT_COINS.filter(({ id }) => ids.includes(id))
-  return coins.map(coin => withTrades(coin, usual => (coin.id === 'BTC' ? 90 : Math.min(6, usual))))
+  return coins.map(coin => withTrades(coin, usual => (coin.id === 'BTC' ? 240 : Math.min(6, usual))))
 }
 
 /** A coin that trades more or less often than usual. */

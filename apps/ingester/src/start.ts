@@ -1,8 +1,10 @@
 import {
   type Context,
+  DAY_MINUTES,
   LatestTicks,
   type Milliseconds,
   messageOf,
+  minuteOf,
   type Sample,
   SpikeFilter,
 } from '@kimchi/core'
@@ -11,6 +13,7 @@ import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
   type ConnectOptions,
   isRetryable,
+  type KnownCoin,
   Lease,
   MinuteQueue,
   openRedis,
@@ -20,7 +23,7 @@ import {
 } from '@kimchi/store'
 import { Backfill } from './backfill/run-backfill.ts'
 import { Quarantine } from './coins/quarantine.ts'
-import { CatalogueRefresh } from './coins/refresh-catalogue.ts'
+import { CatalogueRefresh, type PublishedCoin } from './coins/refresh-catalogue.ts'
 import { CoinTracking } from './coins/track-coins.ts'
 import type { Config } from './config.ts'
 import { createMetrics } from './metrics.ts'
@@ -87,6 +90,13 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     if (problem === undefined) queue.sendAgain('Redis is connected again')
   })
   const spikeFilter = new SpikeFilter()
+  /** Notes of a coin that nobody tracks whether a day within the retention has a row of it. */
+  const markForgotten = async (coin: KnownCoin): Promise<PublishedCoin> => {
+    if (coin.order !== undefined) return { ...coin, isForgotten: false }
+    const days = await reader.readDays(coin.symbol).catch(() => undefined)
+    const { lastMinute = Number.NEGATIVE_INFINITY } = days?.entries.at(-1) ?? {}
+    return { ...coin, isForgotten: lastMinute < minuteOf(clock.now()) - retentionDays * DAY_MINUTES }
+  }
   /**
    * The coins in Redis, whose last rows the spike filter remembers; undefined while Redis can't be read. A Redis that
    * holds the other kind of PRICES ends the ingester.
@@ -97,7 +107,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       await writer.verify()
       const { coins, rows } = await reader.readBoard()
       for (const { symbol, minute, premiumE4 } of rows) spikeFilter.remember(symbol, minute, premiumE4)
-      return coins
+      return await Promise.all(coins.map(markForgotten))
     } catch (thrown) {
       if (!isRetryable(thrown)) fail(thrown)
       log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')

@@ -39,8 +39,8 @@ export type QuarantineStatus = ReturnType<Quarantine['status']>
 export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
-  /** Pairs that may be published, from now on whatever their premium. */
-  readonly #released = new Set<string>()
+  /** Pairs of the catalogue that may be published, whatever their premium, and the name of each one's coin. */
+  #released: ReadonlyMap<string, string> = new Map()
   /** Pairs that are not released yet, with their matches so far. */
   #held = new Map<string, HeldPair>()
   #catalogue: readonly Coin[] = []
@@ -67,7 +67,10 @@ export class Quarantine {
     return this.#subscribed.filter(coin => isUntested(this.#heldOf(coin)))
   }
 
-  /** Replaces the catalogue. */
+  /**
+   * Replaces the catalogue. A coin under another name may be another coin: one that is renamed while it is listed must
+   * match the market once, and one that was not listed meanwhile is new.
+   */
   follow({ coins, published, releaseNew }: CatalogueNow): void {
     this.#catalogue = coins
     this.#subscribed = coins
@@ -75,9 +78,13 @@ export class Quarantine {
       .map(coin => (this.#allow.has(coin.symbol) ? { ...coin, allowed: true } : coin))
     const hasEnoughCoins = this.#subscribed.length >= FEWEST_COINS
     const uncompared = this.#subscribed.filter(({ symbol }) => !hasEnoughCoins || this.#allow.has(symbol))
-    for (const coin of [...published, ...uncompared]) this.#released.add(pairOf(coin))
+    const before = this.#released
+    const known = new Set([...published.map(nameOf), ...[...before].map(([pair, name]) => `${pair} ${name}`)])
+    const isReleased = (coin: Coin) => uncompared.includes(coin) || known.has(nameOf(coin))
+    this.#released = new Map(this.#subscribed.filter(isReleased).map(coin => [pairOf(coin), coin.name]))
     const pairs = this.#subscribed.map(pairOf).filter(pair => !this.#released.has(pair))
-    this.#held = new Map(pairs.map(pair => [pair, this.#held.get(pair) ?? newHeldPair(releaseNew)]))
+    const ruleOf = (pair: string) => (before.has(pair) ? 'if-first-matches' : releaseNew)
+    this.#held = new Map(pairs.map(pair => [pair, this.#held.get(pair) ?? newHeldPair(ruleOf(pair))]))
   }
 
   /**
@@ -134,7 +141,7 @@ export class Quarantine {
     held.off = off
     held.matches = off <= FAR_OFF_E4 ? held.matches + 1 : 0
     if (held.matches < HOLD_MINUTES) return
-    this.#released.add(pair)
+    this.#released = new Map([...this.#released, [pair, coin.name]])
     this.#held.delete(pair)
   }
 
@@ -167,6 +174,10 @@ function reasonOf({ off, matches }: HeldPair): string {
   if (off === undefined) return 'new, no premium to judge by yet'
   if (matches === 0) return `premium ${percentOf(off).toFixed(2)} points off the market's median`
   return `premium agrees with the market's median for ${matches} of ${HOLD_MINUTES} minutes`
+}
+
+function nameOf(coin: Coin): string {
+  return `${pairOf(coin)} ${coin.name}`
 }
 
 /** What tells a coin's pair of markets apart: the same ticker on other markets is another pair. */

@@ -26,13 +26,19 @@ import type { CatalogueNow, ReleaseRule } from './quarantine.ts'
  */
 const FEW_COINS = 4
 
+/** A coin that was published, and may no longer be tracked. */
+export interface PublishedCoin extends KnownCoin {
+  /** Whether its last row is older than the retention: what has its ticker now may be another coin. */
+  readonly isForgotten: boolean
+}
+
 export interface CatalogueOptions {
   readonly wanted: WantedCoins
   /**
    * Every coin that was ever published, as Redis has it; undefined while Redis can't be read. The feeds start
    * with them before, or without, the exchanges' lists.
    */
-  readonly readPublished: () => Promise<readonly KnownCoin[] | undefined>
+  readonly readPublished: () => Promise<readonly PublishedCoin[] | undefined>
   readonly fetchListings: () => Promise<Listings>
   /** Called with the coins that are known at start, and after each refresh, changed or not. */
   readonly onCatalogue: (now: CatalogueNow) => void
@@ -102,11 +108,15 @@ export class CatalogueRefresh {
     return this.#status
   }
 
-  #start(tracked: readonly Coin[], published: readonly Coin[]): void {
+  #start(tracked: readonly Coin[], published: readonly PublishedCoin[]): void {
     this.#coins = matchAgain(this.#options.wanted, tracked)
     if (this.#coins.length === 0) return
     this.#status = { ...this.#status, coins: this.#coins.length }
-    this.#options.onCatalogue({ coins: this.#coins, published, releaseNew: 'after-30-minutes' })
+    this.#options.onCatalogue({
+      coins: this.#coins,
+      published: published.filter(isRemembered),
+      releaseNew: 'after-30-minutes',
+    })
   }
 
   async #refresh(): Promise<void> {
@@ -130,7 +140,7 @@ export class CatalogueRefresh {
     this.#accept(matched)
     this.#listings = next
     const releaseNew = isFirst ? releaseAtStart(wanted, matched.coins, tracked) : 'after-30-minutes'
-    onCatalogue({ coins: matched.coins, published, releaseNew })
+    onCatalogue({ coins: matched.coins, published: published.filter(isRemembered), releaseNew })
   }
 
   #accept(matched: Catalogue): void {
@@ -145,6 +155,10 @@ export class CatalogueRefresh {
       this.#context.log.warn({ missing }, `COINS that are not tracked: ${missing.join(', ')}`)
     this.#status = { coins: coins.length, missing, problem: undefined }
   }
+}
+
+function isRemembered({ isForgotten }: PublishedCoin): boolean {
+  return !isForgotten
 }
 
 /** The tracked coins that COINS names and that today's table of pairs still allows. */

@@ -125,9 +125,33 @@ t.test('a pair once published is never judged again, though it leaves and comes 
   const { quarantine, follow, check } = open()
   follow([...MARKET, NEW], 'after-30-minutes', [...MARKET, NEW])
   t.equal(quarantine.status().quarantined.length, 0, 'published by another ingester, or in an earlier run')
-  follow(MARKET)
-  follow([...MARKET, NEW])
+  follow(MARKET, 'after-30-minutes', [...MARKET, NEW])
+  follow([...MARKET, NEW], 'after-30-minutes', [...MARKET, NEW])
   t.ok(check(MINUTE, { ...market(), NEW: 80 }).includes('NEW'))
+})
+
+t.test('a ticker that comes back as another coin is new', async t => {
+  const { quarantine, follow, check } = open()
+  const all = [...MARKET, NEW]
+  const other = { ...NEW, name: 'Another Coin' }
+  follow(all, 'after-30-minutes', all)
+  follow(MARKET, 'after-30-minutes', all)
+  follow([...MARKET, other], 'after-30-minutes', all)
+  t.notOk(check(MINUTE, { ...market(), NEW: 2 }).includes('NEW'))
+  t.match(quarantine.status().quarantined, [{ reason: /for 1 of 30 minutes/ }])
+})
+
+t.test('a coin that is renamed while it is listed must match the market once', async t => {
+  for (const [premium, isPublished] of [
+    [3, true],
+    [41, false],
+  ] as const) {
+    const { follow, check } = open()
+    const all = [...MARKET, NEW]
+    follow(all, 'after-30-minutes', all)
+    follow([...MARKET, { ...NEW, name: 'Renamed' }], 'after-30-minutes', all)
+    t.equal(check(MINUTE, { ...market(), NEW: premium }).includes('NEW'), isPublished)
+  }
 })
 
 t.test('a pair that leaves while it is held starts over, another market is another pair', async t => {
@@ -141,11 +165,12 @@ t.test('a pair that leaves while it is held starts over, another market is anoth
   t.notOk(check(MINUTE + 30, { ...market(), NEW: 2 }).includes('NEW'))
 })
 
-t.test('another name is no other pair, and reaches the tracked coins', async t => {
-  const { quarantine, follow } = open()
+t.test('another name reaches the tracked coins when the market has confirmed it', async t => {
+  const { quarantine, follow, check } = open()
   follow(MARKET, 'after-30-minutes', MARKET)
   const [btc, ...others] = MARKET as [Coin, ...Coin[]]
   follow([{ ...btc, name: '비트코인' }, ...others])
+  t.ok(check(MINUTE, market()).includes('BTC'), 'without the loss of a minute')
   t.match(quarantine.tracked[0], { symbol: 'BTC', name: '비트코인' })
   t.equal(quarantine.status().quarantined.length, 0)
 })

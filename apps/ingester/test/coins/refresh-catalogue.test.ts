@@ -2,24 +2,23 @@ import type { Coin } from '@kimchi/core'
 import { createManualClock } from '@kimchi/core/testing'
 import { RestClient, type WantedCoins } from '@kimchi/feeds'
 import { startSimulator } from '@kimchi/simulator'
-import type { KnownCoin } from '@kimchi/store'
 import { createMemoryLog, eventually, passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import type { CatalogueNow } from '../../src/coins/quarantine.ts'
-import { CatalogueRefresh } from '../../src/coins/refresh-catalogue.ts'
+import { CatalogueRefresh, type PublishedCoin } from '../../src/coins/refresh-catalogue.ts'
 import { silent } from '../support/backfill-bench.ts'
 
 const REFRESH_MS = 600_000
 
-function known(symbol: string, order: number | undefined, binance = `${symbol}USDT`): KnownCoin {
-  return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance, order }
+function known(symbol: string, order: number | undefined, binance = `${symbol}USDT`): PublishedCoin {
+  return { symbol, name: symbol, upbit: `KRW-${symbol}`, binance, order, isForgotten: false }
 }
 
 /** Coins kept in step with a real simulator through real REST requests. */
 async function start(
   t: Test,
   wanted: WantedCoins = 'all',
-  inRedis: readonly KnownCoin[] | (() => readonly KnownCoin[] | undefined) = [],
+  inRedis: readonly PublishedCoin[] | (() => readonly PublishedCoin[] | undefined) = [],
 ) {
   const simulator = await startSimulator({ pumpMs: 0, limits: false })
   t.teardown(() => simulator.close())
@@ -67,6 +66,18 @@ async function start(
 
 const symbolsOf = (now: { readonly coins: readonly Coin[] } | undefined) =>
   now?.coins.map(({ symbol }) => symbol)
+
+t.test('a coin whose last row is older than the retention was not published before', async t => {
+  const gone = known('GAL', undefined)
+  const inRedis = [known('BTC', 0), gone, { ...gone, symbol: 'OLD', isForgotten: true }]
+  const { catalogues } = await start(t, 'all', inRedis)
+  await eventually('the lists', () => catalogues.length === 2)
+  for (const { published } of catalogues)
+    t.strictSame(
+      published.map(({ symbol }) => symbol),
+      ['BTC', 'GAL'],
+    )
+})
 
 t.test(
   'a list that is empty, cut off or half as long changes nothing, says so, and is asked for again',
@@ -148,7 +159,9 @@ t.test('new coins at a start: a first start tests them, a restart holds them bac
   const first = await start(t)
   await eventually('the lists', () => first.catalogues.length === 1)
   t.equal(first.catalogues[0]?.releaseNew, 'if-first-matches')
-  const stored = (first.catalogues[0]?.coins ?? []).slice(0, -3).map(coin => ({ ...coin, order: 0 }))
+  const stored = (first.catalogues[0]?.coins ?? [])
+    .slice(0, -3)
+    .map(coin => ({ ...coin, order: 0, isForgotten: false }))
   const again = await start(t, 'all', stored)
   await eventually('the lists', () => again.catalogues.length === 2)
   t.equal(again.catalogues[1]?.releaseNew, 'after-30-minutes')
@@ -162,7 +175,7 @@ t.test('a restart while Redis is slow is not taken for a first start', async t =
   const stored = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 'AVAX', 'DOT', 'SUI'].map(
     (symbol, at) => known(symbol, at),
   )
-  let inRedis: readonly KnownCoin[] | undefined
+  let inRedis: readonly PublishedCoin[] | undefined
   const slow = await start(t, 'all', () => inRedis)
   await passUntil(slow.clock, 'a complaint', () => slow.status().problem !== undefined)
   t.match(slow.status().problem, 'Redis has not said yet which coins were published')

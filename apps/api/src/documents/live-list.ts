@@ -6,11 +6,14 @@ import type { Document } from './document.ts'
 
 const NOTE = 'Premium is USDT-based (Upbit KRW-USDT last price). Times are UTC.'
 
-/** The live list of a board, in its order; undefined when nothing was published yet. */
+/**
+ * The live list of a board, in its order, without rows where all coins are halted; undefined when nothing was published
+ * yet.
+ */
 export function renderLiveList(board: Board): Document | undefined {
   const { rows, prices } = board
-  if (rows.length === 0) return undefined
-  const minute = newestMinute(board)
+  const minute = newestMinute(board) || board.newestMinute
+  if (minute === 0) return undefined
   const head: Omit<LiveList, 'data'> = {
     result: 'ok',
     updated_at: formatTimestamp(minute),

@@ -49,6 +49,7 @@ function open(samples: readonly Sample[], refused: readonly string[] = []) {
     entries: samples.filter(
       sample => sample.symbol === symbol && sample.minute >= from && sample.minute < to,
     ),
+    newestMinute: 0,
     corrupt: 0,
   })
   const read: string[] = []

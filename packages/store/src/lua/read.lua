@@ -13,7 +13,7 @@ register_reading('kp_read', function()
   end
   return {
     meta[1] or '', meta[2] or '', coins, redis.call('HGETALL', LIVE), date, rows,
-    redis.call('HGETALL', REVISIONS),
+    redis.call('HGETALL', REVISIONS), hash_number(META, 'newest') or 0,
   }
 end)
 

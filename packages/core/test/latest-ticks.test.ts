@@ -557,6 +557,13 @@ t.test('frames that cannot be read are counted by market, from when the trouble 
   t.match(seen(), [{ count: 4, since: at(-200) }], 'nothing was heard in between')
 })
 
+t.test('a seed that was asked for after a frame that cannot be read ends the trouble', async t => {
+  const latest = new LatestTicks()
+  latest.miss('binance', USDT, at(-40))
+  latest.record(seed(USDT, 5, at(-30)))
+  t.match(latest.status('binance').missed, [{ count: 1, isOver: true }])
+})
+
 // docs/faults.md, 97
 t.test('after a frame dated ahead an older one that comes late is not the last price', async t => {
   const latest = record(upbitTick(BTC, 1, at(-30)))
@@ -583,6 +590,20 @@ t.test('a frame is dated ahead by the stream, not by our clock', async t => {
     t.notOk(ahead(0.1), `as fast as can be, our clock off by ${off} s`)
     t.ok(ahead(0.6), `our clock off by ${off} s`)
   }
+})
+
+t.test('a minute of few frames does not say how long frames usually take', async t => {
+  const latest = usualMinute(0)
+  const seconds = Array.from({ length: 19 }, (_, index) => 120 + index)
+  const early = (second: number) => upbitTick('KRW-ETH', 7, at(second), { receivedAt: at(second - 0.3) })
+  for (const second of seconds) latest.record(early(second))
+  const busy = Array.from({ length: 20 }, (_, index) => 180 + index)
+  for (const second of busy) {
+    latest.record(upbitTick('KRW-ETH', 7, at(second), { receivedAt: at(second + 0.1) }))
+  }
+  t.equal(latest.status('upbit').refusedTicks, 0)
+  latest.record(upbitTick(BTC, 1, at(200.7), { receivedAt: at(200.1) }))
+  t.equal(latest.status('upbit').refusedTicks, 1, 'half a second ahead of the minutes that tell')
 })
 
 // docs/faults.md, 98

@@ -197,6 +197,8 @@ t.test('prices of frames 0.4 % off: FAIL, on either exchange', async t => {
     })
     t.strictSame(of('FAIL'), ['rows'])
     t.match(finding('rows'), { seen: new RegExp(`${market} \\S+ at 12:\\d\\d, \\S+ by its candle`) })
+    const isStepNamed = /KRW-SOL [\d.]+ is no multiple of 100\b/.test(finding('rows')?.seen ?? '')
+    t.equal(isStepNamed, exchange === 'upbit', 'so is a price between two of Upbit’s steps')
   }
 })
 

@@ -1,3 +1,4 @@
+import { priceStep } from '@kimchi/client'
 import {
   type Coin,
   type EpochMinute,
@@ -109,7 +110,19 @@ function judgeSample(
     judgePrice({ ...row, market: upbit, price: upbitKrw, isRight: isLast }),
     judgePrice({ ...row, market: RATE_MARKET, price: usdtKrw, isRight: isLast }),
     judgePrice({ ...row, market: binance, price: binanceUsdt, isRight: isOfLastSecond }),
+    judgeStep(upbit, upbitKrw),
+    judgeStep(RATE_MARKET, usdtKrw),
   ]
+}
+
+/** Callers are told how exact a premium is by Upbit's price steps. No float is an exact multiple of 0.1. */
+function judgeStep(market: Market, price: number): Verdict {
+  const step = priceStep(price)
+  if (Number((price / step).toFixed(6)) % 1 === 0) return ok('')
+  return unknown(
+    `${market} ${price} is no multiple of ${step}`,
+    'Upbit may have other steps. Tell the project.',
+  )
 }
 
 interface PublishedPrice {

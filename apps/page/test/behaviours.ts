@@ -1,22 +1,15 @@
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, liveListOf, minuteAt } from './answers.ts'
-import { answerWith, PAGES_AT_A_TIME } from './views.ts'
-import { installClock, look, type VisitOptions, visit } from './visit.ts'
+import { type Open, openerOf, PAGES_AT_A_TIME } from './views.ts'
+import { installClock, look } from './visit.ts'
 
 const ROWS = '.coins tbody tr'
 const DAYS = '.days tbody tr'
 
 /** What the page does, whatever the screen. */
 export async function behaviours(t: Test, browser: Browser, base: string): Promise<void> {
-  const open: Open = (t, answers, { prepare, ...options } = {}) =>
-    visit(t, browser, base, {
-      ...options,
-      prepare: async page => {
-        await answerWith(page, answers)
-        await prepare?.(page)
-      },
-    })
+  const open = openerOf(browser, base)
   const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
     t.test(title, { buffered: true }, t => run(t, open))
   t.jobs = PAGES_AT_A_TIME
@@ -33,8 +26,6 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
     test('asks once a minute while it is seen, never while hidden, once on return', minutes),
   ])
 }
-
-type Open = (t: Test, answers: Answers, options?: VisitOptions) => ReturnType<typeof visit>
 
 const symbols = (page: Page) => page.locator('.coin strong').allTextContents()
 

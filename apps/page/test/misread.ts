@@ -3,23 +3,14 @@ import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, historyOf, liveListOf, minuteAt, oldRow } from './answers.ts'
-import { answerWith, PAGES_AT_A_TIME } from './views.ts'
-import { type Visit, type VisitOptions, visit } from './visit.ts'
+import { type Open, openerOf, PAGES_AT_A_TIME } from './views.ts'
 
 const ROWS = '.coins tbody tr'
 const HOUR_MS = 3_600_000
 
 /** Numbers that a reader could take for what they are not, on a screen of this width. */
 export async function misread(t: Test, browser: Browser, base: string, width: number): Promise<void> {
-  const open: Open = (t, answers, { prepare, ...options } = {}) =>
-    visit(t, browser, base, {
-      ...options,
-      prepare: async page => {
-        await page.setViewportSize({ width, height: 800 })
-        await answerWith(page, answers)
-        await prepare?.(page)
-      },
-    })
+  const open = openerOf(browser, base, width)
   const test = (title: string, run: (t: Test, open: Open) => Promise<void>) =>
     t.test(title, { buffered: true }, t => run(t, open))
   t.jobs = PAGES_AT_A_TIME
@@ -30,13 +21,12 @@ export async function misread(t: Test, browser: Browser, base: string, width: nu
     test('a list of an earlier visit is marked with its time while nobody has answered', secondVisit),
     test('with the API away, the list of an earlier visit gives the tab no number', apiAway),
     test('an answer that is an error is not called no answer', apiFailing),
+    test('a coin that its price step alone may put above the others is not the highest', coarseCoin),
     test('won on Upbit minus won on Binance is the gap, to the last digit', addsUp),
     // docs/faults.md, 111
     test('of 200 coins each on the screen has its day change, and they are sorted by it', manyCoins),
   ])
 }
-
-type Open = (t: Test, answers: Answers, options?: VisitOptions) => Promise<Visit>
 
 const textOf = (page: Page, selector: string) => page.locator(selector).textContent()
 
@@ -147,6 +137,18 @@ async function apiFailing(t: Test, open: Open) {
       ),
   })
   await page.getByText('The API answers with an error.').waitFor()
+}
+
+async function coarseCoin(t: Test, open: Open) {
+  const good = goodAnswers()
+  const rows = good.list.data.slice(0, 3)
+  const coarse = { ...rows[0], symbol: 'DOGE', premium_pct: 1.9, upbit_krw: 116 } as LiveList['data'][number]
+  const data = [...rows, coarse]
+  const { page } = await open(t, { ...good, list: { ...good.list, count: data.length, data } })
+  await page.waitForSelector(ROWS)
+  t.strictSame(await page.locator('.summary dt a').allTextContents(), ['XRP'], 'the lowest alone is certain')
+  await page.locator('[data-symbol=DOGE] a').click()
+  await page.getByText('in steps of 1 KRW: the premium is exact to 0.93 pp').waitFor()
 }
 
 /** Recorded prices of one moment in August 2026 in a few orders of magnitude, rounded. */

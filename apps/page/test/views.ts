@@ -3,7 +3,7 @@ import type { Teardown } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import { type Plugin, preview } from 'vite'
 import { type Answers, respond } from './answers.ts'
-import { SLOWEST_MS } from './visit.ts'
+import { SLOWEST_MS, type Visit, type VisitOptions, visit } from './visit.ts'
 
 /** How many of its pages a test has one browser draw at a time. */
 export const PAGES_AT_A_TIME = 3
@@ -12,9 +12,24 @@ export const PAGES_AT_A_TIME = 3
 const answersOf: Answers[] = []
 
 /** Answers a page's requests in place of a service. Unlike a route it lets the browser cache the page's files. */
-export async function answerWith(page: Page, answers: Answers): Promise<void> {
+async function answerWith(page: Page, answers: Answers): Promise<void> {
   const number = answersOf.push(answers) - 1
   await page.setExtraHTTPHeaders({ 'x-answers': `${number}` })
+}
+
+/** Opens the page for a test, with answers in place of a service. */
+export type Open = (t: Teardown, answers: Answers, options?: VisitOptions) => Promise<Visit>
+
+export function openerOf(browser: Browser, base: string, width = 1200): Open {
+  return (t, answers, { prepare, ...options } = {}) =>
+    visit(t, browser, base, {
+      ...options,
+      prepare: async page => {
+        await page.setViewportSize({ width, height: 800 })
+        await answerWith(page, answers)
+        await prepare?.(page)
+      },
+    })
 }
 
 const service: Plugin = {

@@ -1,4 +1,5 @@
-import type { CoinPremium } from '@kimchi/client'
+import { type CoinPremium, priceStep, resolutionPct } from '@kimchi/client'
+import { fill } from '../text/language.ts'
 import { Amount, Figure, Percent, Span, Time } from '../values.tsx'
 import { useView } from '../view.ts'
 import type { Day, Figures } from './days.ts'
@@ -22,7 +23,11 @@ export function FigureList({ row, days, asOf, figures }: FigureListProps) {
       {row && (
         <>
           <Figure name={t.gap} value={<Amount coin={row} column="gap" />} />
-          <Figure name={t.krw} value={<Amount coin={row} column="krw" />} />
+          <Figure
+            name={t.krw}
+            value={<Amount coin={row} column="krw" />}
+            hint={fill(fill(t.step, f.price(priceStep(row.upbit_krw))), f.number(resolutionPct(row), 2))}
+          />
           <Figure
             name={t.binance}
             value={<Amount coin={row} column="binance" />}

@@ -19,6 +19,7 @@ export const en = {
   since: 'Day change',
   gap: 'Gap in KRW',
   krw: 'Upbit KRW',
+  step: 'in steps of {x} KRW: the premium is exact to {x} pp',
   binance: 'Binance in KRW',
   usdt: 'Binance USDT',
   ago: '{x} ago',

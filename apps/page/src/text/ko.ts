@@ -21,6 +21,7 @@ export const ko: Texts = {
   since: '김프 변동',
   gap: '차액(원)',
   krw: '업비트(원)',
+  step: '호가 단위 {x}원: 김프 {x}%p까지 구분',
   binance: '바이낸스(원)',
   usdt: '바이낸스(USDT)',
   ago: '{x} 전',

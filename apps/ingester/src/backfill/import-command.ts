@@ -118,7 +118,8 @@ async function importHistory(
   // An ingester fetches candles of its own at the same time.
   const requests = new CandleRequests(rest, config.UPBIT_REQUESTS_PER_SECOND / 2, context)
   const onProgress = (done: number, total: number, symbol: string) => {
-    if (!bar.isActive) bar.start(total, 0, { symbol })
+    if (!bar.isActive && total > 0) bar.start(total, 0, { symbol })
+    bar.setTotal(total)
     bar.update(done, { symbol })
   }
   const options = { coins, days, retentionDays, reader, writer, requests, onProgress }
@@ -172,6 +173,9 @@ function progressBar(stream: Writable): SingleBar {
   return new SingleBar({
     stream,
     format: 'days of coins {bar} {percentage} %  {value}/{total}  {symbol}  {eta_formatted} left',
+    // A step's first coins wait for candles that all coins share: the pace is that of many steps.
+    etaBuffer: 200,
+    formatTime: seconds => (Number.isFinite(seconds) ? `${Math.ceil(seconds / 60)} min` : '? min'),
     noTTYOutput: true,
     notTTYSchedule: 5_000,
   })

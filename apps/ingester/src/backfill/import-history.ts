@@ -7,16 +7,18 @@ import {
   type EpochMinute,
   foldDays,
   isWorthALine,
+  type Market,
   messageOf,
   minuteOf,
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import { type CandleRequest, retryDelay, UnreadableCandles } from '@kimchi/feeds'
+import { retryDelay, UnreadableCandles } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
 import { type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
+import type { FetchPage } from './readable-pages.ts'
 import { windowsOf } from './windows.ts'
 
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
@@ -26,6 +28,9 @@ const COINS_AT_ONCE = 4
 
 /** A coin whose candles fail without being refused is left out after so many retries, about ten minutes. */
 const MAX_RETRIES = 30
+
+/** Binance has no candle that opens before. */
+const BINANCE_BEGAN: EpochMinute = minuteOf(Date.UTC(2017, 6, 1))
 
 /** Days of a coin that the import could not complete, for one reason. */
 export interface Skipped {
@@ -49,7 +54,7 @@ export interface HistoryImportOptions {
   readonly reader: Pick<SampleReader, 'readDays' | 'readImported'>
   readonly writer: Pick<SampleWriter, 'importDay' | 'markImported'>
   readonly requests: Pick<CandleRequests, 'fetchPage'>
-  /** Called with the progress, in days of one coin. */
+  /** Called with the days of coins that have been worked through, and with the sum of those and what is left. */
   readonly onProgress: (done: number, total: number, symbol: string) => void
 }
 
@@ -60,8 +65,13 @@ interface Wanted {
   readonly days: EpochMinute[]
 }
 
-/** The market, or the rate's, was not listed yet at the end of this window. */
-class NotListedYet extends Error {}
+/** A market was not listed yet at the end of a window, so its coin has no older history. */
+class NotListedYet extends Error {
+  constructor(market: Market) {
+    const since = market === RATE_MARKET ? 'before it no premium can be known' : 'not listed yet'
+    super(`${market} has no older candles: ${since}`)
+  }
+}
 
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
@@ -71,7 +81,10 @@ class NotListedYet extends Error {}
 export class HistoryImport {
   readonly #options: HistoryImportOptions
   readonly #context: Context
+  readonly #fetchPage: FetchPage
   readonly #blocks: CandleBlockCache
+  /** When each market's first candle opens; only of those that were asked for. */
+  readonly #firstCandles = new Map<Market, EpochMinute>()
   readonly #skipped = new Map<string, Skipped>()
 
   constructor(options: HistoryImportOptions, context: Context) {
@@ -79,9 +92,9 @@ export class HistoryImport {
     this.#context = context
     const mayRetry = (thrown: unknown, failures: number) =>
       !isRefusal(thrown) && !isUnreadable(thrown) && failures < MAX_RETRIES
-    const fetchPage = (request: CandleRequest) =>
+    this.#fetchPage = request =>
       this.#retrying(() => options.requests.fetchPage(request), `the candles of ${request.market}`, mayRetry)
-    this.#blocks = new CandleBlockCache(fetchPage, context)
+    this.#blocks = new CandleBlockCache(this.#fetchPage, context)
   }
 
   /**
@@ -94,15 +107,17 @@ export class HistoryImport {
     const all: Wanted[] = []
     for (const coin of coins) all.push(await this.#retrying(() => this.#readWanted(coin)))
     const countDays = () => all.reduce((sum, { days }) => sum + days.length, 0)
-    const total = countDays()
+    let done = 0
+    onProgress(done, countDays(), '')
     while (countDays() > 0) {
       const newest = Math.max(...all.map(({ days }) => days.at(-1) ?? 0))
       const start = newest - (newest % STEP_MINUTES)
       const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_AT_ONCE)
-      await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
+      const worked = await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
       // After an abort, report no progress.
       this.#context.signal.throwIfAborted()
-      onProgress(total - countDays(), total, due.at(-1)?.coin.symbol ?? '')
+      done += worked.reduce((sum, days) => sum + days)
+      onProgress(done, done + countDays(), due.at(-1)?.coin.symbol ?? '')
     }
     const skipped = [...this.#skipped.values()]
     return skipped.sort((a, b) => a.symbol.localeCompare(b.symbol) || b.to.localeCompare(a.to))
@@ -131,9 +146,11 @@ export class HistoryImport {
   /**
    * Imports the coin's days from this minute on, from new to old. The first failure ends the coin's import, and
    * so does the day of its listing.
+   * @returns the days it has worked through
    */
-  async #importStep({ coin, days }: Wanted, start: EpochMinute): Promise<void> {
+  async #importStep({ coin, days }: Wanted, start: EpochMinute): Promise<number> {
     const { signal, log } = this.#context
+    let worked = 0
     for (let day = days.at(-1) ?? 0; day >= start; day = days.at(-1) ?? 0) {
       const decided: Decided[] = []
       let end: unknown
@@ -146,9 +163,11 @@ export class HistoryImport {
       }
       if (end === undefined || end instanceof NotListedYet) await this.#storeDay(coin, day, decided)
       else log.warn({ reason: `${coin.symbol}: ${messageOf(end)}` }, 'coin left out')
+      worked += 1
       if (end === undefined) days.pop()
       else for (const left of days.splice(0).reverse()) this.#skip(coin, left, end)
     }
+    return worked
   }
 
   /**
@@ -165,11 +184,23 @@ export class HistoryImport {
       await clock.wait(CONFIRM_MISSING_AFTER_MS, signal)
       decided = await decide()
     }
-    for (const market of [RATE_MARKET, window.coin.upbit]) {
-      const block = await this.#blocks.blockOf('upbit', market, window.minutes.at(-1) ?? 0)
-      if (block.isEmpty) throw new NotListedYet(`${market} has no older candles: not listed yet`)
-    }
+    const { upbit, binance } = window.coin
+    const newest = window.minutes.at(-1) ?? 0
+    for (const market of [RATE_MARKET, upbit])
+      if ((await this.#blocks.blockOf('upbit', market, newest)).isEmpty) throw new NotListedYet(market)
+    const block = await this.#blocks.blockOf('binance', binance, newest)
+    if (block.isEmpty && (await this.#firstCandleOf(binance)) >= newest) throw new NotListedYet(binance)
     return decided
+  }
+
+  /** When Binance's first candle of a market opens. An empty block alone may be a halt or maintenance. */
+  async #firstCandleOf(market: Market): Promise<EpochMinute> {
+    const known = this.#firstCandles.get(market)
+    if (known !== undefined) return known
+    const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1, from: BINANCE_BEGAN })
+    const first = candles[0]?.[0] ?? Number.NEGATIVE_INFINITY
+    this.#firstCandles.set(market, first)
+    return first
   }
 
   async #storeDay(coin: Coin, day: EpochMinute, decided: readonly Decided[]): Promise<void> {
@@ -179,7 +210,8 @@ export class HistoryImport {
       return this.#skip(coin, day, new Error('the exchanges’ candles leave minutes undecided'))
     const [row] = foldDays(decided.flatMap(({ samples }) => samples))
     const outcome = row && (await this.#retrying(() => writer.importDay(symbol, row)))
-    if (outcome === 'refused') this.#skip(coin, day, 'samples of it are kept, so ingesters fill it')
+    if (outcome === 'refused')
+      return this.#skip(coin, day, new Error('Redis still keeps single samples of it'))
     const reasons = new Set(decided.flatMap(({ settled }) => settled).map(({ reason }) => reason))
     for (const reason of reasons) this.#skip(coin, day, reason)
     const marks = reasons.size > 0 ? [markOf(dateOf(day), row !== undefined)] : []

@@ -151,6 +151,39 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
   t.ok(requests.length <= freshSince(endedAt), `nothing is asked for again, but for ${requests.length}`)
 })
 
+t.test('a coin ends where Binance lists it later than Upbit, not where Binance halts it', async t => {
+  const { run, samplesOf } = await openImport(t)
+  const pause = { kind: 'halt', exchange: 'binance', market: XRP.binance, klines: 'none' } as const
+  simulator.faults.set({ ...pause, from: day(5).at, to: day(4).at - MINUTE_MS })
+  simulator.faults.set({ ...pause, from: 0, to: day(6).at - MINUTE_MS })
+  const skipped = await run([XRP], 100)
+  t.match(
+    skipped.map(({ reason, from, to }) => ({ reason, from, to })),
+    [
+      { reason: 'binance-down', from: day(7).date, to: day(5).date },
+      { reason: 'XRPUSDT has no older candles: not listed yet', from: day(100).date, to: day(7).date },
+    ],
+  )
+  t.equal((await samplesOf('XRP')).get(day(6).date), 1_440, 'older than the halt')
+  const asked = requestsFor('upbit').filter(({ market }) => market === XRP.upbit).length
+  t.ok(asked < 60, `${asked} requests for four days of candles, and to see that there is nothing before`)
+})
+
+t.test(
+  'progress counts the days that are worked through, and leaves out the others with their coin',
+  async t => {
+    const { run } = await openImport(t)
+    simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 404, on: 'rest' })
+    const reports: number[][] = []
+    await run([ETH, BTC], 102, { onProgress: (done, total) => void reports.push([done, total]) })
+    t.strictSame(reports[0], [0, 200])
+    const [done = 0, total] = reports[1] ?? []
+    t.equal(total, 101, 'a day of ETH, and all of BTC')
+    t.ok(done >= 2 && done <= 6, `${done} days of one step`)
+    t.strictSame(reports.at(-1), [101, 101])
+  },
+)
+
 // docs/faults.md, 41
 t.test('a coin that is refused is left out and named, the others are whole', async t => {
   const { run, samplesOf } = await openImport(t)
@@ -324,14 +357,14 @@ t.test('a day that was marked as imported and whose row is lost is asked for aga
   t.ok(requests.length <= freshSince(endedAt), 'with its row it is not')
 })
 
-t.test('a day of which samples are still kept is left to the ingesters, and named', async t => {
+t.test('a day of which samples are still kept is left to another import, and named', async t => {
   const { run, writer, samplesOf } = await openImport(t)
   const before = await samplesOf('BTC')
   t.match(
     await run([BTC], 3, {
       writer: { importDay: async () => 'refused', markImported: (...args) => writer.markImported(...args) },
     }),
-    [{ symbol: 'BTC', reason: /samples of it are kept/, days: 1, from: day(3).date }],
+    [{ symbol: 'BTC', reason: /keeps single samples/, days: 1, from: day(3).date, mayImportAgain: true }],
   )
   t.strictSame(await samplesOf('BTC'), before)
 })

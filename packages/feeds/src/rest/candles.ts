@@ -31,6 +31,8 @@ export interface CandleRequest {
   readonly count: number
   /** Exclusive. @default now, by the exchange's clock */
   readonly before?: EpochMinute
+  /** The oldest candles that open at this minute or later, in place of the newest. Binance alone answers that. */
+  readonly from?: EpochMinute
 }
 
 /** Minutes between two others, neither of which is included. */
@@ -91,11 +93,12 @@ export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
   binance: {
     path: 'klines',
     isNewestFirst: false,
-    paramsOf: ({ market, count, before }) => {
-      const range =
-        before === undefined
-          ? {}
-          : { startTime: minuteStart(before - count), endTime: minuteStart(before) - 1 }
+    paramsOf: ({ market, count, before, from }) => {
+      const start = from ?? (before === undefined ? undefined : before - count)
+      const range = {
+        ...(start === undefined ? {} : { startTime: minuteStart(start) }),
+        ...(before === undefined ? {} : { endTime: minuteStart(before) - 1 }),
+      }
       return { symbol: market, interval: '1m', limit: count, ...range }
     },
     readEntry: entry => {

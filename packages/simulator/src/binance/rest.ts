@@ -91,8 +91,14 @@ function klines(exchanges: SimulatedExchanges, url: URL): RestResponse {
   if (!(limit > 0) || Number.isNaN(to) || Number.isNaN(from)) {
     return failed(400, -1100, 'Illegal characters found in a parameter.')
   }
-  return { status: 200, body: rows(exchanges, listing, openTimes(from, to, Math.min(limit, MAX_ROWS))) }
+  // The first candles that there are.
+  const missing = unwrittenOf(exchanges, listing).find(pause => acts(pause, from))
+  const opens = openTimes(missing?.to ?? from, to, Math.min(limit, MAX_ROWS))
+  return { status: 200, body: rows(exchanges, listing, opens) }
 }
+
+const unwrittenOf = ({ faults }: SimulatedExchanges, { market }: Listing) =>
+  faults.pausesOf('binance', market).filter(({ fault }) => fault.klines === 'none')
 
 /** Opening times in [from, to]: the first `limit` of them when `from` is given, else the last. */
 function openTimes(from: EpochMs, to: EpochMs, limit: number): EpochMs[] {
@@ -103,9 +109,10 @@ function openTimes(from: EpochMs, to: EpochMs, limit: number): EpochMs[] {
   return opens
 }
 
-function rows(exchanges: SimulatedExchanges, { market }: Listing, opens: readonly EpochMs[]): unknown[][] {
-  const { prices, clock, faults } = exchanges
-  const unwritten = faults.pausesOf('binance', market).filter(({ fault }) => fault.klines === 'none')
+function rows(exchanges: SimulatedExchanges, listing: Listing, opens: readonly EpochMs[]): unknown[][] {
+  const { prices, clock } = exchanges
+  const { market } = listing
+  const unwritten = unwrittenOf(exchanges, listing)
   let before: number | undefined
   return opens.flatMap(open => {
     // The newest row is the open minute: it holds what has traded until now.

@@ -6,6 +6,7 @@ export function Footer() {
   return (
     <footer>
       <p>{t.basis}</p>
+      <p>{t.bankBasis}</p>
       <p>
         <a href={t.referencePath}>{t.reference}</a>
       </p>

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
 import { marked } from 'marked'
@@ -16,18 +19,21 @@ interface Snippet {
 
 const SNIPPETS_AT_A_TIME = 3
 const PLACEHOLDER = 'https://premium.example'
+const BANK = 'https://api.frankfurter.dev'
 const snippets = ['callers.md', 'callers.ko.md'].flatMap(readSnippets)
 
 t.test('every piece of code in the guide runs against the service', async t => {
   const { api } = await startStack(t)
+  const bank = await startBank(t)
   t.jobs = SNIPPETS_AT_A_TIME
   await Promise.all(
     snippets.map(async ({ file, language, kind, code }) => {
-      const here = code.replaceAll(PLACEHOLDER, api)
-      t.not(here, code, 'it asks the service')
+      const here = code.replaceAll(PLACEHOLDER, api).replaceAll(BANK, bank)
+      t.equal(here === code, language === 'json', 'all but an answer ask the service')
       const test = (options: { skip?: string }, run: (t: Test) => Promise<void>) =>
         t.test(`${file}: ${language} ${kind}`, { buffered: true, ...options }, run)
-      if (language === 'sh') await test(missing('curl'), t => shell(t, here, kind))
+      if (language === 'json') await test({}, t => answer(t, code, kind, api))
+      else if (language === 'sh') await test(missing('curl'), t => shell(t, here, kind))
       else if (kind === 'sheets') await test(missing('curl'), t => sheets(t, here))
       else if (language === 'js') await test({}, t => javascript(t, here, kind))
       else if (language === 'python') await test(await missingModule(kind), t => python(t, here, kind))
@@ -36,6 +42,27 @@ t.test('every piece of code in the guide runs against the service', async t => {
   )
   t.ok(snippets.length >= 10, `${snippets.length} pieces`)
 })
+
+/** Plays the rate service of the guide, with the answer of its document. */
+async function startBank(t: Test): Promise<string> {
+  const server = createServer((request, response) => {
+    t.equal(request.url, '/v1/latest?base=USD&symbols=KRW')
+    response.end('{"amount":1.0,"base":"USD","date":"2026-11-20","rates":{"KRW":1380}}')
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** An answer in the guide has the fields of the service's own, and no other. */
+async function answer(t: Test, text: string, kind: string, api: string) {
+  const path = { list: '', daily: '/BTC/daily' }[kind]
+  const own = await (await fetch(`${api}/api/v1/kimchi-premium${path}`)).json()
+  const shown = JSON.parse(text)
+  t.strictSame(Object.keys(shown), Object.keys(own))
+  t.strictSame(Object.keys(shown.data[0]), Object.keys(own.data[0]))
+  t.equal(shown.count, shown.data.length)
+}
 
 async function shell(t: Test, code: string, kind: string) {
   const { output, errors } = await run('sh', ['-ec', code])
@@ -51,7 +78,16 @@ async function javascript(t: Test, code: string, kind: string) {
     stopAtLine: kind === 'loop',
   })
   t.equal(errors, '')
+  if (kind === 'bank') return checkBank(t, output)
   t.match(output, kind === 'loop' ? /^\d{4}-\d\d-\d\dT\d\d:\d\d:00 10 coins\n/ : /:00 BTC -?\d/)
+}
+
+/** USDT at 1,400 won is 1.449 % above the bank's 1,380. */
+function checkBank(t: Test, output: string) {
+  for (const line of output.trim().split('\n')) {
+    const [symbol = '', ours, banks] = line.split(' ')
+    t.equal(banks, ((100 + Number(ours)) * (1_400 / 1_380) - 100).toFixed(2), symbol)
+  }
 }
 
 async function python(t: Test, code: string, module: string) {

@@ -20,6 +20,7 @@ export async function misread(t: Test, browser: Browser, base: string, width: nu
     test('a list without new minutes gives no number to title, summary, head and alerts', staleList),
     test('a list of an earlier visit is marked with its time while nobody has answered', secondVisit),
     test('with the API away, the list of an earlier visit gives the tab no number', apiAway),
+    test('the footer says why sites with a bank’s rate show another premium', bankRate),
     test('an answer that is an error is not called no answer', apiFailing),
     test('a coin that its price step alone may put above the others is not the highest', coarseCoin),
     test('won on Upbit minus won on Binance is the gap, to the last digit', addsUp),
@@ -96,10 +97,7 @@ async function secondVisit(t: Test, open: Open) {
     },
   })
   const notice = await textOf(page, '.trouble')
-  t.match(
-    notice,
-    /^Loading the newest prices … These are from \d{4}-\d\d-\d\d \d\d:\d\d UTC \(30 hr ago\)\.$/,
-  )
+  t.match(notice, /^Loading the newest prices… These are from \d{4}-\d\d-\d\d \d\d:\d\d UTC \(30 hr ago\)\.$/)
   t.equal(await page.title(), 'Kimchi premium')
   t.equal(await page.locator('.summary data').count(), 0)
   await page.goto(`${page.url()}#/BTC`)
@@ -137,6 +135,13 @@ async function apiFailing(t: Test, open: Open) {
       ),
   })
   await page.getByText('The API answers with an error.').waitFor()
+}
+
+async function bankRate(t: Test, open: Open) {
+  const { page } = await open(t, goodAnswers())
+  const formula = page.getByText('((1 + premium ÷ 100) × KRW-USDT ÷ bank rate − 1) × 100')
+  await formula.waitFor()
+  t.match(await formula.textContent(), 'often of the other sign')
 }
 
 async function coarseCoin(t: Test, open: Open) {

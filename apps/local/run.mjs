@@ -34,7 +34,7 @@ function checkNode() {
 }
 
 async function build() {
-  const mention = setTimeout(() => console.log('Building …'), MENTION_AFTER_MS)
+  const mention = setTimeout(() => console.log('Building…'), MENTION_AFTER_MS)
   const parts = ['--filter=./apps/*', '--filter=./packages/*', '--output-logs=errors-only']
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1' }
   const child = spawn(turbo, ['run', 'build', ...parts], { cwd: ROOT, env, detached: true })

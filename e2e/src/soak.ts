@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Teardown, withTeardown } from '@kimchi/testkit'
-import { lacksNginx } from './edge.ts'
 import { seededRandom } from './seeded-random.ts'
 import { runFaults } from './soak/faults.ts'
 import { openLoad } from './soak/load.ts'
@@ -23,7 +24,7 @@ process.exit(problems.length === 0 ? 0 : 1)
 
 /** What was wrong in the end. */
 async function soak(t: Teardown): Promise<readonly string[]> {
-  if (lacksNginx) return [lacksNginx]
+  execFileSync(fileURLToPath(new URL('../../scripts/image-nginx.sh', import.meta.url)))
   const random = seededRandom(seed)
   const stack = await openSoakStack(t)
   console.log(`${minutes} minutes of faults and load, seed ${seed}`)

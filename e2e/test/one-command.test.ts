@@ -81,6 +81,13 @@ t.test(
     t.match(await (await fetch(page)).text(), '<title>Kimchi premium</title>')
     t.match(await getJson(`${page}api/v1/kimchi-premium`), { status: 200, body: { result: 'ok', count: 10 } })
 
+    const second = startDemo(t, BUILT, dataDir)
+    await second.line(text => text.includes('DATA_DIR='))
+    t.strictSame(second.lines, [
+      `A service runs in ${dataDir} already; its page is ${page}`,
+      'Another one needs a folder of its own: DATA_DIR=.data/other npm run demo',
+    ])
+
     for (const name of ['redis', 'simulator', 'ingester', 'api']) {
       process.kill(pidOf(demo.pid, name), 'SIGKILL')
       await demo.line(text => text.startsWith(`${name} ended unexpectedly (SIGKILL)`))

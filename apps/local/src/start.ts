@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { KimchiError } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, projectRoot, startEmbeddedRedis } from '@kimchi/local-redis'
 import { announce } from './announce.ts'
 import { startApp } from './app.ts'
@@ -10,6 +12,9 @@ import { startPageServer } from './page-server.ts'
 import { Ports } from './ports.ts'
 import { reportQuarters } from './progress.ts'
 import { type LocalContext, Supervisor } from './supervisor.ts'
+
+/** Names the page of the stack that uses a data folder, for whoever starts a second one there. */
+const PAGE_FILE = 'page-address'
 
 /**
  * Runs the whole service on this machine: Redis (its own unless `REDIS_URL` says otherwise), the ingester, the
@@ -31,6 +36,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     const startPage = (port: number) =>
       startPageServer(join(projectRoot(), 'apps/page/dist'), `http://127.0.0.1:${appPorts.api}`, port)
     page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
+    await writeFile(join(config.dataDir, PAGE_FILE), page.url)
     const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir }
     void announce({ ...context, signal: ending, ...shown, redisCli: redis?.cliCommand, note: ports.note() })
     if (!ending.aborted) await once(ending, 'abort')
@@ -38,7 +44,7 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     // The end of the stack also ends what has not started yet, and that is no error.
     if (!ending.aborted) throw thrown
   } finally {
-    say('Ending …')
+    if (ending.aborted) say('Ending…')
     await page?.close()
     await supervisor.close()
   }
@@ -47,16 +53,21 @@ export async function startLocal(config: Config, context: LocalContext): Promise
 
 /** Finds or fetches a Redis, and starts it; it keeps its port when it has to be started again. */
 async function startRedis(
-  { dataDir }: Config,
+  { dataDir, mode }: Config,
   say: LocalContext['say'],
   supervisor: Supervisor,
   ports: Ports,
 ): Promise<EmbeddedRedis> {
   const binary = await projectRedis(say, supervisor.ending)
   const dir = join(dataDir, 'redis')
-  return ports.start('Redis', 6_379, port =>
-    supervisor.start('redis', () => startEmbeddedRedis({ binary, dir, port })),
-  )
+  const start = (port: number) => supervisor.start('redis', () => startEmbeddedRedis({ binary, dir, port }))
+  return ports.start('Redis', 6_379, start).catch(async thrown => {
+    if (thrown?.cause?.code !== 'EBUSY') throw thrown
+    const page = await readFile(join(dataDir, PAGE_FILE), 'utf8').catch(() => 'not known')
+    const command = mode === 'demo' ? 'npm run demo' : 'npm start'
+    const message = `A service runs in ${dataDir} already; its page is ${page}\nAnother one needs a folder of its own: DATA_DIR=.data/other ${command}`
+    throw new KimchiError('KIMCHI_ERR_CONFIG', message)
+  })
 }
 
 /** Starts the apps, in a demo the simulator before them. Gives the ports of the apps. */

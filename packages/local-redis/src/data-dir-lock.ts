@@ -14,7 +14,7 @@ const PATIENCE_MS = 4_000
  * for people.
  *
  * @param patienceMs how long to wait for a folder in use. @default 4 s
- * @throws KimchiError `KIMCHI_ERR_REDIS` naming the folder and the server that uses it
+ * @throws KimchiError `KIMCHI_ERR_REDIS` naming the folder and the server that uses it; `cause.code` is `EBUSY`
  */
 export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Promise<FileHandle> {
   // Loaded here, because only a server of our own needs it: the package holds no binary for every system.
@@ -25,7 +25,8 @@ export async function openDataDirLock(dir: string, patienceMs = PATIENCE_MS): Pr
       const holder = (await file.readFile('utf8')).trim()
       await file.close()
       const message = `Data folder ${dir} is in use by another Redis server (${holder || 'not yet running'})`
-      throw new KimchiError('KIMCHI_ERR_REDIS', message)
+      const cause = Object.assign(new Error('folder in use'), { code: 'EBUSY' })
+      throw new KimchiError('KIMCHI_ERR_REDIS', message, { cause })
     }
     await wait(100)
   }

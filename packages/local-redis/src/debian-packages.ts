@@ -39,7 +39,7 @@ export async function fetchDebianRedis(
     await publish(unpacked, folder, fetched.server)
   } catch (error) {
     signal?.throwIfAborted()
-    throw adviceError(`Fetching the redis-server package failed: ${messageOf(error).trim()}`, error)
+    throw adviceError(`Fetching the redis-server package failed: ${sayingOf(error)}`, error)
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }
@@ -118,6 +118,12 @@ async function publish(unpacked: string, folder: string, server: string): Promis
     await rm(folder, { recursive: true, force: true })
     await rename(unpacked, folder)
   }
+}
+
+/** What apt says, without its command line. */
+function sayingOf(error: unknown): string {
+  const { stderr } = error as { stderr?: string }
+  return (stderr || messageOf(error)).trim()
 }
 
 function adviceError(message: string, cause?: unknown): KimchiError {

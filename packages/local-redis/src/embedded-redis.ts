@@ -68,7 +68,7 @@ export class EmbeddedRedis {
  * program, even when this program is SIGKILLed, and a Ctrl-C in the terminal does not reach it.
  *
  * @throws KimchiError `KIMCHI_ERR_REDIS` when the port is taken (`cause.code` is `EADDRINUSE`), the folder is in
- *   use by another server, or the server does not come up; with the last lines of its log
+ *   use by another server (`EBUSY`), or the server does not come up; with the last lines of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const [dir, port] = [resolve(options.dir), options.port || (await freePort())]

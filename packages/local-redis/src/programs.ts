@@ -31,9 +31,9 @@ export async function isUsableServer(server: string): Promise<boolean> {
 
 /** What a person can do on each system when no Redis is found. */
 export const INSTALL_ADVICE = [
-  'No redis-server 7.0+ or valkey-server 7.2+ was found on PATH. Install one and start again, or set REDIS_URL:',
+  'No redis-server 7.0+ or valkey-server 7.2+ was found on PATH. Install one and start again:',
   '  Debian, Ubuntu  sudo apt-get install redis-server',
   '  macOS           brew install redis',
   '  Fedora, RHEL    sudo dnf install valkey',
-  '  Docker          docker run -d -p 127.0.0.1:6379:6379 redis:7   then REDIS_URL=redis://127.0.0.1:6379',
+  '  Docker          docker compose up --build   on simulated prices: --env-file deploy/demo.env before up',
 ].join('\n')

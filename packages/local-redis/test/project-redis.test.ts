@@ -95,6 +95,18 @@ t.test('where the package lists are missing, it fetches lists of its own, as any
   t.strictSame((await readdir(dirname(server))).sort(), ['redis-cli', 'redis-server', 'root'])
 })
 
+t.test('offline, it says what apt says, without its command line', async t => {
+  const bin = t.testdir({
+    'apt-get': '#!/bin/sh\necho "E: Unable to locate package redis-server" >&2\nexit 100\n',
+    cache: {},
+  })
+  await chmod(join(bin, 'apt-get'), 0o755)
+  setPath(t, bin)
+  const { message } = await projectRedis(() => {}, undefined, join(bin, 'cache')).catch(error => error)
+  t.match(message, /failed: E: Unable to locate package redis-server\nNo redis-server/)
+  t.notMatch(message, /Dir::|REDIS_URL/)
+})
+
 const onDebian = (await findProgram('apt-get')) !== undefined && process.platform === 'linux'
 
 t.test(

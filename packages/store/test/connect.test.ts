@@ -1,4 +1,6 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { createServer as createWebServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { KimchiError } from '@kimchi/core'
 import { freePort } from '@kimchi/local-redis'
 import { eventually, startCluster, startRedis } from '@kimchi/testkit'
@@ -87,6 +89,17 @@ t.test('a server whose max number of clients is reached is named as the reason',
   const second = openRedis(redis.url)
   t.teardown(() => second.close())
   await eventually('it is named', () => /max number of clients/.test(second.problem() ?? ''))
+})
+
+t.test('a port where something else than a Redis answers is named as the reason', async t => {
+  const server = createWebServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const connection = openRedis(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  t.teardown(() => connection.close())
+  await eventually('it is named', () =>
+    /: what answers there is not a Redis$/.test(connection.problem() ?? ''),
+  )
 })
 
 t.test('the whole store works on a Cluster', async t => {

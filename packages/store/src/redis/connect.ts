@@ -49,7 +49,8 @@ export class RedisConnection {
     this.#client.on('ready', () => this.#report(undefined))
     // Without a listener an `error` event would end the program.
     this.#client.on('error', error => {
-      if (this.#problem) this.#report(reasonOf(error))
+      // That nothing can be written only follows from the error before.
+      if (this.#problem && !/isn't writeable/.test(error.message)) this.#report(reasonOf(error))
     })
     this.#client.on('connect', () => {
       if (this.#problem)

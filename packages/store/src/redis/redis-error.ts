@@ -40,6 +40,8 @@ export function reasonOf(error: unknown): string {
   if (syscall === 'write' && code !== undefined && CLOSED_AT_ONCE.includes(code))
     return `the server closed the connection before it read a command: its max number of clients may be reached (${code})`
   const text = messageOf(error) || code || 'connection failed'
+  // The first byte of the answer is none of the protocol's: a web server's, for example.
+  if (text.startsWith('Unknown RESP type')) return 'what answers there is not a Redis'
   return lastNodeError === undefined ? text : `${text} (${lastNodeError.message})`
 }
 

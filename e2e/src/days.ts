@@ -27,7 +27,9 @@ await withTeardown(async t => {
   const server = await startDayServer(t)
   const onEvent = (event: DayEvent) => event.at >= showFrom && console.log(shown(event))
   for (let seed = firstSeed; seed < firstSeed + days; seed++) {
-    const report = await runDay({ seed, minutes, server, onEvent })
+    const onMinute = (minute: number) =>
+      minute % 60 === 0 && process.stderr.write(`seed ${seed}: ${minute / 60} h\r`)
+    const report = await runDay({ seed, minutes, server, onEvent, onMinute })
     console.log(lineOf(report))
     if (report.findings.length > 0) showFailure(report)
   }

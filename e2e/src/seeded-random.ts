@@ -1,3 +1,24 @@
+import { createHash } from 'node:crypto'
+
+/** What one purpose draws from a seed: no draw of another purpose changes it. */
+export class Draws {
+  /** The next number 0 ≤ x < 1. */
+  readonly next: () => number
+
+  constructor(seed: number, purpose: string) {
+    this.next = seededRandom(createHash('sha256').update(`${seed} ${purpose}`).digest().readUInt32LE())
+  }
+
+  /** A whole number in [from, to). */
+  between(from: number, to: number): number {
+    return from + Math.floor(this.next() * (to - from))
+  }
+
+  of<T>(choices: readonly T[]): T {
+    return choices[this.between(0, choices.length)] as T
+  }
+}
+
 /** Numbers 0 ≤ x < 1 that are the same for the same seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0

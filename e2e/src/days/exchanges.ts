@@ -60,7 +60,7 @@ export function openExchanges(world: World, options: SimulatorOptions) {
         const timeout = new Error(`no answer within ${REQUEST_TIMEOUT_MS} ms`)
         world.after(REQUEST_TIMEOUT_MS, () => reject(timeout), host)
         const delay = () =>
-          Math.max(weather.stalledUntil - world.now, world.between(5, weather.latencyMs + 6))
+          Math.max(weather.stalledUntil - world.now, host.network.between(5, weather.latencyMs + 6))
         world.after(delay(), () => {
           const request = { url: pathname + search, method: 'GET', socket: { remoteAddress: host.name } }
           const answer = { status: 0, headers: new Headers(), ok: false, body: [] as Uint8Array[] }
@@ -100,7 +100,7 @@ class Wire {
   }
 
   delay(): Milliseconds {
-    return this.#world.between(2, this.#weather.latencyMs + 3)
+    return this.host.network.between(2, this.#weather.latencyMs + 3)
   }
 
   open(): void {

@@ -1,4 +1,5 @@
 import { type EpochMs, MINUTE_MS } from '@kimchi/core'
+import type { Draws } from '../seeded-random.ts'
 import type { openExchanges } from './exchanges.ts'
 import type { DayRedis } from './redis.ts'
 import { COINS, type createReplica, type DayIngester } from './service.ts'
@@ -219,13 +220,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 
 /** Draws the faults of a day from its seed, two or three at a time, and has them begin and end. */
-export function planDay(parts: DayParts, minutes: number, note: (what: string) => void) {
+export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (what: string) => void) {
   const { world, ingesters } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
   const halts: Halt[] = []
   const pick: Pick = {
-    between: (from, to) => world.between(from, to),
-    of: (...choices) => choices[world.between(0, choices.length)] as (typeof choices)[number],
+    between: (from, to) => draws.between(from, to),
+    of: (...choices) => draws.of(choices),
     halting: exchange => {
       const symbol = pick.of(...COINS.slice(1))
       halts.push({ symbol, from: world.now, to: Number.POSITIVE_INFINITY })
@@ -237,9 +238,9 @@ export function planDay(parts: DayParts, minutes: number, note: (what: string) =
   const names = Object.keys(KINDS)
   const until = world.now + minutes * MINUTE_MS - quietMs
   const beginOne = async (): Promise<void> => {
-    const name = pick.of(...names)
+    const name = draws.of(names)
     const { minutes: range, begin } = KINDS[name] as Kind
-    const forMs = Math.floor((range[0] + world.random() * (range[1] - range[0])) * MINUTE_MS)
+    const forMs = Math.floor((range[0] + draws.next() * (range[1] - range[0])) * MINUTE_MS)
     if (world.now + forMs > until) return
     note(`${name} begins`)
     const before = halts.length
@@ -252,8 +253,8 @@ export function planDay(parts: DayParts, minutes: number, note: (what: string) =
   }
   const meet = (): void => {
     if (world.now >= until) return
-    for (let count = pick.between(1, 4); count > 0; count--) world.after(pick.between(0, 90_000), beginOne)
-    world.after(pick.between(10, 50) * MINUTE_MS, meet)
+    for (let count = draws.between(1, 4); count > 0; count--) world.after(draws.between(0, 90_000), beginOne)
+    world.after(draws.between(10, 50) * MINUTE_MS, meet)
   }
   world.after(quietMs, meet)
   const isHalted = (symbol: string, at: EpochMs) =>

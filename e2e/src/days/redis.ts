@@ -226,7 +226,10 @@ class Link extends EventEmitter {
   /** Packets of one connection and direction don't overtake each other. */
   #carry(way: 'there' | 'back', arrive: () => unknown): void {
     const { world } = this.host
-    const at = Math.max(world.now + world.between(0, this.#state.latencyMs + 1), this.#arrival[way])
+    const at = Math.max(
+      world.now + this.host.network.between(0, this.#state.latencyMs + 1),
+      this.#arrival[way],
+    )
     this.#arrival[way] = at
     const number = this.#number
     world.at(

@@ -1,6 +1,6 @@
 import { DAY_MINUTES, type EpochMs, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { DEFAULT_COINS } from '@kimchi/simulator'
-import { seededRandom } from '../seeded-random.ts'
+import { Draws } from '../seeded-random.ts'
 import { openExchanges } from './exchanges.ts'
 import { Oracle } from './oracle.ts'
 import { planDay } from './plan.ts'
@@ -14,6 +14,8 @@ export interface DayOptions {
   readonly minutes?: number
   readonly server: Awaited<ReturnType<typeof startDayServer>>
   readonly onEvent?: (event: DayEvent) => void
+  /** Hears how many minutes are over. */
+  readonly onMinute?: (minute: number) => void
 }
 
 /** A fault that begins or ends, or what the service has to say. */
@@ -37,12 +39,12 @@ const LEFT_MINUTES = 6
 export type DayReport = Awaited<ReturnType<typeof runDay>>
 
 /** One day of the whole service, which its seed alone decides. */
-export async function runDay({ seed, minutes = DAY_MINUTES, server, onEvent = () => {} }: DayOptions) {
+export async function runDay(options: DayOptions) {
+  const { seed, minutes = DAY_MINUTES, server, onEvent = () => {}, onMinute = () => {} } = options
   await warmUp()
-  const random = seededRandom(seed)
-  const date = Date.parse(DATES[Math.floor(random() * DATES.length)] ?? '')
-  const startAt = date + Math.floor(random() * DAY_MINUTES * MINUTE_MS)
-  const world = new World(startAt, random)
+  const draws = new Draws(seed, 'plan')
+  const startAt = Date.parse(draws.of(DATES)) + draws.between(0, DAY_MINUTES * MINUTE_MS)
+  const world = new World(startAt, seed)
   const events: DayEvent[] = []
   const note = (what: string) => {
     const event = { at: world.now, what }
@@ -54,7 +56,7 @@ export async function runDay({ seed, minutes = DAY_MINUTES, server, onEvent = ()
   const redis = await openDayRedis(world, server)
   const ingesters = ['a', 'b'].map(name => createIngester(name, world, exchanges, redis, logOf(name, note)))
   const replica = createReplica(world, redis, logOf('api', note))
-  const plan = planDay({ world, exchanges, redis, ingesters, replica }, minutes, note)
+  const plan = planDay({ world, exchanges, redis, ingesters, replica }, draws, minutes, note)
   const oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted })
   const resources = () => ({
     sockets: exchanges.openSockets(),
@@ -74,6 +76,7 @@ export async function runDay({ seed, minutes = DAY_MINUTES, server, onEvent = ()
   for (let minute = 1; minute <= minutes; minute++) {
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     if (minute === SETTLED_MINUTES) atFirst = resources()
+    onMinute(minute)
     const symbol = COINS[minute % COINS.length] as string
     void replica.documents.load(symbol).then(() => {
       const days = replica.documents.history(symbol, 7)

@@ -45,7 +45,7 @@ export function createIngester(
       running = await startIngester(readConfig(ENV), {
         log,
         clock: host,
-        random: world.random,
+        random: host.random,
         id: name,
         version: 'days',
         network: { ...network, redis: { openClient: redis.clientOf(host), wait: host.wait.bind(host) } },
@@ -78,7 +78,7 @@ export async function warmUp(): Promise<void> {
 export function createReplica(world: World, redis: DayRedis, log: Log) {
   const host = new Host('api', world)
   const connection = openRedis(ENV.REDIS_URL, {
-    random: world.random,
+    random: host.random,
     openClient: redis.clientOf(host),
     wait: host.wait.bind(host),
   })

@@ -1,4 +1,5 @@
 import type { Clock, EpochMs, Milliseconds } from '@kimchi/core'
+import { Draws } from '../seeded-random.ts'
 
 interface WorldEvent {
   readonly at: EpochMs
@@ -14,18 +15,13 @@ interface WorldEvent {
  */
 export class World {
   now: EpochMs
-  readonly random: () => number
+  readonly seed: number
   readonly #events: WorldEvent[] = []
   #order = 0
 
-  constructor(now: EpochMs, random: () => number) {
+  constructor(now: EpochMs, seed: number) {
     this.now = now
-    this.random = random
-  }
-
-  /** A whole number of milliseconds in [from, to). */
-  between(from: number, to: number): number {
-    return from + Math.floor(this.random() * (to - from))
+    this.seed = seed
   }
 
   /** Plans what happens at an instant; on a paused host it happens when the pause is over. */
@@ -91,11 +87,17 @@ export class Host implements Clock {
   /** Waits that are not over. */
   waiting = 0
   readonly world: World
+  /** What its code draws. */
+  readonly random: () => number
+  /** What its packets draw. */
+  readonly network: Draws
   readonly #startedAt: EpochMs
 
   constructor(name: string, world: World) {
     this.name = name
     this.world = world
+    this.random = new Draws(world.seed, `code of ${name}`).next
+    this.network = new Draws(world.seed, `network of ${name}`)
     this.#startedAt = world.now
   }
 

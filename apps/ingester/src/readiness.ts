@@ -27,7 +27,10 @@ export function notReadyReasons(status: IngesterStatus): Reason[] {
     }
   }
   if (queue.problem !== undefined) {
-    add('redis', `${queue.waiting} minutes wait to be written: ${queue.problem}`)
+    add(
+      queue.isRefused ? 'redis-refuses' : 'redis',
+      `${queue.waiting} minutes wait to be written: ${queue.problem}`,
+    )
   }
   for (const { market, count, minutes } of unreadableOf(status)) {
     const text = `${market}: its price is unknown, ${count} frames in ${minutes} minutes can't be read or placed in time`

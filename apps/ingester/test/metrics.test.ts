@@ -55,6 +55,7 @@ const STATUS: IngesterStatus = {
   queue: {
     waiting: 5,
     problem: undefined,
+    isRefused: false,
     damaged: [],
     lastWrittenMinute: undefined,
     totals: {

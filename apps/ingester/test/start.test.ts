@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { type Clock, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { type Clock, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { eventually, startRedis } from '@kimchi/testkit'
+import { createMemoryLog, eventually, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
 import { startIngester } from '../src/start.ts'
 import { silent } from './support/backfill-bench.ts'
+
+/** The rights of the ingester's user in 1.0.0. */
+const RIGHTS_OF_1_0_0 =
+  'on >ingester resetkeys ~{kp}:* resetchannels &{kp}:minute -@all +fcall +fcall_ro +function|list +function|load +publish +subscribe +time +ping +info +client|setname +select +role +cluster|slots +cluster|shards +cluster|info +hget +hmget +hgetall +hkeys +hlen +hset +hdel +zrange +zrangebyscore +zcard +zcount +zadd +zscore +zrem +zremrangebyscore +sadd +smembers +exists +type +expire +pexpire +expireat +set +get +del'
 
 /** The system's clock, put forward to ten seconds before a minute. */
 function clockBeforeMinute(): Clock {
@@ -20,7 +24,11 @@ async function start(
   t: Test,
   redisUrl: string,
   exchanges: string,
-  { clock = systemClock, env = {} }: { clock?: Clock; env?: Record<string, string> } = {},
+  {
+    clock = systemClock,
+    log = silent,
+    env = {},
+  }: { clock?: Clock; log?: Log; env?: Record<string, string> } = {},
 ) {
   const ws = exchanges.replace('http', 'ws')
   const config = readConfig({
@@ -34,7 +42,7 @@ async function start(
     ...env,
   })
   const ingester = await startIngester(config, {
-    log: silent,
+    log,
     clock,
     random: Math.random,
     id: 'test:1',
@@ -85,6 +93,40 @@ t.test('a fresh install has rows within seconds, and says on the way what is mis
   })
   t.equal((await fetch(`${ops}/live`)).status, 200)
 })
+
+// docs/faults.md, 107
+t.test(
+  'a right that is missing leaves nothing half-written and is named at once; those of 1.0.0 suffice',
+  async t => {
+    const redis = await startRedis(t)
+    const raw = redis.client()
+    await raw.call('ACL', 'SETUSER', 'ingester', ...RIGHTS_OF_1_0_0.split(' '), '-expireat')
+    const clock = clockBeforeMinute()
+    const simulator = await exchanges(t, { clock })
+    const log = createMemoryLog()
+    const url = redis.url.replace('//', '//ingester:ingester@')
+    const { ops, ready } = await start(t, url, simulator.url, { clock, log })
+    const help = /this user lacks \+expireat on \{kp\}:\*.*deploy\/redis\/users\.acl.*redis-cli ACL LOAD/
+    await eventually('two attempts have failed', async () =>
+      /writes_total\{outcome="retries"\} (?!0$|1$)/m.test(await (await fetch(`${ops}/metrics`)).text()),
+    )
+    t.match(await ready(), { status: 503, reasons: [help] })
+    t.match(await (await fetch(`${ops}/metrics`)).text(), /^kimchi_ready\{reason="redis-refuses"\} 0$/m)
+    await eventually('kp_status says it', async () =>
+      help.test(String(await raw.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'))),
+    )
+    const lines = log.lines.filter(({ message }) => message === 'writing fails, minutes wait')
+    t.match(lines, [{ fields: { reason: help } }])
+    t.equal(lines.length, 1)
+    const written = ['samples', 'daily', 'live'].map(name => raw.keys(`{kp}:${name}*`))
+    t.strictSame((await Promise.all(written)).flat(), [])
+    await raw.call('ACL', 'SETUSER', 'ingester', '+expireat')
+    await eventually('every coin has its minute', async () => (await raw.hlen('{kp}:live')) === 10)
+    const keys = await raw.keys('{kp}:samples:*')
+    t.ok(keys.length >= 10)
+    for (const key of keys) t.ok((await raw.ttl(key)) > 0, key)
+  },
+)
 
 t.test('an unknown coin ends it with its name', async t => {
   const redis = await startRedis(t)

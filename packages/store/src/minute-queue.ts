@@ -52,7 +52,7 @@ export class MinuteQueue {
   /** Aborted by {@link close} and by a fatal error. */
   readonly #over = new AbortController()
   #lastWrittenMinute: EpochMinute | undefined
-  #problem: string | undefined
+  #problem: Error | undefined
   readonly #damaged = new Set<string>()
   readonly #totals = {
     stored: 0,
@@ -81,7 +81,9 @@ export class MinuteQueue {
       /** Newest minute that Redis has confirmed. */
       lastWrittenMinute: this.#lastWrittenMinute,
       /** Why the last attempt failed; undefined while writing works. */
-      problem: this.#problem,
+      problem: this.#problem?.message,
+      /** Whether Redis was there, and refused. */
+      isRefused: this.#problem instanceof KimchiError && this.#problem.code === 'KIMCHI_ERR_REDIS_REFUSES',
       /** Symbols whose samples Redis refused because a key of theirs is damaged, until it accepts one again. */
       damaged: [...this.#damaged],
       totals: { ...this.#totals },
@@ -184,7 +186,7 @@ export class MinuteQueue {
   #giveUp(entry: Entry, error: Error): void {
     if (error instanceof KimchiError && error.code !== 'KIMCHI_ERR_CODEC') {
       this.#over.abort()
-      this.#problem = error.message
+      this.#problem = error
       this.#options.onFatal(error)
       return
     }
@@ -194,12 +196,11 @@ export class MinuteQueue {
   }
 
   /** @param failures in a row */
-  #complain({ message: reason }: Error, failures: number): void {
+  #complain(error: Error, failures: number): void {
     this.#totals.retries += 1
-    this.#problem = reason
-    const waiting = this.#waiting.length
-    if (isWorthALine(failures))
-      this.#options.log.warn({ waiting, failures, reason }, 'writing fails, minutes wait')
+    this.#problem = error
+    const fields = { waiting: this.#waiting.length, failures, reason: error.message }
+    if (isWorthALine(failures)) this.#options.log.warn(fields, 'writing fails, minutes wait')
   }
 
   /** Drops the second, because the first is being written: Redis may have it already. */

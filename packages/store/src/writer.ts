@@ -94,8 +94,8 @@ export interface WriterOptions {
  * The only way for samples, days and coins into Redis. Each method resolves when Redis has confirmed. Loads the
  * function library whenever it is absent or older.
  *
- * All methods throw KimchiError: `KIMCHI_ERR_REDIS` and `KIMCHI_ERR_NOT_READY` may be tried again
- * (`isRetryable`), `KIMCHI_ERR_PRICES_KIND` and `KIMCHI_ERR_LAYOUT` are final, `KIMCHI_ERR_CODEC` blames the
+ * All methods throw KimchiError: `KIMCHI_ERR_REDIS`, `KIMCHI_ERR_REDIS_REFUSES` and `KIMCHI_ERR_NOT_READY` may be
+ * tried again (`isRetryable`), `KIMCHI_ERR_PRICES_KIND` and `KIMCHI_ERR_LAYOUT` are final, `KIMCHI_ERR_CODEC` blames the
  * argument.
  */
 export class SampleWriter {

@@ -67,7 +67,7 @@ t.test('a shared key of a wrong type stops a write before it has changed anythin
     await raw.set(key, 'not ours')
     const before = await raw.keys('*')
     const write = writer.write({ minute: now, samples: [sampleOf('BTC', now)] })
-    await t.rejects(write, { code: 'KIMCHI_ERR_REDIS', message: /WRONGTYPE/ }, name)
+    await t.rejects(write, { code: 'KIMCHI_ERR_REDIS_REFUSES', message: /WRONGTYPE/ }, name)
     t.strictSame(await raw.keys('*'), before)
     await raw.del(key)
     await raw.rename('aside', key).catch(() => {})

@@ -1,18 +1,27 @@
-import { KimchiError, messageOf } from '@kimchi/core'
+import { KimchiError, type KimchiErrorCode, messageOf } from '@kimchi/core'
 
 /** The loaded library misses a function or is older than the caller needs; only a writer can load it. */
 const LIBRARY_ABSENT = /Function not found|^KIMCHI_LIBRARY /
 
+const RETRYABLE: readonly KimchiErrorCode[] = [
+  'KIMCHI_ERR_REDIS',
+  'KIMCHI_ERR_REDIS_REFUSES',
+  'KIMCHI_ERR_NOT_READY',
+]
+
+/** What a server answers that can't serve for a while; it passes without a person. */
+const AWAY = /^(LOADING|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY) /
+
+/** What an operator does about a right that a user lacks. */
+const GRANT = 'give this user the rights of deploy/redis/users.acl, then run: redis-cli ACL LOAD'
+
 /**
- * Whether waiting and trying again may help: Redis was away, slow, loading, read-only, full or not set up
- * yet. Anything else (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`, `KIMCHI_ERR_CODEC`) stays wrong until a
- * person acts.
+ * Whether trying again may help: Redis was away, slow, loading, read-only or not set up yet, or it refused, because
+ * it is full or a user lacks a right. Anything else (`KIMCHI_ERR_PRICES_KIND`, `KIMCHI_ERR_LAYOUT`, `KIMCHI_ERR_CODEC`)
+ * stays wrong until a person acts.
  */
 export function isRetryable(error: unknown): boolean {
-  return (
-    error instanceof KimchiError &&
-    (error.code === 'KIMCHI_ERR_REDIS' || error.code === 'KIMCHI_ERR_NOT_READY')
-  )
+  return error instanceof KimchiError && RETRYABLE.includes(error.code)
 }
 
 /**
@@ -28,7 +37,10 @@ export function toRedisError(thrown: unknown, where: string): KimchiError {
   if (LIBRARY_ABSENT.test(message)) {
     return new KimchiError('KIMCHI_ERR_NOT_READY', `${where}: function library absent or old (${message})`)
   }
-  return new KimchiError('KIMCHI_ERR_REDIS', `${where}: ${message}`)
+  const isReply = thrown instanceof Error && thrown.name === 'ReplyError'
+  if (!isReply || AWAY.test(message)) return new KimchiError('KIMCHI_ERR_REDIS', `${where}: ${message}`)
+  const help = message.startsWith('NOPERM ') ? `; ${GRANT}` : ''
+  return new KimchiError('KIMCHI_ERR_REDIS_REFUSES', `${where}: ${message}${help}`)
 }
 
 /** How a write fails when the server has closed the connection before it read a command. */

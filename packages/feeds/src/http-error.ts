@@ -53,6 +53,11 @@ const GEO_BLOCK_ADVICE: Readonly<Record<Exchange, string>> = {
     'BINANCE_REST_URL where they are missing, or run it in another region',
 }
 
+/** Whether a failure means that the exchange has shut us out, so that an operator should look. */
+export function isBlocked(cause: unknown): boolean {
+  return cause instanceof HttpError && cause.status in OWN_WAIT_MS
+}
+
 function meaningOf(status: number): string {
   if (status >= 300 && status < 400) return 'a redirect, not followed'
   if (status === 403) return 'blocked by a firewall or for the region'

@@ -2,7 +2,6 @@ import {
   type Coin,
   type Context,
   HOUR_MS,
-  isWorthALine,
   KimchiError,
   MINUTE_MS,
   type Milliseconds,
@@ -14,7 +13,7 @@ import {
   DENIALS,
   type Listings,
   matchCoins,
-  retryDelay,
+  Retry,
   type WantedCoins,
 } from '@kimchi/feeds'
 import type { KnownCoin } from '@kimchi/store'
@@ -79,22 +78,19 @@ export class CatalogueRefresh {
    * known to Redis nor to the lists at start
    */
   async run(): Promise<void> {
-    const { clock, random, signal, log } = this.#context
-    for (let failures = 0; !signal.aborted; ) {
+    const { clock, signal } = this.#context
+    const retry = new Retry(this.#context)
+    while (!signal.aborted) {
       try {
         await this.#refresh()
-        failures = 0
+        retry.reset()
         await clock.wait(MINUTE_MS, signal)
         await clock.wait((this.#options.refreshMs ?? HOUR_MS) - MINUTE_MS, this.#wait.signal)
         this.#wait = new AbortController()
       } catch (thrown) {
-        if (signal.aborted) return
         if (thrown instanceof KimchiError && thrown.code === 'KIMCHI_ERR_UNKNOWN_SYMBOL') throw thrown
         this.#status = { ...this.#status, problem: messageOf(thrown) }
-        const delayMs = retryDelay(failures++, random, thrown)
-        if (isWorthALine(failures))
-          log.warn({ err: thrown, failures }, 'catalogue not loaded, keeping the coins as they are')
-        await clock.wait(delayMs, signal)
+        await retry.wait(thrown, 'catalogue not loaded, keeping the coins as they are')
       }
     }
   }

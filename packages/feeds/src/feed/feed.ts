@@ -12,7 +12,8 @@ import {
   type TickSink,
 } from '@kimchi/core'
 import { Bases } from '../bases.ts'
-import { isBlocked, retryDelay } from '../retry-delay.ts'
+import { isBlocked } from '../http-error.ts'
+import { Retry } from '../retry.ts'
 import { type Connection, type OpenSocket, openConnection, SubscriptionRefused } from './connection.ts'
 import { createConnectionBudget } from './connection-budget.ts'
 import { FeedCounters, type FeedState } from './feed-status.ts'
@@ -89,7 +90,7 @@ export class Feed {
   #lastData: DataBefore | undefined
   /** Set between two attempts. */
   #waiting: 'waiting' | 'blocked' | undefined
-  #failures = 0
+  readonly #retry: Retry
   /** Ends the wait after a refused subscription. */
   #changed = new AbortController()
 
@@ -101,6 +102,7 @@ export class Feed {
     this.#markets = subscribedMarkets(this.#exchange, options.markets)
     this.#counters = new FeedCounters(this.#exchange, context)
     this.#bases = new Bases(this.#exchange, 'stream', options.bases, this.#context)
+    this.#retry = new Retry(this.#context)
     this.#spendConnection = createConnectionBudget(this.#context)
     this.#tradingStatus = new TradingStatus(
       {
@@ -168,7 +170,7 @@ export class Feed {
         const liveFrom = clock.elapsed()
         reason = await this.#untilOver(connection)
         const isHealthy = clock.elapsed() - liveFrom >= HEALTHY_MS
-        if (isHealthy) this.#failures = 0
+        if (isHealthy) this.#retry.reset()
         else if (reason !== undefined) this.#bases.failed(base, reason)
         // A connection that is due stays open until its successor is live. One that has just begun waits first: a
         // base whose connections are due at once must not start a storm of them.
@@ -204,7 +206,7 @@ export class Feed {
     void connection.ended.then(error => this.#noteEnd(connection, error))
     await connection.live
     if (connection.signal.aborted) throw (await connection.ended) ?? signal.reason
-    if (this.#failures === 0 || isWorthALine(this.#failures))
+    if (isWorthALine(this.#retry.failures))
       log.info({ exchange: this.#exchange, markets: this.#markets.length }, 'feed is up')
     return { connection, base }
   }
@@ -218,9 +220,9 @@ export class Feed {
   }
 
   async #backOff(reason: unknown): Promise<void> {
-    const { clock, random, log, signal } = this.#context
-    const failures = this.#failures++
-    const delayMs = retryDelay(failures, random, reason)
+    const { clock, log, signal } = this.#context
+    const delayMs = this.#retry.delay(reason)
+    const { failures } = this.#retry
     const isRefused = reason instanceof SubscriptionRefused
     this.#waiting = isBlocked(reason) ? 'blocked' : 'waiting'
     if (reason !== undefined) {
@@ -230,7 +232,7 @@ export class Feed {
       const line = isRefused
         ? 'the exchange refuses the subscription; if it names a code, DENY=SYMBOL excludes that coin'
         : 'no data from the exchange, reconnecting'
-      if (!isWorthALine(failures + 1)) log.debug(fields, line)
+      if (!isWorthALine(failures)) log.debug(fields, line)
       else if (isBlocked(reason)) log.error(fields, 'blocked by the exchange')
       else log.warn(fields, line)
     }

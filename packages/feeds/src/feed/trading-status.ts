@@ -7,7 +7,7 @@ import {
   type Milliseconds,
   type TickSink,
 } from '@kimchi/core'
-import { retryDelay } from '../retry-delay.ts'
+import { Retry } from '../retry.ts'
 
 /**
  * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late
@@ -50,7 +50,7 @@ export class TradingStatus {
   /** When the exchange last answered; when this was created, before the first answer. */
   answeredAt: EpochMs
   readonly #options: TradingStatusOptions
-  readonly #context: Pick<Context, 'clock' | 'random' | 'signal'>
+  readonly #context: Context
   /** Markets whose current price is still to be requested. */
   #unseeded = new Set<Market>()
   /** Whether one of them is not to wait for the request of the minute. */
@@ -62,7 +62,7 @@ export class TradingStatus {
   /** Aborted to end the wait for the next request. AbortSignal.any would leave a dependant on the feed's signal each time. */
   #idle = new AbortController()
 
-  constructor(options: TradingStatusOptions, context: Pick<Context, 'clock' | 'random' | 'signal'>) {
+  constructor(options: TradingStatusOptions, context: Context) {
     this.#options = options
     this.#context = context
     this.answeredAt = context.clock.now()
@@ -87,14 +87,15 @@ export class TradingStatus {
   /** Asks until the context's signal aborts. Does not reject. */
   async run(): Promise<void> {
     const { clock, random, signal } = this.#context
+    const retry = new Retry(this.#context)
     const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
     let lastAsked = Number.NEGATIVE_INFINITY
-    for (let failures = 0; !signal.aborted; ) {
+    while (!signal.aborted) {
       this.#idle = new AbortController()
       const waitMs = this.#isInDoubt ? CONFIRM_AFTER_MS : untilNext(clock.now(), offsetMs)
-      if (failures === 0 && !this.#isSeedDue) await clock.wait(waitMs, this.#idle.signal)
+      if (retry.failures === 0 && !this.#isSeedDue) await clock.wait(waitMs, this.#idle.signal)
       const tooSoonMs = lastAsked + SPACING_MS - clock.elapsed()
-      if (failures === 0 && tooSoonMs > 0) await clock.wait(tooSoonMs, signal)
+      if (retry.failures === 0 && tooSoonMs > 0) await clock.wait(tooSoonMs, signal)
       if (signal.aborted) return
       const unseeded = this.#unseeded
       this.#unseeded = new Set()
@@ -104,12 +105,12 @@ export class TradingStatus {
       try {
         const prices = await this.#options.ask()
         if (prices !== undefined && !signal.aborted) this.#receive(prices, unseeded, asked)
-        failures = 0
+        retry.reset()
       } catch (cause) {
         if (signal.aborted) return
         for (const market of unseeded) this.#unseeded.add(market)
         this.#options.onFailure(cause)
-        await clock.wait(retryDelay(failures++, random, cause), signal)
+        await retry.wait(cause)
       }
     }
   }

@@ -1,0 +1,57 @@
+import { type Context, isWorthALine, type Milliseconds } from '@kimchi/core'
+import { HttpError } from './http-error.ts'
+
+/** The first retry comes fast, so that a long-lived connection that breaks costs no minute. */
+const FIRST_MS: Milliseconds = 500
+const CAP_MS: Milliseconds = 30_000
+
+/** Late by a random part of a stated wait, never early: coming back too soon turns a 429 into a ban. */
+const SPREAD_MS: Milliseconds = 30_000
+
+/** The attempts at one piece of work: how often it failed in a row, and how long it waits before the next one. */
+export class Retry {
+  failures = 0
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** The work has succeeded. */
+  reset(): void {
+    this.failures = 0
+  }
+
+  /** Counts a failure. Returns how long to wait before another attempt. */
+  delay(cause?: unknown): Milliseconds {
+    return retryDelay(this.failures++, this.#context.random, cause)
+  }
+
+  /**
+   * Counts a failure, and waits before another attempt; the 1st, 10th, 100th and 1,000th in a row get a line, then
+   * every 10,000th. Does nothing once the signal has aborted: what fails then fails because of that.
+   */
+  async wait(cause: unknown, line?: string): Promise<void> {
+    const { clock, log, signal } = this.#context
+    if (signal.aborted) return
+    const delayMs = this.delay(cause)
+    const { failures } = this
+    if (line !== undefined && isWorthALine(failures))
+      log.warn({ err: cause, failures, delayMs: Math.round(delayMs) }, line)
+    await clock.wait(delayMs, signal)
+  }
+}
+
+/**
+ * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is
+ * taken off so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
+ * @param attempt failures in a row before this one, from 0
+ * @param random as `Math.random`
+ */
+export function retryDelay(attempt: number, random: () => number, cause?: unknown): Milliseconds {
+  const full = Math.min(FIRST_MS * 2 ** attempt, CAP_MS)
+  const delay = full / 2 + (full / 2) * random()
+  if (!(cause instanceof HttpError) || cause.retryAfterMs === undefined) return delay
+  const { retryAfterMs } = cause
+  return Math.max(delay, retryAfterMs + Math.min(retryAfterMs / 10, SPREAD_MS) * random())
+}

@@ -1,0 +1,84 @@
+import { createManualClock } from '@kimchi/core/testing'
+import { createMemoryLog } from '@kimchi/testkit'
+import t from 'tap'
+import { httpErrorOf, isBlocked } from '../src/http-error.ts'
+import { Retry, retryDelay } from '../src/retry.ts'
+
+function refused(status: number, retryAfterMs?: number) {
+  return httpErrorOf('binance', 'handshake', status, retryAfterMs)
+}
+
+t.test('the wait doubles from half a second to half a minute, less up to a random half', async t => {
+  const delays = (random: number) => [0, 1, 2, 5, 6, 100].map(attempt => retryDelay(attempt, () => random))
+  t.strictSame(delays(0), [250, 500, 1_000, 8_000, 15_000, 15_000])
+  t.strictSame(delays(0.999_999).map(Math.round), [500, 1_000, 2_000, 16_000, 30_000, 30_000])
+})
+
+t.test('the next attempt comes no earlier than the time an exchange names', async t => {
+  t.equal(
+    retryDelay(0, () => 0, refused(429, 7_000)),
+    7_000,
+  )
+  t.equal(Math.round(retryDelay(0, () => 1, refused(418, 120_000))), 132_000)
+  t.equal(
+    retryDelay(9, () => 0, refused(429, 0)),
+    15_000,
+    'a time of zero does not undo the backoff',
+  )
+})
+
+// docs/faults.md, 102
+t.test('a long stated wait is late by half a minute at most', async t => {
+  t.equal(Math.round(retryDelay(0, () => 1, refused(418, 28_800_000))), 28_830_000)
+})
+
+t.test('after a refusal without a time the wait depends on its status', async t => {
+  const delayOf = (status: number) => retryDelay(0, () => 0, refused(status))
+  t.strictSame([429, 418, 403, 451, 503].map(delayOf), [250, 300_000, 250, 600_000, 250])
+})
+
+t.test('only 418 and 451 count as blocked', async t => {
+  t.strictSame(
+    [403, 418, 451, 429, 503, 302].map(status => isBlocked(refused(status))),
+    [false, true, true, false, false, false],
+  )
+  t.equal(isBlocked(new Error('451')), false)
+})
+
+t.test('a success lets the next failure wait as the first one did', t => {
+  const { retry } = createRetry()
+  t.strictSame([retry.delay(), retry.delay(), retry.failures], [500, 1_000, 2])
+  retry.reset()
+  t.strictSame([retry.delay(), retry.failures], [500, 1])
+  t.end()
+})
+
+t.test('of ten failures in a row the first and the last get a line', async t => {
+  const { retry, clock, log } = createRetry()
+  for (let count = 0; count < 10; count++) {
+    void retry.wait(new Error('no answer'), 'it did not work')
+    await clock.advance(30_000)
+  }
+  const failures = log.lines.map(({ message, fields }) => [message, fields.failures, fields.delayMs])
+  t.strictSame(failures, [
+    ['it did not work', 1, 500],
+    ['it did not work', 10, 30_000],
+  ])
+})
+
+t.test('nothing that fails after the end is counted, logged or waited for', async t => {
+  const { retry, ending, log, clock } = createRetry()
+  const waiting = retry.wait(new Error('no answer'))
+  ending.abort()
+  await waiting
+  await retry.wait(new Error('aborted'), 'it did not work')
+  t.strictSame([retry.failures, log.lines.length, clock.waiting], [1, 0, 0])
+})
+
+function createRetry() {
+  const clock = createManualClock(0)
+  const log = createMemoryLog()
+  const ending = new AbortController()
+  const retry = new Retry({ clock, log, random: () => 1, signal: ending.signal })
+  return { retry, clock, log, ending }
+}

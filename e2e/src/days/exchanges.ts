@@ -13,6 +13,10 @@ export interface Weather {
   latencyMs: Milliseconds
   /** Nothing arrives before this instant; what was sent comes then. */
   stalledUntil: EpochMs
+  /** How often each frame comes. */
+  copies: number
+  /** What becomes of the rows of an answer with candles. */
+  alterRows: (rows: unknown[]) => void
 }
 
 const PUMP_MS: Milliseconds = 400
@@ -36,7 +40,7 @@ export function openExchanges(world: World, options: SimulatorOptions) {
     openSocket: url => {
       const wire = new Wire(world, host, weather)
       world.after(wire.delay(), () => {
-        if (wire.isOver) return
+        if (wire.isOver || host.isDead) return
         const refusal = simulator.sockets.connect(wire.far, new URL(url), host.name)
         if (refusal === 'hang') return
         if (refusal) {
@@ -62,13 +66,16 @@ export function openExchanges(world: World, options: SimulatorOptions) {
         const delay = () =>
           Math.max(weather.stalledUntil - world.now, host.network.between(5, weather.latencyMs + 6))
         world.after(delay(), () => {
+          if (host.isDead) return
           const request = { url: pathname + search, method: 'GET', socket: { remoteAddress: host.name } }
           const answer = { status: 0, headers: new Headers(), ok: false, body: [] as Uint8Array[] }
           const response = {
             writeHead: (status: number, headers: Record<string, string>) =>
               Object.assign(answer, { status, ok: status < 300, headers: new Headers(headers) }),
             end: (text: string) => {
-              answer.body = [Buffer.from(text)]
+              const rows = /candles|klines/.test(pathname) && answer.ok && jsonOf(text)
+              if (Array.isArray(rows)) weather.alterRows(rows)
+              answer.body = [Buffer.from(Array.isArray(rows) ? JSON.stringify(rows) : text)]
               world.after(delay(), () => resolve(answer as unknown as Response), host)
             },
           }
@@ -86,6 +93,7 @@ class Wire {
   readonly far: Socket
   readonly host: Host
   isOver = false
+  stalledUntil: EpochMs = 0
   readonly #world: World
   readonly #weather: Weather
   /** Packets of a direction don't overtake each other. */
@@ -115,7 +123,8 @@ class Wire {
   }
 
   #carry(to: 'near' | 'far', arrive: () => void): void {
-    const at = Math.max(this.#world.now + this.delay(), this.#weather.stalledUntil, this.#arrival[to])
+    const free = Math.max(this.stalledUntil, this.#weather.stalledUntil)
+    const at = Math.max(this.#world.now + this.delay(), free, this.#arrival[to])
     this.#arrival[to] = at
     this.#world.at(at, () => this.isOver || arrive(), to === 'near' ? this.host : undefined)
   }
@@ -134,7 +143,8 @@ class Wire {
       readyState: 1,
       send: (data: string | Buffer) => {
         const bytes = Buffer.from(data as string)
-        this.#carry(other, () => this[other].emit('message', bytes))
+        const copies = own === 'far' ? this.#weather.copies : 1
+        for (let copy = 0; copy < copies; copy++) this.#carry(other, () => this[other].emit('message', bytes))
       },
       ping: () => this.#carry(other, () => this[other].emit('ping', Buffer.alloc(0))),
       pause: () => {
@@ -156,5 +166,13 @@ class Wire {
     }
     Object.defineProperty(socket, 'isPaused', { get: () => isPaused })
     return Object.assign(socket, members) as unknown as Socket
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

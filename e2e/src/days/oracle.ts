@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import { respond } from '@kimchi/api/response'
 import { MINUTE_MS } from '@kimchi/core'
-import { type AuditOptions, audit, sampleProblem } from '@kimchi/testkit'
+import {
+  type AuditOptions,
+  audit,
+  isExpected,
+  type RawRedis,
+  readSamples,
+  sampleProblem,
+} from '@kimchi/testkit'
 import type { createReplica } from './service.ts'
 
 type Document = NonNullable<ReturnType<ReturnType<typeof createReplica>['documents']['live']>>
@@ -15,6 +22,10 @@ interface Row {
   readonly binance_usdt: number
   readonly usdt_krw: number
 }
+
+type ServedDay = { readonly date: string; readonly samples: number } & Readonly<
+  Record<`${string}_pct`, number>
+>
 
 interface Resources {
   readonly sockets: number
@@ -37,13 +48,11 @@ export interface Finding {
 /** Judges all that is served while a day runs, and all that is stored at its end, by what the exchanges made. */
 export class Oracle {
   readonly findings: Finding[] = []
-  readonly counts = { lists: 0, values: 0, stored: 0 }
+  readonly counts = { lists: 0, values: 0, days: 0, stored: 0, minutes: 0 }
   readonly #truth: Truth
   readonly #digest = createHash('sha256')
   #tag = ''
   #newest = ''
-  /** Lists may become older once where Redis has lost writes. */
-  mayBeOlder = false
   readonly #known = new Set<string>()
 
   constructor(truth: Truth) {
@@ -61,16 +70,38 @@ export class Oracle {
     this.counts.lists += 1
     const text = this.#take(document, now)
     const { updated_at, data } = JSON.parse(text) as { updated_at: string; data: Row[] }
-    if (updated_at < this.#newest && !this.mayBeOlder)
-      this.find(updated_at, `older list after ${this.#newest}`)
+    if (updated_at < this.#newest) this.find(updated_at, `older list after ${this.#newest}`)
     this.#newest = updated_at
-    this.mayBeOlder = false
     for (const row of data) this.#judge(row)
   }
 
-  /** What a caller gets of a coin's days at an instant. */
-  readDays(document: Document, now: number): void {
-    this.#take(document, now)
+  /** What a caller gets of a coin's days at an instant. Days that count as much as those stored are their fold. */
+  readDays(document: Document, now: number, stored: Readonly<Record<string, string>>): void {
+    const { symbol, data } = JSON.parse(this.#take(document, now)) as { symbol: string; data: ServedDay[] }
+    for (const { date, samples, ...day } of data) {
+      const row = JSON.parse(stored[date] ?? '{}') as Record<string, number>
+      if (row.samples !== samples) continue
+      this.counts.days += 1
+      const fold = { ...row, avg: (row.sum ?? 0) / samples }
+      for (const [name, pct] of Object.entries(day)) {
+        const expected = fold[name.replace('_pct', '') as keyof typeof fold] ?? Number.NaN
+        if (!(Math.abs(pct * 10_000 - expected) <= 0.5 + 1e-6))
+          this.find(`${date}T00:00:00`, `served ${symbol} ${name} ${pct}, stored ${stored[date]}`)
+      }
+    }
+  }
+
+  /** Coin minutes in [from, to) that can be known and are not stored. */
+  async missing(redis: RawRedis, coins: readonly string[], from: number, to: number): Promise<string[]> {
+    const missing: string[] = []
+    for (const symbol of coins) {
+      const stored = new Set((await readSamples(redis, symbol, () => {})).map(({ minute }) => minute))
+      for (let minute = from; minute < to; minute++) {
+        if (stored.has(minute) || this.#truth.halted?.(symbol, minute * MINUTE_MS)) continue
+        if (isExpected(symbol, minute, this.#truth)) missing.push(`${symbol} ${minute}`)
+      }
+    }
+    return missing
   }
 
   /** Judges the whole of Redis. */
@@ -78,6 +109,7 @@ export class Oracle {
     const { findings, ...counts } = await audit({ ...options, truth: this.#truth })
     const { lost, doubled, wrong, live, candle } = counts
     this.counts.stored = live + candle
+    this.counts.minutes = options.coins.length * (options.to - options.from)
     for (const finding of findings) this.find(/\d{4}-\S+/.exec(finding)?.[0] ?? '', finding)
     this.#digest.update(JSON.stringify({ lost, doubled, wrong, live, candle }))
   }

@@ -1,4 +1,4 @@
-import { type EpochMs, MINUTE_MS } from '@kimchi/core'
+import { type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import type { Draws } from '../seeded-random.ts'
 import type { openExchanges } from './exchanges.ts'
 import type { DayRedis } from './redis.ts'
@@ -11,6 +11,8 @@ export interface DayParts {
   readonly redis: DayRedis
   readonly ingesters: readonly DayIngester[]
   readonly replica: ReturnType<typeof createReplica>
+  /** Whether the ingesters track all coins, not those of a list. */
+  readonly isAll: boolean
 }
 
 /**
@@ -27,7 +29,7 @@ interface Kind {
   /** How long it lasts at least and at most, in minutes. */
   readonly minutes: readonly [number, number]
   /** Begins it; the returned function ends it */
-  begin(parts: DayParts, pick: Pick): (() => unknown) | Promise<void>
+  begin(parts: DayParts, pick: Pick, forMs: Milliseconds): (() => unknown) | Promise<void>
 }
 
 /** What a fault draws from the seed. */
@@ -37,12 +39,14 @@ interface Pick {
   of<T>(...choices: readonly T[]): T
   /** A market that is about to halt: its coin may lack minutes. */
   halting(exchange: Exchange): string
+  /** A market whose frames are about to be lost, of which nothing tells. */
+  unseen(exchange: Exchange): string
   between(from: number, to: number): number
 }
 
-/** A coin that may be held for halted. */
-interface Halt {
-  readonly symbol: string
+/** A coin that may be held for halted, or a market whose frames are lost. */
+interface Span {
+  readonly of: string
   readonly from: EpochMs
   to: EpochMs
 }
@@ -61,6 +65,28 @@ const simulated = (
   begin: ({ exchanges, world }, pick) => exchanges.simulator.faults.set(faultOf(pick, world.now)),
 })
 
+const absence = (leave: (ingester: DayIngester) => void): Kind => ({
+  minutes: [0.02, 30],
+  begin: (_parts, pick) => {
+    const ingester = pick.ingester()
+    if (!ingester.isRunning()) return () => {}
+    leave(ingester)
+    return () => ingester.start()
+  },
+})
+
+/** A row of candles as no exchange should send it. */
+function alterRow(rows: unknown[], alter: 'double' | 'null' | 'missing'): void {
+  const index = rows.length >> 1
+  const row = rows[index] as Record<string, unknown>
+  const close = Array.isArray(row) ? '4' : 'trade_price'
+  if (row === undefined) return
+  if (alter === 'double')
+    rows.splice(index, 0, Object.assign(structuredClone(row), { [close]: row['1'] ?? 1 }))
+  else if (alter === 'null') row[close] = null
+  else delete row[close]
+}
+
 const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = [
   () => undefined,
   () => 90,
@@ -70,12 +96,16 @@ const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = 
 ]
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  silence: simulated([1, 20], pick => {
+  silence: simulated([0.02, 20], pick => {
     const delivery = pick.of('never', 'late')
     return { kind: 'silence', exchange: pick.exchange(), delivery }
   }),
-  'half-open': simulated([1, 10], pick => ({ kind: 'half-open', exchange: pick.exchange() })),
-  drop: simulated([1, 5], pick => ({ kind: 'drop', exchange: pick.exchange(), forMs: pick.of(1, 30_000) })),
+  'half-open': simulated([0.02, 10], pick => ({ kind: 'half-open', exchange: pick.exchange() })),
+  drop: simulated([0.02, 5], pick => ({
+    kind: 'drop',
+    exchange: pick.exchange(),
+    forMs: pick.of(1, 30_000),
+  })),
   'refused handshake': simulated([1, 30], pick => {
     const status = pick.of<number | 'hang'>(403, 418, 429, 451, 500, 503, 'hang')
     return { kind: 'refuse', exchange: pick.exchange(), status, on: 'ws' }
@@ -91,7 +121,24 @@ const KINDS: Readonly<Record<string, Kind>> = {
     const retryAfter = pick.of<number | string>(60, 600, new Date(now + 600_000).toUTCString())
     return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 429), retryAfter }
   }),
-  garbage: simulated([1, 3], pick => {
+  'silent market': simulated([0.1, 20], pick => {
+    const exchange = pick.exchange()
+    return { kind: 'silence', exchange, market: pick.unseen(exchange) }
+  }),
+  'wrong price': simulated([0.02, 30], pick => {
+    const exchange = pick.exchange()
+    // Null or no number, none, a redenomination either way.
+    const factor = pick.of(Number.NaN, 0, -1, 1_000, 0.001)
+    return { kind: 'price', exchange, market: market(exchange, pick.of(...COINS)), factor }
+  }),
+  'wrong rate': simulated([0.02, 10], pick => {
+    return { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: pick.of(Number.NaN, 10, 0.1) }
+  }),
+  spike: simulated([0.02, 0.9], pick => {
+    const exchange = pick.exchange()
+    return { kind: 'price', exchange, market: market(exchange, pick.of('BTC', 'ETH')), factor: 1.25 }
+  }),
+  garbage: simulated([0.02, 3], pick => {
     const shape = pick.of('truncated', 'utf8', 'nested', 'noise')
     return { kind: 'garbage', exchange: pick.exchange(), shape, frames: pick.between(1, 200) }
   }),
@@ -103,7 +150,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     return { kind: 'outage', exchange: pick.exchange(), klines: pick.of('flat', 'none') }
   }),
   maintenance: simulated([480, 481], pick => ({ kind: 'outage', exchange: pick.exchange() })),
-  lag: simulated([1, 60], pick => ({ kind: 'lag', exchange: 'upbit', maxMs: pick.between(100, 1_500) })),
+  lag: simulated([1, 60], pick => ({ kind: 'lag', exchange: 'upbit', maxMs: pick.of(300, 1_550) })),
   shutdown: simulated([1, 2], () => ({ kind: 'shutdown', exchange: 'binance' })),
   'snapshots once': simulated([10, 60], () => ({ kind: 'snapshots-once', exchange: 'upbit' })),
   'late candles': simulated([5, 60], pick => {
@@ -133,19 +180,46 @@ const KINDS: Readonly<Record<string, Kind>> = {
     begin: (_parts, pick) => {
       const { weather } = pick.ingester()
       const before = weather.latencyMs
-      weather.latencyMs = pick.of(300, 1_000, 1_400)
+      weather.latencyMs = pick.of(300, 1_000, 1_400, 1_900)
       return () => Object.assign(weather, { latencyMs: before })
     },
   },
   stall: {
-    minutes: [1, 2],
-    begin: ({ world }, pick) => {
-      pick.ingester().weather.stalledUntil = world.now + pick.between(500, 45_000)
+    minutes: [0.01, 0.75],
+    begin: ({ world }, pick, forMs) => {
+      pick.ingester().weather.stalledUntil = world.now + forMs
       return () => {}
     },
   },
+  // What the old connections still have to say comes when others have taken their place, or never.
+  'old connections': {
+    minutes: [0.01, 1],
+    begin: ({ exchanges, world }, pick, forMs) => {
+      const { host } = pick.ingester()
+      for (const wire of exchanges.wires) if (wire.host === host) wire.stalledUntil = world.now + forMs
+      const announced: SimulatedFault = { kind: 'shutdown', exchange: 'binance' }
+      return pick.of(true, false) ? exchanges.simulator.faults.set(announced) : () => {}
+    },
+  },
+  storm: {
+    minutes: [0.1, 5],
+    begin: (_parts, pick) => {
+      const { weather } = pick.ingester()
+      weather.copies = pick.of(2, 20)
+      return () => Object.assign(weather, { copies: 1 })
+    },
+  },
+  'odd candles': {
+    minutes: [1, 30],
+    begin: (_parts, pick) => {
+      const { weather } = pick.ingester()
+      const alter = pick.of('double', 'null', 'missing')
+      weather.alterRows = rows => alterRow(rows, alter)
+      return () => Object.assign(weather, { alterRows: () => {} })
+    },
+  },
   'cut socket': {
-    minutes: [1, 2],
+    minutes: [0.02, 0.1],
     begin: ({ exchanges }, pick) => {
       const { host } = pick.ingester()
       const isNoticed = pick.of(true, false)
@@ -154,32 +228,25 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   pause: {
-    minutes: [1, 3],
-    begin: ({ world, replica }, pick) => {
+    minutes: [0.01, 2],
+    begin: ({ world, replica }, pick, forMs) => {
       const host = pick.of(pick.ingester().host, replica.host)
-      host.pausedUntil = world.now + pick.of(pick.between(100, 5_000), pick.between(5_000, 120_000))
+      host.pausedUntil = world.now + forMs
       return () => {}
     },
   },
   'clock step': {
-    minutes: [1, 20],
+    minutes: [0.02, 20],
     begin: ({ replica }, pick) => {
       const host = pick.of(pick.ingester().host, replica.host)
       host.wallOffset = pick.of(-90_000, -3_000, -1_000, 1_000, 3_000, 90_000, 3_600_000)
       return () => Object.assign(host, { wallOffset: 0 })
     },
   },
-  restart: {
-    minutes: [1, 30],
-    begin: (_parts, pick) => {
-      const ingester = pick.ingester()
-      if (!ingester.isRunning()) return () => {}
-      void ingester.end()
-      return () => ingester.start()
-    },
-  },
+  restart: absence(ingester => void ingester.end()),
+  kill: absence(ingester => ingester.kill()),
   'Redis away': {
-    minutes: [1, 30],
+    minutes: [0.02, 30],
     begin: ({ redis }) => {
       redis.state.isUp = false
       redis.cut()
@@ -219,47 +286,70 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 }
 
-/** Draws the faults of a day from its seed, two or three at a time, and has them begin and end. */
+/** Draws the faults of a day from its seed, some at a time, and has them begin and end. */
 export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (what: string) => void) {
   const { world, ingesters } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
-  const halts: Halt[] = []
+  const [halts, losses]: [Span[], Span[]] = [[], []]
+  const spanOf = (spans: Span[], of: string, from: EpochMs) => {
+    spans.push({ of, from, to: Number.POSITIVE_INFINITY })
+    return of
+  }
   const pick: Pick = {
     between: (from, to) => draws.between(from, to),
     of: (...choices) => draws.of(choices),
-    halting: exchange => {
-      const symbol = pick.of(...COINS.slice(1))
-      halts.push({ symbol, from: world.now, to: Number.POSITIVE_INFINITY })
-      return market(exchange, symbol)
-    },
+    halting: exchange => market(exchange, spanOf(halts, draws.of(COINS.slice(1)), world.now - MINUTE_MS)),
+    unseen: exchange => spanOf(losses, market(exchange, draws.of(COINS.slice(1, 4))), world.now),
     exchange: () => pick.of('upbit', 'binance'),
-    ingester: () => pick.of(...ingesters) as DayIngester,
+    ingester: () => draws.of(ingesters),
   }
-  const names = Object.keys(KINDS)
   const until = world.now + minutes * MINUTE_MS - quietMs
-  const beginOne = async (): Promise<void> => {
-    const name = draws.of(names)
+  let active = 0
+  /** The faults since all was well. */
+  let episode = { from: world.now, to: world.now, kinds: ['start'] }
+  const beginOne = async (name: string): Promise<void> => {
     const { minutes: range, begin } = KINDS[name] as Kind
-    const forMs = Math.floor((range[0] + draws.next() * (range[1] - range[0])) * MINUTE_MS)
+    const [least, most] = range.map(Math.log) as [number, number]
+    const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
     if (world.now + forMs > until) return
     note(`${name} begins`)
-    const before = halts.length
-    const end = await begin(parts, pick)
-    for (const halt of halts.slice(before)) halt.to = world.now + forMs
+    active += 1
+    episode.kinds.push(name)
+    const before = [halts.length, losses.length] as const
+    const end = await begin(parts, pick, forMs)
+    const spans = [...halts.slice(before[0]), ...losses.slice(before[1])]
+    for (const span of spans) span.to = world.now + forMs + BACK_WITHIN_MS
     world.after(forMs, () => {
       note(`${name} ends`)
+      active -= 1
+      episode.to = world.now
       return end?.()
     })
   }
   const meet = (): void => {
     if (world.now >= until) return
-    for (let count = draws.between(1, 4); count > 0; count--) world.after(draws.between(0, 90_000), beginOne)
+    for (let count = draws.between(1, 4); count > 0; count--) {
+      // Half of them begin just before a minute ends, or just after.
+      const at = world.now + draws.between(0, 90_000)
+      const near = Math.ceil(at / MINUTE_MS) * MINUTE_MS + draws.between(-4_000, 2_000)
+      const name = draws.of(Object.keys(KINDS))
+      world.at(draws.of([at, near]), () => beginOne(name))
+    }
     world.after(draws.between(10, 50) * MINUTE_MS, meet)
   }
+  // A coin that is listed only later, for ingesters that track all.
+  if (parts.isAll) world.after(0, () => beginOne('delisting'))
   world.after(quietMs, meet)
-  const isHalted = (symbol: string, at: EpochMs) =>
-    halts.some(
-      halt => halt.symbol === symbol && halt.from - MINUTE_MS <= at && at <= halt.to + BACK_WITHIN_MS,
-    )
-  return { isHalted }
+  const isIn = (spans: readonly Span[]) => (of: string, at: EpochMs) =>
+    spans.some(span => span.of === of && span.from <= at && at <= span.to)
+  return {
+    isHalted: isIn(halts),
+    isUnseen: isIn(losses),
+    /** The faults that are over, where none is active. */
+    past: () => (active === 0 && episode.kinds.length > 0 ? episode : undefined),
+    /** Nothing that can be known is missing any more. */
+    recovered: () => {
+      episode = { from: world.now, to: world.now, kinds: [] }
+    },
+  }
 }

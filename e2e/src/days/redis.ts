@@ -211,7 +211,7 @@ class Link extends EventEmitter {
   #attempt(ms: Milliseconds): void {
     const attempt = () => {
       if (this.#isClosed || this.#isOpen) return
-      if (this.#state.isUp) {
+      if (this.#state.isUp && !this.host.isDead) {
         this.#isOpen = true
         this.emit('connect')
         this.emit('ready')

@@ -52,12 +52,31 @@ export async function runDay(options: DayOptions) {
     onEvent(event)
   }
   const coins = DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id))
-  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins })
+  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed: draws.of([1, 0.2]) })
   const redis = await openDayRedis(world, server)
-  const ingesters = ['a', 'b'].map(name => createIngester(name, world, exchanges, redis, logOf(name, note)))
+  const isAll = draws.next() < 0.3
+  const ingesters = ['a', 'b'].map(name =>
+    createIngester(name, world, exchanges, redis, isAll, logOf(name, note)),
+  )
   const replica = createReplica(world, redis, logOf('api', note))
-  const plan = planDay({ world, exchanges, redis, ingesters, replica }, draws, minutes, note)
-  const oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted })
+  const plan = planDay({ world, exchanges, redis, ingesters, replica, isAll }, draws, minutes, note)
+  const oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
+  /** Minutes from the end of faults until nothing was missing, at most, by kind. */
+  const recoveries: Record<string, number> = {}
+  const checkRecovery = async () => {
+    const past = plan.past()
+    if (past === undefined) return
+    const [first, end] = [Math.max(from, past.from / MINUTE_MS - 2), world.now / MINUTE_MS - 2].map(
+      Math.floor,
+    )
+    const missing = await oracle.missing(redis.raw, COINS, first as number, end as number)
+    const took = Math.ceil((world.now - past.to) / MINUTE_MS)
+    if (missing.length === 0) {
+      for (const kind of past.kinds)
+        if (past.kinds.length === 1) recoveries[kind] = Math.max(recoveries[kind] ?? 0, took)
+      plan.recovered()
+    }
+  }
   const resources = () => ({
     sockets: exchanges.openSockets(),
     links: redis.openLinks(),
@@ -77,11 +96,11 @@ export async function runDay(options: DayOptions) {
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     if (minute === SETTLED_MINUTES) atFirst = resources()
     onMinute(minute)
-    const symbol = COINS[minute % COINS.length] as string
-    void replica.documents.load(symbol).then(() => {
-      const days = replica.documents.history(symbol, 7)
-      if (days) oracle.readDays(days, world.now)
-    })
+    const [asked, next] = [minute - 1, minute].map(at => COINS[at % COINS.length]) as [string, string]
+    const days = replica.documents.history(asked, 7)
+    if (days) oracle.readDays(days, world.now, await redis.raw.hgetall(`{kp}:daily:${asked}`))
+    void replica.documents.load(next)
+    await checkRecovery()
   }
   const atLast = resources()
   const coinsAndMinutes = { coins: COINS, from: from + SETTLED_MINUTES, to: from + minutes - LEFT_MINUTES }
@@ -100,6 +119,7 @@ export async function runDay(options: DayOptions) {
     digest,
     findings: oracle.findings,
     events,
+    recoveries,
     counts: { ...oracle.counts, commands: redis.state.commands },
     realMs,
   }

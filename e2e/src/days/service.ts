@@ -32,17 +32,22 @@ export function createIngester(
   world: World,
   exchanges: ReturnType<typeof openExchanges>,
   redis: DayRedis,
+  isAll: boolean,
   log: Log,
 ) {
-  const host = new Host(name, world)
-  const weather: Weather = { latencyMs: 40, stalledUntil: 0 }
+  const weather: Weather = { latencyMs: 40, stalledUntil: 0, copies: 1, alterRows: () => {} }
+  let host = new Host(name, world)
   let running: Ingester | undefined
   return {
-    host,
+    /** Another one after each start. */
+    get host() {
+      return host
+    },
     weather,
     async start() {
+      host = new Host(name, world)
       const network = exchanges.networkOf(host, weather)
-      running = await startIngester(readConfig(ENV), {
+      running = await startIngester(readConfig(isAll ? { ...ENV, COINS: 'all' } : ENV), {
         log,
         clock: host,
         random: host.random,
@@ -59,6 +64,13 @@ export function createIngester(
       const ending = running
       running = undefined
       await ending?.close()
+    },
+    /** Nothing that it does from now on reaches anybody. */
+    kill() {
+      host.isDead = true
+      for (const wire of exchanges.wires) if (wire.host === host) wire.cut(true)
+      redis.cut(host)
+      void this.end()
     },
     isRunning: () => running !== undefined,
   }

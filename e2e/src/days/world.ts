@@ -84,6 +84,8 @@ export class Host implements Clock {
   /** How far its wall clock is from the true time. */
   wallOffset: Milliseconds = 0
   pausedUntil: EpochMs = 0
+  /** Killed: nothing of it reaches anybody any more. */
+  isDead = false
   /** Waits that are not over. */
   waiting = 0
   readonly world: World

@@ -5,6 +5,8 @@ import type { Exchange, Simulator } from '@kimchi/simulator'
 export interface Truth extends Pick<Simulator, 'prices' | 'lastFrame'> {
   /** By what frames of a market may have been multiplied around an instant. @default nothing */
   scaled?(market: string, at: number): readonly number[]
+  /** Whether frames of a market may have been lost around an instant, of which nothing tells. @default never */
+  unseen?(market: string, at: number): boolean
   /** Whether the ingester may have held the coin for halted then: its minute may be a gap. @default never */
   halted?(symbol: string, at: number): boolean
 }
@@ -31,6 +33,7 @@ export function sampleProblem(sample: Sample, truth: Truth): string | undefined 
     const lastOf = isLive ? truth.lastFrame : truth.prices.lastTrade
     const last = lastOf(exchange, market, at)?.price ?? Number.NaN
     const factors = (isLive && truth.scaled?.(market, at)) || []
+    if (isLive && truth.unseen?.(market, at)) continue
     if (price === last || factors.some(factor => isNear(price, last * factor))) continue
     return `${exchange}'s last ${market} before the minute is ${last}`
   }

@@ -28,11 +28,17 @@ export const LIMITS = {
   },
 }
 
+/** As many connections as Node lets the kernel hold for it: who opens more must not stop all others. */
+const MOST_TURNS_HELD = 511
+
 /** Cuts connections, so that memory stays bounded whatever clients ask for and don't read. */
 export class Connections {
   readonly #limits: typeof LIMITS
   /** The responses of each that are not sent yet, oldest first. */
   readonly #pending = new Map<Socket, ServerResponse[]>()
+  #opened = 0
+  /** Turns of Node's loop for which nothing has been read. */
+  #turnsHeld = 0
 
   constructor(limits: typeof LIMITS) {
     this.#limits = limits
@@ -40,7 +46,10 @@ export class Connections {
 
   /** Notes a connection, before its first request. */
   open(socket: Socket): void {
+    this.#opened += 1
     this.#pending.set(socket, [])
+    // Not before Node has begun to read.
+    if (this.#turnsHeld > 0) process.nextTick(() => socket.pause())
     socket.once('close', () => this.#pending.delete(socket))
   }
 
@@ -70,16 +79,28 @@ export class Connections {
     else last.once('close', end)
   }
 
-  /** Cuts a connection that has more than its share, and reads from no other until its memory is free. */
+  /** Cuts a connection that has more than its share. */
   #cut(socket: Socket): void {
     socket.destroy()
     this.#pending.delete(socket)
-    // Node would read 64 kB from each before anyone is answered: a thousand requests.
-    // The newest goes first, having waited behind all others.
-    const others = [...this.#pending.keys()].reverse()
-    for (const other of others) other.pause()
-    setImmediate(() => {
-      for (const other of others) other.resume()
-    })
+    if (this.#turnsHeld === 0) this.#hold()
+  }
+
+  /**
+   * Reads from nobody until the memory of a cut connection is free and all who wait for a connection have one. Node
+   * reads 64 kB from each, a thousand requests and more, and parses them to the end though the connection is cut; and
+   * in each turn of its loop it accepts a single connection.
+   */
+  #hold(): void {
+    for (const socket of this.#pending.keys()) socket.pause()
+    const next = (known: number) => {
+      const count = this.#opened
+      if (this.#turnsHeld++ < MOST_TURNS_HELD && count > known) return setImmediate(next, count)
+      this.#turnsHeld = 0
+      // The newest goes first, having waited behind all others.
+      for (const socket of [...this.#pending.keys()].reverse()) socket.resume()
+    }
+    this.#turnsHeld = 1
+    setImmediate(next, -1)
   }
 }

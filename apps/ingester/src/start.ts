@@ -5,7 +5,6 @@ import {
   type Milliseconds,
   messageOf,
   minuteOf,
-  type Sample,
   SpikeFilter,
 } from '@kimchi/core'
 import { type OpenSocket, RestClient, userAgentOf } from '@kimchi/feeds'
@@ -125,29 +124,25 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     context,
   )
 
-  const quarantine = new Quarantine({ allow, deny })
-  const tracking = new CoinTracking({
-    quarantine,
-    writer,
-    onSubscribed: coins => feeds.setCoins(coins),
-    log,
-  })
+  const quarantine = new Quarantine({ allow, deny, onJudged: () => tracking.announce() })
+  const tracking = new CoinTracking({ quarantine, writer, log })
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
       wanted,
       readPublished,
       fetchListings: () => rest.fetchListings(),
-      onCatalogue: now => tracking.follow(now),
+      onCatalogue: now => {
+        quarantine.follow(now)
+        feeds.setCoins(quarantine.subscribed)
+      },
       refreshMs,
     },
     context,
   )
 
-  const release = (samples: readonly Sample[]) => tracking.release(samples)
   const backfill = new Backfill(
     {
       quarantine,
-      release,
       days: config.BACKFILL_DAYS,
       reader,
       writer,
@@ -162,7 +157,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     backfill.noteMinute({ minute, waiting: waiting.map(({ symbol }) => symbol), isClockWrong })
     announce().catch(fail)
   }
-  const minutes = new MinuteLoop({ latest, quarantine, release, spikeFilter, queue, onMinute }, context)
+  const minutes = new MinuteLoop({ latest, quarantine, spikeFilter, queue, onMinute }, context)
   const mending = new DayMending({ reader, writer, retentionDays }, context)
 
   const status = (): IngesterStatus => ({

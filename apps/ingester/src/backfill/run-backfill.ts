@@ -29,9 +29,7 @@ export interface BackfillOptions {
    * The coins to fill. Of untested coins backfill decides only the newest minute, by which the quarantine
    * compares them with the market.
    */
-  readonly quarantine: Pick<Quarantine, 'tracked' | 'untested'>
-  /** Picks the samples that may be stored, and tells Redis of coins that they release from quarantine. */
-  readonly release: (samples: readonly Sample[]) => readonly Sample[]
+  readonly quarantine: Pick<Quarantine, 'tracked' | 'untested' | 'judgeMinute'>
   /** Whole UTC days before today that are filled. */
   readonly days: number
   readonly rest: Pick<RestClient, 'fetchCandles'>
@@ -210,8 +208,8 @@ export class Backfill {
   }
 
   async #store(samples: readonly Sample[], settled: readonly SettledMinute[]): Promise<void> {
-    const { release, quarantine, writer } = this.#options
-    const publishable = release(samples)
+    const { quarantine, writer } = this.#options
+    const publishable = quarantine.judgeMinute(samples)
     const tracked = new Set(quarantine.tracked.map(({ symbol }) => symbol))
     const gaps = settled.filter(({ symbol }) => tracked.has(symbol))
     const minute = Math.max(publishable.at(-1)?.minute ?? 0, gaps.at(-1)?.minute ?? 0)

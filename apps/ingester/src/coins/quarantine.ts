@@ -28,6 +28,15 @@ export interface CatalogueNow {
   readonly releaseNew: ReleaseRule
 }
 
+export interface QuarantineOptions {
+  /** The symbols that `ALLOW` names. */
+  readonly allow: readonly string[]
+  /** The symbols that `DENY` names. */
+  readonly deny: readonly string[]
+  /** Called when pairs were judged, before the samples that may be stored are returned. */
+  readonly onJudged?: () => void
+}
+
 export type QuarantineStatus = ReturnType<Quarantine['status']>
 
 /**
@@ -39,6 +48,7 @@ export type QuarantineStatus = ReturnType<Quarantine['status']>
 export class Quarantine {
   readonly #allow: ReadonlySet<string>
   readonly #deny: ReadonlySet<string>
+  readonly #onJudged: () => void
   /** Pairs of the catalogue that may be published, whatever their premium, and the name of each one's coin. */
   #released: ReadonlyMap<string, string> = new Map()
   /** Pairs that are not released yet, with their matches so far. */
@@ -46,10 +56,10 @@ export class Quarantine {
   #catalogue: readonly Coin[] = []
   #subscribed: readonly Coin[] = []
 
-  /** Takes the symbols that `ALLOW` and `DENY` name. */
-  constructor({ allow, deny }: { readonly allow: readonly string[]; readonly deny: readonly string[] }) {
+  constructor({ allow, deny, onJudged = () => {} }: QuarantineOptions) {
     this.#allow = new Set(allow)
     this.#deny = new Set(deny)
+    this.#onJudged = onJudged
   }
 
   /** Coins to subscribe and sample: all but the denied ones. */
@@ -85,6 +95,7 @@ export class Quarantine {
     const pairs = this.#subscribed.map(pairOf).filter(pair => !this.#released.has(pair))
     const ruleOf = (pair: string) => (before.has(pair) ? 'if-first-matches' : releaseNew)
     this.#held = new Map(pairs.map(pair => [pair, this.#held.get(pair) ?? newHeldPair(ruleOf(pair))]))
+    this.#onJudged()
   }
 
   /**
@@ -100,6 +111,7 @@ export class Quarantine {
         if (sample !== undefined) this.#countMinute(coin, sample, Math.abs(sample.premiumE4 - median))
       }
     }
+    this.#onJudged()
     const tracked = new Set(this.tracked.map(({ symbol }) => symbol))
     return samples.filter(({ symbol }) => tracked.has(symbol))
   }

@@ -1,16 +1,14 @@
-import type { Coin, Log, Sample } from '@kimchi/core'
+import type { Coin, Log } from '@kimchi/core'
 import type { SampleWriter } from '@kimchi/store'
-import type { CatalogueNow, Quarantine } from './quarantine.ts'
+import type { Quarantine } from './quarantine.ts'
 
 export interface CoinTrackingOptions {
-  readonly quarantine: Quarantine
+  readonly quarantine: Pick<Quarantine, 'tracked' | 'status'>
   readonly writer: Pick<SampleWriter, 'track'>
-  /** Called with the coins to subscribe, those of before included. */
-  readonly onSubscribed: (coins: readonly Coin[]) => void
   readonly log: Log
 }
 
-/** Keeps the feeds and Redis in step with the coins that are tracked. */
+/** Tells Redis and the log what the quarantine has decided. */
 export class CoinTracking {
   readonly #options: CoinTrackingOptions
   /** The coins that were last sent to Redis. */
@@ -21,26 +19,8 @@ export class CoinTracking {
     this.#options = options
   }
 
-  /** Gives the quarantine a new catalogue, and updates the feeds and Redis. */
-  follow(now: CatalogueNow): void {
-    const { quarantine, onSubscribed } = this.#options
-    quarantine.follow(now)
-    onSubscribed(quarantine.subscribed)
-    this.#apply()
-  }
-
-  /**
-   * Which samples may be published: those of one minute, or of one coin. Coins that they release from quarantine
-   * are announced before a row needs their names.
-   */
-  release(samples: readonly Sample[]): readonly Sample[] {
-    const publishable = this.#options.quarantine.judgeMinute(samples)
-    this.#apply()
-    return publishable
-  }
-
-  /** Updates Redis and the log with what the quarantine has decided since the last call. */
-  #apply(): void {
+  /** Tells what has changed since the last call. */
+  announce(): void {
     this.#report()
     const { quarantine, writer, log } = this.#options
     const { tracked } = quarantine

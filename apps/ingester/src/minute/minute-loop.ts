@@ -3,7 +3,6 @@ import {
   type Gap,
   type LatestTicks,
   type Milliseconds,
-  type Sample,
   type SpikeFilter,
   type SpikeVerdict,
   takeSnapshot,
@@ -29,10 +28,8 @@ export interface MinuteReport extends SpikeVerdict {
 
 export interface MinuteLoopOptions {
   readonly latest: LatestTicks
-  /** The coins to sample. */
-  readonly quarantine: Pick<Quarantine, 'subscribed'>
-  /** Picks the samples that may be stored, and tells Redis of coins that they release from quarantine. */
-  readonly release: (samples: readonly Sample[]) => readonly Sample[]
+  /** Has the coins to sample, and picks the samples that may be stored. */
+  readonly quarantine: Pick<Quarantine, 'subscribed' | 'judgeMinute'>
   readonly spikeFilter: SpikeFilter
   readonly queue: Pick<MinuteQueue, 'enqueue'>
   readonly onMinute: (report: MinuteReport) => void
@@ -42,7 +39,7 @@ export interface MinuteLoopOptions {
 export type MinuteStatus = ReturnType<MinuteLoop['status']>
 
 /**
- * The one loop of an ingester: at each minute turn snapshot → release from quarantine → spike filter → enqueue.
+ * The one loop of an ingester: at each minute turn snapshot → quarantine → spike filter → enqueue.
  */
 export class MinuteLoop {
   readonly #options: MinuteLoopOptions
@@ -83,12 +80,12 @@ export class MinuteLoop {
   }
 
   #sample(turn: MinuteTurn): MinuteReport {
-    const { latest, quarantine, release, spikeFilter, queue } = this.#options
+    const { latest, quarantine, spikeFilter, queue } = this.#options
     const { minute } = turn
     const isLate = turn.lateMs > MAX_LATE_MS || turn.steppedMs > MAX_STEP_MS
     const obstacle = isLate ? 'late' : undefined
     const { samples, gaps } = takeSnapshot(latest, minute, quarantine.subscribed, obstacle)
-    const verdict = spikeFilter.check(minute, release(samples))
+    const verdict = spikeFilter.check(minute, quarantine.judgeMinute(samples))
     const settled = gaps.filter((gap): gap is SettledMinute => gap.reason === 'halted')
     const isHalt = ({ reason }: Gap) => reason === 'halted' || reason === 'halting'
     const halted = gaps.filter(isHalt).map(({ symbol }) => symbol)

@@ -50,8 +50,7 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
   }
   const backfill = new Backfill(
     {
-      quarantine: { tracked: COINS, untested: [] },
-      release: samples => samples,
+      quarantine: { tracked: COINS, untested: [], judgeMinute: samples => samples },
       days: DAYS,
       reader,
       writer,

@@ -16,6 +16,14 @@ function evenSample(symbol: string, minute: number): Sample {
   return { symbol, minute, ...prices, premiumE4: 0, source: 'live' }
 }
 
+/** A quarantine that tells this writer what it decides. */
+function openTracking(writer: Pick<SampleWriter, 'track'>): Quarantine {
+  const onJudged = () => tracking.announce()
+  const quarantine = new Quarantine({ allow: [], deny: [], onJudged })
+  const tracking = new CoinTracking({ quarantine, writer, log: silent })
+  return quarantine
+}
+
 t.test(
   'an ingester that releases a coin leaves alone what another one tracks and it quarantines itself',
   async t => {
@@ -31,14 +39,7 @@ t.test(
         retentionDays: 8,
         log: silent,
       })
-      const quarantine = new Quarantine({ allow: [], deny: [] })
-      const tracking = new CoinTracking({
-        quarantine,
-        writer,
-        onSubscribed: () => {},
-        log: silent,
-      })
-      return { quarantine, tracking }
+      return openTracking(writer)
     }
     const releaseNew = 'after-30-minutes'
     const tracked = async (): Promise<string[]> => {
@@ -47,13 +48,13 @@ t.test(
     }
     const one = open()
     const other = open()
-    one.tracking.follow({ releaseNew, coins: [...MARKET, NEW], published: [...MARKET, NEW] })
-    other.tracking.follow({ releaseNew, coins: [...MARKET, NEW, OTHER], published: MARKET })
+    one.follow({ releaseNew, coins: [...MARKET, NEW], published: [...MARKET, NEW] })
+    other.follow({ releaseNew, coins: [...MARKET, NEW, OTHER], published: MARKET })
     await eventually('both have told', async () =>
       (await tracked().catch((): string[] => [])).includes('NEW'),
     )
     for (let minute = minuteOf(Date.now()), end = minute + 30; minute < end; minute++) {
-      other.tracking.release([...MARKET, OTHER].map(({ symbol }) => evenSample(symbol, minute)))
+      other.judgeMinute([...MARKET, OTHER].map(({ symbol }) => evenSample(symbol, minute)))
     }
     await eventually('OTHER is tracked', async () => (await tracked()).includes('OTHER'))
     t.strictSame((await tracked()).sort(), ['ADA', 'BTC', 'ETH', 'NEW', 'OTHER', 'SOL', 'XRP'])
@@ -63,16 +64,11 @@ t.test(
 t.test('Redis is told of the coins when they change, and not in between', async t => {
   const told: (readonly string[])[] = []
   let minute = 0
-  const tracking = new CoinTracking({
-    quarantine: new Quarantine({ allow: [], deny: [] }),
-    writer: { track: async coins => void told.push(coins.map(({ name }) => name)) },
-    onSubscribed: () => {},
-    log: silent,
-  })
+  const quarantine = openTracking({ track: async coins => void told.push(coins.map(({ name }) => name)) })
   const follow = (coins: readonly Coin[]) => {
-    tracking.follow({ coins, published: MARKET, releaseNew: 'after-30-minutes' })
+    quarantine.follow({ coins, published: MARKET, releaseNew: 'after-30-minutes' })
     minute += 1
-    tracking.release(MARKET.map(({ symbol }) => evenSample(symbol, minute)))
+    quarantine.judgeMinute(MARKET.map(({ symbol }) => evenSample(symbol, minute)))
   }
   follow([])
   t.strictSame(told, [])

@@ -27,8 +27,7 @@ for (const [streams, quietMs] of [
     const running = new MinuteLoop(
       {
         latest,
-        quarantine: { subscribed: [BTC] },
-        release: samples => samples,
+        quarantine: { subscribed: [BTC], judgeMinute: samples => samples },
         spikeFilter: new SpikeFilter(),
         queue: { enqueue: () => {} },
         onMinute: report => reports.push(report),

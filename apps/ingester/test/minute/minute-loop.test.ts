@@ -21,8 +21,7 @@ function start(t: Test, coins: readonly Coin[] = [BTC]) {
   const loop = new MinuteLoop(
     {
       latest,
-      quarantine: { subscribed: coins },
-      release: samples => samples,
+      quarantine: { subscribed: coins, judgeMinute: samples => samples },
       spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => stored.push(batch) },
       onMinute: report => reports.push(report),

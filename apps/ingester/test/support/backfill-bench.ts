@@ -120,8 +120,7 @@ export async function openBench(
       clock.hold(Promise.race([rest.fetchCandles(request), ended]))
     const backfill = new Backfill(
       {
-        quarantine: { tracked: coins, untested: [] },
-        release: samples => samples,
+        quarantine: { tracked: coins, untested: [], judgeMinute: samples => samples },
         days: 0,
         reader,
         writer,

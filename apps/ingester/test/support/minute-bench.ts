@@ -39,8 +39,7 @@ export async function openMinuteBench(t: Test, { coins = COINS, simulated = SIMU
   const loop = new MinuteLoop(
     {
       latest,
-      quarantine: { subscribed: coins },
-      release: sampled => sampled,
+      quarantine: { subscribed: coins, judgeMinute: sampled => sampled },
       spikeFilter: new SpikeFilter(),
       queue: { enqueue: batch => samples.push(...batch.samples) },
       onMinute: report => reports.push(report),

@@ -57,7 +57,7 @@ export async function openStreams(coins: readonly Coin[], access: ExchangeAccess
 /**
  * Opens a connection at the base that the service would use; it ends with the signal.
  * @param name of the recorded frames
- * @param until resolves after the handshake, or at the first data
+ * @param until resolves at the first frame, or at the first data
  * @throws why it has ended before
  */
 export function openStream(
@@ -65,21 +65,27 @@ export function openStream(
   markets: readonly Market[],
   name: string,
   { streamBases, userAgent, record, context }: ExchangeAccess,
-  until: 'opened' | 'live' = 'opened',
+  until: 'answered' | 'live' = 'answered',
 ): Promise<WatchedStream> {
   const protocol = exchange === 'upbit' ? upbitProtocol : binanceProtocol
   const openAt = async (base: string) => {
     const ticks: Tick[] = []
     const others: Decoded[] = []
+    let answer = () => {}
+    const answered = new Promise<void>(resolve => {
+      answer = resolve
+    })
     const onFrame = (decoded: Decoded, frame: Buffer) => {
+      answer()
       record(name, frame)
       if (decoded.kind === 'tick') ticks.push(decoded.tick)
       else others.push(decoded)
     }
     const connection = openConnection({ protocol, base, userAgent, markets, onFrame }, context)
     context.signal.addEventListener('abort', () => void connection.close(), { once: true })
-    await connection[until]
-    if (connection.signal.aborted) throw await connection.ended
+    await (until === 'live' ? connection.live : Promise.race([answered, connection.ended]))
+    const isAnswered = until === 'answered' && ticks.length + others.length > 0
+    if (connection.signal.aborted && !isAnswered) throw await connection.ended
     return { exchange, markets, connection, ticks, others }
   }
   return streamBases[exchange].request(openAt)

@@ -40,15 +40,5 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   RLUSD: 'stablecoin',
   EURC: 'stablecoin (euro)',
   JPYC: 'stablecoin (yen)',
-  // On Binance in 2026, not on Upbit in KRW so far.
-  BFUSD: 'stablecoin',
-  DAI: 'stablecoin',
-  FDUSD: 'stablecoin',
-  TUSD: 'stablecoin',
-  USDP: 'stablecoin',
-  XUSD: 'stablecoin',
-  EUR: 'a currency',
-  EURI: 'stablecoin (euro)',
-  PAXG: 'gold',
   XAUT: 'gold',
 }

@@ -13,6 +13,11 @@ export interface FeedError {
   readonly at: EpochMs
 }
 
+const LINES = {
+  malformed: 'dropped a malformed frame',
+  statusFailures: 'the request for the trading status failed and will be repeated',
+} as const
+
 /** What a feed counts from its opening on, and its last error. */
 export class FeedCounters {
   /** Connections tried. */
@@ -35,12 +40,12 @@ export class FeedCounters {
   }
 
   /** Counts a failure. The 1st, 10th, 100th and 1,000th of a kind get a line, then every 10,000th. */
-  countFailure(kind: 'malformed' | 'statusFailures', cause: unknown, line: string): void {
+  countFailure(kind: keyof typeof LINES, cause: unknown): void {
     this[kind] += 1
     this.remember(cause)
     if (!isWorthALine(this[kind])) return
     const fields = { exchange: this.#exchange, [kind]: this[kind], reason: messageOf(cause) }
-    this.#context.log.warn(fields, line)
+    this.#context.log.warn(fields, LINES[kind])
   }
 
   /** Keeps an error for `/ready` to name, until a later one comes. */

@@ -8,6 +8,7 @@ import {
   type TickSink,
 } from '@kimchi/core'
 import { Retry } from '../retry.ts'
+import type { FeedCounters } from './feed-status.ts'
 
 /**
  * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late
@@ -39,7 +40,7 @@ export interface TradingStatusOptions {
   /** Asks the exchange; resolves with undefined where it answers by snapshots on the stream. */
   readonly ask: () => Promise<TradingPrices | undefined>
   readonly sink: Pick<TickSink, 'record' | 'setTradable'>
-  readonly onFailure: (cause: unknown) => void
+  readonly counters: FeedCounters
 }
 
 /**
@@ -109,7 +110,7 @@ export class TradingStatus {
       } catch (cause) {
         if (signal.aborted) return
         for (const market of unseeded) this.#unseeded.add(market)
-        this.#options.onFailure(cause)
+        this.#options.counters.countFailure('statusFailures', cause)
         await retry.wait(cause)
       }
     }

@@ -1,5 +1,5 @@
 export { Bases, DEFAULT_BASES } from './bases.ts'
-export { binanceProtocol } from './binance/protocol.ts'
+export { binanceProtocol } from './binance.ts'
 export { type Catalogue, matchCoins, type WantedCoins } from './catalogue/catalogue.ts'
 export { checkListings, type Listings } from './catalogue/listings.ts'
 export { DENIALS } from './catalogue/pairs.ts'
@@ -19,4 +19,4 @@ export {
 } from './rest/candles.ts'
 export { RestClient } from './rest/client.ts'
 export { Retry, retryDelay } from './retry.ts'
-export { upbitProtocol } from './upbit/protocol.ts'
+export { upbitProtocol } from './upbit.ts'

@@ -1,9 +1,9 @@
 import { isPrice } from '@kimchi/core'
 import fc from 'fast-check'
 import t from 'tap'
-import { createBinanceDecoder } from '../src/binance/decoder.ts'
+import { createBinanceDecoder } from '../src/binance.ts'
 import type { Decoded, Decoder } from '../src/feed/protocol.ts'
-import { createUpbitDecoder } from '../src/upbit/decoder.ts'
+import { createUpbitDecoder } from '../src/upbit.ts'
 
 const NOW = 1_795_222_584_381
 const UPBIT = {

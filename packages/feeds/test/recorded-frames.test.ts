@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createBinanceDecoder } from '../src/binance/decoder.ts'
+import { createBinanceDecoder } from '../src/binance.ts'
 import type { Decoded } from '../src/feed/protocol.ts'
-import { createUpbitDecoder } from '../src/upbit/decoder.ts'
+import { createUpbitDecoder } from '../src/upbit.ts'
 import { noRecordings, pythonBytes, recordedLines, recordedText } from './recorded.ts'
 
 const NOW = 1_795_222_584_381

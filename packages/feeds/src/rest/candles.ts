@@ -10,7 +10,7 @@ import {
   minuteStart,
   parseTimestamp,
 } from '@kimchi/core'
-import { priceOf } from '../binance/decoder.ts'
+import { priceOf } from '../binance.ts'
 import { isFields } from '../feed/frame.ts'
 
 /** One 1-minute candle, compact because many are kept: `[open minute, close, volume]`. */

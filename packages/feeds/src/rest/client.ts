@@ -1,11 +1,11 @@
 import type { Context, Exchange, Milliseconds } from '@kimchi/core'
 import { Bases } from '../bases.ts'
-import { parseTradingPrices } from '../binance/trading-prices.ts'
 import { type Listings, parseBinanceListings, parseUpbitListings } from '../catalogue/listings.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
 import { fetchJson, type HttpAnswer } from '../http.ts'
 import { Ban } from './ban.ts'
 import { CANDLES, type CandlePage, type CandleRequest, readCandles } from './candles.ts'
+import { parseTradingPrices } from './trading-prices.ts'
 
 /** Where the exchanges answer, and who asks. */
 export interface RestClientOptions {

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { createManualClock } from '@kimchi/core/testing'
 import t, { type Test } from 'tap'
-import { binanceProtocol } from '../../src/binance/protocol.ts'
-import { upbitProtocol } from '../../src/upbit/protocol.ts'
+import { binanceProtocol } from '../../src/binance.ts'
+import { upbitProtocol } from '../../src/upbit.ts'
 import { AT, watchFeed } from '../harness.ts'
 import { miniTicker, type Peer, refuseWith, scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 

@@ -1,6 +1,6 @@
 import { eventually, passUntil } from '@kimchi/testkit'
 import t from 'tap'
-import { upbitProtocol } from '../../src/upbit/protocol.ts'
+import { upbitProtocol } from '../../src/upbit.ts'
 import { AT, watchFeed } from '../harness.ts'
 import { scriptExchange, upbitTicker } from '../scripted-exchange.ts'
 

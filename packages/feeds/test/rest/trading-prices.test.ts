@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseTradingPrices } from '../../src/binance/trading-prices.ts'
+import { parseTradingPrices } from '../../src/rest/trading-prices.ts'
 import { createRest, serve, simulate } from '../harness.ts'
 
 t.test('one call gives the price of every symbol that trades', async t => {

@@ -1,7 +1,7 @@
 import { KimchiError, type Market, REFERENCE_MARKETS } from '@kimchi/core'
+import { priceOf } from '../binance.ts'
 import { isFields, shown } from '../feed/frame.ts'
 import type { TradingPrices } from '../feed/trading-status.ts'
-import { priceOf } from './decoder.ts'
 
 /**
  * The prices in Binance's raw answer to `ticker/price?symbolStatus=TRADING`, which leaves out halted and delisted

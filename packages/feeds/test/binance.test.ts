@@ -1,7 +1,6 @@
 import t from 'tap'
-import { DEFAULT_BASES } from '../../src/bases.ts'
-import { createBinanceDecoder } from '../../src/binance/decoder.ts'
-import { binanceProtocol } from '../../src/binance/protocol.ts'
+import { DEFAULT_BASES } from '../src/bases.ts'
+import { binanceProtocol, createBinanceDecoder } from '../src/binance.ts'
 
 const NOW = 1_795_222_584_381
 const E = 1_795_222_584_015

@@ -1,4 +1,4 @@
-import { type EpochMs, isPrice, type Market } from '@kimchi/core'
+import { type EpochMs, HOUR_MS, isPrice, type Market } from '@kimchi/core'
 import {
   type Fields,
   isExchangeTime,
@@ -7,8 +7,54 @@ import {
   parseFrame,
   shown,
   unreadable,
-} from '../feed/frame.ts'
-import { type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
+} from './feed/frame.ts'
+import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/protocol.ts'
+
+/** A subscribe message names at most this many streams; clients in the field split above 350. */
+const STREAMS_PER_MESSAGE = 300
+
+/**
+ * Binance spot's combined miniTicker streams: one connection, subscribed by message. A frame, of more fields:
+ * ```json
+ * { "stream": "btcusdt@miniTicker", "data": { "e": "24hrMiniTicker", "E": 1795222584015, "s": "BTCUSDT",
+ *   "c": "76722.22000000", "v": "12345.67890000" } }
+ * ```
+ * @see https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams, docs/exchanges.md#binance-websocket
+ */
+export const binanceProtocol: Protocol = {
+  exchange: 'binance',
+  urlOf: base => `${base}/stream`,
+  subscribe: changes,
+  createDecoder: createBinanceDecoder,
+  stallAfterMs: 15_000,
+  // Binance cuts at 24 h, sometimes sooner; four hours leave room for many attempts at a new connection.
+  maxAgeMs: 20 * HOUR_MS,
+  pingEveryMs: undefined,
+  // The limit is 5 messages a second.
+  sendSpacingMs: 1_000,
+}
+
+function changes(previous: readonly Market[], next: readonly Market[], id: number): string[] {
+  const before = new Set(previous)
+  const after = new Set(next)
+  const gone = previous.filter(market => !after.has(market))
+  const added = next.filter(market => !before.has(market))
+  return [...requests('UNSUBSCRIBE', gone, id), ...requests('SUBSCRIBE', added, id + gone.length)]
+}
+
+function requests(
+  method: 'SUBSCRIBE' | 'UNSUBSCRIBE',
+  markets: readonly Market[],
+  firstId: number,
+): string[] {
+  const streams = markets.map(market => `${market.toLowerCase()}@miniTicker`)
+  const messages: string[] = []
+  for (let at = 0; at < streams.length; at += STREAMS_PER_MESSAGE) {
+    const params = streams.slice(at, at + STREAMS_PER_MESSAGE)
+    messages.push(JSON.stringify({ method, params, id: firstId + at }))
+  }
+  return messages
+}
 
 /**
  * A market's previous frame; NaN before the first, which compares as neither changed nor risen.
@@ -24,7 +70,6 @@ const CODE = /"(?:stream|s)"\s*:\s*"([^"@]+)/
 /**
  * A decoder of Binance miniTicker frames of a combined stream. It remembers each market's last frame, since only a
  * changed price or a risen volume proves a trade: Binance also sends a frame when old trades leave the 24 hours.
- * @see docs/exchanges.md#binance-websocket
  */
 export function createBinanceDecoder(): Decoder {
   let previous: ReadonlyMap<Market, Before> = new Map()

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createUpbitDecoder } from '../../src/upbit/decoder.ts'
-import { upbitProtocol } from '../../src/upbit/protocol.ts'
+import { createUpbitDecoder, upbitProtocol } from '../src/upbit.ts'
 
 const NOW = 1_795_222_584_381
 const AT = 1_795_222_583_731

@@ -7,16 +7,39 @@ import {
   parseFrame,
   shown,
   unreadable,
-} from '../feed/frame.ts'
-import { type Decoded, type Decoder, IGNORED } from '../feed/protocol.ts'
+} from './feed/frame.ts'
+import { type Decoded, type Decoder, IGNORED, type Protocol } from './feed/protocol.ts'
+
+/**
+ * Upbit's public ticker channel: all markets in one subscription on one connection. A frame, of more fields:
+ * ```json
+ * { "type": "ticker", "code": "KRW-BTC", "stream_type": "REALTIME", "trade_price": 108746000,
+ *   "trade_timestamp": 1795222583920, "timestamp": 1795222583960, "market_state": "ACTIVE" }
+ * ```
+ * Never send an `Origin` header here: Upbit throttles such clients to one request in ten seconds.
+ * @see https://docs.upbit.com/kr/reference/websocket-ticker, docs/exchanges.md#upbit-websocket
+ */
+export const upbitProtocol: Protocol = {
+  exchange: 'upbit',
+  urlOf: base => base,
+  subscribe: (_previous, next, id) => [subscription(next, id)],
+  createDecoder: createUpbitDecoder,
+  stallAfterMs: 30_000,
+  maxAgeMs: undefined,
+  // Upbit cuts a connection that has been quiet for a minute.
+  pingEveryMs: 20_000,
+  // Limits are 5 messages a second and 100 a minute.
+  sendSpacingMs: 1_000,
+}
+
+function subscription(markets: readonly Market[], id: number): string {
+  return JSON.stringify([{ ticket: `kimchi-${id.toString(36)}` }, { type: 'ticker', codes: markets }])
+}
 
 /** Finds the market in a frame that is no JSON. */
 const CODE = /"code"\s*:\s*"([^"]+)"/
 
-/**
- * A decoder of Upbit ticker frames in format DEFAULT, binary or text.
- * @see docs/exchanges.md#upbit-websocket
- */
+/** A decoder of Upbit ticker frames in format DEFAULT, binary or text. */
 export function createUpbitDecoder(): Decoder {
   let wanted: ReadonlySet<Market> = new Set()
   return {

@@ -32,7 +32,7 @@ const LEFT_TO_LIVE = 6
 const LONGEST_CARRY_MS = HOUR_MS
 
 /** That many minutes after the last UTC midnight. */
-export function fromMidnight(minutes: number): EpochMs {
+function fromMidnight(minutes: number): EpochMs {
   return Math.floor(Date.now() / DAY_MS) * DAY_MS + minutes * MINUTE_MS
 }
 

@@ -15,10 +15,7 @@ export interface DayParts {
   readonly isAll: boolean
 }
 
-/**
- * A day begins and ends without faults for an hour, a shorter one for a fourth of it: what can be known is to be stored
- * by then.
- */
+/** A day ends without faults for an hour, a shorter one for a fourth of it: what can be known is to be stored by then. */
 const QUIET_MINUTES = 60
 
 type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
@@ -76,13 +73,14 @@ const absence = (leave: (ingester: DayIngester) => void): Kind => ({
 })
 
 /** A row of candles as no exchange should send it. */
-function alterRow(rows: unknown[], alter: 'double' | 'null' | 'missing'): void {
+function alterRow(rows: unknown[], alter: 'double' | 'null' | 'missing' | 'absent'): void {
   const index = rows.length >> 1
   const row = rows[index] as Record<string, unknown>
   const close = Array.isArray(row) ? '4' : 'trade_price'
   if (row === undefined) return
   if (alter === 'double')
     rows.splice(index, 0, Object.assign(structuredClone(row), { [close]: row['1'] ?? 1 }))
+  else if (alter === 'absent') rows.splice(index, Array.isArray(row) ? 1 : 0)
   else if (alter === 'null') row[close] = null
   else delete row[close]
 }
@@ -161,6 +159,17 @@ const KINDS: Readonly<Record<string, Kind>> = {
     const mode = pick.of('empty', 'half', 'truncated')
     return { kind: 'rest', exchange, mode }
   }),
+  'omitted market': simulated([0.02, 1], pick => {
+    const omitted = market('binance', pick.of(...COINS))
+    return {
+      kind: 'rest',
+      exchange: 'binance',
+      mode: 'omit',
+      path: '/api/v3/ticker',
+      without: omitted,
+      frames: 1,
+    }
+  }),
   delisting: {
     minutes: [5, 120],
     begin: ({ exchanges }, pick) => {
@@ -213,8 +222,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
     minutes: [1, 30],
     begin: (_parts, pick) => {
       const { weather } = pick.ingester()
-      const alter = pick.of('double', 'null', 'missing')
-      weather.alterRows = rows => alterRow(rows, alter)
+      const alter = pick.of('double', 'null', 'missing', 'absent')
+      weather.alterRows = rows => {
+        alterRow(rows, alter)
+        // A candle that is absent twice is believed to be.
+        if (alter === 'absent' && rows.length > 1) weather.alterRows = () => {}
+      }
       return () => Object.assign(weather, { alterRows: () => {} })
     },
   },
@@ -268,7 +281,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
         await redis.reload()
         redis.cut()
       }
-      world.after(pick.between(100, 1_000), lose)
+      world.after(pick.between(100, 20_000), lose)
     },
   },
   'lost replies': {
@@ -331,15 +344,15 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     for (let count = draws.between(1, 4); count > 0; count--) {
       // Half of them begin just before a minute ends, or just after.
       const at = world.now + draws.between(0, 90_000)
-      const near = Math.ceil(at / MINUTE_MS) * MINUTE_MS + draws.between(-4_000, 2_000)
+      const near = Math.ceil(at / MINUTE_MS) * MINUTE_MS + draws.between(-4_000, 6_000)
       const name = draws.of(Object.keys(KINDS))
       world.at(draws.of([at, near]), () => beginOne(name))
     }
-    world.after(draws.between(10, 50) * MINUTE_MS, meet)
+    world.after(draws.between(5, 30) * MINUTE_MS, meet)
   }
   // A coin that is listed only later, for ingesters that track all.
   if (parts.isAll) world.after(0, () => beginOne('delisting'))
-  world.after(quietMs, meet)
+  world.after(10 * MINUTE_MS, meet)
   const isIn = (spans: readonly Span[]) => (of: string, at: EpochMs) =>
     spans.some(span => span.of === of && span.from <= at && at <= span.to)
   return {

@@ -35,10 +35,14 @@ export const settings = {
   },
   HOST: wordSetting('address the public API listens on', '127.0.0.1'),
   PORT: portSetting('port of the public API; without it 3000 or a free one'),
+  PAGE_HOST: wordSetting(
+    'address the page listens on; with this machine’s own in a network a phone there opens it',
+    '127.0.0.1',
+  ),
   PAGE_PORT: portSetting('port of the page; without it 8080 or a free one'),
 } satisfies Record<string, Setting<unknown>>
 
-export type Config = Pick<SettingValues<typeof settings>, 'HOST'> &
+export type Config = Pick<SettingValues<typeof settings>, 'HOST' | 'PAGE_HOST'> &
   Partial<SettingValues<typeof settings>> & {
     readonly mode: Mode
     /** Where its Redis and the logs are kept. */

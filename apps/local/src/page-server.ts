@@ -6,16 +6,15 @@ import { join } from 'node:path'
 import { createProxyServer } from 'httpxy'
 import sirv from 'sirv'
 
-const HOST = '127.0.0.1'
-
 /**
- * Serves the page's files on 127.0.0.1, and passes `/api/` on to the API as the edge does in production, so
+ * Serves the page's files, and passes `/api/` on to the API as the edge does in production, so
  * that the page asks its own origin only.
  * @param dir folder of the built page
  * @param api address of the API, such as `http://127.0.0.1:3000`
  * @param port 0 picks a free one
+ * @param host address to listen on
  */
-export async function startPageServer(dir: string, api: string, port: number) {
+export async function startPageServer(dir: string, api: string, port: number, host: string) {
   // `dev` reads the files on each request: a new build must not leave the server with names that are gone.
   const files = sirv(dir, { dev: true, etag: true })
   const proxy = createProxyServer({ target: api, changeOrigin: true, proxyTimeout: 15_000 })
@@ -25,9 +24,9 @@ export async function startPageServer(dir: string, api: string, port: number) {
     else if (page !== undefined) void sendPage(response, join(dir, page), url)
     else files(request, response)
   })
-  server.listen(port, HOST)
+  server.listen(port, host)
   await once(server, 'listening')
-  const url = `http://${HOST}:${(server.address() as AddressInfo).port}/`
+  const url = `http://${host}:${(server.address() as AddressInfo).port}/`
   return {
     url,
     close: async () => {

@@ -34,7 +34,12 @@ export async function startLocal(config: Config, context: LocalContext): Promise
       config.REDIS_URL === undefined ? await startRedis(config, say, supervisor, ports) : undefined
     const appPorts = await startApps(config, context, supervisor, ports, redis?.url)
     const startPage = (port: number) =>
-      startPageServer(join(projectRoot(), 'apps/page/dist'), `http://127.0.0.1:${appPorts.api}`, port)
+      startPageServer(
+        join(projectRoot(), 'apps/page/dist'),
+        `http://127.0.0.1:${appPorts.api}`,
+        port,
+        config.PAGE_HOST,
+      )
     page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
     await writeFile(join(config.dataDir, PAGE_FILE), page.url)
     const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir }

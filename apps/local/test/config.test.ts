@@ -20,6 +20,11 @@ t.test('names an invalid mode or port with its value', async t => {
 })
 
 t.test('only this machine is served unless HOST says otherwise', async t => {
-  t.match(readConfig('demo', {}), { HOST: '127.0.0.1', PORT: undefined, REDIS_URL: undefined })
+  t.match(readConfig('demo', {}), {
+    HOST: '127.0.0.1',
+    PAGE_HOST: '127.0.0.1',
+    PORT: undefined,
+    REDIS_URL: undefined,
+  })
   t.equal(readConfig('demo', { HOST: '0.0.0.0' }).HOST, '0.0.0.0')
 })

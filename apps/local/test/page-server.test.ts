@@ -19,7 +19,7 @@ async function openPage(t: Test) {
   await new Promise<void>(resolve => api.listen(0, '127.0.0.1', resolve))
   t.teardown(() => api.close())
   const target = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
-  const page = await startPageServer(dir, target, 0)
+  const page = await startPageServer(dir, target, 0, '127.0.0.1')
   t.teardown(() => page.close())
   const ask = async (path: string, headers: Record<string, string> = {}) => {
     const response = await fetch(new URL(path, page.url), { headers })

@@ -39,7 +39,7 @@ t.test('a port that another stack takes after it was picked is replaced by a fre
     }
   }
   const page = await new LatePorts().start('PAGE_PORT', taken, port =>
-    startPageServer(t.testdir({}), '', port),
+    startPageServer(t.testdir({}), '', port, '127.0.0.1'),
   )
   t.teardown(() => page.close())
   t.not(new URL(page.url).port, String(taken))

@@ -12,7 +12,6 @@ import { useObserved } from './observe.ts'
 import { Overview } from './overview.tsx'
 import { routeOf } from './route.ts'
 import { keep, useKept } from './storage.ts'
-import type { Search } from './table/rows.ts'
 import type { Language } from './text/format.ts'
 import { loadWords, type Words } from './text/language.ts'
 import { titleOf } from './title.ts'
@@ -27,12 +26,12 @@ export function App({ client, words: first }: { client: Client; words: Words }) 
     setWords(await loadWords(next))
   }
   const theme = useKept<Theme>('theme', 'auto')
-  const alerts = useKept<Alerts>('alerts', {})
+  const alerts = useKept<Alerts>('bands', {})
   const isVisible = useObserved(document, 'visibilitychange', () => document.visibilityState === 'visible')
   const live = useLive(client, isVisible || Object.keys(alerts[0]).length > 0)
   const { list, error, isAnswered } = live
-  // Kept here, so that it survives a visit to a coin.
-  const search = useState<Search>({ text: '' })
+  // Here, so that the text survives a visit to a coin.
+  const search = useState('')
   const route = routeOf(useObserved(window, 'hashchange', () => location.hash))
   const { symbol } = route
   const now = () => Date.now() + live.clockOffsetMs

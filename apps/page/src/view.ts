@@ -3,7 +3,6 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Alerts } from './alerts/alert.ts'
 import type { Kept } from './storage.ts'
-import type { Search } from './table/rows.ts'
 import type { Words } from './text/language.ts'
 
 /** The system's colours, or one of the two. */
@@ -14,7 +13,7 @@ export interface View extends Words {
   readonly client: Client
   readonly alerts: Kept<Alerts>
   readonly theme: Kept<Theme>
-  readonly search: Kept<Search>
+  readonly search: Kept<string>
   readonly isSimulated: boolean
   /** The rows that may stand as the present. */
   readonly current: readonly CoinPremium[]

@@ -36,7 +36,7 @@ const EMPTY: Answers = { ...GOOD, list: { ...list, count: 0, data: [] } }
 const LIST: View = {
   name: 'simulated list with an old row and the form of the median’s alert',
   shows: 'tr.stale',
-  act: page => page.locator('.alert summary').click(),
+  act: page => page.locator('.alert > button').click(),
 }
 const COIN: View = { name: 'coin', hash: '#/BTC', shows: '.days tbody tr:nth-child(30):last-child' }
 const OTHERS: readonly View[] = [

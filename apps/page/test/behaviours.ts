@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
 import { type Answers, goodAnswers, liveListOf, minuteAt } from './answers.ts'
@@ -23,6 +24,7 @@ export async function behaviours(t: Test, browser: Browser, base: string): Promi
     test('an alert is in the title and a notification, also while the page is hidden', alerts),
     test('a phone whose notifications can only throw is offered the title', phoneAlert),
     test('while an age grows, the table is not drawn again', growingAge),
+    test('on a slow phone little moves while the page is loaded, on a first and a second visit', shifts),
     test('asks once a minute while it is seen, never while hidden, once on return', minutes),
   ])
 }
@@ -51,10 +53,17 @@ async function lastingList(t: Test, open: Open) {
   t.equal(await search.inputValue(), 'bit')
   t.strictSame(await sorted(), ['Coin↑ ascending'])
   await favourite.click()
+  await search.fill('')
+  await page.getByRole('button', { name: 'Favourites first' }).click()
+  await page.getByRole('button', { name: 'Discounts' }).click()
+  t.strictSame(await symbols(page), ['SOL', 'TRX'])
+  await page.getByRole('button', { name: 'Discounts' }).click()
+  t.strictSame((await symbols(page)).slice(0, 3), ['BTC', 'ADA', 'AVAX'], 'favourites first, each sorted')
   await page.getByRole('button', { name: 'Favourites', exact: true }).click()
   await page.reload()
   await page.waitForSelector(ROWS)
   t.strictSame(await symbols(page), ['BTC'], 'kept on the device')
+  t.strictSame(await sorted(), ['Coin↑ ascending'], 'the sorting, too')
   await search.fill('eth')
   t.strictSame(await symbols(page), [], 'searched among favourites alone')
   await search.fill('')
@@ -151,12 +160,23 @@ async function alerts(t: Test, open: Open) {
   })
   await page.waitForSelector(ROWS)
   await page.getByRole('link', { name: 'BTC Bitcoin' }).click()
-  await page.locator('.alert summary').click()
+  const opener = page.locator('.alert > button')
+  const form = page.locator('.alert form')
+  await opener.click()
   await page.getByRole('button', { name: 'Set' }).click()
-  t.equal(await page.locator('.alert summary').textContent(), 'Alert', 'none without a threshold')
-  await page.getByLabel('Threshold in percent').fill('2')
+  t.equal(await opener.textContent(), 'Alert', 'none without a bound')
+  await opener.click()
+  await page.keyboard.press('Escape')
+  t.notOk(await form.isVisible(), 'Escape closes the form')
+  await opener.click()
+  await page.locator('h1').click()
+  t.notOk(await form.isVisible(), 'so does a click beside it')
+  await opener.click()
+  await page.getByLabel('or above').fill('2')
+  await page.getByLabel('or below').fill('-1')
   await page.getByRole('button', { name: 'Set' }).click()
-  t.equal(await page.locator('.alert summary').textContent(), 'Alert ≥ 2%')
+  t.notOk(await form.isVisible(), 'and so does setting')
+  t.equal(await opener.textContent(), 'Alert ≥ 2% ≤ -1%')
   t.match(await page.title(), /^\+1\.23% · BTC/)
   await look(page, 'hidden')
   const list = liveListOf(minuteAt(Date.now() + 60_000))
@@ -185,14 +205,43 @@ const UNUSABLE_NOTIFICATIONS = `
 async function phoneAlert(t: Test, open: Open) {
   const prepare = (page: Page) => page.addInitScript(UNUSABLE_NOTIFICATIONS)
   const { page } = await open(t, goodAnswers(), { prepare })
-  await page.locator('.alert summary').click()
+  await page.locator('.alert > button').click()
   const hint = await page.locator('.alert .hint').textContent()
   t.match(hint, /cannot show.*tab’s title, without a sound/)
-  await page.locator('.alert input').fill('0.1')
+  await page.getByLabel('or above').fill('0.1')
   await page.locator('.alert [type=submit]').click()
   await page.waitForSelector('.firing')
   t.match(await page.title(), /^🔔/)
   t.equal(await page.evaluate('window.asked'), 0, 'no permission is asked for')
+}
+
+/** Adds up how far the browser says that things have moved. */
+const SHIFT = `
+  window.shift = 0
+  new PerformanceObserver(list => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shift += value
+  }).observe({ type: 'layout-shift', buffered: true })
+`
+const LATENCY_MS = 400
+
+async function shifts(t: Test, open: Open) {
+  const { page } = await open(t, goodAnswers(), {
+    prepare: async page => {
+      await page.setViewportSize({ width: 390, height: 844 })
+      await page.addInitScript(SHIFT)
+      await page.route('**/*', async route => {
+        await delay(LATENCY_MS)
+        await route.continue()
+      })
+    },
+  })
+  for (const visit of ['first', 'second']) {
+    await page.waitForSelector(`${ROWS}[data-symbol=ETH] .change`)
+    const shift = await page.evaluate<number>('window.shift')
+    t.comment(`${visit} visit: ${shift.toFixed(3)}`)
+    t.ok(shift <= 0.1, `${shift} on a ${visit} visit`)
+    await page.reload()
+  }
 }
 
 /** Counts the numbers that the page writes. */

@@ -1,6 +1,7 @@
+import { eventually } from '@kimchi/testkit'
 import type { Browser, Page } from '@kimchi/testkit/chromium'
 import type { Test } from 'tap'
-import { type Answers, goodAnswers, oldRow } from './answers.ts'
+import { type Answers, goodAnswers, historyOf, oldRow } from './answers.ts'
 import { openForgetful, show } from './views.ts'
 
 const ROWS = '.coins tbody tr'
@@ -37,6 +38,8 @@ export async function looks(t: Test, browser: Browser, base: string): Promise<vo
       'the days need no sideways scrolling, each row as high as the next': days,
       'lists BTC first until somebody sorts, with the change since yesterday': order,
       'a premium is rounded to two digits, and has a sign where these have one': rounding,
+      'the axis of days has no label that is cut off': axisLabels,
+      'no name makes a row higher at 768 pixels': narrowNames,
       'explains an empty list and an address without a page': emptyWords,
       'says why a row is old, and that prices are simulated': oldAndSimulated,
       'a phone shows more than six coins, with targets of 44 pixels': phone,
@@ -155,6 +158,47 @@ async function rounding(t: Test, show: Show, good: Good) {
   t.equal(await page.locator('.now .pct').textContent(), '+14.00%')
 }
 
+/** Notes what is written on a canvas: the text, and whether it is inside. */
+const WRITTEN = `
+  window.written = []
+  const { fillText } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const half = this.measureText(text).width / 2
+    const isInside = x - half >= -1 && x + half <= this.canvas.clientWidth + 1
+    if (this.textAlign === 'center') window.written.push({ text, isInside })
+    fillText.call(this, text, x, y)
+  }
+`
+
+async function axisLabels(t: Test, show: Show, good: Good) {
+  // The first of a month has a label, here at the very edge.
+  const first = `${good.list.updated_at.slice(0, 8)}01T00:00:00`
+  const answers = { ...good, histories: { BTC: historyOf('BTC', 'Bitcoin', first, 500) } }
+  const page = await show({ hash: '#/BTC/7', width: PHONE, answers })
+  await page.evaluate(WRITTEN)
+  for (const range of ['30', '90', '365', 'all']) {
+    await page.evaluate('window.written = []')
+    await show({ hash: `#/BTC/${range}`, width: PHONE, answers })
+    const read = () => page.evaluate<{ isInside: boolean }[]>('window.written')
+    await eventually('labels', async () => (await read()).length > 3)
+    const written = await read()
+    t.strictSame(
+      written.filter(({ isInside }) => !isInside),
+      [],
+      `${range}: ${written.length} labels`,
+    )
+  }
+}
+
+async function narrowNames(t: Test, show: Show, good: Good) {
+  const data = good.list.data.map(coin => ({ ...coin, name: 'Artificial Superintelligence Alliance' }))
+  const page = await show({ answers: { ...good, list: { ...good.list, data } }, width: 768 })
+  await page.waitForSelector(`${ROWS}[data-symbol=ETH] .change`)
+  const heights = await page.locator(ROWS).evaluateAll(rows => rows.map(row => row.clientHeight))
+  t.ok(Math.max(...heights) < 45, `${heights}`)
+  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 768)
+}
+
 async function emptyWords(t: Test, show: Show, good: Good) {
   const answers = { ...good, list: { ...good.list, count: 0, data: [] } }
   const page = await show({ answers })
@@ -183,9 +227,14 @@ async function phone(t: Test, show: Show, good: Good) {
   const visible = bottoms.filter(bottom => bottom <= 780).length
   t.ok(visible > 6, `${visible} coins are visible`)
   t.ok(await page.locator('.coins tbody .gap').first().isVisible(), 'with the gap in won')
+  const gapName = await page.evaluate(
+    () => getComputedStyle(document.querySelector('.coins tbody .gap') ?? document.body, '::before').content,
+  )
+  t.match(gapName, 'Gap')
+  t.ok(await page.locator('.summary dt', { hasText: /ago$/ }).isVisible(), 'and the age')
   const small = () =>
     page
-      .locator('button:visible, summary:visible, input:visible, .back, .empty a')
+      .locator('button:visible, input:visible, .back, .empty a')
       .evaluateAll(found =>
         found.filter(target => target.getBoundingClientRect().height < 44).map(target => target.outerHTML),
       )

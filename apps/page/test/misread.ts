@@ -54,7 +54,7 @@ async function staleCoin(t: Test, open: Open) {
   t.equal(await page.title(), 'SOL · Kimchi premium')
 }
 
-const MEDIAN_ALERT = `localStorage.setItem('kimchi.alerts', '{"median":{"isAbove":true,"threshold":-99}}')`
+const MEDIAN_ALERT = `localStorage.setItem('kimchi.bands', '{"median":{"above":-99}}')`
 
 async function staleList(t: Test, open: Open) {
   const good = goodAnswers()

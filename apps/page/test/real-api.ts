@@ -106,6 +106,7 @@ async function coin(t: Test, open: Open, { api }: Stack) {
   await page.keyboard.press('Enter')
   await page.waitForSelector('.days tbody tr')
   t.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN', 'the focus follows')
+  t.equal(await page.locator('main').evaluate(main => getComputedStyle(main).outlineStyle), 'none')
   const data = await history()
   t.ok(data.length > 30, 'whole days, a partial one and the running one')
   const shown = await readDays(page)

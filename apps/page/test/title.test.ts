@@ -15,6 +15,6 @@ t.test('the tab shows the coin’s premium, on the list the median’s', async t
 })
 
 t.test('an alert comes first', async t => {
-  const alert = { target: 'ETH', premium_pct: 5.02, isAbove: true, threshold: 5 }
+  const alert = { target: 'ETH', premium_pct: 5.02, bound: 'above', threshold: 5 } as const
   t.equal(titleOf(rows, 'BTC', [alert], en, f), '🔔 ETH +5.02% · Kimchi premium')
 })

@@ -1,57 +1,76 @@
-import { useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 import { fill } from '../text/language.ts'
 import { useView } from '../view.ts'
-import { targetName } from './alert.ts'
+import { type Band, targetName } from './alert.ts'
 import { permission } from './notify.ts'
+
+const BOUNDS = [
+  ['above', '≥', '3.5'],
+  ['below', '≤', '-1.5'],
+] as const
 
 /** The alert that is set, which opens the form that sets it. @param target a symbol, or the median */
 export function AlertForm({ target }: { target: string }) {
   const { t, alerts } = useView()
-  const [{ [target]: alert, ...others }, setAlerts] = alerts
+  const [{ [target]: band, ...others }, setAlerts] = alerts
   const [allowed, setAllowed] = useState(permission)
+  const opener = useRef<HTMLButtonElement>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const id = useId()
   const name = fill(t.alertOf, targetName(target, t))
-  const save = (event: Event & { currentTarget: HTMLFormElement }) => {
+  const set = (bounds: Band) => {
+    const isSet = bounds.above !== undefined || bounds.below !== undefined
+    setAlerts(isSet ? { ...others, [target]: bounds } : others)
+    form.current?.hidePopover()
+    if (isSet && allowed === 'default') void Notification.requestPermission().then(setAllowed)
+  }
+  const submit = (event: Event & { currentTarget: HTMLFormElement }) => {
     event.preventDefault()
     const entered = new FormData(event.currentTarget)
-    const isAbove = entered.get('direction') === 'above'
-    setAlerts({ ...others, [target]: { isAbove, threshold: Number(entered.get('threshold')) } })
-    if (allowed === 'default') void Notification.requestPermission().then(setAllowed)
+    const bound = (name: keyof Band) => (entered.get(name) === '' ? undefined : Number(entered.get(name)))
+    set({ above: bound('above'), below: bound('below') })
+  }
+  // What lies above all else has no place of its own below the button.
+  const place = () => {
+    const { bottom, right } = opener.current?.getBoundingClientRect() ?? new DOMRect()
+    const at = {
+      top: `${bottom + scrollY + 6}px`,
+      right: `${document.documentElement.clientWidth - right}px`,
+    }
+    if (form.current) Object.assign(form.current.style, at)
   }
   return (
-    <details class="alert">
-      <summary title={name}>
+    <div class="alert">
+      <button ref={opener} type="button" title={name} popoverTarget={id}>
         {t.alert}
-        {alert && ` ${alert.isAbove ? '≥' : '≤'} ${alert.threshold}%`}
-      </summary>
-      <form onSubmit={save} aria-label={name}>
+        {BOUNDS.map(([bound, sign]) => band?.[bound] !== undefined && ` ${sign} ${band[bound]}%`)}
+      </button>
+      <form ref={form} id={id} popover="auto" onToggle={place} onSubmit={submit} aria-label={name}>
         <p>{name}</p>
-        {/* Some keyboards for numbers have no minus. */}
-        <input
-          type="number"
-          inputMode="text"
-          name="threshold"
-          aria-label={t.alertThreshold}
-          placeholder="3.5"
-          step="any"
-          min={-1_000}
-          max={1_000}
-          required
-          defaultValue={alert && `${alert.threshold}`}
-        />
-        <select name="direction" aria-label={t.alertDirection}>
-          <option value="above">{t.orAbove}</option>
-          <option value="below" selected={alert?.isAbove === false}>
-            {t.orBelow}
-          </option>
-        </select>
+        {BOUNDS.map(([bound, , example]) => (
+          <label key={bound}>
+            {/* Some keyboards for numbers have no minus. */}
+            <input
+              type="number"
+              inputMode="text"
+              name={bound}
+              placeholder={example}
+              step="any"
+              min={-1_000}
+              max={1_000}
+              defaultValue={`${band?.[bound] ?? ''}`}
+            />
+            % {t[bound]}
+          </label>
+        ))}
         <button type="submit">{t.alertSet}</button>
-        {alert && (
-          <button type="button" onClick={() => setAlerts(others)}>
+        {band && (
+          <button type="button" onClick={() => set({})}>
             {t.alertRemove}
           </button>
         )}
         <p class="hint">{allowed === 'denied' ? t.alertTitleOnly : t.alertHint}</p>
       </form>
-    </details>
+    </div>
   )
 }

@@ -72,6 +72,9 @@ export function openChart(
       const points = hasAverage ? movingAverage(days, AVERAGE_DAYS) : []
       averages.setData(points.map(({ date, value }) => ({ time: date, value })))
       averageLine.applyOptions({ price: average })
+      // At a fixed edge the library draws a label whole; few days stand in the middle, off the edges.
+      const isFull = days.length >= FEWEST_SLOTS
+      timeScale.applyOptions({ fixLeftEdge: isFull, fixRightEdge: isFull })
       if (days.length !== shown) timeScale.setVisibleLogicalRange(rangeOf(days.length))
       shown = days.length
     },

@@ -40,7 +40,7 @@ export function CoinRow({ coin, isCurrent, isBehind, isFavourite, change, onFavo
       </td>
       <td class="since">{change !== undefined && <Change points={change} />}</td>
       {AMOUNTS.map(column => (
-        <td key={column} class={column}>
+        <td key={column} class={column} data-name={column === 'gap' ? t.gapName : undefined}>
           <Amount coin={coin} column={column} />
         </td>
       ))}

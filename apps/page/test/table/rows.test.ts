@@ -30,6 +30,18 @@ t.test('keeps the order of the list until somebody sorts, by premium or by name'
   t.strictSame(symbols({ column: 'coin', isAscending: true }), ['BTC', 'ETH', 'XRP'])
 })
 
+t.test('favourites come first where that is wanted, in the same order as the others', async t => {
+  const column = 'premium' as const
+  const found = (sorting?: Sorting) =>
+    arrange(COINS, { text: '', sorting, first: ['XRP', 'BTC'] }, nameOf, changeOf).map(({ symbol }) => symbol)
+  t.strictSame(found(), ['BTC', 'XRP', 'ETH'])
+  t.strictSame(found({ column, isAscending: true }), ['XRP', 'BTC', 'ETH'])
+})
+
+t.test('a column that a device remembers and the page no longer has sorts nothing', async t => {
+  t.strictSame(symbols({ column: 'age' as 'coin', isAscending: true }), ['BTC', 'XRP', 'ETH'])
+})
+
 t.test('finds symbols and names in any letter case', async t => {
   const sorting = { column: 'coin', isAscending: true } as const
   t.strictSame(symbols(sorting, ' eth'), ['ETH'])

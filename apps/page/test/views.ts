@@ -8,8 +8,13 @@ import { SLOWEST_MS, type Visit, type VisitOptions, visit } from './visit.ts'
 /** How many of its pages a test has one browser draw at a time. */
 export const PAGES_AT_A_TIME = 3
 
-/** By the number that a page sends with each request. */
+/** By the number that a page sends with each request, or has in its address. */
 const answersOf: Answers[] = []
+
+/** The page's address with answers in place of a service's, for a browser that sends no header of a test. */
+export function addressWith(base: string, answers: Answers): string {
+  return `${base}?${answersOf.push(answers) - 1}`
+}
 
 /** Answers a page's requests in place of a service. Unlike a route it lets the browser cache the page's files. */
 async function answerWith(page: Page, answers: Answers): Promise<void> {
@@ -36,7 +41,7 @@ const service: Plugin = {
   name: 'service',
   configurePreviewServer: ({ middlewares }) => {
     middlewares.use('/api/', ({ headers, originalUrl = '' }, response) => {
-      const answers = answersOf[Number(headers['x-answers'])]
+      const answers = answersOf[Number(headers['x-answers'] ?? headers.referer?.split('?')[1])]
       if (!answers) throw new Error(`${originalUrl} is asked for by a page without answers`)
       const url = new URL(originalUrl, 'http://127.0.0.1')
       const { status, headers: own, json } = respond(answers, url, Date.now())

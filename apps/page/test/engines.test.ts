@@ -1,0 +1,119 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { eventually } from '@kimchi/testkit'
+import t, { type Test } from 'tap'
+import { type Answers, goodAnswers, liveListOf, minuteAt, oldRow } from './answers.ts'
+import type { Engine } from './engines/engine.ts'
+import { lacksFirefox, openFirefox } from './engines/firefox.ts'
+import { lacksWebKit, openWebKit } from './engines/webkit.ts'
+import { addressWith, servePage } from './views.ts'
+
+/** What engines may do differently; the rest is tested in Chromium alone. */
+const TESTS: Readonly<Record<string, (t: Test, engine: Engine, base: string) => Promise<void>>> = {
+  'writes numbers, times and ages as the others do, and no row is higher than the next': list,
+  'the alert opens below its button, closes when it is set, and stands in the title': alert,
+  'draws a coin’s days, from edge to edge of a phone': coin,
+  'says since when a list and a row are old': stale,
+}
+
+for (const [name, open, skip] of [
+  ['Firefox', openFirefox, lacksFirefox],
+  ['WebKitGTK', openWebKit, lacksWebKit],
+] as const) {
+  t.test(name, { skip }, async t => {
+    const engine = await open(t)
+    const base = await servePage(t)
+    for (const [title, run] of Object.entries(TESTS)) {
+      await t.test(title, async t => {
+        await run(t, engine, base)
+        const folder = process.env.PICTURES
+        if (folder === undefined) return
+        await mkdir(folder, { recursive: true })
+        await writeFile(`${folder}/${name}-${run.name}.png`, await engine.picture())
+      })
+    }
+  })
+}
+
+/** Opens the page as a device that remembers nothing, and waits for a row of the list or a day. */
+async function show(engine: Engine, base: string, answers: Answers, { hash = '', width = 1200 } = {}) {
+  await engine.resize(width)
+  await engine.open(base)
+  await engine.run('localStorage.clear()')
+  await engine.open(`${addressWith(base, answers)}${hash}`)
+  const rows = hash === '' ? '.coins tbody tr' : '.days tbody tr'
+  await eventually(rows, () => engine.run<boolean>(`return document.querySelector('${rows}') !== null`))
+}
+
+const textOf = (engine: Engine, selector: string) =>
+  engine.run<string>(`return document.querySelector('${selector}')?.textContent`)
+
+/** How much wider the page is than its window. */
+const overflow = (engine: Engine) =>
+  engine.run<number>('return document.documentElement.scrollWidth - document.documentElement.clientWidth')
+
+async function list(t: Test, engine: Engine, base: string) {
+  const good = goodAnswers()
+  const data = good.list.data.map(coin => ({ ...coin, name: 'Artificial Superintelligence Alliance' }))
+  await show(engine, base, { ...good, list: { ...good.list, data } }, { width: 768 })
+  await eventually('a change', () => engine.run<boolean>('return document.querySelector(".change") !== null'))
+  t.equal(await textOf(engine, 'td.premium'), '+1.23%')
+  t.equal(await textOf(engine, 'td.krw'), '143,500,000')
+  t.equal(await textOf(engine, '[data-symbol=SOL] .premium'), '−0.25%')
+  t.match(await textOf(engine, '.summary > :last-child'), /^Updated · \d+ (sec|min) ago\d\d:\d\d UTC$/)
+  const heights = await engine.run<number[]>(
+    'return [...document.querySelectorAll(".coins tbody tr")].map(row => row.clientHeight)',
+  )
+  t.ok(Math.max(...heights) < 45, `no name wraps: ${heights}`)
+  t.equal(await overflow(engine), 0)
+}
+
+async function alert(t: Test, engine: Engine, base: string) {
+  await show(engine, base, goodAnswers())
+  await engine.run('document.querySelector(".alert > button").click()')
+  const isOpen = () =>
+    engine.run<boolean>('return document.querySelector(".alert form").matches(":popover-open")')
+  t.ok(await isOpen())
+  const [below, right] = await eventually('its place', async () => {
+    const place = await engine.run<[number, number]>(`
+      const button = document.querySelector('.alert > button').getBoundingClientRect()
+      const form = document.querySelector('.alert form').getBoundingClientRect()
+      return [form.top - button.bottom, form.right - button.right]
+    `)
+    return place[0] > 0 && place
+  })
+  t.ok(Math.abs(below - 6) < 1 && Math.abs(right) < 1, `${below} px below, ${right} px right of its button`)
+  await engine.run(`
+    const form = document.querySelector('.alert form')
+    form.elements.above.value = '0.5'
+    form.requestSubmit()
+  `)
+  await eventually('the title', async () =>
+    (await engine.run<string>('return document.title')).startsWith('🔔'),
+  )
+  t.notOk(await isOpen())
+  t.equal(await textOf(engine, '.alert > button'), 'Alert ≥ 0.5%')
+  t.equal(await textOf(engine, '.firing'), 'Alert: Median +0.89% (0.5% or above)')
+}
+
+async function coin(t: Test, engine: Engine, base: string) {
+  await show(engine, base, goodAnswers(), { hash: '#/BTC', width: 390 })
+  await eventually('a chart', () =>
+    engine.run<boolean>('return document.querySelector(".canvas canvas")?.clientWidth > 200'),
+  )
+  t.equal(await engine.run('return document.querySelectorAll(".days tbody tr").length'), 90)
+  t.equal(await overflow(engine), 0)
+  t.match(await engine.run('return document.title'), /^\+1\.23% · BTC/)
+}
+
+async function stale(t: Test, engine: Engine, base: string) {
+  const good = goodAnswers()
+  const old = liveListOf(minuteAt(Date.now() - 10 * 60_000))
+  await show(engine, base, { ...good, list: old })
+  t.match(await textOf(engine, '.trouble'), /^No new minute since .*\d\d:\d\d UTC \(10 min ago\)/)
+  t.equal(await engine.run('return document.title'), 'Kimchi premium')
+  await show(engine, base, { ...good, list: oldRow(good.list) })
+  t.match(
+    await textOf(engine, '[data-symbol=SOL] .why'),
+    /^No new data since (\d{4}-\d\d-\d\d )?\d\d:\d\d UTC$/,
+  )
+}

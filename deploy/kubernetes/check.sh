@@ -8,12 +8,13 @@ images=registry.invalid/kimchi-premium version=1.1.0
 kube() { kubectl --namespace kimchi-premium "$@"; }
 export -f kube
 step() { printf -- '-- %d s: %s\n' "$SECONDS" "$*"; }
-redis() { kube exec redis-0 -- env REDISCLI_AUTH=operator valkey-cli --user operator "$@"; }
-contents() { redis EVAL "$(cat .ci/contents.lua)" 0 none; }
+bin=$(mktemp -d) PATH=$bin:$PATH
+printf '#!/bin/bash\nkube exec redis-0 -- env REDISCLI_AUTH=operator valkey-cli -e --user operator "$@"\n' |
+  install -m 755 /dev/stdin "$bin/redis-cli"
+contents() { redis-cli EVAL "$(cat .ci/contents.lua)" 0 none; }
 settled() { for part; do kube rollout status --timeout 300s "$part"; done; }
 under_load() { node deploy/load.mjs "$url/api/v1/kimchi-premium" bash -euc "$*"; }
 export -f settled
-
 step images
 for name in edge api ingester simulator; do
   docker build --quiet --target "$name" --tag "$images/$name:$version" .
@@ -29,6 +30,7 @@ url=http://$node:$(kube get service edge -o jsonpath='{.spec.ports[0].nodePort}'
 curl -fsS --max-time 5 --retry 60 --retry-delay 2 --retry-all-errors "$url/api/v1/kimchi-premium" | grep -q '"symbol":"BTC"'
 
 step 'the commands of the runbooks'
+bash -euxc "$(grep '^redis-cli ' docs/operations.md | sort -u)" >/dev/null
 for part in edge:8080 edge:8081 api:9464 ingester:9465; do
   kube port-forward "deploy/${part%:*}" "${part#*:}" >/dev/null &
   until curl -s -o /dev/null "http://127.0.0.1:${part#*:}/"; do sleep 0.5; done
@@ -45,8 +47,7 @@ for name in api ingester; do
   under_load "kube delete --force --grace-period 0 \$(kube get pod -l app.kubernetes.io/name=$name -o name | head -n 1)
     settled deployment/$name"
 done
-step 'users, and Redis replaced'
-redis ACL LOAD
+step 'Redis replaced'
 kube scale --replicas 0 deployment/ingester
 kube wait --for=delete --timeout 60s pod -l app.kubernetes.io/name=ingester
 before=$(contents)

@@ -58,6 +58,12 @@ t.test('passwords appear in no error and no state', async t => {
   if (!(error instanceof KimchiError)) throw new Error('a KimchiError is expected')
   const texts = [connection.target, connection.problem(), error.stack, JSON.stringify(error), error.cause]
   t.notMatch(texts.join('\n'), /s3cret/)
+  await t.rejects(
+    eventually('it says why', async () => {
+      if (/WRONGPASS/.test(connection.problem() ?? '')) await connection.call('PING')
+    }),
+    { code: 'KIMCHI_ERR_REDIS_REFUSES', message: /WRONGPASS/ },
+  )
   t.throws(() => openRedis('http://u:s3cret@x'), {
     code: 'KIMCHI_ERR_CONFIG',
     message: /^REDIS_URL must be redis:\/\//,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { KimchiError, type Milliseconds } from '@kimchi/core'
 import { Cluster, type Redis } from 'ioredis'
 import { type ConnectOptions, createClient, reconnectDelay } from './client.ts'
-import { reasonOf, toRedisError } from './redis-error.ts'
+import { problemError, reasonOf, toRedisError } from './redis-error.ts'
 import { parseRedisUrl, type RedisTarget, URL_FORMS } from './redis-url.ts'
 
 export type RedisArgument = string | number | Buffer
@@ -26,8 +26,8 @@ export function openRedis(url: string, options: ConnectOptions = {}): RedisConne
 
 /**
  * A Redis, whichever way it is set up. Reconnects until it is closed; a command fails at once while Redis is
- * away, so that the caller decides what to keep. Every failure is a KimchiError `KIMCHI_ERR_REDIS` (or what
- * the library refused).
+ * away, so that the caller decides what to keep. Every failure is a KimchiError: `KIMCHI_ERR_REDIS`,
+ * `KIMCHI_ERR_REDIS_REFUSES`, or what the library refused.
  */
 export class RedisConnection {
   /** For logs: the URL without credentials and options. */
@@ -163,7 +163,7 @@ export class RedisConnection {
 
   async #send(on: Redis | Cluster, method: 'call' | 'callBuffer', command: string, args: RedisArgument[]) {
     // The client's own error would say that it cannot write, but not why.
-    if (this.#problem) throw new KimchiError('KIMCHI_ERR_REDIS', this.#problem)
+    if (this.#problem) throw problemError(this.#problem)
     try {
       // The client knows the commands, and which of them only read, by their names in small letters.
       return await on[method](command.toLowerCase(), args)

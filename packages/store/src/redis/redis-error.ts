@@ -43,6 +43,12 @@ export function toRedisError(thrown: unknown, where: string): KimchiError {
   return new KimchiError('KIMCHI_ERR_REDIS_REFUSES', `${where}: ${message}${help}`)
 }
 
+/** What a command meets on a connection with this problem: nobody is there, or somebody who does not let us in. */
+export function problemError(problem: string): KimchiError {
+  const isLogin = / (WRONGPASS|NOAUTH) /.test(problem)
+  return new KimchiError(isLogin ? 'KIMCHI_ERR_REDIS_REFUSES' : 'KIMCHI_ERR_REDIS', problem)
+}
+
 /** How a write fails when the server has closed the connection before it read a command. */
 const CLOSED_AT_ONCE = ['EPIPE', 'ECONNRESET']
 

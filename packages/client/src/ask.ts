@@ -1,6 +1,9 @@
 import { ApiError } from './errors.ts'
 import { statedWaitMs } from './retry-after.ts'
 
+/** 25 days: Node ends a longer timer at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** An answer that holds data. */
 export interface Answer<T> {
   readonly body: T
@@ -21,8 +24,8 @@ export interface AskOptions {
 export async function ask<T>(url: string, options: AskOptions): Promise<Answer<T>> {
   // A browser's fetch refuses to be called as a method of another object.
   const { fetch, signal, now } = options
-  const timeout = AbortSignal.timeout(options.timeoutMs)
   try {
+    const timeout = AbortSignal.timeout(Math.min(options.timeoutMs, LONGEST_TIMER_MS))
     const response = await fetch(url, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
     const body = parse(await response.text())
     if (response.ok && body?.result === 'ok' && Array.isArray(body.data)) {
@@ -49,7 +52,7 @@ function refusal(url: string, response: Response, body: ReturnType<typeof parse>
   const { status } = response
   const { code, message } = body ?? {}
   const isRefusal = typeof code === 'string' && typeof message === 'string'
-  return new ApiError(isRefusal ? message : `${url} answered ${status} with something else than data`, {
+  return new ApiError(isRefusal ? message : `${url} answered ${status} without data`, {
     code: isRefusal ? code : 'bad_answer',
     status,
     retryAfterMs: statedWaitMs(status, response.headers.get('retry-after') ?? '', now),

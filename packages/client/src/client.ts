@@ -1,4 +1,5 @@
 import { type AskOptions, ask } from './ask.ts'
+import { ApiError } from './errors.ts'
 import { ServerClock } from './server-clock.ts'
 import { type Clock, systemClock } from './time.ts'
 import type { History, LiveList } from './types.ts'
@@ -19,9 +20,12 @@ export interface ClientOptions {
 /** A caller of the API's two routes. */
 export interface Client {
   /** The latest premium of every tracked coin. @throws ApiError */
-  live(options?: { signal?: AbortSignal }): Promise<LiveList>
+  live(options?: { signal?: AbortSignal | undefined }): Promise<LiveList>
   /** The newest `days` (1 to 3650, 365 when left out) of one coin, oldest first. @throws ApiError */
-  daily(symbol: string, options?: { days?: number; signal?: AbortSignal }): Promise<History>
+  daily(
+    symbol: string,
+    options?: { days?: number | undefined; signal?: AbortSignal | undefined },
+  ): Promise<History>
   /**
    * Requests the live list at once and then once per minute, 65 to 70 s after its `updated_at`, until the
    * signal aborts. Failures back off, respect `Retry-After` and keep the last good answer.
@@ -36,7 +40,7 @@ export interface Client {
 export function createClient(options: ClientOptions = {}): Client {
   const { baseUrl = '/api/v1', timeoutMs = 10_000, clock = systemClock, random = Math.random } = options
   // Deno has a location that is undefined.
-  if ((globalThis as { location?: unknown }).location === undefined && !/^https?:/.test(baseUrl)) {
+  if ((globalThis as { location?: unknown }).location === undefined && !/^https?:/i.test(baseUrl)) {
     throw new TypeError(`baseUrl must be a whole URL outside of a browser, got: ${baseUrl}`)
   }
   const root = `${baseUrl.replace(/\/+$/, '')}/kimchi-premium`
@@ -52,8 +56,10 @@ export function createClient(options: ClientOptions = {}): Client {
   return {
     live: async ({ signal } = {}) => (await askLive(signal)).body,
     daily: async (symbol, { days, signal } = {}) => {
+      // `..` would ask for another document.
+      if (!/^\w{1,20}$/.test(symbol)) throw new ApiError(`no symbol: ${symbol}`, { code: 'invalid_symbol' })
       const query = days === undefined ? '' : `?days=${days}`
-      return (await ask<History>(`${root}/${encodeURIComponent(symbol)}/daily${query}`, how(signal))).body
+      return (await ask<History>(`${root}/${symbol}/daily${query}`, how(signal))).body
     },
     watch: (onUpdate, watchOptions = {}) =>
       watch({ askLive, clock, serverClock, random }, onUpdate, watchOptions),

@@ -3,12 +3,9 @@ const COUNTS_REQUESTS: readonly number[] = [418, 429]
 const LONGEST_GUESS_MS = 120_000
 const LONGEST_MS = 259_200_000
 
-/** The forms of a date of HTTP. The last one names no zone, and is UTC. */
-const HTTP_DATES: readonly RegExp[] = [
-  /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/,
-  /^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT$/,
-  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/,
-]
+/** Each of the three forms of a date of HTTP. The last one names no zone, and is UTC. */
+const HTTP_DATE =
+  /^[A-Z][a-z]+(, \d\d([ -])[A-Z][a-z]{2}\2(\d\d){1,2} [\d:]{8} GMT| [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/
 
 /**
  * The wait that a `Retry-After` states: seconds from the API, and from a proxy a time in seconds since 1970 or a date,
@@ -21,7 +18,7 @@ export function statedWaitMs(status: number, retryAfter: string, now: number): n
 }
 
 function parse(text: string, now: number): number {
-  if (HTTP_DATES.some(form => form.test(text))) return Date.parse(text.replace(/\d{4}$/, '$& GMT')) - now
+  if (HTTP_DATE.test(text)) return Date.parse(text.replace(/\d{4}$/, '$& GMT')) - now
   if (!/^\d+(\.\d+)?$/.test(text)) return Number.NaN
   const ms = Math.ceil(Number(text)) * 1_000
   return ms > LONGEST_MS ? ms - now : ms

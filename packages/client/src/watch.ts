@@ -22,7 +22,7 @@ export interface LiveUpdate {
 
 export interface WatchOptions {
   /** Ends the watch. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** An older response to start from. */
   readonly last?: LiveList | undefined
   /** Ask once more, after 10 s, when a minute is overdue. @default false */

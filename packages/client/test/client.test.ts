@@ -29,12 +29,27 @@ t.test('asks the two routes and gives what they answer', async t => {
   const { client, asked } = await clientOf(t, json(200, body))
   t.strictSame(await client.live(), body)
   await client.daily('BTC')
-  await client.daily('a/b', { days: 30 })
+  await client.daily('BTC', { days: 30, signal: undefined })
   t.strictSame(asked, [
     'GET /api/v1/kimchi-premium',
     'GET /api/v1/kimchi-premium/BTC/daily',
-    'GET /api/v1/kimchi-premium/a%2Fb/daily?days=30',
+    'GET /api/v1/kimchi-premium/BTC/daily?days=30',
   ])
+})
+
+t.test('refuses what is no symbol without asking', async t => {
+  const { client, asked } = await clientOf(t, json(200, {}))
+  for (const symbol of ['..', '.', '', 'a/b', 'BTC?days=1', 'B'.repeat(21)]) {
+    await t.rejects(client.daily(symbol), { name: 'ApiError', code: 'invalid_symbol', status: undefined })
+  }
+  t.strictSame(asked, [])
+})
+
+t.test('waits without end when it is told to, and says what is no time', async t => {
+  const { client } = await clientOf(t, json(200, { result: 'ok', data: [] }), Number.POSITIVE_INFINITY)
+  t.match(await client.live(), { result: 'ok' })
+  const other = await clientOf(t, json(200, {}), Number.NaN)
+  await t.rejects(other.client.live(), { code: 'unreachable', cause: RangeError })
 })
 
 t.test('an error of the API has its code, message and Retry-After', async t => {
@@ -78,6 +93,7 @@ t.test('outside a browser the base URL must be whole', async t => {
   t.throws(() => createClient(), {
     message: 'baseUrl must be a whole URL outside of a browser, got: /api/v1',
   })
+  t.ok(createClient({ baseUrl: 'HTTPS://premium.example/api/v1' }), 'whose scheme may have any case')
 })
 
 t.test('in Deno, whose location is undefined, too', async t => {

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
 import t from 'tap'
 
 const run = promisify(execFile)
@@ -19,6 +21,21 @@ t.test('a packed copy is installed into an empty project, typed, and used from t
   const paths: string[] = files.map(({ path }: { path: string }) => path)
   t.ok(['LICENSE', 'README.md', 'package.json'].every(path => paths.includes(path)))
   t.ok(paths.filter(path => path.includes('/')).every(path => /^dist\/[\w-]+(\.d\.ts|\.js)$/.test(path)))
+
+  const tarball = await readFile(join(folder, filename))
+  const types = await checkPackage(createPackageFromTarballData(tarball))
+  const problems =
+    types.types &&
+    types.problems.map(({ kind, ...at }) => [kind, 'resolutionKind' in at && at.resolutionKind])
+  // Resolvers that know no `exports`, and no `require` of a module.
+  t.strictSame(
+    problems,
+    [
+      ['NoResolution', 'node10'],
+      ['CJSResolvesToESM', 'node16-cjs'],
+    ],
+    'attw finds nothing else',
+  )
 
   const readme = await readFile(join(HERE, 'README.md'), 'utf8')
   t.strictSame(
@@ -39,6 +56,8 @@ t.test('a packed copy is installed into an empty project, typed, and used from t
      const list: LiveList = await createClient({ baseUrl: '${baseUrl}' }).live()
      console.log(list.updated_at)`,
   )
+  const commonJs = /^```js\n(.*?)^```/ms.exec(readme)?.[1] ?? ''
+  await writeFile(join(folder, 'use.cjs'), commonJs.replace(/https:[^']+/, baseUrl))
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', filename], { cwd: folder })
   const tsc = [
     '--ignoreConfig',
@@ -55,4 +74,12 @@ t.test('a packed copy is installed into an empty project, typed, and used from t
   await run('npx', ['--no-install', 'tsc', ...tsc, '--outDir', folder, join(folder, 'use.ts')], { cwd: HERE })
   const used = await run(process.execPath, ['use.js'], { cwd: folder })
   t.equal(used.stdout, `${list.updated_at}\n`)
+  const installed = join(folder, 'node_modules/@kimchi/client')
+  t.strictSame((await publint({ pkgDir: installed, pack: false })).messages, [], 'publint finds nothing')
+  for (const path of paths) {
+    t.notMatch(await readFile(join(installed, path), 'utf8'), /sourceMappingURL/, `${path} names no map`)
+  }
+  const fromCommonJs = await run(process.execPath, ['use.cjs'], { cwd: folder })
+  t.equal(fromCommonJs.stdout, used.stdout, 'the README’s lines for CommonJS')
+  await run(process.execPath, ['-e', "new (require('@kimchi/client').ApiError)('', {})"], { cwd: folder })
 })

@@ -19,6 +19,7 @@ import {
 const SPELLINGS = {
   br: [
     'gzip, br;q=0.5',
+    'identity, br;q=0.5',
     'gzip, deflate, br, zstd',
     'gzip, deflate, br',
     'br',
@@ -33,7 +34,18 @@ const SPELLINGS = {
     'x-gzip',
     'gzip;q=0.001,br;q=0.000',
   ],
-  identity: ['', 'identity', 'deflate', 'gzip;q=0, br;q=0', 'br;q=2', 'brotli', 'gzip; q=0.0', '*;q=0'],
+  identity: [
+    '',
+    'identity',
+    'deflate',
+    'gzip;q=0, br;q=0',
+    'br;q=2',
+    'brotli',
+    'gzip; q=0.0',
+    '*;q=0',
+    '*',
+    'br;q=0.1234',
+  ],
 }
 
 const DOCUMENTS = [LIVE, `${LIVE}/BTC/daily`, `${LIVE}/ETH/daily?days=7`]
@@ -181,17 +193,26 @@ t.test('the edge keeps a copy of each document and coding', { skip: lacksNginx }
   const { replicas, ...upstream } = await openReplicas(t, { minute: aheadMinute() })
   const edge = await openEdge(t, upstream)
 
-  await t.test('every spelling of Accept-Encoding shares one copy per coding', async t => {
-    const before = await answersOf(replicas)
-    for (const [coding, spellings] of Object.entries(SPELLINGS)) {
-      for (const spelling of spellings) {
-        const { headers } = await ask(edge.port, LIVE, { headers: { 'accept-encoding': spelling } })
-        t.equal(headers['content-encoding'] ?? 'identity', coding, `"${spelling}"`)
-        t.match(headers, { vary: /accept-encoding/i, 'access-control-allow-origin': '*' })
+  await t.test(
+    'every spelling of Accept-Encoding shares one copy per coding, and means it at a replica',
+    async t => {
+      const before = await answersOf(replicas)
+      for (const [coding, spellings] of Object.entries(SPELLINGS)) {
+        for (const spelling of spellings) {
+          const { headers } = await ask(edge.port, LIVE, { headers: { 'accept-encoding': spelling } })
+          t.equal(headers['content-encoding'] ?? 'identity', coding, `"${spelling}"`)
+          t.match(headers, { vary: 'Accept-Encoding', 'access-control-allow-origin': '*' })
+        }
       }
-    }
-    t.equal((await answersOf(replicas)) - before, 3)
-  })
+      t.equal((await answersOf(replicas)) - before, 3)
+      for (const [coding, spellings] of Object.entries(SPELLINGS)) {
+        for (const spelling of spellings) {
+          const { headers } = await ask(upstream.apiPort, LIVE, { headers: { 'accept-encoding': spelling } })
+          t.equal(headers['content-encoding'] ?? 'identity', coding, `"${spelling}" at a replica`)
+        }
+      }
+    },
+  )
 
   await t.test(
     'a query without meaning shares the copy; one that may have a meaning gets its own',

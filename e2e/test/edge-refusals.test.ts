@@ -14,7 +14,7 @@ t.test('the edge refuses with the codes and in the words of the contract', async
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
   const { responses } = JSON.parse(await read('docs/openapi.json')).components
   const refusals = [...(await read('deploy/nginx/locations.conf')).matchAll(/return (\d{3}) '(\{.*\})';/g)]
-  t.equal(refusals.length, 5)
+  t.equal(refusals.length, 6)
   for (const [, status, text = ''] of refusals) {
     const body = JSON.parse(text)
     const { examples } = responses[`Error${status}`].content['application/json']
@@ -48,7 +48,7 @@ t.test('the edge', { skip: lacksNginx }, async t => {
       'it is counted',
     )
     t.equal((await from('203.0.113.8')).status, 200, 'the neighbour behind the same CDN is served')
-    t.equal((await from('203.0.113.7', '/')).status, 403, 'the page (here an empty folder) is not limited')
+    t.equal((await from('203.0.113.7', '/')).status, 404, 'the page (here an empty folder) is not limited')
     t.equal((await from('203.0.113.7, 198.51.100.1')).status, 200, 'only the last address is believed')
 
     t.ok(await untilRefused(n => `2001:db8:1:2::${(n + 1).toString(16)}`), 'one IPv6 network is one client')
@@ -108,6 +108,8 @@ t.test('the edge', { skip: lacksNginx }, async t => {
       ['POST', LIVE, 405, 'method_not_allowed'],
       ['TRACE', LIVE, 405, 'method_not_allowed'],
       ['POST', '/', 405, 'method_not_allowed'],
+      ['GET', '/missing.html', 404, 'no_such_route'],
+      ['GET', '/assets/', 404, 'no_such_route'],
       ['GET', `/${'a'.repeat(9_000)}`, 431, 'headers_too_large'],
     ] as const) {
       const answer = await ask(edge.port, path, { method })
@@ -118,6 +120,9 @@ t.test('the edge', { skip: lacksNginx }, async t => {
       'GET / HTTP/1.1\r\n\r\n',
       'GET /api/%zz HTTP/1.1\r\nHost: a\r\n\r\n',
       'what is this\r\n\r\n',
+      `GET ${LIVE} HTTP/3.0\r\nHost: a\r\n\r\n`,
+      `GET ${LIVE} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: what\r\nConnection: close\r\n\r\n`,
+      'GET / HTTP/1.1\r\nHost: a\r\nIf-Match: "other"\r\nConnection: close\r\n\r\n',
     ]) {
       t.match(
         await raw(edge.port, head),
@@ -125,6 +130,15 @@ t.test('the edge', { skip: lacksNginx }, async t => {
         head,
       )
     }
+    const long = `${LIVE}/BTC/daily?days=29`
+    for (const path of [LIVE, long]) {
+      for (const name of ['if-match', 'if-unmodified-since', 'range', 'if-range']) {
+        const headers = { [name]: '"other"', range: 'bytes=99999-', 'accept-encoding': 'gzip' }
+        const answer = await ask(edge.port, path, { headers })
+        t.match(answer, { status: 200, headers: { vary: 'Accept-Encoding' } }, `${name} means nothing here`)
+      }
+    }
+    t.equal((await ask(edge.port, '/', { headers: { range: 'bytes=99999-' } })).status, 200)
     for (const path of [
       `${LIVE}%0d%0aX-Injected:%201/BTC/daily`,
       '/api/..%2f..%2fetc/passwd',

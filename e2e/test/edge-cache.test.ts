@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type EpochMinute, MINUTE_MS, minuteOf, minuteStart } from '@kimchi/core'
-import { ask, createFolder, type RawResponse } from '@kimchi/testkit'
+import { ask, createFolder, eventually, type RawResponse } from '@kimchi/testkit'
 import t from 'tap'
 import { lacksNginx, openEdge } from '../src/edge.ts'
 import { lacksFaketime, openSteppedClock } from '../src/faketime.ts'
@@ -213,6 +213,48 @@ t.test('the edge keeps a copy of each document and coding', { skip: lacksNginx }
       }
     },
   )
+
+  await t.test('each request is counted once, whatever became of it', async t => {
+    const edge = await openEdge(t, { ...upstream, perSecond: 1 })
+    const seen: number[] = []
+    const count = async () => {
+      const text = (await ask(edge.opsPort, '/metrics')).body.toString()
+      const counts = [...text.matchAll(/^kimchi_edge_requests_total\{(.*)\} (\d+)$/gm)]
+      const hits = Number(counts.find(([, labels]) => labels === 'cache="hit"')?.[2])
+      seen.push(hits)
+      return { hits, sum: counts.reduce((sum, [, , n]) => sum + Number(n), 0) }
+    }
+    const { headers } = await ask(edge.port, LIVE)
+    const before = await count()
+    const { body } = await ask(edge.opsPort, '/live')
+    t.equal(body.length, 0, 'nor is this one counted')
+    const kinds = [
+      [LIVE, {}],
+      [LIVE, { headers: { 'if-none-match': String(headers.etag) } }],
+      [LIVE, { method: 'HEAD' }],
+      [LIVE, { method: 'POST' }],
+      [`${LIVE}/BTC/daily`, {}],
+      [`${LIVE}/NONE/daily`, {}],
+      ['/missing.html', {}],
+      ['/api/v2', {}],
+    ] as const
+    const statuses: number[] = []
+    for (let n = 0; n < 50; n++) {
+      const asked = kinds.map(async ([path, options]) => (await ask(edge.port, path, options)).status)
+      if (n % 5 === 0) await count()
+      statuses.push(...(await Promise.all(asked)))
+    }
+    t.strictSame([...new Set(statuses)].sort(), [200, 304, 404, 405, 429])
+    await eventually('all are counted', async () => (await count()).sum === before.sum + statuses.length)
+    await count()
+    t.equal((await count()).sum, before.sum + statuses.length, 'to look is not counted')
+    t.ok((await count()).hits > before.hits, 'hits too')
+    t.strictSame(
+      seen,
+      [...seen].sort((a, b) => a - b),
+      'and none is taken back',
+    )
+  })
 
   await t.test(
     'a query without meaning shares the copy; one that may have a meaning gets its own',

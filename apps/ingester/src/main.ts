@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createLogger, runApp, systemClock, withSecretFile } from '@kimchi/runtime'
-import { holderId } from '@kimchi/store'
 import packageJson from '../package.json' with { type: 'json' }
 import { readConfig } from './config.ts'
 import { startIngester } from './start.ts'
@@ -11,7 +11,8 @@ await runApp(() => {
     log: createLogger('ingester', config.LOG_LEVEL),
     clock: systemClock,
     random: Math.random,
-    id: holderId(hostname(), process.pid, Math.random),
+    // Containers on their host's network share its name, and often the process id 1.
+    id: `${hostname()}:${process.pid}:${randomBytes(2).toString('hex')}`,
     version: packageJson.version,
   })
 })

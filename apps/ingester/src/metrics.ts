@@ -17,7 +17,6 @@ const GAUGES = {
   implausible_coins: 'Coins held back in the last minute because their prices were implausible.',
   waiting_minutes: 'Minutes that wait to be stored to Redis.',
   open_minutes: 'Minutes neither stored nor settled, counted per coin and minute.',
-  filling_coins: 'Coins whose gaps this ingester fills; 0 while another holds the lease.',
 } satisfies HelpTexts
 
 /** Grouped by label. */

@@ -13,7 +13,6 @@ import {
   type ConnectOptions,
   isRetryable,
   type KnownCoin,
-  Lease,
   MinuteQueue,
   openRedis,
   readServerHealth,
@@ -148,7 +147,6 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       writer,
       rest,
       upbitPerSecond: config.UPBIT_REQUESTS_PER_SECOND,
-      lease: new Lease(redis, id),
     },
     context,
   )

@@ -77,7 +77,6 @@ export function figuresOf(status: IngesterStatus) {
     decided_minutes: { stored, settled, refused },
     mended_rows: { mended: mending.mended },
     mending_problem: mending.problem,
-    filling_coins: backfill.filling,
     backfill_waiting_coins: backfill.waiting.map(({ symbol, reason }) => `${symbol} (${reason})`),
     backfill: Object.fromEntries(
       backfill.candleRequests.map(({ exchange, problem }) => [`${exchange}_problem`, problem]),

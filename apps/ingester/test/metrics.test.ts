@@ -70,7 +70,6 @@ const STATUS: IngesterStatus = {
     },
   },
   backfill: {
-    filling: 10,
     open: 9,
     stored: 50,
     settled: 6,
@@ -112,7 +111,6 @@ t.test('reports the status of all parts as Prometheus metrics', async t => {
     'kimchi_ingester_gaps_total{reason="upbit-down"} 4',
     'kimchi_ingester_decided_minutes_total{outcome="settled"} 6',
     'kimchi_ingester_open_minutes 9',
-    'kimchi_ingester_filling_coins 10',
     'kimchi_ingester_drift_median_ratio 0.00007',
   ]) {
     t.ok(lines.includes(line), line)

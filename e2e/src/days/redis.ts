@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Milliseconds } from '@kimchi/core'
 import type { Network } from '@kimchi/ingester'
-import { LEASE_EXPIRES_AFTER_MS } from '@kimchi/store'
 import { createFolder, startRedis, type Teardown } from '@kimchi/testkit'
 import { openSetClock } from '../faketime.ts'
 import type { Host, World } from './world.ts'
@@ -14,7 +13,6 @@ const COMMAND_TIMEOUT_MS: Milliseconds = 2_000
 const DEAD_AFTER_MS: Milliseconds = 5_000
 const RECONNECT_MS: Milliseconds = 1_000
 const FREE_MS: Milliseconds = 1
-const LEASE = '{kp}:lease:'
 
 /** A real redis-server whose time is the world's, on a network of the world. */
 export type DayRedis = Awaited<ReturnType<typeof openDayRedis>>
@@ -43,7 +41,6 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   subscriber.on('message', onMessage)
   await subscriber.subscribe('{kp}:minute')
   const links = new Set<Link>()
-  const leases = new Leases()
   const state = {
     isUp: true,
     /** Longest one-way time of a packet. */
@@ -59,8 +56,6 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   /** One command at a time: who comes first at the server never depends on the machine. */
   const run = async (method: 'call' | 'callBuffer', command: string, args: readonly Argument[]) => {
     state.commands += 1
-    const [key = ''] = args
-    if (String(key).startsWith(LEASE)) return leases.answer(command, args.map(String), world.now)
     setTime()
     const reply = await raw[method](command, ...args)
     if (/^fcall$/i.test(command)) await subscriber.ping()
@@ -109,23 +104,6 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     /** Connections that are not closed. */
     openLinks: () => links.size,
     close: () => void subscriber.off('message', onMessage),
-  }
-}
-
-/**
- * Leases are claimed every second, and are most of all commands: they are kept here, which saves most of a day's time.
- * They are never needed for correctness.
- */
-class Leases {
-  readonly #holders = new Map<string, { id: string; until: number }>()
-
-  answer(command: string, [key = '', id = '']: readonly string[], now: number): unknown {
-    const held = this.#holders.get(key)
-    const holder = held !== undefined && held.until > now ? held.id : null
-    const renewed = { id: holder ?? id, until: now + LEASE_EXPIRES_AFTER_MS }
-    if (command === 'del') this.#holders.delete(key)
-    else if (command === 'pexpire' || (command === 'set' && holder === null)) this.#holders.set(key, renewed)
-    return holder
   }
 }
 

@@ -1,4 +1,3 @@
-export { holderId, LEASE_EXPIRES_AFTER_MS, Lease } from './lease.ts'
 export { loadLibrary } from './library.ts'
 export { MinuteQueue, type QueueStatus } from './minute-queue.ts'
 export { type Board, type MinuteRange, type Readable, SampleReader } from './reader.ts'

@@ -14,8 +14,3 @@ export const MINUTE_CHANNEL = '{kp}:minute'
 export function importedKey(symbol: string): string {
   return `{kp}:imported:${symbol}`
 }
-
-/** string · id of the process that does a piece of work · expires unless it is claimed again */
-export function leaseKey(name: string): string {
-  return `{kp}:lease:${name}`
-}

@@ -66,6 +66,11 @@ export class CandleRequests {
     }
   }
 
+  /** Waits until a request to the exchange would be the next one. */
+  async untilNoneWaits(exchange: Exchange): Promise<void> {
+    await this.#lines[exchange].last.catch(() => {})
+  }
+
   status() {
     const now = this.#context.clock.elapsed()
     return (['upbit', 'binance'] as const).map(exchange => {

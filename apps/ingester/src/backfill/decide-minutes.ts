@@ -49,7 +49,7 @@ export async function decideWindow(
   { coin, minutes }: CoinMinutes,
   blocks: CandleBlockCache,
 ): Promise<Decided> {
-  const limit = newestDecidable(await fetchShared(await blocks.newestMinute(), blocks))
+  const limit = await fetchLimit(blocks)
   const open = minutes.filter(minute => minute > limit)
   const decidable = minutes.filter(minute => minute <= limit)
   const last = decidable.at(-1)
@@ -111,8 +111,8 @@ async function fetchShared(minute: EpochMinute, blocks: CandleBlockCache) {
  * The newest minute for which the newest candles show that both exchanges were up and the rate was known. Any
  * outage before it is over, so its minutes can be decided; candles of later minutes may still come.
  */
-function newestDecidable(shared: Omit<CandleLegs, 'upbit' | 'binance'>): EpochMinute {
-  const { rate, upbitReference, binanceReference } = shared
+export async function fetchLimit(blocks: CandleBlockCache): Promise<EpochMinute> {
+  const { rate, upbitReference, binanceReference } = await fetchShared(await blocks.newestMinute(), blocks)
   const upbitUp = Math.max(rate.newestTrade, upbitReference.newestTrade) + 1
   return Math.min(upbitUp, binanceReference.newestTrade + 1, rate.newestTrade + CARRY_MINUTES)
 }

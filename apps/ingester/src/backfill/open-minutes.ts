@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Coin,
+  type Context,
   DAY_MINUTES,
   dayStart,
   type EpochMinute,
@@ -54,6 +55,8 @@ export interface FinishedMinute {
 /** One coin and its open minutes. Its instants are of the clock's elapsed time. */
 interface OpenCoin {
   readonly coin: Coin
+  /** Among equally urgent coins the lowest comes first. By chance, so that several ingesters begin elsewhere. */
+  readonly rank: number
   /** Ascending. */
   open: readonly MinuteRange[]
   /** When Redis is asked next for its open minutes. */
@@ -67,16 +70,22 @@ export class OpenMinutes {
   readonly #reader: Pick<SampleReader, 'readOpenMinutes'>
   readonly #days: number
   readonly #clock: Clock
+  readonly #random: Context['random']
   #coins: ReadonlyMap<string, OpenCoin> = new Map()
   /** The last one reported. At first the minute of the start, since no feed of this process has sampled it. */
   #finished: FinishedMinute
 
   /** @param days whole UTC days before today that are filled */
-  constructor(reader: Pick<SampleReader, 'readOpenMinutes'>, days: number, clock: Clock) {
+  constructor(
+    reader: Pick<SampleReader, 'readOpenMinutes'>,
+    days: number,
+    context: Pick<Context, 'clock' | 'random'>,
+  ) {
     this.#reader = reader
     this.#days = days
-    this.#clock = clock
-    this.#finished = { minute: minuteOf(clock.now()), waiting: [] }
+    this.#clock = context.clock
+    this.#random = context.random
+    this.#finished = { minute: minuteOf(context.clock.now()), waiting: [] }
   }
 
   /** Known open minutes, counted per coin and minute. */
@@ -100,7 +109,7 @@ export class OpenMinutes {
   /** Keeps these coins, and forgets all others. */
   follow(coins: readonly Coin[]): void {
     const known = this.#coins
-    this.#coins = new Map(coins.map(coin => [pairOf(coin), known.get(pairOf(coin)) ?? newOpenCoin(coin)]))
+    this.#coins = new Map(coins.map(coin => [pairOf(coin), known.get(pairOf(coin)) ?? this.#begin(coin)]))
   }
 
   /** Reads from Redis the open minutes of each coin that is due. */
@@ -131,6 +140,7 @@ export class OpenMinutes {
       return newest >= urgent ? Number.MAX_SAFE_INTEGER : Math.floor(newest / BLOCK_MINUTES.binance)
     }
     return [...this.#coins.values()]
+      .sort((a, b) => a.rank - b.rank)
       .filter(({ open, trouble }) => open.length > 0 && now >= (trouble?.waitsUntil ?? 0))
       .map(({ coin, open }) => {
         const [minutes = []] = windowsOf(open)
@@ -138,6 +148,13 @@ export class OpenMinutes {
       })
       .sort((a, b) => rankOf(b) - rankOf(a))
       .slice(0, most)
+  }
+
+  /** Reads again which minutes of the window are open: another ingester may have decided them meanwhile. */
+  async readAgain({ coin, minutes }: CoinMinutes): Promise<readonly EpochMinute[]> {
+    const [first = 0] = minutes
+    const open = await this.#reader.readOpenMinutes(coin.symbol, first, (minutes.at(-1) ?? 0) + 1)
+    return [...windowsOf(open)].flat()
   }
 
   /** Forgets these minutes. Redis names again those that are still open. */
@@ -167,8 +184,8 @@ export class OpenMinutes {
     const finished = waiting.includes(symbol) ? minute - 1 : minute
     return Math.min(minuteOf(now - CANDLE_GRACE_MS), Math.max(finished, minuteOf(now - LEFT_TO_FEEDS_MS))) + 1
   }
-}
 
-function newOpenCoin(coin: Coin): OpenCoin {
-  return { coin, open: [], readAt: 0, reads: 0, trouble: undefined }
+  #begin(coin: Coin): OpenCoin {
+    return { coin, rank: this.#random(), open: [], readAt: 0, reads: 0, trouble: undefined }
+  }
 }

@@ -9,20 +9,16 @@ import {
   type Sample,
 } from '@kimchi/core'
 import { type RestClient, retryDelay } from '@kimchi/feeds'
-import type { Lease, SampleReader, SampleWriter, SettledMinute } from '@kimchi/store'
+import type { SampleReader, SampleWriter, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
-import { BackfillLease } from './backfill-lease.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
 import { CandleRequests } from './candle-requests.ts'
-import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow } from './decide-minutes.ts'
+import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
 
 /** Backfill rests for this long where nothing is left to do. */
 const IDLE_MS: Milliseconds = 1_000
-
-/** A history of so many minutes takes long enough for people to ask how far it is. */
-const LONG_HISTORY = 1_000
 
 export interface BackfillOptions {
   /**
@@ -36,8 +32,6 @@ export interface BackfillOptions {
   readonly upbitPerSecond: number
   readonly reader: Pick<SampleReader, 'readOpenMinutes' | 'readSamples'>
   readonly writer: Pick<SampleWriter, 'write'>
-  /** Keeps several ingesters from fetching the same candles. */
-  readonly lease: Pick<Lease, 'claim' | 'free'>
 }
 
 /** Counters run since the start. */
@@ -46,6 +40,9 @@ export type BackfillStatus = ReturnType<Backfill['status']>
 /**
  * Decides the open minutes since 00:00 UTC of today − `days` from candles, for as long as an ingester lives:
  * open minutes (Redis) → window → candle blocks → decide → one write (samples and settled minutes) → Redis.
+ *
+ * The open minutes in Redis are the list of work, which nobody holds: of several ingesters each takes the coins in
+ * an order of its own, and what two of them decide at once is stored once.
  * @see docs/architecture.md#ingester
  */
 export class Backfill {
@@ -54,13 +51,13 @@ export class Backfill {
   readonly #requests: CandleRequests
   readonly #blocks: CandleBlockCache
   readonly #openMinutes: OpenMinutes
-  readonly #lease: BackfillLease
   readonly #counts = { stored: 0, settled: 0, refused: 0 }
-  /** Why a step failed, by the step; empty while none does. */
-  readonly #problems = new Map<unknown, string>()
+  /** Why the last round failed; undefined if it did not. */
+  #problem: string | undefined
+  /** Whether the exchanges' frames show that our clock is wrong. */
+  #isClockWrong = false
   /** The minute of which untested coins were sampled last. */
   #sampledAt: EpochMinute | undefined
-  #percent = 0
   #drift: Drift | undefined
   /** The hour, since the epoch, in which the drift was measured last. */
   #driftHour = 0
@@ -70,55 +67,21 @@ export class Backfill {
     this.#context = context
     this.#requests = new CandleRequests(options.rest, options.upbitPerSecond, context)
     this.#blocks = new CandleBlockCache(request => this.#requests.fetchPage(request), context)
-    this.#openMinutes = new OpenMinutes(options.reader, options.days, context.clock)
-    this.#lease = new BackfillLease(options.lease, this.#blocks, context)
+    this.#openMinutes = new OpenMinutes(options.reader, options.days, context)
   }
 
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
-    await Promise.all([this.#repeat(() => this.#claim()), this.#repeat(() => this.#round())])
-    await this.#lease.free()
-  }
-
-  /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
-  noteMinute(finished: FinishedMinute): void {
-    this.#lease.isClockWrong = finished.isClockWrong ?? false
-    this.#openMinutes.noteMinute(finished)
-  }
-
-  status() {
-    return {
-      /** `refused` counts samples that Redis will not accept later either. */
-      ...this.#counts,
-      /** Coins that this ingester fills; 0 while it has no lease, undefined where backfill does not run. */
-      filling: this.#lease.symbols?.size,
-      /** Known open minutes, counted per coin and minute. */
-      open: this.#openMinutes.count,
-      /** Coins whose candles could not be fetched; each waits alone. */
-      waiting: this.#openMinutes.waiting,
-      candleRequests: this.#requests.status(),
-      unreadable: this.#blocks.unreadable(),
-      drift: this.#drift,
-      /** Why all coins wait, such as Redis being away; undefined while they need not. */
-      problem: [...this.#problems.values()][0],
-    }
-  }
-
-  /**
-   * Repeats a step until the signal aborts.
-   * @param step returns whether something may be left to do
-   */
-  async #repeat(step: () => Promise<boolean>): Promise<void> {
     const { clock, random, signal, log } = this.#context
     for (let failures = 0; !signal.aborted; ) {
       try {
-        const isBusy = await step()
+        const isBusy = await this.#round()
         failures = 0
-        this.#problems.delete(step)
+        this.#problem = undefined
         if (!isBusy) await clock.wait(IDLE_MS, signal)
       } catch (thrown) {
         if (signal.aborted) return
-        this.#problems.set(step, messageOf(thrown))
+        this.#problem = messageOf(thrown)
         // Without the cause: the requests keep to an exchange's `Retry-After`, and nothing else has to wait for it.
         const delayMs = retryDelay(failures++, random)
         const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
@@ -128,33 +91,59 @@ export class Backfill {
     }
   }
 
-  async #claim(): Promise<false> {
-    const { tracked, untested } = this.#options.quarantine
-    await this.#lease.claim([...tracked, ...untested])
-    return false
+  /** Hears which minute the minute loop has finished, so that its gaps are filled at once. */
+  noteMinute(finished: FinishedMinute): void {
+    this.#isClockWrong = finished.isClockWrong ?? false
+    this.#openMinutes.noteMinute(finished)
+  }
+
+  status() {
+    return {
+      /** `refused` counts samples that Redis will not accept later either. */
+      ...this.#counts,
+      /** Known open minutes, counted per coin and minute. */
+      open: this.#openMinutes.count,
+      /** Coins whose candles could not be fetched; each waits alone. */
+      waiting: this.#openMinutes.waiting,
+      candleRequests: this.#requests.status(),
+      unreadable: this.#blocks.unreadable(),
+      drift: this.#drift,
+      /** Why all coins wait, such as Redis being away; undefined while they need not. */
+      problem: this.#problem,
+    }
   }
 
   /**
-   * Fills the next coins of those that this ingester has the lease on, and measures the drift when none is left to
-   * fill.
+   * Fills the next coins, and measures the drift when none is left to fill. An ingester whose clock is wrong leaves the
+   * work to others.
    * @returns whether there was something to fill
    */
   async #round(): Promise<boolean> {
+    if (this.#isClockWrong) return false
     const { tracked, untested } = this.#options.quarantine
-    const held = tracked.filter(coin => this.#holds(coin))
-    this.#openMinutes.follow(held)
-    await this.#sampleUntested(untested.filter(coin => this.#holds(coin)))
+    this.#openMinutes.follow(tracked)
+    await this.#sampleUntested(untested)
     await this.#openMinutes.read()
     const due = this.#openMinutes.next(COINS_AT_ONCE)
-    const outcomes = await Promise.allSettled(due.map(window => this.#fill(window)))
+    // What all coins need is no trouble of one of them.
+    if (due.length > 0) await fetchLimit(this.#blocks)
+    let last: Promise<unknown> = Promise.resolve()
+    const outcomes = await Promise.allSettled(
+      due.map(async window => {
+        const minutes = last.then(() => this.#stillOpen(window))
+        last = minutes
+        await this.#fill(window, await minutes)
+      }),
+    )
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-    if (due.length === 0 && held.length > 0) await this.#measureDrift(held)
+    if (due.length === 0 && tracked.length > 0) await this.#measureDrift(tracked)
     return due.length > 0
   }
 
-  /** Whether this ingester has the lease on the coin. */
-  #holds({ symbol }: Coin): boolean {
-    return this.#lease.symbols?.has(symbol) === true
+  /** The window's open minutes, asked for when no other request has to go out before its own. */
+  async #stillOpen(window: CoinMinutes): Promise<readonly EpochMinute[]> {
+    await this.#requests.untilNoneWaits('upbit')
+    return this.#openMinutes.readAgain(window)
   }
 
   /** Decides the newest minute of all untested coins, which the quarantine compares with each other. */
@@ -180,19 +169,20 @@ export class Backfill {
     this.#drift = await measureDrift(tracked, now, this.#options.reader, this.#blocks)
   }
 
-  /** @throws why Redis could not be written */
-  async #fill(window: CoinMinutes): Promise<void> {
-    const decided = await this.#decide(window)
+  /**
+   * @param minutes those of the window that are still open
+   * @throws why Redis could not be written
+   */
+  async #fill(window: CoinMinutes, minutes: readonly EpochMinute[]): Promise<void> {
+    const decided = await this.#decide({ ...window, minutes })
     if (decided === undefined) return
     await this.#store(decided.samples, decided.settled)
     this.#openMinutes.finish(window)
-    this.#logProgress(window.coin)
   }
 
-  /** Undefined where the lease was lost, or candles cannot be fetched: the coin waits. */
+  /** Undefined where candles cannot be fetched: the coin waits. */
   async #decide(window: CoinMinutes): Promise<Decided | undefined> {
     const { clock, signal, log } = this.#context
-    if (!this.#holds(window.coin)) return undefined
     try {
       return await decideWindow(window, this.#blocks)
     } catch (thrown) {
@@ -218,15 +208,5 @@ export class Backfill {
     this.#counts.stored += result.stored + result.duplicates
     this.#counts.settled += result.settled
     this.#counts.refused += result.refused.length
-  }
-
-  /** Logs how far a long history is, at each further percent. */
-  #logProgress({ symbol }: Coin): void {
-    const { stored, settled } = this.#counts
-    const [done, open] = [stored + settled, this.#openMinutes.count]
-    const percent = Math.floor((100 * done) / Math.max(1, done + open))
-    if (percent <= this.#percent || done + open < LONG_HISTORY) return
-    this.#context.log.info({ symbol, percent, stored, settled }, 'backfill')
-    this.#percent = percent
   }
 }

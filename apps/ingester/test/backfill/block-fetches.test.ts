@@ -56,7 +56,6 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
       writer,
       upbitPerSecond: 8,
       rest: { fetchCandles },
-      lease: { claim: async () => true, free: async () => {} },
     },
     { clock, random: () => 0.5, signal: ending.signal, log: silent },
   )

@@ -84,7 +84,6 @@ const imported = async () => {
 test('Ctrl-C ends an import long before its days are done; what it stored stays', async t => {
   const program = startProcess('3650', { COINS: 'BTC' })
   await eventually('something is stored', async () => (await imported()).length > 0)
-  t.strictSame(await raw.keys('{kp}:lease:*'), [], 'ingesters fill its coins meanwhile')
   t.equal(await program.end('SIGINT'), 0)
   t.equal(program.lines.at(-1), 'Stopped; run it again to go on from here.')
   t.strictSame(await imported(), ['BTC'])

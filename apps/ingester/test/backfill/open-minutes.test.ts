@@ -22,7 +22,7 @@ function open({ at = D + 600, secondsInto = 30, days = 1 } = {}) {
         .filter(({ start, end }) => start < end)
     },
   }
-  const openMinutes = new OpenMinutes(reader, days, clock)
+  const openMinutes = new OpenMinutes(reader, days, { clock, random: () => 0.5 })
   /** As backfill does when it decides all of a coin's minutes. */
   const next = async () => {
     await openMinutes.read()

@@ -11,7 +11,7 @@ import { HttpError } from '@kimchi/feeds'
 import { createMemoryLog, eventually, passUntil, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
-import { BTC, ETH, IQ, KNC, openBench, openExchanges, YESTERDAY } from '../support/backfill-bench.ts'
+import { BTC, ETH, KNC, openBench, openExchanges, YESTERDAY } from '../support/backfill-bench.ts'
 
 const at = (minute: number) => minuteStart(YESTERDAY + minute)
 
@@ -79,7 +79,10 @@ t.test(
       return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
     })
     const batches: string[][] = []
+    // BTC comes last.
+    let order = 0
     start([...hanging, BTC], {
+      random: () => order++ / 100,
       around: fetchCandles => async range => {
         if (!hanging.some(({ upbit, binance }) => [upbit, binance].includes(range.market)))
           return fetchCandles(range)
@@ -105,15 +108,12 @@ t.test(
   'an empty Redis is filled to the newest minute, all true, with hardly more requests than pages',
   async t => {
     const { start, check, clock, isWhole } = await openBench(t, exchanges)
-    const log = createMemoryLog()
-    const { status } = start([BTC, ETH, KNC], { log })
+    const { status } = start([BTC, ETH, KNC])
     const startedIn = minuteOf(clock.now())
     await passUntil(clock, 'all are whole', isWhole([BTC, ETH, KNC]), 25)
     // Redis has the last window a moment before backfill hears so.
     await eventually('backfill knows it', () => status().open === 0)
     t.equal(minuteOf(clock.now()), startedIn, 'no minute has passed, which would cost requests')
-    const progress = log.lines.filter(({ message }) => message === 'backfill')
-    t.equal(progress.at(-1)?.fields.percent, 100, 'the log says when it is whole')
     t.match(await check([BTC, ETH, KNC], 357), { ...RIGHT, live: 0 })
     t.match(status(), { open: 0, refused: 0, waiting: [], problem: undefined })
     const quiet = requestsFor('upbit').filter(({ market }) => market === 'KRW-KNC').length
@@ -235,147 +235,6 @@ t.test('minutes that Redis refuses are not open, and not fetched', async t => {
   t.ok(asked <= 14, `${asked} requests, for new minutes only`)
 })
 
-t.test('two ingesters on one Redis do not fetch the same candles twice', async t => {
-  const { start, clock, check, isWhole } = await openBench(t, exchanges)
-  const first = start([BTC, ETH], { id: 'a' })
-  const second = start([BTC, ETH], { id: 'b' })
-  await passUntil(clock, 'both are whole', isWhole([BTC, ETH]))
-  t.ok(requests.length > 0)
-  await passUntil(clock, 'ten minutes', () => clock.now() > at(371), 1_000)
-  t.equal(Math.min(first.status().stored, second.status().stored), 0, 'one of them does all of it')
-  t.strictSame([first.status().filling, second.status().filling].sort(), [0, 2], 'and says so')
-  t.match(await check([BTC, ETH], 361), RIGHT)
-})
-
-t.test('coins that take longer than a lease lasts are no work for a second ingester', async t => {
-  const { start, clock, leaseAging } = await openBench(t, exchanges)
-  const coins = Array.from(
-    { length: 70 },
-    (_, at): Coin => ({ ...ETH, symbol: `C${at}`, upbit: `KRW-C${at}` }),
-  )
-  const first = start(coins, {
-    id: 'a',
-    upbitPerSecond: 1,
-    around: fetchCandles => range =>
-      fetchCandles(range.market.startsWith('KRW-C') ? { ...range, market: ETH.upbit } : range),
-  })
-  await passUntil(clock, 'the first has the lease', () => first.status().filling === 70, 1_000)
-  const startedAt = clock.now()
-  const asked = new Set<string>()
-  const second = start(coins, {
-    id: 'b',
-    around: fetchCandles => range => {
-      asked.add(range.market)
-      return fetchCandles(range)
-    },
-  })
-  let wasFilling = 0
-  const ageLeases = leaseAging()
-  await passUntil(
-    clock,
-    'two leases',
-    async () => {
-      await ageLeases()
-      wasFilling = Math.max(wasFilling, second.status().filling ?? 0)
-      return clock.now() - startedAt > 120_000
-    },
-    1_000,
-  )
-  t.equal(first.status().filling, 70)
-  t.ok(first.status().open > 0, 'and there is work left')
-  t.equal(wasFilling, 0)
-  t.strictSame([...asked].sort(), ['BTCUSDT', 'KRW-BTC'], 'only what tells whether the exchanges answer')
-})
-
-// docs/faults.md, 46
-t.test('ingesters of different coins fill their own at the same time', async t => {
-  const { start, clock, check, reader } = await openBench(t, exchanges)
-  start([BTC, ETH], { id: 'a' })
-  start([ETH, KNC], { id: 'b' })
-  const startedAt = clock.now()
-  // Newer ones may lack a candle that is only late.
-  const last = { start: YESTERDAY + 348, end: YESTERDAY + 358 }
-  await passUntil(clock, 'the last ten minutes of all are filled', async () => {
-    const missing = await Promise.all(
-      ['BTC', 'ETH', 'KNC'].map(symbol => reader.readOpenMinutes(symbol, last.start, last.end)),
-    )
-    return missing.flat().length === 0
-  })
-  t.ok(clock.now() - startedAt <= 120_000, `after ${clock.now() - startedAt} ms`)
-  await passUntil(clock, 'and everything', () => clock.now() > at(367), 1_000)
-  t.match(await check([BTC, ETH, KNC], 361), RIGHT)
-})
-
-t.test('the other ingester goes on where one was ended, and at once', async t => {
-  const { start, clock, check, isWhole } = await openBench(t, exchanges)
-  const first = start([BTC, ETH], { id: 'a' })
-  await passUntil(clock, 'the first has begun', () => first.status().stored > 0)
-  const _second = start([BTC, ETH], { id: 'b' })
-  await first.stop()
-  const endedAt = clock.now()
-  requests.length = 0
-  await passUntil(clock, 'the second has begun', () => requests.length > 0)
-  t.ok(clock.now() - endedAt <= 20_000, `took over within ${clock.now() - endedAt} ms by its clock`)
-  await passUntil(clock, 'the second has done it', isWhole([BTC, ETH]))
-  t.match(await check([BTC, ETH], 361), RIGHT)
-})
-
-t.test('a lease that is lost stops the work, without a loss or an error', async t => {
-  const { start, clock, check, reader } = await openBench(t, exchanges)
-  let isFree = true
-  const { status } = start([BTC, ETH, KNC, IQ], {
-    lease: { claim: async () => isFree, free: async () => {} },
-  })
-  await passUntil(clock, 'the work has begun', () => status().stored > 0)
-  isFree = false
-  await passUntil(clock, 'it knows', () => status().filling === 0)
-  isFree = true
-  await passUntil(clock, 'all is filled', async () => {
-    return (await reader.readOpenMinutes('ETH', YESTERDAY, YESTERDAY + 361)).length === 0
-  })
-  t.equal(status().problem, undefined)
-  t.match(await check([ETH], 361), RIGHT)
-})
-
-t.test('a new list of coins is claimed before anything of it is filled', async t => {
-  const { start, clock, isWhole } = await openBench(t, exchanges)
-  const tracked = [BTC]
-  const claimed = new Set<string>()
-  const claim = async (name: string) => claimed.add(name).size === 1
-  const { status } = start(tracked, { lease: { claim, free: async () => {} } })
-  await passUntil(clock, 'BTC is whole', isWhole([BTC]))
-  tracked.push(ETH)
-  await passUntil(
-    clock,
-    'the new list was refused',
-    () => claimed.size === 2 && status().filling === 0,
-    1_000,
-  )
-  const askedFor = requestsFor('upbit').map(({ market }) => market)
-  t.notOk(askedFor.includes(ETH.upbit))
-})
-
-t.test('a lease that is lost while new coins are decided ends their requests', async t => {
-  const { start, clock } = await openBench(t, exchanges)
-  const coins = Array.from({ length: 40 }, (_, at): Coin => {
-    return { symbol: `C${at}`, name: `C${at}`, upbit: `KRW-C${at}`, binance: `C${at}USDT` }
-  })
-  let asked = 0
-  start(coins, {
-    lease: { claim: async () => asked === 0, free: async () => {} },
-    upbitPerSecond: 2,
-    around: fetchCandles => range => {
-      if (range.market.startsWith('KRW-C')) asked += 1
-      return fetchCandles(range)
-    },
-  })
-  await passUntil(clock, 'it has the lease', () => asked > 0, 1_000)
-  const lostAt = clock.now()
-  await passUntil(clock, 'a minute', () => clock.now() > lostAt + 60_000, 1_000)
-  t.ok(asked <= 18, `${asked} requests for 40 coins`)
-})
-
-// docs/faults.md, 79
 t.test('an exchange that asks for an hour in a 503 and is well after minutes is used at once', async t => {
   const { start, clock, isWhole } = await openBench(t, exchanges)
   const illUntil = clock.now() + 180_000
@@ -386,31 +245,10 @@ t.test('an exchange that asks for an hour in a 503 and is well after minutes is 
       return fetchCandles(range)
     },
   })
-  await passUntil(clock, 'it is not fit to fill', () => status().problem !== undefined, 1_000)
+  await passUntil(clock, 'it is held up', () => status().problem !== undefined, 1_000)
   await passUntil(clock, 'all is filled', isWhole([BTC]), 1_000)
   t.ok(clock.now() - illUntil <= 60_000, `${clock.now() - illUntil} ms later`)
 })
-
-t.test(
-  'a Redis that cannot be asked for the lease is named, and nothing is filled once it has expired',
-  async t => {
-    const { start, clock, isWhole } = await openBench(t, exchanges)
-    let isAway = false
-    const claim = async () => {
-      if (isAway) throw new Error('Redis is away')
-      return true
-    }
-    const { status } = start([ETH], { lease: { claim, free: async () => {} } })
-    await passUntil(clock, 'it is whole', isWhole([ETH]), 1_000)
-    isAway = true
-    await passUntil(clock, 'it is held up', () => status().problem === 'Redis is away', 1_000)
-    await passUntil(clock, 'its lease has expired', () => status().filling === 0, 1_000)
-    const { stored } = status()
-    await clock.advance(180_000)
-    await passUntil(clock, 'some minutes', () => clock.now() > at(366), 1_000)
-    t.match(status(), { stored, problem: 'Redis is away' })
-  },
-)
 
 for (const [title, appendonly] of [
   ['Redis away in the middle of a pass: backfill is held up, says why, and nothing is lost', true],
@@ -600,47 +438,4 @@ t.test('a Redis with the other kind of prices holds up backfill, and is named', 
   })
   await passUntil(clock, 'it noticed', () => status().problem !== undefined)
   t.equal(status().problem, 'holds live prices')
-})
-
-// docs/faults.md, 79
-t.test('a holder of the lease that is banned leaves the work to another within 4 minutes', async t => {
-  const { start, clock, check, isWhole, leaseAging } = await openBench(t, exchanges)
-  let isBanned = false
-  const first = start([BTC, ETH], {
-    id: 'a',
-    around: fetchCandles => range =>
-      isBanned && range.exchange === 'upbit'
-        ? Promise.reject(new HttpError('KIMCHI_ERR_REST', 'HTTP 418', 418, 259_200_000))
-        : fetchCandles(range),
-  })
-  await passUntil(clock, 'the first has done it', isWhole([BTC, ETH]))
-  const second = start([BTC, ETH], { id: 'b' })
-  await passUntil(clock, 'two minutes', () => clock.now() > at(363), 1_000)
-  t.equal(second.status().stored, 0, 'a healthy holder keeps its lease')
-  isBanned = true
-  const bannedAt = clock.now()
-  const ageLeases = leaseAging()
-  const otherFills = async () => {
-    await ageLeases()
-    return second.status().stored > 0
-  }
-  await passUntil(clock, 'the other fills', otherFills, 1_000)
-  await passUntil(clock, 'the first knows it', () => first.status().filling === 0, 1_000)
-  t.ok(clock.now() - bannedAt <= 240_000, `after ${clock.now() - bannedAt} ms`)
-  t.match(await check([BTC, ETH], 361), RIGHT)
-})
-
-// docs/faults.md, 79
-t.test('a holder whose clock is wrong leaves the work to another at once', async t => {
-  const { start, clock, isWhole } = await openBench(t, exchanges)
-  const first = start([BTC], { id: 'a' })
-  await passUntil(clock, 'the first has done it', isWhole([BTC]))
-  const second = start([BTC], { id: 'b' })
-  first.noteMinute({ minute: YESTERDAY + 361, waiting: [], isClockWrong: true })
-  const wrongAt = clock.now()
-  const before = first.status().stored
-  await passUntil(clock, 'the other has the lease', () => second.status().filling === 1, 1_000)
-  t.ok(clock.now() - wrongAt <= 15_000, `after ${clock.now() - wrongAt} ms`)
-  await passUntil(clock, 'the other fills', () => second.status().stored > 0, 1_000)
-  t.equal(first.status().stored, before)
 })

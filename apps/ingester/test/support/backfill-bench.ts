@@ -12,7 +12,7 @@ import { createManualClock } from '@kimchi/core/testing'
 import { RestClient } from '@kimchi/feeds'
 import { createLogger, systemClock } from '@kimchi/runtime'
 import { DEFAULT_COINS, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { Lease, openRedis, SampleReader, SampleWriter } from '@kimchi/store'
+import { openRedis, SampleReader, SampleWriter } from '@kimchi/store'
 import { audit, startRedis, stayClearOfMidnight, type TestRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { Backfill, type BackfillOptions } from '../../src/backfill/run-backfill.ts'
@@ -73,8 +73,9 @@ type FetchCandles = BackfillOptions['rest']['fetchCandles']
 
 /** How a backfill of a test differs from an ingester's. */
 export interface StartOptions extends Partial<BackfillOptions> {
-  readonly id?: string
   readonly log?: Log
+  /** @default always 0.5 */
+  readonly random?: () => number
   /** Stands between backfill and exchanges. */
   readonly around?: (fetchCandles: FetchCandles) => FetchCandles
 }
@@ -111,13 +112,13 @@ export async function openBench(
 
   /** Starts a backfill as an ingester does; ended with the test. */
   const start = (coins: readonly Coin[], options: StartOptions = {}): RunningBackfill => {
-    const { id = 'a', log = silent, around = fetch => fetch, ...changes } = options
+    const { log = silent, random = () => 0.5, around = fetch => fetch, ...changes } = options
     const ending = new AbortController()
     // The exchanges' requests are of all tests of a file; an ingester's end with it.
     const ended = once(ending.signal, 'abort').then(() => Promise.reject(ending.signal.reason))
     ended.catch(() => {})
-    const fetchCandles: FetchCandles = request =>
-      clock.hold(Promise.race([rest.fetchCandles(request), ended]))
+    const asked = around(request => clock.hold(rest.fetchCandles(request)))
+    const fetchCandles: FetchCandles = request => Promise.race([asked(request), ended])
     const backfill = new Backfill(
       {
         quarantine: { tracked: coins, untested: [], judgeMinute: samples => samples },
@@ -125,11 +126,10 @@ export async function openBench(
         reader,
         writer,
         upbitPerSecond: 400,
-        rest: { fetchCandles: around(fetchCandles) },
-        lease: new Lease(redis, id),
+        rest: { fetchCandles },
         ...changes,
       },
-      { clock, random: () => 0.5, signal: ending.signal, log },
+      { clock, random, signal: ending.signal, log },
     )
     const running = backfill.run()
     const stop = async () => {
@@ -156,15 +156,5 @@ export async function openBench(
     const ranges = await Promise.all(open).catch(() => undefined)
     return ranges?.flat().length === 0
   }
-  /** Redis' clock can't be set: each call makes its leases older by what has passed since the one before. */
-  const leaseAging = () => {
-    let agedAt = clock.now()
-    return async () => {
-      const passedMs = clock.now() - agedAt
-      agedAt += passedMs
-      for (const key of await raw.keys('{kp}:lease:*'))
-        await raw.pexpire(key, Math.max(1, (await raw.pttl(key)) - passedMs))
-    }
-  }
-  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole, leaseAging }
+  return { testRedis, raw, redis, writer, reader, clock, start, check, isWhole }
 }

@@ -60,9 +60,7 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     minutesOf: async (symbol: string) =>
       (await reader.readSamples(symbol, YESTERDAY, YESTERDAY + 1_440)).entries.map(({ minute }) => minute),
     status: (id = 'a') => raw.hgetall(`{kp}:ingester:${id}`),
-    /** What is kept of a coin; a lease only says who looks after it. */
-    keysOf: async (symbol: string) =>
-      (await raw.keys(`*:${symbol}*`)).filter(key => !key.startsWith('{kp}:lease:')),
+    keysOf: (symbol: string) => raw.keys(`*:${symbol}*`),
   }
 
   /** Lets time pass, step by step, with room for sockets; stops early when something has happened. */

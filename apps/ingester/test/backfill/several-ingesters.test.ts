@@ -1,0 +1,131 @@
+import { HttpError } from '@kimchi/feeds'
+import { syntheticCoins } from '@kimchi/simulator'
+import { passUntil } from '@kimchi/testkit'
+import t, { type Test } from 'tap'
+import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
+import { openBench, openExchanges, type RunningBackfill, YESTERDAY } from '../support/backfill-bench.ts'
+import { coinOf, withTrades } from '../support/market.ts'
+
+const MINUTES = 500
+const SIMULATED = syntheticCoins(23, 5).map(coin => withTrades(coin, usual => Math.min(10, usual)))
+const COINS = SIMULATED.filter(({ id }) => id !== 'USDT').map(({ id }) => coinOf(id))
+const RIGHT = { lost: 0, doubled: 0, wrong: 0 }
+
+/** What docker-compose.yml sets for each of two ingesters on one address. */
+const upbitPerSecond = 4
+
+/** Pages of 200 minutes, of each coin and KRW-USDT, that one ingester would fetch alone. */
+const PAGES = (COINS.length + 1) * Math.ceil(MINUTES / 200)
+/** With a fifth for what is asked first, and twice. */
+const SECONDS_ALONE = (1.2 * PAGES) / upbitPerSecond
+
+const exchanges = await openExchanges(t, { coins: SIMULATED })
+const { requestsFor } = exchanges
+
+/** As Math.random, but the same in each run. */
+function chanceOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 16_807) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
+
+/** Two ingesters on one Redis that are started together. */
+async function openTwo(test: Test) {
+  const bench = await openBench(test, exchanges, { at: MINUTES })
+  const { clock, isWhole } = bench
+  const startedAt = clock.now()
+  /** Seconds since the start. */
+  const passed = () => (clock.now() - startedAt) / 1_000
+  const start = (
+    seed: number,
+    options: Parameters<typeof bench.start>[1] & { coins?: typeof COINS } = {},
+  ) => {
+    const { coins = COINS, ...changes } = options
+    return bench.start(coins, { upbitPerSecond, random: chanceOf(seed), ...changes })
+  }
+  /** @returns seconds since the start */
+  const untilWhole = async (coins = COINS) => {
+    await passUntil(clock, 'all is filled', isWhole(coins), 500)
+    return passed()
+  }
+  return { ...bench, start, passed, untilWhole }
+}
+
+const storedBy = (ingesters: readonly RunningBackfill[]) => ingesters.map(({ status }) => status().stored)
+
+t.test('two ingesters share the work without a word, in little more than half the time of one', async t => {
+  const { start, untilWhole, check } = await openTwo(t)
+  const both = [start(11), start(47)]
+  const seconds = await untilWhole()
+  const asked = requestsFor('upbit').length
+  const [less = 0, more = 0] = storedBy(both).sort((a, b) => a - b)
+  t.comment(`${seconds} s, ${asked} requests to Upbit; stored: ${less}, ${more}`)
+  t.ok(seconds <= 0.7 * SECONDS_ALONE, `${seconds} s`)
+  t.ok(asked <= 1.35 * PAGES, `${asked} requests`)
+  t.ok(less > more / 2, `${less} and ${more} stored`)
+  t.match(await check(COINS, MINUTES - 3), RIGHT)
+})
+
+// docs/faults.md, 46
+t.test('ingesters of different lists fill the union, each its own', async t => {
+  const { start, untilWhole, check } = await openTwo(t)
+  const [mine, yours] = [COINS.slice(0, 16), COINS.slice(8)]
+  start(11, { coins: mine })
+  const other = start(47, { coins: yours })
+  const seconds = await untilWhole()
+  t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
+  t.ok(other.status().stored > 8 * (MINUTES - 10))
+  t.match(await check(COINS, MINUTES - 3), RIGHT)
+})
+
+// docs/faults.md, 79
+for (const [title, status, exchange] of [
+  ['an ingester that Upbit has banned', 418, 'upbit'],
+  ['an ingester that Binance refuses for its region', 451, 'binance'],
+] as const) {
+  t.test(`${title} does nothing, and hinders nobody`, async t => {
+    const { start, untilWhole, check, clock, passed } = await openTwo(t)
+    let isBanned = false
+    const first = start(11, {
+      around: fetchCandles => range =>
+        isBanned && range.exchange === exchange
+          ? Promise.reject(new HttpError('KIMCHI_ERR_REST', `HTTP ${status}`, status, 259_200_000))
+          : fetchCandles(range),
+    })
+    start(47)
+    await passUntil(clock, 'it has begun', () => first.status().stored > 0)
+    isBanned = true
+    const bannedAt = passed()
+    await passUntil(clock, 'it knows', () => first.status().candleRequests.some(({ problem }) => problem))
+    const { stored } = first.status()
+    const seconds = await untilWhole()
+    t.ok(seconds - bannedAt <= SECONDS_ALONE, `${seconds} s`)
+    t.ok(first.status().stored <= stored + MINUTES, 'only what it had fetched')
+    t.match(await check(COINS, MINUTES - 3), RIGHT)
+  })
+}
+
+// docs/faults.md, 79
+t.test('an ingester whose clock is wrong leaves the work to the other', async t => {
+  const { start, untilWhole, check } = await openTwo(t)
+  const first = start(11)
+  start(47)
+  first.noteMinute({ minute: YESTERDAY + MINUTES, waiting: [], isClockWrong: true })
+  const seconds = await untilWhole()
+  t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
+  t.ok(first.status().stored <= COINS_AT_ONCE * 200, 'no more than it had begun')
+  t.match(await check(COINS, MINUTES - 3), RIGHT)
+})
+
+t.test('the other ingester goes on where one was ended', async t => {
+  const { start, untilWhole, check, clock } = await openTwo(t)
+  const first = start(11)
+  start(47)
+  await passUntil(clock, 'it has begun', () => first.status().stored > 0)
+  await first.stop()
+  const seconds = await untilWhole()
+  t.ok(seconds <= SECONDS_ALONE, `${seconds} s`)
+  t.match(await check(COINS, MINUTES - 3), RIGHT)
+})

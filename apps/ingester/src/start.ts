@@ -1,6 +1,7 @@
 import {
   type Context,
   DAY_MINUTES,
+  type EpochMinute,
   LatestTicks,
   type Milliseconds,
   messageOf,
@@ -10,6 +11,7 @@ import {
 import { type OpenSocket, RestClient, userAgentOf } from '@kimchi/feeds'
 import { openOpsServer, type RunningApp } from '@kimchi/runtime'
 import {
+  type Board,
   type ConnectOptions,
   isRetryable,
   type KnownCoin,
@@ -63,8 +65,8 @@ export interface Ingester extends RunningApp {
  * without the exchanges, and says so on `/ready` until it has both.
  */
 export async function startIngester(config: Config, options: IngesterOptions): Promise<Ingester> {
-  const { log, clock, random, id, version, refreshMs, network } = options
-  const { COINS: wanted, ALLOW: allow, DENY: deny, SAMPLE_RETENTION_DAYS: retentionDays } = config
+  const { log, clock, random, id, version, refreshMs } = options
+  const { ALLOW: allow, DENY: deny, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const startedAt = clock.now()
   const ending = new AbortController()
   const context: Context = { clock, random, log, signal: ending.signal }
@@ -73,39 +75,19 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     fail = reject
   })
 
-  const redis = openRedis(config.REDIS_URL, { name: 'kimchi-ingester', random, ...network?.redis })
-  const reader = new SampleReader({ redis })
-  const writer = new SampleWriter({
-    redis,
-    prices: config.PRICES,
-    retentionDays,
-    order: wanted,
-    denied: deny,
-    log,
-  })
-  const queue = new MinuteQueue({ writer, clock, random, onFatal: fail, log })
-  redis.onChange(problem => {
-    if (problem === undefined) queue.sendAgain('Redis is connected again')
-  })
+  const store = openStore(config, options, fail)
+  const { redis, reader, writer, queue } = store
+  const { rest, latest, feeds } = openExchanges(config, options, context, () => catalogue.refreshNow())
   const spikeFilter = new SpikeFilter()
-  /** Notes of a coin that nobody tracks whether a day within the retention has a row of it. */
-  const markForgotten = async (coin: KnownCoin): Promise<PublishedCoin> => {
-    if (coin.order !== undefined) return { ...coin, isForgotten: false }
-    const days = await reader.readDays(coin.symbol).catch(() => undefined)
-    const { lastMinute = Number.NEGATIVE_INFINITY } = days?.entries.at(-1) ?? {}
-    return { ...coin, isForgotten: lastMinute < minuteOf(clock.now()) - retentionDays * DAY_MINUTES }
-  }
-  /**
-   * The coins in Redis, whose last rows the spike filter remembers; undefined while Redis can't be read. A Redis that
-   * holds the other kind of PRICES ends the ingester.
-   */
+  /** The coins in Redis, whose last rows the spike filter remembers; undefined while Redis can't be read. */
   const readPublished = async () => {
     try {
-      if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined
-      await writer.verify()
-      const { coins, rows } = await reader.readBoard()
+      const board = await readBoard(store)
+      if (board === undefined) return undefined
+      const { coins, rows } = board
       for (const { symbol, minute, premiumE4 } of rows) spikeFilter.remember(symbol, minute, premiumE4)
-      return await Promise.all(coins.map(markForgotten))
+      const oldest = minuteOf(clock.now()) - retentionDays * DAY_MINUTES
+      return await Promise.all(coins.map(coin => markForgotten(coin, oldest, reader)))
     } catch (thrown) {
       if (!isRetryable(thrown)) fail(thrown)
       log.info({ reason: messageOf(thrown) }, 'could not read Redis; continuing without it')
@@ -113,21 +95,11 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     }
   }
 
-  const userAgent = userAgentOf(version, config.PROJECT_URL)
-  const restBases = { upbit: config.UPBIT_REST_URL, binance: config.BINANCE_REST_URL }
-  const rest = new RestClient({ ...restBases, userAgent, fetch: network?.fetch }, context)
-  const latest = new LatestTicks()
-  const onRefused = () => catalogue.refreshNow()
-  const feeds = new ExchangeFeeds(
-    { config, latest, rest, userAgent, openSocket: network?.openSocket, onRefused },
-    context,
-  )
-
   const quarantine = new Quarantine({ allow, deny, onJudged: () => tracking.announce() })
   const tracking = new CoinTracking({ quarantine, writer, log })
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {
-      wanted,
+      wanted: config.COINS,
       readPublished,
       fetchListings: () => rest.fetchListings(),
       onCatalogue: now => {
@@ -203,4 +175,57 @@ export async function startIngester(config: Config, options: IngesterOptions): P
       await ops.close()
     },
   }
+}
+
+type Store = ReturnType<typeof openStore>
+
+/** @param onFatal called when what is written can never be */
+function openStore(
+  { REDIS_URL, PRICES: prices, SAMPLE_RETENTION_DAYS: retentionDays, COINS: order, DENY: denied }: Config,
+  { clock, random, log, network }: IngesterOptions,
+  onFatal: (thrown: unknown) => void,
+) {
+  const redis = openRedis(REDIS_URL, { name: 'kimchi-ingester', random, ...network?.redis })
+  const reader = new SampleReader({ redis })
+  const writer = new SampleWriter({ redis, prices, retentionDays, order, denied, log })
+  const queue = new MinuteQueue({ writer, clock, random, onFatal, log })
+  redis.onChange(problem => {
+    if (problem === undefined) queue.sendAgain('Redis is connected again')
+  })
+  return { redis, reader, writer, queue }
+}
+
+/** @throws where this Redis holds the other kind of PRICES */
+async function readBoard({ redis, reader, writer }: Store): Promise<Board | undefined> {
+  if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined
+  await writer.verify()
+  return reader.readBoard()
+}
+
+/** Notes of a coin that nobody tracks whether it has a row since a minute. */
+async function markForgotten(
+  coin: KnownCoin,
+  oldest: EpochMinute,
+  reader: SampleReader,
+): Promise<PublishedCoin> {
+  if (coin.order !== undefined) return { ...coin, isForgotten: false }
+  const days = await reader.readDays(coin.symbol).catch(() => undefined)
+  const { lastMinute = Number.NEGATIVE_INFINITY } = days?.entries.at(-1) ?? {}
+  return { ...coin, isForgotten: lastMinute < oldest }
+}
+
+/** @param onRefused called when an exchange refuses our subscription */
+function openExchanges(
+  config: Config,
+  { version, network }: IngesterOptions,
+  context: Context,
+  onRefused: () => void,
+) {
+  const { fetch, openSocket } = network ?? {}
+  const userAgent = userAgentOf(version, config.PROJECT_URL)
+  const { UPBIT_REST_URL: upbit, BINANCE_REST_URL: binance } = config
+  const rest = new RestClient({ upbit, binance, userAgent, fetch }, context)
+  const latest = new LatestTicks()
+  const feeds = new ExchangeFeeds({ config, latest, rest, userAgent, openSocket, onRefused }, context)
+  return { rest, latest, feeds }
 }

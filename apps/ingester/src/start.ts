@@ -34,7 +34,7 @@ import { notesOf, notReadyReasons } from './readiness.ts'
 import { type IngesterStatus, statusFields } from './status.ts'
 
 /** How long a start waits for Redis before it goes on without the coins and rows stored there. */
-const REDIS_PATIENCE_MS: Milliseconds = 2_000
+const REDIS_READY_WITHIN_MS: Milliseconds = 2_000
 
 /** How long a shutdown, or an announcement, waits for minutes that are not written yet. */
 const FLUSH_WITHIN_MS: Milliseconds = 2_000
@@ -197,7 +197,7 @@ function openStore(
 
 /** @throws where this Redis holds the other kind of PRICES */
 async function readBoard({ redis, reader, writer }: Store): Promise<Board | undefined> {
-  if (!(await redis.untilReady(REDIS_PATIENCE_MS))) return undefined
+  if (!(await redis.untilReady(REDIS_READY_WITHIN_MS))) return undefined
   await writer.verify()
   return reader.readBoard()
 }

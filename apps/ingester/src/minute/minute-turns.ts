@@ -11,7 +11,7 @@ import {
  * How long after M its snapshot is taken at the earliest, so that late frames that belong before M still
  * count.
  */
-const EARLIEST_MS: Milliseconds = 2_000
+const EARLIEST_SNAPSHOT_MS: Milliseconds = 2_000
 
 /** How long after M the exchanges' streams may take to pass it. */
 const LATEST_SNAPSHOT_MS: Milliseconds = 5_000
@@ -43,8 +43,8 @@ export async function* minuteTurns(
   untilComplete: (minute: EpochMinute) => Promise<void>,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): AsyncGenerator<MinuteTurn, void, void> {
-  const dueAt = (minute: EpochMinute) => minuteStart(minute) + EARLIEST_MS
-  const lastDue = () => minuteOf(clock.now() - EARLIEST_MS)
+  const dueAt = (minute: EpochMinute) => minuteStart(minute) + EARLIEST_SNAPSHOT_MS
+  const lastDue = () => minuteOf(clock.now() - EARLIEST_SNAPSHOT_MS)
   const wallLead = () => clock.now() - clock.elapsed()
   let last = lastDue()
   let lead = wallLead()
@@ -69,7 +69,7 @@ export async function* minuteTurns(
     last = minute
     const complete = new AbortController()
     void untilComplete(minute).then(() => complete.abort())
-    await wait(LATEST_SNAPSHOT_MS - EARLIEST_MS, complete.signal)
+    await wait(LATEST_SNAPSHOT_MS - EARLIEST_SNAPSHOT_MS, complete.signal)
     if (signal.aborted) return
     yield { minute, lateMs: clock.now() - dueAt(minute), steppedMs, skipped }
     steppedMs = 0

@@ -6,8 +6,8 @@ import type { Decoded } from './protocol.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 /** 2009-02-13 and 2128-06-11. A time in seconds or microseconds is far outside. */
-const EARLIEST_MS = 1_234_567_890_000
-const LATEST_MS = 5_000_000_000_000
+const EARLIEST_AT: EpochMs = 1_234_567_890_000
+const LATEST_AT: EpochMs = 5_000_000_000_000
 
 /** How many characters of a refused value an error message shows. */
 const SHOWN = 80
@@ -31,7 +31,7 @@ export function isFields(value: unknown): value is Fields {
 
 /** Whether a value is an exchange time: a whole number of milliseconds in a plausible century. */
 export function isExchangeTime(value: unknown): value is EpochMs {
-  return Number.isInteger(value) && (value as number) > EARLIEST_MS && (value as number) < LATEST_MS
+  return Number.isInteger(value) && (value as number) > EARLIEST_AT && (value as number) < LATEST_AT
 }
 
 /** The outcome for a frame that is not as documented: names the field and shows the value, shortened. */

@@ -14,7 +14,7 @@ import type { FeedCounters } from './feed-status.ts'
  * How far into each minute an exchange is asked which markets trade: far from the turn of the minute, and late
  * enough for the next turn to know of a halt that is a minute old. A random part keeps several ingesters apart.
  */
-const EARLIEST_MS: Milliseconds = 30_000
+const ASKED_FROM_MS: Milliseconds = 30_000
 const SPREAD_MS: Milliseconds = 10_000
 
 /** A market counts as halted when an answer that is requested 15 s later lacks it too: one may be incomplete. */
@@ -89,7 +89,7 @@ export class TradingStatus {
   async run(): Promise<void> {
     const { clock, random, signal } = this.#context
     const retry = new Retry(this.#context)
-    const offsetMs = EARLIEST_MS + Math.floor(SPREAD_MS * random())
+    const offsetMs = ASKED_FROM_MS + Math.floor(SPREAD_MS * random())
     let lastAsked = Number.NEGATIVE_INFINITY
     while (!signal.aborted) {
       this.#idle = new AbortController()

@@ -25,7 +25,7 @@ export interface Streams {
   readonly coins: readonly Coin[]
   /** All codes in one subscription, as the service has it. */
   readonly upbit: WatchedStream
-  /** The same codes in groups, each subscribed once: they show what `upbit` loses, and which codes Upbit refuses. */
+  /** The same codes in groups: they show which codes Upbit refuses. */
   readonly groups: readonly WatchedStream[]
   readonly binance: WatchedStream
 }

@@ -1,5 +1,6 @@
-import { MINUTE_MS } from '@kimchi/core'
+import { type EpochMinute, MINUTE_MS } from '@kimchi/core'
 import t from 'tap'
+import type { Coding } from '../src/documents/compressed-body.ts'
 import type { Document } from '../src/documents/document.ts'
 import { boardOf, dayOf, daysBefore, MINUTE, openTestApp, rowOf } from './board.ts'
 import { eventually } from './stack.ts'
@@ -190,17 +191,25 @@ t.test('a history is read once, however many ask for it first', async t => {
   t.equal(documents.history('BTC', 365), documents.history('BTC', 3_650), 'the same document')
 })
 
-t.test('the live list is compressed before it is published', async t => {
+t.test('the live list is compressed before it is published, as the list before was asked for', async t => {
   const coins = Array.from({ length: 20 }, (_, n) => `C${n}`)
   const { documents, reader } = await openTestApp(t, boardOf(MINUTE, coins))
-  for (let minute = MINUTE; minute < MINUTE + 5; minute++) {
+  const isMade = (coding: Coding) => documents.live()?.compressed?.get(coding) !== undefined
+  const publish = async (minute: EpochMinute) => {
     reader.board = boardOf(minute, coins)
     documents.onMinute(minute)
-    await eventually('the minute', () => {
-      t.ok(documents.live()?.compressed?.get('br') && documents.live()?.compressed?.get('gzip'))
-      return documents.live()?.minute === minute || undefined
-    })
+    await eventually('the minute', () => documents.live()?.minute === minute)
   }
+  t.notOk(isMade('br'))
+  await publish(MINUTE + 1)
+  t.ok(isMade('br'))
+  await publish(MINUTE + 2)
+  t.ok(isMade('br'))
+  t.notOk(isMade('gzip'))
+  await publish(MINUTE + 3)
+  t.ok(isMade('gzip'))
+  await publish(MINUTE + 4)
+  t.notOk(isMade('br'))
 })
 
 t.test('today’s row grows with every minute, without another read of the days', async t => {

@@ -7,11 +7,17 @@ export type Coding = 'br' | 'gzip'
 
 const brotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress)
 
-/** They run off the main thread. For 200 coins Brotli 5 needs a millisecond, its default 11 a hundred. */
-const COMPRESSORS: Readonly<Record<Coding, (plain: Buffer) => Promise<Buffer>>> = {
-  br: plain =>
+/**
+ * Brotli's quality. What is coded once a minute is sent for that long, so that bytes count more than the milliseconds
+ * of a thread (docs/benchmarks.md).
+ */
+export const QUALITY = { list: 11, history: 10 } as const
+
+/** They run off the main thread. */
+const COMPRESSORS: Readonly<Record<Coding, (plain: Buffer, quality: number) => Promise<Buffer>>> = {
+  br: (plain, quality) =>
     brotli(plain, {
-      params: { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: plain.length },
+      params: { [zlib.BROTLI_PARAM_QUALITY]: quality, [zlib.BROTLI_PARAM_SIZE_HINT]: plain.length },
     }),
   gzip: promisify<Buffer, Buffer>(gzip),
 }
@@ -22,21 +28,29 @@ export class CompressedBody {
   readonly #queue: Queue
   /** The compressed bytes, or the work on them. */
   readonly #made = new Map<Coding, Buffer | Promise<Buffer>>()
+  readonly #quality: number
+  /** Codings that somebody has asked for. */
+  readonly asked = new Set<Coding>()
 
-  /** @param queue says how many bodies are compressed at a time: each needs megabytes meanwhile */
-  constructor(body: Body, queue: Queue) {
+  /**
+   * @param queue says how many bodies are compressed at a time: each needs megabytes meanwhile
+   * @param quality Brotli's, from 0 to 11
+   */
+  constructor(body: Body, queue: Queue, quality: number) {
     this.#body = body
     this.#queue = queue
+    this.#quality = quality
   }
 
   /** The compressed bytes; undefined before {@link make}. */
   get(coding: Coding): Buffer | undefined {
+    this.asked.add(coding)
     const made = this.#made.get(coding)
     return made instanceof Promise ? undefined : made
   }
 
   async make(coding: Coding): Promise<void> {
-    const making = this.#made.get(coding) ?? this.#queue(() => compress(this.#body, coding))
+    const making = this.#made.get(coding) ?? this.#queue(() => compress(this.#body, coding, this.#quality))
     this.#made.set(coding, making)
     try {
       this.#made.set(coding, await making)
@@ -47,8 +61,8 @@ export class CompressedBody {
   }
 }
 
-async function compress(body: Body, coding: Coding): Promise<Buffer> {
-  const compressed = await COMPRESSORS[coding](Buffer.concat(body.map(part => Buffer.from(part))))
+async function compress(body: Body, coding: Coding, quality: number): Promise<Buffer> {
+  const compressed = await COMPRESSORS[coding](Buffer.concat(body.map(part => Buffer.from(part))), quality)
   // zlib returns a slice of a 16 kB buffer, and Node's pool is shared: a copy keeps neither alive.
   return Buffer.allocUnsafeSlow(compressed.length).fill(compressed)
 }

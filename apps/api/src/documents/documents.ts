@@ -1,7 +1,7 @@
 import type { EpochMinute, EpochMs, Milliseconds } from '@kimchi/core'
 import { KimchiError, messageOf, minuteStart } from '@kimchi/core'
 import type { Board } from '@kimchi/store'
-import { CompressedBody } from './compressed-body.ts'
+import { CompressedBody, QUALITY } from './compressed-body.ts'
 import { type Document, NEXT_AFTER_MS } from './document.ts'
 import { Histories, type Sources } from './histories.ts'
 import { renderLiveList } from './live-list.ts'
@@ -179,8 +179,9 @@ export class Documents {
     const list = renderLiveList(board)
     if (list !== undefined && list.tag !== this.#live?.tag) {
       // Its own queue, so that it never waits for histories.
-      const compressed = new CompressedBody(list.body, createQueue(2))
-      await Promise.all([compressed.make('br'), compressed.make('gzip')])
+      const compressed = new CompressedBody(list.body, createQueue(2), QUALITY.list)
+      // What nobody asked for of the list before is coded when somebody asks.
+      await Promise.all([...(this.#live?.compressed?.asked ?? [])].map(coding => compressed.make(coding)))
       this.#live = { ...list, compressed }
     }
     this.#board = board

@@ -65,13 +65,19 @@ local function mean_text(row)
   return percent_text(row.sum < 0 and -magnitude or magnitude)
 end
 
--- Arguments: symbol [days], without it the newest 30. Reply: one readable line per day, after one of names.
+-- What is printed at once: everybody waits meanwhile, and years of days would take long.
+local MAX_DAYS = 400
+
+-- Arguments: symbol [days [date]], without them the newest 30, with both those up to that date. Reply: one readable
+-- line per day, after one of names.
 register_reading('kp_history', function(reader)
   local symbol = reader.symbol()
   local dates, texts = sorted_dates(symbol)
-  local wanted = reader.has_more() and reader.integer('days') or 30
+  local wanted = reader.has_more() and reader.integer('days', MAX_DAYS + 1) or 30
+  local last, newest = reader.has_more() and date_of_day(reader.day()) or dates[#dates], #dates
+  while newest > 0 and dates[newest] > last do newest = newest - 1 end
   local rows = { { 'date', 'open', 'high', 'low', 'close', 'avg', 'samples', 'first', 'last' } }
-  for index = math.max(1, #dates - wanted + 1), #dates do
+  for index = math.max(1, newest - wanted + 1), newest do
     local row = parse_row(texts[dates[index]])
     rows[#rows + 1] = row and {
       dates[index], percent_text(row.open), percent_text(row.high), percent_text(row.low),

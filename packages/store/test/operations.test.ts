@@ -28,7 +28,7 @@ async function openOperated(t: Test) {
   const store = await openStore(t, { appendonly: true })
   const { now } = await todayMinutes(store.connection)
   await store.writer.track([BTC, SYMBOL])
-  await store.writer.announce('2c68b6edbd43:6:0ufk', { version: '1.0.0' })
+  await store.writer.announce('2c68b6edbd43:6:0a7c', { version: '1.0.0' })
   const settled = [{ symbol: 'SYMBOL', minute: now - 1_441, reason: 'no-rate' }] as const
   await store.writer.write({ minute: now - 1_440, samples: [], settled })
   for (const minute of [now - 1_440, now]) {

@@ -36,6 +36,8 @@ interface Pick {
   of<T>(...choices: readonly T[]): T
   /** A market that is about to halt: its coin may lack minutes. */
   halting(exchange: Exchange): string
+  /** All coins may be held for halted for as long. */
+  anyHalting(): void
   /** A market whose frames are about to be lost, of which nothing tells. */
   unseen(exchange: Exchange): string
   between(from: number, to: number): number
@@ -157,6 +159,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'bad answer': simulated([1, 30], pick => {
     const exchange = pick.exchange()
     const mode = pick.of('empty', 'half', 'truncated')
+    // Half a list of what trades says of all others, whenever it is asked for, that they don't.
+    if (mode === 'half') pick.anyHalting()
     return { kind: 'rest', exchange, mode }
   }),
   'omitted market': simulated([0.02, 1], pick => {
@@ -312,6 +316,9 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     between: (from, to) => draws.between(from, to),
     of: (...choices) => draws.of(choices),
     halting: exchange => market(exchange, spanOf(halts, draws.of(COINS.slice(1)), world.now - MINUTE_MS)),
+    anyHalting: () => {
+      for (const symbol of COINS) spanOf(halts, symbol, world.now - MINUTE_MS)
+    },
     unseen: exchange => spanOf(losses, market(exchange, draws.of(COINS.slice(1, 4))), world.now),
     exchange: () => pick.of('upbit', 'binance'),
     ingester: () => draws.of(ingesters),

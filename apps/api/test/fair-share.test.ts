@@ -18,7 +18,8 @@ const COUNTS = process.env.FLOOD_SECONDS === undefined ? [20, 1_000] : [20, 200,
 /** Another caller waits no longer, whatever the flood. */
 const LONGEST_WAIT_MS = 5_000
 /** Beside other tests the wall's clock tells more of them than of the replica: there its own processor time counts. */
-const clockOf = (pid: number) => (process.env.FLOOD_SECONDS === undefined ? processorMs(pid) : performance.now())
+const clockOf = (pid: number) =>
+  process.env.FLOOD_SECONDS === undefined ? processorMs(pid) : performance.now()
 
 /** Clients that send without end and read nothing. */
 const FLOOD = `

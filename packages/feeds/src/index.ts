@@ -18,5 +18,5 @@ export {
   UnreadableCandles,
 } from './rest/candles.ts'
 export { RestClient } from './rest/client.ts'
-export { Retry, retryDelay } from './retry.ts'
+export { Retry } from './retry.ts'
 export { upbitProtocol } from './upbit.ts'

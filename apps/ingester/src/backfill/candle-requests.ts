@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type Context, type Exchange, isWorthALine, type Milliseconds, messageOf } from '@kimchi/core'
-import { type CandlePage, type CandleRequest, HttpError, type RestClient, retryDelay } from '@kimchi/feeds'
+import { type CandlePage, type CandleRequest, HttpError, type RestClient, Retry } from '@kimchi/feeds'
 
 /**
  * How many candle requests go to Binance for each one to Upbit: at most 25 a second, which uses 3,000 of the
@@ -17,8 +17,8 @@ const REFUSES_ALL: readonly number[] = [403, 418, 429, 451]
 
 /** The requests to one exchange. Its instants are of the clock's elapsed time. */
 class Line {
-  /** How many pauses there were since the last success. */
-  pauses = 0
+  /** The pauses since the last success. */
+  readonly retry: Retry
   /** When the next request may go out, and until when a pause lasts. */
   freeAt: Milliseconds = 0
   pausedUntil: Milliseconds = 0
@@ -26,13 +26,17 @@ class Line {
   reason = ''
   /** Settles when the last request that waits for a turn has it. */
   last = Promise.resolve()
+
+  constructor(context: Context) {
+    this.retry = new Retry(context)
+  }
 }
 
 /** Asks each exchange for candles at an even pace, and pauses while it refuses us. */
 export class CandleRequests {
   readonly #rest: Pick<RestClient, 'fetchCandles'>
   readonly #context: Context
-  readonly #lines: Readonly<Record<Exchange, Line>> = { upbit: new Line(), binance: new Line() }
+  readonly #lines: Readonly<Record<Exchange, Line>>
   readonly #upbitPerSecond: number
 
   constructor(rest: Pick<RestClient, 'fetchCandles'>, upbitPerSecond: number, context: Context) {
@@ -40,6 +44,7 @@ export class CandleRequests {
     setMaxListeners(0, context.signal)
     this.#rest = rest
     this.#context = context
+    this.#lines = { upbit: new Line(context), binance: new Line(context) }
     this.#upbitPerSecond = upbitPerSecond
   }
 
@@ -55,7 +60,7 @@ export class CandleRequests {
       await line.last
       try {
         const page = await this.#rest.fetchCandles(request)
-        line.pauses = 0
+        line.retry.reset()
         line.freeAt = Math.max(line.freeAt, clock.elapsed() + (page.pauseMs ?? 0))
         return page
       } catch (thrown) {
@@ -93,14 +98,14 @@ export class CandleRequests {
 
   /** Holds all requests back. A request that was sent before the pause, and fails during it, does not prolong it. */
   #pause(exchange: Exchange, thrown: unknown): void {
-    const { clock, random, log } = this.#context
+    const { clock, log } = this.#context
     const line = this.#lines[exchange]
     if (clock.elapsed() < line.pausedUntil) return
-    const waitMs = retryDelay(line.pauses++, random, thrown)
+    const waitMs = line.retry.delay(thrown)
     line.reason = messageOf(thrown)
     line.pausedUntil = clock.elapsed() + waitMs
     line.freeAt = Math.max(line.freeAt, line.pausedUntil)
-    if (isWorthALine(line.pauses)) {
+    if (isWorthALine(line.retry.failures)) {
       const fields = { exchange, reason: line.reason, waitMs: Math.round(waitMs) }
       log.warn(fields, 'candle requests wait for the exchange')
     }

@@ -74,8 +74,8 @@ async function run(options: ImportOptions): Promise<void> {
   const { '--days': days } = readSettings({ '--days': DAYS }, { '--days': values.days })
   const redis = openRedis(config.REDIS_URL, { name: 'kimchi-backfill', random })
   const ending = new AbortController()
-  const complain = (fields: object, message: string) =>
-    void stderr.write(`\n${message}${'reason' in fields ? `: ${fields.reason}` : ''}\n`)
+  const complain = ({ err, reason = err && messageOf(err) }: Record<string, unknown>, message: string) =>
+    void stderr.write(`\n${message}${reason ? `: ${reason}` : ''}\n`)
   // A person watches: warnings only, beside the bar.
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const context: Context = { clock, random, signal: AbortSignal.any([signal, ending.signal]), log }

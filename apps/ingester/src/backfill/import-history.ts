@@ -6,14 +6,13 @@ import {
   dayStart,
   type EpochMinute,
   foldDays,
-  isWorthALine,
   type Market,
   messageOf,
   minuteOf,
   RATE_MARKET,
   type UtcDate,
 } from '@kimchi/core'
-import { retryDelay, UnreadableCandles } from '@kimchi/feeds'
+import { Retry, UnreadableCandles } from '@kimchi/feeds'
 import { isRetryable, type SampleReader, type SampleWriter } from '@kimchi/store'
 import { CandleBlockCache, CONFIRM_MISSING_AFTER_MS } from './candle-block-cache.ts'
 import { type CandleRequests, isRefusal } from './candle-requests.ts'
@@ -224,16 +223,14 @@ export class HistoryImport {
     source = 'Redis',
     mayRetry: (thrown: unknown, failures: number) => boolean = isRetryable,
   ): Promise<T> {
-    const { clock, random, signal, log } = this.#context
-    for (let failures = 0; ; failures++) {
+    const retry = new Retry(this.#context)
+    for (;;) {
       try {
         return await work()
       } catch (thrown) {
-        signal.throwIfAborted()
-        if (!mayRetry(thrown, failures)) throw thrown
-        const reason = messageOf(thrown)
-        if (isWorthALine(failures + 1)) log.warn({ reason }, `the import waits for ${source}`)
-        await clock.wait(retryDelay(failures, random), signal)
+        this.#context.signal.throwIfAborted()
+        if (!mayRetry(thrown, retry.failures)) throw thrown
+        await retry.wait(thrown, `the import waits for ${source}`)
       }
     }
   }

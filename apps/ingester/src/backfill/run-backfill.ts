@@ -8,7 +8,7 @@ import {
   messageOf,
   type Sample,
 } from '@kimchi/core'
-import { type RestClient, retryDelay } from '@kimchi/feeds'
+import { type RestClient, Retry } from '@kimchi/feeds'
 import type { SampleReader, SampleWriter, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
@@ -72,21 +72,17 @@ export class Backfill {
 
   /** Works until the signal aborts; whatever fails is tried again. */
   async run(): Promise<void> {
-    const { clock, random, signal, log } = this.#context
-    for (let failures = 0; !signal.aborted; ) {
+    const { clock, signal } = this.#context
+    const retry = new Retry(this.#context)
+    while (!signal.aborted) {
       try {
         const isBusy = await this.#round()
-        failures = 0
+        retry.reset()
         this.#problem = undefined
         if (!isBusy) await clock.wait(IDLE_MS, signal)
       } catch (thrown) {
-        if (signal.aborted) return
         this.#problem = messageOf(thrown)
-        // Without the cause: the requests keep to an exchange's `Retry-After`, and nothing else has to wait for it.
-        const delayMs = retryDelay(failures++, random)
-        const fields = { err: thrown, failures, delayMs: Math.round(delayMs) }
-        if (isWorthALine(failures)) log.warn(fields, 'backfill failed and will try again')
-        await clock.wait(delayMs, signal)
+        await retry.wait(thrown, 'backfill failed and will try again')
       }
     }
   }

@@ -7,7 +7,6 @@ import {
   premiumE4,
   type Sample,
 } from '@kimchi/core'
-import { HttpError } from '@kimchi/feeds'
 import { createMemoryLog, eventually, passUntil, startRedis } from '@kimchi/testkit'
 import t from 'tap'
 import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
@@ -235,19 +234,26 @@ t.test('minutes that Redis refuses are not open, and not fetched', async t => {
   t.ok(asked <= 14, `${asked} requests, for new minutes only`)
 })
 
-t.test('an exchange that asks for an hour in a 503 and is well after minutes is used at once', async t => {
+t.test('backfill keeps to the wait that a 503 states, but not to hours', async t => {
   const { start, clock, isWhole } = await openBench(t, exchanges)
-  const illUntil = clock.now() + 180_000
-  const { status } = start([BTC], {
-    around: fetchCandles => range => {
-      if (clock.now() < illUntil && range.exchange === 'upbit')
-        return Promise.reject(new HttpError('KIMCHI_ERR_REST', 'HTTP 503', 503, 3_600_000))
-      return fetchCandles(range)
-    },
-  })
+  const refuse = (retryAfter: number) => {
+    simulator.faults.clear()
+    simulator.faults.set({ kind: 'refuse', exchange: 'upbit', status: 503, on: 'rest', retryAfter })
+  }
+  refuse(100)
+  const { status } = start([BTC])
   await passUntil(clock, 'it is held up', () => status().problem !== undefined, 1_000)
+  const until = clock.now() + 97_000
+  await passUntil(clock, 'it waits', () => clock.now() >= until, 1_000)
+  const askedFor = requestsFor('upbit').map(({ market }) => market)
+  t.strictSame(askedFor.sort(), ['KRW-BTC', 'KRW-USDT'], 'once for the markets that all coins need')
+  refuse(3_600)
+  await passUntil(clock, 'it asks again', () => requestsFor('upbit').length > 2, 1_000)
+  await passUntil(clock, 'three minutes', () => clock.now() > at(366), 1_000)
+  simulator.faults.clear()
+  const wellAt = clock.now()
   await passUntil(clock, 'all is filled', isWhole([BTC]), 1_000)
-  t.ok(clock.now() - illUntil <= 60_000, `${clock.now() - illUntil} ms later`)
+  t.ok(clock.now() - wellAt <= 60_000, `${clock.now() - wellAt} ms later`)
 })
 
 for (const [title, appendonly] of [

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import {
   type Context,
   DAY_MINUTES,
@@ -69,6 +70,8 @@ export async function startIngester(config: Config, options: IngesterOptions): P
   const { ALLOW: allow, DENY: deny, SAMPLE_RETENTION_DAYS: retentionDays } = config
   const startedAt = clock.now()
   const ending = new AbortController()
+  // Requests and waits of all coins listen.
+  setMaxListeners(0, ending.signal)
   const context: Context = { clock, random, log, signal: ending.signal }
   let fail: (thrown: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => {

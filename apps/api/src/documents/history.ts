@@ -9,13 +9,7 @@ import type { Queue } from './queue.ts'
 const SPANS = [7, 30, 90, 365, 3_650]
 
 /** A coin's history at one minute. */
-export interface History {
-  readonly minute: EpochMinute
-  /** Hash of all it says. */
-  readonly hash: string
-  /** The newest `days` rows, ascending. */
-  document(days: number): Document
-}
+export type History = ReturnType<typeof createHistory>
 
 /** The history of these rows. @param compressions the queue in which common documents are compressed */
 export function createHistory(
@@ -23,19 +17,21 @@ export function createHistory(
   { symbol, name }: { readonly symbol: string; readonly name: string },
   minute: EpochMinute,
   compressions: Queue,
-): History {
+) {
   const newest = last === undefined ? '' : renderDay(last)
   const length = last === undefined ? 0 : starts.length
+  /** Of all that it says. */
   const hash = contentHash(closedHash, symbol, '\n', name, '\n', newest)
   const head = `{"result":"ok","symbol":${JSON.stringify(symbol)},"name":${JSON.stringify(name)}`
   const end = `${newest}]}`
   const common = new Map<number, Document>()
-  const document = (days: number) => {
+  /** The newest `days` rows, ascending. */
+  const document = (days: number): Document => {
     const count = Math.min(days, length)
     const known = common.get(count)
     if (known !== undefined) return known
     const body = [`${head},"count":${count},"data":[`, closed.subarray(starts[length - count]), end]
-    const made: Document = { minute, tag: `${hash}-${count}`, body }
+    const made = { minute, tag: `${hash}-${count}`, body }
     if (!SPANS.some(span => Math.min(span, length) === count)) return made
     const kept = { ...made, compressed: new CompressedBody(body, compressions, QUALITY.history) }
     common.set(count, kept)

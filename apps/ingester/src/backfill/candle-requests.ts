@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { type Context, type Exchange, isWorthALine, type Milliseconds, messageOf } from '@kimchi/core'
 import { type CandlePage, type CandleRequest, HttpError, type RestClient, Retry } from '@kimchi/feeds'
 
@@ -40,8 +39,6 @@ export class CandleRequests {
   readonly #upbitPerSecond: number
 
   constructor(rest: Pick<RestClient, 'fetchCandles'>, upbitPerSecond: number, context: Context) {
-    // Requests and waits of all coins listen to one signal.
-    setMaxListeners(0, context.signal)
     this.#rest = rest
     this.#context = context
     this.#lines = { upbit: new Line(context), binance: new Line(context) }

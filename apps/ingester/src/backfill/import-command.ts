@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import {
@@ -79,6 +80,8 @@ async function run(options: ImportOptions): Promise<void> {
   // A person watches: warnings only, beside the bar.
   const log = { debug: () => {}, info: () => {}, warn: complain, error: complain }
   const context: Context = { clock, random, signal: AbortSignal.any([signal, ending.signal]), log }
+  // Requests and waits of all coins listen.
+  setMaxListeners(0, context.signal)
   const userAgent = userAgentOf(version, config.PROJECT_URL)
   try {
     stdout.write(await importHistory(config, userAgent, redis, days, progressBar(stderr), context))

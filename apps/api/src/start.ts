@@ -16,10 +16,10 @@ const STALE_MS: Milliseconds = 3 * MINUTE_MS
  * The connection is replaced when a command gets no answer for this long; with a poll every 2 s a dead
  * connection costs less than 3 s.
  */
-const REDIS_PATIENCE_MS: Milliseconds = 600
+const REDIS_DEAD_AFTER_MS: Milliseconds = 600
 
 /** Time that Redis gets to answer before the API listens without it. */
-const BOOT_PATIENCE_MS: Milliseconds = 1_000
+const REDIS_READY_WITHIN_MS: Milliseconds = 1_000
 
 /**
  * Starts the API: it listens at once, even without Redis or a single sample, and `/ready` names what it
@@ -32,8 +32,8 @@ export async function startApi(
 ) {
   const redis = openRedis(config.REDIS_URL, {
     name: 'kimchi-api',
-    commandTimeoutMs: REDIS_PATIENCE_MS,
-    deadAfterMs: REDIS_PATIENCE_MS,
+    commandTimeoutMs: REDIS_DEAD_AFTER_MS,
+    deadAfterMs: REDIS_DEAD_AFTER_MS,
   })
   const reader = new SampleReader({ redis })
   const documents = new Documents({ reader, clock, log })
@@ -53,7 +53,7 @@ export async function startApi(
   }
   try {
     // If Redis answers, the very first request finds a document; if not, the API listens all the same.
-    if (await redis.untilReady(BOOT_PATIENCE_MS)) await documents.load()
+    if (await redis.untilReady(REDIS_READY_WITHIN_MS)) await documents.load()
     const { HOST: host, PORT, OPS_HOST, OPS_PORT } = config
     await listenAt('PORT', { host, port: PORT }, address => app.listen(address))
     const ops = await openOpsServer({ host: OPS_HOST, port: OPS_PORT, reasons, isServing, metrics })

@@ -98,7 +98,7 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     }
   }
 
-  const quarantine = new Quarantine({ allow, deny, onJudged: () => tracking.announce() })
+  const quarantine = new Quarantine({ allow, deny, onJudged: () => tracking.update() })
   const tracking = new CoinTracking({ quarantine, writer, log })
   const catalogue: CatalogueRefresh = new CatalogueRefresh(
     {

@@ -59,7 +59,7 @@ export function figuresOf(status: IngesterStatus) {
     tracked_coins: quarantine.tracked,
     quarantined_coins: quarantine.quarantined.map(({ symbol, reason }) => `${symbol} (${reason})`),
     implausible_coins: implausibleOf(minutes).map(({ symbol, prices }) => `${symbol} (${prices})`),
-    quarantine_release: quarantine.release,
+    quarantine_release: quarantine.allowSetting,
     denied: quarantine.denied.join(', '),
     missing: catalogue.missing,
     catalogue_problem: catalogue.problem,
@@ -77,7 +77,7 @@ export function figuresOf(status: IngesterStatus) {
     decided_minutes: { stored, settled, refused },
     mended_rows: { mended: mending.mended },
     mending_problem: mending.problem,
-    backfill_waiting_coins: backfill.waiting.map(({ symbol, reason }) => `${symbol} (${reason})`),
+    backfill_waiting_coins: backfill.troubled.map(({ symbol, reason }) => `${symbol} (${reason})`),
     backfill: Object.fromEntries(
       backfill.candleRequests.map(({ exchange, problem }) => [`${exchange}_problem`, problem]),
     ),

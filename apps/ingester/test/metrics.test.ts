@@ -33,7 +33,7 @@ const STATUS: IngesterStatus = {
   quarantine: {
     tracked: 10,
     quarantined: [{ symbol: 'NEW', reason: 'new' }],
-    release: 'ALLOW=NEW',
+    allowSetting: 'ALLOW=NEW',
     allowed: [],
     denied: [],
   },
@@ -74,7 +74,7 @@ const STATUS: IngesterStatus = {
     stored: 50,
     settled: 6,
     refused: 0,
-    waiting: [
+    troubled: [
       { symbol: 'XRP', reason: 'upbit GET /v1/candles/minutes/1: HTTP 404', failures: 1, waitsUntil: 0 },
     ],
     candleRequests: [{ exchange: 'upbit', problem: undefined }],

@@ -4,13 +4,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KimchiError } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, projectRoot, startEmbeddedRedis } from '@kimchi/local-redis'
-import { announce } from './announce.ts'
 import { startApp } from './app.ts'
 import type { LogRecord } from './child-log.ts'
 import type { Config } from './config.ts'
 import { startPageServer } from './page-server.ts'
 import { Ports } from './ports.ts'
 import { reportQuarters } from './progress.ts'
+import { showAddresses } from './show-addresses.ts'
 import { type LocalContext, Supervisor } from './supervisor.ts'
 
 /** Names the page of the stack that uses a data folder, for whoever starts a second one there. */
@@ -43,7 +43,13 @@ export async function startLocal(config: Config, context: LocalContext): Promise
     page = await ports.start('PAGE_PORT', 8_080, startPage, config.PAGE_PORT)
     await writeFile(join(config.dataDir, PAGE_FILE), page.url)
     const shown = { mode: config.mode, page: page.url, ports: appPorts, dataDir: config.dataDir }
-    void announce({ ...context, signal: ending, ...shown, redisCli: redis?.cliCommand, note: ports.note() })
+    void showAddresses({
+      ...context,
+      signal: ending,
+      ...shown,
+      redisCli: redis?.cliCommand,
+      note: ports.note(),
+    })
     if (!ending.aborted) await once(ending, 'abort')
   } catch (thrown) {
     // The end of the stack also ends what has not started yet, and that is no error.

@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   // Without its parent the simulator has no purpose.
   process.once('disconnect', end)
   // Last, because whoever has read this line may send a signal at once.
-  announce(simulator)
+  printAddresses(simulator)
   // A parent that supervises it waits for this; one that has gone meanwhile does not.
   if (process.connected) process.send?.({ started: true }, () => {})
 }
@@ -30,7 +30,7 @@ function readOptions({ HOST: host = '127.0.0.1', PORT = '4380', SEED: seed = 'ki
   return { host, port, seed }
 }
 
-function announce(simulator: Simulator): void {
+function printAddresses(simulator: Simulator): void {
   const { url, env } = simulator
   console.log(`SIMULATED PRICES of Upbit and Binance at ${url}`)
   for (const [name, value] of Object.entries(env)) console.log(`  ${name}=${value}`)

@@ -13,7 +13,7 @@ import type { SampleBatch, SampleWriter, WriteResult } from './writer.ts'
 export const QUEUE_CAPACITY = 1_440
 
 /** A command fails at once while Redis is away, so it costs little to try often. */
-const RETRY_MS: Milliseconds = 500
+const WRITE_AGAIN_AFTER_MS: Milliseconds = 500
 
 /** A primary that dies may lose what it had confirmed but not yet replicated: confirmed minutes are kept this long. */
 const KEPT_AFTER_MS: Milliseconds = 600_000
@@ -142,7 +142,7 @@ export class MinuteQueue {
       } else if (isRetryable(outcome)) {
         failures += 1
         this.#complain(outcome, failures)
-        await clock.wait(Math.round(RETRY_MS * (0.5 + random() / 2)), this.#over.signal)
+        await clock.wait(Math.round(WRITE_AGAIN_AFTER_MS * (0.5 + random() / 2)), this.#over.signal)
       } else {
         this.#giveUp(entry, outcome)
       }

@@ -16,6 +16,4 @@ export interface Document {
   readonly body: Body
   /** Undefined for a history of a number of days that few ask for, which is never compressed. */
   readonly compressed?: CompressedBody
-  /** Ready responses, cached by `http/response.ts`. */
-  prepared?: Map<string, unknown>
 }

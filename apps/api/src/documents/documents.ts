@@ -22,7 +22,7 @@ const SLOW_POLL_MS: Milliseconds = 10_000
 const SLOW_POLL_AFTER_MS: Milliseconds = 30_000
 
 /** The longest that a request waits for Redis, when its document is not in memory. */
-const PATIENCE_MS: Milliseconds = 1_000
+const LOADED_WITHIN_MS: Milliseconds = 1_000
 
 /**
  * The response bodies of both routes, held in memory and built from one read per minute, until closed. While
@@ -84,7 +84,7 @@ export class Documents {
       if (symbol !== '') await this.#histories.load(symbol)
     }
     const done = new AbortController()
-    await Promise.race([read(), this.#sources.clock.wait(PATIENCE_MS, done.signal)])
+    await Promise.race([read(), this.#sources.clock.wait(LOADED_WITHIN_MS, done.signal)])
     done.abort()
     // Under load the reply may wait in the socket: one more turn of the event loop reads it.
     await new Promise(resolve => setImmediate(resolve))

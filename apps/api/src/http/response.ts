@@ -76,10 +76,11 @@ function bodyIn(coding: AcceptedCoding, { body, compressed }: Document): Body | 
 
 type Prepared = HttpResponse & { readonly maxAge: number }
 
-/** A document keeps its newest responses: nearly all requests within a second get the same one. */
+/** A document's newest responses, by coding and status: nearly all requests within a second get the same one. */
+const PREPARED = new WeakMap<Document, Map<string, Prepared>>()
+
 function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 304, maxAge: number) {
-  document.prepared ??= new Map<string, Prepared>()
-  const responses = document.prepared as Map<string, Prepared>
+  const responses = PREPARED.get(document) ?? new Map<string, Prepared>()
   // A string built for each request would have to be hashed for the lookup: nearly all are 200.
   const key = status === 200 ? coding : `${status} ${coding}`
   const known = responses.get(key)
@@ -102,5 +103,6 @@ function preparedFor(document: Document, coding: AcceptedCoding, status: 200 | 3
   }
   const response = { status, headers: Object.entries(headers).flat(), maxAge, body }
   responses.set(key, response)
+  PREPARED.set(document, responses)
   return response
 }

@@ -13,12 +13,6 @@ import type { SettledMinute } from '@kimchi/store'
 import { CARRY_MINUTES, type CandleBlock } from './candle-block.ts'
 import type { CandleBlockCache } from './candle-block-cache.ts'
 
-/**
- * Coins that are decided at once. Enough to keep both exchanges busy, few enough that shared requests (BTC, the
- * rate) don't queue for long.
- */
-export const COINS_AT_ONCE = 16
-
 /** Minutes of one coin, ascending. */
 export interface CoinMinutes {
   readonly coin: Coin

@@ -23,7 +23,8 @@ import { windowsOf } from './windows.ts'
 /** Five days are exactly 36 blocks of Upbit's candles, and 9 of Binance's. */
 const STEP_MINUTES = 5 * DAY_MINUTES
 
-const COINS_AT_ONCE = 4
+/** Coins that go back in time together. */
+const COINS_IN_STEP = 4
 
 /** A coin whose candles fail without being refused is left out after so many retries, about ten minutes. */
 const MAX_RETRIES = 30
@@ -111,7 +112,7 @@ export class HistoryImport {
     while (countDays() > 0) {
       const newest = Math.max(...all.map(({ days }) => days.at(-1) ?? 0))
       const start = newest - (newest % STEP_MINUTES)
-      const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_AT_ONCE)
+      const due = all.filter(({ days }) => (days.at(-1) ?? 0) >= start).slice(0, COINS_IN_STEP)
       const worked = await Promise.all(due.map(wanted => this.#importStep(wanted, start)))
       // After an abort, report no progress.
       this.#context.signal.throwIfAborted()

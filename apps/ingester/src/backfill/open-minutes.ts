@@ -31,8 +31,8 @@ const LEFT_TO_FEEDS_MS: Milliseconds = 180_000
 const URGENT_MINUTES = 10
 
 /** A coin whose candles can't be fetched waits this long, twice as long each time, at most an hour. */
-const RETRY_MS: Milliseconds = 5_000
-const RETRY_REFUSED_MS: Milliseconds = 120_000
+const COIN_RETRY_MS: Milliseconds = 5_000
+const REFUSED_COIN_RETRY_MS: Milliseconds = 120_000
 
 export interface CoinTrouble {
   readonly symbol: string
@@ -94,7 +94,7 @@ export class OpenMinutes {
     return ranges.reduce((sum, { start, end }) => sum + end - start, 0)
   }
 
-  get waiting(): readonly CoinTrouble[] {
+  get troubled(): readonly CoinTrouble[] {
     return [...this.#coins.values()].flatMap(({ trouble }) => trouble ?? [])
   }
 
@@ -170,7 +170,7 @@ export class OpenMinutes {
     const coin = this.#coins.get(pairOf(failed))
     if (coin === undefined) return undefined
     const failures = (coin.trouble?.failures ?? 0) + 1
-    const firstMs = isRefusal(thrown) ? RETRY_REFUSED_MS : RETRY_MS
+    const firstMs = isRefusal(thrown) ? REFUSED_COIN_RETRY_MS : COIN_RETRY_MS
     const waitMs = Math.min(firstMs * 2 ** (failures - 1), HOUR_MS)
     const waitsUntil = this.#clock.elapsed() + waitMs
     coin.trouble = { symbol: failed.symbol, reason: messageOf(thrown), failures, waitsUntil }

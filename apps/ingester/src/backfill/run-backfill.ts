@@ -13,9 +13,15 @@ import type { SampleReader, SampleWriter, SettledMinute } from '@kimchi/store'
 import type { Quarantine } from '../coins/quarantine.ts'
 import { CandleBlockCache } from './candle-block-cache.ts'
 import { CandleRequests } from './candle-requests.ts'
-import { COINS_AT_ONCE, type CoinMinutes, type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
+import { type CoinMinutes, type Decided, decideWindow, fetchLimit } from './decide-minutes.ts'
 import { type Drift, measureDrift } from './measure-drift.ts'
 import { type FinishedMinute, OpenMinutes } from './open-minutes.ts'
+
+/**
+ * Coins that are decided at once. Enough to keep both exchanges busy, few enough that shared requests (BTC, the
+ * rate) don't queue for long.
+ */
+export const COINS_AT_ONCE = 16
 
 /** Backfill rests for this long where nothing is left to do. */
 const IDLE_MS: Milliseconds = 1_000
@@ -100,7 +106,7 @@ export class Backfill {
       /** Known open minutes, counted per coin and minute. */
       open: this.#openMinutes.count,
       /** Coins whose candles could not be fetched; each waits alone. */
-      waiting: this.#openMinutes.waiting,
+      troubled: this.#openMinutes.troubled,
       candleRequests: this.#requests.status(),
       unreadable: this.#blocks.unreadable(),
       drift: this.#drift,

@@ -129,7 +129,7 @@ export class Quarantine {
       /** Pairs of which nothing is stored or published for now, each with the reason as part of a sentence. */
       quarantined,
       /** The setting that publishes every quarantined pair at the next start; undefined while there is none. */
-      release: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
+      allowSetting: quarantined.length === 0 ? undefined : `ALLOW=${allow.join(',')}`,
       /** What `ALLOW` names. */
       allowed: [...this.#allow],
       /** Symbols of the catalogue that `DENY` names. */

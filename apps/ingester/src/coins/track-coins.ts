@@ -20,7 +20,7 @@ export class CoinTracking {
   }
 
   /** Tells what has changed since the last call. */
-  announce(): void {
+  update(): void {
     this.#report()
     const { quarantine, writer, log } = this.#options
     const { tracked } = quarantine
@@ -32,9 +32,10 @@ export class CoinTracking {
 
   #report(): void {
     const { quarantine, log } = this.#options
-    const { quarantined, release } = quarantine.status()
+    const { quarantined, allowSetting } = quarantine.status()
     for (const { symbol, reason } of quarantined) {
-      if (!this.#quarantined.has(symbol)) log.warn({ symbol, reason, release }, 'pair is quarantined')
+      if (!this.#quarantined.has(symbol))
+        log.warn({ symbol, reason, release: allowSetting }, 'pair is quarantined')
     }
     for (const { symbol } of quarantine.tracked) {
       if (this.#quarantined.has(symbol)) log.info({ symbol }, 'pair is released from quarantine')

@@ -2,8 +2,7 @@ import { type Coin, DAY_MINUTES, type EpochMinute, minuteOf, minuteStart } from 
 import { createManualClock } from '@kimchi/core/testing'
 import type { CandleRequest, MinuteCandle } from '@kimchi/feeds'
 import t from 'tap'
-import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
-import { Backfill } from '../../src/backfill/run-backfill.ts'
+import { Backfill, COINS_AT_ONCE } from '../../src/backfill/run-backfill.ts'
 import { silent } from '../support/backfill-bench.ts'
 
 /** The start of a UTC day, and of a block of either exchange. */

@@ -168,20 +168,20 @@ t.test(
     await openMinutes.read()
     const [again] = openMinutes.next(1)
     if (again !== undefined) openMinutes.finish(again)
-    t.strictSame(openMinutes.waiting, [], 'a success forgives')
+    t.strictSame(openMinutes.troubled, [], 'a success forgives')
     for (let minute = 0; minute < 5; minute++) {
       await clock.advance(60_000)
       await openMinutes.read()
     }
     openMinutes.fail(BTC, new Error('socket hang up'))
-    t.match(openMinutes.waiting, [
+    t.match(openMinutes.troubled, [
       { symbol: 'BTC', reason: 'socket hang up', waitsUntil: clock.elapsed() + 5_000 },
     ])
     await clock.advance(5_000)
     const [window] = openMinutes.next(1)
     t.equal(openMinutes.count, 10, 'what is being filled is still open')
     if (window !== undefined) openMinutes.finish(window)
-    t.strictSame(openMinutes.waiting, [])
+    t.strictSame(openMinutes.troubled, [])
     t.equal(openMinutes.count, 0)
   },
 )

@@ -9,7 +9,7 @@ import {
 } from '@kimchi/core'
 import { createMemoryLog, eventually, passUntil, startRedis } from '@kimchi/testkit'
 import t from 'tap'
-import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
+import { COINS_AT_ONCE } from '../../src/backfill/run-backfill.ts'
 import { BTC, ETH, KNC, openBench, openExchanges, YESTERDAY } from '../support/backfill-bench.ts'
 
 const at = (minute: number) => minuteStart(YESTERDAY + minute)
@@ -114,7 +114,7 @@ t.test(
     await eventually('backfill knows it', () => status().open === 0)
     t.equal(minuteOf(clock.now()), startedIn, 'no minute has passed, which would cost requests')
     t.match(await check([BTC, ETH, KNC], 357), { ...RIGHT, live: 0 })
-    t.match(status(), { open: 0, refused: 0, waiting: [], problem: undefined })
+    t.match(status(), { open: 0, refused: 0, troubled: [], problem: undefined })
     const quiet = requestsFor('upbit').filter(({ market }) => market === 'KRW-KNC').length
     t.comment(
       `${requestsFor('upbit').length} of Upbit, ${quiet} of them quiet; ${requestsFor('binance').length} of Binance`,
@@ -202,10 +202,10 @@ t.test('one coin’s refusal or failure delays that coin alone, and it waits lon
     simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: 'KRW-ETH', ...fault })
     const { status } = start([ETH, BTC, KNC])
     await passUntil(clock, 'the others are whole', isWhole([BTC, KNC]))
-    await passUntil(clock, 'it waits', () => status().waiting.length > 0)
+    await passUntil(clock, 'it waits', () => status().troubled.length > 0)
     t.match(await check([BTC, KNC], 357), RIGHT)
     t.match(status(), {
-      waiting: [{ symbol: 'ETH', reason: new RegExp(`HTTP ${fault.status}`) }],
+      troubled: [{ symbol: 'ETH', reason: new RegExp(`HTTP ${fault.status}`) }],
       problem: undefined,
     })
     const asked = () => requestsFor('upbit').filter(({ market }) => market === 'KRW-ETH').length
@@ -214,7 +214,7 @@ t.test('one coin’s refusal or failure delays that coin alone, and it waits lon
     await passUntil(clock, 'an hour', () => clock.now() > at(420))
     t.ok(asked() - first <= 30, `${asked() - first} attempts in its first hour`)
     simulator.faults.clear()
-    await passUntil(clock, 'it is whole too', () => status().waiting.length === 0, 5_000)
+    await passUntil(clock, 'it is whole too', () => status().troubled.length === 0, 5_000)
     await passUntil(clock, 'and everything is filled', () => status().open === 0, 1_000)
     t.match(await check([ETH], 361), RIGHT)
   }

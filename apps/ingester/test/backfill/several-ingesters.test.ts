@@ -2,7 +2,7 @@ import { HttpError } from '@kimchi/feeds'
 import { syntheticCoins } from '@kimchi/simulator'
 import { passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
-import { COINS_AT_ONCE } from '../../src/backfill/decide-minutes.ts'
+import { COINS_AT_ONCE } from '../../src/backfill/run-backfill.ts'
 import { openBench, openExchanges, type RunningBackfill, YESTERDAY } from '../support/backfill-bench.ts'
 import { coinOf, withTrades } from '../support/market.ts'
 

@@ -261,11 +261,11 @@ t.test(
 )
 
 t.test('the status names the setting that publishes every quarantined pair', async t => {
-  t.equal(open().quarantine.status().release, undefined)
+  t.equal(open().quarantine.status().allowSetting, undefined)
   const { quarantine, follow } = open({ allow: ['OLD'] })
   follow(MARKET, 'after-30-minutes', MARKET)
   follow([...MARKET, NEW, ...coinsOf('OLD', 'NEXT')])
-  t.equal(quarantine.status().release, 'ALLOW=OLD,NEW,NEXT', 'with those that are allowed already')
+  t.equal(quarantine.status().allowSetting, 'ALLOW=OLD,NEW,NEXT', 'with those that are allowed already')
 })
 
 // docs/faults.md, 73
@@ -283,6 +283,6 @@ t.test('one started fresh and one restarted publish the same list, pairs 11 poin
   const symbolsOf = ({ quarantine }: typeof fresh) => quarantine.tracked.map(({ symbol }) => symbol)
   t.strictSame(symbolsOf(fresh), [...MARKET.map(({ symbol }) => symbol), 'OFF11', 'OFF14'])
   t.strictSame(symbolsOf(restarted), symbolsOf(fresh))
-  t.equal(fresh.quarantine.status().release, 'ALLOW=OFF16')
+  t.equal(fresh.quarantine.status().allowSetting, 'ALLOW=OFF16')
   t.strictSame(restarted.quarantine.status(), fresh.quarantine.status())
 })

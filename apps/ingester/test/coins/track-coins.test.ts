@@ -18,7 +18,7 @@ function evenSample(symbol: string, minute: number): Sample {
 
 /** A quarantine that tells this writer what it decides. */
 function openTracking(writer: Pick<SampleWriter, 'track'>): Quarantine {
-  const onJudged = () => tracking.announce()
+  const onJudged = () => tracking.update()
   const quarantine = new Quarantine({ allow: [], deny: [], onJudged })
   const tracking = new CoinTracking({ quarantine, writer, log: silent })
   return quarantine

@@ -35,7 +35,7 @@ export function statusWith(changes: object): IngesterStatus {
     minutes: { last: { turn: { minute: minuteOf(NOW) }, gaps: [], accepted: [{}], waiting: [] }, gaps: {} },
     queue: { waiting: 0, problem: undefined, damaged: [], totals: {} },
     backfill: {
-      waiting: [],
+      troubled: [],
       candleRequests: [],
       unreadable: { pages: { upbit: 2, binance: 0 }, markets: [] },
     },

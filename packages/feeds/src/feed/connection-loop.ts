@@ -43,7 +43,7 @@ export interface ConnectionLoopOptions
 export class ConnectionLoop {
   readonly bases: Bases
   /** Set between two attempts. */
-  waiting: 'waiting' | 'blocked' | undefined
+  betweenAttempts: 'waiting' | 'blocked' | undefined
   readonly #options: ConnectionLoopOptions
   readonly #context: Context
   readonly #retry: Retry
@@ -102,7 +102,7 @@ export class ConnectionLoop {
     const { exchange } = protocol
     await this.#spendConnection()
     signal.throwIfAborted()
-    this.waiting = undefined
+    this.betweenAttempts = undefined
     counters.attempts += 1
     const connection: Connection = openConnection(
       {
@@ -136,7 +136,7 @@ export class ConnectionLoop {
     const delayMs = this.#retry.delay(reason)
     const { failures } = this.#retry
     const isRefused = reason instanceof SubscriptionRefused
-    this.waiting = isBlocked(reason) ? 'blocked' : 'waiting'
+    this.betweenAttempts = isBlocked(reason) ? 'blocked' : 'waiting'
     if (reason !== undefined) {
       const code = reason instanceof KimchiError ? reason.code : undefined
       const error = messageOf(reason)

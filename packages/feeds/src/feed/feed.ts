@@ -117,7 +117,7 @@ export class Feed {
   get #state(): FeedState {
     if (this.#stop.signal.aborted) return 'closed'
     if (this.#reading?.signal.aborted === false) return 'up'
-    return this.#loop.waiting ?? 'connecting'
+    return this.#loop.betweenAttempts ?? 'connecting'
   }
 
   #receive(decoded: Decoded, connection: Connection): void {

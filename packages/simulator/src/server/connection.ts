@@ -62,7 +62,7 @@ export class Connection {
 
   /** Sends one frame of a stream, as far as the faults let it. */
   stream(text: string, market: string, at: EpochMs): void {
-    this.#release(at)
+    this.#sendHeld(at)
     const target = { exchange: this.exchange, market, at }
     const silence = this.#exchanges.faults.use('silence', target)
     if (silence?.fault.delivery === 'late') this.#held.push({ silence, text, market })
@@ -76,7 +76,7 @@ export class Connection {
 
   /** Does what faults want of the connection itself at an instant. */
   obey(at: EpochMs): void {
-    this.#release(at)
+    this.#sendHeld(at)
     if (this.#isHalfOpen(at)) this.#socket.pause()
     else if (this.#socket.isPaused) this.#socket.resume()
     if (this.#exchanges.faults.find('drop', { exchange: this.exchange, at })) this.close()
@@ -94,7 +94,7 @@ export class Connection {
     return this.#exchanges.faults.find('half-open', target, isNew) !== undefined
   }
 
-  #release(at: EpochMs): void {
+  #sendHeld(at: EpochMs): void {
     const due = this.#held.filter(({ silence }) => silence.to <= at)
     this.#held = this.#held.filter(({ silence }) => silence.to > at)
     for (const { text, market } of due) this.#send(text, { exchange: this.exchange, market, at })

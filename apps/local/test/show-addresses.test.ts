@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '@kimchi/runtime'
 import t, { type Test } from 'tap'
-import { announce } from '../src/announce.ts'
+import { showAddresses } from '../src/show-addresses.ts'
 
 /** Answers every request with the given value. */
 async function serve(t: Test, answer: () => unknown): Promise<number> {
@@ -19,7 +19,7 @@ async function serve(t: Test, answer: () => unknown): Promise<number> {
 
 const MINUTE = Date.UTC(2026, 10, 21, 13, 5)
 
-/** Announces a stack that started so long after the newest minute; `next` waits for another question to the API. */
+/** Shows the addresses of a stack that started so long after the newest minute; `next` waits for another question to the API. */
 async function start(t: Test, startedAfterMs: number, state: { list?: object; reasons: string[] }) {
   let asked = () => {}
   const lines: string[] = []
@@ -29,7 +29,7 @@ async function start(t: Test, startedAfterMs: number, state: { list?: object; re
   })
   const ops = await serve(t, () => ({ reasons: state.reasons }))
   const ending = new AbortController()
-  const done = announce({
+  const done = showAddresses({
     mode: 'demo',
     page: 'http://127.0.0.1:8080/',
     ports: { api, apiOps: ops, ingesterOps: ops },
@@ -55,14 +55,14 @@ const LIST = {
   data: [{ symbol: 'BTC', premium_pct: 1.2341 }],
 }
 
-t.test('announces the list as soon as it is there, whatever the ingester still waits for', async t => {
+t.test('shows the list as soon as it is there, whatever the ingester still waits for', async t => {
   const { lines, done } = await start(t, 118_000, { reasons: ['upbit is down'] })
   await done
   t.equal(lines.at(-1), 'First prices, 2026-11-21T13:05:00 UTC: 10 coins, BTC 1.2341 %')
   t.equal(lines.filter(line => line.includes('Taken')).length, 1)
 })
 
-t.test('does not announce prices of an earlier run', async t => {
+t.test('does not show prices of an earlier run', async t => {
   const state: { list?: object; reasons: string[] } = { reasons: [] }
   const { lines, done, next } = await start(t, 180_000, state)
   for (let times = 0; times < 3; times += 1) await next()

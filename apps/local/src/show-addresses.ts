@@ -9,10 +9,10 @@ const TIMEOUT_MS: Milliseconds = 2_000
 /** Without prices for this long, a person wants to know why. */
 const EXPLAIN_AFTER_MS: Milliseconds = 10_000
 
-/** A list that is this fresh at the start is announced too: an earlier run has only just ended. */
+/** A list that is this fresh at the start is shown too: an earlier run has only just ended. */
 const FRESH_BEFORE_START_MS: Milliseconds = 120_000
 
-export interface Announcement extends LocalContext {
+export interface ShownAddresses extends LocalContext {
   readonly mode: Mode
   readonly page: string
   readonly ports: { readonly api: number; readonly apiOps: number; readonly ingesterOps: number }
@@ -23,8 +23,8 @@ export interface Announcement extends LocalContext {
 }
 
 /** Prints every address, then the first prices, or after a while why there are none. */
-export async function announce(announcement: Announcement): Promise<void> {
-  const { mode, page, ports, redisCli, dataDir, note, say } = announcement
+export async function showAddresses(shown: ShownAddresses): Promise<void> {
+  const { mode, page, ports, redisCli, dataDir, note, say } = shown
   const api = `http://127.0.0.1:${ports.api}/api/v1`
   say(
     mode === 'demo'
@@ -39,12 +39,12 @@ export async function announce(announcement: Announcement): Promise<void> {
   say(`  Health  ${readyUrl(ports.ingesterOps)} (ingester), ${readyUrl(ports.apiOps)} (API)`)
   if (note) say(`  ${note}`)
   say('  Ctrl-C ends it.')
-  await announceFirstPrices(announcement, createClient({ baseUrl: api, timeoutMs: TIMEOUT_MS }))
+  await showFirstPrices(shown, createClient({ baseUrl: api, timeoutMs: TIMEOUT_MS }))
 }
 
 /** Prices of an earlier run would hide that the ingester gets none. */
-async function announceFirstPrices(announcement: Announcement, client: Client): Promise<void> {
-  const { say, clock, signal } = announcement
+async function showFirstPrices(shown: ShownAddresses, client: Client): Promise<void> {
+  const { say, clock, signal } = shown
   const freshFrom = clock.now() - FRESH_BEFORE_START_MS
   const explainAt = clock.elapsed() + EXPLAIN_AFTER_MS
   let isExplained = false
@@ -58,13 +58,13 @@ async function announceFirstPrices(announcement: Announcement, client: Client): 
     }
     if (!isExplained && clock.elapsed() > explainAt) {
       isExplained = true
-      await explain(announcement)
+      await explain(shown)
     }
     await clock.wait(POLL_MS, signal)
   }
 }
 
-async function explain({ mode, ports, say }: Announcement): Promise<void> {
+async function explain({ mode, ports, say }: ShownAddresses): Promise<void> {
   const reasons = await reasonsOf(ports.ingesterOps)
   if (reasons.length === 0) {
     say('No prices yet; the first come a few seconds after the full minute.')

@@ -7,16 +7,11 @@ import { createStream } from 'rotating-file-stream'
 const LOG_FILES = 4
 const LOG_FILE_SIZE = '5M'
 
-/** A line of JSON that an app logged. */
-export type LogRecord = Readonly<Record<string, unknown>>
-
 /** Whose log it is. */
 export interface Logged {
   readonly name: string
   /** Holds its log, `<name>.log`. */
   readonly logDir: string
-  /** Gets each JSON line that it logs. */
-  readonly onRecord: (record: LogRecord) => void
 }
 
 /**
@@ -26,7 +21,7 @@ export interface Logged {
  */
 export function logChild(
   child: ChildProcess,
-  { name, logDir, onRecord }: Logged,
+  { name, logDir }: Logged,
   onComplaint: (text: string) => void,
 ): Promise<void> {
   const file = createStream(`${name}.log`, { path: logDir, size: LOG_FILE_SIZE, maxFiles: LOG_FILES - 1 })
@@ -38,7 +33,6 @@ export function logChild(
     createInterface({ input: stream }).on('line', line => {
       file.write(`${line}\n`)
       const record = parse(line)
-      if (record) onRecord(record)
       const text = record ? complaintOf(record) : stream === child.stderr ? line : undefined
       if (!text || text === last) return
       last = text
@@ -49,7 +43,7 @@ export function logChild(
   return finished(file).catch(() => {})
 }
 
-function parse(line: string): LogRecord | undefined {
+function parse(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(line)
     return typeof value === 'object' && value !== null ? { ...value } : undefined
@@ -58,7 +52,7 @@ function parse(line: string): LogRecord | undefined {
   }
 }
 
-function complaintOf({ level, msg, err }: LogRecord): string | undefined {
+function complaintOf({ level, msg, err }: Readonly<Record<string, unknown>>): string | undefined {
   if (!['warn', 'error', 'fatal'].includes(String(level))) return undefined
   const { message } = (err ?? {}) as { message?: unknown }
   return [msg, message].filter(Boolean).join(': ')

@@ -5,11 +5,9 @@ import { join } from 'node:path'
 import { KimchiError } from '@kimchi/core'
 import { type EmbeddedRedis, projectRedis, projectRoot, startEmbeddedRedis } from '@kimchi/local-redis'
 import { startApp } from './app.ts'
-import type { LogRecord } from './child-log.ts'
 import type { Config } from './config.ts'
 import { startPageServer } from './page-server.ts'
 import { Ports } from './ports.ts'
-import { reportQuarters } from './progress.ts'
 import { showAddresses } from './show-addresses.ts'
 import { type LocalContext, Supervisor } from './supervisor.ts'
 
@@ -91,11 +89,9 @@ async function startApps(
 ) {
   const { mode, HOST, PORT } = config
   const logDir = join(config.dataDir, 'logs')
-  const showHistory = reportQuarters('History from candles', context.say, context.clock.elapsed)
-  const onRecord = ({ msg, percent }: LogRecord) => msg === 'backfill' && showHistory(Number(percent))
   const start = (name: string, script: string, ownEnv: Config['env']) => {
     const env = { ...config.env, ...ownEnv }
-    const app = { name, script: join(projectRoot(), script), env, logDir, onRecord }
+    const app = { name, script: join(projectRoot(), script), env, logDir }
     return supervisor.start(name, signal => startApp(app, context.say, signal))
   }
   const startSimulator = async (port: number) => {

@@ -29,7 +29,7 @@ function supervise(t: Test, script: string) {
   t.teardown(() => supervisor.close())
   const env = { SCRIPT: script, ATTEMPTS_FILE: attemptsFile }
   const logDir = join(dir, 'logs')
-  const app = { name: 'app', script: CHILD, env, logDir, onRecord: () => {} }
+  const app = { name: 'app', script: CHILD, env, logDir }
   const started = supervisor.start('app', signal => startApp(app, say, signal))
   started.catch(() => {})
   const attempts = async (count: number) => {
@@ -103,7 +103,7 @@ t.test('an app whose port another stack took at that moment is started on anothe
   const dir = t.testdir({})
   const start = async (port: number) => {
     const env = { SCRIPT: 'listen', ATTEMPTS_FILE: join(dir, 'attempts'), PORT: String(port) }
-    const app = { name: 'app', script: CHILD, env, logDir: dir, onRecord: () => {} }
+    const app = { name: 'app', script: CHILD, env, logDir: dir }
     await supervisor.start('app', signal => startApp(app, say, signal))
     return port
   }

@@ -17,12 +17,12 @@ await withTeardown(async t => {
   const demo = startProgram(undefined, [join(ROOT, 'apps/local/dist/main.js'), 'demo'], env)
   t.teardown(() => demo.end())
   const address = await demo.line(line => line.startsWith('  Page '))
-  await demo.line(line => line.startsWith('History from candles: 100'))
   const browser = await openChromium(program, t)
   for (const [name, locale] of Object.entries(PICTURES)) {
     const page = await browser.newPage({ locale, viewport: { width: 1440, height: 900 } })
     await page.goto(address.replace(/^ *Page +/, ''))
-    await page.waitForSelector('.coins tbody tr:last-child .change')
+    // Yesterday is filled from candles within minutes.
+    await page.waitForSelector('.coins tbody tr:last-child .change', { timeout: 600_000 })
     await page.screenshot({ path: join(ROOT, `docs/images/${name}.png`) })
   }
 })

@@ -25,8 +25,6 @@ export interface Figures {
   readonly average: number
   /** Percent of the earlier days that closed below the newest premium; undefined before the 30th day. */
   readonly percentile?: number
-  /** Standard deviations from the mean of the earlier closes to the newest premium; undefined as above. */
-  readonly zScore?: number
 }
 
 /** Figures of ascending days and the newest premium; undefined without a day. */
@@ -36,12 +34,7 @@ export function figuresOf(days: readonly Day[], now: number | undefined): Figure
   const average = days.reduce((sum, day) => sum + day.avg_pct * day.samples, 0) / samples
   const closes = days.filter(day => day.status !== 'running').map(day => day.close_pct)
   if (now === undefined || days.length < DAYS_TO_COMPARE) return { average }
-  const mean = closes.reduce((sum, close) => sum + close, 0) / closes.length
-  const deviation = Math.sqrt(
-    closes.reduce((sum, close) => sum + (close - mean) ** 2, 0) / (closes.length - 1),
-  )
-  const percentile = (100 * closes.filter(close => close < now).length) / closes.length
-  return { average, percentile, ...(deviation > 0 && { zScore: (now - mean) / deviation }) }
+  return { average, percentile: (100 * closes.filter(close => close < now).length) / closes.length }
 }
 
 /** Points between a close and the newest premium; undefined without a close. */

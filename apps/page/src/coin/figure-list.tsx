@@ -15,7 +15,7 @@ export interface FigureListProps {
 /** A coin in numbers: prices, today so far, and the premium among its days; nothing without any. */
 export function FigureList({ row, days, asOf, figures }: FigureListProps) {
   const { t, f } = useView()
-  const { average, percentile, zScore } = figures ?? {}
+  const { average, percentile } = figures ?? {}
   const day = days.find(({ status }) => status === 'running')
   if (!row && !figures) return null
   return (
@@ -54,7 +54,6 @@ export function FigureList({ row, days, asOf, figures }: FigureListProps) {
       {percentile !== undefined && (
         <Figure name={t.percentile} value={`${f.number(percentile, 1)}%`} hint={t.percentileHint} />
       )}
-      {zScore !== undefined && <Figure name={t.zScore} value={f.number(zScore, 2)} hint={t.zScoreHint} />}
     </dl>
   )
 }

@@ -57,8 +57,6 @@ export const en = {
   points: 'pp',
   percentile: 'Percentile now',
   percentileHint: 'of the earlier days closed lower',
-  zScore: 'z-score now',
-  zScoreHint: 'standard deviations from the mean of earlier closes',
   averageHint: 'over every minute of the days shown',
   chart: 'Daily premium of {x} as candles; the same days are in the table below',
   date: 'Date (UTC)',

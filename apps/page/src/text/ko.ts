@@ -59,8 +59,6 @@ export const ko: Texts = {
   points: '%p',
   percentile: '현재 백분위',
   percentileHint: '종가가 지금보다 낮았던 날의 비율',
-  zScore: '현재 Z-스코어',
-  zScoreHint: '과거 종가 평균에서 벗어난 정도(표준편차 단위)',
   averageHint: '표시 기간의 모든 기록 평균',
   chart: '{x} 일별 프리미엄 캔들 차트. 같은 값이 아래 표에 있습니다',
   date: '날짜(UTC)',

@@ -5,6 +5,6 @@ import type { Clock } from '@kimchi/core'
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
-  // An abort is the only way to reject.
-  wait: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => {}),
+  // An abort is the only way to reject. Node 22 and newer warn of a negative time.
+  wait: (ms, signal) => delay(Math.max(0, ms), undefined, signal && { signal }).catch(() => {}),
 }

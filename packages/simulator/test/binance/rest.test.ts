@@ -43,16 +43,6 @@ t.test('klines: oldest first, both ends inclusive, a row for every minute', asyn
   })
 })
 
-t.test('ticker/price and ping', async t => {
-  const { simulator } = await startManual(t)
-  const api = `${simulator.binanceRestUrl}/api/v3`
-  const { body } = await get(`${api}/ticker/price`)
-  t.ok(body.length > 20)
-  const { price } = body.find(({ symbol }: { symbol: string }) => symbol === 'BTCUSDT')
-  t.equal(Number(price), simulator.prices.lastTrade('binance', 'BTCUSDT', NOON)?.price)
-  t.strictSame((await get(`${api}/ping`)).body, {})
-})
-
 t.test('too much weight gets 429 with Retry-After, and more requests get 418', async t => {
   const { simulator, clock } = await startManual(t, { limits: 0.1 })
   const heavy = `${simulator.binanceRestUrl}/api/v3/exchangeInfo`

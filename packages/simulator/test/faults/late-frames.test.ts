@@ -1,51 +1,6 @@
 import t from 'tap'
 import { bothClients, connect, parsed, startManual, tickersOf } from '../clients.ts'
 
-t.test('silence: frames that are only late come when it ends, in order', async t => {
-  const { simulator, clock, upbit, binance, fresh } = await bothClients(t)
-  await Promise.all([upbit.settled(), binance.settled()])
-  const from = clock.now()
-  simulator.faults.set({ kind: 'silence', exchange: 'both', delivery: 'late', forMs: 15_000 })
-  t.equal((await fresh(upbit, 14_900)).length, 0)
-  t.equal((await fresh(binance, 0)).length, 0)
-  const frames = parsed(await fresh(upbit, 200))
-  const trades = ['KRW-BTC', 'KRW-ETH'].flatMap(code =>
-    simulator.prices.trades('upbit', code, from, clock.now() - 8),
-  )
-  t.ok(frames.length >= trades.length && trades.length > 10, `${frames.length} frames`)
-  const times = frames.map(({ timestamp }) => timestamp)
-  t.strictSame(times, times.toSorted())
-  await binance.settled()
-  t.ok(parsed(binance.frames).at(-1).data.E > from + 13_000)
-})
-
-t.test('silence: frames that are held back for ever never come', async t => {
-  const { simulator, clock, upbit, fresh } = await bothClients(t)
-  await upbit.settled()
-  const undo = simulator.faults.set({ kind: 'silence', exchange: 'upbit' })
-  t.equal((await fresh(upbit, 27_000)).length, 0)
-  const end = clock.now()
-  undo()
-  const frames = parsed(await fresh(upbit, 10_000))
-  t.ok(frames.length > 0 && frames.every(({ timestamp }) => timestamp >= end))
-})
-
-t.test('silence: ends exactly on time, however seldom the simulator is pumped', async t => {
-  const { simulator, clock, upbit, run } = await bothClients(t)
-  await upbit.settled()
-  const end = clock.now() + 4_000
-  const before = upbit.frames.length
-  simulator.faults.set({ kind: 'silence', exchange: 'upbit', forMs: 4_000 })
-  run(20_000)
-  await upbit.settled()
-  const frames = parsed(upbit.frames.slice(before))
-  const due = ['KRW-BTC', 'KRW-ETH'].flatMap(code =>
-    simulator.prices.trades('upbit', code, end, clock.now() - 8),
-  )
-  t.ok(frames.every(({ timestamp }) => timestamp >= end))
-  t.ok(frames.length >= due.length && due.length > 5)
-})
-
 t.test(
   'lag: Upbit trades from before a minute follow frames stamped after it, each exactly once',
   async t => {

@@ -29,14 +29,6 @@ t.test('an error frame is followed by a close with 1000 after 150 to 180 ms', as
   t.match(await client.closed, { code: 1000 })
 })
 
-t.test('reject: one code is refused with the whole list', async t => {
-  const { simulator } = await startManual(t)
-  simulator.faults.set({ kind: 'reject', exchange: 'upbit', market: 'KRW-ETH' })
-  const client = await connect(t, simulator.upbitWsUrl)
-  client.socket.send(JSON.stringify(tickersOf('KRW-BTC', 'KRW-ETH')))
-  t.match(await client.next(() => true), { error: { name: 'INVALID_PARAM' } })
-})
-
 t.test('state: a market that trades has any market_state', async t => {
   const { simulator } = await startManual(t)
   simulator.faults.set({ kind: 'state', exchange: 'upbit', market: 'KRW-BTC', state: 'CAUTION' })

@@ -1,25 +1,40 @@
 import { existsSync, openSync, writeSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { EpochMs } from '@kimchi/core'
+import type { EpochMs, Milliseconds } from '@kimchi/core'
 
 const LIBRARY = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64']
   .map(folder => join(folder, 'faketime/libfaketimeMT.so.1'))
   .find(file => existsSync(file))
 
+/** Elapsed time stays steady. */
+const STEADY = { FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1' }
+
 /** Why no clock can be stepped here, for a test that is skipped then; false when one can. */
 export const lacksFaketime =
   LIBRARY === undefined && 'libfaketime is not installed (apt-get install faketime)'
 
-/** A wall clock that stands still wherever it was set, for a server that is started with this environment. */
-export function openSetClock(dir: string) {
-  const file = join(dir, 'clock')
-  const descriptor = openSync(file, 'w')
-  // Always of the same length, and written over what was there: the server never finds half of it.
-  const setTime = (at: EpochMs) =>
-    writeSync(descriptor, `${new Date(at).toISOString().slice(0, 23).replace('T', ' ')}\n`, 0)
-  // Redis' allocator asks for the time before the library is ready for it; the C library's doesn't.
-  return { setTime, env: { ...environmentOf(file), LD_PRELOAD: `${LIBRARY} libc.so.6` } }
+/** Where the clock of {@link standingClock} starts. */
+const STARTS_AT = Date.parse('2026-01-01')
+
+/**
+ * A wall clock that stands still wherever it was set, for a server that is started with `env`. It counts nanoseconds
+ * since its start in memory that the server shares: Redis asks for the time twice in each command of a script,
+ * and to read it from a file would take longer than the command.
+ */
+export const standingClock = {
+  env: {
+    // Redis' allocator asks for the time before the library is ready for it; the C library's doesn't.
+    LD_PRELOAD: `${LIBRARY} libc.so.6`,
+    FAKETIME: '@2026-01-01 00:00:00 i0.000000001',
+    TZ: 'UTC',
+    ...STEADY,
+  },
+  /** The setter of a running server's clock. */
+  of(pid: number) {
+    const shared = openSync(`/dev/shm/faketime_shm_${pid}`, 'r+')
+    return (at: EpochMs) => writeSync(shared, nanoseconds(at - STARTS_AT), 0, 8, 0)
+  },
 }
 
 /** A wall clock that can be stepped under a running process. */
@@ -31,16 +46,12 @@ export async function openSteppedClock(dir: string) {
   return {
     step,
     /** What the process has to be started with. */
-    env: environmentOf(file),
+    env: { LD_PRELOAD: LIBRARY ?? '', FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', ...STEADY },
   }
 }
 
-function environmentOf(file: string) {
-  return {
-    LD_PRELOAD: LIBRARY ?? '',
-    FAKETIME_TIMESTAMP_FILE: file,
-    FAKETIME_NO_CACHE: '1',
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    DONT_FAKE_MONOTONIC: '1',
-  }
+function nanoseconds(ms: Milliseconds): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigInt64LE(BigInt(ms) * 1_000_000n)
+  return bytes
 }

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { Milliseconds } from '@kimchi/core'
 import type { Network } from '@kimchi/ingester'
-import { createFolder, startRedis, type Teardown } from '@kimchi/testkit'
-import { openSetClock } from '../faketime.ts'
+import { startRedis, type Teardown } from '@kimchi/testkit'
+import { standingClock } from '../faketime.ts'
 import type { Host, World } from './world.ts'
 
 type OpenClient = NonNullable<Network['redis']['openClient']>
@@ -19,17 +19,16 @@ export type DayRedis = Awaited<ReturnType<typeof openDayRedis>>
 
 /** Starts the server once for many days. */
 export async function startDayServer(t: Teardown) {
-  const clock = openSetClock(await createFolder(t))
-  clock.setTime(Date.now())
   const redis = await startRedis(t, { args: ['--enable-debug-command', 'yes'] })
   await redis.stop()
   // It inherits its clock. What looks for the program, and fetches it, must not.
   const own = { ...process.env }
-  Object.assign(process.env, clock.env, { TZ: 'UTC' })
+  Object.assign(process.env, standingClock.env)
   await redis.restart()
   process.env = own
   const [raw, subscriber] = [redis.client(), redis.client()]
-  return { raw, subscriber, setTime: clock.setTime }
+  const pid = /process_id:(\d+)/.exec(await raw.info('server'))?.[1]
+  return { raw, subscriber, setTime: standingClock.of(Number(pid)) }
 }
 
 /** Empties the server and gives it the world's time. */

@@ -15,6 +15,7 @@ export const COINS = ['BTC', 'ETH', 'XRP', 'SOL', 'DOGE', 'ADA', 'TRX', 'LINK', 
 const ENV = {
   PRICES: 'simulated',
   COINS: COINS.join(),
+  SAMPLE_RETENTION_DAYS: '2',
   BACKFILL_DAYS: '1',
   OPS_PORT: '0',
   REDIS_URL: 'redis://day:6379',

@@ -91,14 +91,14 @@ export class Oracle {
     }
   }
 
-  /** Coin minutes in [from, to) that can be known and are not stored. */
+  /** Coin minutes in [from, to) that can be known and are not stored, as `2026-11-30T02:31:00 BTC`. */
   async missing(redis: RawRedis, coins: readonly string[], from: number, to: number): Promise<string[]> {
     const missing: string[] = []
     for (const symbol of coins) {
       const stored = new Set((await readSamples(redis, symbol, () => {})).map(({ minute }) => minute))
       for (let minute = from; minute < to; minute++) {
         if (stored.has(minute) || this.#truth.halted?.(symbol, minute * MINUTE_MS)) continue
-        if (isExpected(symbol, minute, this.#truth)) missing.push(`${symbol} ${minute}`)
+        if (isExpected(symbol, minute, this.#truth)) missing.push(`${timestamp(minute)} ${symbol}`)
       }
     }
     return missing
@@ -153,4 +153,8 @@ export class Oracle {
       return
     this.find(row.snapshot_at, `served ${key}: ${asLive}`)
   }
+}
+
+function timestamp(minute: number): string {
+  return new Date(minute * MINUTE_MS).toISOString().slice(0, 19)
 }

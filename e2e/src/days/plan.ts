@@ -1,9 +1,11 @@
-import { type EpochMs, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { type RawRedis, readSamples } from '@kimchi/testkit'
 import type { Draws } from '../seeded-random.ts'
 import type { openExchanges } from './exchanges.ts'
+import type { Oracle } from './oracle.ts'
 import type { DayRedis } from './redis.ts'
 import { COINS, type createReplica, type DayIngester } from './service.ts'
-import type { World } from './world.ts'
+import type { Host, World } from './world.ts'
 
 export interface DayParts {
   readonly world: World
@@ -13,10 +15,19 @@ export interface DayParts {
   readonly replica: ReturnType<typeof createReplica>
   /** Whether the ingesters track all coins, not those of a list. */
   readonly isAll: boolean
+  readonly find: Oracle['find']
 }
 
 /** A day ends without faults for an hour, a shorter one for a fourth of it: what can be known is to be stored by then. */
 const QUIET_MINUTES = 60
+
+/** Minutes after the last fault's end by which nothing that can be known is missing: docs/faults.md, 112. */
+const WHOLE_WITHIN = 5
+/** A ban may state ten minutes, which are kept to after its end too. */
+const WHOLE_WITHIN_OF_BAN = 15
+
+/** The exchanges' lists are read once an hour. */
+const CATALOGUE_MS = 60 * MINUTE_MS
 
 type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
 type Exchange = 'upbit' | 'binance'
@@ -74,6 +85,13 @@ const absence = (leave: (ingester: DayIngester) => void): Kind => ({
   },
 })
 
+/** The minutes from an instant on of which live samples are stored, as `2026-11-30T02:31:00 BTC`. */
+async function liveMinutes(redis: RawRedis, from: EpochMs): Promise<ReadonlySet<string>> {
+  const samples = (await Promise.all(COINS.map(symbol => readSamples(redis, symbol, () => {})))).flat()
+  const live = samples.filter(({ source, minute }) => source === 'live' && minute * MINUTE_MS >= from)
+  return new Set(live.map(({ symbol, minute }) => `${formatTimestamp(minute)} ${symbol}`))
+}
+
 /** A row of candles as no exchange should send it. */
 function alterRow(rows: unknown[], alter: 'double' | 'null' | 'missing' | 'absent'): void {
   const index = rows.length >> 1
@@ -96,11 +114,12 @@ const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = 
 ]
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  silence: simulated([0.02, 20], pick => {
+  // At least as long as what docs/architecture.md calls a silence.
+  silence: simulated([0.06, 20], pick => {
     const delivery = pick.of('never', 'late')
     return { kind: 'silence', exchange: pick.exchange(), delivery }
   }),
-  'half-open': simulated([0.02, 10], pick => ({ kind: 'half-open', exchange: pick.exchange() })),
+  'half-open': simulated([0.06, 10], pick => ({ kind: 'half-open', exchange: pick.exchange() })),
   drop: simulated([0.02, 5], pick => ({
     kind: 'drop',
     exchange: pick.exchange(),
@@ -163,7 +182,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     if (mode === 'half') pick.anyHalting()
     return { kind: 'rest', exchange, mode }
   }),
-  'omitted market': simulated([0.02, 1], pick => {
+  'omitted market': simulated([0.5, 2], pick => {
     const omitted = market('binance', pick.of(...COINS))
     return {
       kind: 'rest',
@@ -246,9 +265,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   pause: {
     minutes: [0.01, 2],
-    begin: ({ world, replica }, pick, forMs) => {
+    begin: ({ replica }, pick, forMs) => {
       const host = pick.of(pick.ingester().host, replica.host)
-      host.pausedUntil = world.now + forMs
+      host.pauseFor(forMs)
       return () => {}
     },
   },
@@ -256,18 +275,18 @@ const KINDS: Readonly<Record<string, Kind>> = {
     minutes: [0.02, 20],
     begin: ({ replica }, pick) => {
       const host = pick.of(pick.ingester().host, replica.host)
-      host.wallOffset = pick.of(-90_000, -3_000, -1_000, 1_000, 3_000, 90_000, 3_600_000)
-      return () => Object.assign(host, { wallOffset: 0 })
+      host.stepTo(pick.of(-90_000, -3_000, -1_000, 1_000, 3_000, 90_000, 3_600_000))
+      return () => host.stepTo(0)
     },
   },
   restart: absence(ingester => void ingester.end()),
   kill: absence(ingester => ingester.kill()),
   'Redis away': {
     minutes: [0.02, 30],
-    begin: ({ redis }) => {
+    begin: ({ redis, world }) => {
       redis.state.isUp = false
       redis.cut()
-      return () => Object.assign(redis.state, { isUp: true })
+      return () => Object.assign(redis.state, { isUp: true, upSince: world.now })
     },
   },
   'Redis cut': {
@@ -278,12 +297,25 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   'lost writes': {
-    minutes: [1, 2],
-    begin: async ({ redis, world }, pick) => {
+    minutes: [3, 4],
+    begin: async ({ redis, world, ingesters, find }, pick) => {
       await redis.save()
       const lose = async () => {
+        const lostAt = world.now
+        const hosts = ingesters.map(({ host }) => host)
+        const from = Math.max(lostAt - 5 * MINUTE_MS, ...hosts.map(host => host.startedAt + MINUTE_MS))
+        const confirmed = await liveMinutes(redis.raw, from)
         await redis.reload()
         redis.cut()
+        const check = async () => {
+          // What an ingester that has ended had written, candles have to bring back.
+          const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledAt < lostAt
+          if (redis.state.upSince > lostAt || !redis.state.isUp || !hosts.every(isCalm)) return
+          const kept = await liveMinutes(redis.raw, from)
+          for (const each of confirmed)
+            if (!kept.has(each)) find(each.slice(0, 19), `not sent again: ${each}`)
+        }
+        world.after(2 * MINUTE_MS, check)
       }
       world.after(pick.between(100, 20_000), lose)
     },
@@ -325,6 +357,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   const until = world.now + minutes * MINUTE_MS - quietMs
   let active = 0
+  let trackedBy = 0
   /** The faults since all was well. */
   let episode = { from: world.now, to: world.now, kinds: ['start'] }
   const beginOne = async (name: string): Promise<void> => {
@@ -343,6 +376,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       note(`${name} ends`)
       active -= 1
       episode.to = world.now
+      if (name === 'delisting') trackedBy = world.now + CATALOGUE_MS
       return end?.()
     })
   }
@@ -357,6 +391,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     }
     world.after(draws.between(5, 30) * MINUTE_MS, meet)
   }
+  // docs/exchanges.md#upbit-websocket
+  parts.exchanges.simulator.faults.set({ kind: 'lag', exchange: 'upbit', maxMs: 1_550, share: 0.2 })
   // A coin that is listed only later, for ingesters that track all.
   if (parts.isAll) world.after(0, () => beginOne('delisting'))
   world.after(10 * MINUTE_MS, meet)
@@ -367,6 +403,11 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     isUnseen: isIn(losses),
     /** The faults that are over, where none is active. */
     past: () => (active === 0 && episode.kinds.length > 0 ? episode : undefined),
+    wholeWithin: () =>
+      Math.max(
+        episode.kinds.includes('ban') ? WHOLE_WITHIN_OF_BAN : WHOLE_WITHIN,
+        WHOLE_WITHIN + Math.ceil((trackedBy - episode.to) / MINUTE_MS),
+      ),
     /** Nothing that can be known is missing any more. */
     recovered: () => {
       episode = { from: world.now, to: world.now, kinds: [] }

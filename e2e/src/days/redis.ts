@@ -42,6 +42,8 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
   const links = new Set<Link>()
   const state = {
     isUp: true,
+    /** When it was last away. */
+    upSince: 0,
     /** Longest one-way time of a packet. */
     latencyMs: 1,
     /** How many replies to writes are lost from now on. */

@@ -59,8 +59,10 @@ export async function runDay(options: DayOptions) {
     createIngester(name, world, exchanges, redis, isAll, logOf(name, note)),
   )
   const replica = createReplica(world, redis, logOf('api', note))
-  const plan = planDay({ world, exchanges, redis, ingesters, replica, isAll }, draws, minutes, note)
-  const oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
+  const find = (minute: string, what: string) => oracle.find(minute, what)
+  const parts = { world, exchanges, redis, ingesters, replica, isAll, find }
+  const plan = planDay(parts, draws, minutes, note)
+  const oracle: Oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
   /** Minutes from the end of faults until nothing was missing, at most, by kind. */
   const recoveries: Record<string, number> = {}
   const checkRecovery = async () => {
@@ -72,9 +74,13 @@ export async function runDay(options: DayOptions) {
     const missing = await oracle.missing(redis.raw, COINS, first as number, end as number)
     const took = Math.ceil((world.now - past.to) / MINUTE_MS)
     if (missing.length === 0) {
+      note(`whole again after ${took} minutes: ${past.kinds.join(', ')}`)
       for (const kind of past.kinds)
         if (past.kinds.length === 1) recoveries[kind] = Math.max(recoveries[kind] ?? 0, took)
       plan.recovered()
+    } else if (took === plan.wholeWithin() + 1) {
+      const [each = ''] = missing
+      find(each.slice(0, 19), `missing ${took} minutes after the last fault: ${each}`)
     }
   }
   const resources = () => ({

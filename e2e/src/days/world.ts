@@ -93,14 +93,27 @@ export class Host implements Clock {
   readonly random: () => number
   /** What its packets draw. */
   readonly network: Draws
-  readonly #startedAt: EpochMs
+  readonly startedAt: EpochMs
+  /** When it was last paused or its clock stepped, or will be no longer. */
+  troubledAt: EpochMs = 0
 
   constructor(name: string, world: World) {
     this.name = name
     this.world = world
     this.random = new Draws(world.seed, `code of ${name}`).next
     this.network = new Draws(world.seed, `network of ${name}`)
-    this.#startedAt = world.now
+    this.startedAt = world.now
+  }
+
+  pauseFor(ms: Milliseconds): void {
+    this.pausedUntil = this.world.now + ms
+    this.troubledAt = this.pausedUntil
+  }
+
+  /** Puts its wall clock so far from the true time. */
+  stepTo(offset: Milliseconds): void {
+    this.wallOffset = offset
+    this.troubledAt = offset === 0 ? this.world.now : Number.POSITIVE_INFINITY
   }
 
   now(): EpochMs {
@@ -108,7 +121,7 @@ export class Host implements Clock {
   }
 
   elapsed(): Milliseconds {
-    return this.world.now - this.#startedAt
+    return this.world.now - this.startedAt
   }
 
   wait(ms: Milliseconds, signal?: AbortSignal): Promise<void> {

@@ -139,22 +139,21 @@ export class CandleBlockCache {
     newest: EpochMinute,
     previous: CandleBlock | undefined,
   ): Promise<CandleBlock> {
-    // The sample of M needs the candles that open before M, from M − 60 s on.
-    const before = Math.min(start + BLOCK_MINUTES[exchange], newest + 1) - 1
-    const from = start - 1 - CARRY_MINUTES
+    const last = Math.min(start + BLOCK_MINUTES[exchange] - 1, newest)
+    const first = start - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
-    const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : before - from
-    const page = await this.#pages.fetch({ exchange, market, count, before }, start)
-    return new CandleBlock(page.candles, newest, missingOf(exchange, page, { from, before, previous }))
+    const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : last - first + 1
+    const page = await this.#pages.fetch({ exchange, market, count, before: last }, start)
+    return new CandleBlock(page.candles, newest, missingOf(exchange, page, { first, last, previous }))
   }
 
   async #fetchNewestMinute(clockMinute: EpochMinute): Promise<EpochMinute> {
     try {
       const market = REFERENCE_MARKETS.binance
       const { candles } = await this.#pages.fetch({ exchange: 'binance', market, count: 2 }, NEWEST)
-      const open = candles.at(-1)?.[0]
+      const [open] = candles.at(-1) ?? []
       if (open === undefined) throw new KimchiError('KIMCHI_ERR_REST', `binance has no candle of ${market}`)
-      return Math.min(open, clockMinute)
+      return Math.min(open - 1, clockMinute)
     } catch (thrown) {
       this.#newestMinute = undefined
       throw thrown
@@ -162,20 +161,20 @@ export class CandleBlockCache {
   }
 }
 
-/** The candles that should open in [from, before) and do not. Upbit writes none for a minute without a trade. */
+/** The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade. */
 function missingOf(
   exchange: Exchange,
   { candles, unreadable }: PartialPage,
-  { from, before, previous }: { from: EpochMinute; before: EpochMinute; previous: CandleBlock | undefined },
+  { first, last, previous }: { first: EpochMinute; last: EpochMinute; previous: CandleBlock | undefined },
 ): MissingCandles {
-  const there = new Set(candles.map(([open]) => open))
+  const there = new Set(candles.map(([minute]) => minute))
   const isEmpty = candles.length === 0 && unreadable.length === 0
   const missing = new Map<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>()
-  for (let open = from; open < before; open++) {
-    if (there.has(open)) continue
-    if (unreadable.some(bad => bad.after < open && open < bad.before)) missing.set(open, 'unreadable')
+  for (let minute = first; minute <= last; minute++) {
+    if (there.has(minute)) continue
+    if (unreadable.some(bad => bad.after < minute && minute < bad.before)) missing.set(minute, 'unreadable')
     else if (exchange === 'binance' || isEmpty)
-      missing.set(open, previous?.lacks(open + 1) ? 'confirmed' : 'unconfirmed')
+      missing.set(minute, previous?.lacks(minute) ? 'confirmed' : 'unconfirmed')
   }
   return missing
 }

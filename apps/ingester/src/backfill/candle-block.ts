@@ -1,36 +1,35 @@
 import { type EpochMinute, MAX_CARRY_MS, MINUTE_MS } from '@kimchi/core'
 import type { MinuteCandle } from '@kimchi/feeds'
 
-/** A price is carried over at most this many minutes. */
-export const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS
+/** A candle's price is carried over at most this many minutes: its start stands for its last trade. */
+export const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS - 1
 
 /** An exchange may publish a candle late, but not later than this many minutes after the candle's end. */
 const MAX_LATE_MINUTES = 3
 
 /**
- * Candles that should exist but are missing, by the minute at which they open. One is confirmed when a second
- * answer lacks it too. One that is unreadable may be in the answer, in a row that says nothing.
+ * Candles that should exist but are missing, by their minutes. One is confirmed when a second answer lacks it too. One that is unreadable may be in the answer, in a row that says nothing.
  */
 export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>
 
 /**
- * The candles of one market that decide the minutes of one block: for each minute M the one that opens at
- * M − 60 s, and earlier ones whose price is carried into the block.
+ * The candles of one market that decide the minutes of one block: for each minute its own, and earlier ones whose
+ * price is carried into the block.
  *
  * Upbit writes no candle for a minute without a trade, Binance writes one for every minute. A missing Binance
  * candle does not mean that nothing traded, so no price is carried across it, nor across an empty page or a row
  * that cannot be read of either exchange.
  */
 export class CandleBlock {
-  /** The minute at which its newest candle opens. */
+  /** The minute of its newest candle. */
   readonly newestCandle: EpochMinute
-  /** The minute at which its newest candle with a trade opens. */
+  /** The minute of its newest candle with a trade. */
   readonly newestTrade: EpochMinute
   /** Whether a candle is missing that another answer may have. */
   readonly isUnconfirmed: boolean
   /** Whether a candle may be in a row that could not be read. */
   readonly isUnreadable: boolean
-  /** Candles with a trade, by the minute at which they open. */
+  /** Candles with a trade, by their minutes. */
   readonly #trades: ReadonlyMap<EpochMinute, MinuteCandle>
   readonly #completeTo: EpochMinute
   readonly #missing: MissingCandles
@@ -61,42 +60,42 @@ export class CandleBlock {
     return this.#trades.size === 0 && !this.isUnconfirmed && !this.isUnreadable
   }
 
-  /** Whether the answer has the candle of the 60 s before `minute`, or a later one. */
+  /** Whether the answer has the candle of `minute`, or a later one. */
   reaches(minute: EpochMinute): boolean {
-    return this.newestCandle >= minute - 1
+    return this.newestCandle >= minute
   }
 
   /** Whether the block can decide `minute`: no candle may still come, or be there and not be known. */
   knows(minute: EpochMinute): boolean {
     const isComplete = this.reaches(minute) || this.#completeTo >= minute + MAX_LATE_MINUTES
-    const state = this.#missing.get(this.#decidingOpen(minute)) ?? 'confirmed'
+    const state = this.#missing.get(this.#decidingMinute(minute)) ?? 'confirmed'
     return isComplete && state === 'confirmed'
   }
 
-  /** Whether the candle of the 60 s before `minute` should exist but is missing. */
+  /** Whether the candle of `minute` should exist but is missing. */
   lacks(minute: EpochMinute): boolean {
-    const state = this.#missing.get(minute - 1) ?? 'unreadable'
+    const state = this.#missing.get(minute) ?? 'unreadable'
     return state !== 'unreadable'
   }
 
   /** Whether there was a trade in the 60 s before `minute`. */
   traded(minute: EpochMinute): boolean {
-    return this.#trades.has(minute - 1)
+    return this.#trades.has(minute)
   }
 
-  /** The last trade that opens before `minute` and may be carried to it, unless a candle after it is missing. */
+  /** The last candle with a trade that may be carried to `minute`, unless one after it is missing. */
   lastTrade(minute: EpochMinute): MinuteCandle | undefined {
-    return this.#trades.get(this.#decidingOpen(minute))
+    return this.#trades.get(this.#decidingMinute(minute))
   }
 
   /**
-   * When the candle opens that decides `minute`: the newest one before it that has a trade or is missing. If
-   * there is neither, the oldest from which a price may be carried.
+   * The minute of the candle that decides `minute`: the newest up to it that has a trade or is missing. If there is
+   * neither, the oldest from which a price may be carried.
    */
-  #decidingOpen(minute: EpochMinute): EpochMinute {
-    let open = minute - 1
+  #decidingMinute(minute: EpochMinute): EpochMinute {
+    let deciding = minute
     const oldest = minute - CARRY_MINUTES
-    while (open > oldest && !this.#trades.has(open) && !this.#missing.has(open)) open -= 1
-    return open
+    while (deciding > oldest && !this.#trades.has(deciding) && !this.#missing.has(deciding)) deciding -= 1
+    return deciding
   }
 }

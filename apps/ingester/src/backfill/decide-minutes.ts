@@ -66,7 +66,7 @@ export async function decideWindow(
 
 /**
  * One coin's sample of minute M from one-minute candles, by the same decision as the live one: the closes of
- * the last candles with a trade that open before M, carried for as long as a live price would be. `open` while
+ * the last candles with a trade up to the one that ends at M, carried for as long as a live price would be. `open` while
  * a candle may still come.
  * @see docs/architecture.md#samples-and-gaps
  */
@@ -107,8 +107,8 @@ async function fetchShared(minute: EpochMinute, blocks: CandleBlockCache) {
  */
 export async function fetchLimit(blocks: CandleBlockCache): Promise<EpochMinute> {
   const { rate, upbitReference, binanceReference } = await fetchShared(await blocks.newestMinute(), blocks)
-  const upbitUp = Math.max(rate.newestTrade, upbitReference.newestTrade) + 1
-  return Math.min(upbitUp, binanceReference.newestTrade + 1, rate.newestTrade + CARRY_MINUTES)
+  const upbitUp = Math.max(rate.newestTrade, upbitReference.newestTrade)
+  return Math.min(upbitUp, binanceReference.newestTrade, rate.newestTrade + CARRY_MINUTES)
 }
 
 /**
@@ -117,5 +117,5 @@ export async function fetchLimit(blocks: CandleBlockCache): Promise<EpochMinute>
  */
 function legOf(block: CandleBlock, minute: EpochMinute): Leg | undefined {
   const candle = block.lastTrade(minute)
-  return candle && { price: candle[1], tradedAt: minuteStart(candle[0]), tradable: true }
+  return candle && { price: candle[1], tradedAt: minuteStart(candle[0] - 1), tradable: true }
 }

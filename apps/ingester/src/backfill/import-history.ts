@@ -83,7 +83,7 @@ export class HistoryImport {
   readonly #context: Context
   readonly #fetchPage: FetchPage
   readonly #blocks: CandleBlockCache
-  /** When each market's first candle opens; only of those that were asked for. */
+  /** The minute of each market's first candle; only of those that were asked for. */
   readonly #firstCandles = new Map<Market, EpochMinute>()
   readonly #skipped = new Map<string, Skipped>()
 
@@ -189,11 +189,11 @@ export class HistoryImport {
     for (const market of [RATE_MARKET, upbit])
       if ((await this.#blocks.blockOf('upbit', market, newest)).isEmpty) throw new NotListedYet(market)
     const block = await this.#blocks.blockOf('binance', binance, newest)
-    if (block.isEmpty && (await this.#firstCandleOf(binance)) >= newest) throw new NotListedYet(binance)
+    if (block.isEmpty && (await this.#firstCandleOf(binance)) > newest) throw new NotListedYet(binance)
     return decided
   }
 
-  /** When Binance's first candle of a market opens. An empty block alone may be a halt or maintenance. */
+  /** The minute of Binance's first candle of a market. An empty block alone may be a halt or maintenance. */
   async #firstCandleOf(market: Market): Promise<EpochMinute> {
     const known = this.#firstCandles.get(market)
     if (known !== undefined) return known

@@ -18,7 +18,7 @@ const WORTH_A_WORD = 2
 
 export type FetchPage = (request: CandleRequest) => Promise<Pick<CandlePage, 'candles'>>
 
-/** Candles, and where others may open that cannot be read. */
+/** Candles, and where others may be that cannot be read. */
 export interface PartialPage extends Pick<CandlePage, 'candles'> {
   readonly unreadable: readonly MinutesBetween[]
 }

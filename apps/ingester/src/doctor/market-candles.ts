@@ -13,10 +13,10 @@ export interface Candle {
   readonly hasTraded: boolean
 }
 
-/** Candles by the minute in which they open, ascending, of each market that has answered. */
+/** Candles by the minute at which they end, ascending, of each market that has answered. */
 export type Candles = ReadonlyMap<Market, ReadonlyMap<EpochMinute, Candle>>
 
-/** The newest candles of all coins and of the rate that open before a minute. A request that fails is left out. */
+/** The newest candles of all coins and of the rate, up to those of a minute. A request that fails is left out. */
 export async function fetchCandles(
   coins: readonly Coin[],
   before: EpochMinute,
@@ -60,13 +60,13 @@ function rowsOf(json: unknown): readonly Row[] {
 
 function readUpbit(row: Row): readonly [EpochMinute, Candle] {
   const [close, low, high] = [Number(row.trade_price), Number(row.low_price), Number(row.high_price)]
-  return [minuteOf(Date.parse(`${row.candle_date_time_utc}Z`)), { close, low, high, hasTraded: true }]
+  return [minuteOf(Date.parse(`${row.candle_date_time_utc}Z`)) + 1, { close, low, high, hasTraded: true }]
 }
 
 function readBinance(row: Row): readonly [EpochMinute, Candle] {
   const [high, low, close, volume] = [2, 3, 4, 5].map(at => Number(row[at]))
   return [
-    minuteOf(Number(row[0])),
+    minuteOf(Number(row[0])) + 1,
     { close: close ?? 0, low: low ?? 0, high: high ?? 0, hasTraded: (volume ?? 0) > 0 },
   ]
 }

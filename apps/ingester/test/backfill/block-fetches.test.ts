@@ -44,7 +44,7 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
     if (before < TODAY - 20) fetches.set(key, (fetches.get(key) ?? 0) + 1)
     const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
     return {
-      candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
+      candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at + 1, close, 1]),
     }
   }
   const backfill = new Backfill(

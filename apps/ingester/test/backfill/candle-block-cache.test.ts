@@ -18,7 +18,7 @@ function open({ quiet = 1, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
   const log = createMemoryLog()
   const asked: CandleRequest[] = []
   const broken = new Set<Market>()
-  /** The minute of a row that cannot be read, by market. */
+  /** When a row that cannot be read opens, by market. */
   const spoilt = new Map<Market, number>()
   const blocks = new CandleBlockCache(
     async request => {
@@ -27,9 +27,9 @@ function open({ quiet = 1, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
       if (broken.has(market)) throw new Error('broken')
       const step = exchange === 'upbit' ? quiet : 1
       const newest = Math.floor(Math.min(before - 1, binanceNow()) / step) * step
-      const candles = Array.from({ length: count }, (_, back): MinuteCandle => [newest - back * step, 1, 1])
+      const opens = Array.from({ length: count }, (_, back) => newest - back * step).reverse()
       const lacks = lacking.get(market) ?? (() => false)
-      const page = candles.reverse().filter(([open]) => !lacks(open))
+      const page = opens.filter(open => !lacks(open)).map((open): MinuteCandle => [open + 1, 1, 1])
       const bad = spoilt.get(market)
       if (bad !== undefined) throw unreadableAt(bad, page)
       return { candles: page }
@@ -55,7 +55,7 @@ t.test('a block is one request, whoever needs it and however often', async t => 
   await blockOf('binance', 'AUSDT', D)
   t.strictSame(
     askedFor('AUSDT').map(({ count, before }) => [count, before]),
-    [[860, D + 799]],
+    [[859, D + 799]],
     'with an hour to carry from before it',
   )
 })
@@ -63,8 +63,8 @@ t.test('a block is one request, whoever needs it and however often', async t => 
 t.test('earlier candles in an answer of Upbit are carried into the block', async t => {
   const { blockOf, askedFor } = open({ quiet: 55 })
   const block = await blockOf('upbit', 'KRW-A', D + 30)
-  const [openMinute = 0] = block.lastTrade(D + 1) ?? []
-  t.ok(openMinute < D - 1 && openMinute >= D - 56)
+  const [minute = 0] = block.lastTrade(D + 1) ?? []
+  t.ok(minute < D && minute >= D - 55)
   t.equal(askedFor('KRW-A').length, 1)
 })
 
@@ -206,12 +206,12 @@ t.test('a block that waits for its second answer is kept, and through a failed r
   t.ok((await blockOf('binance', 'AUSDT', D + 110)).knows(D + 100))
 })
 
-/** A page of which a row cannot be read that may open at one minute. */
+/** A page of which a row cannot be read that opens at one minute. */
 const unreadableAt = (open: number, candles: readonly MinuteCandle[]) =>
   new UnreadableCandles(
     'a row cannot be read',
-    candles.filter(([other]) => other !== open),
-    [{ after: open - 1, before: open + 1 }],
+    candles.filter(([minute]) => minute !== open + 1),
+    [{ after: open, before: open + 2 }],
   )
 
 // docs/faults.md, 103
@@ -253,9 +253,9 @@ t.test(
   'no price is carried across a row that cannot be read, nor is the market said to be unlisted',
   async t => {
     const block = new CandleBlock([[D, 1, 1]], D + 90, new Map([[D + 2, 'unreadable']]))
-    t.strictSame([block.knows(D + 1), block.knows(D + 2)], [true, true])
-    t.strictSame([block.knows(D + 3), block.knows(D + 60)], [false, false])
-    t.notOk(block.lacks(D + 3), 'which would mean that Binance was down')
+    t.strictSame([block.knows(D), block.knows(D + 1)], [true, true])
+    t.strictSame([block.knows(D + 2), block.knows(D + 59)], [false, false])
+    t.notOk(block.lacks(D + 2), 'which would mean that Binance was down')
     t.notOk(new CandleBlock([], D + 90, new Map([[D + 2, 'unreadable']])).isEmpty)
   },
 )
@@ -330,6 +330,6 @@ t.test('no price is carried across a missing candle of Binance', async t => {
     [D + 2, 1, 0],
   ]
   const block = new CandleBlock(candles, D + 20, new Map([[D + 1, 'confirmed']]))
-  t.strictSame(block.lastTrade(D + 1), [D, 1, 1])
-  t.equal(block.lastTrade(D + 3), undefined)
+  t.strictSame(block.lastTrade(D), [D, 1, 1])
+  t.equal(block.lastTrade(D + 2), undefined)
 })

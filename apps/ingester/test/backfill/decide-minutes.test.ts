@@ -11,14 +11,14 @@ const M = 29_000_000
 
 type Candle = [offset: number, close: number, volume?: number]
 
-/** Candles at minutes relative to M: [offset, close, volume]; asked for ten minutes later. */
+/** Candles that open so many minutes after M: [offset, close, volume]; asked for ten minutes later. */
 function block(...candles: Candle[]) {
   return askedAt(M + 10, ...candles)
 }
 
 function askedAt(minute: number, ...candles: Candle[]) {
   return new CandleBlock(
-    candles.map(([offset, close, volume = 1]): MinuteCandle => [M + offset, close, volume]),
+    candles.map(([offset, close, volume = 1]): MinuteCandle => [M + offset + 1, close, volume]),
     minute,
   )
 }
@@ -139,7 +139,7 @@ async function decide(
       open <= M + now && !(isQuiet(open) && (market.startsWith('KRW-') || lacking.includes(market)))
     const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
     return {
-      candles: opens.filter(isThere).map((open): MinuteCandle => [open, close, isQuiet(open) ? 0 : 1]),
+      candles: opens.filter(isThere).map((open): MinuteCandle => [open + 1, close, isQuiet(open) ? 0 : 1]),
     }
   }
   const clock = createManualClock(minuteStart(M + now) + 10_000)
@@ -227,11 +227,14 @@ t.test('one wrong empty page of a market that all coins need settles nothing', a
     const blocks = new CandleBlockCache(
       async ({ market: asked, count, before }) => {
         // The newest candle of BTCUSDT tells the newest minute.
-        if (before === undefined) return { candles: [[M + 100, 100, 1]] }
+        if (before === undefined) return { candles: [[M + 101, 100, 1]] }
         if (isBroken && asked === market) return { candles: [] }
         const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
         return {
-          candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at, close, 1]),
+          candles: Array.from(
+            { length: count },
+            (_, at): MinuteCandle => [before - count + at + 1, close, 1],
+          ),
         }
       },
       { clock, log: createMemoryLog() },

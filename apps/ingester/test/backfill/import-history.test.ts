@@ -217,7 +217,7 @@ t.test('a day that the candles leave undecided is left out alone', async t => {
     const page = await rest.fetchCandles(request)
     if (request.market !== ETH.binance) return page
     answers += 1
-    return { candles: page.candles.filter(([open]) => open !== from + (answers % 100)) }
+    return { candles: page.candles.filter(([minute]) => minute !== from + (answers % 100)) }
   }
   t.match(await run([ETH], 6, { requests: { fetchPage } }), [
     { symbol: 'ETH', reason: /undecided/, days: 1, from: day(4).date, mayImportAgain: true },
@@ -289,7 +289,7 @@ t.test(
     const spoilt = {
       fetchPage: async (range: CandleRequest) => {
         const page = await rest.fetchCandles(range)
-        const candles = page.candles.filter(([open]) => open !== bad)
+        const candles = page.candles.filter(([minute]) => minute !== bad)
         const isSpoilt = range.market === ETH.upbit && candles.length < page.candles.length
         if (!isSpoilt) return page
         throw new UnreadableCandles('a row is none', candles, [{ after: bad - 1, before: bad + 1 }])

@@ -21,8 +21,8 @@ for (const [title, lateMarket] of [
       around: fetchCandles => async range => {
         const page = await fetchCandles(range)
         // A candle comes no sooner than those before it.
-        const isThere = ([open]: (typeof page.candles)[number]) =>
-          [...lateMs].every(([late, ms]) => open < late || clock.now() >= minuteStart(late + 1) + ms)
+        const isThere = ([minute]: (typeof page.candles)[number]) =>
+          [...lateMs].every(([late, ms]) => minute <= late || clock.now() >= minuteStart(late + 1) + ms)
         return range.market === lateMarket ? { ...page, candles: page.candles.filter(isThere) } : page
       },
     })

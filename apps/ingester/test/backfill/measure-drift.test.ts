@@ -39,7 +39,7 @@ function open(samples: readonly Sample[], refused: readonly string[] = []) {
       const opens = Array.from({ length: count }, (_, offset) => before - count + offset)
       const candles = opens.flatMap((opened): MinuteCandle[] => {
         const candle = prices.candle(exchange, market, minuteStart(opened))
-        return candle === undefined ? [] : [[opened, candle.close, candle.volume]]
+        return candle === undefined ? [] : [[opened + 1, candle.close, candle.volume]]
       })
       return { candles }
     },

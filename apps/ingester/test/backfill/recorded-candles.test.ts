@@ -22,11 +22,11 @@ t.test(
     const upbit = csv('upbit-candles/KRW-BTC-5m.2025-05-28_08-23.csv')
     const binance = csv('binance-klines/BTCUSDT-5m.2025-05-28_08-23.matching.csv')
     t.equal(upbit.length, 5_200)
-    const rate = blockOf(upbit.map(([open]) => [open, RATE, 1]))
+    const rate = blockOf(upbit.map(([minute]) => [minute, RATE, 1]))
     const legs = { ...btcLegs(upbit, binance), rate }
     const premiums: number[] = []
-    for (const [index, [open, krw]] of upbit.entries()) {
-      const sample = candleSampleOrGap({ symbol: 'BTC' }, open + 1, legs) as Sample
+    for (const [index, [minute, krw]] of upbit.entries()) {
+      const sample = candleSampleOrGap({ symbol: 'BTC' }, minute, legs) as Sample
       t.equal(sample.upbitKrw, krw)
       t.equal(sample.binanceUsdt, binance[index]?.[1])
       const exact = (sample.upbitKrw / (sample.binanceUsdt * RATE) - 1) * 100
@@ -49,7 +49,7 @@ t.test('the Binance outage of 2023-03-24 is a gap in exactly its minutes', { ski
     ) as [MinuteCandle[], MinuteCandle[]]
     const from = binance[0]?.[0] ?? 0
     const everyMinute = Array.from({ length: 2_880 }, (_, offset) => from + offset)
-    const steady = blockOf(everyMinute.map(open => [open, RATE, 1]))
+    const steady = blockOf(everyMinute.map(minute => [minute, RATE, 1]))
     const legs = {
       upbit: steady,
       rate: steady,
@@ -58,16 +58,16 @@ t.test('the Binance outage of 2023-03-24 is a gap in exactly its minutes', { ski
       binanceReference: blockOf(reference),
     }
     const gaps = new Map<EpochMinute, string>()
-    for (const open of everyMinute) {
-      const outcome = candleSampleOrGap({ symbol, allowed: true }, open + 1, legs)
-      if (typeof outcome === 'string') gaps.set(open, outcome)
+    for (const minute of everyMinute) {
+      const outcome = candleSampleOrGap({ symbol, allowed: true }, minute, legs)
+      if (typeof outcome === 'string') gaps.set(minute, outcome)
     }
-    const halted = minuteOf(Date.UTC(2023, 2, 24, 11, 28))
-    const back = minuteOf(Date.UTC(2023, 2, 24, 14))
+    const halted = minuteOf(Date.UTC(2023, 2, 24, 11, 29))
+    const back = minuteOf(Date.UTC(2023, 2, 24, 14, 1))
     t.strictSame(
-      [...gaps.keys()].map(open => open - halted),
+      [...gaps.keys()].map(minute => minute - halted),
       Array.from({ length: back - halted }, (_, offset) => offset),
-      `${symbol}: from 11:28 to 13:59`,
+      `${symbol}: candles from 11:28 to 13:59`,
     )
     t.strictSame(new Set(gaps.values()), new Set(['binance-down']))
   }
@@ -78,22 +78,22 @@ t.test('an idle Binance market is sampled while the exchange is up', { skip }, a
   const idle = iota.filter(([, , volume]) => volume === 0)
   t.equal(idle.length, 969)
   const legs = btcLegs(
-    iota.map(([open]) => [open, 0.01, 1]),
+    iota.map(([minute]) => [minute, 0.01, 1]),
     iota,
   )
-  const rate = blockOf(iota.map(([open]) => [open, RATE, 1]))
-  const reference = blockOf(iota.map(([open]) => [open, 30_000, 1]))
+  const rate = blockOf(iota.map(([minute]) => [minute, RATE, 1]))
+  const reference = blockOf(iota.map(([minute]) => [minute, 30_000, 1]))
   const [firstTrade = 0] = iota.find(([, , volume]) => volume > 0) ?? []
-  for (const [open, close] of idle.filter(([open]) => open > firstTrade)) {
-    const sample = candleSampleOrGap({ symbol: 'IOTA' }, open + 1, {
+  for (const [minute, close] of idle.filter(([minute]) => minute > firstTrade)) {
+    const sample = candleSampleOrGap({ symbol: 'IOTA' }, minute, {
       ...legs,
       rate,
       binanceReference: reference,
     })
     if (typeof sample === 'string' || sample.binanceUsdt !== close)
-      t.fail(`${open}: ${JSON.stringify(sample)}`)
-    if (candleSampleOrGap({ symbol: 'IOTA' }, open + 1, { ...legs, rate }) !== 'binance-down')
-      t.fail(`${open} without a reference`)
+      t.fail(`${minute}: ${JSON.stringify(sample)}`)
+    if (candleSampleOrGap({ symbol: 'IOTA' }, minute, { ...legs, rate }) !== 'binance-down')
+      t.fail(`${minute} without a reference`)
   }
 })
 
@@ -116,10 +116,10 @@ t.test('a missing Upbit minute carries the close before it, for sixty minutes', 
   t.match(candleSampleOrGap(coin, hole + 1, legs), { upbitKrw: series.lastTrade(hole)?.[1] })
 
   const outcomes = { own: 0, carried: 0, gap: 0, wrong: 0 }
-  for (let open = first; open <= last; open++) {
-    const outcome = candleSampleOrGap(coin, open + 1, legs)
-    const newest = series.lastTrade(open + 1)
-    const age = open - (newest?.[0] ?? 0)
+  for (let minute = first; minute <= last; minute++) {
+    const outcome = candleSampleOrGap(coin, minute, legs)
+    const newest = series.lastTrade(minute)
+    const age = minute - (newest?.[0] ?? 0)
     if (typeof outcome === 'string')
       outcomes[outcome === 'no-upbit-price' && age >= 60 ? 'gap' : 'wrong'] += 1
     else if (outcome.upbitKrw !== newest?.[1] || age >= 60) outcomes.wrong += 1
@@ -150,13 +150,13 @@ function csv(path: string): MinuteCandle[] {
   const [, ...rows] = text(path).trim().split('\n')
   return rows.map(row => {
     const [time = '', , , , close, volume] = row.split(',')
-    return [minuteOf(Date.parse(`${time.replace(' ', 'T')}Z`)), Number(close), Number(volume)]
+    return [minuteOf(Date.parse(`${time.replace(' ', 'T')}Z`)) + 1, Number(close), Number(volume)]
   })
 }
 
 function json(path: string): MinuteCandle[] {
   const rows = JSON.parse(text(path)) as number[][]
-  return rows.map(([at = 0, , , , close = 0, volume = 0]) => [minuteOf(at), close, volume])
+  return rows.map(([at = 0, , , , close = 0, volume = 0]) => [minuteOf(at) + 1, close, volume])
 }
 
 function text(path: string): string {

@@ -83,10 +83,10 @@ function candleOutcome(prices: Prices, coin: Coin, minute: number) {
     const opens = Array.from({ length: minutes }, (_, at) => minute - minutes + at)
     const candles = opens.flatMap((open): MinuteCandle[] => {
       const candle = prices.candle(exchange, market, minuteStart(open))
-      if (candle !== undefined) return [[open, candle.close, candle.volume]]
+      if (candle !== undefined) return [[open + 1, candle.close, candle.volume]]
       // Binance writes idle minutes, with the price before them.
       const last = exchange === 'binance' && prices.lastTrade(exchange, market, minuteStart(open))
-      return last ? [[open, last.price, 0]] : []
+      return last ? [[open + 1, last.price, 0]] : []
     })
     return new CandleBlock(candles, minute + 10)
   }

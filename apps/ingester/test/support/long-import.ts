@@ -36,7 +36,7 @@ const importing = new HistoryImport(
         const end = Math.min(before, minuteOf(clock.now()) + 1)
         const price = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
         return {
-          candles: Array.from({ length: count }, (_, at): MinuteCandle => [end - count + at, price, 1]),
+          candles: Array.from({ length: count }, (_, at): MinuteCandle => [end - count + at + 1, price, 1]),
         }
       },
     },

@@ -13,8 +13,8 @@ import {
 import { priceOf } from '../binance.ts'
 import { isFields } from '../feed/frame.ts'
 
-/** One 1-minute candle, compact because many are kept: `[open minute, close, volume]`. */
-export type MinuteCandle = readonly [openMinute: EpochMinute, close: number, volume: number]
+/** One 1-minute candle, compact because many are kept. As a sample, it is named by the minute at which it ends. */
+export type MinuteCandle = readonly [minute: EpochMinute, close: number, volume: number]
 
 /** Some candles, ascending, each minute at most once. */
 export interface CandlePage {
@@ -23,19 +23,19 @@ export interface CandlePage {
   readonly pauseMs?: Milliseconds | undefined
 }
 
-/** The newest candles of a market that open before a minute. */
+/** The newest candles of a market, up to the one of a minute. */
 export interface CandleRequest {
   readonly exchange: Exchange
   readonly market: Market
   /** At most 200 of Upbit, 1,000 of Binance. */
   readonly count: number
-  /** Exclusive. @default now, by the exchange's clock */
+  /** The last candle ends with this minute. @default the one that is still open, by the exchange's clock */
   readonly before?: EpochMinute
   /** The oldest candles that open at this minute or later, in place of the newest. Binance alone answers that. */
   readonly from?: EpochMinute
 }
 
-/** Minutes between two others, neither of which is included. */
+/** Candles between those of two minutes, neither of which is included. */
 export interface MinutesBetween {
   readonly after: EpochMinute
   readonly before: EpochMinute
@@ -45,7 +45,7 @@ export interface MinutesBetween {
 export class UnreadableCandles extends KimchiError {
   /** What the page's other rows say. */
   readonly candles: readonly MinuteCandle[]
-  /** Where the candles of its bad rows may open; a minute with one in `candles` is well. */
+  /** Where the candles of its bad rows may be; a minute with one in `candles` is well. */
   readonly unreadable: readonly MinutesBetween[]
 
   constructor(message: string, candles: readonly MinuteCandle[], unreadable: readonly MinutesBetween[]) {
@@ -109,7 +109,7 @@ export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
 }
 
 /**
- * The candles in an answer that opened before the minute asked for.
+ * The candles in an answer, up to the one of the minute asked for.
  * @throws UnreadableCandles unless each entry is a candle; KimchiError `KIMCHI_ERR_REST` for an answer that is no list
  */
 export function readCandles(json: unknown, { exchange, market, before }: CandleRequest): MinuteCandle[] {
@@ -125,7 +125,7 @@ export function readCandles(json: unknown, { exchange, market, before }: CandleR
     const { open, close, volume } = row
     const isWhole = open !== undefined && close !== undefined && volume !== undefined
     if (!isWhole || contested.has(open)) bad.add(row)
-    else if (open < (before ?? Number.POSITIVE_INFINITY)) candles.set(open, [open, close, volume])
+    else if (open < (before ?? Number.POSITIVE_INFINITY)) candles.set(open, [open + 1, close, volume])
   }
   const sorted = [...candles.values()].sort(([a], [b]) => a - b)
   const [first] = bad
@@ -148,7 +148,7 @@ function contestedOf(rows: readonly Row[]): ReadonlySet<EpochMinute | undefined>
 }
 
 /**
- * Where bad rows' candles may open: at their minute, or between those of their neighbours if they state none.
+ * Where bad rows' candles may be: at their minute, or between those of their neighbours if they state none.
  * @param rows ascending, as far as the exchange keeps its order
  */
 function unreadableOf(rows: readonly Row[], bad: ReadonlySet<Row>): MinutesBetween[] {
@@ -157,10 +157,11 @@ function unreadableOf(rows: readonly Row[], bad: ReadonlySet<Row>): MinutesBetwe
   const isInOrder = stated.every((open, at) => open >= (stated[at - 1] ?? open))
   return rows.flatMap((row, at) => {
     if (!bad.has(row)) return []
-    if (row.open !== undefined) return [{ after: row.open - 1, before: row.open + 1 }]
+    if (row.open !== undefined) return [{ after: row.open, before: row.open + 2 }]
     const previous = isInOrder ? opens.slice(0, at).findLast(open => open !== undefined) : undefined
     const next = isInOrder ? opens.slice(at).find(open => open !== undefined) : undefined
-    return [{ after: previous ?? Number.NEGATIVE_INFINITY, before: next ?? Number.POSITIVE_INFINITY }]
+    const [after, before] = [previous ?? Number.NEGATIVE_INFINITY, next ?? Number.POSITIVE_INFINITY]
+    return [{ after: after + 1, before: before + 1 }]
   })
 }
 

@@ -33,12 +33,12 @@ function pageOf(exchange: 'upbit' | 'binance'): Row[] {
   return exchange === 'upbit' ? rows.reverse() : rows
 }
 
-/** Which of the minutes from NOON on are neither a candle nor known to have none. */
+/** Which of the minutes from NOON on open neither a candle nor are known to have none. */
 function unknownOf(error: UnreadableCandles): number[] {
-  const there = new Set(error.candles.map(([open]) => open))
+  const there = new Set(error.candles.map(([minute]) => minute))
   const isBad = (minute: number) =>
     error.unreadable.some(({ after, before }) => after < minute && minute < before) && !there.has(minute)
-  return Array.from({ length: 39 }, (_, at) => at).filter(at => isBad(NOON + at))
+  return Array.from({ length: 39 }, (_, at) => at).filter(at => isBad(NOON + at + 1))
 }
 
 function refusalOf(json: unknown, exchange: 'upbit' | 'binance'): UnreadableCandles | undefined {

@@ -61,36 +61,31 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
   )
 })
 
-t.test(
-  'a page holds the newest candles before a minute as the exchange has them, by one request',
-  async t => {
-    const { simulator, rest, asked } = await open(t)
-    for (const [exchange, market, count] of [
-      ['upbit', 'KRW-BTC', 200],
-      ['upbit', 'KRW-USDT', 5],
-      ['binance', 'BTCUSDT', 1_000],
-      ['binance', 'ETHUSDT', 1],
-    ] as const) {
-      const before = asked()
-      const { candles } = await rest.fetchCandles({ exchange, market, count, before: NOON })
-      t.equal(asked() - before, 1, 'one request')
-      const start = Math.min(candles[0]?.[0] ?? NOON, NOON - count)
-      const expected: (readonly [minute: number, close: number | 'carried'])[] = []
-      for (let minute = start; minute < NOON; minute++) {
-        const candle = simulator.prices.candle(exchange, market, minute * 60_000)
-        if (candle !== undefined) expected.push([minute, candle.close])
-        else if (exchange === 'binance') expected.push([minute, 'carried'])
-      }
-      t.equal(candles.length, expected.length, `${market} ${count}`)
-      const wrong = candles.filter(([minute, close], at) => {
-        return (
-          expected[at]?.[0] !== minute || (expected[at]?.[1] !== close && expected[at]?.[1] !== 'carried')
-        )
-      })
-      t.strictSame(wrong, [])
+t.test('a page holds the newest candles up to a minute as the exchange has them, by one request', async t => {
+  const { simulator, rest, asked } = await open(t)
+  for (const [exchange, market, count] of [
+    ['upbit', 'KRW-BTC', 200],
+    ['upbit', 'KRW-USDT', 5],
+    ['binance', 'BTCUSDT', 1_000],
+    ['binance', 'ETHUSDT', 1],
+  ] as const) {
+    const before = asked()
+    const { candles } = await rest.fetchCandles({ exchange, market, count, before: NOON })
+    t.equal(asked() - before, 1, 'one request')
+    const start = Math.min((candles[0]?.[0] ?? NOON) - 1, NOON - count)
+    const expected: (readonly [minute: number, close: number | 'carried'])[] = []
+    for (let open = start; open < NOON; open++) {
+      const candle = simulator.prices.candle(exchange, market, open * 60_000)
+      if (candle !== undefined) expected.push([open + 1, candle.close])
+      else if (exchange === 'binance') expected.push([open + 1, 'carried'])
     }
-  },
-)
+    t.equal(candles.length, expected.length, `${market} ${count}`)
+    const wrong = candles.filter(([minute, close], at) => {
+      return expected[at]?.[0] !== minute || (expected[at]?.[1] !== close && expected[at]?.[1] !== 'carried')
+    })
+    t.strictSame(wrong, [])
+  }
+})
 
 t.test('a page of a quiet Upbit market reaches back further', async t => {
   const { simulator, rest } = await open(t)
@@ -100,8 +95,8 @@ t.test('a page of a quiet Upbit market reaches back further', async t => {
   const oldest = candles[0]?.[0] ?? NOON
   t.ok(oldest < NOON - 300)
   let expected = 0
-  for (let minute = oldest; minute < NOON; minute++) {
-    if (simulator.prices.candle('upbit', 'KRW-IQ', minute * 60_000) !== undefined) expected += 1
+  for (let open = oldest - 1; open < NOON; open++) {
+    if (simulator.prices.candle('upbit', 'KRW-IQ', open * 60_000) !== undefined) expected += 1
   }
   t.equal(candles.length, expected, 'and none is left out')
 })
@@ -115,7 +110,7 @@ t.test('without a minute a page holds the newest candle, whatever our clock says
   ] as const) {
     const askedAt = minuteOf(Date.now())
     const { candles } = await rest.fetchCandles({ exchange, market, count: 1 })
-    const opens = candles.map(([minute]) => minute)
+    const opens = candles.map(([minute]) => minute - 1)
     t.equal(opens.length, 1)
     // In its first seconds the running minute may not have a trade yet.
     t.ok(

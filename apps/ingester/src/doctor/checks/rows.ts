@@ -64,15 +64,15 @@ export async function watchRows(coins: readonly Coin[], access: ExchangeAccess):
 /** Whether the service would publish every coin, with the prices that the exchanges' candles have. */
 export function checkRows({ coins, snapshots, candles }: Watch, { binance }: Streams): Verdict {
   const last: Candles = candles.at(-1) ?? new Map()
-  const open = (snapshots.at(-1)?.minute ?? 0) - 1
+  const newest = snapshots.at(-1)?.minute ?? 0
   const sending = new Set(binance.ticks.map(({ market }) => market))
   const silent = binance.markets.filter(
-    market => !sending.has(market) && last.get(market)?.get(open)?.hasTraded,
+    market => !sending.has(market) && last.get(market)?.get(newest)?.hasTraded,
   )
   const judged = snapshots.flatMap(({ samples, gaps }) => [
     ...silent.map(market => fail(`${market} is silent although it trades`)),
     ...gaps.map(gap => judgeGap(gap, coins, last)),
-    ...samples.flatMap(sample => judgeSample(sample, coins, last, open + 1)),
+    ...samples.flatMap(sample => judgeSample(sample, coins, last, newest)),
   ])
   const rows = snapshots.reduce((sum, { samples }) => sum + samples.length, 0)
   const seen = `${rows} of ${coins.length * MINUTES} rows in ${MINUTES} minutes`
@@ -90,8 +90,7 @@ export function checkRows({ coins, snapshots, candles }: Watch, { binance }: Str
 /** A coin that traded on both exchanges must have a row. */
 function judgeGap({ symbol, minute, reason }: Gap, coins: readonly Coin[], candles: Candles): Verdict {
   const coin = coins.find(coin => coin.symbol === symbol)
-  const traded = (exchange: Exchange) =>
-    candles.get(coin?.[exchange] ?? '')?.get(minute - 1)?.hasTraded === true
+  const traded = (exchange: Exchange) => candles.get(coin?.[exchange] ?? '')?.get(minute)?.hasTraded === true
   const seen = `${symbol} has no row at ${timeOf(minute)} (${reason})`
   if (traded('upbit') && traded('binance'))
     return fail(`${seen} although it traded`, 'The service leaves it out. Tell the project.')
@@ -136,14 +135,14 @@ interface PublishedPrice {
 }
 
 function judgePrice({ market, price, minute, candles, isNewest, isRight }: PublishedPrice): Verdict {
-  const before = [...(candles.get(market) ?? [])].filter(([open]) => open < minute)
-  const [open, newest] = before.at(-1) ?? []
-  if (open === undefined || newest === undefined)
+  const before = [...(candles.get(market) ?? [])].filter(([end]) => end <= minute)
+  const [end, newest] = before.at(-1) ?? []
+  if (end === undefined || newest === undefined)
     return unknown(`${market} has no candle at ${timeOf(minute)}`)
   const known = before.map(([, candle]) => candle)
   if (isRight(price, known)) return ok('')
   const seen = `${market} ${price} at ${timeOf(minute)}, ${newest.close} by its candle`
-  if (open < minute - 1 && isNewest) return unknown(`${seen} of ${timeOf(open)}`)
+  if (end < minute && isNewest) return unknown(`${seen} of ${timeOf(end - 1)}`)
   return fail(seen, 'Published prices may be wrong. Tell the project.')
 }
 
@@ -165,11 +164,11 @@ function timeOf(minute: EpochMinute): string {
 
 /** Whether the candles were final when backfill would fetch them: those of the first minute, against a minute later. */
 export function checkCandles({ snapshots, candles: [early, late] }: Watch): Verdict {
-  const open = (snapshots[0]?.minute ?? 0) - 1
+  const minute = snapshots[0]?.minute ?? 0
   const after = `after ${CANDLE_GRACE_MS / 1_000} s`
   let final = 0
   const others = [...(late ?? [])].flatMap(([market, candles]) => {
-    const [before, now] = [early?.get(market)?.get(open), candles.get(open)]
+    const [before, now] = [early?.get(market)?.get(minute), candles.get(minute)]
     if (before !== undefined && before.close === now?.close) final += 1
     else if (now?.hasTraded) return `${market} ${before === undefined ? 'not there' : 'not final'} ${after}`
     return []

@@ -77,18 +77,6 @@ for (const [protocol, limitMs] of [
     await eventually('the next connection', () => exchange.state.attempts === 2)
     t.strictSame(interruptions, [], 'there was no data yet to interrupt')
   })
-
-  // docs/faults.md, 14
-  t.test(`${name}: half-open in the simulator is noticed`, async t => {
-    const simulator = await simulate(t)
-    const bases = name === 'upbit' ? simulator.upbitWsUrl : simulator.binanceWsUrl
-    const { clock, feed, interruptions } = watchFeed(t, { protocol, bases })
-    await eventually('up', () => feed.status().state === 'up')
-    simulator.faults.set({ kind: 'half-open', exchange: name })
-    await clock.advance(limitMs)
-    await eventually('up again', () => feed.status().reconnects === 1)
-    t.equal(interruptions.length, 2)
-  })
 }
 
 // docs/faults.md, 71

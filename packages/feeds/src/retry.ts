@@ -22,9 +22,17 @@ export class Retry {
     this.failures = 0
   }
 
-  /** Counts a failure. Returns how long to wait before another attempt. */
+  /**
+   * Counts a failure. Returns how long to wait before another attempt: 0.5 s doubling to 30 s, of which a random half
+   * is taken off so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
+   */
   delay(cause?: unknown): Milliseconds {
-    return retryDelay(this.failures++, this.#context.random, cause)
+    const { random } = this.#context
+    const full = Math.min(FIRST_MS * 2 ** this.failures++, CAP_MS)
+    const delay = full / 2 + (full / 2) * random()
+    if (!(cause instanceof HttpError) || cause.retryAfterMs === undefined) return delay
+    const { retryAfterMs } = cause
+    return Math.max(delay, retryAfterMs + Math.min(retryAfterMs / 10, SPREAD_MS) * random())
   }
 
   /**
@@ -40,18 +48,4 @@ export class Retry {
       log.warn({ err: cause, failures, delayMs: Math.round(delayMs) }, line)
     await clock.wait(delayMs, signal)
   }
-}
-
-/**
- * How long to wait before another attempt, in milliseconds: 0.5 s doubling to 30 s, of which a random half is
- * taken off so that many clients don't come back together. Only `Retry-After`, 418 and 451 wait longer.
- * @param attempt failures in a row before this one, from 0
- * @param random as `Math.random`
- */
-export function retryDelay(attempt: number, random: () => number, cause?: unknown): Milliseconds {
-  const full = Math.min(FIRST_MS * 2 ** attempt, CAP_MS)
-  const delay = full / 2 + (full / 2) * random()
-  if (!(cause instanceof HttpError) || cause.retryAfterMs === undefined) return delay
-  const { retryAfterMs } = cause
-  return Math.max(delay, retryAfterMs + Math.min(retryAfterMs / 10, SPREAD_MS) * random())
 }

@@ -1,12 +1,13 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Interruption, Market, Tick } from '@kimchi/core'
+import type { Interruption, Market, Milliseconds, Tick } from '@kimchi/core'
 import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { startSimulator } from '@kimchi/simulator'
 import { createMemoryLog } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { type Feed, type FeedOptions, openFeed } from '../src/feed/feed.ts'
 import { RestClient, type RestClientOptions } from '../src/rest/client.ts'
+import { Retry } from '../src/retry.ts'
 
 /** When the tests' clock starts. */
 export const AT = Date.UTC(2026, 10, 20, 12)
@@ -82,4 +83,17 @@ export async function simulate(t: Test, options: Parameters<typeof startSimulato
   const simulator = await startSimulator({ speed: 20, ...options })
   t.teardown(() => simulator.close())
   return simulator
+}
+
+/** How long to wait after a failure that follows so many others. */
+export function delayAfter(failures: number, random: number, cause?: unknown): Milliseconds {
+  const { signal } = new AbortController()
+  const retry = new Retry({
+    clock: createManualClock(0),
+    log: createMemoryLog(),
+    random: () => random,
+    signal,
+  })
+  retry.failures = failures
+  return retry.delay(cause)
 }

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { retryAfterCases } from '@kimchi/testkit'
 import t from 'tap'
 import { httpErrorOf } from '../src/http-error.ts'
-import { retryDelay } from '../src/retry.ts'
 import { statedWait } from '../src/retry-after.ts'
+import { delayAfter } from './harness.ts'
 
 const NOW = Date.UTC(2026, 10, 6, 12)
 const THREE_DAYS = 3 * 86_400
@@ -62,7 +62,7 @@ t.test('values that were met', { skip: existsSync(CASES) ? false : 'no ../shared
   ) as Case[]) {
     const header = retryAfter?.startsWith('{now') ? `${NOW / 1_000 + 60}` : retryAfter
     const error = httpErrorOf('binance', 'GET /', status, statedWait({ status, header }, NOW))
-    const waits = [0, 0.999_999].map(random => retryDelay(9, () => random, error) / 1_000)
+    const waits = [0, 0.999_999].map(random => delayAfter(9, random, error) / 1_000)
     t.ok(
       waits.every(wait => wait >= leastSeconds && wait <= mostSeconds),
       `${status} ${retryAfter}: ${waits}`,

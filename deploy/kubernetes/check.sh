@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What .ci/engine does on an engine, on the cluster that KUBECONFIG names: the service on simulated prices, replaced and
 # killed under load. The arguments hand the cluster an image: check.sh kind load docker-image
-# CONVERT may name a filter that writes the manifests anew for a cluster older than 1.30.
+# CONVERT may name a filter that writes the manifests anew for a cluster older than 1.30, NPMRC settings of npm.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 images=registry.invalid/kimchi-premium version=1.1.0
@@ -13,11 +13,19 @@ printf '#!/bin/bash\nkube exec redis-0 -- env REDISCLI_AUTH=operator valkey-cli 
   install -m 755 /dev/stdin "$bin/redis-cli"
 contents() { redis-cli EVAL "$(cat .ci/contents.lua)" 0 none; }
 settled() { for part; do kube rollout status --timeout 300s "$part"; done; }
+pods() { kube get pod --selector "app.kubernetes.io/name=$1" --sort-by .metadata.creationTimestamp --output "$2"; }
+# The newest, because a rollout is over before its old pods are.
+kill_one() {
+  kube delete --force --grace-period 0 "$(pods "$1" name | tail -n 1)"
+  until [ "$(pods "$1" 'jsonpath={.items[*].status.containerStatuses[*].ready}')" = 'true true' ]; do sleep 1; done
+}
 under_load() { node deploy/load.mjs "$url/api/v1/kimchi-premium" bash -euc "$*"; }
-export -f settled
+runbook() { sed -nE "$1" docs/operations.md | sort -u | grep .; }
+export -f settled pods kill_one
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$bin"' EXIT
 step images
 for name in edge api ingester simulator; do
-  docker build --quiet --target "$name" --tag "$images/$name:$version" .
+  docker build --quiet ${NPMRC:+--secret "id=npmrc,src=$NPMRC"} --target "$name" --tag "$images/$name:$version" .
   "$@" "$images/$name:$version"
 done
 step start
@@ -30,22 +38,21 @@ url=http://$node:$(kube get service edge -o jsonpath='{.spec.ports[0].nodePort}'
 curl -fsS --max-time 5 --retry 60 --retry-delay 2 --retry-all-errors "$url/api/v1/kimchi-premium" | grep -q '"symbol":"BTC"'
 
 step 'the commands of the runbooks'
-bash -euxc "$(grep '^redis-cli ' docs/operations.md | sort -u)" >/dev/null
-for part in edge:8080 edge:8081 api:9464 ingester:9465; do
-  kube port-forward "deploy/${part%:*}" "${part#*:}" >/dev/null &
-  until curl -s -o /dev/null "http://127.0.0.1:${part#*:}/"; do sleep 0.5; done
-done
-EDGE=http://127.0.0.1:8080 EDGE_OPS=http://127.0.0.1:8081 API_OPS=http://127.0.0.1:9464 \
-  INGESTER_OPS=http://127.0.0.1:9465 bash -euxc "$(grep -E '^curl .*\$(EDGE|API|INGESTER)' docs/operations.md | sort -u)" >/dev/null
-# shellcheck disable=SC2046
-kill $(jobs -p)
+eval "$(sed -n '/^for part in/,/^API_OPS/p' docs/operations.md)" >/dev/null
+export EDGE EDGE_OPS API_OPS INGESTER_OPS
+curl -s --retry 60 --retry-delay 1 --retry-all-errors "$EDGE/" "$EDGE_OPS/" "$API_OPS/" "$INGESTER_OPS/" >/dev/null
+looking=$(runbook '/^redis-cli |^curl .*\$(EDGE|API|INGESTER)/p') importing=$(runbook '/^kubectl .*import-main/p')
+asking=$(runbook '/^kubectl .*--askpass$/p') setting=$(runbook 's/.*`(kubectl .* set env [^`]*)`.*/\1/p')
+bash -euxc "$looking" >/dev/null
+printf 'operator\nPING\n' | bash -euxc "$asking" | grep PONG
+# One day more than the ingesters fill: 365 take hours.
+bash -euxc "${importing/--days 365/--days 9 --coins BTC}" | grep 'History is complete'
 
 step 'rollout of everything'
-under_load 'kube rollout restart deployment/{ingester,api,edge}; settled deployment/{ingester,api,edge}'
+under_load "$setting; kube rollout restart deployment/{api,edge}; settled deployment/{ingester,api,edge}"
 for name in api ingester; do
   step "kill of one $name"
-  under_load "kube delete --force --grace-period 0 \$(kube get pod -l app.kubernetes.io/name=$name -o name | head -n 1)
-    settled deployment/$name"
+  under_load "kill_one $name"
 done
 step 'Redis replaced'
 kube scale --replicas 0 deployment/ingester

@@ -49,6 +49,8 @@ interface Pick {
   halting(exchange: Exchange): string
   /** All coins may be held for halted for as long. */
   anyHalting(): void
+  /** Binance is about to write no candles: no price is carried across them, until a market's next trade. */
+  lackingCandles(): void
   /** A market whose frames are about to be lost, of which nothing tells. */
   unseen(exchange: Exchange): string
   between(from: number, to: number): number
@@ -166,7 +168,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
     return { kind: 'halt', exchange, market: pick.halting(exchange) }
   }),
   outage: simulated([2, 30], pick => {
-    return { kind: 'outage', exchange: pick.exchange(), klines: pick.of('flat', 'none') }
+    const exchange = pick.exchange()
+    const klines = pick.of('flat', 'none')
+    if (exchange === 'binance' && klines === 'none') pick.lackingCandles()
+    return { kind: 'outage', exchange, klines }
   }),
   maintenance: simulated([480, 481], pick => ({ kind: 'outage', exchange: pick.exchange() })),
   lag: simulated([1, 60], pick => ({ kind: 'lag', exchange: 'upbit', maxMs: pick.of(300, 1_550) })),
@@ -339,7 +344,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (what: string) => void) {
   const { world, ingesters } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
-  const [halts, losses]: [Span[], Span[]] = [[], []]
+  const [halts, losses, holes]: [Span[], Span[], Span[]] = [[], [], []]
   const spanOf = (spans: Span[], of: string, from: EpochMs) => {
     spans.push({ of, from, to: Number.POSITIVE_INFINITY })
     return of
@@ -351,6 +356,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     anyHalting: () => {
       for (const symbol of COINS) spanOf(halts, symbol, world.now - MINUTE_MS)
     },
+    lackingCandles: () => spanOf(holes, 'binance', world.now - MINUTE_MS),
     unseen: exchange => spanOf(losses, market(exchange, draws.of(COINS.slice(1, 4))), world.now),
     exchange: () => pick.of('upbit', 'binance'),
     ingester: () => draws.of(ingesters),
@@ -368,9 +374,9 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     note(`${name} begins`)
     active += 1
     episode.kinds.push(name)
-    const before = [halts.length, losses.length] as const
+    const before = [halts.length, losses.length, holes.length] as const
     const end = await begin(parts, pick, forMs)
-    const spans = [...halts.slice(before[0]), ...losses.slice(before[1])]
+    const spans = [...halts.slice(before[0]), ...losses.slice(before[1]), ...holes.slice(before[2])]
     for (const span of spans) span.to = world.now + forMs + BACK_WITHIN_MS
     world.after(forMs, () => {
       note(`${name} ends`)
@@ -398,8 +404,16 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   world.after(10 * MINUTE_MS, meet)
   const isIn = (spans: readonly Span[]) => (of: string, at: EpochMs) =>
     spans.some(span => span.of === of && span.from <= at && at <= span.to)
+  const isHalted = isIn(halts)
+  const isAfterHole = (symbol: string, at: EpochMs) => {
+    const traded = parts.exchanges.simulator.prices.lastTrade('binance', market('binance', symbol), at)
+    return holes.some(
+      ({ from, to }) => from <= at && (traded === undefined || traded.at < to - BACK_WITHIN_MS),
+    )
+  }
   return {
-    isHalted: isIn(halts),
+    /** Whether a coin may lack a minute, without a fault that lasts then. */
+    isHalted: (symbol: string, at: EpochMs) => isHalted(symbol, at) || isAfterHole(symbol, at),
     isUnseen: isIn(losses),
     /** The faults that are over, where none is active. */
     past: () => (active === 0 && episode.kinds.length > 0 ? episode : undefined),

@@ -62,7 +62,7 @@ function write(
 
 /** The faults for a person: GET, POST and DELETE /faults, DELETE /faults/{id}. */
 async function respondToFaultRequest(
-  { faults }: SimulatedExchanges,
+  { faults, listings }: SimulatedExchanges,
   request: IncomingMessage,
   path: string,
 ): Promise<RestResponse> {
@@ -73,8 +73,10 @@ async function respondToFaultRequest(
     return id === '' || ended > 0 ? { status: 200, body: { ended } } : failed(404, `there is no fault ${id}`)
   }
   if (request.method !== 'POST' || id !== '') return failed(405, 'use GET, POST or DELETE on /faults')
+  const isMarket = (market: string) =>
+    Boolean(listings.getEver('upbit', market) ?? listings.getEver('binance', market))
   try {
-    return { status: 201, body: shown(faults.add(readFault(await text(request)))) }
+    return { status: 201, body: shown(faults.add(readFault(await text(request), isMarket))) }
   } catch (error) {
     // No fault, or a client that went away while it was sending and won't read this.
     return failed(400, (error as Error).message)

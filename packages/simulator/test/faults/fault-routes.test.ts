@@ -34,12 +34,40 @@ t.test('a person sets, lists and ends faults over HTTP', async t => {
   await client.closed
 })
 
-t.test('what is no fault gets 400', async t => {
+t.test('a bad fault gets 400 with the field, its value and what is allowed', async t => {
   const { simulator } = await startManual(t)
-  for (const body of ['{', [], null, { kind: 'silence' }, { exchange: 'upbit' }]) {
+  for (const [body, message] of [
+    ['{', 'a fault must be a JSON object; got {'],
+    [{ kind: 'silence', exchange: 'upbit', toString: 1 }, /^toString must be left out/],
+    [[], 'a fault must be a JSON object; got []'],
+    [{ kind: 'flood', exchange: 'upbit' }, /^kind must be one of silence, .*; got "flood"$/],
+    [{ kind: 'toString', exchange: 'upbit' }, /^kind must be one of/],
+    [{ kind: 'silence', exchange: 'kraken' }, 'exchange must be one of upbit, binance, both; got "kraken"'],
+    [{ kind: 'silence' }, 'exchange must be one of upbit, binance, both; got nothing'],
+    [{ kind: 'silence', exchange: 'upbit', market: 'KRW-NOSUCH' }, /^market must be .*; got "KRW-NOSUCH"$/],
+    [{ kind: 'drop', exchange: 'upbit', market: 'KRW-BTC' }, /^market must be left out; drop has/],
+    [{ kind: 'rest', exchange: 'upbit' }, 'mode must be one of empty, half, truncated, omit; got nothing'],
+    [{ kind: 'outage', exchange: 'upbit', from: -1 }, /^from must be a whole number.*; got -1$/],
+    [{ kind: 'silence', exchange: 'upbit', forMs: 'long' }, /^forMs must be a whole number.*; got "long"$/],
+    [{ kind: 'silence', exchange: 'upbit', frames: 0 }, /^frames must be .*; got 0$/],
+    [
+      { kind: 'silence', exchange: 'upbit', colour: 1 },
+      /^colour must be left out; silence has exchange, forMs, frames, market, delivery; got 1$/,
+    ],
+    [{ kind: 'refuse', exchange: 'upbit', status: 200 }, /^status must be .*; got 200$/],
+    [{ kind: 'price', exchange: 'upbit' }, 'factor must be a number; got nothing'],
+    [
+      { kind: 'refuse', exchange: 'upbit', status: 429, share: 2 },
+      'share must be a number from 0 to 1; got 2',
+    ],
+    [{ kind: 'halt', exchange: 'upbit', klines: 'many' }, 'klines must be one of flat, none; got "many"'],
+    [{ kind: 'state', exchange: 'upbit', state: 1 }, 'state must be a word; got 1'],
+    [{ kind: 'lag', exchange: 'upbit', maxMs: 60_000 }, /^maxMs must be .*, at most 10000; got 60000$/],
+    [{ kind: 'rest', exchange: 'upbit', mode: 'half', path: 'v1' }, /^path must be .*; got "v1"$/],
+  ] as const) {
     const answer = await send(`${simulator.url}/faults`, 'POST', body)
     t.equal(answer.status, 400, JSON.stringify(body))
-    t.match(await answer.json(), { error: /^a fault must be JSON with a kind and an exchange; got / })
+    t.match(await answer.json(), { error: message })
   }
   t.strictSame(simulator.faults.list(), [])
   t.equal((await send(`${simulator.url}/faults`, 'PUT', {})).status, 405)

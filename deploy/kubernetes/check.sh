@@ -56,7 +56,7 @@ for name in api ingester; do
 done
 step 'Redis replaced'
 kube scale --replicas 0 deployment/ingester
-kube wait --for=delete --timeout 60s pod -l app.kubernetes.io/name=ingester
+kube wait --for=delete --timeout 300s pod -l app.kubernetes.io/name=ingester
 before=$(contents)
 under_load 'kube delete pod redis-0; settled statefulset/redis'
 after=$(contents)

@@ -33,7 +33,6 @@ const ROUTES: Readonly<
   Record<string, { group: string; respond: (exchanges: SimulatedExchanges, url: URL) => RestResponse }>
 > = {
   '/v1/market/all': { group: 'market', respond: marketAll },
-  '/v1/ticker/all': { group: 'ticker', respond: tickerAll },
   '/v1/candles/minutes/1': { group: 'candle', respond: candles },
 }
 
@@ -54,15 +53,6 @@ function marketAll({ listings }: SimulatedExchanges): RestResponse {
     english_name: upbit?.englishName,
     market_event: { warning: upbit?.warning ?? false, caution: CAUTION },
   }))
-  return { status: 200, body }
-}
-
-/** The last trades of all listed markets in won, whatever `quote_currencies` says; of the real fields only these. */
-function tickerAll({ listings, prices, clock }: SimulatedExchanges): RestResponse {
-  const body = listings.all('upbit').flatMap(({ market }) => {
-    const trade = prices.lastTrade('upbit', market, clock.now())
-    return trade ? [{ market, trade_price: trade.price, trade_timestamp: trade.at }] : []
-  })
   return { status: 200, body }
 }
 

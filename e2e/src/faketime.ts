@@ -1,7 +1,7 @@
-import { existsSync, openSync, writeSync } from 'node:fs'
+import { existsSync, openSync, readSync, writeSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { EpochMs, Milliseconds } from '@kimchi/core'
+import type { EpochMs } from '@kimchi/core'
 
 const LIBRARY = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64']
   .map(folder => join(folder, 'faketime/libfaketimeMT.so.1'))
@@ -15,7 +15,7 @@ export const lacksFaketime =
   LIBRARY === undefined && 'libfaketime is not installed (apt-get install faketime)'
 
 /** Where the clock of {@link standingClock} starts. */
-const STARTS_AT = Date.parse('2026-01-01')
+const STARTS_AT: EpochMs = Date.parse('2026-01-01')
 
 /**
  * A wall clock that stands still wherever it was set, for a server that is started with `env`. It counts nanoseconds
@@ -30,10 +30,20 @@ export const standingClock = {
     TZ: 'UTC',
     ...STEADY,
   },
-  /** The setter of a running server's clock. */
+  /** A running server's clock. It may undo a {@link set} while it counts a look of its own: look afterwards. */
   of(pid: number) {
     const shared = openSync(`/dev/shm/faketime_shm_${pid}`, 'r+')
-    return (at: EpochMs) => writeSync(shared, nanoseconds(at - STARTS_AT), 0, 8, 0)
+    const bytes = Buffer.alloc(8)
+    return {
+      set: (at: EpochMs) => {
+        bytes.writeBigInt64LE(BigInt(at - STARTS_AT) * 1_000_000n)
+        writeSync(shared, bytes, 0, 8, 0)
+      },
+      hasReached: (at: EpochMs) => {
+        readSync(shared, bytes, 0, 8, 0)
+        return bytes.readBigInt64LE() >= BigInt(at - STARTS_AT) * 1_000_000n
+      },
+    }
   },
 }
 
@@ -48,10 +58,4 @@ export async function openSteppedClock(dir: string) {
     /** What the process has to be started with. */
     env: { LD_PRELOAD: LIBRARY ?? '', FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', ...STEADY },
   }
-}
-
-function nanoseconds(ms: Milliseconds): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigInt64LE(BigInt(ms) * 1_000_000n)
-  return bytes
 }

@@ -26,8 +26,8 @@ const WHOLE_WITHIN = 5
 /** A ban may state ten minutes, which are kept to after its end too. */
 const WHOLE_WITHIN_OF_BAN = 15
 
-/** The exchanges' lists are read once an hour. */
-const CATALOGUE_MS = 60 * MINUTE_MS
+/** The exchanges' lists are read once an hour, and a new pair is believed after a while: docs/coins.md#3-the-quarantine. */
+const TRACKED_WITHIN_MS = 120 * MINUTE_MS
 
 type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
 type Exchange = 'upbit' | 'binance'
@@ -382,7 +382,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       note(`${name} ends`)
       active -= 1
       episode.to = world.now
-      if (name === 'delisting') trackedBy = world.now + CATALOGUE_MS
+      if (name === 'delisting') trackedBy = world.now + TRACKED_WITHIN_MS
       return end?.()
     })
   }

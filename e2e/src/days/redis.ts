@@ -28,12 +28,12 @@ export async function startDayServer(t: Teardown) {
   process.env = own
   const [raw, subscriber] = [redis.client(), redis.client()]
   const pid = /process_id:(\d+)/.exec(await raw.info('server'))?.[1]
-  return { raw, subscriber, setTime: standingClock.of(Number(pid)) }
+  return { raw, subscriber, clock: standingClock.of(Number(pid)) }
 }
 
 /** Empties the server and gives it the world's time. */
 export async function openDayRedis(world: World, server: Awaited<ReturnType<typeof startDayServer>>) {
-  const { raw, subscriber } = server
+  const { raw, subscriber, clock } = server
   let setTo = 0
   let messages: string[] = []
   const onMessage = (_channel: string, message: string) => messages.push(message)
@@ -50,14 +50,19 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     lostReplies: 0,
     commands: 0,
   }
-  const setTime = () => {
-    if (setTo !== world.now) server.setTime(world.now)
+  const setTime = async () => {
+    if (setTo === world.now) return
     setTo = world.now
+    // A look that was under way is over when the server answers.
+    do {
+      clock.set(setTo)
+      await raw.ping()
+    } while (!clock.hasReached(setTo))
   }
   /** One command at a time: who comes first at the server never depends on the machine. */
   const run = async (method: 'call' | 'callBuffer', command: string, args: readonly Argument[]) => {
     state.commands += 1
-    setTime()
+    await setTime()
     const reply = await raw[method](command, ...args)
     if (/^fcall$/i.test(command)) await subscriber.ping()
     const published = messages
@@ -65,7 +70,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     for (const link of links) for (const message of published) link.publish(message)
     return reply
   }
-  setTime()
+  await setTime()
   await raw.flushall()
   await raw.call('FUNCTION', 'FLUSH')
   const network: World['after'] = world.after.bind(world)
@@ -85,17 +90,17 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     setTime,
     /** What is stored now is what a later {@link reload} brings back: a server that lacks the last writes. */
     save: async () => {
-      setTime()
+      await setTime()
       await raw.save()
     },
     reload: async () => {
-      setTime()
+      await setTime()
       await raw.call('DEBUG', 'RELOAD', 'NOSAVE')
       await raw.call('DEBUG', 'CHANGE-REPL-ID')
     },
     /** Removes the function library. */
     flushFunctions: async () => {
-      setTime()
+      await setTime()
       await raw.call('FUNCTION', 'FLUSH')
     },
     /** Cuts the connections of a host, or of all. */

@@ -175,12 +175,12 @@ t.test(
     const { run } = await openImport(t)
     simulator.faults.set({ kind: 'refuse', exchange: 'upbit', market: ETH.upbit, status: 404, on: 'rest' })
     const reports: number[][] = []
-    await run([ETH, BTC], 102, { onProgress: (done, total) => void reports.push([done, total]) })
-    t.strictSame(reports[0], [0, 200])
+    await run([ETH, BTC], 22, { onProgress: (done, total) => void reports.push([done, total]) })
+    t.strictSame(reports[0], [0, 40])
     const [done = 0, total] = reports[1] ?? []
-    t.equal(total, 101, 'a day of ETH, and all of BTC')
+    t.equal(total, 21, 'a day of ETH, and all of BTC')
     t.ok(done >= 2 && done <= 6, `${done} days of one step`)
-    t.strictSame(reports.at(-1), [101, 101])
+    t.strictSame(reports.at(-1), [21, 21])
   },
 )
 

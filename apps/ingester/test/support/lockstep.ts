@@ -136,13 +136,13 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
   }
 }
 
-/** Closes an ingester whose end waits for the clock. @param stepMs how far the clock goes at a time */
-export async function closeByClock(clock: ManualClock, ingester: Ingester, stepMs = 100): Promise<void> {
+/** Closes an ingester whose end waits for the clock. */
+async function closeByClock(clock: ManualClock, ingester: Ingester): Promise<void> {
   let isClosed = false
   const closing = ingester.close().finally(() => {
     isClosed = true
   })
-  await passClockUntil(clock, 'the ingester ends', () => isClosed, stepMs)
+  await passClockUntil(clock, 'the ingester ends', () => isClosed, 100)
   await closing
 }
 

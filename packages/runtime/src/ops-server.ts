@@ -52,6 +52,8 @@ export async function openOpsServer(options: OpsOptions) {
       new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
+        // prom-client observes the garbage collection until the process ends, and with it all that metrics read.
+        options.metrics.clear()
       }),
   }
 }

@@ -26,7 +26,7 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 /** Coins that go back in time together. */
 const COINS_IN_STEP = 4
 
-/** A coin whose candles fail without being refused is left out after so many retries, about ten minutes. */
+/** A coin whose candles fail without being refused is left out after so many retries: ten minutes, or an hour of stated waits. */
 const MAX_RETRIES = 30
 
 /** Binance has no candle that opens before. */
@@ -76,7 +76,7 @@ class NotListedYet extends Error {
 /**
  * One import of the days before the retention, from new to old, five days of each coin at a time. It decides
  * all minutes of a day that is not whole, and stores that day in one call. While Redis is away, it waits.
- * It asks for ten minutes for candles that fail.
+ * It asks for ten minutes for candles that fail, longer where the exchange states a wait.
  */
 export class HistoryImport {
   readonly #options: HistoryImportOptions

@@ -36,6 +36,18 @@ t.test('shutdown: announced in the shape of the connection', async t => {
   t.strictSame(simulator.faults.list(), [])
 })
 
+t.test('drop: with a time, new connections are accepted and cut until it is over', async t => {
+  const { simulator, clock } = await startManual(t, { limits: false })
+  simulator.faults.set({ kind: 'drop', exchange: 'upbit', forMs: 600_000 })
+  t.match(await (await connect(t, simulator.upbitWsUrl)).closed, { code: 1006 })
+  clock.advance(599_999)
+  t.match(await (await connect(t, simulator.upbitWsUrl)).closed, { code: 1006 })
+  clock.advance(1)
+  const client = await connect(t, simulator.upbitWsUrl)
+  client.send(tickersOf('KRW-BTC'))
+  t.match(await client.next(), { stream_type: 'SNAPSHOT' })
+})
+
 t.test('refuse: with Retry-After or without, a share of requests, one market, one path', async t => {
   const { simulator } = await startManual(t, { limits: false })
   const candles = (market: string) => get(`${simulator.upbitRestUrl}/v1/candles/minutes/1?market=${market}`)

@@ -26,7 +26,7 @@ const WHOLE_WITHIN = 5
 /** A ban may state ten minutes, which are kept to after its end too. */
 const WHOLE_WITHIN_OF_BAN = 15
 
-/** The exchanges' lists are read once an hour, and a new pair is believed after a while: docs/coins.md#3-the-quarantine. */
+/** The lists are read once an hour, and a new pair is believed after half an hour: docs/coins.md#3-the-quarantine. */
 const TRACKED_WITHIN_MS = 120 * MINUTE_MS
 
 type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
@@ -345,6 +345,8 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   const { world, ingesters } = parts
   const quietMs = Math.min(QUIET_MINUTES, minutes / 4) * MINUTE_MS
   const [halts, losses, holes]: [Span[], Span[], Span[]] = [[], [], []]
+  /** Until when the minutes of a coin that was delisted and listed again, all since then, may be missing. */
+  const relistings: Span[] = []
   const spanOf = (spans: Span[], of: string, from: EpochMs) => {
     spans.push({ of, from, to: Number.POSITIVE_INFINITY })
     return of
@@ -363,7 +365,6 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   }
   const until = world.now + minutes * MINUTE_MS - quietMs
   let active = 0
-  let trackedBy = 0
   /** The faults since all was well. */
   let episode = { from: world.now, to: world.now, kinds: ['start'] }
   const beginOne = async (name: string): Promise<void> => {
@@ -378,11 +379,12 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     const end = await begin(parts, pick, forMs)
     const spans = [...halts.slice(before[0]), ...losses.slice(before[1]), ...holes.slice(before[2])]
     for (const span of spans) span.to = world.now + forMs + BACK_WITHIN_MS
+    if (name === 'delisting')
+      for (const { of, from, to } of spans) relistings.push({ of, from, to: to + TRACKED_WITHIN_MS })
     world.after(forMs, () => {
       note(`${name} ends`)
       active -= 1
       episode.to = world.now
-      if (name === 'delisting') trackedBy = world.now + TRACKED_WITHIN_MS
       return end?.()
     })
   }
@@ -411,17 +413,16 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       ({ from, to }) => from <= at && (traded === undefined || traded.at < to - BACK_WITHIN_MS),
     )
   }
+  const isRelisted = (symbol: string, at: EpochMs) =>
+    relistings.some(({ of, from, to }) => of === symbol && from <= at && world.now < to)
   return {
     /** Whether a coin may lack a minute, without a fault that lasts then. */
-    isHalted: (symbol: string, at: EpochMs) => isHalted(symbol, at) || isAfterHole(symbol, at),
+    isHalted: (symbol: string, at: EpochMs) =>
+      isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at),
     isUnseen: isIn(losses),
     /** The faults that are over, where none is active. */
     past: () => (active === 0 && episode.kinds.length > 0 ? episode : undefined),
-    wholeWithin: () =>
-      Math.max(
-        episode.kinds.includes('ban') ? WHOLE_WITHIN_OF_BAN : WHOLE_WITHIN,
-        WHOLE_WITHIN + Math.ceil((trackedBy - episode.to) / MINUTE_MS),
-      ),
+    wholeWithin: () => (episode.kinds.includes('ban') ? WHOLE_WITHIN_OF_BAN : WHOLE_WITHIN),
     /** Nothing that can be known is missing any more. */
     recovered: () => {
       episode = { from: world.now, to: world.now, kinds: [] }

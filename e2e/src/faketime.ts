@@ -16,6 +16,8 @@ export const lacksFaketime =
 
 /** Where the clock of {@link standingClock} starts. */
 const STARTS_AT: EpochMs = Date.parse('2026-01-01')
+/** In a millisecond. */
+const NANOSECONDS = 1_000_000n
 
 /**
  * A wall clock that stands still wherever it was set, for a server that is started with `env`. It counts nanoseconds
@@ -36,12 +38,13 @@ export const standingClock = {
     const bytes = Buffer.alloc(8)
     return {
       set: (at: EpochMs) => {
-        bytes.writeBigInt64LE(BigInt(at - STARTS_AT) * 1_000_000n)
+        bytes.writeBigInt64LE(BigInt(at - STARTS_AT) * NANOSECONDS)
         writeSync(shared, bytes, 0, 8, 0)
       },
-      hasReached: (at: EpochMs) => {
+      /** To the millisecond: each look of the server adds a nanosecond. */
+      standsAt: (at: EpochMs) => {
         readSync(shared, bytes, 0, 8, 0)
-        return bytes.readBigInt64LE() >= BigInt(at - STARTS_AT) * 1_000_000n
+        return bytes.readBigInt64LE() / NANOSECONDS === BigInt(at - STARTS_AT)
       },
     }
   },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { respond } from '@kimchi/api/response'
-import { MINUTE_MS } from '@kimchi/core'
+import { formatTimestamp, MINUTE_MS } from '@kimchi/core'
 import {
   type AuditOptions,
   audit,
@@ -98,7 +98,7 @@ export class Oracle {
       const stored = new Set((await readSamples(redis, symbol, () => {})).map(({ minute }) => minute))
       for (let minute = from; minute < to; minute++) {
         if (stored.has(minute) || this.#truth.halted?.(symbol, minute * MINUTE_MS)) continue
-        if (isExpected(symbol, minute, this.#truth)) missing.push(`${timestamp(minute)} ${symbol}`)
+        if (isExpected(symbol, minute, this.#truth)) missing.push(`${formatTimestamp(minute)} ${symbol}`)
       }
     }
     return missing
@@ -153,8 +153,4 @@ export class Oracle {
       return
     this.find(row.snapshot_at, `served ${key}: ${asLive}`)
   }
-}
-
-function timestamp(minute: number): string {
-  return new Date(minute * MINUTE_MS).toISOString().slice(0, 19)
 }

@@ -314,7 +314,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
         redis.cut()
         const check = async () => {
           // What an ingester that has ended had written, candles have to bring back.
-          const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledAt < lostAt
+          const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledUntil < lostAt
           if (redis.state.upSince > lostAt || !redis.state.isUp || !hosts.every(isCalm)) return
           const kept = await liveMinutes(redis.raw, from)
           for (const each of confirmed)

@@ -57,7 +57,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     do {
       clock.set(setTo)
       await raw.ping()
-    } while (!clock.hasReached(setTo))
+    } while (!clock.standsAt(setTo))
   }
   /** One command at a time: who comes first at the server never depends on the machine. */
   const run = async (method: 'call' | 'callBuffer', command: string, args: readonly Argument[]) => {
@@ -87,7 +87,6 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     raw,
     state,
     clientOf,
-    setTime,
     /** What is stored now is what a later {@link reload} brings back: a server that lacks the last writes. */
     save: async () => {
       await setTime()

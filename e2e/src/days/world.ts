@@ -94,8 +94,7 @@ export class Host implements Clock {
   /** What its packets draw. */
   readonly network: Draws
   readonly startedAt: EpochMs
-  /** When it was last paused or its clock stepped, or will be no longer. */
-  troubledAt: EpochMs = 0
+  #steppedAt: EpochMs = 0
 
   constructor(name: string, world: World) {
     this.name = name
@@ -107,13 +106,17 @@ export class Host implements Clock {
 
   pauseFor(ms: Milliseconds): void {
     this.pausedUntil = this.world.now + ms
-    this.troubledAt = this.pausedUntil
   }
 
   /** Puts its wall clock so far from the true time. */
   stepTo(offset: Milliseconds): void {
     this.wallOffset = offset
-    this.troubledAt = offset === 0 ? this.world.now : Number.POSITIVE_INFINITY
+    this.#steppedAt = this.world.now
+  }
+
+  /** When its last pause or its clock's last step was over; infinite while the clock is wrong. */
+  get troubledUntil(): EpochMs {
+    return this.wallOffset === 0 ? Math.max(this.pausedUntil, this.#steppedAt) : Number.POSITIVE_INFINITY
   }
 
   now(): EpochMs {

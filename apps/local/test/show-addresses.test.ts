@@ -19,7 +19,10 @@ async function serve(t: Test, answer: () => unknown): Promise<number> {
 
 const MINUTE = Date.UTC(2026, 10, 21, 13, 5)
 
-/** Shows the addresses of a stack that started so long after the newest minute; `next` waits for another question to the API. */
+/**
+ * Shows the addresses of a stack that started so long after the newest minute; `next` waits for another question to
+ * the API.
+ */
 async function start(t: Test, startedAfterMs: number, state: { list?: object; reasons: string[] }) {
   let asked = () => {}
   const lines: string[] = []

@@ -161,7 +161,9 @@ export class CandleBlockCache {
   }
 }
 
-/** The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade. */
+/**
+ * The candles from `first` to `last` that should be there and are not. Upbit writes none for a minute without a trade.
+ */
 function missingOf(
   exchange: Exchange,
   { candles, unreadable }: PartialPage,

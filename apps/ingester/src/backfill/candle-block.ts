@@ -8,7 +8,8 @@ export const CARRY_MINUTES = MAX_CARRY_MS / MINUTE_MS - 1
 const MAX_LATE_MINUTES = 3
 
 /**
- * Candles that should exist but are missing, by their minutes. One is confirmed when a second answer lacks it too. One that is unreadable may be in the answer, in a row that says nothing.
+ * Candles that should exist but are missing, by their minutes. One is confirmed when a second answer lacks it too.
+ * One that is unreadable may be in the answer, in a row that says nothing.
  */
 export type MissingCandles = ReadonlyMap<EpochMinute, 'confirmed' | 'unconfirmed' | 'unreadable'>
 

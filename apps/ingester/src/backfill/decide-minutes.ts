@@ -66,8 +66,8 @@ export async function decideWindow(
 
 /**
  * One coin's sample of minute M from one-minute candles, by the same decision as the live one: the closes of
- * the last candles with a trade up to the one that ends at M, carried for as long as a live price would be. `open` while
- * a candle may still come.
+ * the last candles with a trade up to the one that ends at M, carried for as long as a live price would be. `open`
+ * while a candle may still come.
  * @see docs/architecture.md#samples-and-gaps
  */
 export function candleSampleOrGap(

@@ -26,7 +26,10 @@ const STEP_MINUTES = 5 * DAY_MINUTES
 /** Coins that go back in time together. */
 const COINS_IN_STEP = 4
 
-/** A coin whose candles fail without being refused is left out after so many retries: ten minutes, or an hour of stated waits. */
+/**
+ * A coin whose candles fail without being refused is left out after so many retries: ten minutes, or an hour of stated
+ * waits.
+ */
 const MAX_RETRIES = 30
 
 /** Binance has no candle that opens before. */

@@ -27,7 +27,7 @@ export class CoinTracking {
     if (JSON.stringify(tracked) === JSON.stringify(this.#tracked)) return
     this.#tracked = tracked
     // Where that fails, the writer sends the coins with the next minute.
-    writer.track(tracked).catch(thrown => log.debug({ err: thrown }, 'coins not announced'))
+    writer.track(tracked).catch(thrown => log.debug({ err: thrown }, 'coins not tracked'))
   }
 
   #report(): void {

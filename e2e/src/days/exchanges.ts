@@ -15,9 +15,12 @@ export interface Weather {
   stalledUntil: EpochMs
   /** How often each frame comes. */
   copies: number
-  /** What becomes of the rows of an answer with candles. */
-  alterRows: (rows: unknown[]) => void
+  /** What becomes of answers that are lists. */
+  readonly alterations: Set<Alteration>
 }
+
+/** @param url path and query of the request */
+export type Alteration = (url: string, rows: readonly unknown[]) => readonly unknown[]
 
 const PUMP_MS: Milliseconds = 400
 /** As the service's own limit, which runs by the machine's clock. */
@@ -73,9 +76,7 @@ export function openExchanges(world: World, options: SimulatorOptions) {
             writeHead: (status: number, headers: Record<string, string>) =>
               Object.assign(answer, { status, ok: status < 300, headers: new Headers(headers) }),
             end: (text: string) => {
-              const rows = /candles|klines/.test(pathname) && answer.ok && jsonOf(text)
-              if (Array.isArray(rows)) weather.alterRows(rows)
-              answer.body = [Buffer.from(Array.isArray(rows) ? JSON.stringify(rows) : text)]
+              answer.body = [Buffer.from(answer.ok ? alteredText(text, request.url, weather) : text)]
               world.after(delay(), () => resolve(answer as unknown as Response), host)
             },
           }
@@ -169,10 +170,14 @@ class Wire {
   }
 }
 
-function jsonOf(text: string): unknown {
+function alteredText(text: string, url: string, { alterations }: Weather): string {
+  if (alterations.size === 0) return text
   try {
-    return JSON.parse(text)
+    let rows = JSON.parse(text)
+    if (Array.isArray(rows)) for (const alter of alterations) rows = alter(url, rows)
+    return JSON.stringify(rows)
   } catch {
-    return undefined
+    // Another fault has cut it.
+    return text
   }
 }

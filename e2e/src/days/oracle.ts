@@ -75,6 +75,17 @@ export class Oracle {
     for (const row of data) this.#judge(row)
   }
 
+  /** The list when no candle of the minute has been read yet: these coins have live samples of it. */
+  readLive(document: Document | undefined, minute: number, symbols: readonly string[]): void {
+    const rows = document === undefined ? [] : (JSON.parse(textOf(document, 0)) as { data: Row[] }).data
+    const at = formatTimestamp(minute)
+    for (const symbol of symbols) {
+      const shown = rows.find(row => row.symbol === symbol)?.snapshot_at
+      if (shown === at || this.#truth.halted?.(symbol, minute * MINUTE_MS)) continue
+      if (isExpected(symbol, minute, this.#truth)) this.find(at, `no live sample: ${symbol} is of ${shown}`)
+    }
+  }
+
   /** What a caller gets of a coin's days at an instant. Days that count as much as those stored are their fold. */
   readDays(document: Document, now: number, stored: Readonly<Record<string, string>>): void {
     const { symbol, data } = JSON.parse(this.#take(document, now)) as { symbol: string; data: ServedDay[] }
@@ -128,8 +139,7 @@ export class Oracle {
   }
 
   #take(document: Document, now: number): string {
-    const response = respond(document, { method: 'GET', headers: {} }, now)
-    const text = Buffer.concat((response?.body ?? []).map(part => Buffer.from(part))).toString()
+    const text = textOf(document, now)
     this.#digest.update(`${now} ${text}`)
     return text
   }
@@ -153,4 +163,9 @@ export class Oracle {
       return
     this.find(row.snapshot_at, `served ${key}: ${asLive}`)
   }
+}
+
+function textOf(document: Document, now: number): string {
+  const response = respond(document, { method: 'GET', headers: {} }, now)
+  return Buffer.concat((response?.body ?? []).map(part => Buffer.from(part))).toString()
 }

@@ -30,6 +30,9 @@ const DATES = ['2026-11-30', '2026-12-31', '2028-02-28', '2028-02-29', '2026-11-
 /** How often a caller asks for the live list. */
 const READ_MS: Milliseconds = 1_000
 
+/** By then a minute's live samples are published; a candle is read later. */
+const LIVE_WITHIN_MS: Milliseconds = 9_000
+
 /** After this long the first minutes are filled, and what is open stays open. */
 const SETTLED_MINUTES = 5
 
@@ -52,7 +55,8 @@ export async function runDay(options: DayOptions) {
     onEvent(event)
   }
   const coins = DEFAULT_COINS.filter(({ id }) => [...COINS, 'USDT'].includes(id))
-  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed: draws.of([1, 0.2]) })
+  const isBusy = draws.of([true, false])
+  const exchanges = openExchanges(world, { seed: `day ${seed}`, coins, speed: isBusy ? 1 : 0.2 })
   const redis = await openDayRedis(world, server)
   const isAll = draws.next() < 0.3
   const ingesters = ['a', 'b'].map(name =>
@@ -60,7 +64,7 @@ export async function runDay(options: DayOptions) {
   )
   const replica = createReplica(world, redis, logOf('api', note))
   const find = (minute: string, what: string) => oracle.find(minute, what)
-  const parts = { world, exchanges, redis, ingesters, replica, isAll, find }
+  const parts = { world, exchanges, redis, ingesters, replica, isAll, isBusy, find }
   const plan = planDay(parts, draws, minutes, note)
   const oracle: Oracle = new Oracle({ ...exchanges.simulator, halted: plan.isHalted, unseen: plan.isUnseen })
   /** Minutes from the end of faults until nothing was missing, at most, by kind. */
@@ -99,6 +103,8 @@ export async function runDay(options: DayOptions) {
   const from = Math.ceil(startAt / MINUTE_MS)
   let atFirst = resources()
   for (let minute = 1; minute <= minutes; minute++) {
+    await world.passTo((from + minute) * MINUTE_MS + LIVE_WITHIN_MS)
+    oracle.readLive(replica.documents.live(), from + minute, COINS.filter(plan.isSafe))
     await world.passTo((from + minute) * MINUTE_MS + 30_000)
     if (minute === SETTLED_MINUTES) atFirst = resources()
     onMinute(minute)

@@ -36,7 +36,7 @@ export function createIngester(
   isAll: boolean,
   log: Log,
 ) {
-  const weather: Weather = { latencyMs: 40, stalledUntil: 0, copies: 1, alterRows: () => {} }
+  const weather: Weather = { latencyMs: 40, stalledUntil: 0, copies: 1, alterations: new Set() }
   let host = new Host(name, world)
   let running: Ingester | undefined
   return {

@@ -1,0 +1,367 @@
+import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
+import { type RawRedis, readSamples } from '@kimchi/testkit'
+import type { Alteration, openExchanges } from './exchanges.ts'
+import type { Oracle } from './oracle.ts'
+import type { DayRedis } from './redis.ts'
+import { COINS, type createReplica, type DayIngester } from './service.ts'
+import type { Host, World } from './world.ts'
+
+export interface DayParts {
+  readonly world: World
+  readonly exchanges: ReturnType<typeof openExchanges>
+  readonly redis: DayRedis
+  readonly ingesters: readonly DayIngester[]
+  readonly replica: ReturnType<typeof createReplica>
+  /** Whether the ingesters track all coins, not those of a list. */
+  readonly isAll: boolean
+  /** Whether trades are so many that no exchange is ever silent for seconds. */
+  readonly isBusy: boolean
+  readonly find: Oracle['find']
+}
+
+type SimulatedFault = Parameters<DayParts['exchanges']['simulator']['faults']['set']>[0]
+type Exchange = 'upbit' | 'binance'
+
+/** One kind of fault. */
+export interface Kind {
+  /** How long it lasts at least and at most, in minutes. */
+  readonly minutes: readonly [number, number]
+  /** Whether the service lives through it without losing a live minute. @default false */
+  readonly sparesLive?: boolean
+  /** Whether it loses frames, which shows when they are the last before a minute's end. @default false */
+  readonly losesFrames?: boolean
+  /** Begins it; the returned function ends it */
+  begin(parts: DayParts, pick: Pick, forMs: Milliseconds): (() => unknown) | Promise<void>
+}
+
+/** What a fault draws from the seed. A coin or an ingester that it draws is the only one that it hits. */
+export interface Pick {
+  exchange(): Exchange
+  ingester(): DayIngester
+  /** An ingester's, or the replica's. */
+  host(replica: Host): Host
+  /** One of these coins, or of all, the quiet ones more often. */
+  coin(...coins: readonly string[]): string
+  of<T>(...choices: readonly T[]): T
+  /** A market that is about to halt: its coin may lack minutes. */
+  halting(exchange: Exchange): string
+  /** All coins may be held for halted for as long. */
+  anyHalting(): void
+  /** Binance is about to write no candles: no price is carried across them, until a market's next trade. */
+  lackingCandles(): void
+  /** A market whose frames are about to be lost, of which nothing tells. */
+  unseen(exchange: Exchange): string
+  between(from: number, to: number): number
+}
+
+export const market = (exchange: Exchange, coin: string) =>
+  exchange === 'upbit' ? `KRW-${coin}` : `${coin}USDT`
+
+/** A fault that the simulator knows. */
+const simulated = (
+  minutes: Kind['minutes'],
+  faultOf: (pick: Pick, now: EpochMs) => SimulatedFault,
+  rule: Partial<Kind> = {},
+): Kind => ({
+  minutes,
+  begin: ({ exchanges, world }, pick) => exchanges.simulator.faults.set(faultOf(pick, world.now)),
+  ...rule,
+})
+
+/** Changes the answers of some ingesters' requests. */
+const altered = (ingesters: readonly DayIngester[], alterOf: () => Alteration) => {
+  const changed = ingesters.map(({ weather }) => ({ weather, alter: alterOf() }))
+  for (const { weather, alter } of changed) weather.alterations.add(alter)
+  return () => {
+    for (const { weather, alter } of changed) weather.alterations.delete(alter)
+  }
+}
+
+const absence = (leave: (ingester: DayIngester) => void): Kind => ({
+  minutes: [0.02, 30],
+  begin: (_parts, pick) => {
+    const ingester = pick.ingester()
+    if (!ingester.isRunning()) return () => {}
+    leave(ingester)
+    return () => ingester.start()
+  },
+})
+
+/** The minutes from an instant on of which live samples are stored, as `2026-11-30T02:31:00 BTC`. */
+async function liveMinutes(redis: RawRedis, from: EpochMs): Promise<ReadonlySet<string>> {
+  const samples = (await Promise.all(COINS.map(symbol => readSamples(redis, symbol, () => {})))).flat()
+  const live = samples.filter(({ source, minute }) => source === 'live' && minute * MINUTE_MS >= from)
+  return new Set(live.map(({ symbol, minute }) => `${formatTimestamp(minute)} ${symbol}`))
+}
+
+const CANDLES = /candles|klines/
+
+const RETRY_AFTER: readonly ((now: EpochMs) => number | string | undefined)[] = [
+  () => undefined,
+  () => 90,
+  () => 0,
+  now => new Date(now + 120_000).toUTCString(),
+  () => 'soon',
+]
+
+export const KINDS: Readonly<Record<string, Kind>> = {
+  // At least as long as what docs/architecture.md calls a silence.
+  silence: simulated([0.06, 20], pick => {
+    const delivery = pick.of('never', 'late')
+    return { kind: 'silence', exchange: pick.exchange(), delivery }
+  }),
+  'half-open': simulated([0.06, 10], pick => ({ kind: 'half-open', exchange: pick.exchange() })),
+  drop: simulated(
+    [0.02, 5],
+    pick => ({ kind: 'drop', exchange: pick.exchange(), forMs: pick.of(1, 30_000) }),
+    { losesFrames: true },
+  ),
+  'refused handshake': simulated([1, 30], pick => {
+    const status = pick.of<number | 'hang'>(403, 418, 429, 451, 500, 503, 'hang')
+    return { kind: 'refuse', exchange: pick.exchange(), status, on: 'ws' }
+  }),
+  'refused request': simulated([1, 40], (pick, now) => {
+    const status = pick.of<number | 'hang'>(400, 403, 404, 418, 429, 451, 500, 503, 'hang')
+    const retryAfter = pick.of(...RETRY_AFTER)(now)
+    const share = pick.of(1, 0.5)
+    const when = retryAfter === undefined ? {} : { retryAfter }
+    return { kind: 'refuse', exchange: pick.exchange(), status, on: 'rest', share, ...when }
+  }),
+  ban: simulated([5, 60], (pick, now) => {
+    const retryAfter = pick.of<number | string>(60, 600, new Date(now + 600_000).toUTCString())
+    return { kind: 'refuse', exchange: pick.exchange(), status: pick.of(418, 429), retryAfter }
+  }),
+  'silent market': simulated([0.1, 20], pick => {
+    const exchange = pick.exchange()
+    return { kind: 'silence', exchange, market: pick.unseen(exchange) }
+  }),
+  'wrong price': simulated([0.02, 30], pick => {
+    const exchange = pick.exchange()
+    // Null or no number, none, a redenomination either way.
+    const factor = pick.of(Number.NaN, 0, -1, 1_000, 0.001)
+    return { kind: 'price', exchange, market: market(exchange, pick.coin()), factor }
+  }),
+  'wrong rate': simulated([0.02, 10], pick => {
+    return { kind: 'price', exchange: 'upbit', market: 'KRW-USDT', factor: pick.of(Number.NaN, 10, 0.1) }
+  }),
+  spike: simulated([0.02, 0.9], pick => {
+    const exchange = pick.exchange()
+    return { kind: 'price', exchange, market: market(exchange, pick.coin('BTC', 'ETH')), factor: 1.25 }
+  }),
+  garbage: simulated([0.02, 3], pick => {
+    const shape = pick.of('truncated', 'utf8', 'nested', 'noise')
+    return { kind: 'garbage', exchange: pick.exchange(), shape, frames: pick.between(1, 200) }
+  }),
+  halt: simulated([2, 90], pick => {
+    const exchange = pick.exchange()
+    return { kind: 'halt', exchange, market: pick.halting(exchange) }
+  }),
+  outage: simulated([2, 30], pick => {
+    const exchange = pick.exchange()
+    const klines = pick.of('flat', 'none')
+    if (exchange === 'binance' && klines === 'none') pick.lackingCandles()
+    return { kind: 'outage', exchange, klines }
+  }),
+  maintenance: simulated([480, 481], pick => ({ kind: 'outage', exchange: pick.exchange() })),
+  lag: simulated([1, 60], pick => ({ kind: 'lag', exchange: 'upbit', maxMs: pick.of(300, 1_550) }), {
+    sparesLive: true,
+  }),
+  shutdown: simulated([1, 2], () => ({ kind: 'shutdown', exchange: 'binance' }), { sparesLive: true }),
+  'snapshots once': simulated([10, 60], () => ({ kind: 'snapshots-once', exchange: 'upbit' })),
+  'late candles': simulated(
+    [5, 60],
+    pick => ({ kind: 'late-candles', exchange: 'upbit', lateMs: pick.between(1_000, 30_000) }),
+    { sparesLive: true },
+  ),
+  'bad answer': simulated([1, 30], pick => {
+    const exchange = pick.exchange()
+    const mode = pick.of('empty', 'half', 'truncated')
+    // Half a list of what trades says of all others, whenever it is asked for, that they don't.
+    if (mode === 'half') pick.anyHalting()
+    return { kind: 'rest', exchange, mode }
+  }),
+  // Once for each ingester: what two answers lack is halted.
+  'omitted market': {
+    minutes: [2, 3],
+    sparesLive: true,
+    begin: ({ ingesters }, pick) => {
+      const omitted = market('binance', pick.coin())
+      return altered(ingesters, () => {
+        let isOver = false
+        return (url, rows) => {
+          if (isOver || !url.startsWith('/api/v3/ticker')) return rows
+          isOver = true
+          return rows.filter(row => (row as { symbol: string }).symbol !== omitted)
+        }
+      })
+    },
+  },
+  delisting: {
+    minutes: [5, 120],
+    begin: ({ exchanges }, pick) => {
+      const exchange = pick.exchange()
+      const code = pick.halting(exchange)
+      // It no longer trades either.
+      const resume = exchanges.simulator.faults.set({ kind: 'halt', exchange, market: code })
+      const relist = exchanges.simulator.delist(code)
+      return () => {
+        relist()
+        resume()
+      }
+    },
+  },
+  latency: {
+    minutes: [1, 60],
+    begin: (_parts, pick) => {
+      const { weather } = pick.ingester()
+      const before = weather.latencyMs
+      weather.latencyMs = pick.of(300, 1_000, 1_400, 1_900)
+      return () => Object.assign(weather, { latencyMs: before })
+    },
+  },
+  stall: {
+    minutes: [0.01, 0.75],
+    begin: ({ world }, pick, forMs) => {
+      pick.ingester().weather.stalledUntil = world.now + forMs
+      return () => {}
+    },
+  },
+  // What the old connections still have to say comes when others have taken their place, or never.
+  'old connections': {
+    minutes: [0.01, 1],
+    begin: ({ exchanges, world }, pick, forMs) => {
+      const { host } = pick.ingester()
+      for (const wire of exchanges.wires) if (wire.host === host) wire.stalledUntil = world.now + forMs
+      const announced: SimulatedFault = { kind: 'shutdown', exchange: 'binance' }
+      return pick.of(true, false) ? exchanges.simulator.faults.set(announced) : () => {}
+    },
+  },
+  storm: {
+    minutes: [0.1, 5],
+    sparesLive: true,
+    begin: (_parts, pick) => {
+      const { weather } = pick.ingester()
+      weather.copies = pick.of(2, 20)
+      return () => Object.assign(weather, { copies: 1 })
+    },
+  },
+  'odd candles': {
+    minutes: [1, 30],
+    sparesLive: true,
+    begin: (_parts, pick) => {
+      const alter = pick.of('double', 'null', 'missing')
+      return altered([pick.ingester()], () => (url, rows) => {
+        const index = rows.length >> 1
+        const row = rows[index] as Record<string, unknown> | undefined
+        if (row === undefined || !CANDLES.test(url)) return rows
+        const close = Array.isArray(row) ? '4' : 'trade_price'
+        const other = Object.assign(structuredClone(row), { [close]: row['1'] ?? 1 })
+        if (alter === 'double') return rows.toSpliced(index, 0, other)
+        if (alter === 'null') row[close] = null
+        else delete row[close]
+        return rows
+      })
+    },
+  },
+  // A third of all minutes, open ones among them, each in one answer: a candle that is absent twice is believed to be.
+  'absent candles': {
+    minutes: [1, 30],
+    sparesLive: true,
+    begin: ({ ingesters }, pick) => {
+      const phase = pick.between(0, 3)
+      return altered(ingesters, () => {
+        const known = new Set<string>()
+        return (url, rows) => {
+          const symbol = /klines\?.*\bsymbol=(\w+)/.exec(url)?.[1]
+          return rows.filter(row => {
+            const openTime = (row as { 0: EpochMs })[0]
+            const isAbsent = symbol !== undefined && (openTime / MINUTE_MS) % 3 === phase
+            const isFirst = isAbsent && !known.has(`${symbol} ${openTime}`)
+            if (isFirst) known.add(`${symbol} ${openTime}`)
+            return !isFirst
+          })
+        }
+      })
+    },
+  },
+  'cut socket': {
+    minutes: [0.02, 0.1],
+    losesFrames: true,
+    begin: ({ exchanges }, pick) => {
+      const { host } = pick.ingester()
+      const isNoticed = pick.of(true, false)
+      for (const wire of [...exchanges.wires]) if (wire.host === host) wire.cut(isNoticed)
+      return () => {}
+    },
+  },
+  pause: {
+    minutes: [0.01, 2],
+    begin: ({ replica }, pick, forMs) => {
+      const host = pick.host(replica.host)
+      host.pauseFor(forMs)
+      return () => {}
+    },
+  },
+  'clock step': {
+    minutes: [0.02, 20],
+    begin: ({ replica }, pick) => {
+      const host = pick.host(replica.host)
+      host.stepTo(pick.of(-90_000, -3_000, -1_000, 1_000, 3_000, 90_000, 3_600_000))
+      return () => host.stepTo(0)
+    },
+  },
+  restart: absence(ingester => void ingester.end()),
+  kill: absence(ingester => ingester.kill()),
+  'Redis away': {
+    minutes: [0.02, 30],
+    begin: ({ redis, world }) => {
+      redis.state.isUp = false
+      redis.cut()
+      return () => Object.assign(redis.state, { isUp: true, upSince: world.now })
+    },
+  },
+  'Redis cut': {
+    minutes: [1, 2],
+    begin: ({ redis, replica }, pick) => {
+      redis.cut(pick.of(undefined, pick.ingester().host, replica.host))
+      return () => {}
+    },
+  },
+  'lost writes': {
+    minutes: [3, 4],
+    begin: async ({ redis, world, ingesters, find }, pick) => {
+      await redis.save()
+      const lose = async () => {
+        const lostAt = world.now
+        const hosts = ingesters.map(({ host }) => host)
+        const from = Math.max(lostAt - 5 * MINUTE_MS, ...hosts.map(host => host.startedAt + MINUTE_MS))
+        const confirmed = await liveMinutes(redis.raw, from)
+        await redis.reload()
+        redis.cut()
+        const check = async () => {
+          // What an ingester that has ended had written, candles have to bring back.
+          const isCalm = (host: Host, i: number) => ingesters[i]?.host === host && host.troubledUntil < lostAt
+          if (redis.state.upSince > lostAt || !redis.state.isUp || !hosts.every(isCalm)) return
+          const kept = await liveMinutes(redis.raw, from)
+          for (const each of confirmed)
+            if (!kept.has(each)) find(each.slice(0, 19), `not sent again: ${each}`)
+        }
+        world.after(2 * MINUTE_MS, check)
+      }
+      world.after(pick.between(100, 20_000), lose)
+    },
+  },
+  'lost replies': {
+    minutes: [1, 2],
+    begin: ({ redis }, pick) => {
+      redis.state.lostReplies = pick.between(1, 4)
+      return () => {}
+    },
+  },
+  'no library': {
+    minutes: [1, 2],
+    begin: async ({ redis }) => {
+      await redis.flushFunctions()
+    },
+  },
+}

@@ -129,12 +129,16 @@ export class Feed {
     else if (decoded.kind === 'ack') this.#tradingStatus.seed(this.#markets)
   }
 
-  /** Counts what can't be read. The market's price is unknown then; the next answer of the exchange will have it. */
+  /**
+   * Counts what can't be read. The market's price is unknown then, and every one's where the frame doesn't say whose it
+   * is; the next answer of the exchange will have it.
+   */
   #miss({ reason, market }: Decoded & { readonly kind: 'malformed' }): void {
+    const [exchange, now] = [this.#exchange, this.#clock.now()]
     this.#counters.countFailure('malformed', reason)
-    if (market === undefined) return
-    this.#sink.miss(this.#exchange, market, this.#clock.now())
-    this.#tradingStatus.seedNext(market)
+    if (market === undefined) this.#sink.interrupted({ exchange, pricesFrom: now, isClockBack: false })
+    else this.#sink.miss(exchange, market, now)
+    for (const each of market === undefined ? this.#markets : [market]) this.#tradingStatus.seedNext(each)
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {

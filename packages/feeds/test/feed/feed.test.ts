@@ -484,7 +484,7 @@ t.test('frames that drain after a pause show no price, and seeds are asked for w
 t.test('a frame that cannot be read is told, and its price is taken from the next answer', async t => {
   const exchange = await scriptExchange(t)
   let asked = 0
-  const { clock, ticks, missed, feed } = watchFeed(t, {
+  const { clock, ticks, missed, interruptions, feed } = watchFeed(t, {
     protocol: { ...binanceProtocol, stallAfterMs: 3_600_000 },
     bases: exchange.url,
     fetchTradingPrices: async () => {
@@ -497,6 +497,7 @@ t.test('a frame that cannot be read is told, and its price is taken from the nex
     exchange.peers[0]?.socket.send(frame)
   await untilRead(exchange.peers[0])
   t.strictSame(missed, ['BTCUSDT', 'BTCUSDT'])
+  t.strictSame(interruptions, [{ pricesFrom: AT, isClockBack: false }], 'any market may have been in "{"')
   t.equal(feed.status().malformed, 3)
   t.equal(asked, 0, 'a market that stays unreadable must not cause a request for each frame')
   await clock.advance(40_000)

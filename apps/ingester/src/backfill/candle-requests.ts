@@ -8,10 +8,7 @@ import { type CandlePage, type CandleRequest, HttpError, type RestClient, Retry 
  */
 const BINANCE_FOR_ONE = 2.5
 
-/**
- * An exchange that answers so refuses all of our requests, not only one market's. A 403 or a 451 comes here only
- * after all of the exchange's bases have failed.
- */
+/** A 403 or a 451 comes here only after all of the exchange's bases have failed. */
 const REFUSES_ALL: readonly number[] = [403, 418, 429, 451]
 
 /** The requests to one exchange. Its instants are of the clock's elapsed time. */
@@ -62,7 +59,7 @@ export class CandleRequests {
         return page
       } catch (thrown) {
         signal.throwIfAborted()
-        if (!(thrown instanceof HttpError && REFUSES_ALL.includes(thrown.status))) throw thrown
+        if (!refusesAll(thrown)) throw thrown
         this.#pause(request.exchange, thrown)
       }
     }
@@ -107,6 +104,12 @@ export class CandleRequests {
       log.warn(fields, 'candle requests wait for the exchange')
     }
   }
+}
+
+/** Whether the exchange refuses all of our requests, not only one market's: a server's error does if it states a wait. */
+function refusesAll(thrown: unknown): thrown is HttpError {
+  if (!(thrown instanceof HttpError)) return false
+  return REFUSES_ALL.includes(thrown.status) || (thrown.status >= 500 && thrown.retryAfterMs !== undefined)
 }
 
 /** Whether the exchange refused the request itself (4xx). */

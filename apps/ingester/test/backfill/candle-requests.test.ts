@@ -8,7 +8,7 @@ import { CandleRequests } from '../../src/backfill/candle-requests.ts'
 const PAGE = { candles: [], start: 0 }
 /** Between two requests to Upbit, at 8 a second. */
 const SPACING = 125
-const RANGE = { count: 10, before: 10 }
+const RANGE = { count: 10, last: 10 }
 
 /** Requests to exchanges that answer as `script` has it, one entry a request; a page when it is empty. */
 function open(
@@ -127,6 +127,7 @@ t.test('an exchange that names a time gets no request for that long, and not lon
     ['binance', refusal(429, 7_000), 7_000],
     ['binance', refusal(418, 120_000), 120_000],
     ['upbit', refusal(429, 30_000), 30_000],
+    ['upbit', refusal(503, 20_000), 20_000],
     ['upbit', refusal(418), 300_000],
     ['upbit', refusal(451), 600_000],
   ] as const) {

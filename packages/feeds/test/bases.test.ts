@@ -184,7 +184,7 @@ t.test('lists, candles and prices are asked for at the base in use', async t => 
   const { binance } = await rest.fetchListings()
   t.ok(binance.length > 10)
   const noon = Date.UTC(2026, 10, 20, 12) / 60_000
-  await rest.fetchCandles({ exchange: 'binance', market: 'BTCUSDT', count: 2, before: noon })
+  await rest.fetchCandles({ exchange: 'binance', market: 'BTCUSDT', count: 2, last: noon })
   await rest.fetchTradingPrices()
   t.equal(blocked.headers.length, 1)
   t.equal(rest.bases.binance.status().inUse, simulator.binanceRestUrl)
@@ -196,7 +196,7 @@ t.test('every request has our name, no Origin, and no header of a browser', asyn
   const rest = createRest(server.url, { userAgent })
   await t.rejects(rest.fetchTradingPrices())
   await t.rejects(rest.fetchListings())
-  await t.rejects(rest.fetchCandles({ exchange: 'upbit', market: 'KRW-BTC', count: 1, before: 2 }))
+  await t.rejects(rest.fetchCandles({ exchange: 'upbit', market: 'KRW-BTC', count: 1, last: 2 }))
   const exchange = await scriptExchange(t)
   watchFeed(t, { protocol: binanceProtocol, bases: exchange.url, userAgent })
   await eventually('the handshake', () => exchange.peers.length === 1)

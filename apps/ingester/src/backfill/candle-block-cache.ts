@@ -143,7 +143,7 @@ export class CandleBlockCache {
     const first = start - CARRY_MINUTES
     // Upbit answers with the newest candles there are, however old.
     const count = exchange === 'upbit' ? BLOCK_MINUTES.upbit : last - first + 1
-    const page = await this.#pages.fetch({ exchange, market, count, before: last }, start)
+    const page = await this.#pages.fetch({ exchange, market, count, last }, start)
     return new CandleBlock(page.candles, newest, missingOf(exchange, page, { first, last, previous }))
   }
 

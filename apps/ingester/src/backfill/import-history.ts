@@ -200,7 +200,7 @@ export class HistoryImport {
   async #firstCandleOf(market: Market): Promise<EpochMinute> {
     const known = this.#firstCandles.get(market)
     if (known !== undefined) return known
-    const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1, from: BINANCE_BEGAN })
+    const { candles } = await this.#fetchPage({ exchange: 'binance', market, count: 1, first: BINANCE_BEGAN })
     const first = candles[0]?.[0] ?? Number.NEGATIVE_INFINITY
     this.#firstCandles.set(market, first)
     return first

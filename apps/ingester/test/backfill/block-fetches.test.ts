@@ -39,12 +39,12 @@ t.test('each closed block is fetched once, for more coins than are filled at onc
   const { stored, reader, writer } = openStore()
   const fetches = new Map<string, number>()
   const ending = new AbortController()
-  const fetchCandles = async ({ market, count, before = minuteOf(clock.now()) + 1 }: CandleRequest) => {
-    const key = `${market} ${before}`
-    if (before < TODAY - 20) fetches.set(key, (fetches.get(key) ?? 0) + 1)
+  const fetchCandles = async ({ market, count, last = minuteOf(clock.now()) + 1 }: CandleRequest) => {
+    const key = `${market} ${last}`
+    if (last < TODAY - 20) fetches.set(key, (fetches.get(key) ?? 0) + 1)
     const close = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
     return {
-      candles: Array.from({ length: count }, (_, at): MinuteCandle => [before - count + at + 1, close, 1]),
+      candles: Array.from({ length: count }, (_, at): MinuteCandle => [last - count + at + 1, close, 1]),
     }
   }
   const backfill = new Backfill(

@@ -22,11 +22,11 @@ function open({ quiet = 1, binanceNow = () => Number.POSITIVE_INFINITY } = {}) {
   const spoilt = new Map<Market, number>()
   const blocks = new CandleBlockCache(
     async request => {
-      const { exchange, market, count, before = minuteOf(clock.now()) + 1 } = request
+      const { exchange, market, count, last = minuteOf(clock.now()) + 1 } = request
       asked.push(request)
       if (broken.has(market)) throw new Error('broken')
       const step = exchange === 'upbit' ? quiet : 1
-      const newest = Math.floor(Math.min(before - 1, binanceNow()) / step) * step
+      const newest = Math.floor(Math.min(last - 1, binanceNow()) / step) * step
       const opens = Array.from({ length: count }, (_, back) => newest - back * step).reverse()
       const lacks = lacking.get(market) ?? (() => false)
       const page = opens.filter(open => !lacks(open)).map((open): MinuteCandle => [open + 1, 1, 1])
@@ -47,14 +47,14 @@ t.test('a block is one request, whoever needs it and however often', async t => 
   await Promise.all([D + 10, D + 199, D + 50].map(minute => blockOf('upbit', 'KRW-A', minute)))
   await blockOf('upbit', 'KRW-A', D)
   t.strictSame(
-    askedFor('KRW-A').map(({ count, before }) => [count, before]),
+    askedFor('KRW-A').map(({ count, last }) => [count, last]),
     [[200, D + 199]],
     'the candles that decide D to D + 199',
   )
   await blockOf('binance', 'AUSDT', D + 799)
   await blockOf('binance', 'AUSDT', D)
   t.strictSame(
-    askedFor('AUSDT').map(({ count, before }) => [count, before]),
+    askedFor('AUSDT').map(({ count, last }) => [count, last]),
     [[859, D + 799]],
     'with an hour to carry from before it',
   )
@@ -76,7 +76,7 @@ t.test('a block is fetched again when it is young and does not reach the minute,
   }
   t.equal(await ask(NOW - 1), 1)
   t.equal(await ask(NOW), 1, 'it holds all that is complete')
-  t.match(askedFor('KRW-A')[0], { count: 200, before: NOW })
+  t.match(askedFor('KRW-A')[0], { count: 200, last: NOW })
   await clock.advance(60_000)
   t.equal(await ask(NOW), 1, 'it holds the candle')
   t.equal(await ask(NOW + 1), 2)
@@ -129,7 +129,7 @@ t.test('the newest minute is known from Binance, whatever our clock says', async
   const ahead = open({ binanceNow: () => NOW - 60 })
   t.equal(await ahead.blocks.newestMinute(), NOW - 60, 'our clock is an hour ahead')
   await ahead.blocks.blockOf('upbit', 'KRW-A', NOW - 60)
-  t.equal(ahead.askedFor('KRW-A')[0]?.before, NOW - 60, 'no open candle is asked for')
+  t.equal(ahead.askedFor('KRW-A')[0]?.last, NOW - 60, 'no open candle is asked for')
   const empty = new CandleBlockCache(async () => ({ candles: [] }), {
     clock: createManualClock(minuteStart(NOW)),
     log: createMemoryLog(),

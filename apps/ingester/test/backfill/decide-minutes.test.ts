@@ -130,10 +130,10 @@ async function decide(
   } = {},
 ) {
   const fetched = new Set<string>()
-  const fetchPage = async ({ market, count, before = M + now + 1 }: CandleRequest) => {
+  const fetchPage = async ({ market, count, last = M + now + 1 }: CandleRequest) => {
     fetched.add(market)
     const [start, end] = quiet[market] ?? [0, 0]
-    const opens = Array.from({ length: count }, (_, at) => before - count + at)
+    const opens = Array.from({ length: count }, (_, at) => last - count + at)
     const isQuiet = (open: number) => open >= M + start && open < M + end
     const isThere = (open: number) =>
       open <= M + now && !(isQuiet(open) && (market.startsWith('KRW-') || lacking.includes(market)))
@@ -225,16 +225,13 @@ t.test('one wrong empty page of a market that all coins need settles nothing', a
     const clock = createManualClock(minuteStart(M + 100) + 10_000)
     let isBroken = true
     const blocks = new CandleBlockCache(
-      async ({ market: asked, count, before }) => {
+      async ({ market: asked, count, last }) => {
         // The newest candle of BTCUSDT tells the newest minute.
-        if (before === undefined) return { candles: [[M + 101, 100, 1]] }
+        if (last === undefined) return { candles: [[M + 101, 100, 1]] }
         if (isBroken && asked === market) return { candles: [] }
         const close = asked === 'KRW-USDT' ? 1_400 : asked.startsWith('KRW-') ? 141_400 : 100
         return {
-          candles: Array.from(
-            { length: count },
-            (_, at): MinuteCandle => [before - count + at + 1, close, 1],
-          ),
+          candles: Array.from({ length: count }, (_, at): MinuteCandle => [last - count + at + 1, close, 1]),
         }
       },
       { clock, log: createMemoryLog() },

@@ -33,10 +33,10 @@ function open(samples: readonly Sample[], refused: readonly string[] = []) {
   const clock = createManualClock(NOW)
   const asked: string[] = []
   const blocks = new CandleBlockCache(
-    async ({ exchange, market, count, before = minuteOf(NOW) + 1 }) => {
+    async ({ exchange, market, count, last = minuteOf(NOW) + 1 }) => {
       asked.push(market)
       if (refused.includes(market)) throw new Error('refused')
-      const opens = Array.from({ length: count }, (_, offset) => before - count + offset)
+      const opens = Array.from({ length: count }, (_, offset) => last - count + offset)
       const candles = opens.flatMap((opened): MinuteCandle[] => {
         const candle = prices.candle(exchange, market, minuteStart(opened))
         return candle === undefined ? [] : [[opened + 1, candle.close, candle.volume]]

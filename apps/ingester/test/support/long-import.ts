@@ -29,11 +29,11 @@ const importing = new HistoryImport(
       markImported: async () => {},
     },
     requests: {
-      fetchPage: async ({ market, count, before = Number.POSITIVE_INFINITY }) => {
+      fetchPage: async ({ market, count, last = Number.POSITIVE_INFINITY }) => {
         requests += 1
         if (requests > ENOUGH) ending.abort(new Error('enough'))
         ending.signal.throwIfAborted()
-        const end = Math.min(before, minuteOf(clock.now()) + 1)
+        const end = Math.min(last, minuteOf(clock.now()) + 1)
         const price = market === 'KRW-USDT' ? 1_400 : market.startsWith('KRW-') ? 141_400 : 100
         return {
           candles: Array.from({ length: count }, (_, at): MinuteCandle => [end - count + at + 1, price, 1]),

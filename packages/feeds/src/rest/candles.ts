@@ -23,16 +23,16 @@ export interface CandlePage {
   readonly pauseMs?: Milliseconds | undefined
 }
 
-/** The newest candles of a market, up to the one of a minute. */
+/** Some candles of a market, the newest unless it says otherwise. */
 export interface CandleRequest {
   readonly exchange: Exchange
   readonly market: Market
   /** At most 200 of Upbit, 1,000 of Binance. */
   readonly count: number
-  /** The last candle ends with this minute. @default the one that is still open, by the exchange's clock */
-  readonly before?: EpochMinute
-  /** The oldest candles that open at this minute or later, in place of the newest. Binance alone answers that. */
-  readonly from?: EpochMinute
+  /** The minute of the last candle. @default the one that is still open, by the exchange's clock */
+  readonly last?: EpochMinute
+  /** The oldest candles of this minute or later, in place of the newest. Binance alone answers that. */
+  readonly first?: EpochMinute
 }
 
 /** Candles between those of two minutes, neither of which is included. */
@@ -75,9 +75,9 @@ export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
   upbit: {
     path: 'candles/minutes/1',
     isNewestFirst: true,
-    paramsOf: ({ market, count, before }) => {
+    paramsOf: ({ market, count, last }) => {
       // `to` is exclusive on Upbit.
-      const range = before === undefined ? {} : { to: `${formatTimestamp(before)}Z` }
+      const range = last === undefined ? {} : { to: `${formatTimestamp(last)}Z` }
       return { market, count, ...range }
     },
     readEntry: (entry, market) => {
@@ -93,11 +93,10 @@ export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
   binance: {
     path: 'klines',
     isNewestFirst: false,
-    paramsOf: ({ market, count, before, from }) => {
-      const start = from ?? (before === undefined ? undefined : before - count)
+    paramsOf: ({ market, count, last, first = last === undefined ? undefined : last - count + 1 }) => {
       const range = {
-        ...(start === undefined ? {} : { startTime: minuteStart(start) }),
-        ...(before === undefined ? {} : { endTime: minuteStart(before) - 1 }),
+        ...(first === undefined ? {} : { startTime: minuteStart(first - 1) }),
+        ...(last === undefined ? {} : { endTime: minuteStart(last) - 1 }),
       }
       return { symbol: market, interval: '1m', limit: count, ...range }
     },
@@ -112,7 +111,7 @@ export const CANDLES: Readonly<Record<Exchange, CandleEndpoint>> = {
  * The candles in an answer, up to the one of the minute asked for.
  * @throws UnreadableCandles unless each entry is a candle; KimchiError `KIMCHI_ERR_REST` for an answer that is no list
  */
-export function readCandles(json: unknown, { exchange, market, before }: CandleRequest): MinuteCandle[] {
+export function readCandles(json: unknown, { exchange, market, last }: CandleRequest): MinuteCandle[] {
   const what = `${exchange} candles of ${market}: the response is no list of candles`
   if (!Array.isArray(json)) throw new KimchiError('KIMCHI_ERR_REST', what)
   const { isNewestFirst, readEntry } = CANDLES[exchange]
@@ -125,7 +124,7 @@ export function readCandles(json: unknown, { exchange, market, before }: CandleR
     const { open, close, volume } = row
     const isWhole = open !== undefined && close !== undefined && volume !== undefined
     if (!isWhole || contested.has(open)) bad.add(row)
-    else if (open < (before ?? Number.POSITIVE_INFINITY)) candles.set(open, [open + 1, close, volume])
+    else if (open < (last ?? Number.POSITIVE_INFINITY)) candles.set(open, [open + 1, close, volume])
   }
   const sorted = [...candles.values()].sort(([a], [b]) => a - b)
   const [first] = bad

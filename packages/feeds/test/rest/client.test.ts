@@ -7,7 +7,7 @@ import { AT, createRest, serve, simulate } from '../harness.ts'
 
 /** 2026-11-20T12:00Z as an epoch minute. */
 const NOON = Date.UTC(2026, 10, 20, 12) / 60_000
-const BTC = { exchange: 'upbit', market: 'KRW-BTC', before: NOON } as const
+const BTC = { exchange: 'upbit', market: 'KRW-BTC', last: NOON } as const
 
 async function open(t: Test) {
   let requests = 0
@@ -55,8 +55,7 @@ t.test('coins that ccxt renames keep the exchanges’ own codes, in listings and
     { upbit: 'KRW-YOYO', binance: 'YOYOUSDT' },
   )
   t.equal(
-    (await rest.fetchCandles({ exchange: 'upbit', market: 'KRW-TON', count: 5, before: NOON })).candles
-      .length,
+    (await rest.fetchCandles({ exchange: 'upbit', market: 'KRW-TON', count: 5, last: NOON })).candles.length,
     5,
   )
 })
@@ -70,7 +69,7 @@ t.test('a page holds the newest candles up to a minute as the exchange has them,
     ['binance', 'ETHUSDT', 1],
   ] as const) {
     const before = asked()
-    const { candles } = await rest.fetchCandles({ exchange, market, count, before: NOON })
+    const { candles } = await rest.fetchCandles({ exchange, market, count, last: NOON })
     t.equal(asked() - before, 1, 'one request')
     const start = Math.min((candles[0]?.[0] ?? NOON) - 1, NOON - count)
     const expected: (readonly [minute: number, close: number | 'carried'])[] = []
@@ -89,7 +88,7 @@ t.test('a page holds the newest candles up to a minute as the exchange has them,
 
 t.test('a page of a quiet Upbit market reaches back further', async t => {
   const { simulator, rest } = await open(t)
-  const range = { exchange: 'upbit', market: 'KRW-IQ', count: 30, before: NOON } as const
+  const range = { exchange: 'upbit', market: 'KRW-IQ', count: 30, last: NOON } as const
   const { candles } = await rest.fetchCandles(range)
   t.equal(candles.length, 30)
   const oldest = candles[0]?.[0] ?? NOON
@@ -127,7 +126,7 @@ t.test('a truncated answer is an error, not a time without trades', async t => {
     ['upbit', 'KRW-BTC'],
     ['binance', 'BTCUSDT'],
   ] as const) {
-    const cut = rest.fetchCandles({ exchange, market, count: 50, before: NOON })
+    const cut = rest.fetchCandles({ exchange, market, count: 50, last: NOON })
     await t.rejects(cut, { code: 'KIMCHI_ERR_REST', message: /no JSON/ })
   }
 })
@@ -145,7 +144,7 @@ t.test('a refusal keeps its code, status and time', async t => {
       ['binance', 'BTCUSDT'],
     ] as const) {
       const undo = simulator.faults.set({ kind: 'refuse', exchange, status, on: 'rest', retryAfter: 3 })
-      const refused = restOf(simulator).fetchCandles({ exchange, market, count: 5, before: NOON })
+      const refused = restOf(simulator).fetchCandles({ exchange, market, count: 5, last: NOON })
       await t.rejects(refused, {
         name: 'HttpError',
         code,
@@ -232,7 +231,7 @@ t.test('candles of the wrong shape are an error, not a time without trades', asy
       ['upbit', 'KRW-BTC'],
       ['binance', 'BTCUSDT'],
     ] as const) {
-      const candles = rest.fetchCandles({ exchange, market, count: 1, before: 2 })
+      const candles = rest.fetchCandles({ exchange, market, count: 1, last: 2 })
       await t.rejects(candles, { code: 'KIMCHI_ERR_REST', message: /no list of candles/ })
     }
   }

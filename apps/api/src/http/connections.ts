@@ -11,8 +11,11 @@ export const LIMITS = {
   server: {
     /** Request line and headers together. */
     maxHeaderSize: 8_192,
-    /** From the first byte of a request, or from connecting, to the last of its headers. */
-    headersTimeout: 5_000,
+    /**
+     * From the first byte of a request, or from connecting, to the last of its headers. In a flood a caller waits up to
+     * 5 s until anything is read of it (docs/faults.md, 67), and must not get a 408 for that.
+     */
+    headersTimeout: 10_000,
     /** Until the end of a request's body, which nothing reads. */
     requestTimeout: 10_000,
     /** Longer than the usual 60 s of a proxy in front, so that it is the proxy that closes. */

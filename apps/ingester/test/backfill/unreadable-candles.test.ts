@@ -51,12 +51,6 @@ const changed =
 
 for (const [title, market, change] of [
   ['the price of Upbit is null', ETH.upbit, changed({ trade_price: null })],
-  [
-    'the date of Upbit has a zone',
-    ETH.upbit,
-    (row: Row) => changed({ candle_date_time_utc: `${row.candle_date_time_utc}Z` })(row),
-  ],
-  ['the close of Binance is null', ETH.binance, changed({ 4: null })],
   ['a row of Binance is short', ETH.binance, (row: Row) => (row as unknown as unknown[]).slice(0, 3)],
 ] as const) {
   // docs/faults.md, 103

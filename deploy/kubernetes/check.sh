@@ -16,8 +16,11 @@ settled() { for part; do kube rollout status --timeout 300s "$part"; done; }
 pods() { kube get pod --selector "app.kubernetes.io/name=$1" --sort-by .metadata.creationTimestamp --output "$2"; }
 # The newest, because a rollout is over before its old pods are.
 kill_one() {
+  local end=$((SECONDS + 300))
   kube delete --force --grace-period 0 "$(pods "$1" name | tail -n 1)"
-  until [ "$(pods "$1" 'jsonpath={.items[*].status.containerStatuses[*].ready}')" = 'true true' ]; do sleep 1; done
+  until [ "$(pods "$1" 'jsonpath={.items[*].status.containerStatuses[*].ready}')" = 'true true' ]; do
+    sleep 1; [ $SECONDS -lt $end ]
+  done
 }
 under_load() { node deploy/load.mjs "$url/api/v1/kimchi-premium" bash -euc "$*"; }
 runbook() { sed -nE "$1" docs/operations.md | sort -u | grep .; }

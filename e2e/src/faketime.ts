@@ -1,4 +1,4 @@
-import { existsSync, openSync, readSync, writeSync } from 'node:fs'
+import { existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EpochMs } from '@kimchi/core'
@@ -35,6 +35,9 @@ export const standingClock = {
   /** A running server's clock. It may undo a {@link set} while it counts a look of its own: look afterwards. */
   of(pid: number) {
     const shared = openSync(`/dev/shm/faketime_shm_${pid}`, 'r+')
+    // A server that is killed would leave the names; it needs none of them any more.
+    for (const name of ['faketime_shm', 'sem.faketime_sem'])
+      rmSync(`/dev/shm/${name}_${pid}`, { force: true })
     const bytes = Buffer.alloc(8)
     return {
       set: (at: EpochMs) => {

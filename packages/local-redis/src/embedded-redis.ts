@@ -115,7 +115,9 @@ function spawnServer(
  */
 function spawnWatcher(pid: number): ChildProcess {
   const script = `read -r _; kill -TERM ${pid}; kill -CONT ${pid}; sleep 3; kill -KILL ${pid}`
-  const watcher = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  // What the server is started with, such as a clock of its own, is not for a shell that is killed.
+  const options = { detached: true, env: {} }
+  const watcher = spawn('/bin/sh', ['-c', script], { ...options, stdio: ['pipe', 'ignore', 'ignore'] })
   watcher.unref()
   ;(watcher.stdin as Socket).unref()
   return watcher

@@ -109,10 +109,11 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     if (world.now >= until) return
     for (let count = draws.between(1, 4); count > 0; count--) {
       const name = draws.of(names)
-      // Half of them begin just before a minute ends, or just after.
+      // What loses frames begins just before a minute ends, half of the others before it or just after.
       const at = world.now + draws.between(0, 90_000)
-      const near = KINDS[name]?.losesFrames ? draws.between(-2_000, 0) : draws.between(-4_000, 6_000)
-      world.at(draws.of([at, Math.ceil(at / MINUTE_MS) * MINUTE_MS + near]), () => beginOne(name))
+      const turn = Math.ceil(at / MINUTE_MS) * MINUTE_MS
+      const near = [turn + draws.between(-1_000, 0), draws.of([at, turn + draws.between(-4_000, 6_000)])]
+      world.at(near[KINDS[name]?.losesFrames ? 0 : 1] as EpochMs, () => beginOne(name))
     }
     world.after(draws.between(1, 2 * meanMinutes) * MINUTE_MS, meet)
   }

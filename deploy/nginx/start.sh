@@ -8,6 +8,8 @@ prefix=${EDGE_PREFIX:-/tmp} resolv=${EDGE_RESOLV_CONF:-/etc/resolv.conf} modules
 
 rm -rf "$prefix/conf"
 cp -RL "$shipped" "$prefix/conf"
+# Kubernetes mounts single files of site/ here, those that differ from the image's.
+[ ! -d "$shipped/overlay" ] || cp -L "$shipped"/overlay/* "$prefix/conf/site/"
 ln -sfn "$modules" "$prefix/modules"
 # nginx doesn't know the addresses of one network interface (fe80::1%eth0).
 awk '$1 == "nameserver" && $2 !~ /%/ { servers = servers " " ($2 ~ /:.*:/ ? "[" $2 "]" : $2) }

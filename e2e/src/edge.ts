@@ -107,7 +107,10 @@ async function writeSite(
 ) {
   const { port, opsPort, ownPort, plainPort } = ports
   const { page = join(dir, 'page'), perSecond = 50, connections = 100, workers = 2, proxies, tls } = options
-  if (options.names !== undefined) await writeFile(join(dir, 'shipped/site/names.conf'), options.names)
+  if (options.names !== undefined) {
+    await mkdir(join(dir, 'shipped/overlay'))
+    await writeFile(join(dir, 'shipped/overlay/names.conf'), options.names)
+  }
   await adapt(dir, 'nginx.conf', [
     ['worker_processes 2;', `worker_processes ${workers};`],
     ['listen 127.0.0.1:8082', `listen 127.0.0.1:${ownPort}`],

@@ -17,6 +17,8 @@ export interface Weather {
   copies: number
   /** What becomes of answers that are lists. */
   readonly alterations: Set<Alteration>
+  /** Candles that an answer has lacked, by symbol and minute. */
+  readonly absentOnce: Set<string>
 }
 
 /** @param url path and query of the request */

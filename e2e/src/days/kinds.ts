@@ -1,6 +1,6 @@
 import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { type RawRedis, readSamples } from '@kimchi/testkit'
-import type { Alteration, openExchanges } from './exchanges.ts'
+import type { Alteration, openExchanges, Weather } from './exchanges.ts'
 import type { Oracle } from './oracle.ts'
 import type { DayRedis } from './redis.ts'
 import { COINS, type createReplica, type DayIngester } from './service.ts'
@@ -69,8 +69,8 @@ const simulated = (
 })
 
 /** Changes the answers of some ingesters' requests. */
-const altered = (ingesters: readonly DayIngester[], alterOf: () => Alteration) => {
-  const changed = ingesters.map(({ weather }) => ({ weather, alter: alterOf() }))
+const altered = (ingesters: readonly DayIngester[], alterOf: (weather: Weather) => Alteration) => {
+  const changed = ingesters.map(({ weather }) => ({ weather, alter: alterOf(weather) }))
   for (const { weather, alter } of changed) weather.alterations.add(alter)
   return () => {
     for (const { weather, alter } of changed) weather.alterations.delete(alter)
@@ -263,21 +263,22 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       })
     },
   },
-  // A third of all minutes, open ones among them, each in one answer: a candle that is absent twice is believed to be.
+  // Every fourth minute, open ones among them, not those of all markets, and each in one answer: a candle that is
+  // absent twice is believed to be.
   'absent candles': {
     minutes: [1, 30],
     sparesLive: true,
     begin: ({ ingesters }, pick) => {
-      const phase = pick.between(0, 3)
-      return altered(ingesters, () => {
-        const known = new Set<string>()
+      const phase = pick.between(0, 4)
+      return altered(ingesters, ({ absentOnce }) => {
         return (url, rows) => {
-          const symbol = /klines\?.*\bsymbol=(\w+)/.exec(url)?.[1]
+          const symbol = /klines\?.*\bsymbol=(\w+)USDT/.exec(url)?.[1]
+          if (symbol === undefined) return rows
           return rows.filter(row => {
             const openTime = (row as { 0: EpochMs })[0]
-            const isAbsent = symbol !== undefined && (openTime / MINUTE_MS) % 3 === phase
-            const isFirst = isAbsent && !known.has(`${symbol} ${openTime}`)
-            if (isFirst) known.add(`${symbol} ${openTime}`)
+            const isAbsent = (openTime / MINUTE_MS + COINS.indexOf(symbol)) % 4 === phase
+            const isFirst = isAbsent && !absentOnce.has(`${symbol} ${openTime}`)
+            if (isFirst) absentOnce.add(`${symbol} ${openTime}`)
             return !isFirst
           })
         }

@@ -72,16 +72,17 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     return pick
   }
   const until = world.now + minutes * MINUTE_MS - quietMs
-  let active = 0
+  const active = new Set<string>()
   /** The faults since all was well. */
   let episode = { from: world.now, to: world.now, kinds: ['start'] }
   const beginOne = async (name: string): Promise<void> => {
     const { minutes: range, sparesLive = false, begin } = KINDS[name] as Kind
     const [least, most] = range.map(Math.log) as [number, number]
     const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
-    if (world.now + forMs > until) return
+    // Two of a kind would be another fault: what two answers lack is halted.
+    if (world.now + forMs > until || active.has(name)) return
     note(`${name} begins`)
-    active += 1
+    active.add(name)
     episode.kinds.push(name)
     const before = [halts.length, losses.length, holes.length] as const
     const hit = new Set<string>()
@@ -95,7 +96,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       for (const { of, from, to } of spans) relistings.push({ of, from, to: to + TRACKED_WITHIN_MS })
     world.after(forMs, () => {
       note(`${name} ends`)
-      active -= 1
+      active.delete(name)
       episode.to = world.now
       return end?.()
     })
@@ -139,7 +140,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       isHalted(symbol, at) || isAfterHole(symbol, at) || isRelisted(symbol, at),
     isUnseen: isIn(losses),
     /** The faults that are over, where none is active. */
-    past: () => (active === 0 && episode.kinds.length > 0 ? episode : undefined),
+    past: () => (active.size === 0 && episode.kinds.length > 0 ? episode : undefined),
     /** Whether a coin's live sample can't be missing. */
     isSafe: (symbol: string) =>
       parts.isBusy &&

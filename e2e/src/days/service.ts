@@ -36,7 +36,13 @@ export function createIngester(
   isAll: boolean,
   log: Log,
 ) {
-  const weather: Weather = { latencyMs: 40, stalledUntil: 0, copies: 1, alterations: new Set() }
+  const weather: Weather = {
+    latencyMs: 40,
+    stalledUntil: 0,
+    copies: 1,
+    alterations: new Set(),
+    absentOnce: new Set(),
+  }
   let host = new Host(name, world)
   let running: Ingester | undefined
   return {

@@ -266,11 +266,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   // Every fourth minute, open ones among them, not those of all markets, and each in one answer: a candle that is
   // absent twice is believed to be.
   'absent candles': {
-    minutes: [1, 30],
-    sparesLive: true,
-    begin: ({ ingesters }, pick) => {
+    minutes: [2, 20],
+    begin: ({ exchanges, ingesters }, pick) => {
       const phase = pick.between(0, 4)
-      return altered(ingesters, ({ absentOnce }) => {
+      // Only minutes without a live sample need candles.
+      const hear = exchanges.simulator.faults.set({ kind: 'silence', exchange: 'binance' })
+      const mend = altered(ingesters, ({ absentOnce }) => {
         return (url, rows) => {
           const symbol = /klines\?.*\bsymbol=(\w+)USDT/.exec(url)?.[1]
           if (symbol === undefined) return rows
@@ -283,6 +284,10 @@ export const KINDS: Readonly<Record<string, Kind>> = {
           })
         }
       })
+      return () => {
+        hear()
+        mend()
+      }
     },
   },
   'cut socket': {

@@ -95,8 +95,8 @@ t.test('Redis away, frozen, refusing, emptied: one ingester lives through all of
     await redis.kill()
     const next = await nextMinute(ingester, hasAll)
     const loading = reason(/minutes wait to be written: .*loading its data/)
-    // Thousands of commands, half a millisecond each.
-    const restarted = redis.restart(['--key-load-delay', '500'])
+    // Thousands of commands, two milliseconds each: longer than an ingester on a busy machine needs to ask again.
+    const restarted = redis.restart(['--key-load-delay', '2000'])
     await loading
     await restarted
     await written(next.minute)

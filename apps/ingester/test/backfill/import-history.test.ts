@@ -20,11 +20,12 @@ import { BTC, ETH, openExchanges, silent, YESTERDAY } from '../support/backfill-
 const TODAY = YESTERDAY + DAY_MINUTES
 const XRP: Coin = { symbol: 'XRP', name: 'XRP', upbit: 'KRW-XRP', binance: 'XRPUSDT' }
 
-// What an answer lacks is asked for again a minute later; here that minute takes no time.
+// What an answer lacks is asked for again a minute later; here that minute takes no time. The wall clock does not skip
+// it, so that its day stays that of Redis.
 let skippedMs = 0
 let skippedFrom = MINUTE_MS
 const clock: Clock = {
-  now: () => systemClock.now() + skippedMs,
+  now: () => systemClock.now(),
   elapsed: () => systemClock.elapsed() + skippedMs,
   wait: async (ms, signal) => {
     if (ms < skippedFrom) return systemClock.wait(ms, signal)
@@ -35,8 +36,11 @@ const clock: Clock = {
 /** Requests for one minute that has passed meanwhile, and for which it is. */
 const FRESH = 6
 
-/** The most requests that may be made for the minutes that have passed since an instant. */
-const freshSince = (startedAt: number) => FRESH * (1 + minuteOf(clock.now()) - minuteOf(startedAt))
+/** The wall clock, with what was skipped. */
+const reached = () => clock.now() + skippedMs
+
+/** The most requests that may be made for the minutes that have passed since an instant of {@link reached}. */
+const freshSince = (startedAt: number) => FRESH * (1 + minuteOf(reached()) - minuteOf(startedAt))
 
 /** A day some days ago. */
 const day = (ago: number) => ({
@@ -120,7 +124,7 @@ t.test(
         to: day(6).date,
       },
     ])
-    const endedAt = clock.now()
+    const endedAt = reached()
     t.strictSame(await run([XRP], 11), [])
     t.ok(requests.length <= freshSince(endedAt), `nothing is asked for again, but for ${requests.length}`)
   },
@@ -146,7 +150,7 @@ t.test('a coin ends where its exchanges have no older candles', async t => {
   )
   const pages = requestsFor('upbit').filter(({ market }) => market === XRP.upbit).length
   t.ok(pages < 60, `${pages} requests for two days of candles, and to see that there is nothing before`)
-  const endedAt = clock.now()
+  const endedAt = reached()
   await run([XRP], 100)
   t.ok(requests.length <= freshSince(endedAt), `nothing is asked for again, but for ${requests.length}`)
 })
@@ -241,7 +245,7 @@ t.test('an import stops where the rate begins', async t => {
   // The simulator has nothing older only two weeks before its last candle.
   const asked = requestsFor('upbit').filter(({ market }) => market === XRP.upbit).length
   t.ok(asked <= (5 + 15) * 8, `${asked} requests for four days of candles`)
-  const endedAt = clock.now()
+  const endedAt = reached()
   await run([BTC, XRP], 300)
   t.ok(
     requests.length <= freshSince(endedAt) + 1,
@@ -352,7 +356,7 @@ t.test('a day that was marked as imported and whose row is lost is asked for aga
     String(await raw.hget('{kp}:daily:BTC', day(3).date)).replace('1440', '1439'),
   )
   await writer.markImported('BTC', [day(3).date])
-  const endedAt = clock.now()
+  const endedAt = reached()
   await run([BTC], 3)
   t.ok(requests.length <= freshSince(endedAt), 'with its row it is not')
 })

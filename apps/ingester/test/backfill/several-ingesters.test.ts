@@ -2,6 +2,7 @@ import { HttpError } from '@kimchi/feeds'
 import { syntheticCoins } from '@kimchi/simulator'
 import { passUntil } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
+import { BLOCK_MINUTES } from '../../src/backfill/candle-block-cache.ts'
 import { COINS_AT_ONCE } from '../../src/backfill/run-backfill.ts'
 import { openBench, openExchanges, type RunningBackfill, YESTERDAY } from '../support/backfill-bench.ts'
 import { coinOf, withTrades } from '../support/market.ts'
@@ -14,8 +15,12 @@ const RIGHT = { lost: 0, doubled: 0, wrong: 0 }
 /** What docker-compose.yml sets for each of two ingesters on one address. */
 const upbitPerSecond = 4
 
-/** Pages of 200 minutes, of each coin and KRW-USDT, that one ingester would fetch alone. */
-const PAGES = (COINS.length + 1) * Math.ceil(MINUTES / 200)
+/** Blocks of 200 minutes that yesterday's minutes lie in: one more on some days than on others. */
+const BLOCKS =
+  Math.ceil((YESTERDAY + MINUTES) / BLOCK_MINUTES.upbit) - Math.floor(YESTERDAY / BLOCK_MINUTES.upbit)
+
+/** Pages of each coin and KRW-USDT that one ingester would fetch alone. */
+const PAGES = (COINS.length + 1) * BLOCKS
 /** With a fifth for what is asked first, and twice. */
 const SECONDS_ALONE = (1.2 * PAGES) / upbitPerSecond
 

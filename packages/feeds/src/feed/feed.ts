@@ -138,7 +138,7 @@ export class Feed {
     this.#counters.countFailure('malformed', reason)
     if (market === undefined) this.#sink.interrupted({ exchange, pricesFrom: now, isClockBack: false })
     else this.#sink.miss(exchange, market, now)
-    for (const each of market === undefined ? this.#markets : [market]) this.#tradingStatus.seedNext(each)
+    this.#tradingStatus.seedNext(market === undefined ? this.#markets : [market])
   }
 
   #receiveTick(tick: Tick, connection: Connection): void {

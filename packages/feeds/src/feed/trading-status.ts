@@ -75,14 +75,14 @@ export class TradingStatus {
    * failure is over. The answer comes after the frames already sent, so that no trade falls between them.
    */
   seed(markets: readonly Market[]): void {
-    for (const market of markets) this.#unseeded.add(market)
+    this.seedNext(markets)
     this.#isSeedDue = true
     this.#idle.abort()
   }
 
-  /** Has the current price of a market taken from the next answer, without a request of its own. */
-  seedNext(market: Market): void {
-    this.#unseeded.add(market)
+  /** Has the current prices of these markets taken from the next answer, without a request of their own. */
+  seedNext(markets: readonly Market[]): void {
+    for (const market of markets) this.#unseeded.add(market)
   }
 
   /** Asks until the context's signal aborts. Does not reject. */

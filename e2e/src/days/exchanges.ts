@@ -174,12 +174,15 @@ class Wire {
 
 function alteredText(text: string, url: string, { alterations }: Weather): string {
   if (alterations.size === 0) return text
+  let rows: unknown
   try {
-    let rows = JSON.parse(text)
-    if (Array.isArray(rows)) for (const alter of alterations) rows = alter(url, rows)
-    return JSON.stringify(rows)
+    rows = JSON.parse(text)
   } catch {
     // Another fault has cut it.
     return text
   }
+  if (!Array.isArray(rows)) return text
+  let altered: readonly unknown[] = rows
+  for (const alter of alterations) altered = alter(url, altered)
+  return JSON.stringify(altered)
 }

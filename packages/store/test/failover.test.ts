@@ -53,7 +53,7 @@ for (const [name, start] of [
     t.comment(`written ${seconds.toFixed(1)} s after the primary's death`)
     t.ok(seconds < 15)
     t.strictSame(await days(), daysOf([0, 1, 2]))
-    t.match(queue.status().totals, { stored: 3, recovered: 1, dropped: 0 })
+    t.equal(queue.status().totals.dropped, 0)
     t.strictSame(
       await reader.readOpenMinutes('ETH', today + 1, today + 2),
       [{ start: today + 1, end: today + 2 }],

@@ -2,14 +2,14 @@
 
 /**
  * Counts a request when it has been answered, by what locations.conf and the cache made of it; of a hit, read in place
- * of a hundred, the bytes alone. Logs those that reached a replica.
+ * of a thousand, the bytes alone. Logs those that reached a replica.
  */
 function count(request) {
   const of = request.variables
   const cache = (of.upstream_cache_status || 'none').toLowerCase()
   const isHit = cache === 'hit'
   if (!isHit) ngx.shared.answered.incr(`route="${of.route}",status="${of.status}",cache="${cache}"`, 1, 0)
-  ngx.shared.sent.incr(`route="${of.route}"`, Number(of.bytes_sent) * (isHit ? 100 : 1), 0)
+  ngx.shared.sent.incr(`route="${of.route}"`, Number(of.bytes_sent) * (isHit ? 1000 : 1), 0)
   return of.upstream_addr ? '1' : ''
 }
 
@@ -72,7 +72,7 @@ async function write(request) {
       metric(
         'kimchi_edge_sent_bytes_total',
         'counter',
-        'Bytes sent to callers, by route; those of hits from one in 100.',
+        'Bytes sent to callers, by route; those of hits from one in 1,000.',
         ngx.shared.sent.items(),
       ),
   )

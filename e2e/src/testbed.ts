@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { DAY_MINUTES, DAY_MS, dayStart, type EpochMs, HOUR_MS, MINUTE_MS, minuteOf } from '@kimchi/core'
-import { type Exchange, type Simulator, startSimulator } from '@kimchi/simulator'
+import { DAY_MINUTES, DAY_MS, dayStart, type EpochMs, MINUTE_MS, minuteOf } from '@kimchi/core'
+import { type Simulator, startSimulator } from '@kimchi/simulator'
 import {
   type AuditResult,
   audit,
@@ -28,9 +28,6 @@ const MAIN = fileURLToPath(new URL('../dist/fast-ingester.js', import.meta.url))
 /** The newest minutes are left to the live feeds. @see docs/architecture.md#ingester */
 const LEFT_TO_LIVE = 6
 
-/** A quiet market's last frame before a minute may be this much older: no price is carried for longer. */
-const LONGEST_CARRY_MS = HOUR_MS
-
 /** That many minutes after the last UTC midnight. */
 function fromMidnight(minutes: number): EpochMs {
   return Math.floor(Date.now() / DAY_MS) * DAY_MS + minutes * MINUTE_MS
@@ -57,24 +54,13 @@ export async function openTestbed(
 ) {
   const { factor = 20, coins = ['BTC', 'ETH', 'XRP', 'KNC'] } = options
   const clock = createFastClock(options.startAt ?? fromMidnight(10), factor)
-  /** The same exchanges seen from elsewhere: same prices, own faults. */
-  const openView = async (): Promise<Simulator> => {
-    // Half a second by the clock of most beds, as late as frames may come; each turn costs processor time.
-    const view = await startSimulator({ seed: 'fault', clock, pumpMs: 25, limits: false })
-    t.teardown(() => view.close())
-    return view
-  }
-  const exchanges = await openView()
-  /** When a market's prices were scaled, by the testbed's clock. */
-  const spells: { market: string; factor: number; from: EpochMs; to: EpochMs }[] = []
-  const factorsOf = (name: string, at: EpochMs) =>
-    spells
-      .filter(({ market, from, to }) => market === name && from <= at && at <= to)
-      .map(({ factor }) => factor)
+  // Half a second by the clock of most beds, as late as frames may come; each turn costs processor time.
+  const exchanges: Simulator = await startSimulator({ seed: 'fault', clock, pumpMs: 25, limits: false })
+  t.teardown(() => exchanges.close())
   const running = new Set<Program>()
   /** Starts an ingester process. @param id stays the same when it is started again */
-  const start = (id: string, env: Record<string, string> = {}, view = exchanges) => {
-    const fixed = { FAST_CLOCK: JSON.stringify(clock), INGESTER_ID: id, REDIS_URL: url, ...view.env }
+  const start = (id: string, env: Record<string, string> = {}) => {
+    const fixed = { FAST_CLOCK: JSON.stringify(clock), INGESTER_ID: id, REDIS_URL: url, ...exchanges.env }
     const settings = { PRICES: 'simulated', COINS: coins.join(','), BACKFILL_DAYS: '1', OPS_PORT: '0' }
     // The IPC channel ends the process when this one is gone.
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] satisfies ('ignore' | 'pipe' | 'ipc')[]
@@ -90,7 +76,7 @@ export async function openTestbed(
   const auditTo = async (to: number) =>
     audit({
       redis: await primary(),
-      truth: { ...exchanges, scaled: factorsOf },
+      truth: exchanges,
       coins,
       // The oldest minute that BACKFILL_DAYS=1 fills.
       from: dayStart(minuteOf(clock.now())) - DAY_MINUTES,
@@ -111,19 +97,7 @@ export async function openTestbed(
     coins,
     /** The minute that runs now. */
     minute: () => minuteOf(clock.now()),
-    openView,
-    /** Scales a market's prices in frames until the returned function is called; the audit allows for it. */
-    scalePrice(exchange: Exchange, market: string, factor: number) {
-      const spell = { market, factor, from: clock.now(), to: Number.POSITIVE_INFINITY }
-      spells.push(spell)
-      const undo = exchanges.faults.set({ kind: 'price', exchange, market, factor })
-      return () => {
-        undo()
-        spell.to = clock.now() + LONGEST_CARRY_MS
-      }
-    },
     start,
-    killAll,
     untilFilled,
     /** Audits once more what `settle` audited. */
     audit: () => auditTo(settledTo),

@@ -7,7 +7,7 @@ import { isWhole } from './support/observations.ts'
 
 const KILLS = 4
 
-// docs/faults.md, 1
+// docs/faults.md, 1 and 13
 t.test('of two ingesters either is killed at any time', async t => {
   const seed = Date.now()
   t.comment(`seed ${seed}`)

@@ -50,6 +50,7 @@ t.test('the first sample of a coin is accepted: there is nothing to compare it w
   t.strictSame(run(new SpikeFilter(), [900]), [{ accepted: '0=900', dropped: '', waiting: '' }])
 })
 
+// docs/faults.md, 20
 t.test('a 10× spike of one minute is never accepted', async t => {
   const spike = premiumE4(10_000, 1, 1_000) / 10_000
   for (const lone of [spike, -90, 11.0001, -9.0001]) {
@@ -61,6 +62,7 @@ t.test('a 10× spike of one minute is never accepted', async t => {
   }
 })
 
+// docs/faults.md, 20
 t.test('a real jump that stays is accepted one minute later, both minutes of it', async t => {
   t.strictSame(run(filterOf(1), [30, 35, 33]), [
     { accepted: '', dropped: '', waiting: '0=30' },

@@ -3,8 +3,6 @@ import type { Exchange, Simulator } from '@kimchi/simulator'
 
 /** What the exchanges made, whoever received it. */
 export interface Truth extends Pick<Simulator, 'prices' | 'lastFrame'> {
-  /** By what frames of a market may have been multiplied around an instant. @default nothing */
-  scaled?(market: string, at: number): readonly number[]
   /** Whether frames of a market may have been lost around an instant, of which nothing tells. @default never */
   unseen?(market: string, at: number): boolean
   /** Whether the ingester may have held the coin for halted then: its minute may be a gap. @default never */
@@ -31,10 +29,8 @@ export function sampleProblem(sample: Sample, truth: Truth): string | undefined 
   const isLive = source === 'live'
   for (const [exchange, market, price] of legs) {
     const lastOf = isLive ? truth.lastFrame : truth.prices.lastTrade
-    const last = lastOf(exchange, market, at)?.price ?? Number.NaN
-    const factors = (isLive && truth.scaled?.(market, at)) || []
-    if (isLive && truth.unseen?.(market, at)) continue
-    if (price === last || factors.some(factor => isNear(price, last * factor))) continue
+    const last = lastOf(exchange, market, at)?.price
+    if (price === last || (isLive && truth.unseen?.(market, at))) continue
     return `${exchange}'s last ${market} before the minute is ${last}`
   }
   return isLive || isExpected(symbol, minute, truth) ? undefined : 'an exchange was not up'
@@ -57,9 +53,4 @@ export function isExpected(symbol: string, minute: number, { prices }: Pick<Trut
     isYoung('binance', `${symbol}USDT`) &&
     isYoung('upbit', RATE)
   )
-}
-
-/** The simulator rounds a price that a fault has multiplied. */
-function isNear(price: number, scaled: number): boolean {
-  return Math.abs(price / scaled - 1) <= 1e-9
 }

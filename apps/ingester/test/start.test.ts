@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { type Clock, type Log, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import { systemClock } from '@kimchi/runtime'
 import { type Simulator, type SimulatorOptions, startSimulator } from '@kimchi/simulator'
-import { createMemoryLog, eventually, startRedis } from '@kimchi/testkit'
+import { ask, createMemoryLog, eventually, startRedis } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { readConfig } from '../src/config.ts'
 import { startIngester } from '../src/start.ts'
@@ -50,11 +50,11 @@ async function start(
   })
   const failed = ingester.failed.catch((thrown: unknown) => thrown)
   t.teardown(() => ingester.close())
-  const ops = `http://127.0.0.1:${ingester.opsPort}`
+  const ops = (path: string) => ask(ingester.opsPort, path)
   const ready = async () => {
-    const response = await fetch(`${ops}/ready`)
-    const { reasons } = (await response.json()) as { reasons: string[] }
-    return { status: response.status, reasons }
+    const { status, body } = await ops('/ready')
+    const { reasons } = JSON.parse(String(body)) as { reasons: string[] }
+    return { status, reasons }
   }
   return { ingester, failed, ops, ready }
 }
@@ -88,10 +88,10 @@ t.test('a fresh install has rows within seconds, and says on the way what is mis
     'told when it is written',
   )
   await eventually('it is ready', async () => {
-    const metrics = await (await fetch(`${ops}/metrics`)).text()
+    const metrics = String((await ops('/metrics')).body)
     return /^kimchi_ready\{reason=""\} 1$/m.test(metrics)
   })
-  t.equal((await fetch(`${ops}/live`)).status, 200)
+  t.equal((await ops('/live')).status, 200)
 })
 
 // docs/faults.md, 107
@@ -108,10 +108,10 @@ t.test(
     const { ops, ready } = await start(t, url, simulator.url, { clock, log })
     const help = /this user lacks \+expireat on \{kp\}:\*.*deploy\/redis\/users\.acl.*redis-cli ACL LOAD/
     await eventually('two attempts have failed', async () =>
-      /writes_total\{outcome="retries"\} (?!0$|1$)/m.test(await (await fetch(`${ops}/metrics`)).text()),
+      /writes_total\{outcome="retries"\} (?!0$|1$)/m.test(String((await ops('/metrics')).body)),
     )
     t.match(await ready(), { status: 503, reasons: [help] })
-    t.match(await (await fetch(`${ops}/metrics`)).text(), /^kimchi_ready\{reason="redis-refuses"\} 0$/m)
+    t.match(String((await ops('/metrics')).body), /^kimchi_ready\{reason="redis-refuses"\} 0$/m)
     await eventually('kp_status says it', async () =>
       help.test(String(await raw.call('FCALL_RO', 'kp_status', 1, '{kp}:meta'))),
     )

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type AuditResult, eventually, type Program, type RawRedis } from '@kimchi/testkit'
+import { type AuditResult, ask, eventually, type Program, type RawRedis } from '@kimchi/testkit'
 import type { Test } from 'tap'
 import { opsPortOf } from '../../src/apps.ts'
 
@@ -49,8 +49,8 @@ export function untilStored(raw: RawRedis, symbol: string, minute: number): Prom
 
 /** The reasons that an ingester's `/ready` gives, and its status. */
 export async function readiness(ingester: Program): Promise<{ status: number; text: string }> {
-  const response = await fetch(`http://127.0.0.1:${await opsPortOf(ingester)}/ready`)
-  return { status: response.status, text: await response.text() }
+  const { status, body } = await ask(await opsPortOf(ingester), '/ready')
+  return { status, text: String(body) }
 }
 
 /** The file that a Redis appends to now. */

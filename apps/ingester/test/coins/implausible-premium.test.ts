@@ -1,4 +1,5 @@
 import { dateOf } from '@kimchi/core'
+import { ask } from '@kimchi/testkit'
 import t, { type Test } from 'tap'
 import { YESTERDAY } from '../support/backfill-bench.ts'
 import { openLockstep } from '../support/lockstep.ts'
@@ -13,9 +14,9 @@ async function open(t: Test, coins = MARKET_COINS) {
     /** The minutes of which a coin has a sample, up to the last but one. */
     stored: async (symbol: string, from: number) =>
       (await reader.readSamples(symbol, from, minute() - 1)).entries,
-    ready: async (opsUrl: string) => {
-      const answer = await fetch(`${opsUrl}/ready`)
-      return { status: answer.status, ...((await answer.json()) as { notes: string[] }) }
+    ready: async (opsPort: number) => {
+      const { status, body } = await ask(opsPort, '/ready')
+      return { status, ...(JSON.parse(String(body)) as { notes: string[] }) }
     },
     linesOf: async (symbol: string) =>
       ((await call('kp_status')) as string[]).filter(line => line.startsWith(symbol)),
@@ -41,7 +42,7 @@ for (const [exchange, market, factor] of [
       await pass(8)
       t.strictSame(await stored('LINK', from), [])
       t.equal((await stored('BTC', from)).length, minute() - 1 - from, 'the others go on')
-      const { status, notes } = await ready(running.opsUrl)
+      const { status, notes } = await ready(running.opsPort)
       t.equal(status, 200)
       t.match(notes, [/^LINK is not published: KRW-LINK at \d+ and LINKUSDT at [\d.]+ .*ALLOW=LINK$/])
       const newest = log.lines.findLast(({ message }) => message === 'minute')
@@ -52,13 +53,13 @@ for (const [exchange, market, factor] of [
       const again = await start()
       await pass(4)
       t.strictSame(await stored('LINK', from), [], 'after a restart too')
-      t.match((await ready(again.opsUrl)).notes, [/^LINK /])
+      t.match((await ready(again.opsPort)).notes, [/^LINK /])
 
       await again.close()
       const allowed = await start({ env: { ALLOW: 'LINK' } })
       await pass(5)
       t.ok((await stored('LINK', from)).length > 0, 'ALLOW publishes it')
-      t.strictSame((await ready(allowed.opsUrl)).notes, [])
+      t.strictSame((await ready(allowed.opsPort)).notes, [])
     },
   )
 }

@@ -1,3 +1,4 @@
+import { ask } from '@kimchi/testkit'
 import t from 'tap'
 import { openLockstep } from '../support/lockstep.ts'
 import { lie, MARKET_COINS } from '../support/market.ts'
@@ -13,7 +14,7 @@ t.test(
         ...lie('CLOSE', 1.1),
       ],
     })
-    const { opsUrl } = await start({ env: { BACKFILL_DAYS: '1' } })
+    const { opsPort } = await start({ env: { BACKFILL_DAYS: '1' } })
     await passUntil('a whole pass of backfill', async () =>
       /^\d/.test((await read.status()).drift_compared ?? ''),
     )
@@ -25,7 +26,7 @@ t.test(
     for (const coin of lie('LATER', 1.2)) simulator.list(coin)
     await pass(36)
     t.match(await read.status(), { quarantined_coins: /^LATER \(premium .*\); WRONG \(premium .*\)$/ })
-    const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
+    const metrics = String((await ask(opsPort, '/metrics')).body)
     t.match(metrics, /^kimchi_ingester_quarantined_coins 2$/m)
     for (const symbol of ['WRONG', 'LATER']) {
       t.strictSame(await read.keysOf(symbol), [], `no key of ${symbol}`)

@@ -1,4 +1,5 @@
 import { dateOf } from '@kimchi/core'
+import { ask } from '@kimchi/testkit'
 import t from 'tap'
 import { YESTERDAY } from '../support/backfill-bench.ts'
 import { openLockstep } from '../support/lockstep.ts'
@@ -9,8 +10,8 @@ const COINS = MARKET_COINS.filter(({ id }) => ['BTC', 'ETH', 'USDT'].includes(id
 // docs/faults.md, 65
 t.test('a coin with a damaged key waits alone and is named in /ready until the key is mended', async t => {
   const { raw, read, pass, passUntil, start } = await openLockstep(t, { coins: COINS })
-  const { opsUrl } = await start({ env: { COINS: 'BTC,ETH' } })
-  const ready = async () => (await fetch(`${opsUrl}/ready`)).text()
+  const { opsPort } = await start({ env: { COINS: 'BTC,ETH' } })
+  const ready = async () => String((await ask(opsPort, '/ready')).body)
   await passUntil('both are live', async () => (await read.live()).length === 2)
   await raw.rename('{kp}:daily:ETH', 'aside')
   await raw.set('{kp}:daily:ETH', 'not ours')

@@ -4,6 +4,7 @@ import { createManualClock, type ManualClock } from '@kimchi/core/testing'
 import { type SimulatorOptions, startSimulator } from '@kimchi/simulator'
 import { loadLibrary, openRedis, SampleReader } from '@kimchi/store'
 import {
+  ask,
   createMemoryLog,
   eventually,
   passUntil as passClockUntil,
@@ -105,11 +106,10 @@ export async function openLockstep(t: Test, options: SimulatorOptions & { at?: E
     ingester.failed.catch(() => {})
     const close = () => closeByClock(clock, ingester)
     t.teardown(close)
-    const opsUrl = `http://127.0.0.1:${ingester.opsPort}`
     // The lists are loaded in real time; the clock waits for them.
-    const isLoaded = async () => !/not loaded yet/.test(await (await fetch(`${opsUrl}/ready`)).text())
+    const isLoaded = async () => !/not loaded yet/.test(String((await ask(ingester.opsPort, '/ready')).body))
     await Promise.race([eventually('the lists are loaded', isLoaded), ingester.failed.catch(() => true)])
-    return { failed: ingester.failed, close, opsUrl }
+    return { failed: ingester.failed, close, opsPort: ingester.opsPort }
   }
   /** Minutes of [from, to) of which the coin has no sample that the exchanges confirm. */
   const wrongMinutes = async (symbol: string, from: EpochMinute, to: EpochMinute) => {

@@ -48,13 +48,14 @@ const days = daysBefore(dateOf(minuteOf(Date.now()) - 9 * DAY_MINUTES), 365)
 for (const day of days) await writer.importDay('C0', day)
 const cgroup = createMemoryCgroup(t)
 cgroup?.limit(SHIPPED_LIMIT)
+await writer.writeMinute(minuteOf(Date.now()))
+// All floods are one replica's, which has not yet closed the connections of the last when the next begins.
+const replica = await startReplica(t, redis.url, { histories: ['C0'], ...(cgroup && { cgroup }) })
 
 // docs/faults.md, 67
 for (const [kind, request] of Object.entries(KINDS)) {
   for (const count of COUNTS) {
     t.test(`${count} connections that pipeline ${kind} and read nothing: others are answered`, async t => {
-      await writer.writeMinute(minuteOf(Date.now()))
-      const replica = await startReplica(t, redis.url, { histories: ['C0'], ...(cgroup && { cgroup }) })
       const bytes = request.repeat(Math.ceil(65_536 / request.length))
       const worker = new Worker(FLOOD, { eval: true, workerData: { port: replica.port, count, bytes } })
       let longest = 0
@@ -71,8 +72,7 @@ for (const [kind, request] of Object.entries(KINDS)) {
       t.equal(replica.child.exitCode ?? replica.child.signalCode, null, 'the replica lives')
       t.equal((await ask(replica.base)).status, 200)
       t.ok(longest <= LONGEST_WAIT_MS, `within ${LONGEST_WAIT_MS} ms: ${Math.round(longest)}`)
-      t.comment(`${Math.round(longest)} ms at most, ${Math.round(cgroup?.peak() ?? 0)} MB`)
-      await replica.end('SIGKILL')
+      t.comment(`${Math.round(longest)} ms at most, ${Math.round(cgroup?.peak() ?? 0)} MB so far`)
     })
   }
 }

@@ -19,8 +19,8 @@ const MOST_ALLOWED_E4: PremiumE4 = 1e10
 /**
  * Why a coin has no sample for a minute. `behind`: an exchange's stream had not passed M in time;
  * `late`: this process took its snapshot too late; `halted`: the coin is halted and no trade is known in the
- * minute, so candles never fill it; `halting`: the coin is halted but traded in the minute, so candles may fill
- * it.
+ * minute, so candles never fill it; `halting`: the coin is halted but traded in the minute, or its exchange was not
+ * heard, so candles may fill it.
  */
 export type GapReason =
   | 'halted'

@@ -49,8 +49,10 @@ export function takeSnapshot(
     const binance = latest.legBefore('binance', binanceMarket, minute)
     const legs = { upbitUp, binanceUp, allowed, upbit, binance, rate }
     const decision = sampleOrGap(symbol, minute, 'live', legs)
+    const isKnownHalt = (upbitUp && isHaltOf(upbit, minute)) || (binanceUp && isHaltOf(binance, minute))
+    const halt = isKnownHalt ? 'halted' : 'halting'
     // A halt outranks every other reason: it takes the coin off the list.
-    const outcome = decision === 'halted' ? haltOf([upbit, binance], minute) : (obstacle ?? decision)
+    const outcome = decision === 'halted' ? halt : (obstacle ?? decision)
     if (outcome === 'implausible') {
       const prices = {
         [upbitMarket]: upbit.price,
@@ -64,10 +66,9 @@ export function takeSnapshot(
   return { minute, samples, gaps }
 }
 
-/** A halted coin's minute with a known trade is an ordinary gap, which candles may fill. */
-function haltOf(legs: readonly Leg[], minute: EpochMinute): 'halted' | 'halting' {
-  const traded = ({ tradedAt }: Leg) => tradedAt !== undefined && tradedAt >= minuteStart(minute - 1)
-  return legs.filter(({ tradable }) => !tradable).every(traded) ? 'halting' : 'halted'
+/** Whether a market is halted and no trade of it is known in the minute that ends at M. */
+function isHaltOf({ tradable, tradedAt = Number.NEGATIVE_INFINITY }: Leg, minute: EpochMinute): boolean {
+  return !tradable && tradedAt < minuteStart(minute - 1)
 }
 
 /** Why no coin can have a sample although both exchanges are up; undefined where nothing is in the way. */

@@ -191,7 +191,21 @@ t.test('a halt outranks every other reason, because it takes the coin off the li
   latest.setTradable('binance', 'ETHUSDT', false, at(-30))
   t.strictSame(outcomes(latest, M, [BTC, ETH]), ['behind', 'halted'])
   t.match(takeSnapshot(latest, M, [BTC, ETH], 'late').gaps, [{ reason: 'late' }, { reason: 'halted' }])
-  t.strictSame(outcomes(latest, M + 9, [BTC, ETH]), ['upbit-down', 'halted'])
+  t.strictSame(outcomes(latest, M + 9, [BTC, ETH]), ['upbit-down', 'halting'])
+})
+
+t.test('a halt is not known of a minute in which nothing was heard of its exchange', async t => {
+  for (const [exchange, market, tickOf, reference, other] of [
+    ['upbit', 'KRW-ETH', upbitTick, 'KRW-BTC', binanceTick('BTCUSDT', 70_000, at(90))],
+    ['binance', 'ETHUSDT', binanceTick, 'BTCUSDT', upbitTick('KRW-BTC', 99_000_000, at(90))],
+  ] as const) {
+    const latest = record(...WHOLE, other)
+    latest.setTradable(exchange, market, false, at(-30))
+    t.strictSame(outcomes(latest, M, [ETH]), ['halted'])
+    t.strictSame(outcomes(latest, M + 2, [ETH]), ['halting'], `${exchange} is silent`)
+    latest.record(tickOf(reference, 1, at(90)))
+    t.strictSame(outcomes(latest, M + 2, [ETH]), ['halted'], `${exchange} is heard`)
+  }
 })
 
 t.test('a wrong clock makes every coin a gap, whichever exchange shows it', async t => {

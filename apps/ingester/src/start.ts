@@ -125,6 +125,9 @@ export async function startIngester(config: Config, options: IngesterOptions): P
     },
     context,
   )
+  redis.onChange(problem => {
+    if (problem === undefined) backfill.noteReconnect()
+  })
   const onMinute = ({ turn: { minute }, gaps, waiting }: MinuteReport) => {
     const isClockWrong = gaps.some(({ reason }) => reason === 'clock-skew')
     backfill.noteMinute({ minute, waiting: waiting.map(({ symbol }) => symbol), isClockWrong })

@@ -106,6 +106,11 @@ export class OpenMinutes {
     for (const coin of this.#coins.values()) coin.readAt = Math.min(coin.readAt, readableAt)
   }
 
+  /** Has Redis asked at once: a primary that answers now may lack what another one had stored. */
+  noteReconnect(): void {
+    for (const coin of this.#coins.values()) coin.readAt = Number.NEGATIVE_INFINITY
+  }
+
   /** Keeps these coins, and forgets all others. */
   follow(coins: readonly Coin[]): void {
     const known = this.#coins

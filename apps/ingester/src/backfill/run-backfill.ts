@@ -99,6 +99,11 @@ export class Backfill {
     this.#openMinutes.noteMinute(finished)
   }
 
+  /** Hears that Redis is connected again, so that what a primary has lost is filled at once. */
+  noteReconnect(): void {
+    this.#openMinutes.noteReconnect()
+  }
+
   status() {
     return {
       /** `refused` counts samples that Redis will not accept later either. */

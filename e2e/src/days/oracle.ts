@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { respond } from '@kimchi/api/response'
-import { formatTimestamp, MINUTE_MS } from '@kimchi/core'
+import { type EpochMs, formatTimestamp, MINUTE_MS, type Milliseconds } from '@kimchi/core'
 import {
   type AuditOptions,
   audit,
@@ -35,6 +35,9 @@ interface Resources {
   readonly waits: number
 }
 
+/** So long readers may get an older list, when writes are lost: docs/faults.md, 109. */
+const OLDER_FOR_MS: Milliseconds = 5_000
+
 /** Timers of what happens to be under way at an instant. */
 const WAITS_MORE = 6
 
@@ -52,7 +55,11 @@ export class Oracle {
   readonly #truth: Truth
   readonly #digest = createHash('sha256')
   #tag = ''
+  #updatedAt = ''
   #newest = ''
+  /** When the newest list was first served, and an older one after it. */
+  #newestAt: EpochMs = 0
+  #olderAt: EpochMs | undefined
   readonly #known = new Set<string>()
 
   constructor(truth: Truth) {
@@ -63,16 +70,28 @@ export class Oracle {
     this.findings.push({ minute, what })
   }
 
-  /** What a caller gets of the live list at an instant. */
-  readList(document: Document | undefined, now: number): void {
-    if (document === undefined || document.tag === this.#tag) return
-    this.#tag = document.tag
-    this.counts.lists += 1
-    const text = this.#take(document, now)
-    const { updated_at, data } = JSON.parse(text) as { updated_at: string; data: Row[] }
-    if (updated_at < this.#newest) this.find(updated_at, `older list after ${this.#newest}`)
-    this.#newest = updated_at
-    for (const row of data) this.#judge(row)
+  /**
+   * What a caller gets of the live list at an instant.
+   * @param lostAt when Redis last lost writes
+   */
+  readList(document: Document | undefined, now: EpochMs, lostAt: EpochMs): void {
+    if (document === undefined) return
+    if (document.tag !== this.#tag) {
+      this.#tag = document.tag
+      this.counts.lists += 1
+      const text = this.#take(document, now)
+      const { updated_at, data } = JSON.parse(text) as { updated_at: string; data: Row[] }
+      this.#updatedAt = updated_at
+      for (const row of data) this.#judge(row)
+    }
+    if (this.#updatedAt < this.#newest) {
+      this.#olderAt ??= now
+      if (lostAt >= this.#newestAt && now <= this.#olderAt + OLDER_FOR_MS) return
+      this.find(this.#updatedAt, `older list after ${this.#newest}`)
+    }
+    if (this.#updatedAt !== this.#newest) this.#newestAt = now
+    this.#newest = this.#updatedAt
+    this.#olderAt = undefined
   }
 
   /** The list when no candle of the minute has been read yet: these coins have live samples of it. */

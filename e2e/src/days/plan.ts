@@ -41,16 +41,23 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
   /** Until when an ingester, a coin or all of the service may lose live minutes. */
   const troubledUntil = new Map([['all', world.now + WHOLE_WITHIN * MINUTE_MS]])
   const isTroubled = (of: string) => (troubledUntil.get(of) ?? 0) > world.now
-  /** @param hit takes the coins and ingesters that are drawn */
-  const pickInto = (hit: Set<string>): Pick => {
+  /**
+   * @param hit takes the coins and ingesters that are drawn
+   * @param drawn takes all that is drawn
+   */
+  const pickInto = (hit: Set<string>, drawn: unknown[]): Pick => {
+    const say = <T>(value: T): T => {
+      drawn.push(value)
+      return value
+    }
     const coinOf = (coins: readonly string[]) => {
       const coin = draws.of(coins)
       hit.add(coin)
-      return coin
+      return say(coin)
     }
     const pick: Pick = {
-      between: (from, to) => draws.between(from, to),
-      of: (...choices) => draws.of(choices),
+      between: (from, to) => say(draws.between(from, to)),
+      of: (...choices) => say(draws.of(choices)),
       coin: (...coins) => coinOf(coins.length > 0 ? coins : [draws.of(COINS), draws.of(QUIET_COINS)]),
       halting: exchange => {
         const coin = pick.coin(draws.of(COINS.slice(1)), draws.of(QUIET_COINS))
@@ -64,7 +71,7 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
       exchange: () => pick.of('upbit', 'binance'),
       ingester: () => {
         const ingester = draws.of(ingesters)
-        hit.add(ingester.host.name)
+        hit.add(say(ingester.host.name))
         return ingester
       },
       host: replica => (pick.of(true, false) ? pick.ingester().host : replica),
@@ -81,12 +88,14 @@ export function planDay(parts: DayParts, draws: Draws, minutes: number, note: (w
     const forMs = Math.ceil(Math.exp(least + draws.next() * (most - least)) * MINUTE_MS)
     // Two of a kind would be another fault: what two answers lack is halted.
     if (world.now + forMs > until || active.has(name)) return
-    note(`${name} begins`)
     active.add(name)
     episode.kinds.push(name)
     const before = [halts.length, losses.length, holes.length] as const
     const hit = new Set<string>()
-    const end = await begin(parts, pickInto(hit), forMs)
+    const drawn: unknown[] = []
+    const beginning = begin(parts, pickInto(hit, drawn), forMs)
+    note(`${name} begins: ${drawn.join(', ')}`)
+    const end = await beginning
     const isOverAt = world.now + forMs + wholeWithin([name]) * MINUTE_MS
     for (const of of sparesLive ? [] : hit.size > 0 ? hit : ['all'])
       troubledUntil.set(of, Math.max(troubledUntil.get(of) ?? 0, isOverAt))

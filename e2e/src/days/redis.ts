@@ -48,6 +48,8 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
     latencyMs: 1,
     /** How many replies to writes are lost from now on. */
     lostReplies: 0,
+    /** When it last lost writes. */
+    lostAt: 0,
     commands: 0,
   }
   const setTime = async () => {
@@ -96,6 +98,7 @@ export async function openDayRedis(world: World, server: Awaited<ReturnType<type
       await setTime()
       await raw.call('DEBUG', 'RELOAD', 'NOSAVE')
       await raw.call('DEBUG', 'CHANGE-REPL-ID')
+      state.lostAt = world.now
     },
     /** Removes the function library. */
     flushFunctions: async () => {

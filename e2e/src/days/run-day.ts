@@ -93,7 +93,7 @@ export async function runDay(options: DayOptions) {
     waits: ingesters.reduce((sum, { host }) => sum + host.waiting, replica.host.waiting),
   })
   const read = () => {
-    oracle.readList(replica.documents.live(), world.now)
+    oracle.readList(replica.documents.live(), world.now, redis.state.lostAt)
     world.after(READ_MS, read)
   }
 
